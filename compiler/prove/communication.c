@@ -11,10 +11,10 @@
  * The walk has one walker for each class, because ranks of one class issue the same list: a
  * communication among them always finds its partners at the same place of the same list. So walkers
  * stop only at communications between classes, and only loops that contain one are walked to their
- * end. Two classes share a communicator when some group of it has ranks of both, that is, when
- * their boxes overlap on every axis that the communicator holds fixed. All classes that a rank of
- * the class waits for arrive together; collectives on which classes meet must be equal. An exchange
- * leads all ranks of a class to ranks of one class. */
+ * end; an exchange among them meets itself. Two classes share a communicator when some group of it
+ * has ranks of both, that is, when their boxes overlap on every axis that the communicator holds
+ * fixed. All classes that a rank of the class waits for arrive together; collectives on which
+ * classes meet must be equal. An exchange leads all ranks of a class to ranks of one class. */
 #include <stdio.h>
 #include <string.h>
 
@@ -31,7 +31,6 @@ typedef struct Head {
   Walk walk;
   const PlanRecord *record;             /* NULL: at its end */
   uint32_t index;                       /* of the record in its segment */
-  bool is_new;                          /* the class has not been in this segment before */
   uint32_t crossings, crossings_before; /* so far; before the loop */
   uint32_t met; /* mask: operands of an exchange that have met their other half */
 } Head;
@@ -41,7 +40,6 @@ typedef struct Communication {
   const Plan *plan;
   Head *heads;     /* by class */
   uint32_t *group; /* by comm and class: equal for classes that must arrive together; NONE: alone */
-  bool *looked_at; /* by class and segment: what can be checked without other classes has been */
 } Communication;
 
 /* ---- which classes meet */
@@ -108,36 +106,14 @@ static bool same_bytes(const PlanOperand *a, const PlanOperand *b) {
   return a->size_bytes == b->size_bytes && a->dtype == b->dtype;
 }
 
-/* ---- what can be checked of a communication by itself, in any call */
-
-/* What ranks of a class send to ranks of the same class is received in the same record. */
-static void check_exchange(const Walk *walk, uint32_t index) {
-  const Plan *plan = walk->view->plan;
-  const PlanRecord *record = walk_record(walk, index);
-  uint32_t self = (uint32_t)(walk->view->class - plan->classes), met = 0;
-  for (uint32_t i = 0; i < record->operands_count; i++) {
-    long long distance = plan->ints[record->dims_first + i];
-    uint32_t peer = peer_of(plan, self, record, i);
-    if (peer == PLAN_NONE)
-      prove_finding(walk->view, walk, index, "communication",
-                    "operand %u, distance %lld, does not lead all ranks to ranks of one class", i,
-                    distance);
-    if (peer != self || (met >> i & 1) != 0) continue;
-    uint32_t half = half_of(plan, record, i, record, met);
-    if (half == PLAN_NONE ||
-        !same_bytes(record_operand(plan, record, i), record_operand(plan, record, half)))
-      prove_finding(walk->view, walk, index, "communication",
-                    "operand %u is sent %lld ahead, and nothing alike is received from there", i,
-                    distance);
-    if (half != PLAN_NONE) met |= 1u << i | 1u << half;
-  }
-}
+/* ---- what can be checked of a communication by itself */
 
 /* A layout changes along the axes over which ranks communicate, and along no other. An exchange
  * does not change it. */
 static void check_meaning(const Walk *walk, uint32_t index) {
   const Plan *plan = walk->view->plan;
   const PlanRecord *record = walk_record(walk, index);
+  if (!plan_is_communication(record) || (record->when_all & record->when_none) != 0) return;
   if (record->meaning == PLAN_NONE) {
     prove_finding(walk->view, walk, index, "communication", "does not say what it means");
     return;
@@ -152,42 +128,13 @@ static void check_meaning(const Walk *walk, uint32_t index) {
                   plan_string(plan, plan->comms[record->comm].name));
 }
 
-/* ---- walkers */
-
-/* The next record. A loop whose first iteration has no communication with other classes has none in
- * the others. */
-static bool next_record(const Communication *c, uint32_t class) {
-  Head *h = &c->heads[class];
-  h->index++;
-  while (h->walk.segment == NULL || h->index >= h->walk.segment->records_count) {
-    const PlanLoop *loop = h->walk.loop;
-    h->walk.iterations = h->crossings > h->crossings_before ? WALK_ALL : WALK_ONCE;
-    if (!walk_next(&h->walk)) return false;
-    if (h->walk.loop != loop) h->crossings_before = h->crossings;
-    h->index = 0;
-    bool *looked_at = &c->looked_at[class * (size_t)c->plan->segments_count];
-    h->is_new = !looked_at[h->walk.call->segment];
-    looked_at[h->walk.call->segment] = true;
-  }
-  return true;
+static void check_meanings(const View *view, const PlanSegment *segment) {
+  const Walk walk = walk_segment(view, segment);
+  for (uint32_t i = 0; i < segment->records_count; i++)
+    check_meaning(&walk, i);
 }
 
-static void advance(const Communication *c, uint32_t class) {
-  Head *h = &c->heads[class];
-  h->record = NULL, h->met = 0;
-  while (h->record == NULL && next_record(c, class)) {
-    const PlanRecord *record = walk_record(&h->walk, h->index);
-    if (!plan_is_communication(record)) continue;
-    if (h->is_new && (record->when_all & record->when_none) == 0) {
-      check_meaning(&h->walk, h->index);
-      if (record->kind == RECORD_EXCHANGE) check_exchange(&h->walk, h->index);
-    }
-    if (walk_runs(&h->walk, record) && crosses(c, class, record)) h->record = record;
-  }
-  if (h->record == NULL || ++h->crossings < CROSSINGS_MAX) return;
-  prove_finding(&h->view, NULL, -1, "communication", "too many communications to prove");
-  h->record = NULL;
-}
+/* ---- where classes are */
 
 /* "classes[1] stage 1: call 3 record 2: exchange of h, 512 bytes" */
 static void describe_head(const Communication *c, uint32_t class, char text[HEAD_TEXT_BYTES]) {
@@ -213,7 +160,7 @@ static void find(const Communication *c, uint32_t a, const char *what, uint32_t 
   prove_finding(&c->view, NULL, -1, "communication", "%s, but %s%s", one, what, other);
 }
 
-/* ---- collectives */
+/* ---- exchanges */
 
 static bool same_meaning(const Plan *plan, uint32_t a, uint32_t b) {
   if (a == b || a == PLAN_NONE || b == PLAN_NONE) return a == b;
@@ -222,37 +169,6 @@ static bool same_meaning(const Plan *plan, uint32_t a, uint32_t b) {
          x->after == y->after &&
          strcmp(plan_string(plan, x->value), plan_string(plan, y->value)) == 0;
 }
-
-static bool same_collective(const Plan *plan, const Head *a, const Head *b) {
-  const PlanRecord *x = a->record, *y = b->record;
-  bool same = x->kind == y->kind && x->lane == y->lane && x->operands_count == y->operands_count &&
-              same_meaning(plan, x->meaning, y->meaning) &&
-              a->walk.call->layer == b->walk.call->layer &&
-              a->walk.microbatch == b->walk.microbatch;
-  for (uint32_t i = 0; i < x->operands_count && same; i++)
-    same = same_bytes(record_operand(plan, x, i), record_operand(plan, y, i));
-  return same;
-}
-
-/* Moves on when all classes of the group stand at a collective of this communicator; it should be
- * the same one. False: not all have arrived. */
-static bool collective(const Communication *c, uint32_t class) {
-  uint32_t comm = c->heads[class].record->comm, group = group_of(c, class, comm);
-  for (uint32_t k = 0; k < c->plan->classes_count; k++) {
-    const PlanRecord *other = c->heads[k].record;
-    if (group_of(c, k, comm) == group &&
-        (other == NULL || other->comm != comm || other->kind == RECORD_EXCHANGE))
-      return false;
-  }
-  for (uint32_t k = 0; k < c->plan->classes_count; k++)
-    if (group_of(c, k, comm) == group && !same_collective(c->plan, &c->heads[class], &c->heads[k]))
-      find(c, class, "", k);
-  for (uint32_t k = 0; k < c->plan->classes_count; k++)
-    if (group_of(c, k, comm) == group) advance(c, k);
-  return true;
-}
-
-/* ---- exchanges */
 
 /* What the call says of the operand. plan_check: every operand has one, except in exchanges within
  * a stage. */
@@ -285,13 +201,20 @@ static void meet(const Communication *c, uint32_t from, uint32_t i, uint32_t to,
   find(c, from, text, to);
 }
 
-/* Moves on when every transfer to or from another class is finished. False: one is not. */
-static bool exchange(const Communication *c, uint32_t class) {
+/* Marks operands of the class's exchange that meet their other half, in its own record or where
+ * another class stands. False: one does not. */
+static bool meets(const Communication *c, uint32_t class) {
   Head *own = &c->heads[class];
   bool over = true;
   for (uint32_t i = 0; i < own->record->operands_count; i++) {
+    if ((own->met >> i & 1) != 0) continue;
     uint32_t peer = peer_of(c->plan, class, own->record, i);
-    if ((own->met >> i & 1) != 0 || peer == class || peer == PLAN_NONE) continue;
+    if (peer == PLAN_NONE) {
+      prove_finding(&own->view, &own->walk, own->index, "communication",
+                    "operand %u does not lead all ranks to ranks of one class", i);
+      own->met |= 1u << i;
+      continue;
+    }
     Head *other = &c->heads[peer];
     bool there = other->record != NULL && other->record->kind == RECORD_EXCHANGE &&
                  other->record->comm == own->record->comm;
@@ -304,8 +227,71 @@ static bool exchange(const Communication *c, uint32_t class) {
     else
       meet(c, peer, half, class, i);
   }
-  if (over) advance(c, class);
   return over;
+}
+
+/* ---- walkers */
+
+/* The next record. A loop whose first iteration has no communication with other classes has none in
+ * the others. */
+static bool next_record(const Communication *c, uint32_t class) {
+  Head *h = &c->heads[class];
+  h->index++;
+  while (h->walk.segment == NULL || h->index >= h->walk.segment->records_count) {
+    const PlanLoop *loop = h->walk.loop;
+    h->walk.iterations = h->crossings > h->crossings_before ? WALK_ALL : WALK_ONCE;
+    if (!walk_next(&h->walk)) return false;
+    if (h->walk.loop != loop) h->crossings_before = h->crossings;
+    h->index = 0;
+  }
+  return true;
+}
+
+static void advance(const Communication *c, uint32_t class) {
+  Head *h = &c->heads[class];
+  h->record = NULL;
+  while (h->record == NULL && next_record(c, class)) {
+    const PlanRecord *record = walk_record(&h->walk, h->index);
+    if (!plan_is_communication(record) || !walk_runs(&h->walk, record)) continue;
+    const bool is_crossing = crosses(c, class, record);
+    h->met = 0;
+    if (is_crossing || record->kind == RECORD_EXCHANGE) h->record = record;
+    if (h->record != NULL && !is_crossing && meets(c, class)) h->record = NULL;
+  }
+  if (h->record == NULL || ++h->crossings < CROSSINGS_MAX) return;
+  prove_finding(&h->view, NULL, -1, "communication", "too many communications to prove");
+  h->record = NULL;
+}
+
+/* ---- collectives */
+
+static bool same_collective(const Plan *plan, const Head *a, const Head *b) {
+  const PlanRecord *x = a->record, *y = b->record;
+  bool same = x->kind == y->kind && x->lane == y->lane && x->operands_count == y->operands_count &&
+              same_meaning(plan, x->meaning, y->meaning) &&
+              a->walk.call->layer == b->walk.call->layer &&
+              a->walk.microbatch == b->walk.microbatch;
+  for (uint32_t i = 0; i < x->operands_count && same; i++)
+    same = same_bytes(record_operand(plan, x, i), record_operand(plan, y, i));
+  return same;
+}
+
+/* Moves on when all classes of the group stand at a collective of this communicator; it should be
+ * the same one. False: not all have arrived. */
+static bool collective(const Communication *c, uint32_t class) {
+  uint32_t comm = c->heads[class].record->comm, group = group_of(c, class, comm);
+  for (uint32_t k = 0; k < c->plan->classes_count; k++) {
+    const PlanRecord *other = c->heads[k].record;
+    if (group_of(c, k, comm) == group &&
+        (other == NULL || other->comm != comm || other->kind == RECORD_EXCHANGE))
+      return false;
+  }
+  for (uint32_t k = 0; k < c->plan->classes_count; k++)
+    if (group_of(c, k, comm) == group && !same_collective(c->plan, &c->heads[class], &c->heads[k]))
+      find(c, class, "", k);
+  for (uint32_t k = 0; k < c->plan->classes_count; k++)
+    if (group_of(c, k, comm) == group) advance(c, k);
+  return true;
 }
 
 /* ---- all of them */
@@ -315,7 +301,9 @@ static bool step(const Communication *c, uint32_t class) {
   const Head *h = &c->heads[class];
   bool moved = false, goes_on = true;
   while (goes_on && h->record != NULL) {
-    goes_on = h->record->kind == RECORD_EXCHANGE ? exchange(c, class) : collective(c, class);
+    const bool is_exchange = h->record->kind == RECORD_EXCHANGE;
+    goes_on = is_exchange ? meets(c, class) : collective(c, class);
+    if (goes_on && is_exchange) advance(c, class);
     moved = moved || goes_on;
   }
   return moved;
@@ -353,9 +341,10 @@ void prove_communication(const View *view) {
   const size_t classes = plan->classes_count;
   c.heads = ARENA_ARRAY(view->arena, Head, classes);
   c.group = ARENA_ARRAY(view->arena, uint32_t, classes * plan->comms_count);
-  c.looked_at = ARENA_ARRAY(view->arena, bool, classes * plan->segments_count);
   for (uint32_t comm = 0; comm < plan->comms_count; comm++)
     number_groups(&c, comm);
+  for (uint32_t i = 0; i < plan->segments_count; i++)
+    check_meanings(view, &plan->segments[i]);
   for (ProgramKind kind = 0; kind < ProgramKind_COUNT; kind++)
     prove_kind(&c, kind);
 }
