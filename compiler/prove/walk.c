@@ -110,12 +110,11 @@ static void describe(const View *view, const Walk *walk, int64_t record, Line *t
   if (record >= 0) line_add_record(text, walk, (uint32_t)record);
 }
 
-const char *node_source(const Plan *plan, const PlanNode *node, char text[SOURCE_BYTES]) {
-  text[0] = '\0';
-  if (node != NULL && *plan_string(plan, node->file) != '\0')
-    (void)snprintf(text, SOURCE_BYTES, " (%.80s:%u:%u)", plan_string(plan, node->file), node->line,
-                   node->column);
-  return text;
+const char *node_source(const View *view, const PlanNode *node) {
+  const char *file = node != NULL ? plan_string(view->plan, node->file) : "";
+  return *file == '\0'
+             ? ""
+             : arena_printf(view->arena, " (%.80s:%u:%u)", file, node->line, node->column);
 }
 
 /* NULL: the finding is not about a record, or about one that carries out no node. */
@@ -129,11 +128,11 @@ void prove_finding(const View *view, const Walk *walk, int64_t record, const cha
                    const char *format, ...) {
   ProveReport *report = view->report;
   if (report->finding_count++ >= PROVE_FINDINGS_MAX) return;
-  char where[PROVE_LINE_BYTES] = "", what[PROVE_LINE_BYTES], source[SOURCE_BYTES];
+  char where[PROVE_LINE_BYTES] = "", what[PROVE_LINE_BYTES];
   Line place = {where, sizeof where, 0};
   Line line = {report->finding[report->finding_count - 1], PROVE_LINE_BYTES, 0};
   describe(view, walk, record, &place);
-  (void)node_source(view->plan, node_at(view, walk, record), source);
+  const char *source = node_source(view, node_at(view, walk, record));
   va_list list;
   va_start(list, format);
   vsnprintf(what, sizeof what, format, list);

@@ -142,10 +142,8 @@ void line_add(Line *text, const char *format, ...) __attribute__((format(printf,
 void line_add_record(Line *text, const Walk *walk, uint32_t index);
 
 /* " (specs/models/gpt2.lua:9:15)", the line of the model that made the node; "" if there is none.
- * Returns `text`.
  */
-enum { SOURCE_BYTES = 128 };
-const char *node_source(const Plan *plan, const PlanNode *node, char text[SOURCE_BYTES]);
+const char *node_source(const View *view, const PlanNode *node);
 
 /* Adds a finding about a call (`walk`) and one of its records (`record`); NULL and -1: about
  * neither. */

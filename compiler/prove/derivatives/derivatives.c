@@ -31,13 +31,12 @@ static const char *name_of(const Model *m, uint32_t value) {
 static void report(const Model *m, const PlanNode *node, const char *why, const char *of) {
   const Plan *plan = m->plan;
   const char *region = plan_string(plan, m->region->name);
-  char source[SOURCE_BYTES];
   if (node == NULL)
     prove_finding(&m->view, NULL, -1, "derivatives", "%.40s: %s%.80s", region, why, of);
   else
     prove_finding(&m->view, NULL, -1, "derivatives", "%.40s, %s of %.60s%s: %s%.60s", region,
                   plan_string(plan, node->op), plan_string(plan, node->path),
-                  node_source(plan, node, source), why, of);
+                  node_source(&m->view, node), why, of);
 }
 
 /* ---- what the rules ask for */

@@ -1,6 +1,5 @@
 /* job.c -- what a plan says of its job is one thing: the table of jobs that the runtime reads, the
  * settings that a checkpoint is compared by, the samples that are loaded, and the model. */
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,34 +8,6 @@
 #include "runtime/plan/plan_text.h"
 
 /* ---- settings */
-
-static const struct {
-  const char *key;
-  size_t offset; /* in PlanJob */
-  bool is_real;
-} numbers[] = {
-#define COUNT(key, field)                                                                          \
-  { key, offsetof(PlanJob, field), false }
-#define REAL(key, field)                                                                           \
-  { key, offsetof(PlanJob, field), true }
-    COUNT("train.batch", batch_samples),
-    COUNT("train.microbatch", microbatch_samples),
-    COUNT("train.steps", steps),
-    COUNT("train.seed", seed),
-    REAL("optimizer.lr", lr),
-    REAL("optimizer.beta1", beta1),
-    REAL("optimizer.beta2", beta2),
-    REAL("optimizer.eps", eps),
-    REAL("optimizer.momentum", momentum),
-    REAL("optimizer.weight_decay", weight_decay),
-    REAL("optimizer.clip", clip),
-    COUNT("schedule.warmup", warmup_steps),
-    REAL("schedule.warmup_floor", lr_warmup_floor),
-    REAL("schedule.floor", lr_floor),
-    COUNT("schedule.over", decay_steps),
-#undef COUNT
-#undef REAL
-};
 
 /* "none" where the job does not say. */
 static const char *setting(const Plan *plan, const char *key) {
@@ -53,19 +24,29 @@ static void check_word(const View *view, const char *key, const char *used) {
     prove_finding(view, NULL, -1, "records", "%s is %.40s, and %.40s is used", key, said, used);
 }
 
+static void check_number(const View *view, const char *key, double used) {
+  const char *said = setting(view->plan, key);
+  if (strcmp(said, "none") != 0 && strtod(said, NULL) != used)
+    prove_finding(view, NULL, -1, "records", "%s is %.40s, and %.10g is used", key, said, used);
+}
+
 static void check_settings(const View *view) {
   const PlanJob *job = view->plan->jobs;
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-    const char *said = setting(view->plan, numbers[i].key);
-    int64_t count = 0;
-    double used = 0;
-    memcpy(numbers[i].is_real ? (void *)&used : &count, (const char *)job + numbers[i].offset,
-           sizeof count);
-    if (!numbers[i].is_real) used = (double)count;
-    if (strcmp(said, "none") != 0 && strtod(said, NULL) != used)
-      prove_finding(view, NULL, -1, "records", "%s is %.40s, and %.10g is used", numbers[i].key,
-                    said, used);
-  }
+  check_number(view, "train.batch", (double)job->batch_samples);
+  check_number(view, "train.microbatch", (double)job->microbatch_samples);
+  check_number(view, "train.steps", (double)job->steps);
+  check_number(view, "train.seed", (double)job->seed);
+  check_number(view, "optimizer.lr", job->lr);
+  check_number(view, "optimizer.beta1", job->beta1);
+  check_number(view, "optimizer.beta2", job->beta2);
+  check_number(view, "optimizer.eps", job->eps);
+  check_number(view, "optimizer.momentum", job->momentum);
+  check_number(view, "optimizer.weight_decay", job->weight_decay);
+  check_number(view, "optimizer.clip", job->clip);
+  check_number(view, "schedule.warmup", (double)job->warmup_steps);
+  check_number(view, "schedule.warmup_floor", job->lr_warmup_floor);
+  check_number(view, "schedule.floor", job->lr_floor);
+  check_number(view, "schedule.over", (double)job->decay_steps);
   check_word(view, "optimizer", Optimizer_names[job->optimizer]);
   check_word(view, "schedule", Schedule_names[job->schedule]);
   check_word(view, "data", DataKind_names[job->data]);

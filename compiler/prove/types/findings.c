@@ -77,9 +77,8 @@ static const char *key_of(const PlanRecord *record) {
 }
 
 static void add_source(const Typing *t, uint32_t value, Line *text) {
-  char source[SOURCE_BYTES];
   const PlanNode *node = node_of(t, value);
-  line_add(text, "%s", node_source(t->plan, node, source));
+  line_add(text, "%s", node_source(t->view, node));
   for (uint32_t i = 0; i < t->plan->settings_count && node == NULL; i++) {
     const PlanSetting *setting = &t->plan->settings[i];
     if (strcmp(plan_string(t->plan, setting->key), key_of(t->at)) == 0)
@@ -90,14 +89,16 @@ static void add_source(const Typing *t, uint32_t value, Line *text) {
 /* ---- findings */
 
 /* For a record of a node the place in the file is already given. */
-static bool report(Typing *t, const Type *about, const TypeSpan *bytes, const char *format,
-                   va_list list) {
+bool refuse_at(Typing *t, const Type *about, const TypeSpan *bytes, const char *format, ...) {
   char why[PROVE_LINE_BYTES] = "", more[PROVE_LINE_BYTES] = "";
   Line text = {more, sizeof more, 0};
   bool named = about != NULL && about->kind >= TYPE_VALUE && about->kind <= TYPE_SUM;
+  va_list list;
   if (t->refused) return false;
   t->refused = true;
+  va_start(list, format);
   (void)vsnprintf(why, sizeof why, format, list);
+  va_end(list);
   if (bytes != NULL) add_writer(t, bytes, &text);
   if (t->at == NULL || t->at->node == PLAN_NONE)
     add_source(t, named ? about->ref : t->at != NULL ? t->at->value : PLAN_NONE, &text);
@@ -106,24 +107,8 @@ static bool report(Typing *t, const Type *about, const TypeSpan *bytes, const ch
   return false;
 }
 
-bool refuse(Typing *t, const char *format, ...) {
-  va_list list;
-  va_start(list, format);
-  (void)report(t, NULL, NULL, format, list);
-  va_end(list);
-  return false;
-}
-
-bool refuse_at(Typing *t, const Type *about, const TypeSpan *bytes, const char *format, ...) {
-  va_list list;
-  va_start(list, format);
-  (void)report(t, about, bytes, format, list);
-  va_end(list);
-  return false;
-}
-
 const char *told(Typing *t, const Type *type) {
-  return type_text(t->plan, type, t->text[t->next_text ^= 1]);
+  return type_text(t->plan, type, arena_alloc(t->view->arena, TYPE_TEXT_BYTES));
 }
 
 /* Addresses of an operand. */
@@ -152,6 +137,6 @@ bool refuse_joined(Typing *t, const Type *type, const Type *other, const char *w
 }
 
 bool refuse_along(Typing *t, uint32_t axis, const char *why, const Type *type) {
-  return refuse(t, "%s along %.16s%s%s", why, plan_string(t->plan, t->plan->axes[axis].name),
+  return REFUSE(t, "%s along %.16s%s%s", why, plan_string(t->plan, t->plan->axes[axis].name),
                 type != NULL ? ": " : "", type != NULL ? told(t, type) : "");
 }

@@ -25,7 +25,7 @@ static bool add_up(Typing *t, Type *type, const Type *other) {
   bool may_be_whole = t->at->purpose == PURPOSE_CONTROL; /* losses and their weights alike */
   const Type found = *type;
   (void)other;
-  if (t->plan->meanings[t->at->meaning].reduce != REDUCE_SUM) return refuse(t, "it is not a sum");
+  if (t->plan->meanings[t->at->meaning].reduce != REDUCE_SUM) return REFUSE(t, "it is not a sum");
   if (!layer_is_whole(t, type)) return false;
   for (uint32_t axis = 0; axis < t->plan->axes_count && type->kind != TYPE_ZERO; axis++) {
     const PlaceKind kind = (PlaceKind)type->place[axis].kind;
@@ -80,7 +80,7 @@ static void turn_tensors(Typing *t, uint32_t inputs, uint32_t to, Rule *rule) {
     put(t, &target.reached->spans, made.first, made.end, &type);
   }
   if (at < from.end && !has_gaps)
-    refuse(t, "byte %llu of operand 0 holds no tensor that begins and ends in it",
+    REFUSE(t, "byte %llu of operand 0 holds no tensor that begins and ends in it",
            (unsigned long long)(at - from.first));
 }
 
@@ -98,8 +98,8 @@ void type_control(Typing *t) {
   t->tells_class = true;
   if (t->at->kind != RECORD_ALL_REDUCE || first != block + sums.first ||
       at.end - at.first != sums.end - sums.first)
-    refuse(t, "it sums something other than the control values");
-  if ((t->made & MADE_TOTALS) != 0) refuse(t, "the control values are summed a second time");
+    REFUSE(t, "it sums something other than the control values");
+  if ((t->made & MADE_TOTALS) != 0) REFUSE(t, "the control values are summed a second time");
   t->made |= MADE_TOTALS;
   type_all_reduce(t);
 }
@@ -140,7 +140,7 @@ static bool place_as_said(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {
   EACH_BIT(axis, axes)
   type->place[axis] = after[axis];
   return (axes != 0 && cut_in_blocks(t, type, axes, dim)) ||
-         refuse(t, "it does not say which dim it cuts");
+         REFUSE(t, "it does not say which dim it cuts");
 }
 
 static bool uncut(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {
@@ -180,7 +180,7 @@ static bool move_value(Typing *t, bool gathers, Type *type) {
 /* A call of a layer moves the tensors of that layer. */
 static bool is_tensor(Typing *t, const Type *type, const TypeSpan *whole) {
   if (type->kind != TYPE_SUM && type->kind != TYPE_STATE)
-    return refuse(t, "bytes %llu to %llu hold %s, not a tensor", (unsigned long long)whole->first,
+    return REFUSE(t, "bytes %llu to %llu hold %s, not a tensor", (unsigned long long)whole->first,
                   (unsigned long long)whole->end, told(t, type));
   if (type->layer != TYPE_ANY && type->layer != 0 && t->walk.call->layer >= 0)
     return refuse_found(t, type, "it moves the tensors of another layer");
@@ -193,7 +193,7 @@ static bool move_tensor(Typing *t, bool gathers, PlaceKind part, int64_t element
   if (!gathers && !add_up(t, type, NULL)) return false;
   if (!gathers && type->piece != 0) return refuse_found(t, type, "it cuts pieces into pieces");
   if (gathers && part == PLACE_FLAT && type->piece != elements)
-    return refuse(t, "it gathers pieces of %lld elements as %lld", (long long)type->piece,
+    return REFUSE(t, "it gathers pieces of %lld elements as %lld", (long long)type->piece,
                   (long long)elements);
   EACH_BIT(axis, axes_of_comm(t, t->at->comm)) {
     if (type->place[axis].kind != from)
@@ -210,7 +210,7 @@ static bool move_one(Typing *t, bool gathers, PlaceKind part, const TypeSpan *wh
   if (type->kind == TYPE_VALUE && part == PLACE_FLAT)
     return move_value(t, gathers, type) &&
            (type->part == PART_STATISTICS || is_as_said(t, 1, type));
-  if (pair[0] != 1) return refuse(t, "a tensor's pieces lie apart");
+  if (pair[0] != 1) return REFUSE(t, "a tensor's pieces lie apart");
   return is_tensor(t, type, whole) && move_tensor(t, gathers, part, pair[1], type);
 }
 
@@ -344,7 +344,7 @@ static void type_kernel(Typing *t) {
   else if (role == ROLE_SLICE)
     turn_value(t, slice);
   else
-    refuse(t, "no rule says what it moves");
+    REFUSE(t, "no rule says what it moves");
 }
 
 void type_move(Typing *t) {
@@ -356,6 +356,6 @@ void type_move(Typing *t) {
   case RECORD_REDUCE_SCATTER: move_all(t, false); return;
   case RECORD_ALL_TO_ALL: turn_value(t, all_to_all); return;
   case RECORD_EXCHANGE: (joins ? type_join : type_ring)(t); return;
-  default: refuse(t, "no rule says what it moves");
+  default: REFUSE(t, "no rule says what it moves");
   }
 }

@@ -127,7 +127,7 @@ static bool read_inputs(Typing *t, NodeCall *c) {
     if (c->in[i].microbatch != TYPE_ANY) c->microbatch = c->in[i].microbatch;
     has_run = has_run || c->in[i].runs > 0;
   }
-  return has_run || refuse(t, "no rule says how its kernel takes one run of tokens");
+  return has_run || REFUSE(t, "no rule says how its kernel takes one run of tokens");
 }
 
 /* ---- the operands along one axis: the label that is cut, or partial sums */
@@ -277,7 +277,7 @@ static void write_output(Typing *t, const NodeCall *c, uint32_t operand, const J
     if (joint[axis].goes_round) type.ring = ring_of_result(c->form, slot, turn);
   }
   if (t->at->parts > 0 && type.runs == 0 && type.kind != TYPE_SUM) {
-    refuse(t, "no rule says what its kernel makes of one run of tokens");
+    REFUSE(t, "no rule says what its kernel makes of one run of tokens");
     return;
   }
   if (slot->part != PART_STATISTICS && (!right_size(t, operand, slot->out, &type) ||
@@ -286,7 +286,7 @@ static void write_output(Typing *t, const NodeCall *c, uint32_t operand, const J
   if (type.kind == TYPE_SUM)
     add_to_sum(t, operand, &type, t->at->node);
   else if (type.dtype != stored_as(t, slot, slot->out))
-    refuse(t, "%.40s is made in %s", plan_string(t->plan, t->plan->values[slot->out].name),
+    REFUSE(t, "%.40s is made in %s", plan_string(t->plan, t->plan->values[slot->out].name),
            dtype_name((DType)type.dtype));
   else if (!write_part(t, operand, slot->out, &type))
     write_type(t, operand, &type);
@@ -300,7 +300,7 @@ static bool all_there(Typing *t, const NodeCall *c) {
   if (form->makes_part || ((form->inputs == c->node->inputs_count || lacks_bias) &&
                            form->outputs == c->node->outputs_count))
     return true;
-  return refuse(t, "the kernel has %u operands and results, its node %u",
+  return REFUSE(t, "the kernel has %u operands and results, its node %u",
                 form->inputs + form->outputs, c->node->inputs_count + c->node->outputs_count);
 }
 
@@ -309,7 +309,7 @@ static void carry_out(Typing *t, NodeCall *c) {
   uint16_t turn = 0;
   c->form = form_of(t, c->node);
   if (c->form == NULL) {
-    refuse(t, "no rule says how %.24s carries out the node %.40s", record_contract(t)->row->name,
+    REFUSE(t, "no rule says how %.24s carries out the node %.40s", record_contract(t)->row->name,
            plan_string(t->plan, c->node->op));
     return;
   }
@@ -330,18 +330,18 @@ static void copy_part(Typing *t, const PlanNode *node) {
   for (uint32_t i = 0; i < node->inputs_count && !found; i++)
     found = read_part(t, 0, t->plan->uses[node->inputs_first + i].value, &type);
   if (!found)
-    refuse(t, "it copies something that is not a value of its node");
+    REFUSE(t, "it copies something that is not a value of its node");
   else if (write_part(t, 1, type.ref, &type))
     return;
   else if (is_dense(t, 1))
     write_type(t, 1, &type);
   else
-    refuse(t, "it leaves gaps in %.40s", plan_string(t->plan, t->plan->values[type.ref].name));
+    REFUSE(t, "it leaves gaps in %.40s", plan_string(t->plan, t->plan->values[type.ref].name));
 }
 
 void type_node(Typing *t) {
   if (t->at->node == PLAN_NONE || t->at->kind != RECORD_KERNEL) {
-    refuse(t, "it is stated to carry out a node, but names none");
+    REFUSE(t, "it is stated to carry out a node, but names none");
     return;
   }
   NodeCall c = {.node = &t->plan->nodes[t->at->node], .region = t->meaning.region_of[t->at->node]};

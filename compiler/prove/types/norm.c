@@ -58,7 +58,7 @@ static void write_squares(Typing *t, const Type *squares) {
   Where at = all_of(t, 1);
   TypeSpan met;
   if (next_span(t, &at, at.first, &met) && t->types.type[met.type].kind == TYPE_SQUARES)
-    refuse(t, "squares that no sum has read are overwritten");
+    REFUSE(t, "squares that no sum has read are overwritten");
   write_type(t, 1, squares);
   uint32_t here = spans_find(&at.reached->spans, at.first);
   join_neighbours(t, &at.reached->spans, here);
@@ -146,10 +146,10 @@ static void take_root(Typing *t) {
       (void)refuse_along(t, axis, "the norm lacks the squares of other ranks", NULL);
   bool is_all = has_stages(t) || sum.squares == all_squares(t);
   if (t->walk.call->layer >= 0 || (t->made & MADE_NORM) != 0 || !is_all)
-    refuse(t, "the norm is not of the square of each gradient once");
+    REFUSE(t, "the norm is not of the square of each gradient once");
   uint64_t story = norm_story(t);
   if (t->norm_story != 0 && t->norm_story != story)
-    refuse(t, "squares are summed over other ranks than on another stage");
+    REFUSE(t, "squares are summed over other ranks than on another stage");
   t->made |= MADE_NORM;
   t->tells_class = true;
   t->squares = sum.squares;
@@ -166,7 +166,7 @@ void type_norm(Typing *t) {
   else if (role == ROLE_GRAD_NORM)
     take_root(t);
   else if (role != ROLE_SUM || t->walk.call->layer >= 0)
-    refuse(t, "no rule says what it adds to the norm");
+    REFUSE(t, "no rule says what it adds to the norm");
   else if (sum_squares(t, &sum))
     write_type(t, 1, &sum);
 }

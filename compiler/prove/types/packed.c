@@ -124,6 +124,6 @@ bool join_packed(Typing *t) {
   if (join_at(t, at))
     t->at = &t->joined.record;
   else if (moves || mover_at(t, at - 1, KERNEL_pack) || mover_at(t, at + 1, KERNEL_unpack))
-    return refuse(t, "no collective next to it moves what it packs or unpacks");
+    return REFUSE(t, "no collective next to it moves what it packs or unpacks");
   return true;
 }

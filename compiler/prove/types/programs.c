@@ -34,7 +34,7 @@ static Held seen(const Typing *t, Held held, int32_t away) {
 static bool reach(Typing *t) {
   t->reached_count = 0;
   if (t->walk.segment->bases_count > TYPING_BASES_MAX)
-    return refuse(t, "more than %d bases", TYPING_BASES_MAX);
+    return REFUSE(t, "more than %d bases", TYPING_BASES_MAX);
   for (uint32_t base = 0; base < t->walk.segment->bases_count; base++) {
     const Interval cell = cell_of_base(&t->walk, &t->cells, base);
     uint32_t i = 0;
@@ -143,7 +143,7 @@ static void run_one(Typing *t) {
   if (flags_fit(t))
     run_call(t);
   else
-    refuse(t, "its flags are not those of micro-batch %d of %lld", t->walk.microbatch,
+    REFUSE(t, "its flags are not those of micro-batch %d of %lld", t->walk.microbatch,
            (long long)t->microbatches);
 }
 

@@ -32,7 +32,7 @@ static bool stands_apart(Typing *t, uint32_t target) {
         at.first == at.end || to.first == to.end || may_share(t, target, i, &at, &to) ||
         is_between(t, target, i, &at, &to))
       continue;
-    refuse(t, "writes operand %u where operand %u stands", target, i);
+    REFUSE(t, "writes operand %u where operand %u stands", target, i);
   }
   return !t->refused;
 }
@@ -50,7 +50,7 @@ static bool counts(Typing *t, uint32_t target) {
 static bool is_ours(Typing *t, uint32_t target) {
   const PlanBuffer *buffer = where(t, target).reached->buffer;
   if (!is_of_runtime(buffer) || (buffer->kind == BUFFER_CONTROL && counts(t, target))) return true;
-  return refuse(t, "writes operand %u where the runtime does: %.40s", target,
+  return REFUSE(t, "writes operand %u where the runtime does: %.40s", target,
                 plan_string(t->plan, buffer->name));
 }
 
@@ -68,7 +68,7 @@ static bool check_targets(Typing *t) {
 /* Inputs of the micro-batch, one operand each. */
 static void type_load(Typing *t) {
   if (t->at->kind != RECORD_LOAD || t->at->operands_count != t->plan->inputs_count) {
-    refuse(t, "it does not load each input once");
+    REFUSE(t, "it does not load each input once");
     return;
   }
   uint32_t input = 0;
@@ -117,7 +117,7 @@ static void (*const rules[Purpose_COUNT])(Typing *t) = {
 void type_record(Typing *t) {
   if (!check_targets(t)) return;
   if (rules[t->at->purpose] == NULL)
-    refuse(t, "no rule says what a record for %s does", Purpose_names[t->at->purpose]);
+    REFUSE(t, "no rule says what a record for %s does", Purpose_names[t->at->purpose]);
   else
     rules[t->at->purpose](t);
   spoil_scratch(t);

@@ -43,7 +43,7 @@ bool ring_meets(Typing *t, const NodeCall *c, uint32_t axis, uint16_t *turn) {
     has_keys = has_keys || is_key;
   }
   if (t->plan->axes[axis].size <= RING_MOST && stands_there(t, axis, *turn)) return true;
-  return refuse(t, "its keys are those of the rank %u back, but its positions are not", *turn);
+  return REFUSE(t, "its keys are those of the rank %u back, but its positions are not", *turn);
 }
 
 Ring ring_of_result(const Form *form, const FormSlot *slot, uint16_t turn) {
@@ -110,7 +110,7 @@ void type_ring_sum(Typing *t, const NodeCall *c) {
   if (merges && (sum[0].ref != out || sum[1].ref == out ||
                  memcmp(&sum[0].ring, &sum[1].ring, sizeof sum->ring) != 0 ||
                  memcmp(&block[0].ring, &block[1].ring, sizeof block->ring) != 0))
-    refuse(t, "what is joined and what it is weighed by are not of the same ranks");
+    REFUSE(t, "what is joined and what it is weighed by are not of the same ranks");
   for (uint32_t i = 0; i < count && !t->refused; i++) {
     const uint32_t target = merges ? i : block_at + 1;
     sum[i].dtype = (uint8_t)operand_at(t, target)->dtype;
@@ -146,7 +146,7 @@ void type_ring(Typing *t) {
     fits = operand_at(t, i)->access == ACCESS_READ &&
            operand_at(t, half + i)->access == ACCESS_WRITE && distance[i] == 1 &&
            distance[half + i] == -1;
-  if (!fits) refuse(t, "it does not send to the next rank and receive from the previous one");
+  if (!fits) REFUSE(t, "it does not send to the next rank and receive from the previous one");
   for (uint32_t i = 0; i < half && !t->refused; i++)
     receive(t, i, &come[i]);
   for (uint32_t i = 0; i < half && !t->refused; i++)

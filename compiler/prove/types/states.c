@@ -6,7 +6,7 @@
 
 static bool is_parameter(Typing *t, uint32_t value) {
   return (value != PLAN_NONE && t->plan->values[value].kind == VALUE_PARAM) ||
-         refuse(t, "it names no parameter");
+         REFUSE(t, "it names no parameter");
 }
 
 /* The type of the record's parameter as a tensor of this kind, with the layout of `type`. */
@@ -49,7 +49,7 @@ static void init_elements(Typing *t) {
   const PlanBase *base = &t->plan->bases[t->walk.segment->bases_first + operand_at(t, 0)->base];
   Type like = {0};
   if (base->kind != BUFFER_PARAM && base->kind != BUFFER_MASTER)
-    refuse(t, "%s has no initial values of its own", BufferKind_names[base->kind]);
+    REFUSE(t, "%s has no initial values of its own", BufferKind_names[base->kind]);
   if (t->refused || !said_places(t, 0, t->at->value, like.place)) return;
   like.piece = t->plan->layouts[operand_at(t, 0)->layout].piece;
   const Type state = state_of(t, base->kind, 0, &like);
@@ -57,7 +57,7 @@ static void init_elements(Typing *t) {
 }
 
 void type_init(Typing *t) {
-  if (t->walk.program->kind != PROGRAM_INIT) refuse(t, "a parameter begins once, in init");
+  if (t->walk.program->kind != PROGRAM_INIT) REFUSE(t, "a parameter begins once, in init");
   if (t->refused || !is_parameter(t, t->at->value) ||
       !is_call_of(t, t->plan->values[t->at->value].region))
     return;
@@ -98,12 +98,12 @@ void type_update(Typing *t) {
   const KernelContract *contract =
       record_contract(t); /* `records` checks that it is the job's optimizer */
   Type gradient;
-  if ((t->made & MADE_NORM) == 0) refuse(t, "the norm is not known yet");
-  if (!has_totals(t)) refuse(t, "the control values are not known yet");
+  if ((t->made & MADE_NORM) == 0) REFUSE(t, "the norm is not known yet");
+  if (!has_totals(t)) REFUSE(t, "the control values are not known yet");
   if (t->refused || !read_gradient(t, 0, &gradient)) return;
   for (uint32_t i = 1; i < t->at->operands_count; i++) {
     uint32_t kind = kind_of(contract->operands[i].name);
-    if (kind == BufferKind_COUNT) refuse(t, "no rule says what operand %u is", i);
+    if (kind == BufferKind_COUNT) REFUSE(t, "no rule says what operand %u is", i);
     if (t->refused || !read_state(t, i, kind, &gradient)) return;
     Type state = state_of(t, kind, i, &gradient);
     state.is_new = 1;

@@ -99,7 +99,7 @@ void add_to_sum(Typing *t, uint32_t operand, Type *sum, uint32_t node) {
   const RunStart from = {part, part > 0 ? parts : 0};
   bool is_last = part + 1 >= parts;
   if (t->plan->values[sum->ref].kind == VALUE_LOSS && (t->made & MADE_TOTALS) != 0)
-    refuse(t, "losses have been summed over ranks already");
+    REFUSE(t, "losses have been summed over ranks already");
   const TypeUse use = {making.bit, is_first && part == 0 ? USE_FROM_START : 0, is_last,
                        is_last ? 0 : part + 1, is_last ? 0 : parts};
   const Type found = t->at->accumulate ? read_type(t, operand) : zeros(DTYPE_F32);

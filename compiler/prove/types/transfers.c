@@ -26,7 +26,7 @@ static Type posted(const Typing *t, uint32_t operand, const PlanPost *post) {
 static void transfer(Typing *t, uint32_t operand, const PlanPost *post) {
   const Type wanted = posted(t, operand, post), found = read_type(t, operand);
   if (wanted.ref == PLAN_NONE)
-    refuse(t, "operand %u is stated to follow layer %u, where nothing is carried", operand,
+    REFUSE(t, "operand %u is stated to follow layer %u, where nothing is carried", operand,
            post->depth);
   else if (operand_at(t, operand)->access != ACCESS_READ)
     write_type(t, operand, &wanted);
@@ -59,7 +59,7 @@ void type_join(Typing *t) {
   uint32_t to = plan_class_at_distance(t->plan, own, t->at->comm, record_dims(t)[0]);
   if (to == PLAN_NONE ||
       plan_class_at_distance(t->plan, own, t->at->comm, record_dims(t)[1]) != to) {
-    refuse(t, "it sends to one stage and receives from another");
+    REFUSE(t, "it sends to one stage and receives from another");
     return;
   }
   t->tells_class = true;
@@ -79,7 +79,7 @@ void check_joins(Typing *t) {
     const Join *join = &t->join[i];
     uint64_t others = all_uses(&t->meaning, join->ref) & ~join->uses;
     if (!has_join(t, (Join){join->peer, join->class, join->ref, join->like, others}))
-      refuse(t, "stages do not have each use of %.60s exactly once and send it to each other alike",
+      REFUSE(t, "stages do not have each use of %.60s exactly once and send it to each other alike",
              plan_string(t->plan, t->plan->values[join->ref].name));
   }
 }

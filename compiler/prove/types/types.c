@@ -161,7 +161,7 @@ static int64_t count_microbatches(const Plan *plan, const PlanProgram *program) 
 static void run(Typing *t, ProgramKind kind, Held *held) {
   const PlanProgram *program = plan_program(t->plan, t->view->class, kind);
   if (program == NULL) {
-    refuse(t, "there is no %s", ProgramKind_names[kind]);
+    REFUSE(t, "there is no %s", ProgramKind_names[kind]);
     return;
   }
   t->microbatches = count_microbatches(t->plan, program);
@@ -191,10 +191,10 @@ static void check_stages(Typing *t, uint64_t squares, const uint32_t *losses) {
   t->at = NULL;
   check_joins(t);
   if (!t->refused && squares != all_squares(t))
-    refuse(t, "the norm is not of the square of each gradient once, over all stages");
+    REFUSE(t, "the norm is not of the square of each gradient once, over all stages");
   for (ProgramKind kind = PROGRAM_TRAIN_STEP; kind <= PROGRAM_EVAL_STEP && !t->refused; kind++)
     if (losses[kind] != (plan_program(t->plan, t->view->class, kind) != NULL))
-      refuse(t, "%u classes of ranks make the loss of %s, not one", losses[kind],
+      REFUSE(t, "%u classes of ranks make the loss of %s, not one", losses[kind],
              ProgramKind_names[kind]);
 }
 
@@ -204,7 +204,7 @@ static void run_class(Typing *t) {
   Held *start = ARENA_ARRAY(t->view->arena, Held, t->cells.count);
   Held *held = ARENA_ARRAY(t->view->arena, Held, t->cells.count);
   if (plan_program(t->plan, t->view->class, PROGRAM_SNAPSHOT) != NULL)
-    refuse(t, "no rule says what a snapshot does");
+    REFUSE(t, "no rule says what a snapshot does");
   if (!t->refused) run(t, PROGRAM_INIT, start);
   if (!t->refused) run_steps(t, start, held);
 }

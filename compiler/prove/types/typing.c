@@ -22,7 +22,7 @@ bool is_call_of(Typing *t, uint32_t region) {
   const uint32_t kind = t->walk.program->kind;
   bool fits = (kind == PROGRAM_INIT || at->program == kind) &&
               (at->is_stack != 0) == (t->walk.call->layer >= 0);
-  return fits || refuse(t, "it belongs to %.40s of %s, for other calls",
+  return fits || REFUSE(t, "it belongs to %.40s of %s, for other calls",
                         plan_string(t->plan, at->name), ProgramKind_names[at->program]);
 }
 
@@ -58,7 +58,7 @@ void layout_places(const Plan *plan, uint32_t layout, Place *places) {
 bool said_places(Typing *t, uint32_t operand, uint32_t value, Place *places) {
   uint32_t layout = operand_at(t, operand)->layout;
   if (layout == PLAN_NONE || !layouts_alike(t->plan, layout, t->plan->values[value].layout))
-    return refuse(t, "the plan does not say how operand %u has %.40s", operand,
+    return REFUSE(t, "the plan does not say how operand %u has %.40s", operand,
                   plan_string(t->plan, t->plan->values[value].name));
   layout_places(t->plan, layout, places);
   return true;
@@ -87,7 +87,7 @@ bool right_size(Typing *t, uint32_t operand, uint32_t value, const Type *type) {
   const int64_t runs = type->runs > 0 ? type->runs : 1;
   int64_t wanted = meaning_elements(&t->meaning, value, type->place);
   if (wanted % runs == 0 && elements == wanted / runs) return true;
-  return refuse(t, "operand %u has %lld elements, %.40s has %lld on one rank", operand,
+  return REFUSE(t, "operand %u has %lld elements, %.40s has %lld on one rank", operand,
                 (long long)elements, plan_string(t->plan, t->plan->values[value].name),
                 (long long)wanted);
 }
@@ -103,14 +103,14 @@ Where where(Typing *t, uint32_t operand) {
   place.own_axes = axes_of_comm(t, at->by);
   place.end = place.first + at->size_bytes * plan_comm_size(t->plan, at->by);
   if (at->member_stride != (int64_t)at->size_bytes)
-    refuse(t, "operand %u is not a piece of a row: pieces are %llu bytes, %lld apart", operand,
+    REFUSE(t, "operand %u is not a piece of a row: pieces are %llu bytes, %lld apart", operand,
            (unsigned long long)at->size_bytes, (long long)at->member_stride);
   return place;
 }
 
 Where all_of(Typing *t, uint32_t operand) {
   const Where at = where(t, operand);
-  if (at.operand->by != PLAN_NONE) refuse(t, "operand %u is one piece of a row of others", operand);
+  if (at.operand->by != PLAN_NONE) REFUSE(t, "operand %u is one piece of a row of others", operand);
   return at;
 }
 
@@ -178,7 +178,7 @@ void write_row(Typing *t, Spans *spans, uint64_t first, uint64_t end, const Type
   if (t->refused) return;
   const Type zero = zeros((DType)type->dtype);
   uint64_t middle = first + real_bytes(t, type);
-  if (middle > end) refuse(t, "the row is shorter than what it holds");
+  if (middle > end) REFUSE(t, "the row is shorter than what it holds");
   if (middle < end) put(t, spans, middle, end, &zero);
   put(t, spans, first, middle, type);
 }
@@ -214,7 +214,7 @@ void write_type(Typing *t, uint32_t operand, const Type *type) {
   for (uint32_t axis = 0; axis < t->plan->axes_count; axis++) {
     if ((at.own_axes >> axis & 1) == 0) continue;
     if (written.place[axis].kind != PLACE_FLAT && written.kind != TYPE_ZERO)
-      refuse(t, "operand %u is one piece, and gets the whole", operand);
+      REFUSE(t, "operand %u is one piece, and gets the whole", operand);
     written.place[axis].kind = PLACE_ROW;
   }
   if (at.own_axes != 0)

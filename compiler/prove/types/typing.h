@@ -60,9 +60,7 @@ typedef struct Typing {
   uint32_t record;  /* within the segment */
   const PlanRecord *at; /* NULL: no current record; &joined.record: several as one */
   Joined joined;
-  bool refused;                  /* there is a finding: no more are reported for this class */
-  char text[2][TYPE_TEXT_BYTES]; /* told */
-  uint32_t next_text;
+  bool refused; /* there is a finding: no more are reported for this class */
 
   /* What can be checked only with all classes together. */
   Join join[TYPING_JOINS_MAX];
@@ -97,10 +95,10 @@ void type_norm(Typing *t); /* norm.c */
 /* ---- findings: findings.c. Only the first of a class is reported. All return false, for rules to
  * return. */
 
-bool refuse(Typing *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A finding about what these addresses hold; `about` gives the place in the model file. */
 bool refuse_at(Typing *t, const Type *about, const TypeSpan *bytes, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+#define REFUSE(t, ...) refuse_at((t), NULL, NULL, __VA_ARGS__)
 /* About what the first operand holds: "WHY: TYPE", and who wrote it. */
 bool refuse_found(Typing *t, const Type *type, const char *why);
 /* "OTHER; cannot be WHY: TYPE". */
@@ -110,7 +108,7 @@ bool refuse_operand(Typing *t, uint32_t operand, const Type *found, const Type *
 /* "WHY along AXIS: TYPE", or without a type. */
 bool refuse_along(Typing *t, uint32_t axis, const char *why, const Type *type);
 
-/* The text of a type; only the last two are valid. */
+/* The text of a type. */
 const char *told(Typing *t, const Type *type);
 
 /* ---- the current record: typing.c */
