@@ -49,9 +49,10 @@ static void check_tensor(Typing *t, const Standing *at, uint64_t start, Spans *s
   const uint64_t first = bytes.first - start, end = bytes.end - start;
   const Type *found = &t->types.type[spans_read(&t->types, spans, first, end)];
   if (tensor->kind == BUFFER_GRAD) return; /* a later step does not read it */
-  if (tensor->value == PLAN_NONE || !is_of_value(t->plan, tensor))
-    (void)refuse_at(t, &state, NULL, "tensor %.60s is saved as another",
-                    plan_string(t->plan, tensor->name));
+  if (tensor->value == PLAN_NONE || !is_of_value(t->plan, tensor)) {
+    refuse(t, "tensor %.60s is saved as another", plan_string(t->plan, tensor->name));
+    return;
+  }
   wanted.is_new = kind == PROGRAM_TRAIN_STEP;
   if (memcmp(found, &wanted, sizeof wanted) != 0)
     (void)refuse_at(t, &state, &bytes, "after %s tensor %.60s holds %s; wanted: %s",
@@ -147,24 +148,13 @@ static bool tensors_meet(Typing *t, Held *start, const Held *end) {
 
 /* ---- programs of a class */
 
-/* Micro-batches of an evaluation: the highest that its calls name, plus one. */
-static int64_t count_microbatches(const Plan *plan, const PlanProgram *program) {
-  int64_t count = 0;
-  if (program->kind != PROGRAM_EVAL_STEP) return plan->jobs[0].accumulation;
-  for (uint32_t i = 0; i < program->calls_count; i++) {
-    int64_t number = plan->calls[program->calls_first + i].microbatch;
-    if (number >= count) count = number + 1;
-  }
-  return count;
-}
-
 static void run(Typing *t, ProgramKind kind, Held *held) {
   const PlanProgram *program = plan_program(t->plan, t->view->class, kind);
   if (program == NULL) {
     REFUSE(t, "there is no %s", ProgramKind_names[kind]);
     return;
   }
-  t->microbatches = count_microbatches(t->plan, program);
+  t->microbatches = kind == PROGRAM_EVAL_STEP ? 1 : t->plan->jobs[0].accumulation;
   run_program(t, program, held);
   if (!t->refused && kind != PROGRAM_INIT) loss_check(t, held);
   if (!t->refused) tensors_check(t, held);
@@ -193,7 +183,7 @@ static void check_stages(Typing *t, uint64_t squares, const uint32_t *losses) {
   if (!t->refused && squares != all_squares(t))
     REFUSE(t, "the norm is not of the square of each gradient once, over all stages");
   for (ProgramKind kind = PROGRAM_TRAIN_STEP; kind <= PROGRAM_EVAL_STEP && !t->refused; kind++)
-    if (losses[kind] != (plan_program(t->plan, t->view->class, kind) != NULL))
+    if (losses[kind] != (t->plan->regions[t->plan->regions_count - 1].program >= (uint32_t)kind))
       REFUSE(t, "%u classes of ranks make the loss of %s, not one", losses[kind],
              ProgramKind_names[kind]);
 }
