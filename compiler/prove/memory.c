@@ -57,8 +57,10 @@ static uint32_t locate(const Sweep *s, const Walk *walk, uint32_t index) {
   const uint64_t first = walk_base(walk, index), end = first + base->size_bytes;
   const Interval *owner = intervals_find(&s->owners, first);
   const char *name = plan_string(plan, base->name);
-  if (plan->bindings[walk->call->bindings_first + index].by != PLAN_NONE)
-    prove_finding(s->view, walk, -1, "memory", "base %.40s stands elsewhere on other ranks", name);
+  const PlanBinding *binding = &plan->bindings[walk->call->bindings_first + index];
+  if (binding->by != PLAN_NONE || binding->tier != TIER_DEVICE)
+    prove_finding(s->view, walk, -1, "memory",
+                  "base %.40s stands elsewhere on other ranks, or not on the device", name);
   if (owner != NULL && owner->first <= first && first < end && end <= owner->end &&
       is_live(s, owner->number))
     return owner->number;
@@ -184,8 +186,25 @@ static void check_holders(const View *view) {
                  "the samples of a step");
 }
 
+/* A rank allots as much as its programs need, and no more. */
+static void check_arenas(const View *view) {
+  const Plan *plan = view->plan;
+  for (uint32_t tier = 0; tier < plan->tiers_count; tier++) {
+    uint64_t most = 0, has = plan->arenas[view->class->arenas_first + tier].size_bytes;
+    for (uint32_t i = 0; i < view->class->programs_count; i++) {
+      const PlanProgram *program = &plan->programs[view->class->programs_first + i];
+      const uint64_t peak_bytes = plan->peaks[program->peaks_first + tier].peak_bytes;
+      if (peak_bytes > most) most = peak_bytes;
+    }
+    if (rounded(has) != rounded(most) && plan->regions_count > 0)
+      prove_finding(view, NULL, -1, "memory", "the arena has %llu bytes, programs need %llu",
+                    (unsigned long long)has, (unsigned long long)most);
+  }
+}
+
 void prove_memory(View *view) {
   check_holders(view);
+  check_arenas(view);
   for (uint32_t i = 0; i < view->class->programs_count; i++) {
     const PlanProgram *program = &view->plan->programs[view->class->programs_first + i];
     sweep_program(view, program, i == 0);
