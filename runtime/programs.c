@@ -5,24 +5,9 @@
 
 #include "runtime/plan/plan_loops.h"
 
-int64_t programs_count_loads(const Plan *plan, const PlanProgram *program) {
-  int64_t loads = 0;
-  for (uint32_t number = 0; number < program->calls_count; number++) {
-    const PlanCall *call = &plan->calls[program->calls_first + number];
-    const PlanSegment *segment = &plan->segments[call->segment];
-    for (uint32_t i = 0; i < segment->records_count; i++) {
-      const PlanRecord *record = &plan->records[segment->records_first + i];
-      if (record->kind == RECORD_LOAD &&
-          plan_when(record->when_all, record->when_none, call->flags))
-        loads += plan_call_times(plan, program, number);
-    }
-  }
-  return loads;
-}
-
 static int64_t class_loads(const Plan *plan, const PlanClass *class, ProgramKind kind) {
   const PlanProgram *program = plan_program(plan, class, kind);
-  return program ? programs_count_loads(plan, program) : 0;
+  return program ? plan_loads(plan, program) : 0;
 }
 
 int64_t programs_loads(const Plan *plan, ProgramKind kind) {

@@ -7,10 +7,8 @@
 #include "runtime/plan/plan.h"
 #include "runtime/status.h"
 
-/* How many micro-batches one run of the program loads. */
-int64_t programs_count_loads(const Plan *plan, const PlanProgram *program);
-
-/* The same for those classes that load: stages of a pipeline may need no samples. */
+/* How many micro-batches one run of the program loads, in those classes that load: stages of a
+ * pipeline may need no samples. */
 int64_t programs_loads(const Plan *plan, ProgramKind kind);
 
 /* Whether every class has its programs, and the loads make up the job's batches. */

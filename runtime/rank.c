@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "kernels/bind.h"
+#include "runtime/plan/plan_loops.h"
 #include "runtime/plan/plan_place.h"
 #include "runtime/programs.h"
 #include "runtime/rank_state.h"
@@ -62,7 +63,7 @@ static bool start_data(Rank *rank, Status *status) {
       .valid_passes = rank->eval ? samples_passes(&run->valid, mesh_replicas(&run->mesh)) : 0,
       .is_held = true,
   };
-  if (programs_count_loads(rank->plan, rank->train) == 0) return true;
+  if (plan_loads(rank->plan, rank->train) == 0) return true;
   rank->staging = staging_start(&rank->staging_setup, status);
   return rank->staging != NULL;
 }

@@ -31,6 +31,22 @@ static inline const PlanLaunch *plan_launch_of(const Plan *plan, const PlanProgr
   return NULL;
 }
 
+/* How many micro-batches a run of the program loads. */
+static inline int64_t plan_loads(const Plan *plan, const PlanProgram *program) {
+  int64_t loads = 0;
+  for (uint32_t c = 0; c < program->calls_count; c++) {
+    const PlanCall *call = &plan->calls[program->calls_first + c];
+    const PlanSegment *segment = &plan->segments[call->segment];
+    for (uint32_t i = 0; i < segment->records_count; i++) {
+      const PlanRecord *record = &plan->records[segment->records_first + i];
+      if (record->kind == RECORD_LOAD &&
+          plan_when(record->when_all, record->when_none, call->flags))
+        loads += plan_call_times(plan, program, c);
+    }
+  }
+  return loads;
+}
+
 /* What a run of the program issues: kernels, communications and loads, those of a launch as one,
  * and a record that may join with the one before it. */
 static inline uint64_t plan_issues(const Plan *plan, const PlanProgram *program) {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "runtime/boot/local.h"
-#include "runtime/programs.h"
+#include "runtime/plan/plan_loops.h"
 
 static const PlanJob *job_of(const WorldRank *rank) {
   return &rank->world->plan->jobs[0];
@@ -29,7 +29,7 @@ int64_t world_validations(const WorldRank *rank) {
 static bool start_staging(WorldRank *rank, Status *status) {
   const World *world = rank->world;
   const PlanProgram *train = replay_program(&rank->replay, PROGRAM_TRAIN_STEP);
-  if (world->steps == 0 || programs_count_loads(world->plan, train) == 0) return true;
+  if (world->steps == 0 || plan_loads(world->plan, train) == 0) return true;
   const PlanJob *job = job_of(rank);
   const StagingSetup setup = {
       .plan = world->data != NULL ? world->data : world->plan,

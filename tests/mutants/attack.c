@@ -249,6 +249,11 @@ static void change_operand(Edit *e, PlanRecord *record) {
     PlanBase *base = &e->b->bases[index + operand->base];
     if (operand->offset + operand->size_bytes > base->size_bytes)
       base->size_bytes = operand->offset + operand->size_bytes;
+  } else if (is_word(e, 2, "dtype")) {
+    const uint32_t was = operand->dtype;
+    operand->dtype = one_of(e, word(e, 3), DType_names, DTYPE_COUNT);
+    operand->size_bytes =
+        operand->size_bytes / (uint64_t)dtype_bytes(was) * (uint64_t)dtype_bytes(operand->dtype);
   } else if (is_word(e, 2, "stride")) {
     operand->member_stride = (int64_t)number(e, 3);
   } else if (is_word(e, 2, "piece")) {
@@ -409,6 +414,7 @@ static const Word words[] = {
     {"divides", NULL, NULL, change_divides},
     {"set", NULL, NULL, change_field},
     {"buffer", NULL, NULL, change_buffer},
+    {"file", NULL, NULL, change_file},
     {"input", NULL, NULL, change_input},
     {"node", NULL, NULL, change_node},
     {"parameter", NULL, NULL, change_parameter},

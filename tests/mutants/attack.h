@@ -23,7 +23,8 @@
  *                              segment; the record joins none then
  *   operand I + BYTES          stands further on; `operand I stride BYTES`: from member to member;
  *                              `operand I size BYTES`, in a base that grows with it
- *   operand I piece COMM       each member has one piece of it
+ *   operand I piece COMM       each member has one piece of it; `operand I dtype DTYPE`: as many
+ *                              numbers of another kind
  *   purpose PURPOSE            is said to be for something else
  *   operands I...              these only, in this order
  *   access I read | write | update
@@ -45,6 +46,7 @@
  *   set FIELD NUMBER           of the job: batch_samples, accumulation, microbatch_samples ...; or
  *                              as much as another field is
  *   buffer NAME KIND           the first buffer of that name is said to be for something else
+ *   file NUMBER as NUMBER      its samples are read from another of the plan's files
  *   input NAME role ROLE       is filled with something else; `vocab`, `sample_elements`: = +
  * NUMBER node N OP PATH + NUMBER    the N-th such node, and records of it, draw other random
  * numbers parameter A key of B       begins with the same random numbers tensor A name of B the two

@@ -72,6 +72,7 @@ void change_divides(Edit *e);
 void change_field(Edit *e);
 void change_buffer(Edit *e);
 void change_input(Edit *e);
+void change_file(Edit *e);
 void change_node(Edit *e);
 void change_parameter(Edit *e);
 void change_tensors(Edit *e);

@@ -40,6 +40,11 @@ static double *real_called(const Edit *e) {
 }
 
 void change_field(Edit *e) {
+  PlanJob *job = &e->b->jobs[0];
+  if (is_word(e, 1, "loss")) {
+    job->loss = build_string(e->b, word(e, 2));
+    return;
+  }
   double *real = real_called(e);
   if (real != NULL) {
     *real = number(e, 2);
@@ -74,8 +79,16 @@ void change_input(Edit *e) {
     input->vocab = (uint32_t)changed(e, 3, input->vocab);
   else if (is_word(e, 2, "sample_elements"))
     input->sample_elements = (int64_t)changed(e, 3, (double)input->sample_elements);
+  else if (is_word(e, 2, "columns"))
+    input->columns = build_string(e->b, word(e, 3));
   else
     wrong(e, "no such field");
+}
+
+void change_file(Edit *e) {
+  const uint32_t one = (uint32_t)number(e, 1), other = (uint32_t)number(e, 3);
+  if (one >= e->b->files_count || other >= e->b->files_count) wrong(e, "no such file");
+  e->b->files[one].path = e->b->files[other].path;
 }
 
 /* Records that carry it out draw the same. */

@@ -5,12 +5,13 @@
 
 #include "compiler/prove/records/rules.h"
 #include "runtime/plan/plan_hash.h"
+#include "runtime/plan/plan_loops.h"
 #include "runtime/plan/plan_text.h"
 
 /* ---- settings */
 
 /* "none" where the job does not say. */
-static const char *setting(const Plan *plan, const char *key) {
+const char *job_setting(const Plan *plan, const char *key) {
   const char *value = "none";
   for (uint32_t i = 0; i < plan->settings_count; i++)
     if (strcmp(plan_string(plan, plan->settings[i].key), key) == 0)
@@ -19,13 +20,13 @@ static const char *setting(const Plan *plan, const char *key) {
 }
 
 static void check_word(const View *view, const char *key, const char *used) {
-  const char *said = setting(view->plan, key);
+  const char *said = job_setting(view->plan, key);
   if (strcmp(said, "none") != 0 && strcmp(said, used) != 0)
     prove_finding(view, NULL, -1, "records", "%s is %.40s, and %.40s is used", key, said, used);
 }
 
 static void check_number(const View *view, const char *key, double used) {
-  const char *said = setting(view->plan, key);
+  const char *said = job_setting(view->plan, key);
   if (strcmp(said, "none") != 0 && strtod(said, NULL) != used)
     prove_finding(view, NULL, -1, "records", "%s is %.40s, and %.10g is used", key, said, used);
 }
@@ -34,7 +35,11 @@ static void check_settings(const View *view) {
   const PlanJob *job = view->plan->jobs;
   check_number(view, "train.batch", (double)job->batch_samples);
   check_number(view, "train.microbatch", (double)job->microbatch_samples);
+  check_number(view, "train.context", (double)job->sample_tokens);
   check_number(view, "train.steps", (double)job->steps);
+  check_number(view, "train.validate_every", (double)job->validate_every);
+  check_number(view, "checkpoint.keep", (double)job->checkpoint_keep);
+  check_number(view, "log.every", (double)job->log_every);
   check_number(view, "train.seed", (double)job->seed);
   check_number(view, "optimizer.lr", job->lr);
   check_number(view, "optimizer.beta1", job->beta1);
@@ -51,6 +56,39 @@ static void check_settings(const View *view) {
   check_word(view, "schedule", Schedule_names[job->schedule]);
   check_word(view, "data", DataKind_names[job->data]);
   check_word(view, "data.shuffle", job->shuffle != 0 ? "true" : "false");
+  check_word(view, "checkpoint.path", plan_string(view->plan, job->checkpoint_dir));
+  check_word(view, "checkpoint.resume",
+             job->resume == RESUME_PATH ? plan_string(view->plan, job->resume_path)
+                                        : Resume_names[job->resume]);
+  check_word(view, "log.dir", plan_string(view->plan, job->run_dir));
+}
+
+/* Files are those that settings list: the first three, and of more of them a hash. */
+static void check_files(const View *view, const char *key, uint32_t valid) {
+  const Plan *plan = view->plan;
+  uint32_t count = 0;
+  size_t room = 64;
+  for (uint32_t i = 0; i < plan->files_count; i++)
+    room += strlen(plan_string(plan, plan->files[i].path)) + 1;
+  char *text = prove_array(view, 2 * room, 1), *all = text + room;
+  if (text == NULL) return;
+  Line shown = {text, room, 0};
+  for (uint32_t i = 0; i < plan->files_count; i++) {
+    const char *path = plan_string(plan, plan->files[i].path);
+    if (plan->files[i].valid != valid) continue;
+    if (count < 3) line_add(&shown, "%s%s", count > 0 ? " " : "", path);
+    (void)snprintf(all, room, "%016llx %s", (unsigned long long)plan_key(all), path);
+    if (plan->jobs[0].data == DATA_TOKENS)
+      check_word(view, "data.format", DataFormat_names[plan->files[i].format]);
+    count++;
+  }
+  if (count > 3)
+    line_add(&shown, " ... (%u files, #%08llx)", count,
+             (unsigned long long)(plan_key(all) & 0xffffffff));
+  if (strcmp(job_setting(plan, key), count > 0 ? text : "none") != 0)
+    prove_finding(view, NULL, -1, "records", "%s is %.80s, and %.80s is read", key,
+                  job_setting(plan, key), text);
+  free(text);
 }
 
 /* ---- samples */
@@ -67,6 +105,39 @@ static void check_batch(const View *view) {
                   "batch of %lld samples is not %lld a micro-batch * %lld * %lld replicas",
                   (long long)job->batch_samples, (long long)job->microbatch_samples,
                   (long long)job->accumulation, (long long)replicas);
+}
+
+/* Too few loads leave something unread, which types find. */
+static void check_loads(const View *view) {
+  const Plan *plan = view->plan;
+  for (uint32_t i = 0; i < plan->programs_count; i++) {
+    const PlanProgram *program = &plan->programs[i];
+    int64_t most = program->kind == PROGRAM_TRAIN_STEP ? plan->jobs[0].accumulation : 1;
+    if (plan_loads(plan, program) > most)
+      prove_finding(view, NULL, -1, "records", "%s loads a micro-batch twice",
+                    ProgramKind_names[program->kind]);
+  }
+}
+
+/* A line of CSV names the columns that settings list: "x: rooms area; y: price". */
+static bool has_columns(const char *said, const char *name, const char *columns) {
+  const size_t length = strlen(name);
+  while (strncmp(said, name, length) != 0 || said[length] != ':') {
+    said = strstr(said, "; ");
+    if (said == NULL) return false;
+    said += 2;
+  }
+  said += length + 1;
+  if (*said++ != ' ') return false;
+  for (bool is_quoted = false; *columns != '\0'; columns++) {
+    const bool is_doubled = is_quoted && columns[0] == '"' && columns[1] == '"';
+    columns += is_doubled;
+    if (*columns == '"' && !is_doubled)
+      is_quoted = !is_quoted;
+    else if (*said++ != (*columns == ',' && !is_quoted ? ' ' : *columns))
+      return false;
+  }
+  return *said == ';' || *said == '\0';
 }
 
 /* Ids of a token for each place in seq come from a stream of them, or from the next token on. */
@@ -144,6 +215,9 @@ static void check_inputs(const View *view) {
                             ? "is staged as another"
                             : input_fault(plan, at, value);
     if (fault == NULL) fault = ids_fault(view, at, v);
+    if (fault == NULL && plan->jobs[0].data == DATA_TABLE &&
+        !has_columns(job_setting(plan, "data.columns"), name, plan_string(plan, at->columns)))
+      fault = "is filled with other columns";
     if (fault != NULL) prove_finding(view, NULL, -1, "records", "input %.60s %s", name, fault);
   }
 }
@@ -159,12 +233,31 @@ static void check_keys(const View *view) {
       prove_finding(view, NULL, -1, "records", "parameter %.80s begins with another's numbers",
                     name);
   }
+  for (uint32_t i = 0; i < plan->values_count; i++)
+    if (plan->values[i].kind == VALUE_PARAM || plan->values[i].kind == VALUE_PARAM_GRAD)
+      check_word(view, plan->values[i].kind == VALUE_PARAM ? "precision.param" : "precision.grad",
+                 dtype_name((DType)plan->values[i].dtype));
   for (uint32_t i = 0; i < plan->nodes_count; i++) {
     const char *path = plan_string(plan, plan->nodes[i].path);
+    const PlanNode *node = &plan->nodes[i];
+    if (node->outputs_count > 0 &&
+        plan->values[plan->uses[node->outputs_first].value].kind == VALUE_LOSS &&
+        strcmp(plan_string(plan, node->op), plan_string(plan, plan->jobs[0].loss)) != 0)
+      prove_finding(view, NULL, -1, "records", "the loss is %.40s, and samples end as for %.40s",
+                    plan_string(plan, node->op), plan_string(plan, plan->jobs[0].loss));
     if (*path != '\0' && plan->nodes[i].key != plan_key(path))
       prove_finding(view, NULL, -1, "records", "%.40s of %.80s draws another's numbers",
                     plan_string(plan, plan->nodes[i].op), path);
   }
+}
+
+/* Nothing but the host's own lanes could reach other memory. */
+static void check_lanes(const View *view) {
+  for (uint32_t i = 0; i < view->plan->lanes_count; i++)
+    if (view->plan->lanes[i].processor != PROCESSOR_DEVICE)
+      prove_finding(view, NULL, -1, "records",
+                    "lane %.40s has no processor that reaches its memory",
+                    plan_lane_name(view->plan, i));
 }
 
 void prove_job(const View *view) {
@@ -174,4 +267,8 @@ void prove_job(const View *view) {
   check_inputs(view);
   check_vocab(view);
   check_keys(view);
+  check_lanes(view);
+  check_loads(view);
+  check_files(view, "data.train", 0);
+  check_files(view, "data.valid", 1);
 }

@@ -32,8 +32,10 @@ typedef struct Case {
 /* By rules.def for a record that carries out a node, else by the record's purpose. */
 void run_rule(Case *c);
 
-/* What the job says of itself: job.c. */
+/* What the job says of itself: job.c. And the value of a setting; "none" where the job does not
+ * say. */
 void prove_job(const View *view);
+const char *job_setting(const Plan *plan, const char *key);
 
 /* Sizes and strides of a broadcast, with contiguous neighbours merged. */
 void broadcast_merge(int64_t *dims, uint32_t *count);
