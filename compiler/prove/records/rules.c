@@ -406,6 +406,18 @@ static void add(Case *c) {
   broadcast_merge(c->dims, &c->dims_count);
 }
 
+/* Gradients are added up as they are kept, or in the dtype that the job has for what is sent. */
+static void reduce(Case *c) {
+  const PlanOperand *of = &c->plan->operands[c->record->operands_first];
+  if (is_kernel(c, KERNEL_add)) add(c);
+  for (uint32_t i = 0; i < c->record->operands_count; i++) {
+    const char *used = dtype_name((DType)of[i].dtype);
+    if (strcmp(used, job_setting(c->plan, "precision.reduce")) != 0 &&
+        strcmp(used, job_setting(c->plan, "precision.grad")) != 0)
+      wrong(c, "gradients are added up in %s", used);
+  }
+}
+
 /* Losses, weights and requests are summed over all ranks. */
 static void control(Case *c) {
   if (c->record->comm == PLAN_NONE ||
@@ -419,9 +431,7 @@ static void rule_of_role(Case *c) {
   case PURPOSE_CLEAR: clear(c); return;
   case PURPOSE_UPDATE: update(c); return;
   case PURPOSE_CONTROL: control(c); return;
-  case PURPOSE_REDUCE:
-    if (is_kernel(c, KERNEL_add)) add(c);
-    return;
+  case PURPOSE_REDUCE: reduce(c); return;
   case PURPOSE_NORM:
     if (is_kernel(c, KERNEL_grad_norm)) attr(c, c->plan->jobs[0].clip);
     return;

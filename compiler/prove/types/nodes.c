@@ -283,11 +283,11 @@ static void write_output(Typing *t, const NodeCall *c, uint32_t operand, const J
   if (slot->part != PART_STATISTICS && (!right_size(t, operand, slot->out, &type) ||
                                         (!slot->is_rows && !is_as_said(t, operand, &type))))
     return;
-  if (type.kind == TYPE_SUM)
-    add_to_sum(t, operand, &type, t->at->node);
-  else if (type.dtype != stored_as(t, slot, slot->out))
+  if (type.dtype != stored_as(t, slot, slot->out))
     REFUSE(t, "%.40s is made in %s", plan_string(t->plan, t->plan->values[slot->out].name),
            dtype_name((DType)type.dtype));
+  else if (type.kind == TYPE_SUM)
+    add_to_sum(t, operand, &type, t->at->node);
   else if (!write_part(t, operand, slot->out, &type))
     write_type(t, operand, &type);
 }

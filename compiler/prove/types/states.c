@@ -32,6 +32,7 @@ bool read_gradient(Typing *t, uint32_t operand, Type *found) {
   bool is_it = found->kind == TYPE_SUM && found->part == PART_ALL && found->dtype == wanted.dtype &&
                found->layer == wanted.layer &&
                t->plan->values[found->ref].kind == VALUE_PARAM_GRAD &&
+               t->plan->values[found->ref].dtype == found->dtype &&
                t->meaning.value[found->ref].parameter == t->at->value && sum_is_complete(t, found);
   return is_it || refuse_operand(t, operand, found, &wanted);
 }
