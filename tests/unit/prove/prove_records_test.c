@@ -276,6 +276,39 @@ static void test_job(void) {
     b.inputs[1] = input[1], b.jobs[0].sample_tokens /= 2;
     expect("input tokens has not the tokens of a sample");
   }
+  TEST("a tensor of no value, memory that no program needs, a loss that is none of the model's") {
+    BEGIN("gpt2", NULL);
+    const uint32_t value = b.tensors[0].value, loss = b.jobs[0].loss;
+    b.tensors[0].value = PLAN_NONE;
+    expect("is saved as another");
+    b.tensors[0].value = value, b.arenas[0].size_bytes *= 2;
+    expect("the arena has");
+    b.arenas[0].size_bytes /= 2, b.jobs[0].loss = b.jobs[0].name;
+    expect("the loss is cross_entropy");
+    b.jobs[0].loss = loss, b.lanes[0].processor = PROCESSOR_HOST;
+    expect("has no processor that reaches its memory");
+  }
+  TEST("a run that resumes elsewhere, and keeps what no setting says") {
+    BEGIN("gpt2", NULL);
+    b.jobs[0].resume = RESUME_PATH, b.jobs[0].resume_path = b.jobs[0].name;
+    b.jobs[0].checkpoint_keep++, b.jobs[0].checkpoint_dir = b.jobs[0].name;
+    expect("checkpoint.resume is never");
+    findings_expect(&report, "checkpoint.keep is");
+    findings_expect(&report, "checkpoint.path is");
+  }
+  TEST("a micro-batch that is loaded twice") {
+    BEGIN("gpt2", NULL);
+    const PlanProgram *program = b.programs;
+    while (program->kind != PROGRAM_TRAIN_STEP)
+      program++;
+    for (uint32_t i = 0; i < program->calls_count; i++) {
+      PlanCall *call = &b.calls[program->calls_first + i];
+      if (b.records[b.segments[call->segment].records_first].kind != RECORD_LOAD) continue;
+      call[1] = call[0], call[1].waits_count = 0;
+      break;
+    }
+    expect("loads a micro-batch twice");
+  }
   TEST("two names that draw the same numbers") {
     BEGIN("gpt2", NULL);
     b.nodes[0].key = b.nodes[1].key;
