@@ -11,8 +11,9 @@
  *   carry out the op (rules.def), and its dims, attrs, random key, control slots and
  *   differences between ranks follow from the node, the job's settings and the cuts of its
  * operands. Parameters begin as the model says, updates and clip are the job's. What has no row is
- * refused. The job is one: its numbers are those of the settings that a checkpoint is compared by,
- * inputs are staged as the model reads them, and streams of random numbers follow from names.
+ * refused. The job is one: its numbers, files and columns are those of the settings that a
+ * checkpoint is compared by, inputs are staged as the model reads them, and streams of random
+ * numbers follow from names.
  * - shapes: operands are as large as their kernel's dims make them, scratch as the compiler gives
  *   it, read and written as the kernel does. (What collectives and exchanges move: plan_check.)
  * - communication, timeline: every program ends when each rank runs its communications one at a

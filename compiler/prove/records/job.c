@@ -52,6 +52,16 @@ static void check_settings(const View *view) {
   check_number(view, "schedule.warmup_floor", job->lr_warmup_floor);
   check_number(view, "schedule.floor", job->lr_floor);
   check_number(view, "schedule.over", (double)job->decay_steps);
+  const int64_t steps = strtoll(job_setting(view->plan, "train.validate_steps"), NULL, 10);
+  if (steps > 0 && job->validate_every > 0 &&
+      (job->validate_samples == 0 || (job->validate_samples - 1) / job->batch_samples < steps - 1))
+    prove_finding(view, NULL, -1, "records",
+                  "train.validate_steps is %lld, and %lld samples are read", (long long)steps,
+                  (long long)job->validate_samples);
+  const char *every = job_setting(view->plan, "checkpoint.every");
+  if (strcmp(every, "none") != 0 &&
+      (int64_t)strtod(every, NULL) != job->checkpoint_every_steps + job->checkpoint_every_s)
+    prove_finding(view, NULL, -1, "records", "checkpoint.every is %.40s, and is not used", every);
   check_word(view, "optimizer", Optimizer_names[job->optimizer]);
   check_word(view, "schedule", Schedule_names[job->schedule]);
   check_word(view, "data", DataKind_names[job->data]);
