@@ -14,9 +14,6 @@
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
 #endif
-#if defined(__SANITIZE_THREAD__)
-#include <sanitizer/tsan_interface.h>
-#endif
 
 __thread Index threadIdx, blockIdx, blockDim, gridDim;
 
@@ -25,10 +22,12 @@ namespace {
 
 enum { STACK_BYTES = 1 << 17, WARP = 32, WARPS_MAX = 32, PAGE_BYTES = 4096 };
 
-/* Sanitizers are told of each switch, and each fiber is made anew for each block. Without them a
- * fiber is made once a thread and runs one body after another, and switching is a jump: a context
- * of the system asks the kernel for the signal mask each time. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/* A fiber is made once a thread and runs one body after another, and switching is a jump: a context
+ * of the system asks the kernel for the signal mask each time. The address sanitizer is told of each
+ * switch, and each fiber is made anew for each block. The thread sanitizer is not told: fibers run
+ * one after another, as one thread to it; it keeps no stack of calls here (CMakeLists.txt), which
+ * fibers would mix up. */
+#if defined(__SANITIZE_ADDRESS__)
 #define SHIM_JUMPS 0
 #else
 #define SHIM_JUMPS 1
@@ -45,9 +44,6 @@ struct Fiber {
 #endif
   State state;
   unsigned mask; /* of the warp barrier it waits at */
-#if defined(__SANITIZE_THREAD__)
-  void *tsan;
-#endif
 };
 
 /* One launch of one host thread. */
@@ -82,9 +78,6 @@ thread_local uint64_t random_state = 1;
 #if defined(__SANITIZE_ADDRESS__)
 thread_local const void *scheduler_stack;
 thread_local size_t scheduler_stack_bytes;
-#endif
-#if defined(__SANITIZE_THREAD__)
-thread_local void *scheduler_tsan;
 #endif
 
 uint64_t draw(uint64_t below) {
@@ -137,24 +130,14 @@ void resume(unsigned i) {
 
 void to_scheduler(bool ends) {
   Fiber &self = fibers[grid.current];
-#if defined(__SANITIZE_ADDRESS__)
   void *fake = nullptr;
   __sanitizer_start_switch_fiber(ends ? nullptr : &fake, scheduler_stack, scheduler_stack_bytes);
-#endif
-#if defined(__SANITIZE_THREAD__)
-  __tsan_switch_to_fiber(scheduler_tsan, 0);
-#endif
-  (void)ends;
   swapcontext(&self.context, &scheduler);
-#if defined(__SANITIZE_ADDRESS__)
   __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
-#endif
 }
 
 void fiber_main() {
-#if defined(__SANITIZE_ADDRESS__)
   __sanitizer_finish_switch_fiber(nullptr, &scheduler_stack, &scheduler_stack_bytes);
-#endif
   grid.body(grid.kernel);
   fibers[grid.current].state = State::DONE;
   to_scheduler(true);
@@ -169,26 +152,16 @@ void prepare(unsigned i) {
   fiber.context.uc_link = nullptr;
   fiber.state = State::READY;
   makecontext(&fiber.context, fiber_main, 0);
-#if defined(__SANITIZE_THREAD__)
-  fiber.tsan = __tsan_create_fiber(0);
-#endif
 }
 
 void resume(unsigned i) {
   Fiber &fiber = fibers[i];
   grid.current = i;
   threadIdx = thread_at(i);
-#if defined(__SANITIZE_ADDRESS__)
   void *fake = nullptr;
   __sanitizer_start_switch_fiber(&fake, fiber.stack.get(), STACK_BYTES);
-#endif
-#if defined(__SANITIZE_THREAD__)
-  __tsan_switch_to_fiber(fiber.tsan, 0);
-#endif
   swapcontext(&scheduler, &fiber.context);
-#if defined(__SANITIZE_ADDRESS__)
   __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
-#endif
 }
 
 #endif
@@ -240,10 +213,6 @@ void run_fibers() {
       resume(ready[left - 1]);
     }
   }
-#if defined(__SANITIZE_THREAD__)
-  for (unsigned i = 0; i < grid.thread_count; i++)
-    __tsan_destroy_fiber(fibers[i].tsan);
-#endif
 }
 
 void run_block() {
@@ -346,9 +315,6 @@ void launch(const char *name, dim3 blocks, dim3 block, bool has_barriers, Body *
     fail("the grid is empty, or larger than a GPU takes");
   if (has_barriers && threads % WARP != 0) fail("its last warp is not whole");
   if (has_barriers && fibers.size() < threads) fibers.resize(threads);
-#if defined(__SANITIZE_THREAD__)
-  scheduler_tsan = __tsan_get_current_fiber();
-#endif
   uint64_t count = (uint64_t)blocks.x * blocks.y * blocks.z, start = draw(count);
   uint64_t stride = count % 3 != 0 ? 3 : count % 5 != 0 ? 5 : 1; /* visits all: no common factor */
   for (uint64_t i = 0; i < count; i++) {
