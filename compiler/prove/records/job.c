@@ -80,8 +80,7 @@ static void check_files(const View *view, const char *key, uint32_t valid) {
   size_t room = 64;
   for (uint32_t i = 0; i < plan->files_count; i++)
     room += strlen(plan_string(plan, plan->files[i].path)) + 1;
-  char *text = prove_array(view, 2 * room, 1), *all = text + room;
-  if (text == NULL) return;
+  char *text = arena_alloc(view->arena, room), *all = arena_alloc(view->arena, room);
   Line shown = {text, room, 0};
   for (uint32_t i = 0; i < plan->files_count; i++) {
     const char *path = plan_string(plan, plan->files[i].path);
@@ -98,7 +97,6 @@ static void check_files(const View *view, const char *key, uint32_t valid) {
   if (strcmp(job_setting(plan, key), count > 0 ? text : "none") != 0)
     prove_finding(view, NULL, -1, "records", "%s is %.80s, and %.80s is read", key,
                   job_setting(plan, key), text);
-  free(text);
 }
 
 /* ---- samples */

@@ -50,7 +50,7 @@ static void check_tensor(Typing *t, const Standing *at, uint64_t start, Spans *s
   const Type *found = &t->types.type[spans_read(&t->types, spans, first, end)];
   if (tensor->kind == BUFFER_GRAD) return; /* a later step does not read it */
   if (tensor->value == PLAN_NONE || !is_of_value(t->plan, tensor)) {
-    refuse(t, "tensor %.60s is saved as another", plan_string(t->plan, tensor->name));
+    REFUSE(t, "tensor %.60s is saved as another", plan_string(t->plan, tensor->name));
     return;
   }
   wanted.is_new = kind == PROGRAM_TRAIN_STEP;
