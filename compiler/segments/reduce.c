@@ -251,24 +251,37 @@ static Record *scatter(Draft *d, int32_t segment, const Run *run, const char *me
 }
 
 /* Ranks that hold the same shard sum theirs. */
-static void add_replicas(Draft *d, int32_t segment, const Run *run, const char *meaning,
-                         uint32_t when_all) {
+static Record *replicas_sum(Draft *d, int32_t segment, uint32_t when_all, const char *meaning) {
   uint32_t axes = mesh_used(&d->mesh, MESH_BIT(MESH_REPLICATE));
-  if (axes == 0) return;
-  if (d->blocks.at[run->block].shards_grads) {
-    Record *record = collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_REDUCE, axes, meaning);
-    record->when_all = when_all;
-    grad_operand(d, segment, record, run, BASE_GRAD_SHARD, ACCESS_UPDATE);
+  Record *record = collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_REDUCE, axes, meaning);
+  record->when_all = when_all;
+  return record;
+}
+
+/* Shards of gradients, which travel in the wire's dtype as gradients do. */
+static void add_shards(Draft *d, int32_t segment, const Run *run, const char *meaning) {
+  const uint32_t last = CALL_LAST_MICROBATCH;
+  const DType wire = wire_dtype(d);
+  if (mesh_used(&d->mesh, MESH_BIT(MESH_REPLICATE)) == 0) return;
+  if (wire == d->train->grad_dtype) {
+    grad_operand(d, segment, replicas_sum(d, segment, last, meaning), run, BASE_GRAD_SHARD,
+                 ACCESS_UPDATE);
     return;
   }
-  for (int32_t i = run->first; i < run->end; i++) {
-    Record *record = collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_REDUCE, axes, meaning);
-    ParamId p = d->blocks.at[run->block].params.at[i];
-    own_operand(d, segment, record, p, BASE_GRAD, ACCESS_UPDATE);
-  }
+  Record *record = cast_record(d, segment, run->shard_elements);
+  record->when_all = last;
+  grad_operand(d, segment, record, run, BASE_GRAD_SHARD, ACCESS_READ);
+  run_operand(d, segment, record, run, BASE_WIRE_SHARD, wire, true, ACCESS_WRITE);
+  run_operand(d, segment, replicas_sum(d, segment, last, meaning), run, BASE_WIRE_SHARD, wire, true,
+              ACCESS_UPDATE);
+  record = cast_record(d, segment, run->shard_elements);
+  record->when_all = last;
+  run_operand(d, segment, record, run, BASE_WIRE_SHARD, wire, true, ACCESS_READ);
+  grad_operand(d, segment, record, run, BASE_GRAD_SHARD, ACCESS_WRITE);
 }
 
 static void reduce_in_place(Draft *d, int32_t segment, const Run *run, const char *meaning) {
+  const bool replicas = mesh_used(&d->mesh, MESH_BIT(MESH_REPLICATE)) != 0;
   BaseRole wire = to_wire(d, segment, run);
   Record *record = scatter(d, segment, run, meaning);
   if (wire == BASE_GRAD) {
@@ -276,15 +289,21 @@ static void reduce_in_place(Draft *d, int32_t segment, const Run *run, const cha
   } else {
     run_operand(d, segment, record, run, wire, wire_dtype(d), false, ACCESS_READ);
     run_operand(d, segment, record, run, BASE_WIRE_SHARD, wire_dtype(d), true, ACCESS_WRITE);
-    for (int32_t i = run->first; i < run->end; i++) {
-      ParamId p = d->blocks.at[run->block].params.at[i];
-      Run one = run_of(d, run->block, i, i + 1);
+    if (replicas)
+      run_operand(d, segment, replicas_sum(d, segment, 0, meaning), run, BASE_WIRE_SHARD,
+                  wire_dtype(d), true, ACCESS_UPDATE);
+  }
+  for (int32_t i = run->first; i < run->end; i++) {
+    ParamId p = d->blocks.at[run->block].params.at[i];
+    Run one = run_of(d, run->block, i, i + 1);
+    if (wire != BASE_GRAD) {
       record = cast_record(d, segment, d->params[p].piece);
       run_operand(d, segment, record, &one, BASE_WIRE_SHARD, wire_dtype(d), true, ACCESS_READ);
       own_operand(d, segment, record, p, BASE_GRAD, ACCESS_WRITE);
+    } else if (replicas) {
+      own_operand(d, segment, replicas_sum(d, segment, 0, meaning), p, BASE_GRAD, ACCESS_UPDATE);
     }
   }
-  add_replicas(d, segment, run, meaning, 0);
 }
 
 /* Adds the received shard to the gradient shard. */
@@ -324,7 +343,7 @@ static void reduce_to_shard(Draft *d, int32_t segment, const Run *run, const cha
     grad_operand(d, segment, record, run, BASE_GRAD_SHARD, ACCESS_WRITE);
   }
   if (several) add_shard(d, segment, run);
-  add_replicas(d, segment, run, meaning, CALL_LAST_MICROBATCH);
+  add_shards(d, segment, run, meaning);
 }
 
 static bool needs_reduce(const Draft *d, int32_t b) {

@@ -387,6 +387,8 @@ static const char *const bf16_cases[] = {
     "model=gpt2 dp=2 cp=ring zero=all m=2 micro=2 recompute=block",
     "model=llama dp=2 cp=ulysses pp=2 zero=3 m=4 micro=2 pipeline=zb-h1",
     "model=gpt2 dp=4 tp=2 pp=2 zero=hybrid3 m=4 micro=1 pipeline=interleaved sequence=off",
+    "model=llama dp=4 zero=hybrid1 m=2 micro=2",
+    "model=gpt2 dp=4 zero=hybrid2 m=3 micro=2",
 };
 
 static void check_array(Cover *cover) {

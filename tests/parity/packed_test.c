@@ -242,7 +242,7 @@ static void check_proof(void) {
   CHECK(!is_found(&plan, ""));
   CHECK(is_found_as(&plan, not_beside, "nothing orders the two"));
   CHECK(is_found_when(&plan, sometimes));
-  CHECK(is_found_as(&plan, from_elsewhere, "are no part of one buffer that is live"));
+  CHECK(is_found_as(&plan, from_elsewhere, "is no part of one buffer that is live"));
   CHECK(is_found_as(&plan, in_memory_of_others, "writes operand 2 where operand 0 stands"));
   CHECK(is_found_when(&plan, of_more_members));
   CHECK(is_found_when(&plan, wrong_way));

@@ -91,6 +91,23 @@ static bool check_shapes(const Records *r, const Case *c) {
   return r->view.report->finding_count == findings;
 }
 
+void broadcast_merge(int64_t *dims, uint32_t *count) {
+  int64_t sizes[KERNEL_DIMS_MAX], strides[KERNEL_DIMS_MAX];
+  uint32_t n = 0, all = (uint32_t)dims[0];
+  for (uint32_t i = 0; i < all; i++) {
+    int64_t size = dims[1 + i], stride = dims[1 + all + i];
+    if (size == 1) continue;
+    bool follows = n > 0 && strides[n - 1] == stride * size;
+    sizes[follows ? n - 1 : n] = follows ? sizes[n - 1] * size : size;
+    strides[follows ? n - 1 : n] = stride;
+    n += !follows;
+  }
+  dims[0] = n;
+  for (uint32_t i = 0; i < n; i++)
+    dims[1 + i] = sizes[i], dims[1 + n + i] = strides[i];
+  *count = 1 + 2 * n;
+}
+
 /* ---- dims */
 
 /* Neighbouring dims of a broadcast may be merged, or not. */

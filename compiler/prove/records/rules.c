@@ -135,23 +135,6 @@ static double of_node(const Case *c, uint32_t i) {
   return i < c->node->attrs_count ? c->plan->reals[c->node->attrs_first + i] : 0;
 }
 
-void broadcast_merge(int64_t *dims, uint32_t *count) {
-  int64_t sizes[KERNEL_DIMS_MAX], strides[KERNEL_DIMS_MAX];
-  uint32_t n = 0, all = (uint32_t)dims[0];
-  for (uint32_t i = 0; i < all; i++) {
-    int64_t size = dims[1 + i], stride = dims[1 + all + i];
-    if (size == 1) continue;
-    bool follows = n > 0 && strides[n - 1] == stride * size;
-    sizes[follows ? n - 1 : n] = follows ? sizes[n - 1] * size : size;
-    strides[follows ? n - 1 : n] = stride;
-    n += !follows;
-  }
-  dims[0] = n;
-  for (uint32_t i = 0; i < n; i++)
-    dims[1 + i] = sizes[i], dims[1 + n + i] = strides[i];
-  *count = 1 + 2 * n;
-}
-
 /* Stride of a dim in a dense value; 0 when the value does not have it. */
 static int64_t stride_in(Case *c, const Part *part, const Dim *of) {
   for (uint32_t i = 0; i < part->count; i++) {
@@ -406,14 +389,21 @@ static void add(Case *c) {
   broadcast_merge(c->dims, &c->dims_count);
 }
 
-/* Gradients are added up as they are kept, or in the dtype that the job has for what is sent. */
+/* Gradients are added up as they are kept; along axes that divide samples or tokens, in the dtype
+ * that the job has for what is sent. */
 static void reduce(Case *c) {
   const PlanOperand *of = &c->plan->operands[c->record->operands_first];
+  const uint32_t comm = c->record->comm;
+  const uint32_t axes = comm == PLAN_NONE ? 0 : c->plan->comms[comm].axes_mask;
+  bool is_sent = false;
+  for (uint32_t axis = 0; axis < c->plan->axes_count; axis++)
+    is_sent =
+        is_sent || ((axes >> axis & 1u) != 0 && c->plan->axes[axis].divides <= DIVIDES_TOKENS);
   if (is_kernel(c, KERNEL_add)) add(c);
   for (uint32_t i = 0; i < c->record->operands_count; i++) {
     const char *used = dtype_name((DType)of[i].dtype);
     if (strcmp(used, job_setting(c->plan, "precision.reduce")) != 0 &&
-        strcmp(used, job_setting(c->plan, "precision.grad")) != 0)
+        (is_sent || strcmp(used, job_setting(c->plan, "precision.grad")) != 0))
       wrong(c, "gradients are added up in %s", used);
   }
 }
