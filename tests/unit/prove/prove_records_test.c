@@ -288,6 +288,9 @@ static void test_job(void) {
     b.jobs[0].loss = loss, b.lanes[0].processor = PROCESSOR_HOST;
     expect("has no processor that reaches its memory");
   }
+}
+
+static void test_run(void) {
   TEST("a run that resumes elsewhere, and keeps what no setting says") {
     BEGIN("gpt2", NULL);
     b.jobs[0].resume = RESUME_PATH, b.jobs[0].resume_path = b.jobs[0].name;
@@ -461,6 +464,7 @@ int main(void) {
   test_lasting();
   test_layouts();
   test_job();
+  test_run();
   test_strategies();
   build_free(&b);
   (void)rmdir(folder);
