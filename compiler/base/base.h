@@ -19,7 +19,7 @@ typedef struct Arena Arena;
 Arena *arena_new(void);
 void arena_free(Arena *arena);
 void *arena_alloc(Arena *arena,
-                  size_t size_bytes); /* zeroed, 16-aligned; exits with 3 when out of memory */
+                  size_t size_bytes); /* zeroed, 16-aligned; exits with 2 when out of memory */
 /* The first `size_bytes` at `at` with room for more, which is not zeroed. Nothing may point to
  * where they were. */
 void *arena_grow(Arena *arena, void *at, size_t size_bytes, size_t larger_bytes);
