@@ -8,9 +8,11 @@
 #include "compiler/cli/cli.h"
 #include "runtime/tokens/tokens.h"
 
-/* "5%" or "0.05". */
+/* "5%" or "0.05". strtod would also read 0x1p-3. */
 static bool parse_fraction(const char *text, double *fraction) {
   char *end;
+  if (text[strspn(text, "0123456789.")] != 0 && text[strspn(text, "0123456789.")] != '%')
+    return false;
   *fraction = strtod(text, &end);
   if (end == text) return false;
   if (strcmp(end, "%") == 0)

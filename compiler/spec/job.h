@@ -189,7 +189,8 @@ typedef struct DataInput {
 typedef VEC(DataInput) DataInputs;
 
 /* Whether the job's kind of data can fill the model's inputs, and data.columns has as many names as
- * they take. has_vocab: the model has a dimension that bounds ids. */
+ * they take, and ids of tables are below what the model takes. has_vocab: the model has a dimension
+ * that bounds ids. */
 bool spec_data_inputs(Compile *c, const Job *job, const DataInputs *inputs, bool has_vocab);
 
 /* Looks for ids >= vocab, in large files at a sample of positions; the runtime checks every one it

@@ -1,14 +1,13 @@
 /* csv.c -- reads a record character by character and stores its fields one after another. */
 #include "runtime/csv/csv.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-enum { RECORD_BYTES_MAX = 1 << 26, SHOWN_BYTES = 40, BAD = -2 /* beside EOF, which is -1 */ };
+enum { RECORD_BYTES_MAX = 1 << 26, BAD = -2 /* beside EOF, which is -1 */ };
 
 static bool refuse(Csv *csv, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -67,6 +66,73 @@ static bool put(Csv *csv, int c) {
   return true;
 }
 
+/* ---- separators of other programs */
+
+typedef struct Separator {
+  char sign;
+  const char *word;   /* in messages */
+  const char *pandas; /* as read_csv takes it */
+} Separator;
+
+static const Separator separators[] = {{';', "';'", ";"},
+                                       {'\t', "tabs", "\\t"},
+                                       {'|', "'|'", "|"},
+                                       {'\x01', "bytes of 1", "\\x01"},
+                                       {'\x1f', "bytes of 31", "\\x1f"}};
+
+static const Separator *separator_of(int c) {
+  for (size_t i = 0; i < sizeof separators / sizeof *separators; i++)
+    if (separators[i].sign == c) return &separators[i];
+  return NULL;
+}
+
+/* What separates the fields of the next record, outside quotes; NULL: commas, or nothing. */
+static const Separator *find_separator(FILE *in) {
+  const Separator *found = NULL;
+  bool in_quotes = false, has_comma = false;
+  int c = getc_unlocked(in);
+  while (c == '\n' || c == '\r')
+    c = getc_unlocked(in);
+  for (; c != EOF && (in_quotes || (c != '\n' && c != '\r')); c = getc_unlocked(in)) {
+    if (c == '"') in_quotes = !in_quotes;
+    has_comma = has_comma || (c == ',' && !in_quotes);
+    if (!in_quotes && found == NULL) found = separator_of(c);
+  }
+  return has_comma ? NULL : found;
+}
+
+/* Whether the next line has a comma between two digits. */
+static bool has_decimal_commas(FILE *in) {
+  bool after_digit = false, after_comma = false;
+  int c = getc_unlocked(in);
+  while (c == '\n' || c == '\r')
+    c = getc_unlocked(in);
+  for (; c != EOF && c != '\n' && c != '\r'; c = getc_unlocked(in)) {
+    bool is_digit = c >= '0' && c <= '9';
+    if (is_digit && after_comma) return true;
+    after_comma = c == ',' && after_digit;
+    after_digit = is_digit;
+  }
+  return false;
+}
+
+/* Files are written with commas: a file that is not is named with the call that makes it so. */
+static bool check_separator(Csv *csv) {
+  long start = ftell(csv->in);
+  const Separator *other = find_separator(csv->in);
+  bool has_commas = other != NULL && has_decimal_commas(csv->in);
+  if (start < 0 || fseek(csv->in, start, SEEK_SET) != 0) {
+    csv->is_worlds = true;
+    return refuse(csv, "cannot be read: %s", strerror(errno));
+  }
+  if (other == NULL) return true;
+  csv->line = 1;
+  return refuse(csv,
+                "fields are separated by %s; write the file with commas: pandas.read_csv(FILE, "
+                "sep=\"%s\"%s).to_csv(\"train.csv\", index=False)",
+                other->word, other->pandas, has_commas ? ", decimal=\",\"" : "");
+}
+
 /* ---- fields: each reader returns the character after the field, or BAD */
 
 static int read_plain(Csv *csv, int c) {
@@ -80,11 +146,16 @@ static int read_plain(Csv *csv, int c) {
   return c;
 }
 
-static int behind_quote(Csv *csv, int c) {
-  while (c == ' ' || c == '\t')
-    c = next_char(csv);
+static int after_quote(Csv *csv, int c) {
+  int blank = ' ';
+  for (; c == ' ' || c == '\t'; c = next_char(csv))
+    if (c == '\t') blank = c;
   if (c == ',' || c == '\n' || c == EOF) return c;
-  return bad_field(csv, "text behind a closing quote; inside quotes a quote is written twice");
+  const Separator *other = separator_of(c == '"' ? blank : c);
+  if (other == NULL)
+    return bad_field(csv, "text after a closing quote; inside quotes a quote is written twice");
+  refuse(csv, "after a closing quote fields are separated by %s, and not by commas", other->word);
+  return BAD;
 }
 
 static int read_quoted(Csv *csv) {
@@ -94,7 +165,7 @@ static int read_quoted(Csv *csv) {
     if (c == EOF) return bad_field(csv, "a quote is opened and never closed");
     if (c == '"') {
       c = next_char(csv);
-      if (c != '"') return behind_quote(csv, c);
+      if (c != '"') return after_quote(csv, c);
     }
     if (!put(csv, c)) return BAD;
   }
@@ -157,19 +228,30 @@ static bool read_header(Csv *csv) {
   csv->line = result == CSV_END ? 0 : csv->line;
   if (result == CSV_END) return refuse(csv, "is empty; its first line names the columns");
   csv->column_count = csv->field_count;
-  const char *other = csv->field_count == 1 ? strpbrk(csv_field(csv, 0), ";\t|") : NULL;
-  if (other)
-    return refuse(csv, "fields are separated by %s; write them with commas",
-                  *other == ';'   ? "';'"
-                  : *other == '|' ? "'|'"
-                                  : "tabs");
   return true;
+}
+
+/* Excel takes the separator from a line before the header, as sep=; */
+static bool check_first_line(Csv *csv) {
+  char start[5] = "";
+  long at = ftell(csv->in);
+  size_t got = fread(start, 1, sizeof start, csv->in);
+  bool is_note = got == sizeof start && strncasecmp(start, "sep=", 4) == 0;
+  int after = is_note ? getc_unlocked(csv->in) : EOF;
+  csv->line = 1;
+  if (is_note && (after == '\n' || after == '\r' || after == EOF))
+    return refuse(csv,
+                  "sep=%c is a note for Excel: remove this line, so that the first one names "
+                  "the columns",
+                  start[4]);
+  csv->line = 0;
+  return at >= 0 && fseek(csv->in, at, SEEK_SET) == 0;
 }
 
 bool csv_open(Csv *csv, const char *path) {
   *csv = (Csv){.path = path, .in = fopen(path, "r")};
   if (!csv->in) return refuse(csv, "cannot be read: %s", strerror(errno));
-  return skip_mark(csv) && read_header(csv);
+  return skip_mark(csv) && check_first_line(csv) && check_separator(csv) && read_header(csv);
 }
 
 void csv_close(Csv *csv) {
@@ -182,8 +264,14 @@ void csv_close(Csv *csv) {
 CsvResult csv_next(Csv *csv) {
   CsvResult result = read_record(csv);
   if (result != CSV_RECORD || csv->field_count == csv->column_count) return result;
-  refuse(csv, "%d fields, but the header names %d columns%s", csv->field_count, csv->column_count,
-         csv->field_count > csv->column_count ? "; a comma inside a value stands in quotes" : "");
+  const char *hint = "";
+  if (csv->field_count > csv->column_count)
+    hint = "; a comma inside a value stands in quotes, and the decimal sign is a point";
+  else if (csv->field_count == 1 && strpbrk(csv_field(csv, 0), ";\t|"))
+    hint = "; fields are separated by commas";
+  refuse(csv, "%d field%s, but the header names %d column%s%s", csv->field_count,
+         csv->field_count == 1 ? "" : "s", csv->column_count, csv->column_count == 1 ? "" : "s",
+         hint);
   return CSV_BAD;
 }
 
@@ -203,41 +291,6 @@ int32_t csv_find(Csv *csv, const char *name) {
     found = i;
   }
   return found;
-}
-
-/* ---- numbers */
-
-/* At most SHOWN_BYTES of the text, in whole characters and without control characters. */
-static const char *shown(const char *text, char out[SHOWN_BYTES + 1]) {
-  size_t bytes = strnlen(text, SHOWN_BYTES);
-  if (text[bytes] != 0)
-    while (bytes > 0 && ((unsigned char)text[bytes] & 0xc0) == 0x80)
-      bytes--;
-  memcpy(out, text, bytes);
-  for (size_t i = 0; i < bytes; i++)
-    if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f) out[i] = '?';
-  out[bytes] = 0;
-  return out;
-}
-
-bool csv_number(Csv *csv, int32_t field, const char *column, float *number) {
-  const char *text = csv_field(csv, field);
-  char name[SHOWN_BYTES + 1], value[SHOWN_BYTES + 1], *end;
-  *number = strtof(text, &end);
-  if (end != text && *end == 0 && isfinite(*number)) return true;
-  /* FILE:LINE:COLUMN: */
-  int length = snprintf(csv->why, sizeof csv->why, "%.200s:%lld:%s: ", csv->path,
-                        (long long)csv->line, shown(column, name));
-  char *rest = csv->why + length;
-  size_t room = sizeof csv->why - (size_t)length;
-  if (*text == 0)
-    (void)snprintf(rest, room, "is empty: fill in what is missing, or leave the row out");
-  else
-    (void)snprintf(rest, room, "'%s' is not a finite number%s", shown(text, value),
-                   end == text && isalpha((unsigned char)*text)
-                       ? "; a category or a class is a whole number from 0"
-                       : "");
-  return false;
 }
 
 /* ---- lines in memory */

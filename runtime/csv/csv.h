@@ -44,8 +44,11 @@ const char *csv_field(const Csv *csv, int32_t field);
  * than one. */
 int32_t csv_find(Csv *csv, const char *name);
 
-/* The number in a field; `column` is its name in messages. False: `why`. */
+/* The decimal number in a field; `column` is its name in messages. False: `why`. */
 bool csv_number(Csv *csv, int32_t field, const char *column, float *number);
+
+/* The id in a field: a whole number below `vocab`; below 0: none. False: `why`. */
+bool csv_id(Csv *csv, int32_t field, const char *column, uint32_t vocab, float *id);
 
 /* Splits one line in memory, such as the columns of a plan; false: `why`. csv_close afterwards.
  */

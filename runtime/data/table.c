@@ -2,7 +2,6 @@
 #include "runtime/data/table.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,30 +75,18 @@ static bool grow(Table *table) {
   return true;
 }
 
-/* Numbers are f32, which represents all integers up to this. */
-enum { ID_MAX = 1 << 24 };
-
-static bool check_id(Reader *reader, int32_t column, float value) {
-  uint32_t vocab = reader->vocab[column];
-  if (vocab == 0) return true;
-  bool whole = fabsf(value) <= ID_MAX && value == floorf(value);
-  if (whole && value < (float)vocab) return true; /* below 0: no class */
-  return status_fail(reader->status, STATUS_USER,
-                     "%s:%lld:%s: '%.40s' is no id: expected a whole number below %u",
-                     reader->csv.path, (long long)reader->csv.line, reader->name[column],
-                     csv_field(&reader->csv, reader->field_of[column]), vocab);
-}
-
 static bool add_row(Reader *reader, Table *table) {
   if (!grow(table))
     return status_fail(reader->status, STATUS_WORLD, "%s:%lld: not enough memory for the table",
                        reader->csv.path, (long long)reader->csv.line);
   float *row = table->values + table->rows * table->columns;
-  for (int32_t i = 0; i < table->columns; i++)
-    if (!csv_number(&reader->csv, reader->field_of[i], reader->name[i], &row[i]))
-      return refuse(reader);
-  for (int32_t i = 0; i < table->columns; i++)
-    if (!check_id(reader, i, row[i])) return false;
+  for (int32_t i = 0; i < table->columns; i++) {
+    uint32_t vocab = reader->vocab[i];
+    bool good = vocab > 0
+                    ? csv_id(&reader->csv, reader->field_of[i], reader->name[i], vocab, &row[i])
+                    : csv_number(&reader->csv, reader->field_of[i], reader->name[i], &row[i]);
+    if (!good) return refuse(reader);
+  }
   table->rows++;
   return true;
 }

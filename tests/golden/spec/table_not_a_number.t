@@ -9,7 +9,7 @@ return job {
 -- FILE: m.lua
 return model { sizes = { inputs = 2, outputs = 1 }, forward = function(m) return mse(linear("w", input("x", { "batch", "inputs" }), "outputs"), input("y", { "batch", "outputs" })) end }
 -- >>> exit 1
-job.lua:3:29: error[data]: t.csv:3:b: 'two' is not a finite number; a category
-    or a class is a whole number from 0
+job.lua:3:29: error[data]: t.csv:3:b: 'two' is not a number; a category or a
+    class is a whole number from 0
     3 |   data = { "table", train = "t.csv", columns = { x = { "a", "b" }, y = "c" } },
       |                             ^~~~~~~

@@ -9,7 +9,7 @@ return job {
 -- FILE: m.lua
 return model { sizes = { inputs = 2, outputs = 1 }, forward = function(m) return mse(linear("w", input("x", { "batch", "inputs" }), "outputs"), input("y", { "batch", "outputs" })) end }
 -- >>> exit 1
-job.lua:3:29: error[data]: t.csv:1: fields are separated by ';'; write them with
-    commas
+job.lua:3:29: error[data]: t.csv:1: fields are separated by ';'; write the file
+    with commas: pandas.read_csv(FILE, sep=";").to_csv("train.csv", index=False)
     3 |   data = { "table", train = "t.csv", columns = { x = { "a", "b" }, y = "c" } },
       |                             ^~~~~~~

@@ -73,14 +73,14 @@ static void test_refused(void) {
     CHECK_TEXT(READ("\xff\xfe"
                     "a\0"),
                ": is not UTF-8 text (UTF-16?): save it as UTF-8");
-    CHECK_TEXT(READ("a;b\n1;2\n"), ":1: fields are separated by ';'; write them with commas");
-    CHECK_TEXT(READ("a\tb\n"), ":1: fields are separated by tabs; write them with commas");
     CHECK_TEXT(READ("a,b\n1,2,3\n"), ":2: 3 fields, but the header names 2 columns; a comma inside "
-                                     "a value stands in quotes");
-    CHECK_TEXT(READ("a,b\n1,2\n1\n"), ":3: 1 fields, but the header names 2 columns");
+                                     "a value stands in quotes, and the decimal sign is a point");
+    CHECK_TEXT(READ("a\n1,5\n"), ":2: 2 fields, but the header names 1 column; a comma inside "
+                                 "a value stands in quotes, and the decimal sign is a point");
+    CHECK_TEXT(READ("a,b\n1,2\n1\n"), ":3: 1 field, but the header names 2 columns");
     CHECK_TEXT(READ("a,b\n1,\"2\n3,4\n"), ":2: a quote is opened and never closed");
     CHECK_TEXT(READ("a,b\n\"1\" 2,3\n"),
-               ":2: text behind a closing quote; inside quotes a quote is written twice");
+               ":2: text after a closing quote; inside quotes a quote is written twice");
     CHECK_TEXT(READ("a,b\n1,\0\n"), ":2: a zero byte: this is not a text file");
   }
   TEST("records of many fields and bytes") {
@@ -92,31 +92,101 @@ static void test_refused(void) {
   }
 }
 
-static const char *number(const char *text) {
+#define SEPARATED(how, call)                                                                       \
+  ":1: fields are separated by " how "; write the file with commas: "                              \
+  "pandas.read_csv(FILE, sep=" call ").to_csv(\"train.csv\", index=False)"
+
+static void test_separators(void) {
+  TEST("other separators are named with the call that rewrites the file, quoted or not") {
+    CHECK_TEXT(READ("a;b\n1;2\n"), SEPARATED("';'", "\";\""));
+    CHECK_TEXT(READ("\"a\";\"b\"\n1;2\n"), SEPARATED("';'", "\";\""));
+    CHECK_TEXT(READ("\xef\xbb\xbf\"a, m2\";\"b\"\r\n1,5;2\r\n"),
+               SEPARATED("';'", "\";\", decimal=\",\""));
+    CHECK_TEXT(READ("\n\"a\"\t\"b\"\n1\t2\n"), SEPARATED("tabs", "\"\\t\""));
+    CHECK_TEXT(READ("\"a\"|b\n"), SEPARATED("'|'", "\"|\""));
+    CHECK_TEXT(READ("a\x01"
+                    "b\n"),
+               SEPARATED("bytes of 1", "\"\\x01\""));
+  }
+  TEST("they may be inside names, and rows may differ from the header") {
+    CHECK_TEXT(READ("\"a;b\"\n1\n"), "<a;b>\n<1>\n");
+    CHECK_TEXT(READ("a;b,c\n1,2\n"), "<a;b><c>\n<1><2>\n");
+    CHECK_TEXT(READ("a,b\n1;2\n"),
+               ":2: 1 field, but the header names 2 columns; fields are separated by commas");
+    CHECK_TEXT(READ("a,b\n\"1\";\"2\"\n"),
+               ":2: after a closing quote fields are separated by ';', and not by commas");
+    CHECK_TEXT(READ("a,b\n\"1\"\t\"2\"\n"),
+               ":2: after a closing quote fields are separated by tabs, and not by commas");
+  }
+  TEST("Excel's line about the separator is not a header") {
+    CHECK_TEXT(READ("sep=;\na;b\n"), ":1: sep=; is a note for Excel: remove this line, so that the "
+                                     "first one names the columns");
+    CHECK_TEXT(READ("sep=,\r\na,b\r\n"), ":1: sep=, is a note for Excel: remove this line, so that "
+                                         "the first one names the columns");
+    CHECK_TEXT(READ("sep=x,b\n1,2\n"), "<sep=x><b>\n<1><2>\n");
+  }
+}
+
+static const char *field(const char *text, uint32_t vocab) {
   static char line[64];
   (void)snprintf(line, sizeof line, "a,b\n0,%s\n", text);
   write_file(line, strlen(line));
   CHECK(csv_open(&csv, path) && csv_next(&csv) == CSV_RECORD);
   float value;
-  bool good = csv_number(&csv, 1, "b", &value);
+  bool good = vocab > 0 ? csv_id(&csv, 1, "b", vocab, &value) : csv_number(&csv, 1, "b", &value);
   if (good) (void)snprintf(line, sizeof line, "%g", (double)value);
   csv_close(&csv);
   return good ? line : csv.why + strlen(path);
 }
 
+static const char *number(const char *text) {
+  return field(text, 0);
+}
+
 static void test_numbers(void) {
-  TEST("numbers, and what is none, by line and column") {
+  TEST("decimal numbers") {
     CHECK_TEXT(number(" -2e3 "), "-2000");
     CHECK_TEXT(number("\"4\""), "4");
+    CHECK_TEXT(number("+.5E-1"), "0.05");
+    CHECK_TEXT(number("7."), "7");
+  }
+  TEST("what no program writes for a number is refused with the number that it may be") {
     CHECK_TEXT(number(""), ":2:b: is empty: fill in what is missing, or leave the row out");
-    CHECK_TEXT(number("NA"), ":2:b: 'NA' is not a finite number; a category or a class is a "
-                             "whole number from 0");
-    CHECK_TEXT(number("red"), ":2:b: 'red' is not a finite number; a category or a class is a "
-                              "whole number from 0");
-    CHECK_TEXT(number("inf"), ":2:b: 'inf' is not a finite number");
-    CHECK_TEXT(number("1e99"), ":2:b: '1e99' is not a finite number");
-    CHECK_TEXT(number("\"1,5\""), ":2:b: '1,5' is not a finite number");
-    CHECK_TEXT(number("\x1b[31m"), ":2:b: '?[31m' is not a finite number");
+    CHECK_TEXT(number("0x1p3"), ":2:b: '0x1p3' is not a decimal number: write 8");
+    CHECK_TEXT(number("1_000"), ":2:b: '1_000' is not a number: write 1000");
+    CHECK_TEXT(number("\"1,5\""), ":2:b: '1,5' is not a number: write 1.5");
+    CHECK_TEXT(number("\"-1,500\""),
+               ":2:b: '-1,500' is not a number: write -1500, or -1.500 if its comma is decimal");
+    CHECK_TEXT(number("\"1.234,5\""), ":2:b: '1.234,5' is not a number: write 1234.5");
+    CHECK_TEXT(number("\"1,234,567.5\""), ":2:b: '1,234,567.5' is not a number: write 1234567.5");
+    CHECK_TEXT(number("1 000"), ":2:b: '1 000' is not a number: write 1000");
+    CHECK_TEXT(number("-Infinity"), ":2:b: '-Infinity' is not a finite number: fill in what is "
+                                    "missing, or leave the row out");
+    CHECK_TEXT(number("nan"), ":2:b: 'nan' is not a finite number: fill in what is missing, or "
+                              "leave the row out");
+  }
+  TEST("other texts") {
+    static const char *const texts[] = {"12%", "$5", "1d3", "1.5f",  "--1",
+                                        "1e",  ".",  "-",   "1.2.3e"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+      CHECK(strstr(number(texts[i]), "' is not a number: write digits and a point, as in -1.5 or"));
+    CHECK_TEXT(number("red"), ":2:b: 'red' is not a number; a category or a class is a whole "
+                              "number from 0");
+    CHECK_TEXT(number("1e99"), ":2:b: '1e99' is above 3.4e38, the largest number of f32");
+    CHECK(strstr(number("\x1b[31m"), ":2:b: '?[31m' is not a number"));
+  }
+}
+
+static void test_ids(void) {
+  TEST("ids are whole numbers below the vocabulary, read exactly") {
+    CHECK_TEXT(field("2.0", 3), "2");
+    CHECK_TEXT(field("-100", 3), "-100");
+    CHECK_TEXT(field("3", 3), ":2:b: '3' is not an id: ids are whole numbers from 0 to 2, or -1 "
+                              "for none; subtract 1 where they are counted from 1");
+    CHECK_TEXT(field("1.00000001", 3), ":2:b: '1.00000001' is not an id: ids are whole numbers "
+                                       "from 0 to 2, or -1 for none");
+    CHECK(strstr(field("16777217", 1u << 30), "from 0 to 16777216, or -1 for none"));
+    CHECK_TEXT(field("0x1", 3), ":2:b: '0x1' is not a decimal number: write 1");
   }
 }
 
@@ -155,7 +225,9 @@ int main(void) {
   close(mkstemp(path));
   test_shapes();
   test_refused();
+  test_separators();
   test_numbers();
+  test_ids();
   test_names();
   (void)unlink(path);
   CHECK_DONE();

@@ -1,0 +1,15 @@
+-- RUN: check job.lua
+-- SETUP: printf 'a,b,c\n1,2,0\n1,2,3\n' > t.csv
+return job {
+  model = "./m.lua",
+  data = { "table", train = "t.csv", columns = { x = { "a", "b" }, y = "c" } },
+  train = { batch = "2 samples", steps = 5 },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- FILE: m.lua
+return model { sizes = { inputs = 2, classes = 3 }, forward = function(m) return cross_entropy(linear("w", input("x", { "batch", "inputs" }), "classes"), input("y", { "batch" }, "ids")) end }
+-- >>> exit 1
+job.lua:3:29: error[data]: t.csv:3:c: '3' is not an id: ids are whole numbers
+    from 0 to 2, or -1 for none; subtract 1 where they are counted from 1
+    3 |   data = { "table", train = "t.csv", columns = { x = { "a", "b" }, y = "c" } },
+      |                             ^~~~~~~

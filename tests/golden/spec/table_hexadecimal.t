@@ -1,0 +1,14 @@
+-- RUN: check job.lua
+-- SETUP: printf 'a,b,c\n1,0x1p3,3\n' > t.csv
+return job {
+  model = "./m.lua",
+  data = { "table", train = "t.csv", columns = { x = { "a", "b" }, y = "c" } },
+  train = { batch = "2 samples", steps = 5 },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- FILE: m.lua
+return model { sizes = { inputs = 2, outputs = 1 }, forward = function(m) return mse(linear("w", input("x", { "batch", "inputs" }), "outputs"), input("y", { "batch", "outputs" })) end }
+-- >>> exit 1
+job.lua:3:29: error[data]: t.csv:2:b: '0x1p3' is not a decimal number: write 8
+    3 |   data = { "table", train = "t.csv", columns = { x = { "a", "b" }, y = "c" } },
+      |                             ^~~~~~~
