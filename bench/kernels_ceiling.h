@@ -2,7 +2,7 @@
 #ifndef LOCKSTEP_BENCH_KERNELS_CEILING_H
 #define LOCKSTEP_BENCH_KERNELS_CEILING_H
 
-#include "kernels/threads.h"
+#include "kernels/threads/threads.h"
 
 typedef struct Ceiling {
   double f32_flops_per_s, bf16_flops_per_s; /* multiply-adds on registers, all threads */

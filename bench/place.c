@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "compiler/compile.h"
-#include "compiler/cost/demand.h"
+#include "compiler/draft/cost/demand.h"
 
 enum { ROUNDS = 5, LEAVES = 128, LEAF_NODES = 16, GROUPS = 16 };
 

@@ -1,13 +1,13 @@
 /* compile.h -- (job, cluster) -> plan or diagnostics: a pure function, without globals, clock or
  * environment.
  *
- * Harder questions are loops around it, in compiler/advice: `recompute = "auto"`, and what to
+ * Harder questions are loops around it, in compiler/search: `recompute = "auto"`, and what to
  * change after "does not fit". */
 #ifndef LOCKSTEP_COMPILE_H
 #define LOCKSTEP_COMPILE_H
 
 #include "compiler/draft/draft.h"
-#include "compiler/prove/prove.h"
+#include "compiler/plan/prove/prove.h"
 #include "runtime/plan/plan.h"
 
 typedef struct Compiled {

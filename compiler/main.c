@@ -1,5 +1,5 @@
 /* main.c -- lockstep VERB ...: finds the verb and runs it. */
-#include "compiler/cli/cli.h"
+#include "compiler/show/cli/cli.h"
 #include "runtime/process/process.h"
 
 int main(int count, char **words) {

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "kernels/contract/contract.h"
-#include "kernels/threads.h"
+#include "kernels/threads/threads.h"
 #include "runtime/plan/dtype.h"
 #include "runtime/plan/limits.h"
 

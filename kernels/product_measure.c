@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "kernels/bf16.h"
 #include "kernels/contract/workspace.h"
 #include "kernels/kernel.h"
+#include "kernels/math/bf16.h"
 #include "kernels/product.h"
 
 enum { ROWS = 256, IN = 768, OUT = 3072, RUNS_LEAST = 3, ALIGN_BYTES = 64 };

@@ -5,19 +5,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/boot/deadline.h"
 #include "runtime/boot/pmix.h"
-#include "runtime/folder.h"
 #include "runtime/launch/launch.h"
 #include "runtime/metrics/report.h"
-#include "runtime/metrics/text.h"
 #include "runtime/plan/plan_io.h"
 #include "runtime/preflight/full.h"
 #include "runtime/preflight/network.h"
 #include "runtime/preflight/preflight.h"
+#include "runtime/process/deadline.h"
+#include "runtime/process/folder.h"
 #include "runtime/process/process.h"
 #include "runtime/process/requests.h"
-#include "runtime/run.h"
+#include "runtime/process/text.h"
+#include "runtime/rank/run.h"
 #include "runtime/trace/trace.h"
 
 static const char usage[] =

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/explain/explain.h"
+#include "compiler/show/explain/explain.h"
 #include "runtime/plan/plan_io.h"
 #include "runtime/plan/plan_place.h"
 #include "slurm/environment.h"

@@ -2,7 +2,7 @@
 #ifndef LOCKSTEP_SLURM_OPTIONS_H
 #define LOCKSTEP_SLURM_OPTIONS_H
 
-#include "compiler/spec/job.h"
+#include "compiler/job/job.h"
 
 /* Refuses an option of slurm.sbatch (is_step: of slurm.srun) that does not exist, is not accepted
  * there or follows from the plan. True: it may be in the script. */

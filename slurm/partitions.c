@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/spec/units.h"
+#include "compiler/job/units.h"
 
 /* ---- the site's profile */
 

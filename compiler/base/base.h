@@ -81,7 +81,8 @@ static inline bool compile_failed(const Compile *c) {
   return c->diags.error_count > 0;
 }
 
-/* Reports and returns false. Every diagnostic's name is listed in spec/diagnostics.def (help text).
+/* Reports and returns false. Every diagnostic's name is listed in job/hints/diagnostics.def (help
+ * text).
  */
 bool error_at(Compile *c, Span span, const char *name, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

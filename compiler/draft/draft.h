@@ -10,9 +10,9 @@
 
 #include "compiler/draft/segment.h"
 #include "compiler/graph/graph.h"
-#include "compiler/pipelines/pipeline.h"
-#include "compiler/place/place.h"
-#include "compiler/spec/job.h"
+#include "compiler/job/job.h"
+#include "compiler/job/pipelines/pipeline.h"
+#include "compiler/machine/place/place.h"
 #include "runtime/plan/control.h"
 
 /* Parameters whose squares are summed over the same ranks: cut by tp and tp_group, tp, none. */

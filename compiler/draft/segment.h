@@ -7,7 +7,7 @@
 
 #include "compiler/draft/lane.h"
 #include "compiler/graph/layout.h"
-#include "compiler/ops/op.h"
+#include "compiler/graph/ops/op.h"
 #include "kernels/contract/contract.h"
 
 typedef struct Draft Draft;
@@ -94,7 +94,8 @@ typedef struct Segment {
   VEC(SegmentBase) bases;
   VEC(Record) records;
   int64_t flops;      /* of one call in the steady state (accumulating) */
-  int64_t compute_ns; /* predicted time of the same on the compute lane; 0: unknown. cost/cost.c */
+  int64_t compute_ns; /* predicted time of the same on the compute lane; 0: unknown.
+                         draft/cost/cost.c */
 } Segment;
 
 int32_t segment_add(Draft *d, const char *name);

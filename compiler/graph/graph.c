@@ -149,19 +149,6 @@ char *value_dims_text(Graph *g, ValueId v) {
   return arena_printf(g->compile->arena, "%s]", text);
 }
 
-const char *mesh_axis_name(MeshAxis axis) {
-  static const char *const names[MESH_AXES] = {"dp_replicate", "dp", "pp", "cp", "tp", "tp_group"};
-  return names[axis];
-}
-
-Divides mesh_axis_divides(MeshAxis axis) {
-  static const Divides divides[MESH_AXES] = {
-      [MESH_REPLICATE] = DIVIDES_SAMPLES, [MESH_DP] = DIVIDES_SAMPLES,
-      [MESH_PP] = DIVIDES_DEPTH,          [MESH_CP] = DIVIDES_TOKENS,
-      [MESH_TP] = DIVIDES_FEATURES,       [MESH_TP_GROUP] = DIVIDES_FEATURES};
-  return divides[axis];
-}
-
 bool region_feeds_back(const Graph *g, RegionId r) {
   return r > 0 && g->regions.at[r - 1].d_output != NO_ID;
 }

@@ -9,30 +9,13 @@
 #define LOCKSTEP_GRAPH_H
 
 #include "compiler/base/base.h"
+#include "compiler/job/mesh.h"
 #include "runtime/plan/dtype.h"
 #include "runtime/plan/plan.h"
 
 enum { DIMS_MAX = 8, NODE_INPUTS_MAX = 8, NODE_OUTPUTS_MAX = 6, NODE_ATTRS_MAX = 6 };
 typedef int32_t DimId, ValueId, NodeId, ParamId, RegionId;
 #define NO_ID (-1)
-
-/* Mesh axes, outermost first: a rank is its coordinates, tp innermost. Data parallel replicas are
- * replicate x dp: state may be sharded over dp only (hybrid). Tensor parallel ranks are tp x
- * tp_group: tp_group > 1 only when there are fewer kv_heads than tensor parallel ranks; ranks of
- * one tp_group hold the same kv_heads. */
-typedef enum MeshAxis {
-  MESH_REPLICATE,
-  MESH_DP,
-  MESH_PP,
-  MESH_CP,
-  MESH_TP,
-  MESH_TP_GROUP,
-  MESH_AXES
-} MeshAxis;
-#define MESH_BIT(axis) (1u << (axis)) /* masks of axes: communicators, partial sums */
-typedef struct Mesh {
-  int64_t size[MESH_AXES];
-} Mesh;
 
 typedef struct Dim {
   const char *name; /* "batch", "seq", "heads" ... */
@@ -193,8 +176,6 @@ int64_t value_row_stride(const Graph *g,
                          ValueId v); /* elements between tokens: its root's features when a view */
 bool value_has_dim(const Graph *g, ValueId v, DimId d);
 char *value_dims_text(Graph *g, ValueId v); /* "[batch, seq, width]" */
-const char *mesh_axis_name(MeshAxis axis);
-Divides mesh_axis_divides(MeshAxis axis);
 
 /* Whether the node at this position, of the list that has chunks, runs in them. */
 static inline bool region_in_chunks(const Region *r, int32_t at) {

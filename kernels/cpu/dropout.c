@@ -1,5 +1,5 @@
 /* dropout.c -- the reference's mask, sixteen Philox blocks (64 elements) at a time. */
-#include "kernels/dropout.h"
+#include "kernels/math/dropout.h"
 
 #include "kernels/cpu/philox_lanes.h"
 #include "kernels/cpu/ranges.h"

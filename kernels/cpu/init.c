@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/ranges.h"
 #include "kernels/cpu/vec.h"
-#include "kernels/philox.h"
+#include "kernels/math/philox.h"
 
 typedef struct Draw {
   uint64_t key;

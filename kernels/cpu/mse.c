@@ -1,5 +1,5 @@
 /* mse.c -- squared differences in double, blocks added in order; the gradient in the same pass. */
-#include "kernels/mse.h"
+#include "kernels/math/mse.h"
 
 #include "kernels/cpu/ranges.h"
 #include "kernels/cpu/vec.h"

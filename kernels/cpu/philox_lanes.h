@@ -3,7 +3,7 @@
 #define LOCKSTEP_KERNELS_CPU_PHILOX_LANES_H
 
 #include "kernels/cpu/vec.h"
-#include "kernels/philox.h"
+#include "kernels/math/philox.h"
 
 enum { PHILOX_ELEMENTS = 4 * LANES };
 

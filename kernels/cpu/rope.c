@@ -1,5 +1,5 @@
 /* rope.c -- the angles of a few positions are computed once and used by every sample and head. */
-#include "kernels/rope.h"
+#include "kernels/math/rope.h"
 
 #include <math.h>
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "kernels/bf16.h"
+#include "kernels/math/bf16.h"
 #include "runtime/plan/dtype.h"
 
 enum { LANES = 16 };

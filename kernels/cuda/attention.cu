@@ -6,7 +6,7 @@
  * the same element at once. Heads up to 512 wide. */
 #include "kernels/cuda/cuda.h"
 extern "C" {
-#include "kernels/philox.h"
+#include "kernels/math/philox.h"
 #include "kernels/runs.h"
 }
 

@@ -4,7 +4,7 @@
  * being worked on are in the second level of cache when they are read again. */
 #include "kernels/cuda/packs.h"
 extern "C" {
-#include "kernels/mse.h"
+#include "kernels/math/mse.h"
 }
 
 /* ---- cross-entropy ---- */

@@ -1,9 +1,9 @@
 /* random.cu -- dropout and initial values: numbers that are a function of what they are for. */
 #include "kernels/cuda/packs.h"
 extern "C" {
-#include "kernels/dropout.h"
+#include "kernels/math/dropout.h"
 #include "kernels/init.h"
-#include "kernels/philox.h"
+#include "kernels/math/philox.h"
 }
 
 enum { WORDS = 4 }; /* of random bits, made at once */

@@ -1,7 +1,7 @@
 /* rope.cu -- a thread turns one pair of every head of a token, HEADS_AT_ONCE of them under way. */
 #include "kernels/cuda/cuda.h"
 extern "C" {
-#include "kernels/rope.h"
+#include "kernels/math/rope.h"
 #include "kernels/runs.h"
 }
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/bf16.h"
+#include "kernels/math/bf16.h"
 #include "kernels/variants.h"
 
 typedef struct Tensor {

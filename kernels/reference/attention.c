@@ -6,7 +6,7 @@
  * none of them, and the lse in backward covers more keys than these. */
 #include <assert.h>
 
-#include "kernels/philox.h"
+#include "kernels/math/philox.h"
 #include "kernels/reference/access.h"
 #include "kernels/runs.h"
 

@@ -3,9 +3,9 @@
  * Which ones depends on the job's seed, the op, the step and the element's number in the global
  * batch: the same mask comes out again in backward, in a recomputation, and on any number of ranks.
  */
-#include "kernels/dropout.h"
+#include "kernels/math/dropout.h"
 
-#include "kernels/philox.h"
+#include "kernels/math/philox.h"
 #include "kernels/reference/access.h"
 
 void reference_dropout(const KernelArgs *args) {

@@ -1,7 +1,7 @@
 /* init.c -- initial values: element e is a function of the job's seed, the tensor's key and e. */
 #include "kernels/init.h"
 
-#include "kernels/philox.h"
+#include "kernels/math/philox.h"
 #include "kernels/reference/access.h"
 
 typedef enum Draw { DRAW_NORMAL, DRAW_UNIFORM, DRAW_CONSTANT } Draw;

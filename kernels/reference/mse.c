@@ -1,5 +1,5 @@
 /* mse.c -- the sum of squared differences and its gradient. */
-#include "kernels/mse.h"
+#include "kernels/math/mse.h"
 
 #include "kernels/reference/access.h"
 

@@ -1,6 +1,6 @@
 /* rope.c -- rotary positions (arXiv:2104.09864), rotate-half: element j turns with element j +
  * head/2. */
-#include "kernels/rope.h"
+#include "kernels/math/rope.h"
 
 #include "kernels/reference/access.h"
 #include "kernels/runs.h"

@@ -1,8 +1,7 @@
-/* absent.c -- replaces pmix.c and the launcher in builds without PMIx or MPI. */
+/* absent.c -- replaces pmix.c in builds without PMIx or MPI. */
 #include <stdlib.h>
 
 #include "runtime/boot/pmix.h"
-#include "runtime/launch/launch.h"
 
 static const char missing[] =
     "this lockstep-rank was built without PMIx and MPI, so all its ranks are threads: install "
@@ -16,10 +15,4 @@ Boot *boot_pmix_new(const BootPmixSetup *setup, Status *status) {
   (void)setup;
   (void)status_fail(status, STATUS_USER, "%s", missing);
   return NULL;
-}
-
-int32_t launch_run(const LaunchSetup *setup, Status *status) {
-  (void)setup;
-  (void)status_fail(status, STATUS_USER, "%s", missing);
-  return status->code;
 }

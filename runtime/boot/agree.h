@@ -4,9 +4,9 @@
 #define LOCKSTEP_BOOT_AGREE_H
 
 #include "runtime/boot/seat.h"
-#include "runtime/mesh.h"
+#include "runtime/plan/mesh.h"
 #include "runtime/plan/plan.h"
-#include "runtime/status.h"
+#include "runtime/process/status.h"
 
 /* The facts that a process shares with all others. */
 typedef struct BootFacts {

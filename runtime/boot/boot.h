@@ -3,10 +3,10 @@
 #ifndef LOCKSTEP_BOOT_H
 #define LOCKSTEP_BOOT_H
 
-#include "kernels/threads.h"
+#include "kernels/threads/threads.h"
 #include "runtime/boot/cores.h"
 #include "runtime/comm/comm.h"
-#include "runtime/status.h"
+#include "runtime/process/status.h"
 #include "runtime/watch/flight.h"
 
 /* The whole life of one rank. False with STATUS_ECHO: it ended because another rank did.

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "runtime/boot/agree.h"
-#include "runtime/boot/client.h"
-#include "runtime/boot/deadline.h"
 #include "runtime/comm/mpi.h"
+#include "runtime/pmix/client.h"
+#include "runtime/process/deadline.h"
 #include "runtime/watch/watch.h"
 
 typedef struct PmixBoot {

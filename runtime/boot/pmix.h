@@ -3,7 +3,7 @@
 #define LOCKSTEP_BOOT_PMIX_H
 
 #include "runtime/boot/boot.h"
-#include "runtime/mesh.h"
+#include "runtime/plan/mesh.h"
 
 /* Whether such a server started this process. */
 bool boot_pmix_is_launched(void);

@@ -17,10 +17,10 @@
 
 #include "runtime/comm/comm.h"
 #include "runtime/device/device.h"
-#include "runtime/mesh.h"
 #include "runtime/plan/control.h"
+#include "runtime/plan/mesh.h"
 #include "runtime/plan/plan.h"
-#include "runtime/status.h"
+#include "runtime/process/status.h"
 
 #define CHECKPOINT_MAGIC "LSTEPCKP"
 enum {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "kernels/philox.h"
+#include "kernels/math/philox.h"
 
 static const uint64_t odd = 0x9E3779B97F4A7C15u;
 

@@ -11,8 +11,8 @@
 
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/checksum.h"
-#include "runtime/folder.h"
-#include "runtime/schedule.h"
+#include "runtime/plan/schedule.h"
+#include "runtime/process/folder.h"
 
 enum { TENSOR_ALIGN_BYTES = 64 };
 

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "runtime/plan/plan.h"
-#include "runtime/status.h"
+#include "runtime/process/status.h"
 
 typedef struct Comm Comm;
 

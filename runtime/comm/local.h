@@ -2,11 +2,11 @@
 #ifndef LOCKSTEP_COMM_LOCAL_H
 #define LOCKSTEP_COMM_LOCAL_H
 
-#include "kernels/threads.h"
+#include "kernels/threads/threads.h"
 #include "runtime/comm/comm.h"
 #include "runtime/comm/group.h"
-#include "runtime/mesh.h"
-#include "runtime/status.h"
+#include "runtime/plan/mesh.h"
+#include "runtime/process/status.h"
 
 typedef struct LocalWorld LocalWorld;
 

@@ -6,10 +6,10 @@
 #ifndef LOCKSTEP_COMM_MPI_H
 #define LOCKSTEP_COMM_MPI_H
 
-#include "kernels/threads.h"
+#include "kernels/threads/threads.h"
 #include "runtime/comm/comm.h"
-#include "runtime/mesh.h"
-#include "runtime/status.h"
+#include "runtime/plan/mesh.h"
+#include "runtime/process/status.h"
 
 typedef struct MpiWorld MpiWorld;
 

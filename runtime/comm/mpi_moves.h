@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_COMM_MPI_MOVES_H
 #define LOCKSTEP_COMM_MPI_MOVES_H
 
-#include "kernels/threads.h"
+#include "kernels/threads/threads.h"
 #include "runtime/comm/comm.h"
 #include "runtime/comm/wire.h"
 

@@ -8,7 +8,7 @@
 
 #include "runtime/comm/comm.h"
 #include "runtime/comm/nccl_api.h"
-#include "runtime/mesh.h"
+#include "runtime/plan/mesh.h"
 
 typedef struct NcclWorld NcclWorld;
 

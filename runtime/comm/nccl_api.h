@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <stddef.h>
 
-#include "runtime/status.h"
+#include "runtime/process/status.h"
 
 typedef struct NcclHandle NcclHandle; /* ncclComm_t */
 

@@ -2,7 +2,7 @@
 #include <pthread.h>
 
 #include "runtime/comm/nccl_api.h"
-#include "runtime/library.h"
+#include "runtime/process/library.h"
 
 enum { VERSION_LEAST = 22700 }; /* older versions do not reliably accept fewer ids than ranks */
 

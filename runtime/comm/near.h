@@ -6,7 +6,7 @@
 #include <mpi.h>
 
 #include "runtime/comm/near_moves.h"
-#include "runtime/mesh.h"
+#include "runtime/plan/mesh.h"
 
 typedef struct Near Near;
 

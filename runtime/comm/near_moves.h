@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_COMM_NEAR_MOVES_H
 #define LOCKSTEP_COMM_NEAR_MOVES_H
 
-#include "kernels/threads.h"
+#include "kernels/threads/threads.h"
 #include "runtime/comm/barrier.h"
 #include "runtime/comm/comm.h"
 

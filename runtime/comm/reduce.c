@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "kernels/bf16.h"
+#include "kernels/math/bf16.h"
 #include "runtime/comm/pieces.h"
 
 enum {

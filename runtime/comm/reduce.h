@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "kernels/threads.h"
+#include "kernels/threads/threads.h"
 #include "runtime/comm/comm.h"
 
 /* y[i] = x[0][first + i] op x[1][first + i] op ... for i below elements.count; y may be where one

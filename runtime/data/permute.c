@@ -8,7 +8,7 @@
 
 #include <assert.h>
 
-#include "kernels/philox.h"
+#include "kernels/math/philox.h"
 
 enum { ROUNDS = 6 };
 

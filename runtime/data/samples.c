@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/bf16.h"
 #include "kernels/contract/contract.h"
-#include "kernels/philox.h"
+#include "kernels/math/bf16.h"
+#include "kernels/math/philox.h"
 #include "runtime/data/permute.h"
 
 enum {

@@ -9,7 +9,7 @@
 
 #include "runtime/data/table.h"
 #include "runtime/plan/plan.h"
-#include "runtime/status.h"
+#include "runtime/process/status.h"
 #include "runtime/tokens/tokens.h"
 
 typedef struct SampleFile {

@@ -3,7 +3,7 @@
 #define LOCKSTEP_TABLE_H
 
 #include "runtime/plan/plan.h"
-#include "runtime/status.h"
+#include "runtime/process/status.h"
 
 /* rows x columns f32, with the columns of all inputs of the plan in order. */
 typedef struct Table {

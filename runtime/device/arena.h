@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "runtime/plan/plan.h"
-#include "runtime/status.h"
+#include "runtime/process/status.h"
 
 typedef struct Arena {
   uint8_t *base; /* aligned to 2 MiB */

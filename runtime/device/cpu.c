@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "kernels/philox.h"
+#include "kernels/math/philox.h"
 #include "runtime/device/device.h"
 
 enum { RING = 256, SPINS = 200, LOOK_AGAIN_NS = 100000 };

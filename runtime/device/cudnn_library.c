@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "runtime/library.h"
+#include "runtime/process/library.h"
 
 /* From 9.6 on cuDNN clears what engines add up d_q in; before, its callers had to (NVIDIA's
  * cudnn-frontend, scaled_dot_product_flash_attention.h). */

@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-#include "runtime/library.h"
+#include "runtime/process/library.h"
 
 enum { VERSION_LEAST = 120000 };
 

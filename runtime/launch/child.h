@@ -5,7 +5,7 @@
 #include <sys/types.h>
 
 #include "runtime/launch/lines.h"
-#include "runtime/status.h"
+#include "runtime/process/status.h"
 
 typedef struct Child {
   pid_t pid;  /* 0: it has ended, or was not started */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/metrics/text.h"
+#include "runtime/process/text.h"
 
 enum { READ_BYTES = 4096 };
 

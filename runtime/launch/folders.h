@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_LAUNCH_FOLDERS_H
 #define LOCKSTEP_LAUNCH_FOLDERS_H
 
-#include "runtime/status.h"
+#include "runtime/process/status.h"
 
 enum { FOLDERS_PATH_BYTES = 64 };
 

@@ -19,10 +19,10 @@
 #include "runtime/launch/child.h"
 #include "runtime/launch/document.h"
 #include "runtime/launch/server.h"
-#include "runtime/mesh.h"
-#include "runtime/metrics/text.h"
+#include "runtime/plan/mesh.h"
 #include "runtime/process/lock.h"
 #include "runtime/process/requests.h"
+#include "runtime/process/text.h"
 #include "runtime/watch/failure.h"
 
 /* Time from the end of the failed rank to the end of all: a rank that reported its failure has told

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "runtime/launch/folders.h"
-#include "runtime/status.h"
+#include "runtime/process/status.h"
 
 typedef struct Server {
   int32_t rank_count;

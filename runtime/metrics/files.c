@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "runtime/folder.h"
+#include "runtime/process/folder.h"
 
 enum { PATH_BYTES = 4096 };
 

@@ -4,7 +4,7 @@
 #define LOCKSTEP_METRICS_HISTORY_H
 
 #include "runtime/metrics/plot.h"
-#include "runtime/status.h"
+#include "runtime/process/status.h"
 
 enum {
   HISTORY_KEEP = 8, /* how many of the newest metrics.N.jsonl are kept */

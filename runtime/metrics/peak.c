@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "kernels/bf16.h"
+#include "kernels/math/bf16.h"
 
 enum { SIZE_FIRST = 64, SIZE_LAST = 1024, ALIGN_BYTES = 64 };
 

@@ -2,7 +2,7 @@
 #ifndef LOCKSTEP_METRICS_PLOT_H
 #define LOCKSTEP_METRICS_PLOT_H
 
-#include "runtime/metrics/text.h"
+#include "runtime/process/text.h"
 
 enum { CURVE_POINTS = 2048 };
 

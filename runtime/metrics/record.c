@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/metrics/text.h"
+#include "runtime/process/text.h"
 
 enum { PATH_BYTES = 4096, NAME_BYTES = 128 };
 

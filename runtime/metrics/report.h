@@ -15,7 +15,7 @@
 #include "runtime/metrics/plot.h"
 #include "runtime/observe/stragglers.h"
 #include "runtime/plan/plan.h"
-#include "runtime/status.h"
+#include "runtime/process/status.h"
 
 typedef struct ReportSetup {
   const Plan *plan;

@@ -2,9 +2,9 @@
 #ifndef LOCKSTEP_OBSERVE_BREAKDOWN_H
 #define LOCKSTEP_OBSERVE_BREAKDOWN_H
 
-#include "runtime/mesh.h"
-#include "runtime/metrics/text.h"
 #include "runtime/observe/steplog.h"
+#include "runtime/plan/mesh.h"
+#include "runtime/process/text.h"
 
 /* Exposed communication: the main lane did it, or waited for it, instead of computing. */
 typedef struct Breakdown {

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/folder.h"
+#include "runtime/process/folder.h"
 
 enum { PATH_BYTES = 4200 };
 

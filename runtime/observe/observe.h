@@ -5,9 +5,9 @@
 #define LOCKSTEP_OBSERVE_H
 
 #include "runtime/comm/comm.h"
-#include "runtime/metrics/text.h"
 #include "runtime/observe/breakdown.h"
 #include "runtime/observe/stragglers.h"
+#include "runtime/process/text.h"
 
 typedef struct ObserveSetup {
   const Plan *plan;

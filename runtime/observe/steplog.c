@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "runtime/walk.h"
+#include "runtime/plan/walk.h"
 
 typedef struct Counting {
   const Plan *plan;

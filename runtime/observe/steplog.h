@@ -4,7 +4,7 @@
 #define LOCKSTEP_OBSERVE_STEPLOG_H
 
 #include "runtime/plan/plan.h"
-#include "runtime/status.h"
+#include "runtime/process/status.h"
 #include "runtime/trace/trace.h"
 
 /* Written by the thread of the lane. */

@@ -3,8 +3,8 @@
 #ifndef LOCKSTEP_OBSERVE_STRAGGLERS_H
 #define LOCKSTEP_OBSERVE_STRAGGLERS_H
 
-#include "runtime/metrics/text.h"
 #include "runtime/observe/breakdown.h"
+#include "runtime/process/text.h"
 
 enum { STRAGGLER_PERCENT = 10, STRAGGLERS_SHOWN = 8 };
 

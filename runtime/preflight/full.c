@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "kernels/product.h"
-#include "runtime/boot/deadline.h"
 #include "runtime/checkpoint/checksum.h"
 #include "runtime/data/samples.h"
 #include "runtime/preflight/gpus.h"
 #include "runtime/preflight/scratch.h"
+#include "runtime/process/deadline.h"
 
 enum { THREADS_MOST = 64, PART_S = 20 };
 static const char slow_part[] = "the node is stuck there";

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/metrics/text.h"
 #include "runtime/preflight/preflight.h"
+#include "runtime/process/text.h"
 
 enum { SHM_LEAST_BYTES = 64 << 20, CLOCKS_APART_MS = 5000, NODES_TO_COMPARE = 3 };
 

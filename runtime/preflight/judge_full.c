@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/metrics/text.h"
 #include "runtime/preflight/full.h"
 #include "runtime/preflight/line.h"
+#include "runtime/process/text.h"
 
 enum { NODES_TO_COMPARE = 3, RATE_DISK_BYTES = 64 << 20 };
 static const double SLOW_CORES = 0.8, SLOW_DISK = 0.5;

@@ -1,11 +1,11 @@
 /* judge_gpus.c -- judges the lines about GPUs of all nodes together. */
 #include <inttypes.h>
 
-#include "runtime/metrics/text.h"
 #include "runtime/plan/plan_place.h"
 #include "runtime/preflight/gpus.h"
 #include "runtime/preflight/line.h"
 #include "runtime/preflight/preflight.h"
+#include "runtime/process/text.h"
 
 enum { NODES_TO_COMPARE = 3 };
 static const double SLOW_CLOCK = 0.95;

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/metrics/text.h"
 #include "runtime/plan/plan_place.h"
 #include "runtime/preflight/line.h"
 #include "runtime/preflight/preflight.h"
+#include "runtime/process/text.h"
 
 enum { MEETINGS_TO_COMPARE = 3, NAME_BYTES = 128 };
 

@@ -15,8 +15,8 @@
 #include "runtime/checkpoint/checksum.h"
 #include "runtime/data/samples.h"
 #include "runtime/device/arena.h"
-#include "runtime/folder.h"
 #include "runtime/preflight/preflight.h"
+#include "runtime/process/folder.h"
 
 /* Under Slurm a node has its own name, independent of the host name. */
 static void name_node(char name[128]) {

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "runtime/boot/deadline.h"
 #include "runtime/boot/pmix.h"
 #include "runtime/comm/mpi.h"
+#include "runtime/process/deadline.h"
 
 enum {
   SUM_ELEMENTS = 4 << 20,

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "runtime/status.h"
+#include "runtime/process/status.h"
 
 /* Whether this process was started as one of several, and can reach the others. */
 bool network_is_there(void);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "runtime/plan/plan.h"
-#include "runtime/status.h"
+#include "runtime/process/status.h"
 
 typedef struct Preflight {
   char node[128];

@@ -8,7 +8,7 @@
 #ifndef LOCKSTEP_WATCH_BAND_H
 #define LOCKSTEP_WATCH_BAND_H
 
-#include "runtime/boot/client.h"
+#include "runtime/pmix/client.h"
 #include "runtime/watch/judge.h"
 
 enum { BAND_UP_MAX = 4, BAND_TOKEN_BYTES = 16, BAND_ADDRESSES = 8, BAND_TEXT_BYTES = 1024 };

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/metrics/text.h"
+#include "runtime/process/text.h"
 
 enum { PATH_BYTES = 4200, WHERE_BYTES = 400, SCREEN_RANKS = 16 };
 

@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_WATCH_FAILURE_H
 #define LOCKSTEP_WATCH_FAILURE_H
 
-#include "runtime/status.h"
+#include "runtime/process/status.h"
 #include "runtime/watch/judge.h"
 
 enum { FAILURE_TEXT_BYTES = 1024 };

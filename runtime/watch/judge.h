@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_WATCH_JUDGE_H
 #define LOCKSTEP_WATCH_JUDGE_H
 
-#include "runtime/mesh.h"
+#include "runtime/plan/mesh.h"
 #include "runtime/watch/flight.h"
 
 enum { JUDGE_SILENT_MS = 3000, JUDGE_STUCK_LEAST_MS = 3000, JUDGE_STUCK_STEPS = 5 };

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/metrics/text.h"
+#include "runtime/process/text.h"
 #include "runtime/watch/band.h"
 #include "runtime/watch/failure.h"
 

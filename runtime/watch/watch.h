@@ -4,8 +4,8 @@
 #ifndef LOCKSTEP_WATCH_WATCH_H
 #define LOCKSTEP_WATCH_WATCH_H
 
-#include "runtime/boot/client.h"
-#include "runtime/mesh.h"
+#include "runtime/plan/mesh.h"
+#include "runtime/pmix/client.h"
 #include "runtime/watch/flight.h"
 
 typedef struct Watch Watch;

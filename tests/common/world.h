@@ -6,7 +6,7 @@
 #include "runtime/comm/local.h"
 #include "runtime/data/staging.h"
 #include "runtime/device/arena.h"
-#include "runtime/replay.h"
+#include "runtime/replay/replay.h"
 
 enum { WORLD_RANKS_MAX = 32 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/prove/prove.h"
+#include "compiler/plan/prove/prove.h"
 #include "runtime/plan/plan_hash.h"
 #include "runtime/plan/plan_io.h"
 #include "tests/unit/plan_builder.h"

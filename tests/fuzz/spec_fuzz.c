@@ -1,11 +1,11 @@
-/* spec_fuzz.c -- LINK: spec tokens plan base
+/* spec_fuzz.c -- LINK: job tokens plan base
  * Bytes as a job file: whatever they are, reading ends, with a job or with diagnostics, and frees
  * everything. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "compiler/spec/job.h"
+#include "compiler/job/job.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes);
 

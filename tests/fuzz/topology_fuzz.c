@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "compiler/place/describe.h"
-#include "compiler/place/place.h"
-#include "compiler/place/rate.h"
-#include "compiler/topology/picture.h"
-#include "compiler/topology/read.h"
+#include "compiler/machine/place/describe.h"
+#include "compiler/machine/place/place.h"
+#include "compiler/machine/place/rate.h"
+#include "compiler/machine/topology/picture.h"
+#include "compiler/machine/topology/read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes);
 

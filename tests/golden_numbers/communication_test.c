@@ -3,7 +3,7 @@
  *
  * Predicted times are bytes that a ring sends over the link's rate, one way, without latency: the
  * device and its links come from specs/, as the rates of the data sheets. */
-#include "compiler/explain/explain.h"
+#include "compiler/show/explain/explain.h"
 #include "tests/golden_numbers/golden.h"
 #include "tests/unit/check.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "compiler/cost/price.h"
+#include "compiler/plan/simulate/price.h"
 #include "runtime/plan/plan_loops.h"
 
 enum { JOB_BYTES = 8192 };

@@ -3,7 +3,7 @@
 #include <dirent.h>
 #include <string.h>
 
-#include "compiler/explain/explain.h"
+#include "compiler/show/explain/explain.h"
 #include "tests/golden_numbers/golden.h"
 #include "tests/unit/check.h"
 

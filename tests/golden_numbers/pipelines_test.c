@@ -1,9 +1,10 @@
 /* pipelines_test.c -- idle time and memory of pipelines: formulas of the papers that
- * compiler/pipelines/pipeline.h names, asked of explain, of lints and of the ledgers of plans. */
+ * compiler/job/pipelines/pipeline.h names, asked of explain, of lints and of the ledgers of plans.
+ */
 #include <stdlib.h>
 
-#include "compiler/explain/explain.h"
-#include "compiler/pipelines/pipeline.h"
+#include "compiler/job/pipelines/pipeline.h"
+#include "compiler/show/explain/explain.h"
 #include "tests/golden_numbers/golden.h"
 #include "tests/unit/check.h"
 

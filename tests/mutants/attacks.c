@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "compiler/prove/prove.h"
+#include "compiler/plan/prove/prove.h"
 #include "tests/mutants/attack.h"
 #include "tests/mutants/trial.h"
 #include "tests/unit/check.h"

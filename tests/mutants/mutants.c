@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "compiler/prove/prove.h"
+#include "compiler/plan/prove/prove.h"
 #include "tests/mutants/reorder.h"
 #include "tests/mutants/strategies.h"
 #include "tests/mutants/trial.h"

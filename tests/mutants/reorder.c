@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/contract/contract.h"
-#include "kernels/philox.h"
+#include "kernels/math/philox.h"
 #include "runtime/plan/control.h"
 #include "runtime/plan/plan_loops.h"
 #include "runtime/plan/plan_text.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "runtime/checkpoint/checkpoint.h"
-#include "runtime/schedule.h"
+#include "runtime/plan/schedule.h"
 #include "tests/common/world.h"
 
 enum { LAG_US = 150, LAG_ONE_IN = 24, QUEUE_DELAY_NS = 200000 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/philox.h"
+#include "kernels/math/philox.h"
 
 enum { TRIES = 200, CANDIDATES = 60, LINE_BYTES = 512, TUPLES_MAX = 1 << 13 };
 

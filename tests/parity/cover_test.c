@@ -36,7 +36,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kernels/philox.h"
+#include "kernels/math/philox.h"
 #include "tests/parity/case_job.h"
 #include "tests/parity/job_compile.h"
 #include "tests/parity/tensors.h"

@@ -7,7 +7,7 @@
 
 #include "kernels/cuda/choices.h"
 #include "kernels/cuda/variants.h"
-#include "runtime/hostile.h"
+#include "runtime/replay/hostile.h"
 #include "tests/unit/cudnn_stand_in.h"
 #include "tests/unit/nccl_stand_in.h"
 

@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "compiler/prove/prove.h"
-#include "runtime/hostile.h"
+#include "compiler/plan/prove/prove.h"
 #include "runtime/plan/plan_io.h"
+#include "runtime/replay/hostile.h"
 #include "tests/parity/fleet.h"
 #include "tests/parity/job_plan.h"
 #include "tests/unit/check.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "runtime/comm/nccl.h"
-#include "runtime/schedule.h"
+#include "runtime/plan/schedule.h"
 #include "tests/common/world.h"
 #include "tests/unit/nccl_stand_in.h"
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "compiler/compile.h"
-#include "compiler/prove/prove.h"
+#include "compiler/plan/prove/prove.h"
 #include "runtime/plan/plan_io.h"
 
 static bool compile_file(Compile *c, const char *path, const JobChanges *changes, Compiled *out) {

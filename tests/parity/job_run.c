@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "kernels/philox.h"
+#include "kernels/math/philox.h"
 
 enum { LINE_BYTES = 4096, PATH_BYTES = 512 };
 

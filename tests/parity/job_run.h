@@ -2,7 +2,7 @@
 #ifndef LOCKSTEP_TESTS_JOB_RUN_H
 #define LOCKSTEP_TESTS_JOB_RUN_H
 
-#include "runtime/run.h"
+#include "runtime/rank/run.h"
 
 enum { RUN_STEPS_MAX = 64 };
 

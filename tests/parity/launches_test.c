@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "compiler/prove/prove.h"
-#include "runtime/hostile.h"
+#include "compiler/plan/prove/prove.h"
 #include "runtime/plan/plan_io.h"
 #include "runtime/plan/plan_loops.h"
+#include "runtime/replay/hostile.h"
 #include "tests/parity/cuda_host.h"
 #include "tests/parity/job_plan.h"
 #include "tests/parity/job_run.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "kernels/bf16.h"
+#include "kernels/math/bf16.h"
 #include "runtime/plan/plan_io.h"
 #include "tests/parity/job_plan.h"
 #include "tests/parity/models/recorded.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "compiler/prove/prove.h"
+#include "compiler/plan/prove/prove.h"
 #include "runtime/plan/plan_io.h"
 #include "tests/parity/job_plan.h"
 #include "tests/parity/job_run.h"

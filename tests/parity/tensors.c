@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/bf16.h"
+#include "kernels/math/bf16.h"
 
 /* One rank's copy of a tensor: part [first, end) of its tp part, read from `at`. */
 typedef struct Held {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/philox.h"
+#include "kernels/math/philox.h"
 
 enum { DEPTH_MAX = 3 };
 

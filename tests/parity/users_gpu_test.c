@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "kernels/cuda/choices.h"
-#include "runtime/hostile.h"
 #include "runtime/plan/plan_io.h"
+#include "runtime/replay/hostile.h"
 #include "tests/parity/cuda_host.h"
 #include "tests/parity/job_run.h"
 #include "tests/parity/user_models.h"

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/run.h"
+#include "runtime/rank/run.h"
 
 enum { FRAMES_MAX = 32, LINE_BYTES = 128 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/bf16.h"
+#include "kernels/math/bf16.h"
 
 enum { DIMS = 4, TENSORS_MAX = 64, ENGINE_BYTES = 256, BLOCK = 64 };
 

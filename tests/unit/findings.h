@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "compiler/prove/prove.h"
+#include "compiler/plan/prove/prove.h"
 #include "tests/unit/check.h"
 
 /* `words` are separated by "..." */

@@ -6,8 +6,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "compiler/backward/backward.h"
-#include "compiler/grad/grad.h"
+#include "compiler/graph/backward/backward.h"
+#include "compiler/graph/grad/grad.h"
 
 typedef struct Builder {
   Compile *c;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "kernels/kernel.h"
-#include "kernels/philox.h"
+#include "kernels/math/philox.h"
 #include "tests/unit/graph_builder.h"
 
 enum { RUN_MICROBATCHES = 2, RUN_LAYERS_MAX = 8, RUN_REGIONS_MAX = 4, RUN_INPUTS_MAX = 4 };

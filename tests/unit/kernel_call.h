@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/bf16.h"
 #include "kernels/kernel.h"
-#include "kernels/philox.h"
+#include "kernels/math/bf16.h"
+#include "kernels/math/philox.h"
 
 enum { CALL_ALIGN_BYTES = 64 };
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/bf16.h"
 #include "kernels/cuda/lt_api.h"
+#include "kernels/math/bf16.h"
 
 enum { MAGIC = 0x1757, ALIGN_VECTORS = 16, SPLIT_FROM = 32, WORKSPACE_ALIGN = 16 };
 

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "compiler/place/place.h"
-#include "compiler/place/rate.h"
+#include "compiler/machine/place/place.h"
+#include "compiler/machine/place/rate.h"
 
 enum { RANKS_MOST = 16, KINDS_MOST = 2, MASKS = 1 << MESH_AXES };
 

@@ -7,7 +7,7 @@
 #include "runtime/boot/local.h"
 #include "runtime/comm/local.h"
 #include "runtime/plan/plan_io.h"
-#include "runtime/replay.h"
+#include "runtime/replay/replay.h"
 #include "tests/unit/check.h"
 #include "tests/unit/plan_sketch.h"
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "kernels/bf16.h"
+#include "kernels/math/bf16.h"
 
 /* Element (line, k) of a factor in bf16. */
 typedef struct Lines {

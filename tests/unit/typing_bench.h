@@ -1,12 +1,12 @@
-/* typing_bench.h -- one record on its own before the rules of compiler/prove/types: a plan of a
- * model of a few values, one segment with one record, each operand in a buffer of its own. A test
+/* typing_bench.h -- one record on its own before the rules of compiler/plan/prove/types: a plan of
+ * a model of a few values, one segment with one record, each operand in a buffer of its own. A test
  * says what stands in the buffers, runs the record and looks at what stands there then. */
 #ifndef LOCKSTEP_TESTS_TYPING_BENCH_H
 #define LOCKSTEP_TESTS_TYPING_BENCH_H
 
 #include <stdlib.h>
 
-#include "compiler/prove/types/typing.h"
+#include "compiler/plan/prove/types/typing.h"
 #include "tests/unit/findings.h"
 #include "tests/unit/plan_builder.h"
 

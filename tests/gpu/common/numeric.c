@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "kernels/bf16.h"
+#include "kernels/math/bf16.h"
 
 size_t number_size_bytes(NumberType type) {
   return type == TYPE_BF16 ? 2 : 4;

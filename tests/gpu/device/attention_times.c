@@ -10,8 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "kernels/bf16.h"
 #include "kernels/contract/contract.h"
+#include "kernels/math/bf16.h"
 #include "runtime/device/cuda/plugin.h"
 
 enum { ALIGN_BYTES = 256, ROUNDS = 5, CALLS = 10 };

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/bf16.h"
+#include "kernels/math/bf16.h"
 #include "runtime/data/samples.h"
-#include "runtime/schedule.h"
+#include "runtime/plan/schedule.h"
 
 static bool say(const Status *status) {
   printf("%s\n", status->text);

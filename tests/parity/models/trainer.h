@@ -5,7 +5,7 @@
 
 #include "runtime/comm/local.h"
 #include "runtime/device/arena.h"
-#include "runtime/replay.h"
+#include "runtime/replay/replay.h"
 
 /* Writes what sample `sample` of the step's batch has of the input called `name`. */
 typedef void TrainerInput(void *context, int64_t step, int64_t sample, const PlanInput *input,

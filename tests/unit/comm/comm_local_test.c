@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "kernels/bf16.h"
+#include "kernels/math/bf16.h"
 #include "runtime/boot/local.h"
 #include "runtime/comm/local.h"
 #include "tests/unit/check.h"

@@ -3,7 +3,7 @@
  * LINK: runtime nccl_stand_in plan_builder */
 #include <stdlib.h>
 
-#include "kernels/philox.h"
+#include "kernels/math/philox.h"
 #include "runtime/boot/local.h"
 #include "runtime/comm/local.h"
 #include "runtime/comm/nccl.h"

@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "compiler/cost/simulate.h"
-#include "compiler/prove/prove.h"
+#include "compiler/plan/prove/prove.h"
+#include "compiler/plan/simulate/simulate.h"
 #include "runtime/plan/plan_io.h"
 #include "tests/common/world.h"
 #include "tests/parity/job_plan.h"

@@ -2,7 +2,7 @@
  * LINK: cost plan_builder base */
 #include <stdlib.h>
 
-#include "compiler/cost/simulate.h"
+#include "compiler/plan/simulate/simulate.h"
 #include "tests/unit/check.h"
 #include "tests/unit/plan_sketch.h"
 

@@ -2,7 +2,7 @@
  * LINK: runtime */
 #include <unistd.h>
 
-#include "runtime/library.h"
+#include "runtime/process/library.h"
 #include "tests/unit/check.h"
 
 typedef double Function(double x);

@@ -1,7 +1,7 @@
 /* LINK: edges draft grad ops graph base contract -- what waits for what: bytes of operands, and
  * slots of the control block that no operand names. */
-#include "compiler/edges/edges.h"
-#include "compiler/edges/touches.h"
+#include "compiler/draft/edges/edges.h"
+#include "compiler/draft/edges/touches.h"
 #include "runtime/plan/control.h"
 #include "tests/unit/check.h"
 

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "compiler/draft/lane.h"
-#include "compiler/explain/timeline.h"
-#include "compiler/explain/timeline_boxes.h"
+#include "compiler/show/explain/timeline.h"
+#include "compiler/show/explain/timeline_boxes.h"
 #include "tests/parity/job_plan.h"
 #include "tests/unit/check.h"
 

@@ -1,9 +1,9 @@
 /* Pictures of a plan's train step.   LINK: explain plan_builder plan base */
 #include <stdlib.h>
 
-#include "compiler/explain/timeline.h"
-#include "compiler/explain/timeline_boxes.h"
-#include "compiler/pipelines/pipeline.h"
+#include "compiler/job/pipelines/pipeline.h"
+#include "compiler/show/explain/timeline.h"
+#include "compiler/show/explain/timeline_boxes.h"
 #include "tests/unit/check.h"
 #include "tests/unit/plan_builder.h"
 

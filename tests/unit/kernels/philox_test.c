@@ -1,6 +1,6 @@
 /* LINK: kernels -- Philox against its authors' vectors; bf16 against its definition. */
-#include "kernels/bf16.h"
-#include "kernels/philox.h"
+#include "kernels/math/bf16.h"
+#include "kernels/math/philox.h"
 #include "tests/unit/check.h"
 
 /* The known answers Random123 publishes for "philox4x32 10" (kat_vectors). */

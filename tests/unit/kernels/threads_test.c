@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kernels/bind.h"
-#include "kernels/threads.h"
+#include "kernels/threads/bind.h"
+#include "kernels/threads/threads.h"
 #include "tests/unit/check.h"
 
 enum { TASKS_MAX = 1000 };

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "runtime/metrics/plot.h"
-#include "runtime/schedule.h"
+#include "runtime/plan/schedule.h"
 #include "tests/unit/check.h"
 
 static void test_quantities(void) {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "compiler/model/model.h"
-#include "compiler/ops/op.h"
+#include "compiler/graph/model/model.h"
+#include "compiler/graph/ops/op.h"
 #include "tests/unit/check.h"
 
 #define MARK "-- >>> expected\n"

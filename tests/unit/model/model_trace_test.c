@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "compiler/model/model.h"
-#include "compiler/ops/op.h"
+#include "compiler/graph/model/model.h"
+#include "compiler/graph/ops/op.h"
 #include "tests/unit/check.h"
 
 /* "specs" -> the repository's: this file's name is absolute, as cmake names its sources. */
@@ -203,7 +203,8 @@ static void check_mlp(void) {
   finish(&t);
 }
 
-/* attrs of compiler/ops/rope.c: base, sign, factor, low_freq, high_freq, original_positions */
+/* attrs of compiler/graph/ops/rope.c: base, sign, factor, low_freq, high_freq, original_positions
+ */
 static void check_rope_scaling(void) {
   static const struct {
     const char *name;

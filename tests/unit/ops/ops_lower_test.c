@@ -21,7 +21,7 @@ static bool has_kernel_of_its_name(int32_t op) {
 static void test_registry(void) {
   TEST("every op has a name, a shape rule, and a kernel of its name unless it is none") {
 #define OP(op_name) CHECK_TEXT(op_def(OP_##op_name)->name, #op_name);
-#include "compiler/ops/ops.def"
+#include "compiler/graph/ops/ops.def"
 #undef OP
     for (int32_t op = 0; op < OP_COUNT; op++) {
       CHECK(op_def(op)->shape != NULL);

@@ -2,7 +2,7 @@
  * and exchanges that cannot deadlock.   LINK: pipelines base */
 #include <stdlib.h>
 
-#include "compiler/pipelines/pipeline.h"
+#include "compiler/job/pipelines/pipeline.h"
 #include "tests/unit/check.h"
 
 static PipeShape shape_of(PipeKind kind, int32_t stages, int32_t chunks, int32_t microbatches) {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "compiler/prove/walk.h"
+#include "compiler/plan/prove/walk.h"
 #include "runtime/plan/plan_io.h"
 #include "tests/parity/job_plan.h"
 #include "tests/unit/check.h"

@@ -95,7 +95,7 @@ static const char *op_of(const KernelContract *contract) {
 #define ROW(op, kernel, operands, rules, ...)                                                      \
   if (contract->id == KERNEL_##kernel) return #op;
 #define PART(op, kernel, ...)
-#include "compiler/prove/rules.def"
+#include "compiler/plan/prove/rules.def"
   return contract->row->name;
 }
 
@@ -364,7 +364,7 @@ int main(void) {
   CHECK(has_case(KERNEL_##kernel, false) && #kernel);                                              \
   CHECK(strchr(operands, '/') == NULL || has_case(KERNEL_##kernel, true));
 #define PART(op, kernel, ...)
-#include "compiler/prove/rules.def"
+#include "compiler/plan/prove/rules.def"
   }
   CHECK_DONE();
 }

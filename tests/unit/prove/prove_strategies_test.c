@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "compiler/prove/prove.h"
+#include "compiler/plan/prove/prove.h"
 #include "runtime/plan/plan_io.h"
 #include "runtime/plan/plan_layout.h"
 #include "runtime/plan/plan_text.h"

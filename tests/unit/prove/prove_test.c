@@ -3,7 +3,7 @@
  * which other properties that breaks. */
 #include <stdlib.h>
 
-#include "compiler/prove/prove.h"
+#include "compiler/plan/prove/prove.h"
 #include "tests/unit/check.h"
 #include "tests/unit/findings.h"
 #include "tests/unit/plan_builder.h"

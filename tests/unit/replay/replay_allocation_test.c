@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/plan/plan_io.h"
-#include "runtime/run.h"
+#include "runtime/rank/run.h"
 #include "tests/unit/plan_builder.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

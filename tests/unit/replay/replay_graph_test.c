@@ -1,7 +1,7 @@
 /* Which runs of a program are graphs: the same on all ranks, for NCCL asks that of the calls in
  * them.
  * LINK: runtime plan_builder */
-#include "runtime/replay_graph.h"
+#include "runtime/replay/replay_graph.h"
 #include "tests/unit/check.h"
 #include "tests/unit/plan_sketch.h"
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "runtime/plan/plan_io.h"
-#include "runtime/run.h"
+#include "runtime/rank/run.h"
 #include "tests/unit/check.h"
 #include "tests/unit/plan_builder.h"
 

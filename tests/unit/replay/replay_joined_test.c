@@ -1,7 +1,7 @@
 /* LINK: runtime plan_builder -- two records that may run as one: their kernels are asked once, run
  * both in one call or one after the other, and whoever counts or watches sees two records. What a
  * plan may not join is refused before. */
-#include "runtime/replay_look.h"
+#include "runtime/replay/replay_look.h"
 #include "tests/unit/replay_rig.h"
 
 enum { TIMES = 3, ELEMENTS = 4, X = 0, Y = 256, Z = 512, BYTES = 4 * ELEMENTS };

@@ -1,8 +1,8 @@
 /* LINK: segments edges draft memory grad ops graph base contract -- which records may run as one
  * with the record before them: those of joins.def, on one lane, whatever the flags of a call, and
  * only where neither disturbs the other. */
-#include "compiler/edges/edges.h"
-#include "compiler/segments/segments.h"
+#include "compiler/draft/edges/edges.h"
+#include "compiler/draft/segments/segments.h"
 #include "kernels/contract/joins.h"
 #include "tests/unit/check.h"
 

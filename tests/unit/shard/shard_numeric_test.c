@@ -1,7 +1,7 @@
 /* Sharded and uncut graphs compute the same loss and the same gradients, element by element: every
  * rank's nodes run through the reference kernels in f64.
  * LINK: shard backward grad ops graph base kernels plan */
-#include "compiler/shard/shard.h"
+#include "compiler/graph/shard/shard.h"
 #include "tests/unit/shard_run.h"
 
 typedef enum ModelKind { GPT2, LLAMA, ODD, REGRESSOR } ModelKind;

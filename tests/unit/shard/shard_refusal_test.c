@@ -1,6 +1,6 @@
 /* What cannot be cut is refused, by the names of the dimensions.   LINK: shard grad ops graph base
  */
-#include "compiler/shard/shard.h"
+#include "compiler/graph/shard/shard.h"
 #include "tests/unit/check.h"
 #include "tests/unit/graph_builder.h"
 

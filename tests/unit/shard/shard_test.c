@@ -1,6 +1,6 @@
 /* What tensor and sequence parallelism are made of: layouts that follow from names.
  * LINK: shard backward grad ops graph base */
-#include "compiler/shard/shard.h"
+#include "compiler/graph/shard/shard.h"
 #include "tests/unit/check.h"
 #include "tests/unit/graph_builder.h"
 

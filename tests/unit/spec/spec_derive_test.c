@@ -1,9 +1,9 @@
-/* LINK: spec tokens plan base */
+/* LINK: job tokens plan base */
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "compiler/pipelines/pipeline.h"
-#include "compiler/spec/job.h"
+#include "compiler/job/job.h"
+#include "compiler/job/pipelines/pipeline.h"
 #include "tests/unit/check.h"
 
 static const char text[] =
@@ -32,7 +32,7 @@ static bool derive(Compile *c, const char *const *overrides, int32_t count, Job 
   *job = spec_load(c, path, overrides, count);
   if (!*job || !spec_cluster(c, *job, &machine, &cluster)) return false;
   cluster.ranks =
-      cluster.nodes * cluster.devices; /* compiler/place counts those of described nodes */
+      cluster.nodes * cluster.devices; /* compiler/machine/place counts those of described nodes */
   return spec_derive(c, *job, &cluster, &(ModelFacts){.positions = 64}, derived);
 }
 

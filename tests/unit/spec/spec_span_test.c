@@ -1,5 +1,5 @@
-/* LINK: spec base */
-#include "compiler/spec/span.h"
+/* LINK: job base */
+#include "compiler/job/lua/span.h"
 #include "tests/unit/check.h"
 
 /* Everything that could mislead a reader that is not a full parser. */

@@ -1,5 +1,5 @@
-/* LINK: spec base */
-#include "compiler/spec/units.h"
+/* LINK: job base */
+#include "compiler/job/units.h"
 #include "tests/unit/check.h"
 
 static double count_of(const char *text) {

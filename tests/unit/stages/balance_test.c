@@ -1,7 +1,7 @@
 /* Cutting a chain of units into pipeline stages.   LINK: stages base */
 #include <stdlib.h>
 
-#include "compiler/stages/balance.h"
+#include "compiler/draft/stages/balance.h"
 #include "tests/unit/check.h"
 
 enum { UNITS_MAX = 40 };

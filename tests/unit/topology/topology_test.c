@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/topology/read.h"
+#include "compiler/machine/topology/read.h"
 
 /* Two sockets with two GPUs each; GPU0 and GPU1 share a switch with a NIC and have two NVLinks;
  * GPU2 is alone below its switch; GPU3 hangs two switches deep, beside a NIC one switch up. */

@@ -1,0 +1,331 @@
+#include "compiler/draft/calls/program.h"
+
+#include <assert.h>
+
+typedef struct CallTarget {
+  int32_t use;   /* NO_ID: a call of no layer */
+  int32_t block; /* of a call of no layer; NO_ID */
+  int64_t layer; /* -1: of none */
+  int32_t microbatch;
+  uint32_t flags;
+  bool recompute;
+  const int32_t *transfers; /* buffers */
+} CallTarget;
+
+/* ---- buffers live from their first to their last call */
+
+int32_t calls_here(const Calls *t) {
+  return t->stage->programs[t->kind].calls.count;
+}
+
+const char *calls_name(Calls *t, const char *of, const char *word) {
+  Arena *arena = t->draft->compile->arena;
+  for (int32_t i = 0; i < t->names.count; i++)
+    if (t->names.at[i].of == of && t->names.at[i].word == word) return t->names.at[i].text;
+  const char *text = arena_printf(arena, "%s %s", of, word);
+  VEC_PUSH(arena, &t->names, (BufferName){of, word, text});
+  return text;
+}
+
+int32_t calls_buffer(Calls *t, const char *name, BufferKind kind, int64_t size_bytes,
+                     int64_t layer) {
+  return buffer_add(t->draft, t->stage,
+                    (Buffer){.name = name,
+                             .kind = kind,
+                             .size_bytes = size_bytes,
+                             .program = t->kind,
+                             .first_call = calls_here(t),
+                             .last_call = calls_here(t),
+                             .layer = (int32_t)layer});
+}
+
+int32_t calls_buffer_if(Calls *t, int32_t *slot, const char *name, BufferKind kind,
+                        int64_t size_bytes, int64_t layer) {
+  if (*slot == NO_ID && size_bytes > 0) *slot = calls_buffer(t, name, kind, size_bytes, layer);
+  return *slot;
+}
+
+static bool is_stack(const Calls *t, RegionId r) {
+  return t->graph->regions.at[r].is_stack;
+}
+
+/* ---- bindings */
+
+int64_t block_layer(const Block *block, int64_t layer) {
+  return block->layers > 1 ? layer : 0;
+}
+
+static BufferBinding bind_block(Calls *t, const SegmentBase *base, const CallTarget *at) {
+  const Draft *d = t->draft;
+  const Block *block = &d->blocks.at[base->number];
+  const StageBlock *held = &t->stage->blocks[base->number];
+  int64_t layer = block_layer(block, at->layer);
+  int32_t slot = t->slot_first[base->number] + (int32_t)layer;
+  if (held->buffers[base->role] != NO_ID) {
+    assert(held->position[layer] >= 0);
+    return (BufferBinding){held->buffers[base->role],
+                           held->position[layer] * block_stride_bytes(d, block, base->role)};
+  }
+  if (base->role == BASE_PARAM) return (BufferBinding){t->gathered[slot], 0};
+  assert(base->role == BASE_GRAD);
+  const char *name = calls_name(t, block->name, "gradients, whole");
+  return (BufferBinding){
+      calls_buffer_if(t, &t->flight->grads[slot], name, BUFFER_GRAD, base->size_bytes, layer), 0};
+}
+
+static BufferBinding bind_partials(const Calls *t, const SegmentBase *base, const CallTarget *at) {
+  const int64_t f64 = dtype_bytes(DTYPE_F64);
+  if (base->number < 0) return (BufferBinding){t->stage->partials_buffer[-1 - base->number], 0};
+  int32_t b = base->number / NORM_GROUPS, group = base->number % NORM_GROUPS;
+  const Block *block = &t->draft->blocks.at[b];
+  const StageBlock *held = &t->stage->blocks[b];
+  int64_t position = held->position[block_layer(block, at->layer)];
+  return (BufferBinding){t->stage->partials_buffer[group],
+                         (held->first_partial[group] + position * block->partials[group]) * f64};
+}
+
+/* A layer with layers before it passes one on. The model's input needs none, but what makes
+ * gradients of weights may make it along with them. */
+bool calls_has_input_gradient(const Calls *t, int32_t u) {
+  const LayerUse *use = &t->draft->chain[u];
+  return !use->first || region_feeds_back(t->graph, use->region) ||
+         t->parts[use->region].first_writes_d_input;
+}
+
+static BufferBinding bind_carried(const Calls *t, const SegmentBase *base, const CallTarget *at) {
+  const Flight *f = t->flight;
+  int32_t i = at->use - t->first;
+  assert(at->use != NO_ID && f != NULL);
+  switch (base->role) {
+  case BASE_FRAME: return (BufferBinding){f->frame[i], 0};
+  case BASE_RECOMPUTE_FRAME: return (BufferBinding){f->recompute_frame[i], 0};
+  case BASE_WEIGHT_FRAME: return (BufferBinding){f->weight_frame[i], 0};
+  case BASE_INPUT: return (BufferBinding){f->again[i] != NO_ID ? f->again[i] : f->carry[i], 0};
+  case BASE_OUTPUT:
+    if (f->again[i + 1] != NO_ID) return (BufferBinding){f->again[i + 1], 0};
+    /* The last layer of a group does not remake its output: no record that runs touches this base.
+     */
+    return (BufferBinding){at->recompute ? f->carry[i] : f->carry[i + 1], 0};
+  case BASE_D_INPUT: /* in the model's first layer no record that runs touches it */
+    return (BufferBinding){f->d_carry[calls_has_input_gradient(t, at->use) ? i : i + 1], 0};
+  default: return (BufferBinding){f->d_carry[i + 1], 0};
+  }
+}
+
+static BufferBinding bind_base(Calls *t, const SegmentBase *base, const CallTarget *at) {
+  switch (base->role) {
+  case BASE_PARAM:
+  case BASE_GRAD:
+  case BASE_PARAM_SHARD:
+  case BASE_GRAD_SHARD:
+  case BASE_MASTER:
+  case BASE_MOMENT1:
+  case BASE_MOMENT2: return bind_block(t, base, at);
+  case BASE_PARTIALS: return bind_partials(t, base, at);
+  case BASE_NORMS: return (BufferBinding){t->stage->norms_buffer, 0};
+  case BASE_DATA: return (BufferBinding){t->flight->data, 0};
+  case BASE_CONTROL: return (BufferBinding){t->stage->control_buffer, 0};
+  case BASE_TRANSFER:
+    assert(at->transfers != NULL);
+    return (BufferBinding){at->transfers[base->number], 0};
+  case BASE_SCRATCH:
+    return (BufferBinding){
+        calls_buffer(t, "scratch", BUFFER_WORKSPACE, base->size_bytes, at->layer), 0};
+  case BASE_WIRE:
+  case BASE_WIRE_SHARD:
+    return (BufferBinding){
+        calls_buffer(t, "gradients on the wire", BUFFER_COMM, base->size_bytes, at->layer), 0};
+  case BASE_PACKED:
+  case BASE_RECEIVED:
+    return (BufferBinding){
+        calls_buffer(t, "packed pieces", BUFFER_COMM, base->size_bytes, at->layer), 0};
+  default: return bind_carried(t, base, at);
+  }
+}
+
+static void touch(Calls *t, int32_t buffer) {
+  Buffer *b = &t->stage->buffers.at[buffer];
+  if (b->program == t->kind) b->last_call = calls_here(t);
+}
+
+/* ---- what goes on beside the computation: one reduction and one exchange may be outstanding
+ *
+ * Their buffers live until the next one begins: if their bytes were reused earlier, computation
+ * would have to wait. */
+
+void calls_let_go(Calls *t, BufferList *list) {
+  for (int32_t i = 0; i < list->count; i++) {
+    Buffer *b = &t->stage->buffers.at[list->at[i]];
+    if (b->last_call < calls_here(t) - 1) b->last_call = calls_here(t) - 1;
+  }
+  list->count = 0;
+}
+
+static bool is_sent(const Segment *segment, int32_t base) {
+  const Record *record = &segment->records.at[0];
+  for (int32_t i = 0; i < record->operand_count; i++)
+    if (record->operands[i].base == base) return record->operands[i].access == ACCESS_READ;
+  return false;
+}
+
+static bool has_role(const Segment *segment, BaseRole role) {
+  for (int32_t i = 0; i < segment->bases.count; i++)
+    if (segment->bases.at[i].role == role) return true;
+  return false;
+}
+
+static void hold(Calls *t, int32_t buffer, const Segment *segment, int32_t base) {
+  BaseRole role = segment->bases.at[base].role;
+  bool reduces = segment->records.at[0].lane == LANE_DP && has_role(segment, BASE_GRAD);
+  bool reduced = role == BASE_WIRE || role == BASE_WIRE_SHARD ||
+                 (reduces && (role == BASE_GRAD || role == BASE_PACKED));
+  bool sent = role == BASE_TRANSFER && is_sent(segment, base);
+  if (t->stage->buffers.at[buffer].program != t->kind || !(reduced || sent)) return;
+  VEC_PUSH(t->draft->compile->arena, reduced ? &t->reducing : &t->sending, buffer);
+}
+
+static bool is_touched(const Segment *segment, int32_t base, uint32_t flags) {
+  for (int32_t r = 0; r < segment->records.count; r++) {
+    const Record *record = &segment->records.at[r];
+    if (!plan_when(record->when_all, record->when_none, flags)) continue;
+    for (int32_t i = 0; i < record->operand_count; i++)
+      if (record->operands[i].base == base) return true;
+  }
+  return false;
+}
+
+/* In a micro-batch that assigns gradients, nothing touches the buffer in which other micro-batches
+ * receive gradients to add. It gets no memory then: it is bound to the gradients themselves, which
+ * are as large. NO_ID: it is touched. */
+static int32_t stand_in(const Segment *segment, int32_t base, uint32_t flags) {
+  if (segment->bases.at[base].role != BASE_WIRE_SHARD || is_touched(segment, base, flags))
+    return NO_ID;
+  for (int32_t i = 0; i < base; i++)
+    if (segment->bases.at[i].role == BASE_GRAD) return i;
+  return NO_ID;
+}
+
+static void add_call(Calls *t, int32_t segment, CallTarget at) {
+  if (segment == NO_ID) return;
+  Draft *d = t->draft;
+  const Segment *seg = &d->segments.at[segment];
+  BufferBinding *bindings = ARENA_ARRAY(d->compile->arena, BufferBinding, seg->bases.count + 1);
+  for (int32_t i = 0; i < seg->bases.count; i++) {
+    int32_t other = stand_in(seg, i, at.flags);
+    if (other != NO_ID) {
+      bindings[i] = bindings[other];
+      continue;
+    }
+    bindings[i] = bind_base(t, &seg->bases.at[i], &at);
+    assert(bindings[i].buffer != NO_ID);
+    touch(t, bindings[i].buffer);
+    hold(t, bindings[i].buffer, seg, i);
+  }
+  VEC_PUSH(d->compile->arena, &t->stage->programs[t->kind].calls,
+           (Call){.segment = segment,
+                  .layer = (int32_t)at.layer,
+                  .microbatch = at.microbatch,
+                  .flags = at.flags,
+                  .bindings = bindings,
+                  .binding_count = seg->bases.count});
+}
+
+void calls_add_layer(Calls *t, int32_t segment, int32_t u, int32_t microbatch, uint32_t flags,
+                     bool recompute) {
+  const LayerUse *use = &t->draft->chain[u];
+  if (use->first) flags |= CALL_FIRST_LAYER;
+  if (use->last) flags |= CALL_LAST_LAYER;
+  if (use->group_last) flags |= CALL_GROUP_LAST;
+  add_call(t, segment,
+           (CallTarget){.use = u,
+                        .block = NO_ID,
+                        .layer = is_stack(t, use->region) ? use->layer : -1,
+                        .microbatch = microbatch,
+                        .flags = flags,
+                        .recompute = recompute});
+}
+
+void calls_add_block(Calls *t, int32_t segment, int32_t b, int64_t layer, int32_t microbatch,
+                     uint32_t flags) {
+  bool stack = b != NO_ID && is_stack(t, t->draft->blocks.at[b].region);
+  add_call(t, segment,
+           (CallTarget){.use = NO_ID,
+                        .block = b,
+                        .layer = stack ? layer : -1,
+                        .microbatch = microbatch,
+                        .flags = flags});
+}
+
+void calls_add(Calls *t, int32_t segment, int32_t b, int64_t layer) {
+  calls_add_block(t, segment, b, layer, -1, 0);
+}
+
+void calls_exchange(Calls *t, int32_t segment, const int32_t *buffers, const PlanPost *posts,
+                    int32_t count) {
+  calls_let_go(t, &t->sending);
+  add_call(t, segment,
+           (CallTarget){
+               .use = NO_ID, .block = NO_ID, .layer = -1, .microbatch = -1, .transfers = buffers});
+  Program *program = &t->stage->programs[t->kind];
+  Call *call = &program->calls.at[program->calls.count - 1];
+  call->posts = posts;
+  call->post_count = count;
+}
+
+/* ---- flights */
+
+void calls_open(Calls *t, Draft *d, Stage *stage, ProgramKind kind) {
+  *t = (Calls){.draft = d, .stage = stage, .kind = (int32_t)kind};
+  bool eval = kind == PROGRAM_EVAL_STEP;
+  t->graph = eval ? d->eval : d->train;
+  t->parts = eval ? d->eval_parts : d->train_parts;
+  t->ends = eval ? &d->eval_ends : &d->train_ends;
+  stage->programs[kind].exists = true;
+  t->slot_first = ARENA_ARRAY(d->compile->arena, int32_t, d->blocks.count + 1);
+  for (int32_t b = 0; b < d->blocks.count; b++) {
+    t->slot_first[b] = t->slot_count;
+    t->slot_count += (int32_t)d->blocks.at[b].layers;
+  }
+  t->gathered = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count + 1);
+  for (int32_t i = 0; i < t->slot_count; i++)
+    t->gathered[i] = NO_ID;
+}
+
+void calls_chunk(Calls *t, int32_t chunk) {
+  t->first = t->draft->chunk_first[chunk];
+  t->end = t->draft->chunk_first[chunk + 1];
+}
+
+Flight *flight_new(Calls *t) {
+  Arena *arena = t->draft->compile->arena;
+  int32_t layers = t->end - t->first;
+  Flight *f = ARENA_NEW(arena, Flight);
+  int32_t **by_use[] = {&f->carry, &f->again,           &f->d_carry,
+                        &f->frame, &f->recompute_frame, &f->weight_frame};
+  for (size_t i = 0; i < sizeof by_use / sizeof *by_use; i++)
+    *by_use[i] = ARENA_ARRAY(arena, int32_t, layers + 1);
+  f->grads = ARENA_ARRAY(arena, int32_t, t->slot_count + 1);
+  flight_clear(t, f);
+  return f;
+}
+
+void flight_clear(Calls *t, Flight *f) {
+  for (int32_t i = 0; i <= t->end - t->first; i++)
+    f->carry[i] = f->again[i] = f->d_carry[i] = f->frame[i] = f->recompute_frame[i] =
+        f->weight_frame[i] = NO_ID;
+  for (int32_t i = 0; i < t->slot_count; i++)
+    f->grads[i] = NO_ID;
+  f->data = NO_ID;
+}
+
+int32_t calls_carry(Calls *t, Flight *flight, int32_t chunk, bool gradient, bool at_end) {
+  const Draft *d = t->draft;
+  int32_t first = d->chunk_first[chunk], end = d->chunk_first[chunk + 1];
+  const LayerUse *use = &d->chain[at_end ? end - 1 : first];
+  const RegionSegments *parts = &t->parts[use->region];
+  int64_t bytes = at_end ? (gradient ? parts->d_output_bytes : parts->output_bytes)
+                         : (gradient ? parts->d_input_bytes : parts->input_bytes);
+  int32_t *slot = &(gradient ? flight->d_carry : flight->carry)[at_end ? end - first : 0];
+  return calls_buffer_if(t, slot, gradient ? "gradient of a stage" : "activation of a stage",
+                         gradient ? BUFFER_GRAD_ACTIVATION : BUFFER_ACTIVATION, bytes, use->layer);
+}

@@ -1,0 +1,142 @@
+/* sharded.c -- collectives around a layer: parameters of sharded blocks are gathered before it is
+ * computed, its gradients are reduced after it. */
+#include "compiler/draft/calls/program.h"
+
+/* ---- whole parameters of sharded blocks */
+
+bool block_is_read(const LayerUse *use, const Block *block) {
+  return block->reads[use->region];
+}
+
+static bool reads_params(const Calls *t, int32_t segment, int32_t b) {
+  if (segment == NO_ID) return false;
+  const Segment *at = &t->draft->segments.at[segment];
+  for (int32_t i = 0; i < at->bases.count; i++)
+    if (at->bases.at[i].role == BASE_PARAM && at->bases.at[i].number == b) return true;
+  return false;
+}
+
+void sharded_gather(Calls *t, int32_t u, bool backward, int32_t microbatch, uint32_t flags) {
+  const LayerUse *use = &t->draft->chain[u];
+  const RegionSegments *parts = &t->parts[use->region];
+  for (int32_t b = 0; b < t->draft->blocks.count; b++) {
+    const Block *block = &t->draft->blocks.at[b];
+    if (!block->shards_params || !block_is_read(use, block)) continue;
+    bool read = backward
+                    ? reads_params(t, parts->recompute, b) || reads_params(t, parts->backward, b)
+                    : reads_params(t, parts->forward, b);
+    if (!read) continue;
+    int64_t layer = block_layer(block, use->layer);
+    int32_t *slot = &t->gathered[t->slot_first[b] + layer];
+    if (*slot != NO_ID) continue;
+    const char *name = calls_name(t, block->name, "parameters, gathered");
+    *slot = calls_buffer(t, name, BUFFER_PARAM, block_bytes(t->draft, block, BASE_PARAM), layer);
+    if (backward && use->group_last) flags |= CALL_GROUP_LAST;
+    calls_add_block(t, backward ? block->regather : block->gather, b, layer, microbatch, flags);
+  }
+}
+
+/* Gathered parameters stay until the end of their layer, of its backward or of the step
+ * (parallel.zero_reshard).
+ */
+void sharded_release(Calls *t, int32_t u, ZeroReshardChoice over) {
+  if (t->graph->training && t->draft->job->parallel.zero_reshard > (int32_t)over) return;
+  const LayerUse *use = &t->draft->chain[u];
+  for (int32_t b = 0; b < t->draft->blocks.count; b++) {
+    const Block *block = &t->draft->blocks.at[b];
+    if (block_is_read(use, block))
+      t->gathered[t->slot_first[b] + block_layer(block, use->layer)] = NO_ID;
+  }
+}
+
+/* ---- units: layers gathered together, one or as many in a row as reach parallel.zero_unit
+ */
+
+static int64_t gathered_bytes(const Calls *t, int32_t u) {
+  int64_t bytes = 0;
+  for (int32_t b = 0; b < t->draft->blocks.count; b++) {
+    const Block *block = &t->draft->blocks.at[b];
+    if (block->shards_params && block_is_read(&t->draft->chain[u], block))
+      bytes += block_bytes(t->draft, block, BASE_PARAM);
+  }
+  return bytes;
+}
+
+/* Layers [first, end) of the unit that holds layer u. */
+typedef struct LayerUnit {
+  int32_t first, end;
+} LayerUnit;
+
+static LayerUnit unit_of(const Calls *t, int32_t u) {
+  int64_t want = t->draft->job->parallel.zero_unit, bytes = 0;
+  LayerUnit unit = {t->first, t->first};
+  while (unit.end < t->end) {
+    bytes += gathered_bytes(t, unit.end++);
+    bool full = want < 0 || bytes >= want;
+    if (full && u < unit.end) break;
+    if (!full) continue;
+    unit.first = unit.end;
+    bytes = 0;
+  }
+  return unit;
+}
+
+/* Gathers layer u's unit and as many units ahead of it as the job asks; step is +1 forward, -1
+ * backward. */
+void sharded_gather_ahead(Calls *t, int32_t u, int32_t step, int32_t microbatch, uint32_t flags) {
+  if (t->draft->derived.zero != 3) return;
+  for (int64_t ahead = 0; ahead <= t->draft->job->parallel.zero_prefetch; ahead++) {
+    if (u < t->first || u >= t->end) return;
+    LayerUnit unit = unit_of(t, u);
+    for (; u >= unit.first && u < unit.end; u += step)
+      sharded_gather(t, u, step < 0, microbatch, flags);
+  }
+}
+
+/* ---- gradients */
+
+/* The first or the last region of this stage that reads a tied block, in the model's order. */
+static RegionId edge_reader(const Calls *t, const Block *block, bool last) {
+  RegionId found = NO_ID;
+  const Draft *d = t->draft;
+  for (int32_t k = 0; k < draft_chunks(d); k++) {
+    int32_t c = draft_chunk(d, t->stage->number, k);
+    for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1]; u++) {
+      RegionId r = d->chain[u].region;
+      if (!block->reads[r]) continue;
+      if (found == NO_ID || (last ? r > found : r < found)) found = r;
+    }
+  }
+  return found;
+}
+
+/* Before a layer's first contribution: zeroes gradients to which this stage only adds, and padding
+ * in memory that held something else. */
+void sharded_clear(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
+  const LayerUse *use = &t->draft->chain[u];
+  for (int32_t b = 0; b < t->draft->blocks.count; b++) {
+    const Block *block = &t->draft->blocks.at[b];
+    if (!block_is_read(use, block)) continue;
+    RegionId last = block->tied ? edge_reader(t, block, true) : use->region;
+    if (last != use->region) continue;
+    bool assigned_elsewhere = block->reader_last > last;
+    int32_t segment = assigned_elsewhere ? block->clear : block->pad;
+    calls_add_block(t, segment, b, block_layer(block, use->layer), microbatch, flags);
+  }
+}
+
+/* Reduces gradients that have all contributions of this micro-batch: in every micro-batch if into a
+ * shard, otherwise only in the last one. */
+void sharded_reduce(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
+  const LayerUse *use = &t->draft->chain[u];
+  bool begun = false;
+  for (int32_t b = 0; b < t->draft->blocks.count; b++) {
+    const Block *block = &t->draft->blocks.at[b];
+    if (block->reduce == NO_ID || !block_is_read(use, block)) continue;
+    if (!block->shards_grads && (flags & CALL_LAST_MICROBATCH) == 0) continue;
+    if (block->tied && edge_reader(t, block, false) != use->region) continue;
+    if (!begun) calls_let_go(t, &t->reducing);
+    begun = true;
+    calls_add_block(t, block->reduce, b, block_layer(block, use->layer), microbatch, flags);
+  }
+}

@@ -1,0 +1,31 @@
+#include "compiler/draft/cost/cost.h"
+
+#include "compiler/draft/cost/link.h"
+
+int64_t cost_kernel_ns(const Draft *d, const Record *record) {
+  const Cluster *cluster = d->cluster;
+  double seconds = 0;
+  if (record->kind != RECORD_KERNEL) return 0;
+  double peak = d->train->compute_dtype == DTYPE_BF16 ? cluster->flops_bf16 : cluster->flops_fp32;
+  if (peak > 0) seconds = (double)record->flops / peak;
+  double moving = cluster->memory_bytes_per_s > 0
+                      ? (double)(record->bytes - record->joined_bytes) / cluster->memory_bytes_per_s
+                      : 0;
+  if (moving > seconds) seconds = moving;
+  return (int64_t)(seconds * 1e9 + 0.5);
+}
+
+void cost_segments(Draft *d) {
+  d->reaches = ARENA_ARRAY(d->compile->arena, Reach, MESH_BIT(MESH_AXES));
+  for (int32_t s = 0; s < d->segments.count; s++) {
+    Segment *segment = &d->segments.at[s];
+    segment->compute_ns = 0;
+    for (int32_t i = 0; i < segment->records.count; i++) {
+      const Record *record = &segment->records.at[i];
+      bool steady = plan_when(record->when_all, record->when_none, 0);
+      if (!steady || record->lane != LANE_COMPUTE) continue;
+      segment->compute_ns +=
+          record->meaning != NULL ? link_record_ns(d, record) : cost_kernel_ns(d, record);
+    }
+  }
+}

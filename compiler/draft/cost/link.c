@@ -1,0 +1,22 @@
+#include "compiler/draft/cost/link.h"
+
+#include "compiler/machine/place/place.h"
+#include "compiler/plan/simulate/price.h"
+
+PlanLink link_of(const Reach *reach) {
+  return (PlanLink){.bytes_per_s = reach->ring_bytes_per_s,
+                    .pair_bytes_per_s = reach->pair_bytes_per_s,
+                    .latency_ns = reach->latency_ns};
+}
+
+int64_t link_record_ns(const Draft *d, const Record *record) {
+  Reach *reach = &d->reaches[record->axes];
+  if (reach->node_members == 0) *reach = place_reach(d->fabric, d->usual, record->axes, -1);
+  PlanLink link = link_of(reach);
+  Traffic traffic = {.kind = record->kind,
+                     .members = (double)mesh_count(&d->mesh, record->axes),
+                     .calls = pieces_are_packed(d) ? (double)record_flat_calls(record) : 1};
+  for (int32_t i = 0; i < record->operand_count; i++)
+    traffic_add(&traffic, (double)record->operands[i].size_bytes, record->operands[i].access);
+  return traffic_ns(&traffic, &link);
+}

@@ -1,0 +1,15 @@
+/* link.h -- what lies between the ranks of a job, while there is no plan yet: from the cluster that
+ * it is compiled for. */
+#ifndef LOCKSTEP_COST_LINK_H
+#define LOCKSTEP_COST_LINK_H
+
+#include "compiler/draft/draft.h"
+#include "compiler/machine/place/place.h"
+
+/* Its class and comm are the caller's to fill. */
+PlanLink link_of(const Reach *reach);
+
+/* How long a communication takes with ranks in the usual order; 0 where the link is unknown. */
+int64_t link_record_ns(const Draft *d, const Record *record);
+
+#endif

@@ -1,0 +1,505 @@
+/* edges.c -- which records must finish before a record of another lane starts.
+ *
+ * Lanes run side by side, each in list order. When two records on different lanes touch the same
+ * bytes and one of them writes, the later waits for the earlier: inside a call by `after`, between
+ * calls by a wait, which holds for its lane's first record in the call. Buffers have their offsets
+ * by then, so reuse of bytes is a dependency like any other.
+ *
+ * A program is walked once, its loops twice: what the second iteration needs from the first, every
+ * iteration needs from the one before. As in compiler/plan/prove/ordering.c, each lane knows how
+ * far every other lane has got (vector clocks, Mattern 1988); a wait for something that is already
+ * known is left out.
+ *
+ * There is no deadlock. Edges lead back in the list, and a lane keeps list order, so the earliest
+ * unfinished record of the list can always run. Across ranks: if every rank ran its whole list one
+ * record after another, the step would end. Members of a data or context parallel communicator have
+ * the same list, and stages run their exchanges in the order of ticks (pipeline.h). That run puts
+ * all communications into one order; each rank's list and each communicator's order are parts of
+ * it. With lanes, the earliest communication in this order that is not over waits for nothing: what
+ * is before it on its lanes and by edges is earlier. One thread for all lanes beside compute is one
+ * lane more. And since matching communications are on one lane everywhere, and lanes keep list
+ * order, the k-th call of one member still meets the k-th of the others. */
+#include "compiler/draft/edges/edges.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/draft/edges/touches.h"
+
+/* A point in time: the number of a call's visit, counted from 1, and a record of it. 0 is before
+ * the program. */
+typedef int64_t Mark;
+enum { MARK_RECORDS = 1 << 24 }; /* far more than a segment has */
+
+static Mark mark_of(int32_t visit, int32_t record) {
+  return (int64_t)visit * MARK_RECORDS + record;
+}
+
+/* How the records of a lane use a base in one call. */
+typedef struct Use {
+  int32_t base;
+  Lane lane;
+  int64_t first, end;            /* of all of them, within the base */
+  int32_t last_read, last_write; /* records; NO_ID */
+  int32_t next;                  /* use of the same base; NO_ID */
+} Use;
+
+/* A segment as calls with the same flags run it. */
+typedef struct Profile {
+  uint32_t flags;
+  VEC(Use) uses;
+  int32_t *first_use;     /* by base, the control block's is the last; NO_ID */
+  uint32_t lanes;         /* bit per lane that has records */
+  Lane order[Lane_COUNT]; /* of the lanes' first records */
+  int32_t lane_count;
+  int32_t first[Lane_COUNT], last[Lane_COUNT]; /* record of the lane */
+  bool *runs;                                  /* by record */
+  int32_t (*over)[Lane_COUNT]; /* by record: the last record of each lane that has finished when it
+                                  has */
+  struct Profile *next;
+} Profile;
+
+typedef struct Cell {
+  Mark read[Lane_COUNT], write[Lane_COUNT];
+} Cell;
+
+/* How far each lane has come, for certain. */
+typedef struct Marks {
+  Mark at[Lane_COUNT];
+} Marks;
+
+typedef struct Edges {
+  Draft *draft;
+  const Stage *stage;
+  Program *program;
+  Profile **profiles;      /* by segment */
+  uint32_t *flags;         /* by segment: the flags that its records depend on */
+  const Touches **touches; /* by segment and record */
+  /* Bytes that lanes beside compute touch, cut where their uses begin and end. */
+  int64_t *bounds;
+  Cell *cells;
+  int32_t bound_count;
+  Marks known[Lane_COUNT]; /* by lane: what it knows to be finished */
+  /* By visit. */
+  int32_t *call;
+  Marks **starts; /* for each lane of the call: what its first record knows */
+  int32_t visit;
+} Edges;
+
+/* ---- inside a segment */
+
+static bool conflict(const Touches *a, const Touches *b) {
+  for (int32_t i = 0; i < a->count; i++)
+    for (int32_t k = 0; k < b->count; k++) {
+      const Touch *x = &a->at[i], *y = &b->at[k];
+      if (x->base == y->base && (x->writes || y->writes) && x->first < y->end && y->first < x->end)
+        return true;
+    }
+  return false;
+}
+
+static bool never_together(const Record *a, const Record *b) {
+  return ((a->when_all & b->when_none) | (a->when_none & b->when_all)) != 0;
+}
+
+/* Whether `a` runs whenever `b` does. */
+static bool runs_with(const Record *a, const Record *b) {
+  return (a->when_all & ~b->when_all) == 0 && (a->when_none & ~b->when_none) == 0;
+}
+
+/* Whether an earlier record on record i's lane has waited for record j or a later one. */
+static bool is_implied(const Segment *segment, int32_t i, int32_t j) {
+  const Record *at = segment->records.at;
+  for (int32_t earlier = j + 1; earlier < i; earlier++) {
+    if (at[earlier].lane != at[i].lane || !runs_with(&at[earlier], &at[i])) continue;
+    for (int32_t e = 0; e < at[earlier].after.count; e++) {
+      int32_t k = at[earlier].after.at[e];
+      if (k >= j && at[k].lane == at[j].lane && (k == j || runs_with(&at[k], &at[j]))) return true;
+    }
+  }
+  return false;
+}
+
+/* Records of a segment that touch a base, in list order. */
+typedef VEC(int32_t) Numbers;
+typedef struct Touched {
+  Numbers readers, writers;
+} Touched;
+
+/* What is left of such a list, which is consumed from its end. */
+typedef struct Before {
+  const int32_t *at;
+  int32_t count;
+} Before;
+
+/* Takes the latest record of all lists, or NO_ID when they are empty. */
+static int32_t take_latest(Before *lists, int32_t count) {
+  int32_t latest = NO_ID;
+  for (int32_t k = 0; k < count; k++)
+    if (lists[k].count > 0 && lists[k].at[lists[k].count - 1] > latest)
+      latest = lists[k].at[lists[k].count - 1];
+  for (int32_t k = 0; k < count; k++)
+    while (lists[k].count > 0 && lists[k].at[lists[k].count - 1] == latest)
+      lists[k].count--;
+  return latest;
+}
+
+static Touched *touched_by(const Segment *segment, Touched *of_base, const Touch *touch) {
+  return &of_base[touch->base == CONTROL_BASE ? segment->bases.count : touch->base];
+}
+
+/* For each other lane the latest record that conflicts with record i, and earlier ones as long as
+ * those found may be skipped by a call's flags. */
+static void order_record(Arena *arena, const Touches *touches, Segment *segment, uint32_t lanes,
+                         Touched *of_base, int32_t i) {
+  Record *record = &segment->records.at[i];
+  Before *before = ARENA_ARRAY(arena, Before, 2 * touches[i].count + 1);
+  int32_t lists = 0;
+  for (int32_t t = 0; t < touches[i].count; t++) {
+    const Touched *touched = touched_by(segment, of_base, &touches[i].at[t]);
+    before[lists++] = (Before){touched->writers.at, touched->writers.count};
+    if (touches[i].at[t].writes)
+      before[lists++] = (Before){touched->readers.at, touched->readers.count};
+  }
+  uint32_t settled = 1u << record->lane;
+  for (int32_t j; settled != lanes && (j = take_latest(before, lists)) != NO_ID;) {
+    const Record *other = &segment->records.at[j];
+    if ((settled >> other->lane & 1) != 0 || never_together(record, other) ||
+        !conflict(&touches[i], &touches[j]))
+      continue;
+    if (!is_implied(segment, i, j)) VEC_PUSH(arena, &record->after, j);
+    if (runs_with(other, record)) settled |= 1u << other->lane;
+  }
+  for (int32_t t = 0; t < touches[i].count; t++) {
+    Touched *touched = touched_by(segment, of_base, &touches[i].at[t]);
+    VEC_PUSH(arena, touches[i].at[t].writes ? &touched->writers : &touched->readers, i);
+  }
+}
+
+static uint32_t lanes_of(const Segment *segment) {
+  uint32_t lanes = 0;
+  for (int32_t i = 0; i < segment->records.count; i++)
+    lanes |= 1u << segment->records.at[i].lane;
+  return lanes;
+}
+
+static bool is_one_lane(uint32_t lanes) {
+  return (lanes & (lanes - 1)) == 0;
+}
+
+static void order_segment(Arena *arena, const Touches *touches, Segment *segment) {
+  uint32_t lanes = lanes_of(segment);
+  if (is_one_lane(lanes)) return;
+  Touched *of_base = ARENA_ARRAY(arena, Touched, segment->bases.count + 1);
+  for (int32_t i = 0; i < segment->records.count; i++)
+    order_record(arena, touches, segment, lanes, of_base, i);
+}
+
+/* ---- profiles */
+
+/* The bytes of a base are treated as one range, except for scratch, whose parts are used at
+ * different times, and control, whose slots are independent. */
+static Use *use_of(const Draft *d, const Segment *segment, Profile *profile, Use part) {
+  bool is_control = part.base == CONTROL_BASE;
+  bool apart = is_control || segment->bases.at[part.base].role == BASE_SCRATCH;
+  int32_t *link = &profile->first_use[is_control ? segment->bases.count : part.base];
+  while (*link != NO_ID) {
+    Use *use = &profile->uses.at[*link];
+    bool meets = part.first < use->end && use->first < part.end;
+    if (use->lane == part.lane && (meets || !apart)) return use;
+    link = &use->next;
+  }
+  *link = profile->uses.count;
+  VEC_PUSH(d->compile->arena, &profile->uses, part);
+  return &profile->uses.at[profile->uses.count - 1];
+}
+
+static void note_touches(const Draft *d, const Segment *segment, Profile *profile,
+                         const Touches *touches, int32_t number) {
+  for (int32_t i = 0; i < touches->count; i++) {
+    const Touch *touch = &touches->at[i];
+    Use part = {.base = touch->base,
+                .lane = segment->records.at[number].lane,
+                .first = touch->first,
+                .end = touch->end,
+                .last_read = NO_ID,
+                .last_write = NO_ID,
+                .next = NO_ID};
+    if (part.first == part.end) continue;
+    Use *use = use_of(d, segment, profile, part);
+    if (part.first < use->first) use->first = part.first;
+    if (part.end > use->end) use->end = part.end;
+    *(touch->writes ? &use->last_write : &use->last_read) = number;
+  }
+}
+
+/* What has finished on every lane when a record has: everything known to the record before it on
+ * its lane, and what it waited for. */
+static void note_order(Profile *profile, const Record *record, int32_t number) {
+  int32_t *over = profile->over[number], before = profile->last[record->lane];
+  for (int32_t lane = 0; lane < Lane_COUNT; lane++)
+    over[lane] = before != NO_ID ? profile->over[before][lane] : NO_ID;
+  for (int32_t e = 0; e < record->after.count; e++) {
+    int32_t after = record->after.at[e];
+    if (!profile->runs[after]) continue; /* a record that does not run orders nothing */
+    for (int32_t lane = 0; lane < Lane_COUNT; lane++)
+      if (profile->over[after][lane] > over[lane]) over[lane] = profile->over[after][lane];
+  }
+  over[record->lane] = profile->last[record->lane] = number;
+  if (before != NO_ID) return;
+  profile->lanes |= 1u << record->lane;
+  profile->first[record->lane] = number;
+  profile->order[profile->lane_count++] = record->lane;
+}
+
+static Profile *make_profile(const Draft *d, const Segment *segment, const Touches *touches,
+                             uint32_t flags) {
+  Arena *arena = d->compile->arena;
+  Profile *profile = ARENA_NEW(arena, Profile);
+  profile->flags = flags;
+  profile->over = arena_alloc(arena, sizeof *profile->over * (size_t)(segment->records.count + 1));
+  profile->runs = ARENA_ARRAY(arena, bool, segment->records.count + 1);
+  profile->first_use = ARENA_ARRAY(arena, int32_t, segment->bases.count + 1);
+  for (int32_t base = 0; base <= segment->bases.count; base++)
+    profile->first_use[base] = NO_ID;
+  for (int32_t lane = 0; lane < Lane_COUNT; lane++)
+    profile->last[lane] = NO_ID;
+  for (int32_t i = 0; i < segment->records.count; i++) {
+    const Record *record = &segment->records.at[i];
+    profile->runs[i] = record_runs(record, flags);
+    if (!profile->runs[i]) continue;
+    note_touches(d, segment, profile, &touches[i], i);
+    note_order(profile, record, i);
+  }
+  return profile;
+}
+
+static const Profile *profile_of(Edges *e, const Call *call) {
+  uint32_t flags = call->flags & e->flags[call->segment];
+  for (Profile *p = e->profiles[call->segment]; p != NULL; p = p->next)
+    if (p->flags == flags) return p;
+  Profile *made = make_profile(e->draft, &e->draft->segments.at[call->segment],
+                               e->touches[call->segment], flags);
+  made->next = e->profiles[call->segment];
+  e->profiles[call->segment] = made;
+  return made;
+}
+
+/* ---- cells */
+
+static int64_t address(const Edges *e, const Call *call, int32_t base) {
+  if (base == CONTROL_BASE) return e->stage->buffers.at[e->stage->control_buffer].offset;
+  const BufferBinding *binding = &call->bindings[base];
+  const Buffer *buffer = &e->stage->buffers.at[binding->buffer];
+  return (int64_t)plan_address(buffer->tier, (uint64_t)(buffer->offset + binding->offset_bytes));
+}
+
+static int compare_bounds(const void *a, const void *b) {
+  const int64_t *x = a, *y = b;
+  return (*x > *y) - (*x < *y);
+}
+
+static void make_cells(Edges *e) {
+  VEC(int64_t) bounds = {0};
+  Arena *arena = e->draft->compile->arena;
+  for (int32_t i = 0; i < e->program->calls.count; i++) {
+    const Call *call = &e->program->calls.at[i];
+    const Profile *profile = profile_of(e, call);
+    if ((profile->lanes & ~(1u << LANE_COMPUTE)) == 0) continue;
+    for (int32_t k = 0; k < profile->uses.count; k++) {
+      const Use *use = &profile->uses.at[k];
+      if (use->lane == LANE_COMPUTE) continue;
+      VEC_PUSH(arena, &bounds, address(e, call, use->base) + use->first);
+      VEC_PUSH(arena, &bounds, address(e, call, use->base) + use->end);
+    }
+  }
+  if (bounds.count > 0) qsort(bounds.at, (size_t)bounds.count, sizeof *bounds.at, compare_bounds);
+  e->bounds = bounds.at;
+  e->bound_count = 0;
+  for (int32_t i = 0; i < bounds.count; i++)
+    if (i == 0 || bounds.at[i] != bounds.at[e->bound_count - 1])
+      bounds.at[e->bound_count++] = bounds.at[i];
+  e->cells = ARENA_ARRAY(arena, Cell, e->bound_count + 1);
+}
+
+/* The cells [first, end) that an access overlaps; cell i is [bounds[i], bounds[i + 1]). */
+static void cells_of(const Edges *e, const Call *call, const Use *use, int32_t *first,
+                     int32_t *end) {
+  int64_t at = address(e, call, use->base) + use->first;
+  int64_t stop = at + use->end - use->first;
+  int32_t low = 0, high = e->bound_count;
+  while (low < high) { /* the first bound after `at` */
+    int32_t middle = (low + high) / 2;
+    if (e->bounds[middle] > at)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  *first = low > 0 ? low - 1 : 0;
+  for (*end = *first; *end + 1 < e->bound_count && e->bounds[*end] < stop;)
+    ++*end;
+}
+
+/* ---- waits */
+
+static void join(Marks *into, const Marks *from) {
+  for (int32_t lane = 0; lane < Lane_COUNT; lane++)
+    if (from->at[lane] > into->at[lane]) into->at[lane] = from->at[lane];
+}
+
+/* How many of the lanes in the mask come before `lane`. */
+static int32_t nth_lane(uint32_t lanes, int32_t lane) {
+  int32_t n = 0;
+  for (int32_t i = 0; i < lane; i++)
+    n += (int32_t)(lanes >> i & 1);
+  return n;
+}
+
+/* Adds everything that has finished when a record of a visited call has. */
+static void join_record(const Edges *e, Marks *into, const Profile *profile, int32_t visit,
+                        int32_t record) {
+  for (int32_t lane = 0; lane < Lane_COUNT; lane++) {
+    int32_t over = profile->over[record][lane];
+    if (over < 0) continue;
+    join(into, &e->starts[visit][nth_lane(profile->lanes, lane)]);
+    Mark mark = mark_of(visit, over);
+    if (mark > into->at[lane]) into->at[lane] = mark;
+  }
+}
+
+static void add_wait(const Edges *e, Call *call, Wait wait) {
+  for (int32_t i = 0; i < call->waits.count; i++) {
+    const Wait *other = &call->waits.at[i];
+    if (other->lane == wait.lane && other->call == wait.call && other->record == wait.record &&
+        other->is_back == wait.is_back)
+      return;
+  }
+  VEC_PUSH(e->draft->compile->arena, &call->waits, wait);
+}
+
+/* The latest mark first, because it may imply the others. */
+static void wait_for(Edges *e, int32_t position, Lane lane, const Marks *need) {
+  Call *call = &e->program->calls.at[position];
+  Marks *known = &e->known[lane];
+  for (;;) {
+    Mark latest = 0;
+    for (int32_t other = 0; other < Lane_COUNT; other++)
+      if (need->at[other] > known->at[other] && need->at[other] > latest) latest = need->at[other];
+    if (latest == 0) return;
+    int32_t visit = (int32_t)(latest / MARK_RECORDS), record = (int32_t)(latest % MARK_RECORDS);
+    int32_t target = e->call[visit];
+    add_wait(e, call, (Wait){lane, target, record, target >= position});
+    join_record(e, known, profile_of(e, &e->program->calls.at[target]), visit, record);
+  }
+}
+
+/* What the lanes of a call need from other lanes in earlier calls. */
+static void find_needs(const Edges *e, const Call *call, const Profile *profile,
+                       Marks need[Lane_COUNT]) {
+  for (int32_t i = 0; i < profile->uses.count; i++) {
+    const Use *use = &profile->uses.at[i];
+    int32_t first, end;
+    cells_of(e, call, use, &first, &end);
+    for (int32_t c = first; c < end; c++)
+      for (int32_t lane = 0; lane < Lane_COUNT; lane++) {
+        const Cell *cell = &e->cells[c];
+        Mark *mark = &need[use->lane].at[lane];
+        if (lane == (int32_t)use->lane) continue;
+        if (cell->write[lane] > *mark) *mark = cell->write[lane];
+        if (use->last_write != NO_ID && cell->read[lane] > *mark) *mark = cell->read[lane];
+      }
+  }
+}
+
+static void note_mark(Mark *mark, int32_t visit, int32_t record) {
+  if (record != NO_ID && mark_of(visit, record) > *mark) *mark = mark_of(visit, record);
+}
+
+static void note_uses(const Edges *e, const Call *call, const Profile *profile) {
+  for (int32_t i = 0; i < profile->uses.count; i++) {
+    const Use *use = &profile->uses.at[i];
+    int32_t first, end;
+    cells_of(e, call, use, &first, &end);
+    for (int32_t c = first; c < end; c++) {
+      note_mark(&e->cells[c].read[use->lane], e->visit, use->last_read);
+      note_mark(&e->cells[c].write[use->lane], e->visit, use->last_write);
+    }
+  }
+}
+
+/* What the first record of a lane knows: from its waits for earlier calls, and from the lanes of
+ * this call that it is ordered after anyway. */
+static void start_lane(Edges *e, int32_t position, const Profile *profile, Lane lane,
+                       const Marks *need) {
+  const int32_t *over = profile->over[profile->first[lane]];
+  Marks *start = &e->starts[e->visit][nth_lane(profile->lanes, lane)];
+  for (int32_t other = 0; other < Lane_COUNT; other++)
+    if (other != (int32_t)lane && over[other] != NO_ID)
+      join_record(e, &e->known[lane], profile, e->visit, over[other]);
+  wait_for(e, position, lane, need);
+  *start = e->known[lane];
+}
+
+static void visit_call(Edges *e, int32_t position) {
+  const Call *call = &e->program->calls.at[position];
+  const Profile *profile = profile_of(e, call);
+  Marks need[Lane_COUNT] = {0};
+  e->call[++e->visit] = position;
+  e->starts[e->visit] =
+      ARENA_ARRAY(e->draft->compile->arena, Marks, nth_lane(profile->lanes, Lane_COUNT));
+  find_needs(e, call, profile, need);
+  for (int32_t i = 0; i < profile->lane_count; i++)
+    start_lane(e, position, profile, profile->order[i], &need[profile->order[i]]);
+  for (int32_t i = 0; i < profile->lane_count; i++) {
+    Lane lane = profile->order[i];
+    join_record(e, &e->known[lane], profile, e->visit, profile->last[lane]);
+  }
+  note_uses(e, call, profile);
+}
+
+static void build_program(Edges *e) {
+  Arena *arena = e->draft->compile->arena;
+  const Program *program = e->program;
+  uint32_t lanes = 0;
+  for (int32_t i = 0; i < program->calls.count; i++)
+    lanes |= profile_of(e, &program->calls.at[i])->lanes;
+  if (is_one_lane(lanes)) return;
+  make_cells(e);
+  memset(e->known, 0, sizeof e->known);
+  e->visit = 0;
+  e->call = ARENA_ARRAY(arena, int32_t, 2 * program->calls.count + 1);
+  e->starts = ARENA_ARRAY(arena, Marks *, 2 * program->calls.count + 1);
+  for (int32_t i = 0, next_loop = 0; i < program->calls.count; i++) {
+    const Loop *loop = next_loop < program->loops.count ? &program->loops.at[next_loop] : NULL;
+    visit_call(e, i);
+    if (loop == NULL || i + 1 < loop->first_call + loop->call_count) continue;
+    for (int32_t k = loop->first_call; k <= i; k++)
+      visit_call(e, k);
+    next_loop++;
+  }
+}
+
+void edges_build(Draft *d) {
+  Edges e = {.draft = d};
+  e.profiles = ARENA_ARRAY(d->compile->arena, Profile *, d->segments.count + 1);
+  e.flags = ARENA_ARRAY(d->compile->arena, uint32_t, d->segments.count + 1);
+  e.touches = ARENA_ARRAY(d->compile->arena, const Touches *, d->segments.count + 1);
+  for (int32_t s = 0; s < d->segments.count; s++) {
+    Segment *segment = &d->segments.at[s];
+    assert(segment->records.count < MARK_RECORDS);
+    e.touches[s] = touches_of(d, segment);
+    for (int32_t i = 0; i < segment->records.count; i++)
+      e.flags[s] |= segment->records.at[i].when_all | segment->records.at[i].when_none;
+    order_segment(d->compile->arena, e.touches[s], segment);
+    for (int32_t i = 0; i < segment->records.count; i++) /* what waits itself runs by itself */
+      if (segment->records.at[i].after.count > 0) segment->records.at[i].joined_bytes = 0;
+  }
+  for (int32_t s = 0; s < d->stage_count; s++) {
+    e.stage = &d->stages[s];
+    for (int32_t kind = 0; kind < ProgramKind_COUNT; kind++) {
+      e.program = &d->stages[s].programs[kind];
+      if (e.program->exists) build_program(&e);
+    }
+  }
+}

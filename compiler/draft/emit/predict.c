@@ -1,0 +1,32 @@
+/* predict.c -- how long programs take, simulated with the times that the plan itself states. */
+#include "compiler/draft/emit/tables.h"
+#include "compiler/plan/simulate/simulate.h"
+
+static void emit_part(Tables *t, PlanProgram *program, PartKind kind, uint32_t axis, int64_t ns) {
+  if (ns == 0) return;
+  TABLE_PUSH(t, parts, (PlanPart){.predicted_ns = ns, .kind = kind, .axis = axis});
+  program->parts_count++;
+}
+
+static void emit_parts(Tables *t, PlanProgram *program, const LaneParts *parts) {
+  program->parts_first = (uint32_t)t->parts.count;
+  emit_part(t, program, PART_COMPUTE, PLAN_NONE, parts->compute_ns);
+  for (uint32_t axis = 0; axis < (uint32_t)t->axes.count; axis++)
+    emit_part(t, program, PART_EXPOSED, axis, parts->exposed_ns[axis]);
+  emit_part(t, program, PART_EXPOSED, PLAN_NONE, parts->exposed_ns[PLAN_AXES_MAX]);
+  emit_part(t, program, PART_BUBBLE, PLAN_NONE, parts->bubble_ns);
+}
+
+void emit_predictions(Tables *t, const Plan *plan) {
+  const LaneTimes *times[ProgramKind_COUNT];
+  for (int32_t kind = 0; kind < ProgramKind_COUNT; kind++)
+    times[kind] = simulate(t->arena, plan, (ProgramKind)kind);
+  for (int32_t c = 0; c < t->classes.count; c++) {
+    const PlanClass *class = &t->classes.at[c];
+    for (uint32_t i = 0; i < class->programs_count; i++) {
+      PlanProgram *program = &t->programs.at[class->programs_first + i];
+      program->predicted_ns = times[program->kind][c].span_ns;
+      emit_parts(t, program, &times[program->kind][c].parts);
+    }
+  }
+}

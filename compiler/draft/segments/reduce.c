@@ -1,0 +1,466 @@
+/* reduce.c -- collectives on gradients and parameters, one segment for each block and verb.
+ *
+ *   gather   parameters of all ranks' shards: before use (zero 3), after updates (zero 1, 2)
+ *   regather the same for backward: only what it reads
+ *   reduce   gradients of a layer over the ranks that divide the batch, in precision.reduce:
+ *            zero 0 all-reduce; zero 1 reduce-scatter in place; zero 2, 3 reduce-scatter of every
+ *            micro-batch into the shard. With hybrid sharding, replicas then sum their shards
+ *   clear    zeroes gradients to which this stage only adds, because another stage assigns them
+ *   pad      zeroes the padding of gradients in reused memory, which no kernel writes
+ *   join     sums a tied parameter's gradients of the first and the last stage
+ *
+ * Collectives move runs of parameters of at most parallel.bucket bytes of gradients. (Rajbhandari
+ * et al., arXiv:1910.02054; Zhao et al., arXiv:2304.11277.) */
+#include "compiler/draft/segments/block.h"
+
+int32_t block_segment(Draft *d, int32_t b, const char *word) {
+  return segment_add(d, arena_printf(d->compile->arena, "%s.%s", d->blocks.at[b].name, word));
+}
+
+int64_t own_elements(const Draft *d, ParamId p) {
+  const ParamPlace *at = &d->params[p];
+  return d->blocks.at[at->block].shards_state ? at->piece : at->elements;
+}
+
+BaseRole own_grad(const Draft *d, int32_t b) {
+  return d->blocks.at[b].shards_grads ? BASE_GRAD_SHARD : BASE_GRAD;
+}
+
+/* The layout of the rank's own elements of a parameter. */
+static Layout own_layout(const Draft *d, ParamId p) {
+  const ParamPlace *at = &d->params[p];
+  Layout layout = param_layout(d->train, p);
+  if (!d->blocks.at[at->block].shards_state) return layout;
+  layout.flat_axes = mesh_used(&d->mesh, ZERO_AXES);
+  layout.piece = at->piece;
+  return layout;
+}
+
+Operand *own_operand(Draft *d, int32_t segment, Record *record, ParamId p, BaseRole role,
+                     Access access) {
+  const ParamPlace *at = &d->params[p];
+  const Block *block = &d->blocks.at[at->block];
+  DType dtype = role_dtype(d, role);
+  bool shard = role_is_shard(block, role);
+  int64_t width = dtype_bytes(dtype);
+  int32_t base = segment_base(d, segment, role, at->block, block_bytes(d, block, role));
+  Operand *operand = record_operand(record, base, (shard ? at->shard_first : at->first) * width,
+                                    own_elements(d, p) * width, dtype, access);
+  operand->value = d->train->logical->params.at[p].value;
+  operand->layout = layout_of(d, own_layout(d, p));
+  if (shard || !block->shards_state) return operand;
+  operand->by = mesh_used(&d->mesh, ZERO_AXES);
+  operand->member_stride_bytes = at->piece * width;
+  return operand;
+}
+
+/* ---- runs of parameters that one collective moves */
+
+typedef struct Run {
+  int32_t block;
+  int32_t first, end;               /* of the block's params */
+  int64_t at, elements;             /* in the whole layer */
+  int64_t shard_at, shard_elements; /* in the shard */
+} Run;
+
+static Run run_of(const Draft *d, int32_t b, int32_t first, int32_t end) {
+  const Block *block = &d->blocks.at[b];
+  const ParamPlace *head = &d->params[block->params.at[first]];
+  Run run = {.block = b,
+             .first = first,
+             .end = end,
+             .at = head->first,
+             .elements = block->elements - head->first,
+             .shard_at = head->shard_first,
+             .shard_elements = block->shard_elements - head->shard_first};
+  if (end == block->params.count) return run;
+  const ParamPlace *next = &d->params[block->params.at[end]];
+  run.elements = next->first - head->first;
+  run.shard_elements = next->shard_first - head->shard_first;
+  return run;
+}
+
+/* The longest run from `first` on that fits into a bucket and that one record can pack; at least
+ * one parameter. */
+static Run next_run(const Draft *d, int32_t b, int32_t first) {
+  int32_t count = d->blocks.at[b].params.count, end = first + 1;
+  int32_t most = pieces_are_packed(d) ? PACK_PAIRS_MAX : count;
+  while (end < count && end - first < most &&
+         run_of(d, b, first, end + 1).elements * dtype_bytes(d->train->grad_dtype) <=
+             d->job->parallel.bucket)
+    end++;
+  return run_of(d, b, first, end);
+}
+
+/* One pair a parameter: a collective's share of the run. */
+static void set_pieces(Draft *d, Record *record, const Run *run) {
+  const Block *block = &d->blocks.at[run->block];
+  record->piece_count = run->end - run->first;
+  record->pieces = ARENA_ARRAY(d->compile->arena, int64_t, 2 * record->piece_count);
+  for (int32_t i = 0; i < record->piece_count; i++) {
+    record->pieces[2 * i] = 1;
+    record->pieces[2 * i + 1] = d->params[block->params.at[run->first + i]].piece;
+  }
+}
+
+/* The run in a base of whole layers or of shards. */
+static Operand *run_operand(Draft *d, int32_t segment, Record *record, const Run *run,
+                            BaseRole role, DType dtype, bool shard, Access access) {
+  const Block *block = &d->blocks.at[run->block];
+  int64_t width = dtype_bytes(dtype);
+  int64_t all = (shard ? block->shard_elements : block->elements) * width;
+  int64_t at = shard ? run->shard_at : run->at;
+  int64_t elements = shard ? run->shard_elements : run->elements;
+  int32_t base = segment_base(d, segment, role, run->block, all);
+  return record_operand(record, base, at * width, elements * width, dtype, access);
+}
+
+static Operand *grad_operand(Draft *d, int32_t segment, Record *record, const Run *run,
+                             BaseRole role, Access access) {
+  return run_operand(d, segment, record, run, role, d->train->grad_dtype, role == BASE_GRAD_SHARD,
+                     access);
+}
+
+/* ---- gather */
+
+static Record *gather_run(Draft *d, int32_t segment, const Run *run) {
+  const Block *block = &d->blocks.at[run->block];
+  DType dtype = d->train->param_dtype;
+  const char *meaning = arena_printf(d->compile->arena, "%s parameters", block->name);
+  Record *record = collective(d, segment, RECORD_ALL_GATHER, PURPOSE_GATHER,
+                              mesh_used(&d->mesh, ZERO_AXES), meaning);
+  record->direction = DIRECTION_UPDATE;
+  set_pieces(d, record, run);
+  if (block->shards_params)
+    run_operand(d, segment, record, run, BASE_PARAM_SHARD, dtype, true, ACCESS_READ);
+  run_operand(d, segment, record, run, BASE_PARAM, dtype, false,
+              block->shards_params ? ACCESS_WRITE : ACCESS_UPDATE);
+  return record;
+}
+
+static int32_t build_gather(Draft *d, int32_t b) {
+  if (!d->blocks.at[b].shards_state) return NO_ID;
+  int32_t segment = block_segment(d, b, "gather");
+  for (int32_t first = 0; first < d->blocks.at[b].params.count;) {
+    Run run = next_run(d, b, first);
+    gather_run(d, segment, &run);
+    first = run.end;
+  }
+  return segment;
+}
+
+/* Whether a record of the segment reads a parameter of the run. Records that do not run in the last
+ * layer of a recompute group count only with `but_last`. */
+static bool reads_run(const Draft *d, int32_t segment, const Run *run, bool but_last) {
+  int64_t width = dtype_bytes(d->train->param_dtype);
+  int64_t first = run->at * width, end = first + run->elements * width;
+  const Segment *at = segment == NO_ID ? NULL : &d->segments.at[segment];
+  for (int32_t r = 0; at != NULL && r < at->records.count; r++) {
+    const Record *record = &at->records.at[r];
+    if (!but_last && (record->when_none & CALL_GROUP_LAST) != 0) continue;
+    for (int32_t i = 0; i < record->operand_count; i++) {
+      const Operand *operand = &record->operands[i];
+      const SegmentBase *base = &at->bases.at[operand->base];
+      if (base->role == BASE_PARAM && base->number == run->block && operand->offset_bytes < end &&
+          operand->offset_bytes + operand->size_bytes > first)
+        return true;
+    }
+  }
+  return false;
+}
+
+static bool backward_reads(const Draft *d, const Run *run, bool but_last) {
+  for (RegionId r = 0; r < d->train->regions.count; r++) {
+    const RegionSegments *parts = &d->train_parts[r];
+    if (reads_run(d, parts->recompute, run, but_last) ||
+        reads_run(d, parts->backward, run, but_last))
+      return true;
+  }
+  return false;
+}
+
+/* For backward, without what only forward reads, such as biases. */
+static int32_t build_regather(Draft *d, int32_t b) {
+  if (!d->blocks.at[b].shards_params) return NO_ID;
+  int32_t segment = NO_ID;
+  for (int32_t first = 0; first < d->blocks.at[b].params.count;) {
+    Run run = next_run(d, b, first);
+    first = run.end;
+    if (!backward_reads(d, &run, true)) continue;
+    if (segment == NO_ID) segment = block_segment(d, b, "regather");
+    Record *record = gather_run(d, segment, &run);
+    if (!backward_reads(d, &run, false)) record->when_none = CALL_GROUP_LAST;
+  }
+  return segment;
+}
+
+/* ---- reduce */
+
+static DType wire_dtype(const Draft *d) {
+  return d->job->precision.reduce == CHOICE_BF16 ? DTYPE_BF16 : DTYPE_F32;
+}
+
+static Record *cast_record(Draft *d, int32_t segment, int64_t elements) {
+  Record *record = segment_kernel(d, segment, KERNEL_cast, PURPOSE_REDUCE);
+  record->direction = DIRECTION_UPDATE;
+  record_dim(record, elements);
+  return record;
+}
+
+/* Deferred sums along tp and tp_group, for parameters whose ranks saw parts of the tokens or heads.
+ */
+static void settle_tensor(Draft *d, int32_t segment, const Run *run) {
+  for (int32_t i = run->first; i < run->end; i++) {
+    ParamId p = d->blocks.at[run->block].params.at[i];
+    uint32_t axes = mesh_used(&d->mesh, d->train->params.at[p].partial & TENSOR_AXES);
+    if (axes == 0) continue;
+    const char *meaning =
+        arena_printf(d->compile->arena, "%s gradient", d->train->params.at[p].name);
+    Record *record = collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_REDUCE, axes, meaning);
+    record_param(d, record, p);
+    Run one = run_of(d, run->block, i, i + 1);
+    grad_operand(d, segment, record, &one, BASE_GRAD, ACCESS_UPDATE);
+  }
+}
+
+/* The gradients as they travel: themselves, or a copy in the wire's dtype. */
+static BaseRole to_wire(Draft *d, int32_t segment, const Run *run) {
+  if (wire_dtype(d) == d->train->grad_dtype) return BASE_GRAD;
+  Record *record = cast_record(d, segment, run->elements);
+  grad_operand(d, segment, record, run, BASE_GRAD, ACCESS_READ);
+  run_operand(d, segment, record, run, BASE_WIRE, wire_dtype(d), false, ACCESS_WRITE);
+  return BASE_WIRE;
+}
+
+static void reduce_whole(Draft *d, int32_t segment, const Run *run, const char *meaning) {
+  BaseRole wire = to_wire(d, segment, run);
+  Record *record = collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_REDUCE,
+                              mesh_used(&d->mesh, BATCH_AXES), meaning);
+  run_operand(d, segment, record, run, wire, wire_dtype(d), false, ACCESS_UPDATE);
+  if (wire == BASE_GRAD) return;
+  record = cast_record(d, segment, run->elements);
+  run_operand(d, segment, record, run, wire, wire_dtype(d), false, ACCESS_READ);
+  grad_operand(d, segment, record, run, BASE_GRAD, ACCESS_WRITE);
+}
+
+static Record *scatter(Draft *d, int32_t segment, const Run *run, const char *meaning) {
+  uint32_t axes = mesh_used(&d->mesh, ZERO_AXES);
+  Record *record = collective(d, segment, RECORD_REDUCE_SCATTER, PURPOSE_REDUCE, axes, meaning);
+  set_pieces(d, record, run);
+  return record;
+}
+
+/* Ranks that hold the same shard sum theirs. */
+static Record *replicas_sum(Draft *d, int32_t segment, uint32_t when_all, const char *meaning) {
+  uint32_t axes = mesh_used(&d->mesh, MESH_BIT(MESH_REPLICATE));
+  Record *record = collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_REDUCE, axes, meaning);
+  record->when_all = when_all;
+  return record;
+}
+
+/* Shards of gradients, which travel in the wire's dtype as gradients do. */
+static void add_shards(Draft *d, int32_t segment, const Run *run, const char *meaning) {
+  const uint32_t last = CALL_LAST_MICROBATCH;
+  const DType wire = wire_dtype(d);
+  if (mesh_used(&d->mesh, MESH_BIT(MESH_REPLICATE)) == 0) return;
+  if (wire == d->train->grad_dtype) {
+    grad_operand(d, segment, replicas_sum(d, segment, last, meaning), run, BASE_GRAD_SHARD,
+                 ACCESS_UPDATE);
+    return;
+  }
+  Record *record = cast_record(d, segment, run->shard_elements);
+  record->when_all = last;
+  grad_operand(d, segment, record, run, BASE_GRAD_SHARD, ACCESS_READ);
+  run_operand(d, segment, record, run, BASE_WIRE_SHARD, wire, true, ACCESS_WRITE);
+  run_operand(d, segment, replicas_sum(d, segment, last, meaning), run, BASE_WIRE_SHARD, wire, true,
+              ACCESS_UPDATE);
+  record = cast_record(d, segment, run->shard_elements);
+  record->when_all = last;
+  run_operand(d, segment, record, run, BASE_WIRE_SHARD, wire, true, ACCESS_READ);
+  grad_operand(d, segment, record, run, BASE_GRAD_SHARD, ACCESS_WRITE);
+}
+
+static void reduce_in_place(Draft *d, int32_t segment, const Run *run, const char *meaning) {
+  const bool replicas = mesh_used(&d->mesh, MESH_BIT(MESH_REPLICATE)) != 0;
+  BaseRole wire = to_wire(d, segment, run);
+  Record *record = scatter(d, segment, run, meaning);
+  if (wire == BASE_GRAD) {
+    grad_operand(d, segment, record, run, BASE_GRAD, ACCESS_UPDATE);
+  } else {
+    run_operand(d, segment, record, run, wire, wire_dtype(d), false, ACCESS_READ);
+    run_operand(d, segment, record, run, BASE_WIRE_SHARD, wire_dtype(d), true, ACCESS_WRITE);
+    if (replicas)
+      run_operand(d, segment, replicas_sum(d, segment, 0, meaning), run, BASE_WIRE_SHARD,
+                  wire_dtype(d), true, ACCESS_UPDATE);
+  }
+  for (int32_t i = run->first; i < run->end; i++) {
+    ParamId p = d->blocks.at[run->block].params.at[i];
+    Run one = run_of(d, run->block, i, i + 1);
+    if (wire != BASE_GRAD) {
+      record = cast_record(d, segment, d->params[p].piece);
+      run_operand(d, segment, record, &one, BASE_WIRE_SHARD, wire_dtype(d), true, ACCESS_READ);
+      own_operand(d, segment, record, p, BASE_GRAD, ACCESS_WRITE);
+    } else if (replicas) {
+      own_operand(d, segment, replicas_sum(d, segment, 0, meaning), p, BASE_GRAD, ACCESS_UPDATE);
+    }
+  }
+}
+
+/* Adds the received shard to the gradient shard. */
+static void add_shard(Draft *d, int32_t segment, const Run *run) {
+  Record *record = segment_kernel(d, segment, KERNEL_add, PURPOSE_REDUCE);
+  record->direction = DIRECTION_UPDATE;
+  record->when_none = CALL_FIRST_MICROBATCH;
+  record_dim(record, 1);
+  record_dim(record, run->shard_elements);
+  record_dim(record, 1);
+  grad_operand(d, segment, record, run, BASE_GRAD_SHARD, ACCESS_READ);
+  run_operand(d, segment, record, run, BASE_WIRE_SHARD, wire_dtype(d), true, ACCESS_READ);
+  grad_operand(d, segment, record, run, BASE_GRAD_SHARD, ACCESS_WRITE);
+}
+
+/* The first micro-batch assigns the shard, the others add to it. */
+static void reduce_to_shard(Draft *d, int32_t segment, const Run *run, const char *meaning) {
+  BaseRole wire = to_wire(d, segment, run);
+  bool direct = wire == BASE_GRAD, several = d->derived.accumulation > 1;
+  Record *record = scatter(d, segment, run, meaning);
+  run_operand(d, segment, record, run, wire, wire_dtype(d), false, ACCESS_READ);
+  if (direct) {
+    record->when_all = CALL_FIRST_MICROBATCH;
+    grad_operand(d, segment, record, run, BASE_GRAD_SHARD, ACCESS_WRITE);
+    if (several) {
+      record = scatter(d, segment, run, meaning);
+      record->when_none = CALL_FIRST_MICROBATCH;
+      run_operand(d, segment, record, run, wire, wire_dtype(d), false, ACCESS_READ);
+    }
+  }
+  if (!direct || several)
+    run_operand(d, segment, record, run, BASE_WIRE_SHARD, wire_dtype(d), true, ACCESS_WRITE);
+  if (!direct) {
+    record = cast_record(d, segment, run->shard_elements);
+    record->when_all = CALL_FIRST_MICROBATCH;
+    run_operand(d, segment, record, run, BASE_WIRE_SHARD, wire_dtype(d), true, ACCESS_READ);
+    grad_operand(d, segment, record, run, BASE_GRAD_SHARD, ACCESS_WRITE);
+  }
+  if (several) add_shard(d, segment, run);
+  add_shards(d, segment, run, meaning);
+}
+
+static bool needs_reduce(const Draft *d, int32_t b) {
+  uint32_t axes = mesh_used(&d->mesh, BATCH_AXES);
+  for (int32_t i = 0; i < d->blocks.at[b].params.count; i++) {
+    const Param *param = &d->train->params.at[d->blocks.at[b].params.at[i]];
+    axes |= mesh_used(&d->mesh, param->partial & TENSOR_AXES);
+  }
+  return axes != 0;
+}
+
+static int32_t build_reduce(Draft *d, int32_t b) {
+  if (!needs_reduce(d, b)) return NO_ID;
+  int32_t segment = block_segment(d, b, "reduce");
+  const char *meaning = arena_printf(d->compile->arena, "%s gradients", d->blocks.at[b].name);
+  for (int32_t first = 0; first < d->blocks.at[b].params.count;) {
+    Run run = next_run(d, b, first);
+    settle_tensor(d, segment, &run);
+    if (d->blocks.at[b].shards_grads)
+      reduce_to_shard(d, segment, &run, meaning);
+    else if (d->blocks.at[b].shards_state)
+      reduce_in_place(d, segment, &run, meaning);
+    else if (mesh_used(&d->mesh, BATCH_AXES) != 0)
+      reduce_whole(d, segment, &run, meaning);
+    first = run.end;
+  }
+  return segment;
+}
+
+/* ---- pad */
+
+static int32_t build_pad(Draft *d, int32_t b) {
+  const DType dtype = d->train->grad_dtype;
+  int64_t width = dtype_bytes(dtype), bytes = block_bytes(d, &d->blocks.at[b], BASE_GRAD);
+  int32_t segment = NO_ID;
+  if (!d->blocks.at[b].shards_grads) return NO_ID;
+  for (int32_t i = 0; i < d->blocks.at[b].params.count; i++) {
+    const ParamPlace *at = &d->params[d->blocks.at[b].params.at[i]];
+    int64_t padding = at->piece * d->derived.shard_ranks - at->elements;
+    if (padding == 0) continue;
+    if (segment == NO_ID) segment = block_segment(d, b, "pad");
+    Record *record = clear_record(d, segment, padding);
+    record->direction = DIRECTION_BACKWARD;
+    record_operand(record, segment_base(d, segment, BASE_GRAD, b, bytes),
+                   (at->first + at->elements) * width, padding * width, dtype, ACCESS_WRITE);
+  }
+  return segment;
+}
+
+/* ---- clear and join: tied parameters on two pipeline stages */
+
+static int32_t build_clear(Draft *d, int32_t b) {
+  int64_t bytes = block_bytes(d, &d->blocks.at[b], BASE_GRAD);
+  int32_t segment = block_segment(d, b, "clear");
+  Record *record = clear_record(d, segment, d->blocks.at[b].elements);
+  record->direction = DIRECTION_BACKWARD;
+  if (!d->blocks.at[b].shards_grads) record->when_all = CALL_FIRST_MICROBATCH;
+  record_operand(record, segment_base(d, segment, BASE_GRAD, b, bytes), 0, bytes,
+                 d->train->grad_dtype, ACCESS_WRITE);
+  return segment;
+}
+
+/* Stages 0 and p - 1 are neighbours on the ring of stages: each sends its sum to the other. The
+ * distance differs in sign, so there are two segments; `to_last` is the first stage's. */
+static int32_t build_join(Draft *d, int32_t b, bool to_last) {
+  const char *word = to_last ? "join.first" : "join.last";
+  int32_t segment = block_segment(d, b, word);
+  const char *meaning = arena_printf(d->compile->arena, "%s gradients", d->blocks.at[b].name);
+  ParamId p = d->blocks.at[b].params.at[0]; /* a tied block has one */
+  int64_t elements = own_elements(d, p), stages = d->mesh.size[MESH_PP];
+  DType dtype = d->train->grad_dtype;
+  int64_t bytes = elements * dtype_bytes(dtype);
+  Record *record = segment_record(d, segment, RECORD_EXCHANGE, NULL, PURPOSE_REDUCE);
+  record_param(d, record, p);
+  record->meaning = meaning;
+  record->axes = MESH_BIT(MESH_PP);
+  Layout owed = param_layout(d->train, p);
+  record->layout_after = layout_of(d, owed);
+  owed.owed_axes = MESH_BIT(MESH_PP);
+  record->layout_before = layout_of(d, owed);
+  record->direction = DIRECTION_BACKWARD;
+  int64_t distance = to_last ? stages - 1 : 1 - stages;
+  own_operand(d, segment, record, p, own_grad(d, b), ACCESS_READ);
+  int32_t wire = segment_base(d, segment, BASE_WIRE_SHARD, b, bytes);
+  record_operand(record, wire, 0, bytes, dtype, ACCESS_WRITE);
+  record_dim(record, distance);
+  record_dim(record, distance);
+  record = segment_kernel(d, segment, KERNEL_add, PURPOSE_REDUCE);
+  record->direction = DIRECTION_UPDATE;
+  record_dim(record, 1);
+  record_dim(record, elements);
+  record_dim(record, 1);
+  own_operand(d, segment, record, p, own_grad(d, b), ACCESS_READ);
+  record_operand(record, wire, 0, bytes, dtype, ACCESS_READ);
+  own_operand(d, segment, record, p, own_grad(d, b), ACCESS_WRITE);
+  segment_set_lane(d, segment, LANE_PP);
+  return segment;
+}
+
+void reduce_segments_build(Draft *d, int32_t b) {
+  int32_t gather = build_gather(d, b), regather = build_regather(d, b);
+  int32_t reduce = build_reduce(d, b);
+  int32_t clear = d->blocks.at[b].tied && draft_ends_apart(d) ? build_clear(d, b) : NO_ID;
+  int32_t pad = build_pad(d, b);
+  if (mesh_used(&d->mesh, BATCH_AXES) != 0) { /* otherwise only the sum along tp is left */
+    if (gather != NO_ID) segment_set_lane(d, gather, LANE_DP);
+    if (regather != NO_ID) segment_set_lane(d, regather, LANE_DP);
+    if (reduce != NO_ID) segment_set_lane(d, reduce, LANE_DP);
+  }
+  Block *block = &d->blocks.at[b];
+  block->pad = pad;
+  block->gather = gather;
+  block->regather = regather;
+  block->reduce = reduce;
+  block->clear = clear;
+  if (clear == NO_ID) return;
+  int32_t first = build_join(d, b, true), last = build_join(d, b, false);
+  d->blocks.at[b].join[0] = first;
+  d->blocks.at[b].join[1] = last;
+}

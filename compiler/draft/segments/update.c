@@ -1,0 +1,239 @@
+/* update.c -- the code of a step outside the model: initial values, norm, update, load.
+ *
+ * One segment per block of parameters, for one of its layers. Every parameter tensor has its own
+ * records, so padding between tensors never enters a sum or an update; of a sharded tensor a rank
+ * works on its own piece. */
+#include <string.h>
+
+#include "compiler/draft/segments/block.h"
+#include "compiler/draft/segments/segments.h"
+#include "kernels/contract/contract.h"
+#include "runtime/plan/control.h"
+
+static Record *param_record(Draft *d, int32_t segment, KernelId kernel, Purpose purpose,
+                            ParamId p) {
+  Record *record = segment_kernel(d, segment, kernel, purpose);
+  record_param(d, record, p);
+  record->path = d->train->params.at[p].name;
+  record->direction = DIRECTION_UPDATE;
+  return record;
+}
+
+/* ---- initial values */
+
+static const KernelId init_kernels[] = {KERNEL_init_normal, KERNEL_init_uniform,
+                                        KERNEL_init_constant};
+
+/* The elements of the whole tensor that a rank has, in the form that the init kernels expect
+ * (kernels.def). */
+typedef struct Cut {
+  int64_t inner, stride, all_elements;
+  int64_t first[MESH_AXES]; /* by axis: elements from member to member */
+} Cut;
+
+static Cut cut_of(const Graph *g, const Param *param) {
+  Cut cut = {.inner = param->elements, .stride = param->elements, .all_elements = 1};
+  int64_t after = 1;
+  for (int32_t i = param->dim_count - 1; i >= 0; i--) {
+    DimId part = param->dims[i], whole = part;
+    for (; g->dims.at[whole].is_part; whole = g->dims.at[whole].whole)
+      cut.first[g->dims.at[whole].mesh] = g->dims.at[whole].size * after;
+    int64_t size = g->dims.at[whole].size, real = g->dims.at[whole].real_size;
+    if (whole != part) {
+      cut.inner = g->dims.at[part].size * after;
+      cut.stride = size * after;
+    }
+    cut.all_elements *= real > 0 ? real : size;
+    after *= size;
+  }
+  return cut;
+}
+
+/* Layers draw different numbers: the layer is mixed into the key when the record runs. */
+static void add_init_numbers(Draft *d, Record *record, ParamId p, bool own_piece) {
+  const Param *param = &d->train->params.at[p];
+  const ParamPlace *at = &d->params[p];
+  Cut cut = cut_of(d->train, param);
+  record_dim(record, own_piece ? at->piece : at->elements);
+  record_dim(record, at->elements);
+  record_dim(record, cut.inner);
+  record_dim(record, cut.stride);
+  record_dim(record, cut.all_elements);
+  record_attr(record, param->init_a);
+  record_attr(record, param->init == INIT_CONSTANT ? 0 : param->init_b);
+  record_attr(record, 0);
+  record_attr(record, 0);
+  if (own_piece) record_vary(record, 2, mesh_used(&d->mesh, ZERO_AXES), (double)at->piece);
+  for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)
+    record_vary(record, 3, mesh_used(&d->mesh, MESH_BIT(axis)), (double)cut.first[axis]);
+}
+
+static void init_param(Draft *d, int32_t segment, ParamId p) {
+  const Param *param = &d->train->params.at[p];
+  const Block *block = &d->blocks.at[d->params[p].block];
+  Record *record = param_record(d, segment, init_kernels[param->init], PURPOSE_INIT, p);
+  add_init_numbers(d, record, p, block->shards_state);
+  record->random = true;
+  BaseRole stored = block->shards_params ? BASE_PARAM_SHARD : BASE_PARAM;
+  own_operand(d, segment, record, p, d->has_master ? BASE_MASTER : stored, ACCESS_WRITE);
+  if (!d->has_master) return;
+  record = param_record(d, segment, KERNEL_cast, PURPOSE_INIT, p);
+  record_dim(record, own_elements(d, p));
+  own_operand(d, segment, record, p, BASE_MASTER, ACCESS_READ);
+  own_operand(d, segment, record, p, stored, ACCESS_WRITE);
+}
+
+/* Covers whole layers with their padding: collectives move the padding, so it must be initialised.
+ */
+static void zero_block(Draft *d, int32_t segment, int32_t b, BaseRole role) {
+  int64_t bytes = block_stride_bytes(d, &d->blocks.at[b], role);
+  int64_t elements = bytes / dtype_bytes(role_dtype(d, role));
+  Record *record = clear_record(d, segment, elements);
+  int32_t base = segment_base(d, segment, role, b, bytes);
+  record_operand(record, base, 0, bytes, role_dtype(d, role), ACCESS_WRITE);
+}
+
+static int32_t build_init(Draft *d, int32_t b) {
+  const Block *block = &d->blocks.at[b];
+  int32_t segment = block_segment(d, b, "init");
+  if (d->has_master) zero_block(d, segment, b, BASE_MASTER);
+  zero_block(d, segment, b, block->shards_params ? BASE_PARAM_SHARD : BASE_PARAM);
+  for (int32_t i = 0; i < block->params.count; i++)
+    init_param(d, segment, d->blocks.at[b].params.at[i]);
+  zero_block(d, segment, b, block->shards_grads ? BASE_GRAD_SHARD : BASE_GRAD);
+  zero_block(d, segment, b, BASE_MOMENT1);
+  if (d->has_moment2) zero_block(d, segment, b, BASE_MOMENT2);
+  return segment;
+}
+
+/* ---- norm: one sum of squares for each tensor; calls/ sums those of a stage */
+
+/* Records that run together have scratch of their own each. */
+static int32_t build_norm(Draft *d, int32_t b) {
+  const int64_t f64 = dtype_bytes(DTYPE_F64);
+  int64_t scratch = 0;
+  int32_t segment = block_segment(d, b, contract_of(KERNEL_square_sum)->row->name);
+  for (int32_t i = 0; i < d->blocks.at[b].params.count; i++) {
+    ParamId p = d->blocks.at[b].params.at[i];
+    const ParamPlace *at = &d->params[p];
+    Record *record = param_record(d, segment, KERNEL_square_sum, PURPOSE_NORM, p);
+    record_dim(record, own_elements(d, p));
+    own_operand(d, segment, record, p, own_grad(d, b), ACCESS_READ);
+    int64_t slots = d->blocks.at[b].partials[at->norm_group] * f64;
+    int32_t base = partials_base(d, segment, b, at->norm_group, slots);
+    record_operand(record, base, at->partial * f64, f64, DTYPE_F64, ACCESS_WRITE);
+    const uint32_t dtypes[] = {d->train->grad_dtype, DTYPE_F64};
+    WorkspaceUse use = {(KernelTarget)d->cluster->target, record->dims, dtypes, d->train->threads};
+    int64_t work = contract_workspace_bytes(contract_of(KERNEL_square_sum), &use);
+    int32_t scratch_base = segment_base(d, segment, BASE_SCRATCH, NO_ID, scratch + work);
+    record_operand(record, scratch_base, scratch, work, DTYPE_F64, ACCESS_WRITE);
+    if (tensors_run_together(d)) scratch += round_up(work, f64);
+  }
+  return segment;
+}
+
+/* ---- update */
+
+/* The setting of the job that an attr of an update kernel names. */
+static double update_number(const Job *job, const char *name, bool decays) {
+  const struct {
+    const char *name;
+    double value;
+  } numbers[] = {{"beta1", job->optimizer.beta1},
+                 {"beta2", job->optimizer.beta2},
+                 {"eps", job->optimizer.eps},
+                 {"momentum", job->optimizer.momentum},
+                 {"decay", decays ? job->optimizer.weight_decay : 0}};
+  size_t i = 0;
+  while (strcmp(numbers[i].name, name) != 0)
+    i++;
+  return numbers[i].value;
+}
+
+static BaseRole update_state(const char *operand) {
+  return *operand == 'v' ? BASE_MOMENT2 : strcmp(operand, "m") == 0 ? BASE_MOMENT1 : BASE_MASTER;
+}
+
+static void update_param(Draft *d, int32_t segment, ParamId p) {
+  enum { GRAD, PARAM, STATES };
+  const char *name =
+      arena_printf(d->compile->arena, "%s%s", optimizer_rows[d->job->optimizer.head].name,
+                   d->has_master ? "_master" : "");
+  const KernelContract *kernel = contract_find(name);
+  Record *record = param_record(d, segment, kernel->id, PURPOSE_UPDATE, p);
+  int32_t b = d->params[p].block;
+  record_dim(record, own_elements(d, p));
+  for (int32_t i = 0; i < kernel->attr_count; i++)
+    record_attr(record, update_number(d->job, kernel->attrs[i].name, d->train->params.at[p].decay));
+  BaseRole stored = d->blocks.at[b].shards_params ? BASE_PARAM_SHARD : BASE_PARAM;
+  own_operand(d, segment, record, p, own_grad(d, b), ACCESS_READ);
+  own_operand(d, segment, record, p, stored, d->has_master ? ACCESS_WRITE : ACCESS_UPDATE);
+  for (int32_t i = STATES; i < kernel->operand_count; i++)
+    own_operand(d, segment, record, p, update_state(kernel->operands[i].name), ACCESS_UPDATE);
+}
+
+static int32_t build_update(Draft *d, int32_t b) {
+  int32_t segment = block_segment(d, b, "update");
+  for (int32_t i = 0; i < d->blocks.at[b].params.count; i++)
+    update_param(d, segment, d->blocks.at[b].params.at[i]);
+  return segment;
+}
+
+/* ---- the micro-batch, and what ranks agree on after it */
+
+enum { INPUT_ALIGN_BYTES = 64 };
+
+void inputs_layout(Draft *d) {
+  const Graph *g = d->train;
+  d->input_offsets = ARENA_ARRAY(d->compile->arena, int64_t, g->inputs.count);
+  for (int32_t i = 0; i < g->inputs.count; i++) {
+    d->input_offsets[i] = d->sample_bytes;
+    d->sample_bytes += round_up(value_bytes(g, g->inputs.at[i].value), INPUT_ALIGN_BYTES);
+  }
+}
+
+static int32_t build_load(Draft *d, const Graph *g, const char *name) {
+  int32_t segment = segment_add(d, name);
+  Record *record = segment_record(d, segment, RECORD_LOAD, "load", PURPOSE_LOAD);
+  int32_t base = segment_base(d, segment, BASE_DATA, NO_ID, d->sample_bytes);
+  for (int32_t i = 0; i < g->inputs.count; i++) {
+    ValueId v = g->inputs.at[i].value;
+    record_operand(record, base, d->input_offsets[i], value_bytes(g, v), graph_value(g, v)->dtype,
+                   ACCESS_WRITE);
+  }
+  return segment;
+}
+
+static int32_t build_control(Draft *d, const char *name) {
+  uint32_t all = mesh_used(&d->mesh, MESH_BIT(MESH_AXES) - 1);
+  if (all == 0) return NO_ID;
+  int32_t segment = segment_add(d, name);
+  Record *record =
+      collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_CONTROL, all, "loss, weights and requests");
+  record->direction = DIRECTION_CONTROL;
+  int32_t base = segment_base(d, segment, BASE_CONTROL, NO_ID, DRAFT_CONTROL_BYTES);
+  int64_t first = draft_slot_offset(CONTROL_loss); /* all sums, which are adjacent */
+  int64_t end = draft_slot_offset(CONTROL_checkpoint) + CONTROL_SLOT_BYTES;
+  record_operand(record, base, first, end - first, DTYPE_F64, ACCESS_UPDATE);
+  return segment;
+}
+
+static StepSegments build_step(Draft *d, const Graph *g, const char *load, const char *control) {
+  return (StepSegments){build_load(d, g, load), build_control(d, control)};
+}
+
+void step_segments_build(Draft *d) {
+  d->train_ends = build_step(d, d->train, "load", "control");
+  if (d->eval != NULL) d->eval_ends = build_step(d, d->eval, "load.eval", "control.eval");
+}
+
+void block_segments_build(Draft *d) {
+  for (int32_t b = 0; b < d->blocks.count; b++) {
+    int32_t init = build_init(d, b), norm = build_norm(d, b), update = build_update(d, b);
+    reduce_segments_build(d, b);
+    Block *block = &d->blocks.at[b];
+    block->init = init;
+    block->norm = norm;
+    block->update = update;
+  }
+}

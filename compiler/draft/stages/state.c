@@ -1,0 +1,123 @@
+/* state.c -- what persists on the ranks of each pipeline stage: parameters, gradients, optimizer
+ * state, control, staged data.
+ *
+ * Control and staging come first and have the same offsets on every stage. Then every block has one
+ * buffer per kind with its layers one after another, so that layer l of a tensor is at a constant
+ * distance from layer l - 1. */
+#include "compiler/draft/stages/stages.h"
+
+static int32_t persistent_in(Draft *d, Stage *stage, Tier tier, const char *name, BufferKind kind,
+                             int64_t size_bytes) {
+  int32_t id = buffer_add(d, stage,
+                          (Buffer){.name = name,
+                                   .kind = kind,
+                                   .tier = tier,
+                                   .size_bytes = size_bytes,
+                                   .offset = stage->persistent_bytes[tier],
+                                   .program = -1,
+                                   .layer = -1});
+  stage->persistent_bytes[tier] =
+      round_up(stage->persistent_bytes[tier] + size_bytes, PLAN_ALIGN_BYTES);
+  d->uses[tier] = true;
+  return id;
+}
+
+static int32_t persistent(Draft *d, Stage *stage, const char *name, BufferKind kind,
+                          int64_t size_bytes) {
+  return persistent_in(d, stage, TIER_DEVICE, name, kind, size_bytes);
+}
+
+/* A stage holds the layers that it runs, and a tied parameter if it runs any region that reads it.
+ */
+static void find_layers(const Draft *d, const Stage *stage, int32_t b, StageBlock *held) {
+  const Block *block = &d->blocks.at[b];
+  held->position = ARENA_ARRAY(d->compile->arena, int32_t, block->layers);
+  for (int64_t l = 0; l < block->layers; l++)
+    held->position[l] = -1;
+  for (int32_t k = 0; k < draft_chunks(d); k++) {
+    int32_t c = draft_chunk(d, stage->number, k);
+    for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1]; u++) {
+      const LayerUse *use = &d->chain[u];
+      if (!block->reads[use->region]) continue;
+      held->in_norm |= use->region == block->reader_first;
+      int64_t layer = block->tied ? 0 : use->layer;
+      if (held->position[layer] < 0) held->position[layer] = held->held++;
+    }
+  }
+}
+
+static bool persists(const Draft *d, const Block *block, BaseRole role) {
+  switch (role) {
+  case BASE_PARAM: return !block->shards_params;
+  case BASE_PARAM_SHARD: return block->shards_params;
+  case BASE_GRAD: return !block->shards_grads;
+  case BASE_GRAD_SHARD: return block->shards_grads;
+  case BASE_MASTER: return d->has_master;
+  case BASE_MOMENT2: return d->has_moment2;
+  default: return true;
+  }
+}
+
+static void place_block(Draft *d, Stage *stage, int32_t b) {
+  static const struct {
+    const char *word;
+    BufferKind kind;
+  } roles[BASE_MOMENT2 + 1] = {
+      [BASE_PARAM] = {"parameters", BUFFER_PARAM},
+      [BASE_GRAD] = {"gradients", BUFFER_GRAD},
+      [BASE_PARAM_SHARD] = {"parameters", BUFFER_PARAM},
+      [BASE_GRAD_SHARD] = {"gradients", BUFFER_GRAD},
+      [BASE_MASTER] = {"master", BUFFER_MASTER},
+      [BASE_MOMENT1] = {"moment m", BUFFER_MOMENT1},
+      [BASE_MOMENT2] = {"moment v", BUFFER_MOMENT2},
+  };
+  const Block *block = &d->blocks.at[b];
+  StageBlock *held = &stage->blocks[b];
+  for (BaseRole role = BASE_PARAM; role <= BASE_MOMENT2; role++) {
+    held->buffers[role] = NO_ID;
+    if (held->held == 0 || !persists(d, block, role)) continue;
+    const char *name = arena_printf(d->compile->arena, "%s %s", block->name, roles[role].word);
+    held->buffers[role] = persistent(d, stage, name, roles[role].kind,
+                                     block_stride_bytes(d, block, role) * held->held);
+  }
+  for (int32_t group = 0; group < NORM_GROUPS; group++) {
+    held->first_partial[group] = stage->partial_count[group];
+    if (held->in_norm) stage->partial_count[group] += block->partials[group] * held->held;
+  }
+}
+
+/* What the host writes and reads. For a GPU it is pinned memory, of which the device has a copy. */
+static void place_host_side(Draft *d, Stage *stage) {
+  bool apart = d->cluster->target != TARGET_CPU;
+  Tier host = apart ? TIER_HOST : TIER_DEVICE;
+  int64_t step_bytes = d->sample_bytes * d->derived.accumulation;
+  stage->control_buffer = persistent(d, stage, "control", BUFFER_CONTROL, DRAFT_CONTROL_BYTES);
+  stage->control_ring_buffer = persistent_in(d, stage, host, "control in and out", BUFFER_CONTROL,
+                                             2 * DRAFT_CONTROL_BYTES * draft_control_depth(d));
+  stage->staging_buffer = persistent_in(d, stage, host, "staged steps", BUFFER_DATA,
+                                        step_bytes * draft_prefetch_steps(d));
+  stage->samples_buffer = apart ? persistent(d, stage, "samples of a step", BUFFER_DATA, step_bytes)
+                                : stage->staging_buffer;
+}
+
+static void place_stage(Draft *d, Stage *stage) {
+  const int64_t f64 = dtype_bytes(DTYPE_F64);
+  place_host_side(d, stage);
+  stage->blocks = ARENA_ARRAY(d->compile->arena, StageBlock, d->blocks.count + 1);
+  for (int32_t b = 0; b < d->blocks.count; b++) {
+    find_layers(d, stage, b, &stage->blocks[b]);
+    place_block(d, stage, b);
+  }
+  for (int32_t group = 0; group < NORM_GROUPS; group++)
+    stage->partials_buffer[group] = stage->partial_count[group] == 0
+                                        ? NO_ID
+                                        : persistent(d, stage, "sums of squares", BUFFER_WORKSPACE,
+                                                     stage->partial_count[group] * f64);
+  stage->norms_buffer =
+      persistent(d, stage, "squares by group", BUFFER_WORKSPACE, NORM_GROUPS * f64);
+}
+
+void state_layout(Draft *d) {
+  for (int32_t s = 0; s < d->stage_count; s++)
+    place_stage(d, &d->stages[s]);
+}

@@ -1,0 +1,191 @@
+/* attention.c -- out = dropout(softmax(scale q k^T)) v for each head; causal: a token sees those up
+ * to itself.
+ *
+ * With p the probabilities, m the dropout mask, and s = sum over a row of d_out out:
+ *   d_v = (p m)^T d_out     d_score = p (m (d_out v^T) - s)     d_q = scale d_score k     d_k =
+ * scale d_score^T q. Backward recomputes p from the row's log-sum-exp; scores are never kept.
+ *
+ * inputs: q [batch, seq, heads, head]; k, v [batch, seq, kv_heads, head]; heads share the k and v
+ * of their group. Outputs: out, as q; lse [batch, heads, seq]. attrs: causal, scale, dropout rate;
+ * how many members of cp back the member is whose k and v these are (set by shard/).
+ *
+ * attention_merge: merges out and lse of a block of keys into those of the blocks before (two
+ * inputs: the first block). Backward of a block reads the merged ones. */
+#include <math.h>
+
+#include "compiler/graph/ops/divide.h"
+#include "compiler/graph/ops/rule.h"
+
+enum { CAUSAL, SCALE, DROPOUT, MEMBERS_BACK };
+/* Attrs of the kernels after causal, scale, dropout. */
+enum { Q_RUNS = 3, K_RUNS = 5, HEAD_FIRST = 7, ALL_HEADS, ALL_SEQ, ATTR_COUNT };
+
+static bool heads_fit(Graph *g, const Node *n) {
+  DimList q = rule_features(g, n->inputs[0]), k = rule_features(g, n->inputs[1]);
+  if (q.count != 2 || k.count != 2 || q.at[1] != k.at[1])
+    return error_at(g->compile, n->origin, "attention-shape",
+                    "attention: q and k need features [heads, head] with the same last one, got %s "
+                    "and %s",
+                    rule_dims_text(g, &q), rule_dims_text(g, &k));
+  const Dim *heads = &g->dims.at[q.at[0]], *kv_heads = &g->dims.at[k.at[0]];
+  if (heads->size % kv_heads->size == 0) return true;
+  rule_size_error(g, n, k.at[0], q.at[0], "heads-multiple",
+                  "attention: %s = %lld is not a multiple of %s = %lld", heads->name,
+                  (long long)heads->size, kv_heads->name, (long long)kv_heads->size);
+  int64_t near = kv_heads->size < heads->size ? kv_heads->size : heads->size;
+  while (heads->size % near != 0)
+    near--;
+  fix_last(g->compile, "%s = %lld", kv_heads->name, (long long)near);
+  return false;
+}
+
+static bool inputs_fit(Graph *g, const Node *n) {
+  DimList q = rule_carried(g, n->inputs[0]), k = rule_dims(g, n->inputs[1]);
+  DimList v = rule_dims(g, n->inputs[2]), k_tokens = rule_carried(g, n->inputs[1]);
+  if (!rule_same_dims(&k, &v))
+    return error_at(g->compile, n->origin, "attention-shape", "attention: k is %s but v is %s",
+                    rule_dims_text(g, &k), rule_dims_text(g, &v));
+  if (!heads_fit(g, n) || !rule_needs_seq(g, n, n->inputs[0])) return false;
+  if (!rule_same_dims(&q, &k_tokens))
+    return error_at(g->compile, n->origin, "attention-shape",
+                    "attention: q runs over %s but k over %s", rule_dims_text(g, &q),
+                    rule_dims_text(g, &k_tokens));
+  return true;
+}
+
+static bool shape(Graph *g, Node *n) {
+  if (!rule_numbers(g, n, 3) || !inputs_fit(g, n)) return false;
+  if (!(n->attrs[DROPOUT] >= 0 && n->attrs[DROPOUT] < 1))
+    return error_at(g->compile, n->origin, "dropout-rate",
+                    "attention: the dropout rate is a share, 0 <= rate < 1; got %g",
+                    n->attrs[DROPOUT]);
+  if (!g->training) n->attrs[DROPOUT] = 0;
+  DimList q = rule_features(g, n->inputs[0]);
+  if (n->attrs[SCALE] == 0) n->attrs[SCALE] = 1 / sqrt((double)g->dims.at[q.at[1]].size);
+  if (rule_made(n)) return true;
+  rule_output(g, n, rule_dims(g, n->inputs[0]), g->compute_dtype);
+  rule_output_extra(g, n, "lse", value_rows(g, n->inputs[0]) * g->dims.at[q.at[0]].size,
+                    rule_statistics_dtype(g));
+  return true;
+}
+
+static void backward(Grad *b, const Node *n) {
+  ValueId d[3];
+  bool any = false;
+  for (int32_t i = 0; i < 3; i++) {
+    d[i] = grad_like(b, n->inputs[i]);
+    any |= grad_needed(b, n->inputs[i]);
+  }
+  if (!any) return;
+  grad_append(b, n, OP_attention_backward,
+              (const ValueId[]){grad_output(b, n, 0), n->inputs[0], n->inputs[1], n->inputs[2],
+                                n->outputs[0], n->outputs[1], NO_ID},
+              (const ValueId[]){d[0], d[1], d[2], NO_ID});
+  for (int32_t i = 0; i < 3; i++)
+    if (grad_needed(b, n->inputs[i])) grad_add(b, n->inputs[i], d[i]);
+}
+
+static DimId seq_of(const Graph *g, ValueId v) {
+  DimList carried = rule_carried(g, v);
+  return carried.at[carried.count - 1];
+}
+
+/* attrs[attr] by the member along cp whose block is here now; member numbers wrap around. */
+static void lower_block(const Graph *g, DimId seq, int64_t members_back, int32_t attr,
+                        Lowered *out) {
+  const Dim *part = &g->dims.at[seq];
+  int64_t half = part->size / 2, whole = g->dims.at[part->whole].size, n = whole / part->size;
+  for (int32_t run = 0; run < 2; run++) {
+    double *values = ARENA_ARRAY(g->compile->arena, double, n);
+    for (int64_t m = 0; m < n; m++) {
+      int64_t owner = (m - members_back + n) % n;
+      int64_t first = part->zigzag ? owner * half : owner * part->size;
+      int64_t second = part->zigzag ? whole - half - owner * half : first + half;
+      values[m] = (double)(run == 0 ? first : second);
+    }
+    out->attrs[attr + run] = 0;
+    out->varies[out->vary_count++] =
+        (LoweredVary){.attr = attr + run, .axes = MESH_BIT(part->mesh), .values = values};
+  }
+}
+
+/* Sets the positions of q's and k's tokens and heads in the whole sequence. */
+static void lower_places(const Graph *g, const Node *n, ValueId q, Lowered *out) {
+  DimId seq = seq_of(g, q), heads = rule_features(g, q).at[0], all = rule_whole_dim(g, heads);
+  int64_t members_back = (int64_t)n->attrs[MEMBERS_BACK];
+  out->attr_count = ATTR_COUNT;
+  lower_runs(g, out, Q_RUNS, seq);
+  if (members_back == 0)
+    lower_runs(g, out, K_RUNS, seq);
+  else
+    lower_block(g, seq, members_back, K_RUNS, out);
+  lower_first(g, out, HEAD_FIRST, heads, all);
+  out->attrs[ALL_HEADS] = (double)g->dims.at[all].size;
+  out->attrs[ALL_SEQ] = (double)g->dims.at[rule_whole_dim(g, seq)].size;
+}
+
+/* Products of seq x seq x head. Backward needs four: the gradients of the probabilities, of v, of q
+ * and of k. It runs a fifth, because it recomputes the scores instead of keeping them. */
+enum { FORWARD_PRODUCTS = 2, SCORE_PRODUCTS = 1, BACKWARD_PRODUCTS = 4 + SCORE_PRODUCTS };
+
+static void lower_heads(const Graph *g, const Node *n, const ValueId *qkv, int64_t products,
+                        Lowered *out) {
+  Tokens tokens = rule_tokens(g, qkv[0]);
+  DimList q = rule_features(g, qkv[0]), k = rule_features(g, qkv[1]);
+  int64_t heads = g->dims.at[q.at[0]].size, head = g->dims.at[q.at[1]].size;
+  LOWER_DIMS(out, tokens.batch, tokens.seq, heads, g->dims.at[k.at[0]].size, head,
+             value_row_stride(g, qkv[0]), value_row_stride(g, qkv[1]), value_row_stride(g, qkv[2]));
+  LOWER_ATTRS(out, n->attrs[CAUSAL], n->attrs[SCALE], n->attrs[DROPOUT]);
+  lower_places(g, n, qkv[0], out);
+  out->random = n->attrs[DROPOUT] > 0;
+  out->flops = 2 * products * tokens.batch * heads * tokens.seq * tokens.seq * head;
+  if (n->attrs[CAUSAL] != 0) out->flops /= 2;
+}
+
+static void lower(const Graph *g, const Node *n, Lowered *out) {
+  lower_heads(g, n, n->inputs, FORWARD_PRODUCTS, out);
+}
+
+static void lower_backward(const Graph *g, const Node *n, Lowered *out) {
+  lower_heads(g, n, n->inputs + 1, BACKWARD_PRODUCTS, out);
+  out->recomputed_flops = out->flops / BACKWARD_PRODUCTS * SCORE_PRODUCTS;
+  for (int32_t i = 0; i < 3; i++)
+    out->dims[out->dim_count++] = value_row_stride(g, n->outputs[i]);
+}
+
+static void lower_merge(const Graph *g, const Node *n, Lowered *out) {
+  ValueId merged = n->outputs[0];
+  bool first = n->input_count == 2;
+  Tokens tokens = rule_tokens(g, merged);
+  DimList features = rule_features(g, merged);
+  LOWER_DIMS(out, tokens.batch, tokens.seq, g->dims.at[features.at[0]].size,
+             g->dims.at[features.at[1]].size);
+  out->operand_count = 4;
+  for (int32_t i = 0; i < 2; i++) {
+    out->operands[i] = n->outputs[i];
+    out->access[i] = first ? ACCESS_WRITE : ACCESS_UPDATE;
+    out->operands[2 + i] = n->inputs[n->input_count - 2 + i];
+    out->access[2 + i] = ACCESS_READ;
+  }
+}
+
+const OpDef op_attention = {.name = "attention",
+                            .shape = shape,
+                            .backward = backward,
+                            .lower = lower,
+                            .in_place = -1,
+                            .reads_views = 7,
+                            .divide = divide_attention,
+                            .blames = (const AttrBlame[]){{"dropout-rate", DROPOUT}, {0}},
+                            .paper = "arXiv:2205.14135, arXiv:2305.13245",
+                            .layout = LAYOUT_HEADS | LAYOUT_WHOLE_TOKENS};
+const OpDef op_attention_backward = {.name = "attention_backward",
+                                     .shape = rule_given,
+                                     .lower = lower_backward,
+                                     .in_place = -1,
+                                     .reads_views = 7 << 1,
+                                     .writes_views = 7,
+                                     .divide = divide_attention_backward,
+                                     .layout = LAYOUT_HEADS | LAYOUT_WHOLE_TOKENS};
+const OpDef op_attention_merge = {
+    .name = "attention_merge", .shape = rule_given, .lower = lower_merge, .in_place = -1};

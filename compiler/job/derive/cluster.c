@@ -1,0 +1,349 @@
+/* cluster.c -- resolves cluster = { "dgx-h100", nodes = 2 } to what each rank has. Files of
+ * specs/clusters and specs/devices are plain tables; a cluster file may begin with another
+ * cluster's name. */
+#include <string.h>
+
+#include "compiler/job/derive/cluster_file.h"
+
+/* ---- one value: the job's own, else the file's, else a rule */
+
+static bool is_own(const Job *job, int32_t field) {
+  return job->set[field] && job->origin[field].kind >= ORIGIN_BASE;
+}
+
+static int64_t settle(Job *job, int32_t field, const Facts *facts, int32_t fact, int64_t otherwise,
+                      const char *rule) {
+  int64_t *value = field_at(job, field);
+  if (is_own(job, field)) return *value;
+  job->set[field] = true;
+  *value = facts->is_known[fact] ? (int64_t)facts->number[fact] : otherwise;
+  job->origin[field] = facts->is_known[fact] ? (Origin){ORIGIN_PRESET, facts->span[fact], NULL}
+                                             : (Origin){ORIGIN_DERIVED, {0}, rule};
+  return *value;
+}
+
+static double settle_rate(Job *job, int32_t field, const Facts *facts, int32_t fact) {
+  double *value = field_at(job, field);
+  if (is_own(job, field)) return *value;
+  job->set[field] = facts->is_known[fact];
+  *value = facts->is_known[fact] ? facts->number[fact] : 0;
+  job->origin[field] = facts->is_known[fact] ? (Origin){ORIGIN_PRESET, facts->span[fact], NULL}
+                                             : (Origin){ORIGIN_DERIVED, {0}, "not known"};
+  return *value;
+}
+
+static int64_t settle_latency(Job *job, int32_t field, const Facts *facts, int32_t fact) {
+  Amount *value = field_at(job, field);
+  if (is_own(job, field)) return (int64_t)value->value;
+  job->set[field] = facts->is_known[fact];
+  *value = (Amount){facts->is_known[fact] ? facts->number[fact] : 0, UNIT_NANOSECONDS};
+  job->origin[field] = facts->is_known[fact] ? (Origin){ORIGIN_PRESET, facts->span[fact], NULL}
+                                             : (Origin){ORIGIN_DERIVED, {0}, "not known"};
+  return (int64_t)value->value;
+}
+
+static void settle_device(Job *job, const Facts *facts) {
+  if (is_own(job, FIELD_cluster_device)) return;
+  job->set[FIELD_cluster_device] = true;
+  job->cluster.device = facts->text[FACT_DEVICE] ? facts->text[FACT_DEVICE] : "cpu";
+  job->origin[FIELD_cluster_device] =
+      facts->text[FACT_DEVICE] ? (Origin){ORIGIN_PRESET, facts->text_span[FACT_DEVICE], NULL}
+                               : (Origin){ORIGIN_DERIVED, {0}, "this machine's processor"};
+}
+
+static double fact_of(const Facts *facts, int32_t fact) {
+  return facts->is_known[fact] ? facts->number[fact] : 0;
+}
+
+static bool check_device(Compile *c, const Job *job, const Cluster *cluster, bool is_cpu) {
+  if (is_cpu || job->precision.param != CHOICE_BF16 || cluster->flops_bf16 > 0) return true;
+  Span at = job->precision.head_origin.span;
+  if (!at.file) at = job->cluster.head_origin.span;
+  error_at(c, at, "device-precision", "%s has no bf16 arithmetic", cluster->device);
+  fix_last(c, "precision = \"fp32\"");
+  return false;
+}
+
+/* Memory of one rank: the job's, the cluster file's, the device's, or its share of this machine. */
+static void settle_memory(Compile *c, Job *job, const Machine *machine, const Facts *facts,
+                          const Facts *device, int64_t sharers, Cluster *cluster) {
+  int64_t machine_bytes = machine ? machine->memory_bytes : (int64_t)8 << 30;
+  int64_t otherwise = machine_bytes / sharers;
+  const char *rule = arena_printf(c->arena, "this machine's %s / %lld ranks",
+                                  format_bytes(c->arena, machine_bytes), (long long)sharers);
+  Facts merged = *facts;
+  if (!merged.is_known[CLUSTER_MEMORY] && device->is_known[DEVICE_MEMORY]) {
+    merged.is_known[CLUSTER_MEMORY] = true;
+    merged.number[CLUSTER_MEMORY] = device->number[DEVICE_MEMORY];
+    merged.span[CLUSTER_MEMORY] = device->span[DEVICE_MEMORY];
+  }
+  cluster->memory_bytes =
+      settle(job, FIELD_cluster_memory, &merged, CLUSTER_MEMORY, otherwise, rule);
+  cluster->reserve_bytes =
+      device->is_known[DEVICE_RESERVE]
+          ? (int64_t)device->number[DEVICE_RESERVE]
+          : cluster->memory_bytes / 8; /* the program, its threads, the system */
+}
+
+/* ---- types of nodes */
+
+static const int32_t text_fields[] = {[FACT_HWLOC] = FIELD_cluster_hwloc,
+                                      [FACT_NCCL_TOPO] = FIELD_cluster_nccl_topo,
+                                      [FACT_SWITCHES] = FIELD_cluster_switches,
+                                      [FACT_DRAINED] = FIELD_cluster_drained};
+
+/* The job's text, else the files'; NULL: neither has one. */
+static const char *settle_text(Job *job, const Facts *facts, int32_t fact, Span *at) {
+  int32_t field = text_fields[fact];
+  const char **value = field_at(job, field);
+  if (is_own(job, field)) {
+    *at = job->origin[field].span;
+    return job->set[field] ? *value : NULL;
+  }
+  if (!facts->text[fact]) return NULL;
+  job->set[field] = true;
+  *value = facts->text[fact];
+  job->origin[field] = (Origin){ORIGIN_PRESET, facts->text_span[fact], NULL};
+  *at = facts->text_span[fact];
+  return *value;
+}
+
+/* Whether a rate is stated nearer to the job than, or beside, the files that describe the node. */
+static bool is_nearer(const Job *job, int32_t field, const Facts *facts, int32_t fact) {
+  if (is_own(job, field)) return true;
+  if (!facts->is_known[fact] || is_own(job, FIELD_cluster_hwloc) ||
+      is_own(job, FIELD_cluster_nccl_topo))
+    return false;
+  for (int32_t text = FACT_HWLOC; text <= FACT_NCCL_TOPO; text++)
+    if (facts->text[text] && facts->text_depth[text] < facts->depth[fact]) return false;
+  return true;
+}
+
+static ClusterType type_of_job(Job *job, const Facts *facts, const Cluster *cluster) {
+  ClusterType type = {.name = cluster->name, .nodes = cluster->nodes, .devices = cluster->devices};
+  type.intra_bytes_per_s = settle_rate(job, FIELD_cluster_intra, facts, CLUSTER_INTRA);
+  type.inter_bytes_per_s = settle_rate(job, FIELD_cluster_inter, facts, CLUSTER_INTER);
+  type.is_intra_nearer = is_nearer(job, FIELD_cluster_intra, facts, CLUSTER_INTRA);
+  type.is_inter_nearer = is_nearer(job, FIELD_cluster_inter, facts, CLUSTER_INTER);
+  type.hwloc = settle_text(job, facts, FACT_HWLOC, &type.hwloc_at);
+  type.nccl_topo = settle_text(job, facts, FACT_NCCL_TOPO, &type.nccl_topo_at);
+  return type;
+}
+
+/* The job cannot set these keys for all types, which differ in them. */
+static bool refuse_beside_types(Compile *c, const Job *job) {
+  static const int32_t fields[] = {
+      FIELD_cluster_nodes, FIELD_cluster_devices, FIELD_cluster_device, FIELD_cluster_memory,
+      FIELD_cluster_intra, FIELD_cluster_inter,   FIELD_cluster_hwloc,  FIELD_cluster_nccl_topo};
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    if (is_own(job, fields[i])) {
+      error_at(c, job->origin[fields[i]].span, "conflict",
+               "%s: %s has types of nodes, and each says its own", field_name(c->arena, fields[i]),
+               job->cluster.head_text);
+      fix_last(c, "remove it, and say it in %s", job->cluster.head_text);
+      return false;
+    }
+  return true;
+}
+
+static double least(double a, double b) {
+  return a == 0 || (b > 0 && b < a) ? b : a;
+}
+
+/* The slowest device and the smallest memory count: a step waits for all ranks. */
+static bool join_device(Compile *c, Cluster *cluster, const Facts *type, const Facts *device,
+                        Span at) {
+  const char *name = type->text[FACT_DEVICE];
+  if (!name || strcmp(name, "cpu") == 0 || device->is_known[DEVICE_CORES]) {
+    error_at(c, at, "wrong-type", "types: each names its GPU, from specs/devices");
+    fix_last(c, "device = \"h100-sxm\"");
+    return false;
+  }
+  bool is_first = cluster->device == NULL;
+  cluster->device = is_first || strcmp(cluster->device, name) == 0
+                        ? name
+                        : arena_printf(c->arena, "%s, %s", cluster->device, name);
+  double memory =
+      type->is_known[CLUSTER_MEMORY] ? type->number[CLUSTER_MEMORY] : device->number[DEVICE_MEMORY];
+  cluster->memory_bytes = (int64_t)least((double)cluster->memory_bytes, memory);
+  double bf16 = fact_of(device, DEVICE_BF16);
+  cluster->flops_bf16 = is_first || bf16 < cluster->flops_bf16 ? bf16 : cluster->flops_bf16;
+  cluster->flops_fp32 = least(cluster->flops_fp32, fact_of(device, DEVICE_FP32));
+  cluster->memory_bytes_per_s =
+      least(cluster->memory_bytes_per_s, fact_of(device, DEVICE_BANDWIDTH));
+  int64_t reserve = (int64_t)fact_of(device, DEVICE_RESERVE);
+  if (reserve > cluster->reserve_bytes) cluster->reserve_bytes = reserve;
+  return true;
+}
+
+static bool add_type(Compile *c, lua_State *L, const Facts *facts, int32_t number, Cluster *cluster,
+                     ClusterType *type) {
+  Facts own = {0}, device = {0};
+  const SpecFile *file = facts->types_file;
+  Span at = span_of_value(file->spans, arena_printf(c->arena, "types.%d", number + 1));
+  if (!facts_read_type(c, L, facts, number, &own)) return false;
+  const char *name = own.text[FACT_DEVICE];
+  if (name && strcmp(name, "cpu") != 0 &&
+      !facts_read(c, L, "devices", name, ".", own.text_span[FACT_DEVICE], &device))
+    return false;
+  if (!join_device(c, cluster, &own, &device, at)) return false;
+  const Raw *raw = facts->types->list.at[number];
+  bool has_base = raw->list.count > 0 && raw->list.at[0]->kind == RAW_TEXT;
+  *type = (ClusterType){.name = has_base ? raw->list.at[0]->text
+                                         : arena_printf(c->arena, "type %d", number + 1),
+                        .nodes = (int64_t)fact_of(&own, CLUSTER_NODES),
+                        .devices = (int64_t)fact_of(&own, CLUSTER_DEVICES),
+                        .intra_bytes_per_s = fact_of(&own, CLUSTER_INTRA),
+                        .inter_bytes_per_s = fact_of(&own, CLUSTER_INTER),
+                        .hwloc = own.text[FACT_HWLOC],
+                        .nccl_topo = own.text[FACT_NCCL_TOPO],
+                        .hosts = own.text[FACT_HOSTS],
+                        .hwloc_at = own.text_span[FACT_HWLOC],
+                        .nccl_topo_at = own.text_span[FACT_NCCL_TOPO],
+                        .hosts_at = own.text_span[FACT_HOSTS]};
+  Job none = {0};
+  type->is_intra_nearer = is_nearer(&none, FIELD_cluster_intra, &own, CLUSTER_INTRA);
+  type->is_inter_nearer = is_nearer(&none, FIELD_cluster_inter, &own, CLUSTER_INTER);
+  bool is_open = type->devices == 0 && !type->hwloc && !type->nccl_topo;
+  if (type->nodes == 0 && !type->hosts) type->nodes = 1;
+  if (!is_open) return true;
+  error_at(c, at, "missing-key", "types: devices, or a file that describes a node");
+  fix_last(c, "devices = 8");
+  return false;
+}
+
+static void settle_number(Job *job, int32_t field, int64_t value, Origin origin) {
+  *(int64_t *)field_at(job, field) = value;
+  job->set[field] = true;
+  job->origin[field] = origin;
+}
+
+void spec_order(Job *job, const char *order) {
+  if (job->set[FIELD_parallel_order]) return;
+  job->set[FIELD_parallel_order] = true;
+  job->parallel.order = order;
+  job->origin[FIELD_parallel_order] =
+      (Origin){ORIGIN_DERIVED, {0}, "communicates for the least time"};
+}
+
+/* Cores that the job and the cluster leave open are those of the node's description. */
+static void settle_cores(Job *job, Cluster *cluster, Origin derived) {
+  bool is_open = job->origin[FIELD_cluster_cores].kind == ORIGIN_DERIVED &&
+                 strcmp(job->cluster.head_text, "here") != 0;
+  if (cluster->cores_described == 0 || !is_open) return;
+  settle_number(job, FIELD_cluster_cores, cluster->cores_described, derived);
+  double before = (double)cluster->threads;
+  cluster->threads = cluster->cores_described / cluster->devices;
+  cluster->flops_fp32 *= (double)cluster->threads / before;
+  cluster->flops_bf16 *= (double)cluster->threads / before;
+  cluster->memory_bytes_per_s *= (double)cluster->threads / before;
+}
+
+void spec_cluster_counts(Job *job, Cluster *cluster) {
+  const Origin derived = {ORIGIN_DERIVED, {0}, "what the cluster's files describe"};
+  settle_cores(job, cluster, derived);
+  if (job->cluster.nodes != cluster->nodes)
+    settle_number(job, FIELD_cluster_nodes, cluster->nodes, derived);
+  if (job->cluster.devices != cluster->devices)
+    settle_number(job, FIELD_cluster_devices, cluster->devices, derived);
+}
+
+static bool read_all_types(Compile *c, lua_State *L, Job *job, const Facts *facts,
+                           Cluster *cluster) {
+  if (!refuse_beside_types(c, job)) return false;
+  int32_t count = facts->types->list.count;
+  ClusterType *types = ARENA_ARRAY(c->arena, ClusterType, count);
+  for (int32_t i = 0; i < count; i++)
+    if (!add_type(c, L, facts, i, cluster, &types[i])) return false;
+  cluster->types = types;
+  cluster->type_count = count;
+  cluster->target = TARGET_CUDA;
+  cluster->threads = 1;
+  cluster->is_device_said = true;
+  job->cluster.device = cluster->device;
+  job->set[FIELD_cluster_device] = true;
+  Span at = span_of_value(facts->types_file->spans, "types");
+  job->origin[FIELD_cluster_device] = (Origin){ORIGIN_PRESET, at, NULL};
+  settle_number(job, FIELD_cluster_memory, cluster->memory_bytes,
+                (Origin){ORIGIN_DERIVED, {0}, "the least of its types"});
+  return true;
+}
+
+/* ---- one type: the job's keys change it */
+
+static void settle_counts(Job *job, const Facts *facts, bool is_open, Cluster *cluster) {
+  bool is_file = facts->is_known[CLUSTER_NODES] && !is_own(job, FIELD_cluster_switches) &&
+                 facts->text_depth[FACT_SWITCHES] >= facts->depth[CLUSTER_NODES];
+  bool has_switches = cluster->switches != NULL && !is_file; /* hosts say it, not a preset */
+  Facts own = *facts;
+  own.is_known[CLUSTER_NODES] &= !has_switches;
+  cluster->nodes = settle(job, FIELD_cluster_nodes, &own, CLUSTER_NODES, has_switches ? 0 : 1,
+                          has_switches ? "hosts of switches" : "one machine");
+  cluster->devices = settle(job, FIELD_cluster_devices, facts, CLUSTER_DEVICES, is_open ? 0 : 1,
+                            is_open ? "devices of the description" : "one rank a machine");
+  cluster->devices_at = job->origin[FIELD_cluster_devices].span;
+}
+
+static bool read_one_type(Compile *c, lua_State *L, Job *job, const Machine *machine,
+                          const Facts *facts, Cluster *cluster) {
+  bool is_here = strcmp(job->cluster.head_text, "here") == 0;
+  Facts device = {0};
+  cluster->is_device_said = is_own(job, FIELD_cluster_device) || facts->text[FACT_DEVICE];
+  settle_device(job, facts);
+  cluster->device = job->cluster.device;
+  Span device_at = job->origin[FIELD_cluster_device].span;
+  bool is_plain = strcmp(cluster->device, "cpu") == 0;
+  if (!is_plain && !facts_read(c, L, "devices", cluster->device, ".",
+                               device_at.file ? device_at : cluster->at, &device))
+    return false;
+  bool is_cpu = is_plain || device.is_known[DEVICE_CORES];
+  cluster->target = is_cpu ? TARGET_CPU : TARGET_CUDA;
+  ClusterType *type = ARENA_NEW(c->arena, ClusterType);
+  *type = type_of_job(job, facts, cluster);
+  settle_counts(job, facts, !is_cpu && (type->hwloc || type->nccl_topo), cluster);
+  type->nodes = cluster->nodes;
+  type->devices = cluster->devices;
+  cluster->types = type;
+  cluster->type_count = 1;
+  /* Nodes of "here" stand for nodes, but all of their ranks are threads of this machine. */
+  int64_t sharers = cluster->devices * (is_here ? cluster->nodes : 1);
+  settle_memory(c, job, machine, facts, &device, sharers > 0 ? sharers : 1, cluster);
+  int64_t cores =
+      settle(job, FIELD_cluster_cores, facts, CLUSTER_CORES,
+             is_here && machine ? machine->cores : 1, is_here ? "this machine's" : "not known: 1");
+  cluster->threads = is_cpu && cores > sharers ? cores / sharers : 1;
+  double share =
+      device.is_known[DEVICE_CORES] ? (double)cluster->threads / device.number[DEVICE_CORES] : 1;
+  cluster->flops_fp32 = fact_of(&device, DEVICE_FP32) * share;
+  cluster->flops_bf16 = fact_of(&device, DEVICE_BF16) * share;
+  cluster->memory_bytes_per_s = fact_of(&device, DEVICE_BANDWIDTH) * share;
+  return check_device(c, job, cluster, is_cpu);
+}
+
+static void settle_network(Job *job, const Facts *facts, Cluster *cluster) {
+  cluster->switches = settle_text(job, facts, FACT_SWITCHES, &cluster->switches_at);
+  cluster->drained = settle_text(job, facts, FACT_DRAINED, &cluster->drained_at);
+  cluster->intra_latency_ns =
+      settle_latency(job, FIELD_cluster_intra_latency, facts, CLUSTER_INTRA_LATENCY);
+  cluster->inter_latency_ns =
+      settle_latency(job, FIELD_cluster_inter_latency, facts, CLUSTER_INTER_LATENCY);
+  cluster->block = settle(job, FIELD_cluster_block, facts, CLUSTER_BLOCK, 1, "none");
+  cluster->taper = settle(job, FIELD_cluster_taper, facts, CLUSTER_TAPER, 1, "none");
+}
+
+bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster) {
+  Span at = job->cluster.head_origin.span;
+  if (!at.file) at = (Span){.file = job->path};
+  *cluster = (Cluster){.name = job->cluster.head_text, .at = at};
+  Facts facts = {0};
+  bool is_here = strcmp(job->cluster.head_text, "here") == 0;
+  lua_State *L = sandbox_open(c);
+  bool is_good =
+      is_here || facts_read(c, L, "clusters", job->cluster.head_text, job->directory, at, &facts);
+  if (is_good) settle_network(job, &facts, cluster);
+  if (is_good)
+    is_good = facts.types ? read_all_types(c, L, job, &facts, cluster)
+                          : read_one_type(c, L, job, machine, &facts, cluster);
+  sandbox_close(L);
+  return is_good;
+}

@@ -1,0 +1,58 @@
+/* cluster_file.h -- what files of specs/clusters and specs/devices say. Private to the room. */
+#ifndef LOCKSTEP_CLUSTER_FILE_H
+#define LOCKSTEP_CLUSTER_FILE_H
+
+#include "compiler/job/job_room.h"
+#include "compiler/job/lua/sandbox.h"
+
+enum {
+  CLUSTER_NODES,
+  CLUSTER_DEVICES,
+  CLUSTER_CORES,
+  CLUSTER_MEMORY,
+  CLUSTER_INTRA,
+  CLUSTER_INTER,
+  CLUSTER_INTRA_LATENCY,
+  CLUSTER_INTER_LATENCY,
+  CLUSTER_BLOCK,
+  CLUSTER_TAPER,
+};
+enum {
+  DEVICE_MEMORY,
+  DEVICE_RESERVE,
+  DEVICE_FP32,
+  DEVICE_BF16,
+  DEVICE_BANDWIDTH,
+  DEVICE_CORES /* that the rates are of: the device is a processor */
+};
+enum {
+  FACT_DEVICE,
+  FACT_HWLOC,
+  FACT_NCCL_TOPO,
+  FACT_SWITCHES,
+  FACT_DRAINED,
+  FACT_HOSTS,
+  FACT_TEXTS
+};
+
+/* What a chain of files says, the later file first. */
+typedef struct Facts {
+  double number[10];
+  bool is_known[10];
+  Span span[10];
+  int32_t depth[10];            /* 0: the file that the job names; -1: the job */
+  const char *text[FACT_TEXTS]; /* of clusters; paths are found from the folder of the command */
+  Span text_span[FACT_TEXTS];
+  int32_t text_depth[FACT_TEXTS];
+  const Raw *types; /* of clusters; NULL: one type */
+  const SpecFile *types_file;
+} Facts;
+
+/* kind: "clusters" or "devices". False: reported. */
+bool facts_read(Compile *c, lua_State *L, const char *kind, const char *name, const char *directory,
+                Span at, Facts *facts);
+
+/* One of facts->types: { "dgx-a100", nodes = 4 }. */
+bool facts_read_type(Compile *c, lua_State *L, const Facts *all, int32_t number, Facts *facts);
+
+#endif

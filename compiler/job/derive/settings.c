@@ -1,0 +1,188 @@
+/* settings.c -- every key of a job as it was resolved, with its exact value: the record of a run,
+ * and how a job is compared with that of a checkpoint. Equal texts are equal values: "4096 tokens"
+ * and "16 sequences" of 256 become the same text. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/job/job_room.h"
+#include "compiler/job/units.h"
+
+/* Keys that do not change the experiment. All others do: a change of a new key is refused on resume
+ * until someone has thought about it. */
+static const struct {
+  int32_t field;
+  SettingEffect effect;
+} effects[] = {
+    {FIELD_job_name, SETTING_SAFE},
+    {FIELD_job_reason, SETTING_SAFE},
+    {FIELD_data_valid, SETTING_SAFE},
+    {FIELD_data_prefetch, SETTING_SAFE},
+    {FIELD_train_microbatch, SETTING_SAFE},
+    {FIELD_train_steps, SETTING_SCHEDULE},
+    {FIELD_train_validate_every, SETTING_SAFE},
+    {FIELD_train_validate_steps, SETTING_SAFE},
+    {FIELD_optimizer_lr, SETTING_SCHEDULE},
+    {FIELD_parallel_order, SETTING_SAFE},
+    {FIELD_parallel_tp_across, SETTING_SAFE},
+};
+
+/* Sections whose keys, and whose word, all have the same effect. */
+static const struct {
+  int32_t section;
+  SettingEffect effect;
+} section_effects[] = {
+    {SECTION_schedule, SETTING_SCHEDULE}, {SECTION_parallel, SETTING_LAYOUT},
+    {SECTION_cluster, SETTING_SAFE},      {SECTION_memory, SETTING_SAFE},
+    {SECTION_checkpoint, SETTING_SAFE},   {SECTION_log, SETTING_SAFE},
+};
+
+static SettingEffect section_effect(int32_t section) {
+  for (size_t i = 0; i < sizeof section_effects / sizeof *section_effects; i++)
+    if (section_effects[i].section == section) return section_effects[i].effect;
+  return SETTING_EXPERIMENT;
+}
+
+static SettingEffect field_effect(int32_t field) {
+  for (size_t i = 0; i < sizeof effects / sizeof *effects; i++)
+    if (effects[i].field == field) return effects[i].effect;
+  return section_effect((int32_t)spec_fields[field].section);
+}
+
+/* ---- values */
+
+/* A long list is cut for people; its hash stands for the rest. */
+static const char *exact_list(Arena *arena, const TextList *list) {
+  enum { SHOWN = 3 };
+  const char *shown = "", *all = "";
+  for (int32_t i = 0; i < list->count && i < SHOWN; i++)
+    shown = arena_printf(arena, "%s%s%s", shown, i ? " " : "", list->at[i]);
+  if (list->count <= SHOWN) return shown;
+  for (int32_t i = 0; i < list->count; i++)
+    all = arena_printf(arena, "%016llx %s", (unsigned long long)hash_text(all), list->at[i]);
+  return arena_printf(arena, "%s ... (%d files, #%08llx)", shown, list->count,
+                      (unsigned long long)(hash_text(all) & 0xffffffff));
+}
+
+static const char *exact_columns(Arena *arena, const ColumnList *inputs) {
+  const char *text = "";
+  for (int32_t i = 0; i < inputs->count; i++) {
+    text = arena_printf(arena, "%s%s%s:", text, i ? "; " : "", inputs->at[i].input);
+    for (int32_t k = 0; k < inputs->at[i].names.count; k++)
+      text = arena_printf(arena, "%s %s", text, inputs->at[i].names.at[k]);
+  }
+  return text;
+}
+
+static const char *exact_counts(Arena *arena, const CountList *list) {
+  const char *text = "";
+  for (int32_t i = 0; i < list->count; i++)
+    text = arena_printf(arena, "%s%s%lld", text, i ? " " : "", (long long)list->at[i]);
+  return text;
+}
+
+/* The fewest digits that read back as the same number. */
+static const char *exact_number(Arena *arena, double number) {
+  const char *text = "";
+  for (int digits = 15; digits <= 17; digits++) {
+    text = arena_printf(arena, "%.*g", digits, number);
+    if (strtod(text, NULL) == number) break;
+  }
+  return text;
+}
+
+static const char *exact_choice(Arena *arena, const Job *job, int32_t field) {
+  const int32_t *at = field_at((Job *)job, field);
+  const char *word = word_at(arena, spec_fields[field].values, *at);
+  int64_t count = numbered_count(job, field);
+  return count == 0
+             ? word
+             : arena_printf(arena, "%s, %s = %lld", word, numbered_key(field), (long long)count);
+}
+
+/* The batch and the length, converted to one unit. */
+static const char *resolved_amount(Arena *arena, const Job *job, const Derived *derived,
+                                   int32_t field) {
+  if (field == FIELD_train_steps) return arena_printf(arena, "%lld", (long long)derived->steps);
+  if (field == FIELD_train_batch)
+    return arena_printf(arena, "%lld %s", (long long)derived->batch_samples,
+                        job->train.batch.unit == UNIT_SAMPLES ? "samples" : "sequences");
+  const Amount *amount = field_at((Job *)job, field);
+  const char *unit = amount->unit == UNIT_BYTES ? "B" : units_word(amount->unit);
+  return arena_printf(arena, "%s%s%s", exact_number(arena, amount->value), *unit ? " " : "", unit);
+}
+
+static const char *exact_value(Arena *arena, const Job *job, const Derived *derived,
+                               int32_t field) {
+  const FieldInfo *info = &spec_fields[field];
+  const void *at = field_at((Job *)job, field);
+  if (!job->set[field]) return "none";
+  switch (info->kind) {
+  case KIND_TEXT:
+  case KIND_PATH: return *(const char *const *)at ? *(const char *const *)at : "none";
+  case KIND_COUNT:
+  case KIND_COUNT_OR:
+  case KIND_BYTES:
+  case KIND_BYTES_OR: {
+    int64_t number = *(const int64_t *)at;
+    bool is_word = number < 0 && (info->kind == KIND_COUNT_OR || info->kind == KIND_BYTES_OR);
+    if (is_word) return word_at(arena, info->values, (int32_t)(-1 - number));
+    bool is_bytes = info->kind == KIND_BYTES || info->kind == KIND_BYTES_OR;
+    return arena_printf(arena, "%lld%s", (long long)number, is_bytes ? " B" : "");
+  }
+  case KIND_COUNTS: return exact_counts(arena, at);
+  case KIND_NUMBER: return exact_number(arena, *(const double *)at);
+  case KIND_RATE: return arena_printf(arena, "%s B/s", exact_number(arena, *(const double *)at));
+  case KIND_FLAG: return *(const bool *)at ? "true" : "false";
+  case KIND_CHOICE: return exact_choice(arena, job, field);
+  case KIND_AMOUNT: return resolved_amount(arena, job, derived, field);
+  case KIND_LIST: return exact_list(arena, at);
+  case KIND_COLUMNS: return exact_columns(arena, at);
+  case KIND_WORDS:
+  case KIND_PAIRS: break; /* of slurm, which is no part of the plan */
+  }
+  return "";
+}
+
+/* ---- the list: where a plan runs is no part of it, so slurm is left out */
+
+static void add_head(Arena *arena, const Job *job, int32_t section, SettingList *out) {
+  const SectionInfo *info = &spec_sections[section];
+  const char *base = (const char *)job;
+  if (section == SECTION_job || strcmp(info->head, "none") == 0) return;
+  const Origin *origin = (const Origin *)(const void *)(base + info->origin_offset);
+  Setting setting = {.effect = section == SECTION_model ? SETTING_MODEL : section_effect(section),
+                     .key = info->name,
+                     .value = *(const char *const *)(const void *)(base + info->text_offset),
+                     .origin = origin_text(arena, origin)};
+  VEC_PUSH(arena, out, setting);
+}
+
+static void add_size(Arena *arena, const ModelSize *size, SettingList *out) {
+  const char *value = size->kind == SIZE_TEXT   ? size->text
+                      : size->kind == SIZE_FLAG ? (size->number != 0 ? "true" : "false")
+                                                : exact_number(arena, size->number);
+  VEC_PUSH(arena, out,
+           (Setting){.effect = SETTING_MODEL,
+                     .key = arena_printf(arena, "model.%s", size->name),
+                     .value = value,
+                     .origin = origin_text(arena, &size->origin)});
+}
+
+_Static_assert(SECTION_slurm + 1 == SECTION_COUNT, "slurm is the last section");
+
+SettingList spec_settings(Arena *arena, const Job *job, const Derived *derived) {
+  SettingList out = {0};
+  for (int32_t section = 0; section < SECTION_slurm; section++) {
+    add_head(arena, job, section, &out);
+    for (int32_t i = 0; i < FIELD_COUNT; i++)
+      if ((int32_t)spec_fields[i].section == section)
+        VEC_PUSH(arena, &out,
+                 (Setting){.effect = field_effect(i),
+                           .key = field_name(arena, i),
+                           .value = exact_value(arena, job, derived, i),
+                           .origin = origin_text(arena, &job->origin[i])});
+    for (int32_t i = 0; section == SECTION_model && i < job->sizes.count; i++)
+      add_size(arena, &job->sizes.at[i], &out);
+  }
+  return out;
+}

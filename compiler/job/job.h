@@ -1,0 +1,248 @@
+/* job.h -- what the user wrote, checked and completed. fields.def makes the struct:
+ * job->train.microbatch. */
+#ifndef LOCKSTEP_JOB_H
+#define LOCKSTEP_JOB_H
+
+#include "compiler/base/base.h"
+#include "compiler/job/choices.h"
+#include "runtime/plan/optimizers.h"
+#include "runtime/plan/plan.h"
+
+typedef enum Unit {
+  UNIT_NONE,
+  UNIT_TOKENS,
+  UNIT_SEQUENCES,
+  UNIT_SAMPLES,
+  UNIT_STEPS,
+  UNIT_EPOCHS,
+  UNIT_SECONDS,
+  UNIT_BYTES,
+  UNIT_PERCENT,
+  UNIT_DOLLARS_PER_HOUR,
+  UNIT_NANOSECONDS
+} Unit;
+typedef struct Amount {
+  double value;
+  Unit unit;
+} Amount;
+typedef VEC(const char *) TextList;
+typedef VEC(int64_t) CountList;
+typedef struct Columns {
+  const char *input;
+  TextList names;
+} Columns;
+typedef VEC(Columns) ColumnList;
+
+/* Where a value came from, weakest first. */
+typedef enum OriginKind {
+  ORIGIN_DEFAULT,
+  ORIGIN_DERIVED,
+  ORIGIN_PRESET,
+  ORIGIN_BASE,
+  ORIGIN_JOB,
+  ORIGIN_OVERRIDE
+} OriginKind;
+typedef struct Origin {
+  OriginKind kind;
+  Span span; /* of the value; of the section or key that uses it when it stands in a variable */
+  const char *rule; /* of derived values: the arithmetic, "16 sequences / (1 x 16)" */
+} Origin;
+
+/* A name and what it is set to; text NULL: an option that takes no value, or is left out. */
+typedef struct Pair {
+  const char *name, *text;
+  bool is_off; /* false in the job: overrides what the site says */
+  Origin origin;
+} Pair;
+typedef VEC(Pair) PairList;
+
+#define SECTION(section, head, default_head, doc)
+#define END(section)
+#define FIELD(section, key, KIND, values, default_text, doc) FIELD_##section##_##key,
+typedef enum FieldId {
+#include "compiler/job/fields.def"
+  FIELD_COUNT
+} FieldId;
+#undef SECTION
+#undef FIELD
+#undef END
+
+/* A size the model file declares, as the job sets it. */
+typedef enum SizeKind { SIZE_NUMBER, SIZE_FLAG, SIZE_TEXT } SizeKind;
+typedef struct ModelSize {
+  const char *name;
+  SizeKind kind;
+  double number; /* also 0 / 1 of a flag */
+  const char *text;
+  Origin origin;
+} ModelSize;
+
+#define TYPE_TEXT     const char *
+#define TYPE_PATH     const char *
+#define TYPE_COUNT    int64_t
+#define TYPE_COUNT_OR int64_t
+#define TYPE_COUNTS   CountList
+#define TYPE_NUMBER   double
+#define TYPE_FLAG     bool
+#define TYPE_CHOICE   int32_t
+#define TYPE_AMOUNT   Amount
+#define TYPE_BYTES    int64_t
+#define TYPE_BYTES_OR int64_t
+#define TYPE_RATE     double
+#define TYPE_LIST     TextList
+#define TYPE_COLUMNS  ColumnList
+#define TYPE_WORDS    TextList
+#define TYPE_PAIRS    PairList
+
+/* One struct per section; `head` is the index of the word in [1] where the section takes words. */
+#define SECTION(section, head_values, default_head, doc)                                           \
+  struct {                                                                                         \
+    int32_t head;                                                                                  \
+    const char *head_text; /* the word, name or file as written */                                 \
+    Origin head_origin;
+#define FIELD(section, key, KIND, values, default_text, doc) TYPE_##KIND key;
+#define END(section)                                                                               \
+  }                                                                                                \
+  section;
+
+typedef struct Job {
+#include "compiler/job/fields.def"
+  VEC(ModelSize) sizes;     /* of model */
+  int64_t recompute_blocks; /* of memory.recompute = { "every", blocks = N } */
+  int64_t pipeline_chunks;  /* of parallel.pipeline = { "interleaved", chunks = N } */
+  Origin origin[FIELD_COUNT];
+  bool is_data_absent;   /* spec_data found no file where one is named */
+  bool set[FIELD_COUNT]; /* false: "none", or derived and not yet known */
+  const char *path;      /* job.lua as named on the command line */
+  const char *directory; /* of the file, for relative paths */
+  int64_t train_tokens;  /* of data.train after spec_data; rows of a table; 0: not counted */
+  int64_t valid_tokens;
+} Job;
+#undef SECTION
+#undef FIELD
+#undef END
+
+/* Nodes that are alike, as the cluster file says. */
+typedef struct ClusterType {
+  const char *name;
+  int64_t nodes, devices;                /* 0: as the files say */
+  double intra_bytes_per_s;              /* between ranks of a node, one way; 0 = unknown */
+  double inter_bytes_per_s;              /* of one rank to other nodes; 0 = unknown */
+  bool is_intra_nearer, is_inter_nearer; /* said nearer to the job than the files: stands instead */
+  const char *hwloc, *nccl_topo;         /* files, or NULL */
+  const char *hosts;                     /* of the network, as a list; NULL: the next ones */
+  Span hwloc_at, nccl_topo_at, hosts_at;
+} ClusterType;
+
+/* The machine the job is compiled for. `here` is filled by topology/ before compile, so compile
+ * stays pure. */
+typedef struct Cluster {
+  const char *name;
+  int64_t nodes, devices; /* devices: of a node that has most */
+  int64_t ranks;
+  const ClusterType *types;
+  int32_t type_count;
+  const char *switches, *drained; /* a file, hosts of it; or NULL */
+  Span at, switches_at, drained_at, devices_at;
+  int64_t block, taper; /* 1: none */
+  bool is_device_said;
+  const char *device; /* "cpu", "h100-sxm" ... */
+  Target target;
+  int64_t memory_bytes;          /* of one rank */
+  int64_t reserve_bytes;         /* of it, outside the arena */
+  int64_t threads;               /* of one rank */
+  int64_t cores_described;       /* of a node of processors, by its file; 0: none says it */
+  double flops_fp32, flops_bf16; /* dense peak per rank, FLOP/s; 0 = unknown */
+  double memory_bytes_per_s;     /* 0 = unknown */
+  int64_t intra_latency_ns;      /* of a message between ranks of a node; 0 = unknown */
+  int64_t inter_latency_ns;      /* between nodes */
+} Cluster;
+
+/* What this machine is, for cluster = "here". */
+typedef struct Machine {
+  int64_t memory_bytes;
+  int64_t cores;
+} Machine;
+
+/* Reads, checks and completes a job file. overrides: "section.key=value" texts of -D. NULL when
+ * reported. */
+Job *spec_load(Compile *c, const char *path, const char *const *overrides, int32_t override_count);
+
+/* Looks at the data files: data.train and data.valid become the files themselves, sorted,
+ * data.format what their headers say, and tokens are counted. Without it patterns stay as written
+ * and data.format may be "auto". */
+bool spec_data(Compile *c, Job *job);
+
+/* For machines that do not have the data: names a format where the headers would have. */
+void spec_data_assume(Job *job);
+
+/* What the model reads of a sample, for spec_data_inputs. */
+typedef struct DataInput {
+  const char *name;
+  int64_t elements;    /* of a sample */
+  bool is_ids;         /* else numbers */
+  int64_t vocab;       /* of ids: what the model looks them up in, or its classes; 0: unknown */
+  bool is_stream;      /* ids over batch and seq: the tokens, or as targets the next ones */
+  const char *feature; /* the dimension behind batch when it is the only one, or NULL */
+  Span at;
+} DataInput;
+typedef VEC(DataInput) DataInputs;
+
+/* Whether the job's kind of data can fill the model's inputs, and data.columns has as many names as
+ * they take, and ids of tables are below what the model takes. has_vocab: the model has a dimension
+ * that bounds ids. */
+bool spec_data_inputs(Compile *c, const Job *job, const DataInputs *inputs, bool has_vocab);
+
+/* Looks for ids >= vocab, in large files at a sample of positions; the runtime checks every one it
+ * reads. */
+bool spec_data_ids(Compile *c, const Job *job, int64_t vocab);
+
+/* Computes what follows from the job, the cluster and the traced model's sizes (positions):
+ * degrees, context, batch in sequences, accumulation, steps. Enforces
+ * ranks = dp x cp x tp x pp and batch = microbatch x accumulation x dp. False when reported.
+ * Not known here, so checked later: heads, ffn and vocab by tp, layers by stages. */
+typedef struct Derived {
+  int64_t dp, accumulation; /* accumulation: micro-batches of one replica in a step */
+  int64_t tp, cp, pp;       /* 1: not used */
+  int64_t chunks;           /* model chunks of a pipeline stage: 1 unless interleaved */
+  int64_t zero;             /* 0 to 3 */
+  int64_t shard_ranks; /* ranks that share state, over dp x cp; dp * cp unless hybrid; 1: zero 0 */
+  bool sequence;       /* norms and residuals are cut along seq by tp */
+  int64_t batch_samples, sample_tokens; /* sample_tokens 1 for tables */
+  int64_t steps;
+  int64_t validate_every;
+  int64_t validate_samples; /* a validation reads so many, or all there are */
+} Derived;
+/* Sizes of the model that the arithmetic of degrees asks for; 0: it has none of the name. */
+typedef struct ModelFacts {
+  int64_t positions, heads;
+} ModelFacts;
+
+bool spec_derive(Compile *c, Job *job, const Cluster *cluster, const ModelFacts *model,
+                 Derived *derived);
+
+/* Where the value of a key came from, "job: tiny.lua:8:29"; and the place for diagnostics: that of
+ * the value, else that of the job. */
+const char *origin_text(Arena *arena, const Origin *origin);
+Span field_place(const Job *job, int32_t field);
+
+/* A key of the resolved job. Equal values are equal texts, however they were written. */
+typedef struct Setting {
+  SettingEffect effect;
+  const char *key, *value, *origin; /* "optimizer.lr", "0.001", "job: tiny.lua:8:29" */
+} Setting;
+typedef VEC(Setting) SettingList;
+
+/* Every key, of a job that compile has completed. */
+SettingList spec_settings(Arena *arena, const Job *job, const Derived *derived);
+
+/* Resolves job->cluster against specs/clusters and specs/devices, and the machine for "here". */
+bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster);
+
+/* The order in which ranks were placed, where the job says none. */
+void spec_order(Job *job, const char *order);
+
+/* Counts that the cluster's files say, which place/ has read, as values of the job's keys. */
+void spec_cluster_counts(Job *job, Cluster *cluster);
+
+#endif

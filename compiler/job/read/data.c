@@ -1,0 +1,274 @@
+/* data.c -- the data files that a job names: whether they exist, their format, how much they hold.
+ */
+#include <errno.h>
+#include <glob.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compiler/job/job_room.h"
+#include "runtime/tokens/tokens.h"
+
+enum { REPORTED_FILES = 3 };
+
+typedef struct Shards {
+  Compile *c;
+  Job *job;
+  int32_t field;
+  Span at;
+  int32_t reported; /* at most three errors for a folder of a thousand wrong files */
+} Shards;
+
+/* ---- names to files */
+
+static bool is_file(const char *path) {
+  struct stat status;
+  return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+static bool is_folder(const char *path) {
+  struct stat status;
+  return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static bool is_megatron_prefix(Arena *arena, const char *path) {
+  return is_file(arena_printf(arena, "%s.idx", path)) &&
+         is_file(arena_printf(arena, "%s.bin", path));
+}
+
+/* "data/" and a star find both files of a Megatron pair: it is read once. */
+static bool is_index_of_pair(Arena *arena, const char *path) {
+  size_t length = strlen(path);
+  return length > 4 && strcmp(path + length - 4, ".idx") == 0 &&
+         is_megatron_prefix(arena, arena_copy_n(arena, path, length - 4));
+}
+
+static bool refuse_absent(Shards *s, const char *path) {
+  Compile *c = s->c;
+  if (is_folder(path)) {
+    error_at(c, s->at, "data", "%s is a folder; name its files", path);
+    fix_last(c, "%s = \"%s/*\"", spec_fields[s->field].key, path);
+    return false;
+  }
+  bool is_pattern = strpbrk(path, "*?[") != NULL;
+  if (!is_pattern && access(path, F_OK) == 0)
+    return error_at(c, s->at, "data",
+                    "%s is no file: samples are read from all over it, which a "
+                    "pipe or a device does not allow",
+                    path);
+  s->job->is_data_absent = true;
+  const char *key = field_name(c->arena, s->field);
+  if (is_pattern)
+    error_at(c, s->at, "data", "%s: no file matches %s", key, path);
+  else
+    error_at(c, s->at, "data", "%s: there is no file %s", key, path);
+  if (s->job->data.head == CHOICE_TOKENS)
+    note_at(c, (Span){0}, "lockstep tokenize TEXT -o FOLDER makes token files");
+  return false;
+}
+
+static bool add_matches(Shards *s, const char *pattern, TextList *files) {
+  glob_t found;
+  if (glob(pattern, 0, NULL, &found) != 0) return refuse_absent(s, pattern);
+  for (size_t i = 0; i < found.gl_pathc; i++) /* glob sorts */
+    if (is_file(found.gl_pathv[i]) && !is_index_of_pair(s->c->arena, found.gl_pathv[i]))
+      VEC_PUSH(s->c->arena, files, arena_copy(s->c->arena, found.gl_pathv[i]));
+  globfree(&found);
+  return true;
+}
+
+static bool expand(Shards *s, TextList *list) {
+  TextList files = {0};
+  bool is_good = true;
+  for (int32_t i = 0; i < list->count; i++) {
+    const char *path = list->at[i];
+    if (is_file(path) || is_megatron_prefix(s->c->arena, path))
+      VEC_PUSH(s->c->arena, &files, path);
+    else if (strpbrk(path, "*?["))
+      is_good = add_matches(s, path, &files) && is_good;
+    else
+      is_good = refuse_absent(s, path);
+  }
+  if (is_good && list->count > 0 && files.count == 0) is_good = refuse_absent(s, list->at[0]);
+  *list = files;
+  return is_good;
+}
+
+static bool refuse_twice(Compile *c, const Job *job) {
+  const TextList *train = &job->data.train, *valid = &job->data.valid;
+  for (int32_t i = 1; i < train->count; i++)
+    for (int32_t j = 0; j < i && train->count < 4096; j++)
+      if (strcmp(train->at[i], train->at[j]) == 0)
+        return error_at(c, job->origin[FIELD_data_train].span, "data", "%s is listed twice",
+                        train->at[i]);
+  for (int32_t i = 0; i < valid->count && train->count < 4096; i++)
+    for (int32_t j = 0; j < train->count; j++)
+      if (strcmp(valid->at[i], train->at[j]) == 0)
+        return error_at(c, job->origin[FIELD_data_valid].span, "data",
+                        "%s is in both train and valid:\n    validation would measure what was "
+                        "trained on",
+                        valid->at[i]);
+  return true;
+}
+
+/* ---- token files */
+
+/* data.format is a word; the reader's formats are in the same order behind "auto". */
+static DataFormat format_of(const Job *job) {
+  return (DataFormat)(job->data.format - 1);
+}
+
+static const char *guess_format(const char *path) {
+  static const char *const words[] = {"u8", "u16", "u32"};
+  const char *dot = strrchr(path, '.');
+  for (size_t i = 0; dot && i < sizeof words / sizeof *words; i++)
+    if (strcmp(dot + 1, words[i]) == 0) return words[i];
+  return "u16";
+}
+
+/* A file without a header: what it might be instead of raw tokens, else which width it might have.
+ */
+static bool refuse_raw(Shards *s, const char *path, const char *why) {
+  Compile *c = s->c;
+  TokensForeign foreign;
+  const char *dot = strrchr(path, '.');
+  bool is_raw_name = dot && (strcmp(dot, ".u8") == 0 || strcmp(dot, ".bin") == 0);
+  struct stat status;
+  if (access(path, R_OK) != 0) return error_at(c, s->at, "data", "%s", why);
+  if (stat(path, &status) == 0 && status.st_size == 0)
+    return error_at(c, s->at, "data", "%s is empty", path);
+  if (tokens_foreign(path, &foreign))
+    return error_at(c, s->at, "format", "%s is %s, not tokens: %s", path, foreign.what,
+                    foreign.for_tokens);
+  if (tokens_is_text(path) && !is_raw_name) {
+    error_at(c, s->at, "format", "%s is text; a run reads tokens, which are made of it first",
+             path);
+    fix_last(c, "lockstep tokenize %s -o tokens, then train = \"tokens/train.u8\", format = \"u8\"",
+             path);
+    return false;
+  }
+  error_at(c, s->at, "format", "%s has no header: data.format says what it holds", path);
+  fix_last(c, "format = \"%s\"", guess_format(path));
+  return false;
+}
+
+static bool detect(Shards *s, const char *path) {
+  char why[TOKENS_WHY_BYTES] = "";
+  DataFormat format = FORMAT_U8;
+  Compile *c = s->c;
+  if (!tokens_detect(path, &format, why)) {
+    if (s->reported++ > 0) return false;
+    return refuse_raw(s, path, why);
+  }
+  int32_t choice = (int32_t)format + 1;
+  if (s->job->data.format != 0 && s->job->data.format != choice) {
+    error_at(c, s->at, "format", "%s has another format than the files before it", path);
+    return false;
+  }
+  s->job->data.format = choice;
+  s->job->origin[FIELD_data_format] = (Origin){ORIGIN_DERIVED, {0}, "the files' header"};
+  return true;
+}
+
+static bool count_tokens(Shards *s, const char *path, int64_t *total) {
+  char why[TOKENS_WHY_BYTES] = "";
+  TokenFile file = {0};
+  bool is_good = tokens_open(&file, path, format_of(s->job), why);
+  if (is_good)
+    *total += file.count;
+  else if (s->reported++ < REPORTED_FILES) {
+    error_at(s->c, s->at, "data", "%s", why);
+    DataFormat format = FORMAT_U8;
+    if (tokens_detect(path, &format, why) && (int32_t)format + 1 != s->job->data.format)
+      fix_last(s->c, "format = \"%s\"", format == FORMAT_LLMC ? "llmc" : "megatron");
+  }
+  tokens_close(&file);
+  return is_good;
+}
+
+static bool read_tokens(Shards *s, const TextList *list, int64_t *total) {
+  bool is_auto =
+      s->job->data.format == 0 || s->job->origin[FIELD_data_format].kind == ORIGIN_DERIVED;
+  bool is_good = true;
+  for (int32_t i = 0; is_auto && i < list->count; i++)
+    is_good = detect(s, list->at[i]) && is_good;
+  for (int32_t i = 0; is_good && i < list->count; i++)
+    if (!count_tokens(s, list->at[i], total) && s->reported >= REPORTED_FILES) break;
+  return is_good && s->reported == 0;
+}
+
+/* ---- entry points */
+
+static bool read_shards(Compile *c, Job *job, int32_t field, int64_t *total) {
+  TextList *list = field_at(job, field);
+  Shards s = {c, job, field, job->origin[field].span, 0};
+  *total = 0;
+  if (!expand(&s, list)) return false;
+  bool is_good = true;
+  if (job->data.head == CHOICE_TOKENS) return read_tokens(&s, list, total);
+  for (int32_t i = 0; i < list->count && is_good; i++)
+    is_good = table_check(c, job, s.at, list->at[i], total);
+  return is_good;
+}
+
+bool spec_data(Compile *c, Job *job) {
+  if (job->data.head == CHOICE_SYNTHETIC) return true;
+  bool is_good = read_shards(c, job, FIELD_data_train, &job->train_tokens);
+  if (job->set[FIELD_data_valid] && job->data.valid.count > 0)
+    is_good = read_shards(c, job, FIELD_data_valid, &job->valid_tokens) && is_good;
+  return is_good && refuse_twice(c, job);
+}
+
+void spec_data_assume(Job *job) {
+  if (job->data.head == CHOICE_TOKENS && job->data.format == 0)
+    job->data.format = (int32_t)FORMAT_LLMC + 1;
+}
+
+/* The first id that is too large, or -1: all are looked at while `budget` lasts, then samples. */
+static int64_t find_bad(const TokenFile *file, int64_t vocab, int64_t *budget) {
+  enum { WINDOW = 1 << 16, WINDOWS = 16 };
+  if (file->count <= *budget) {
+    *budget -= file->count;
+    return tokens_find_bad(file, 0, file->count, (uint32_t)vocab);
+  }
+  int64_t bad = -1;
+  for (int64_t i = 0; bad < 0 && i < WINDOWS; i++) {
+    int64_t window = file->count < WINDOW ? file->count : WINDOW;
+    int64_t first = (file->count - window) / (WINDOWS - 1) * i;
+    if (i == WINDOWS - 1) first = file->count - window;
+    bad = tokens_find_bad(file, first, window, (uint32_t)vocab);
+  }
+  return bad;
+}
+
+static bool check_ids(Compile *c, const Job *job, Span at, const char *path, int64_t vocab,
+                      int64_t *budget) {
+  char why[TOKENS_WHY_BYTES] = "";
+  TokenFile file = {0};
+  bool is_good = tokens_open(&file, path, format_of(job), why);
+  int64_t bad = is_good ? find_bad(&file, vocab, budget) : -1;
+  if (!is_good) error_at(c, at, "data", "%s", why);
+  if (bad >= 0) {
+    error_at(c, at, "data", "%s: token %u at %s, but vocab = %s", path, tokens_id(&file, bad),
+             format_count(c->arena, bad), format_count(c->arena, vocab));
+    note_at(c, (Span){0}, "another model's tokens, or another data.format than the file's");
+  }
+  tokens_close(&file);
+  return is_good && bad < 0;
+}
+
+bool spec_data_ids(Compile *c, const Job *job, int64_t vocab) {
+  if (job->data.head != CHOICE_TOKENS || vocab <= 0 || vocab > UINT32_MAX) return true;
+  static const int32_t lists[] = {FIELD_data_train, FIELD_data_valid};
+  int64_t budget = (int64_t)1 << 27; /* tokens: a tenth of a second or two */
+  for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
+    const TextList *list = field_at((Job *)job, lists[l]);
+    for (int32_t i = 0; i < list->count; i++) {
+      int32_t file = list->count <= 64 ? i : i * 7 % list->count; /* any few of very many */
+      if (i >= 64) break;
+      if (!check_ids(c, job, job->origin[lists[l]].span, list->at[file], vocab, &budget))
+        return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,70 @@
+/* lints.c -- valid jobs that will hardly do what was meant: rates, schedules, precision. */
+#include "compiler/job/job_room.h"
+
+/* ---- the learning rate */
+
+/* An order of magnitude beyond what any model was trained with. */
+static void lint_rate(Compile *c, const Job *job) {
+  const OptimizerRow *row = &optimizer_rows[job->optimizer.head];
+  double lr = job->optimizer.lr;
+  Span at = field_place(job, FIELD_optimizer_lr);
+  if (lr == 0)
+    lint_at(c, at, "learning-rate", "optimizer.lr is 0: no parameter changes");
+  else if (lr > row->most_lr)
+    lint_at(c, at, "learning-rate", "optimizer.lr = %g: %s diverges far below; usual rates are %s",
+            lr, row->name, row->usual_lrs);
+  if (lr == 0 || lr > row->most_lr) fix_last(c, "lr = %s", row->usual_lr);
+}
+
+/* min_lr = 3e-5 of other tools, written as floor. */
+static void lint_fraction(Compile *c, const Job *job, int32_t field, const char *what) {
+  double floor = *(const double *)field_at((Job *)job, field), lr = job->optimizer.lr;
+  if (!field_is_said(job, field) || !(floor > 0 && floor < 0.005 && floor <= lr)) return;
+  lint_at(c, field_place(job, field), "learning-rate",
+          "%s is a fraction of lr: %g of %g is %g, where %s", field_name(c->arena, field), floor,
+          lr, floor * lr, what);
+  fix_last(c, "%s = %.3g", spec_fields[field].key, floor / lr);
+  note_at(c, (Span){0}, "that is %g as a rate", floor);
+}
+
+/* ---- the schedule */
+
+void lint_schedule(Compile *c, const Job *job, int64_t steps) {
+  bool decays = job->schedule.head != CHOICE_CONSTANT;
+  int64_t whole = decays ? job->schedule.over : steps, warmup = job->schedule.warmup;
+  if (warmup > 0 && warmup == whole) {
+    lint_at(c, field_place(job, FIELD_schedule_warmup), "schedule-length",
+            "warm-up takes all %lld steps of the schedule: lr rises and never %s", (long long)whole,
+            decays ? "decays" : "stays");
+    fix_last(c, "warmup = %lld", (long long)(whole / 10));
+  }
+  if (decays && job->schedule.over < steps && job->schedule.floor == 0) {
+    lint_at(c, field_place(job, FIELD_schedule_over), "schedule-length",
+            "lr is 0 from step %lld on: the last %lld of %lld steps train nothing",
+            (long long)job->schedule.over + 1, (long long)(steps - job->schedule.over),
+            (long long)steps);
+    fix_last(c, "over = %lld", (long long)steps);
+    note_at(c, (Span){0}, "or train on at a part of lr: floor = 0.1");
+  }
+}
+
+/* ---- precision */
+
+/* Around 1, where the weights of norms are, neighbours in bf16 are 1/128 apart: an update of lr is
+ * rounded away, every time. */
+static void lint_master(Compile *c, const Job *job) {
+  bool is_lost = job->precision.param == CHOICE_BF16 &&
+                 job->precision.master == CHOICE_MASTER_NONE && job->optimizer.lr < 1.0 / 256;
+  if (!is_lost || !field_is_said(job, FIELD_precision_master)) return;
+  lint_at(c, field_place(job, FIELD_precision_master), "lost-updates",
+          "bf16 weights near 1 are 1/128 apart: steps of lr %g round away, norms stay as they are",
+          job->optimizer.lr);
+  fix_last(c, "master = \"fp32\"");
+}
+
+void job_lints(Compile *c, const Job *job) {
+  lint_rate(c, job);
+  lint_fraction(c, job, FIELD_schedule_floor, "decay ends");
+  lint_fraction(c, job, FIELD_schedule_warmup_floor, "warm-up starts");
+  lint_master(c, job);
+}

@@ -1,0 +1,189 @@
+/* rules.c -- rules over several keys: contradictions, derived words, {run} and {name}. */
+#include <ctype.h>
+#include <string.h>
+
+#include "compiler/job/job_room.h"
+
+/* A key of another choice: adamw's beta1 beside sgd. */
+static void refuse_beside(Compile *c, const Job *job, int32_t field, const char *owner,
+                          const char *section, const char *word) {
+  refuse_useless(c, job, field, owner, arena_printf(c->arena, "%s is \"%s\"", section, word));
+}
+
+/* "adamw and lion": the optimizers that a key is for. */
+static const char *owners_of(Compile *c, const char *key) {
+  const char *text = "";
+  for (size_t i = 0; i < sizeof optimizer_rows / sizeof *optimizer_rows; i++)
+    if (word_index(optimizer_rows[i].attrs, key) >= 0)
+      text = arena_printf(c->arena, "%s%s%s", text, *text ? " and " : "", optimizer_rows[i].name);
+  return text;
+}
+
+static void check_optimizer_key(Compile *c, Job *job, int32_t field, bool below_one) {
+  const char *key = spec_fields[field].key, *word = job->optimizer.head_text;
+  if (word_index(optimizer_rows[job->optimizer.head].attrs, key) < 0)
+    refuse_beside(c, job, field, owners_of(c, key), "optimizer", word);
+  if (below_one && *(double *)field_at(job, field) >= 1)
+    error_at(c, job->origin[field].span, "range", "%s is below 1: a mean needs new values",
+             field_name(c->arena, field));
+}
+
+static void derive_number(Compile *c, Job *job, int32_t field, double value) {
+  if (job->set[field]) return;
+  *(double *)field_at(job, field) = value;
+  const char *name = optimizer_rows[job->optimizer.head].name;
+  field_derive(job, field, arena_printf(c->arena, "%s: %g", name, value));
+}
+
+static void check_optimizer(Compile *c, Job *job) {
+  const OptimizerRow *row = &optimizer_rows[job->optimizer.head];
+  check_optimizer_key(c, job, FIELD_optimizer_beta1, true);
+  check_optimizer_key(c, job, FIELD_optimizer_beta2, true);
+  check_optimizer_key(c, job, FIELD_optimizer_eps, false);
+  check_optimizer_key(c, job, FIELD_optimizer_momentum, true);
+  if (row->beta2 > 0) derive_number(c, job, FIELD_optimizer_beta2, row->beta2);
+  derive_number(c, job, FIELD_optimizer_weight_decay, row->decay);
+}
+
+static void check_schedule(Compile *c, Job *job) {
+  if (job->schedule.head != CHOICE_CONSTANT) return;
+  refuse_beside(c, job, FIELD_schedule_floor, "linear and cosine", "schedule", "constant");
+  refuse_beside(c, job, FIELD_schedule_over, "linear and cosine", "schedule", "constant");
+}
+
+static const char *word_of(const Job *job, int32_t field) {
+  int32_t index = *(const int32_t *)(const void *)((const char *)job + spec_fields[field].offset);
+  return index == CHOICE_BF16 ? "bf16" : "fp32";
+}
+
+static void check_precision(Compile *c, Job *job) {
+  Arena *arena = c->arena;
+  const char *row = arena_printf(arena, "precision = \"%s\"", job->precision.head_text);
+  if (!job->set[FIELD_precision_param]) {
+    job->precision.param = job->precision.head;
+    field_derive(job, FIELD_precision_param, row);
+  }
+  if (!job->set[FIELD_precision_compute]) {
+    job->precision.compute = job->precision.param;
+    field_derive(job, FIELD_precision_compute, "as precision.param");
+  }
+  if (!job->set[FIELD_precision_reduce]) {
+    job->precision.reduce = job->precision.grad;
+    field_derive(job, FIELD_precision_reduce, "as precision.grad");
+  }
+  bool is_narrow = job->precision.param != CHOICE_FP32;
+  if (!job->set[FIELD_precision_master]) {
+    job->precision.master = is_narrow ? CHOICE_MASTER_FP32 : CHOICE_MASTER_NONE;
+    field_derive(job, FIELD_precision_master,
+                 is_narrow ? "param is narrower than fp32" : "param is fp32 itself");
+  } else if (!is_narrow && job->precision.master == CHOICE_MASTER_FP32) {
+    error_at(c, job->origin[FIELD_precision_master].span, "conflict",
+             "precision.master: param is fp32 itself, a copy of it would be the same");
+    fix_last(c, "remove master");
+  }
+  if (job->precision.param != job->precision.compute) {
+    int32_t said = field_is_said(job, FIELD_precision_compute) ? FIELD_precision_compute
+                                                               : FIELD_precision_param;
+    error_at(c, job->origin[said].span, "not-built",
+             "precision: param %s with compute %s is not built yet; the two are the same",
+             word_of(job, FIELD_precision_param), word_of(job, FIELD_precision_compute));
+    fix_last(c, "precision = \"%s\"", word_of(job, FIELD_precision_compute));
+  }
+}
+
+static void check_data(Compile *c, Job *job) {
+  const char *word = job->data.head_text;
+  if (job->data.head != CHOICE_TABLE)
+    refuse_beside(c, job, FIELD_data_columns, "table", "data", word);
+  if (job->data.head != CHOICE_TOKENS)
+    refuse_beside(c, job, FIELD_data_format, "tokens", "data", word);
+  if (job->data.head == CHOICE_SYNTHETIC) {
+    refuse_beside(c, job, FIELD_data_train, "tokens and table", "data", word);
+    refuse_beside(c, job, FIELD_data_valid, "tokens and table", "data", word);
+  }
+  if (job->data.head == CHOICE_TABLE && field_is_said(job, FIELD_train_context))
+    refuse_beside(c, job, FIELD_train_context, "sequences of tokens", "data", word);
+}
+
+/* ---- names and folders */
+
+static const char *name_from_path(Arena *arena, const char *path) {
+  char *name = arena_copy(arena, path_stem(arena, path));
+  for (char *p = name; *p; p++) {
+    *p = (char)tolower((unsigned char)*p);
+    if (!strchr("abcdefghijklmnopqrstuvwxyz0123456789._-", *p)) *p = '-';
+  }
+  bool is_good = *name && *name != '.' && *name != '-' && strlen(name) <= 100;
+  return is_good ? name : "job";
+}
+
+/* Replaces {run} and {name}; any other word in braces is refused. */
+static const char *expand(Compile *c, const Job *job, int32_t field, const char *run) {
+  const char *text = *(char **)field_at((Job *)job, field);
+  const char *out = "";
+  for (const char *p = text; *p;) {
+    size_t width = strcspn(p, "{");
+    out = arena_printf(c->arena, "%s%.*s", out, (int)width, p);
+    p += width;
+    if (!*p) break;
+    const char *value = NULL;
+    if (strncmp(p, "{run}", 5) == 0) value = run;
+    if (strncmp(p, "{name}", 6) == 0) value = job->job.name;
+    if (strncmp(p, "{scratch}", 9) == 0 && job->slurm.scratch) value = job->slurm.scratch;
+    if (!value) {
+      error_at(
+          c, job->origin[field].span, "path",
+          "%s: a path knows {name}%s, {scratch} where slurm.scratch says it, and no other word "
+          "in braces",
+          field_name(c->arena, field), run ? ", {run}" : "");
+      return text;
+    }
+    out = arena_printf(c->arena, "%s%s", out, value);
+    p = strchr(p, '}') + 1;
+  }
+  return path_join(c->arena, "", out);
+}
+
+/* A word that is none of ours: a checkpoint's name has a dot, and its path a slash. */
+static void refuse_resume(Compile *c, const Job *job) {
+  static const char *const none[] = {"none", "no", "false", "off", "scratch", "restart"};
+  bool is_none = false;
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+    is_none |= strcmp(job->checkpoint.resume, none[i]) == 0;
+  error_at(c, job->origin[FIELD_checkpoint_resume].span, "unknown-word",
+           "checkpoint.resume: %s is not one of: auto never anyway, and no path of a checkpoint",
+           text_show(c->arena, job->checkpoint.resume));
+  fix_last(c, "resume = \"%s\"", is_none ? "never" : "auto");
+}
+
+static void check_paths(Compile *c, Job *job) {
+  if (!job->set[FIELD_job_name]) {
+    job->job.name = name_from_path(c->arena, job->path);
+    field_derive(job, FIELD_job_name, "the file's name");
+  }
+  job->log.dir = expand(c, job, FIELD_log_dir, NULL);
+  job->checkpoint.path = expand(c, job, FIELD_checkpoint_path, job->log.dir);
+  const char *resume = job->checkpoint.resume;
+  if (strcmp(resume, "auto") == 0 || strcmp(resume, "never") == 0 || strcmp(resume, "anyway") == 0)
+    return;
+  if (!strpbrk(resume, "/.")) {
+    refuse_resume(c, job);
+    return;
+  }
+  if (!path_check(c, resume, job->origin[FIELD_checkpoint_resume].span)) return;
+  bool is_shell = job->origin[FIELD_checkpoint_resume].kind == ORIGIN_OVERRIDE;
+  if (*resume != '{' && !is_shell)
+    job->checkpoint.resume = path_join(c->arena, job->directory, resume);
+  job->checkpoint.resume = expand(c, job, FIELD_checkpoint_resume, job->log.dir);
+}
+
+bool job_rules(Compile *c, Job *job) {
+  check_optimizer(c, job);
+  check_schedule(c, job);
+  check_precision(c, job);
+  check_data(c, job);
+  parallel_rules(c, job);
+  check_paths(c, job);
+  if (!compile_failed(c)) job_lints(c, job);
+  return !compile_failed(c);
+}

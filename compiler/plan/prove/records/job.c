@@ -1,0 +1,282 @@
+/* job.c -- what a plan says of its job is one thing: the table of jobs that the runtime reads, the
+ * settings that a checkpoint is compared by, the samples that are loaded, and the model. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/plan/prove/records/rules.h"
+#include "runtime/plan/plan_hash.h"
+#include "runtime/plan/plan_loops.h"
+#include "runtime/plan/plan_text.h"
+
+/* ---- settings */
+
+/* "none" where the job does not say. */
+const char *job_setting(const Plan *plan, const char *key) {
+  const char *value = "none";
+  for (uint32_t i = 0; i < plan->settings_count; i++)
+    if (strcmp(plan_string(plan, plan->settings[i].key), key) == 0)
+      value = plan_string(plan, plan->settings[i].value);
+  return value;
+}
+
+static void check_word(const View *view, const char *key, const char *used) {
+  const char *said = job_setting(view->plan, key);
+  if (strcmp(said, "none") != 0 && strcmp(said, used) != 0)
+    prove_finding(view, NULL, -1, "records", "%s is %.40s, and %.40s is used", key, said, used);
+}
+
+static void check_number(const View *view, const char *key, double used) {
+  const char *said = job_setting(view->plan, key);
+  if (strcmp(said, "none") != 0 && strtod(said, NULL) != used)
+    prove_finding(view, NULL, -1, "records", "%s is %.40s, and %.10g is used", key, said, used);
+}
+
+static void check_settings(const View *view) {
+  const PlanJob *job = view->plan->jobs;
+  check_number(view, "train.batch", (double)job->batch_samples);
+  check_number(view, "train.microbatch", (double)job->microbatch_samples);
+  check_number(view, "train.context", (double)job->sample_tokens);
+  check_number(view, "train.steps", (double)job->steps);
+  check_number(view, "train.validate_every", (double)job->validate_every);
+  check_number(view, "checkpoint.keep", (double)job->checkpoint_keep);
+  check_number(view, "log.every", (double)job->log_every);
+  check_number(view, "train.seed", (double)job->seed);
+  check_number(view, "optimizer.lr", job->lr);
+  check_number(view, "optimizer.beta1", job->beta1);
+  check_number(view, "optimizer.beta2", job->beta2);
+  check_number(view, "optimizer.eps", job->eps);
+  check_number(view, "optimizer.momentum", job->momentum);
+  check_number(view, "optimizer.weight_decay", job->weight_decay);
+  check_number(view, "optimizer.clip", job->clip);
+  check_number(view, "schedule.warmup", (double)job->warmup_steps);
+  check_number(view, "schedule.warmup_floor", job->lr_warmup_floor);
+  check_number(view, "schedule.floor", job->lr_floor);
+  check_number(view, "schedule.over", (double)job->decay_steps);
+  const int64_t steps = strtoll(job_setting(view->plan, "train.validate_steps"), NULL, 10);
+  if (steps > 0 && job->validate_every > 0 &&
+      (job->validate_samples == 0 || (job->validate_samples - 1) / job->batch_samples < steps - 1))
+    prove_finding(view, NULL, -1, "records",
+                  "train.validate_steps is %lld, and %lld samples are read", (long long)steps,
+                  (long long)job->validate_samples);
+  const char *every = job_setting(view->plan, "checkpoint.every");
+  if (strcmp(every, "none") != 0 &&
+      (int64_t)strtod(every, NULL) != job->checkpoint_every_steps + job->checkpoint_every_s)
+    prove_finding(view, NULL, -1, "records", "checkpoint.every is %.40s, and is not used", every);
+  check_word(view, "optimizer", Optimizer_names[job->optimizer]);
+  check_word(view, "schedule", Schedule_names[job->schedule]);
+  check_word(view, "data", DataKind_names[job->data]);
+  check_word(view, "data.shuffle", job->shuffle != 0 ? "true" : "false");
+  check_word(view, "checkpoint.path", plan_string(view->plan, job->checkpoint_dir));
+  check_word(view, "checkpoint.resume",
+             job->resume == RESUME_PATH ? plan_string(view->plan, job->resume_path)
+                                        : Resume_names[job->resume]);
+  check_word(view, "log.dir", plan_string(view->plan, job->run_dir));
+}
+
+/* Files are those that settings list: the first three, and of more of them a hash. */
+static void check_files(const View *view, const char *key, uint32_t valid) {
+  const Plan *plan = view->plan;
+  uint32_t count = 0;
+  size_t room = 64;
+  for (uint32_t i = 0; i < plan->files_count; i++)
+    room += strlen(plan_string(plan, plan->files[i].path)) + 1;
+  char *text = arena_alloc(view->arena, room), *all = arena_alloc(view->arena, room);
+  Line shown = {text, room, 0};
+  for (uint32_t i = 0; i < plan->files_count; i++) {
+    const char *path = plan_string(plan, plan->files[i].path);
+    if (plan->files[i].valid != valid) continue;
+    if (count < 3) line_add(&shown, "%s%s", count > 0 ? " " : "", path);
+    (void)snprintf(all, room, "%016llx %s", (unsigned long long)plan_key(all), path);
+    if (plan->jobs[0].data == DATA_TOKENS)
+      check_word(view, "data.format", DataFormat_names[plan->files[i].format]);
+    count++;
+  }
+  if (count > 3)
+    line_add(&shown, " ... (%u files, #%08llx)", count,
+             (unsigned long long)(plan_key(all) & 0xffffffff));
+  if (strcmp(job_setting(plan, key), count > 0 ? text : "none") != 0)
+    prove_finding(view, NULL, -1, "records", "%s is %.80s, and %.80s is read", key,
+                  job_setting(plan, key), text);
+}
+
+/* ---- samples */
+
+/* Losses are means over the samples of a step; the job says how many there are. */
+static void check_batch(const View *view) {
+  const PlanJob *job = view->plan->jobs;
+  int64_t batch = 0, replicas = 1;
+  for (uint32_t axis = 0; axis < view->plan->axes_count; axis++)
+    if (view->plan->axes[axis].divides == DIVIDES_SAMPLES) replicas *= view->plan->axes[axis].size;
+  if (__builtin_mul_overflow(job->microbatch_samples, job->accumulation, &batch) ||
+      __builtin_mul_overflow(batch, replicas, &batch) || batch != job->batch_samples)
+    prove_finding(view, NULL, -1, "records",
+                  "batch of %lld samples is not %lld a micro-batch * %lld * %lld replicas",
+                  (long long)job->batch_samples, (long long)job->microbatch_samples,
+                  (long long)job->accumulation, (long long)replicas);
+}
+
+/* Too few loads leave something unread, which types find. */
+static void check_loads(const View *view) {
+  const Plan *plan = view->plan;
+  for (uint32_t i = 0; i < plan->programs_count; i++) {
+    const PlanProgram *program = &plan->programs[i];
+    int64_t most = program->kind == PROGRAM_TRAIN_STEP ? plan->jobs[0].accumulation : 1;
+    if (plan_loads(plan, program) > most)
+      prove_finding(view, NULL, -1, "records", "%s loads a micro-batch twice",
+                    ProgramKind_names[program->kind]);
+  }
+}
+
+/* A line of CSV names the columns that settings list: "x: rooms area; y: price". */
+static bool has_columns(const char *said, const char *name, const char *columns) {
+  const size_t length = strlen(name);
+  while (strncmp(said, name, length) != 0 || said[length] != ':') {
+    said = strstr(said, "; ");
+    if (said == NULL) return false;
+    said += 2;
+  }
+  said += length + 1;
+  if (*said++ != ' ') return false;
+  for (bool is_quoted = false; *columns != '\0'; columns++) {
+    const bool is_doubled = is_quoted && columns[0] == '"' && columns[1] == '"';
+    columns += is_doubled;
+    if (*columns == '"' && !is_doubled)
+      is_quoted = !is_quoted;
+    else if (*said++ != (*columns == ',' && !is_quoted ? ' ' : *columns))
+      return false;
+  }
+  return *said == ';' || *said == '\0';
+}
+
+/* Ids of a token for each place in seq come from a stream of them, or from the next token on. */
+static uint32_t role_of(const Plan *plan, const PlanValue *value) {
+  const PlanLayout *layout = &plan->layouts[value->layout];
+  const PlanLayoutDim *dim = &plan->layout_dims[layout->dims_first];
+  if (value->dtype != DTYPE_I32 || layout->dims_count != 2 ||
+      strcmp(plan_string(plan, dim[1].name), "seq") != 0)
+    return INPUT_COLUMNS;
+  return strcmp(plan_string(plan, value->name), "targets") == 0 ? INPUT_TARGETS : INPUT_TOKENS;
+}
+
+/* What is staged as an input is what the model reads under its name: a micro-batch of samples, as
+ * long as the job says. Types find that inputs are loaded in the order of their values. */
+static const char *input_fault(const Plan *plan, const PlanInput *input, const PlanValue *value) {
+  const PlanJob *job = plan->jobs;
+  const PlanLayout *layout = &plan->layouts[value->layout];
+  const PlanLayoutDim *dim = &plan->layout_dims[layout->dims_first];
+  int64_t elements = 1;
+  if (input->dtype != value->dtype) return "has another dtype";
+  if (input->role != role_of(plan, value)) return "is filled with something else";
+  for (uint32_t i = 0; i < layout->dims_count; i++) {
+    bool is_seq = strcmp(plan_string(plan, dim[i].name), "seq") == 0;
+    if (is_seq && dim[i].size != job->sample_tokens) return "has not the tokens of a sample";
+    if (__builtin_mul_overflow(elements, dim[i].size, &elements)) return "is too large";
+  }
+  bool fits = layout->dims_count > 0 && dim[0].size == job->microbatch_samples &&
+              elements / dim[0].size == input->sample_elements;
+  return fits ? NULL : "is not a micro-batch of samples";
+}
+
+/* Ids are below the rows that they are looked up in, and the classes that they are guessed among.
+ */
+static const char *ids_fault(const View *view, const PlanInput *input, uint32_t value) {
+  const Plan *plan = view->plan;
+  for (uint32_t n = 0; n < plan->nodes_count; n++) {
+    const PlanNode *node = &plan->nodes[n];
+    const PlanUse *in = &plan->uses[node->inputs_first];
+    bool looks_up = strcmp(plan_string(plan, node->op), "embedding") == 0;
+    bool guesses = strcmp(plan_string(plan, node->op), "cross_entropy") == 0;
+    if (node->inputs_count < 2 || !(looks_up || guesses) ||
+        plan->values[in[1].value].kind != VALUE_INPUT ||
+        value_named(view, in[1].value, VALUE_INPUT) != value)
+      continue;
+    const PlanLayout *of = &plan->layouts[plan->values[in[0].value].layout];
+    uint32_t dim = of->dims_first + (looks_up || of->dims_count == 0 ? 0 : of->dims_count - 1);
+    if (of->dims_count == 0 || input->vocab == 0 || input->vocab > plan->layout_dims[dim].real_size)
+      return "has more ids than the model";
+  }
+  return NULL;
+}
+
+/* Tokens and targets come from one file. */
+static void check_vocab(const View *view) {
+  const Plan *plan = view->plan;
+  uint32_t least = 0;
+  for (const PlanInput *at = plan->inputs; at < plan->inputs + plan->inputs_count; at++)
+    if (at->role != INPUT_COLUMNS && at->vocab > 0 && (least == 0 || at->vocab < least))
+      least = at->vocab;
+  if (plan->jobs[0].vocab != least)
+    prove_finding(view, NULL, -1, "records", "%u tokens are known, and inputs have %u",
+                  plan->jobs[0].vocab, least);
+}
+
+static void check_inputs(const View *view) {
+  const Plan *plan = view->plan;
+  uint32_t input = 0;
+  for (uint32_t v = 0; v < plan->values_count; v++) {
+    const PlanValue *value = &plan->values[v];
+    if (value->kind != VALUE_INPUT || value_named(view, v, VALUE_INPUT) != v) continue;
+    const PlanInput *at = &plan->inputs[input];
+    const char *name = plan_string(plan, value->name);
+    const char *fault = input++ >= plan->inputs_count ? "is not staged"
+                        : strcmp(plan_string(plan, at->name), name) != 0
+                            ? "is staged as another"
+                            : input_fault(plan, at, value);
+    if (fault == NULL) fault = ids_fault(view, at, v);
+    if (fault == NULL && plan->jobs[0].data == DATA_TABLE &&
+        !has_columns(job_setting(plan, "data.columns"), name, plan_string(plan, at->columns)))
+      fault = "is filled with other columns";
+    if (fault != NULL) prove_finding(view, NULL, -1, "records", "input %.60s %s", name, fault);
+  }
+}
+
+/* ---- random numbers */
+
+/* Two streams are the same only where two names are. */
+static void check_keys(const View *view) {
+  const Plan *plan = view->plan;
+  for (uint32_t i = 0; i < plan->parameters_count; i++) {
+    const char *name = plan_string(plan, plan->values[plan->parameters[i].value].name);
+    if (plan->parameters[i].key != plan_key(name))
+      prove_finding(view, NULL, -1, "records", "parameter %.80s begins with another's numbers",
+                    name);
+  }
+  for (uint32_t i = 0; i < plan->values_count; i++)
+    if (plan->values[i].kind == VALUE_PARAM || plan->values[i].kind == VALUE_PARAM_GRAD)
+      check_word(view, plan->values[i].kind == VALUE_PARAM ? "precision.param" : "precision.grad",
+                 dtype_name((DType)plan->values[i].dtype));
+  for (uint32_t i = 0; i < plan->nodes_count; i++) {
+    const char *path = plan_string(plan, plan->nodes[i].path);
+    const PlanNode *node = &plan->nodes[i];
+    if (node->outputs_count > 0 &&
+        plan->values[plan->uses[node->outputs_first].value].kind == VALUE_LOSS &&
+        strcmp(plan_string(plan, node->op), plan_string(plan, plan->jobs[0].loss)) != 0)
+      prove_finding(view, NULL, -1, "records", "the loss is %.40s, and samples end as for %.40s",
+                    plan_string(plan, node->op), plan_string(plan, plan->jobs[0].loss));
+    if (*path != '\0' && plan->nodes[i].key != plan_key(path))
+      prove_finding(view, NULL, -1, "records", "%.40s of %.80s draws another's numbers",
+                    plan_string(plan, plan->nodes[i].op), path);
+  }
+}
+
+/* Nothing but the host's own lanes could reach other memory. */
+static void check_lanes(const View *view) {
+  for (uint32_t i = 0; i < view->plan->lanes_count; i++)
+    if (view->plan->lanes[i].processor != PROCESSOR_DEVICE)
+      prove_finding(view, NULL, -1, "records",
+                    "lane %.40s has no processor that reaches its memory",
+                    plan_lane_name(view->plan, i));
+}
+
+void prove_job(const View *view) {
+  check_settings(view);
+  if (view->plan->regions_count == 0) return;
+  check_batch(view);
+  check_inputs(view);
+  check_vocab(view);
+  check_keys(view);
+  check_lanes(view);
+  check_loads(view);
+  check_files(view, "data.train", 0);
+  check_files(view, "data.valid", 1);
+}

@@ -1,0 +1,43 @@
+/* rules.h -- one record, and what its numbers should be at one coordinate of the mesh. Private to
+ * records/. */
+#ifndef LOCKSTEP_PROVE_RULES_H
+#define LOCKSTEP_PROVE_RULES_H
+
+#include "compiler/plan/prove/walk.h"
+
+enum {
+  DIM_BY_SIZE = -1, /* a dim that follows from the sizes of operands, which types check */
+  CASE_AXES_MAX = 32
+};
+
+typedef struct Case {
+  const Plan *plan;
+  const ValueRows *rows; /* by value */
+  const PlanRecord *record;
+  const PlanNode *node;           /* NULL: of none */
+  const KernelContract *contract; /* NULL: no kernel */
+  uint32_t coordinate[CASE_AXES_MAX];
+  int64_t turn; /* the keys and values are those of the member so many places back */
+
+  /* What the rule says, of the first of them. */
+  uint32_t axes; /* of the mesh, on which the record depends */
+  int64_t dims[KERNEL_DIMS_MAX];
+  uint32_t dims_count;
+  double attrs[KERNEL_ATTRS_MAX];
+  uint32_t attrs_count;
+  uint64_t key;
+  char wrong[160]; /* why the record is refused whatever its numbers are; or "" */
+} Case;
+
+/* By rules.def for a record that carries out a node, else by the record's purpose. */
+void run_rule(Case *c);
+
+/* What the job says of itself: job.c. And the value of a setting; "none" where the job does not
+ * say. */
+void prove_job(const View *view);
+const char *job_setting(const Plan *plan, const char *key);
+
+/* Sizes and strides of a broadcast, with contiguous neighbours merged. */
+void broadcast_merge(int64_t *dims, uint32_t *count);
+
+#endif

@@ -1,0 +1,124 @@
+/* records.c -- where a record may write, and which rule applies to it. */
+#include "compiler/plan/prove/types/typing.h"
+#include "runtime/plan/plan_text.h"
+
+/* ---- where it writes */
+
+/* Whether both have rows of one stride that do not overlap. */
+static bool is_between(const Typing *t, uint32_t a, uint32_t b, const Where *at, const Where *to) {
+  KernelView x, y;
+  if (!view_of(t, a, &x) || !view_of(t, b, &y) || x.stride != y.stride) return false;
+  if (at->operand->dtype != to->operand->dtype || x.stride <= 0) return false;
+  int64_t bytes = dtype_bytes((DType)at->operand->dtype), stride = x.stride * bytes;
+  int64_t behind = ((int64_t)(to->first - at->first) % stride + stride) % stride;
+  return behind >= x.inner * bytes && behind + y.inner * bytes <= stride;
+}
+
+/* The kernel's contract says which operands a result may overlap. */
+static bool may_share(const Typing *t, uint32_t target, uint32_t other, const Where *at,
+                      const Where *to) {
+  const KernelContract *contract = record_contract(t);
+  if (contract == NULL || (int32_t)target >= contract->operand_count) return false;
+  bool says = (contract->operands[target].over >> other & 1u) != 0 ||
+              (contract->operands[other].over >> target & 1u) != 0;
+  return says && at->first == to->first && at->end == to->end;
+}
+
+static bool stands_apart(Typing *t, uint32_t target) {
+  Where at = where(t, target);
+  for (uint32_t i = 0; i < t->at->operands_count; i++) {
+    Where to = where(t, i);
+    if (i == target || at.reached != to.reached || at.first >= to.end || to.first >= at.end ||
+        at.first == at.end || to.first == to.end || may_share(t, target, i, &at, &to) ||
+        is_between(t, target, i, &at, &to))
+      continue;
+    REFUSE(t, "writes operand %u where operand %u stands", target, i);
+  }
+  return !t->refused;
+}
+
+/* A loss and its weight, or sums over ranks. */
+static bool counts(Typing *t, uint32_t target) {
+  const KernelContract *contract = record_contract(t);
+  const Where at = where(t, target);
+  return t->at->purpose == PURPOSE_CONTROL ||
+         (contract != NULL && contract->row->role == ROLE_LOSS &&
+          (int32_t)target == contract_operand(contract, "loss") &&
+          at.reached->start + at.first == loss_address(t));
+}
+
+static bool is_ours(Typing *t, uint32_t target) {
+  const PlanBuffer *buffer = where(t, target).reached->buffer;
+  if (!is_of_runtime(buffer) || (buffer->kind == BUFFER_CONTROL && counts(t, target))) return true;
+  return REFUSE(t, "writes operand %u where the runtime does: %.40s", target,
+                plan_string(t->plan, buffer->name));
+}
+
+/* Checks that a record may write its results where they are: no other operand of it lies there, and
+ * the runtime does not write there. Refused otherwise. */
+static bool check_targets(Typing *t) {
+  for (uint32_t i = 0; i < t->at->operands_count; i++)
+    if (operand_at(t, i)->access != ACCESS_READ && (!is_ours(t, i) || !stands_apart(t, i)))
+      return false;
+  return !t->refused;
+}
+
+/* ---- which rule applies */
+
+/* Inputs of the micro-batch, one operand each. */
+static void type_load(Typing *t) {
+  if (t->at->kind != RECORD_LOAD || t->at->operands_count != t->plan->inputs_count) {
+    REFUSE(t, "it does not load each input once");
+    return;
+  }
+  uint32_t input = 0;
+  for (uint32_t v = 0; v < t->plan->values_count && input < t->plan->inputs_count; v++) {
+    const PlanValue *value = &t->plan->values[v];
+    if (value->kind != VALUE_INPUT || t->meaning.value[v].same != v) continue;
+    Type type = {.kind = TYPE_VALUE,
+                 .dtype = (uint8_t)value->dtype,
+                 .ref = v,
+                 .layer = TYPE_ANY,
+                 .microbatch = 0};
+    cut_samples(t, &type);
+    write_type(t, input++, &type);
+  }
+}
+
+/* A record that carries out a node, or one that converts values. */
+static void type_again(Typing *t) {
+  const KernelContract *contract = record_contract(t);
+  if (contract == NULL || contract->row->role == ROLE_SLICE)
+    type_move(t);
+  else
+    type_node(t);
+}
+
+/* After a record its scratch, and the bytes that a collective packs into, may not be read. */
+static void spoil_scratch(Typing *t) {
+  const KernelContract *contract = record_contract(t);
+  for (uint32_t i = 0; i < t->at->operands_count; i++)
+    if (operand_at(t, i)->access == ACCESS_SCRATCH ||
+        (contract != NULL && contract->operands[i].access == KERNEL_SCRATCH))
+      write_type(t, i, &(Type){0});
+}
+
+/* The rule for a purpose; NULL: there is none. */
+static void (*const rules[Purpose_COUNT])(Typing *t) = {
+    [PURPOSE_NODE] = type_node,       [PURPOSE_PART] = type_node,
+    [PURPOSE_RECOMPUTE] = type_again, [PURPOSE_TRANSFER] = type_transfer,
+    [PURPOSE_CONVERSION] = type_move, [PURPOSE_INIT] = type_init,
+    [PURPOSE_CLEAR] = type_clear,     [PURPOSE_NORM] = type_norm,
+    [PURPOSE_GATHER] = type_move,     [PURPOSE_REDUCE] = type_move,
+    [PURPOSE_CONTROL] = type_control, [PURPOSE_UPDATE] = type_update,
+    [PURPOSE_LOAD] = type_load,
+};
+
+void type_record(Typing *t) {
+  if (!check_targets(t)) return;
+  if (rules[t->at->purpose] == NULL)
+    REFUSE(t, "no rule says what a record for %s does", Purpose_names[t->at->purpose]);
+  else
+    rules[t->at->purpose](t);
+  spoil_scratch(t);
+}

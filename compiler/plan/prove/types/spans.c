@@ -1,0 +1,85 @@
+/* spans.c -- what a buffer holds, byte by byte. */
+#include <string.h>
+
+#include "compiler/plan/prove/types/type.h"
+
+_Static_assert(sizeof(TypeSpan) % sizeof(uint64_t) == 0, "hashed and compared as bytes");
+
+uint32_t spans_find(const Spans *spans, uint64_t offset) {
+  uint32_t low = 0, high = spans->count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (spans->at[middle].end > offset)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+uint32_t spans_read(const Types *types, const Spans *spans, uint64_t first, uint64_t end) {
+  uint32_t at = spans_find(spans, first);
+  if (at == spans->count || spans->at[at].first > first || spans->at[at].end < end) return 0;
+  const TypeSpan *span = &spans->at[at];
+  if (span->first == first && span->end == end) return span->type;
+  return types->type[span->type].kind == TYPE_ZERO ? span->type : 0;
+}
+
+/* Most writes replace a span by one of the same place: then nothing behind it moves. */
+void spans_write(const Types *types, Spans *spans, TypeSpan span) {
+  uint32_t at = spans_find(spans, span.first), end = at, count = 0;
+  TypeSpan left = {0}, right = {0}; /* the rest of zeros */
+  for (; end < spans->count && spans->at[end].first < span.end; end++) {
+    TypeSpan was = spans->at[end];
+    if (types->type[was.type].kind != TYPE_ZERO) continue;
+    if (was.first < span.first) left = (TypeSpan){was.first, span.first, was.type, 0};
+    if (was.end > span.end) right = (TypeSpan){span.end, was.end, was.type, 0};
+  }
+  TypeSpan written[3];
+  if (left.type != 0) written[count++] = left;
+  if (span.type != 0 && span.first < span.end) written[count++] = span;
+  if (right.type != 0) written[count++] = right;
+  uint32_t behind = spans->count - end;
+  spans->at =
+      pool_room(types->arena, spans->at, &spans->capacity, at + count + behind, sizeof span);
+  if (at + count != end && behind > 0)
+    memmove(spans->at + at + count, spans->at + end, behind * sizeof span);
+  for (uint32_t i = 0; i < count; i++)
+    spans->at[at + i] = written[i];
+  spans->count = at + count + behind;
+}
+
+/* ---- contents */
+
+static void least(int32_t *number, int32_t other) {
+  if (other != TYPE_ANY && (*number == TYPE_ANY || other < *number)) *number = other;
+}
+
+Held contents_keep(Types *types, Spans *spans) {
+  Held held = {.layer = TYPE_ANY, .microbatch = TYPE_ANY};
+  for (uint32_t i = 0; i < spans->count; i++) {
+    const Type *type = &types->type[spans->at[i].type];
+    least(&held.layer, type->layer);
+    least(&held.microbatch, type->microbatch);
+    for (uint32_t use = 0; use < type->use_count; use++)
+      least(&held.microbatch, type->use[use].end);
+  }
+  if (held.layer == TYPE_ANY) held.layer = 0;
+  if (held.microbatch == TYPE_ANY) held.microbatch = 0;
+  for (uint32_t i = 0; i < spans->count; i++)
+    spans->at[i].type = type_shifted(types, spans->at[i].type, -held.layer, -held.microbatch);
+  held.content =
+      pool_number(types->arena, &types->contents, spans->at, spans->count * sizeof *spans->at);
+  return held;
+}
+
+void contents_spans(Types *types, Held held, int32_t layer, int32_t microbatch, Spans *spans) {
+  uint32_t count = types->contents.row[held.content].size / (uint32_t)sizeof(TypeSpan);
+  spans->at = pool_room(types->arena, spans->at, &spans->capacity, count, sizeof *spans->at);
+  if (count > 0)
+    memcpy(spans->at, pool_row(&types->contents, held.content), count * sizeof *spans->at);
+  for (spans->count = 0; spans->count < count; spans->count++) {
+    uint32_t *type = &spans->at[spans->count].type;
+    *type = type_shifted(types, *type, held.layer - layer, held.microbatch - microbatch);
+  }
+}

@@ -1,0 +1,85 @@
+/* transfers.c -- transfers between stages. Both ends are checked against the call's posts, which
+ * communication.c has shown to be the same on both. */
+#include <string.h>
+
+#include "compiler/plan/prove/types/typing.h"
+#include "runtime/plan/plan_place.h"
+#include "runtime/plan/plan_text.h"
+
+/* The type that the post gives for the operand. */
+static Type posted(const Typing *t, uint32_t operand, const PlanPost *post) {
+  const PlanMeaning *meaning = &t->plan->meanings[t->at->meaning];
+  bool is_gradient = post->kind == BUFFER_GRAD_ACTIVATION;
+  int32_t layer = t->walk.call->layer < 0 ? 0 : t->walk.call->layer;
+  Type type = {.kind = TYPE_VALUE,
+               .dtype = (uint8_t)operand_at(t, operand)->dtype,
+               .ref = meaning_carried(&t->meaning, (ProgramKind)t->walk.program->kind, post->depth,
+                                      is_gradient),
+               .layer = (int32_t)post->depth - layer,
+               .microbatch =
+                   (int32_t)(post->microbatch + walk_grown(&t->walk)) - t->walk.microbatch};
+  layout_places(t->plan, meaning->before, type.place);
+  cut_samples(t, &type);
+  return type;
+}
+
+static void transfer(Typing *t, uint32_t operand, const PlanPost *post) {
+  const Type wanted = posted(t, operand, post), found = read_type(t, operand);
+  if (wanted.ref == PLAN_NONE)
+    REFUSE(t, "operand %u is stated to follow layer %u, where nothing is carried", operand,
+           post->depth);
+  else if (operand_at(t, operand)->access != ACCESS_READ)
+    write_type(t, operand, &wanted);
+  else if (memcmp(&found, &wanted, sizeof found) != 0)
+    refuse_operand(t, operand, &found, &wanted);
+}
+
+/* plan_check: the exchange is alone in its segment and has a post for each operand. */
+void type_transfer(Typing *t) {
+  for (uint32_t i = 0; i < t->at->operands_count && !t->refused; i++)
+    transfer(t, i, &t->plan->posts[t->walk.call->posts_first + i]);
+}
+
+/* ---- a tied tensor: two stages send each other the gradient of their own uses */
+
+static bool has_join(const Typing *t, Join wanted) {
+  for (uint32_t i = 0; i < t->join_count; i++)
+    if (memcmp(&t->join[i], &wanted, sizeof wanted) == 0) return true;
+  return false;
+}
+
+void type_join(Typing *t) {
+  Type sum = t->at->operands_count == 2 ? read_type(t, 0) : (Type){0};
+  if (sum.kind != TYPE_SUM || sum.layer != TYPE_ANY || !is_whole_step(t, &sum) ||
+      t->join_count == TYPING_JOINS_MAX) {
+    refuse_found(t, &sum, "it sends no gradient of a whole step to the other stage");
+    return;
+  }
+  uint32_t own = (uint32_t)(t->view->class - t->plan->classes);
+  uint32_t to = plan_class_at_distance(t->plan, own, t->at->comm, record_dims(t)[0]);
+  if (to == PLAN_NONE ||
+      plan_class_at_distance(t->plan, own, t->at->comm, record_dims(t)[1]) != to) {
+    REFUSE(t, "it sends to one stage and receives from another");
+    return;
+  }
+  t->tells_class = true;
+  Type like = sum;
+  like.use_count = 0;
+  memset(like.use, 0, sizeof like.use);
+  const Join join = {own, to, sum.ref, type_of(&t->types, &like), sum.use[0].nodes};
+  if (!has_join(t, join)) t->join[t->join_count++] = join; /* a step is checked more than once */
+  sum.use[0].nodes = all_uses(&t->meaning, sum.ref) & ~sum.use[0].nodes;
+  write_type(t, 1, &sum);
+}
+
+/* Each tied tensor has two stages, which together have all of its uses, each once, and send to each
+ * other. */
+void check_joins(Typing *t) {
+  for (uint32_t i = 0; i < t->join_count && !t->refused; i++) {
+    const Join *join = &t->join[i];
+    uint64_t others = all_uses(&t->meaning, join->ref) & ~join->uses;
+    if (!has_join(t, (Join){join->peer, join->class, join->ref, join->like, others}))
+      REFUSE(t, "stages do not have each use of %.60s exactly once and send it to each other alike",
+             plan_string(t->plan, t->plan->values[join->ref].name));
+  }
+}

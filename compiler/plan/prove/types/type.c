@@ -1,0 +1,107 @@
+#include "compiler/plan/prove/types/type.h"
+
+#include <string.h>
+
+#include "compiler/plan/prove/walk.h"
+#include "runtime/plan/plan_text.h"
+
+_Static_assert(sizeof(Type) % sizeof(uint64_t) == 0, "hashed and compared as bytes");
+
+/* Number 0 means nothing, in both pools. */
+Types types_open(Arena *arena) {
+  const Type nothing = {0};
+  Types types = {.arena = arena};
+  (void)pool_number(arena, &types.types, &nothing, sizeof nothing);
+  (void)pool_number(arena, &types.contents, NULL, 0);
+  types.type = (void *)types.types.bytes;
+  return types;
+}
+
+uint32_t type_of(Types *types, const Type *type) {
+  const Type copy = *type; /* `type` may point into the array, which moves */
+  if (type->kind == TYPE_NOTHING) return 0;
+  uint32_t number = pool_number(types->arena, &types->types, &copy, sizeof copy);
+  types->type = (void *)types->types.bytes;
+  return number;
+}
+
+static void shift(int32_t *number, int32_t by) {
+  if (*number != TYPE_ANY)
+    *number += by; /* USE_FROM_START is the same number and does not shift either */
+}
+
+uint32_t type_shifted(Types *types, uint32_t number, int32_t layers, int32_t microbatches) {
+  Type type = types->type[number];
+  bool is_fixed = type.layer == TYPE_ANY && type.microbatch == TYPE_ANY && type.use_count == 0;
+  if ((layers == 0 && microbatches == 0) || is_fixed) return number;
+  shift(&type.layer, layers);
+  shift(&type.microbatch, microbatches);
+  for (uint32_t i = 0; i < type.use_count; i++) {
+    shift(&type.use[i].first, microbatches);
+    shift(&type.use[i].end, microbatches);
+  }
+  return type_of(types, &type);
+}
+
+/* ---- as text */
+
+static void add_place(const Plan *plan, const Type *type, uint32_t axis, Line *text) {
+  static const char *const how[] = {[PLACE_CUT] = "cut",
+                                    [PLACE_FLAT] = "in pieces",
+                                    [PLACE_OWED] = "summands",
+                                    [PLACE_ROW] = "only the own piece"};
+  const Place *place = &type->place[axis];
+  const PlanLayout *layout = &plan->layouts[plan->values[type->ref].layout];
+  bool named = place->kind == PLACE_CUT && place->dim < layout->dims_count;
+  if (place->kind == PLACE_WHOLE) return;
+  line_add(text, ", %.16s%s%s by %.16s",
+           named ? plan_string(plan, plan->layout_dims[layout->dims_first + place->dim].name) : "",
+           named ? " " : "", how[place->kind], plan_string(plan, plan->axes[axis].name));
+}
+
+static void add_value(const Plan *plan, const Type *type, Line *text) {
+  static const char *const parts[] = {[PART_NO_BIAS] = " without its bias",
+                                      [PART_STATISTICS] = " statistics",
+                                      [PART_VIEWS] = " in parts"};
+  if (type->kind == TYPE_STATE) line_add(text, " (%s)", type->is_new ? "new" : "old");
+  if (type->kind <= TYPE_SUM)
+    line_add(text, " %.40s", plan_string(plan, plan->values[type->ref].name));
+  if (type->part != PART_ALL) line_add(text, "%s", parts[type->part]);
+  line_add(text, " %s", dtype_name(type->dtype));
+}
+
+static void add_uses(const Type *type, Line *text) {
+  for (uint32_t i = 0; i < type->use_count; i++) {
+    const TypeUse *use = &type->use[i];
+    line_add(text, ", use");
+    for (uint32_t node = 0; node < PARAMETER_USES_MAX; node++)
+      if ((use->nodes >> node & 1) != 0) line_add(text, " %u", node + 1);
+    if (use->first != USE_FROM_START) line_add(text, " from %+d", use->first);
+    line_add(text, " to %+d", use->end);
+    if (use->runs > 0) line_add(text, " and %u of %u runs", use->runs, use->of);
+  }
+}
+
+const char *type_text(const Plan *plan, const Type *type, char bytes[TYPE_TEXT_BYTES]) {
+  static const char *const nouns[] = {[TYPE_NOTHING] = "nothing known",
+                                      [TYPE_ZERO] = "zeros",
+                                      [TYPE_VALUE] = "value",
+                                      [TYPE_SUM] = "sum",
+                                      [TYPE_SQUARES] = "squares of gradients"};
+  Line text = {bytes, TYPE_TEXT_BYTES, 0};
+  line_add(&text, "%s",
+           type->kind == TYPE_STATE ? BufferKind_names[type->state] : nouns[type->kind]);
+  if (type->kind < TYPE_VALUE) return bytes;
+  add_value(plan, type, &text);
+  if (type->layer != TYPE_ANY && type->layer != 0) line_add(&text, ", layer %+d", type->layer);
+  if (type->microbatch != TYPE_ANY && type->microbatch != 0)
+    line_add(&text, ", micro-batch %+d", type->microbatch);
+  add_uses(type, &text);
+  if (type->runs > 0) line_add(&text, ", run %u of %u", type->run + 1, type->runs);
+  if (type->ring.turn != 0) line_add(&text, ", of the rank %u back", type->ring.turn);
+  if (type->ring.count != 0)
+    line_add(&text, ", made of %u from %u back", type->ring.count, type->ring.first);
+  for (uint32_t axis = 0; axis < plan->axes_count && type->kind <= TYPE_SUM; axis++)
+    add_place(plan, type, axis, &text);
+  return bytes;
+}

@@ -1,0 +1,244 @@
+/* types.c -- the proof by types: the plan computes the model that it states.
+ *
+ * Memory is typed: every span of a buffer holds a value of the model, of some layer and micro-batch
+ * and with a layout along each axis of the mesh, or nothing that may be read. Every record is a
+ * typing rule: its operands must hold its node's values, and its results then hold the node's
+ * results. A record without a rule is refused. The nodes are the model. Other properties show that
+ * backward nodes are the derivatives of forward nodes, and that a record is a faithful call of its
+ * node's kernel.
+ *
+ * Before a step every parameter, master and moment is old; at its end each is new, at the same
+ * address. */
+
+#include <string.h>
+
+#include "compiler/plan/prove/types/typing.h"
+#include "runtime/plan/plan_control.h"
+#include "runtime/plan/plan_text.h"
+
+/* ---- persistent tensors, between programs: by the plan's table of tensors */
+
+/* The type that the table of tensors gives. */
+static Type tensor_type(const Typing *t, const Standing *at) {
+  const PlanTensor *tensor = &t->plan->tensors[at->tensor];
+  Type type = {.kind = TYPE_STATE,
+               .dtype = (uint8_t)tensor->dtype,
+               .state = (uint8_t)tensor->kind,
+               .ref = tensor->value,
+               .layer = at->layer < 0 ? TYPE_ANY : at->layer,
+               .microbatch = TYPE_ANY};
+  type.piece = t->plan->layouts[tensor->layout].piece;
+  layout_places(t->plan, tensor->layout, type.place);
+  return type;
+}
+
+/* What a checkpoint is told of a tensor is so. */
+static bool is_of_value(const Plan *plan, const PlanTensor *tensor) {
+  const PlanValue *value = &plan->values[tensor->value];
+  return layouts_alike(plan, tensor->layout, value->layout) &&
+         strcmp(plan_string(plan, tensor->name), plan_string(plan, value->name)) == 0;
+}
+
+static void check_tensor(Typing *t, const Standing *at, uint64_t start, Spans *spans) {
+  const PlanTensor *tensor = &t->plan->tensors[at->tensor];
+  const ProgramKind kind = (ProgramKind)t->walk.program->kind;
+  const Type state = tensor_type(t, at);
+  const bool is_moment = tensor->kind == BUFFER_MOMENT1 || tensor->kind == BUFFER_MOMENT2;
+  Type wanted = kind == PROGRAM_INIT && is_moment ? zeros((DType)tensor->dtype) : state;
+  const TypeSpan bytes = {.first = at->first, .end = at->first + tensor->size_bytes};
+  const uint64_t first = bytes.first - start, end = bytes.end - start;
+  const Type *found = &t->types.type[spans_read(&t->types, spans, first, end)];
+  if (tensor->kind == BUFFER_GRAD) return; /* a later step does not read it */
+  if (tensor->value == PLAN_NONE || !is_of_value(t->plan, tensor)) {
+    REFUSE(t, "tensor %.60s is saved as another", plan_string(t->plan, tensor->name));
+    return;
+  }
+  wanted.is_new = kind == PROGRAM_TRAIN_STEP;
+  if (memcmp(found, &wanted, sizeof wanted) != 0)
+    (void)refuse_at(t, &state, &bytes, "after %s tensor %.60s holds %s; wanted: %s",
+                    ProgramKind_names[kind], plan_string(t->plan, tensor->name), told(t, found),
+                    told(t, &wanted));
+  put(t, spans, first, end, &state);
+}
+
+/* Checks what a program has left at its end: after init every tensor has its initial values,
+ * moments are zeros; after a step everything is updated, and becomes the old state of the next;
+ * evaluation changes nothing. Refuses anything else. */
+static void tensors_check(Typing *t, Held *held) {
+  const Cells *cells = &t->cells;
+  Spans spans = {0};
+  for (uint32_t i = 0; i < cells->standing_count && !t->refused;) {
+    const Interval *in = lasting_cell(cells, cells->standing[i].first);
+    contents_spans(&t->types, held[in->number], 0, 0, &spans);
+    for (; i < cells->standing_count && cells->standing[i].first < in->end; i++)
+      check_tensor(t, &cells->standing[i], in->first, &spans);
+    held[in->number] = contents_keep(&t->types, &spans);
+  }
+}
+
+/* What these addresses hold, relative to the micro-batch after the last one. */
+static Type found_at(Typing *t, const Held *held, const TypeSpan *bytes) {
+  const Interval *in = lasting_cell(&t->cells, bytes->first);
+  Spans spans = {0};
+  if (in == NULL) return (Type){0};
+  contents_spans(&t->types, held[in->number], 0, -1, &spans);
+  uint32_t type = spans_read(&t->types, &spans, bytes->first - in->first, bytes->end - in->first);
+  return t->types.type[type];
+}
+
+uint64_t loss_address(const Typing *t) {
+  return plan_address(plan_tier(t->plan, TIER_DEVICE), t->plan->jobs[0].control_offset) +
+         plan_slot(t->plan, CONTROL_loss)->offset;
+}
+
+/* The control block holds the loss of every micro-batch followed by its weight, summed over all
+ * ranks. */
+static void loss_check(Typing *t, const Held *held) {
+  enum { LOSS_BYTES = 2 * sizeof(double) };
+  const uint64_t first = loss_address(t);
+  const TypeSpan bytes = {.first = first, .end = first + LOSS_BYTES};
+  const Type found = found_at(t, held, &bytes);
+  t->walk.microbatch = -1;
+  bool is_loss = found.kind == TYPE_SUM && t->plan->values[found.ref].kind == VALUE_LOSS &&
+                 sum_is_complete(t, &found);
+  for (uint32_t axis = 0; axis < t->plan->axes_count; axis++)
+    is_loss = is_loss && found.place[axis].kind == PLACE_WHOLE;
+  bool elsewhere =
+      found.kind == TYPE_NOTHING && has_stages(t); /* it arrives with the sum of control values */
+  const char *program = ProgramKind_names[t->walk.program->kind];
+  t->losses |= (uint32_t)is_loss << t->walk.program->kind;
+  if (!has_totals(t))
+    refuse_at(t, &found, NULL, "after %s the control values are of one rank alone", program);
+  else if (!is_loss && !elsewhere)
+    refuse_at(t, &found, &bytes,
+              "after %s the control block holds %s; wanted: the loss of %lld micro-batches",
+              program, told(t, &found), (long long)t->microbatches);
+}
+
+/* Puts into `both` the persistent contents (states and zeros) that `from` and the other have in
+ * common. */
+static void keep_common(Types *types, const Spans *from, const Spans *other, Spans *both) {
+  for (uint32_t i = 0; i < from->count; i++) {
+    const TypeSpan *span = &from->at[i];
+    const uint8_t kind = types->type[span->type].kind;
+    if ((kind == TYPE_ZERO || kind == TYPE_STATE) &&
+        spans_read(types, other, span->first, span->end) == span->type)
+      spans_write(types, both, *span);
+  }
+}
+
+/* A step may read only what both leave behind; where they differ there is nothing to read. True:
+ * `start` changed. */
+static bool tensors_meet(Typing *t, Held *start, const Held *end) {
+  bool changed = false;
+  Spans mine = {0}, other = {0}, both = {0};
+  for (uint32_t i = 0; i < t->cells.lasting_count; i++) {
+    if (memcmp(&start[i], &end[i], sizeof start[i]) == 0) continue;
+    contents_spans(&t->types, start[i], 0, 0, &mine);
+    contents_spans(&t->types, end[i], 0, 0, &other);
+    both.count = 0;
+    keep_common(&t->types, &mine, &other, &both);
+    keep_common(&t->types, &other, &mine, &both); /* zeros of one may be part of the other's */
+    Held now = contents_keep(&t->types, &both);
+    changed = changed || memcmp(&now, &start[i], sizeof now) != 0;
+    start[i] = now;
+  }
+  return changed;
+}
+
+/* ---- programs of a class */
+
+static void run(Typing *t, ProgramKind kind, Held *held) {
+  const PlanProgram *program = plan_program(t->plan, t->view->class, kind);
+  if (program == NULL) {
+    REFUSE(t, "there is no %s", ProgramKind_names[kind]);
+    return;
+  }
+  t->microbatches = kind == PROGRAM_EVAL_STEP ? 1 : t->plan->jobs[0].accumulation;
+  run_program(t, program, held);
+  if (!t->refused && kind != PROGRAM_INIT) loss_check(t, held);
+  if (!t->refused) tensors_check(t, held);
+}
+
+/* Runs steps and evaluations until each begins with what init and all of them leave. */
+static void run_steps(Typing *t, Held *start, Held *held) {
+  static const ProgramKind kinds[] = {PROGRAM_TRAIN_STEP, PROGRAM_EVAL_STEP};
+  for (bool changed = true; changed && !t->refused;) {
+    changed = false;
+    for (uint32_t i = 0; i < 2 && !t->refused; i++) {
+      if (kinds[i] == PROGRAM_EVAL_STEP && plan_program(t->plan, t->view->class, kinds[i]) == NULL)
+        continue;
+      memcpy(held, start, t->cells.count * sizeof *held);
+      run(t, kinds[i], held);
+      changed = (!t->refused && tensors_meet(t, start, held)) || changed;
+    }
+  }
+}
+
+/* What can be checked only with all stages together. */
+static void check_stages(Typing *t, uint64_t squares, const uint32_t *losses) {
+  t->walk.call = NULL;
+  t->at = NULL;
+  check_joins(t);
+  if (!t->refused && squares != all_squares(t))
+    REFUSE(t, "the norm is not of the square of each gradient once, over all stages");
+  for (ProgramKind kind = PROGRAM_TRAIN_STEP; kind <= PROGRAM_EVAL_STEP && !t->refused; kind++)
+    if (losses[kind] != (t->plan->regions[t->plan->regions_count - 1].program >= (uint32_t)kind))
+      REFUSE(t, "%u classes of ranks make the loss of %s, not one", losses[kind],
+             ProgramKind_names[kind]);
+}
+
+static void run_class(Typing *t) {
+  t->cells = cells_open(t->view);
+  t->refused = false;
+  Held *start = ARENA_ARRAY(t->view->arena, Held, t->cells.count);
+  Held *held = ARENA_ARRAY(t->view->arena, Held, t->cells.count);
+  if (plan_program(t->plan, t->view->class, PROGRAM_SNAPSHOT) != NULL)
+    REFUSE(t, "no rule says what a snapshot does");
+  if (!t->refused) run(t, PROGRAM_INIT, start);
+  if (!t->refused) run_steps(t, start, held);
+}
+
+/* Collectives meet between classes only where stages are added up: all ranks of a stage do the
+ * same. */
+static bool are_stages(const Plan *plan) {
+  for (const PlanClass *class = plan->classes; class < plan->classes + plan->classes_count;
+       class ++)
+    for (uint32_t axis = 0; axis < plan->axes_count; axis++) {
+      const PlanBound *bound = &plan->bounds[class->bounds_first + axis];
+      bool is_depth = plan->axes[axis].divides == DIVIDES_DEPTH;
+      if (bound->end - bound->first != (is_depth ? 1 : plan->axes[axis].size)) return false;
+    }
+  return true;
+}
+
+void prove_types(const View *views, uint32_t count) {
+  const char *why =
+      views[0].plan->axes_count > TYPE_AXES_MAX ? "the mesh has too many axes"
+      : views[0].plan->regions_count == 0       ? "the plan does not say what it should compute"
+      : !are_stages(views[0].plan)              ? "a class of ranks is not one stage, and all of it"
+                                                : NULL;
+  if (why != NULL) {
+    prove_finding(&views[0], NULL, -1, "types", "%s", why);
+    return;
+  }
+  Typing *t = ARENA_NEW(views->arena, Typing);
+  t->view = &views[0];
+  t->plan = views[0].plan;
+  t->meaning = meaning_open(&views[0]);
+  t->types = types_open(views->arena);
+  uint64_t squares = 0;
+  uint32_t losses[ProgramKind_COUNT] = {0};
+  bool refused = false;
+  for (uint32_t i = 0; i < count; i++) {
+    t->view = &views[i];
+    t->squares = 0;
+    t->losses = 0;
+    run_class(t);
+    squares += t->squares;
+    EACH_BIT(kind, t->losses)
+    losses[kind]++;
+    refused = refused || t->refused;
+  }
+  if (!refused) check_stages(t, squares, losses);
+}

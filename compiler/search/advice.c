@@ -1,0 +1,256 @@
+#include "compiler/search/advice.h"
+
+#include <string.h>
+
+#include "compiler/draft/cost/communicators.h"
+#include "compiler/graph/backward/backward.h"
+
+/* A change to the job, as its file would say it; NULL: the job has it already, or it would not
+ * help. Is asked again while it helps, for changes that come in degrees. `train` is the graph
+ * before the change. */
+typedef const char *Rung(Compile *c, Job *job, Derived *derived, Graph *train);
+
+static const char *shrink_microbatch(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)train;
+  int64_t *size = &job->train.microbatch, parts = 2;
+  if (*size == 1) return NULL;
+  while (*size % parts != 0)
+    parts++;
+  derived->accumulation *= parts;
+  *size /= parts;
+  return arena_printf(c->arena, "train.microbatch = %lld", (long long)*size);
+}
+
+static const char *divide_loss(Compile *c, Job *job, Derived *derived, Graph *train) {
+  enum { CHUNKS_MOST = 16 }; /* more of them save little, and make products small */
+  (void)derived;
+  int64_t chunks = job->memory.loss_chunks > 1 ? 1 : backward_chunks_most(train, CHUNKS_MOST);
+  if (chunks == 1) return NULL;
+  job->memory.loss_chunks = chunks;
+  return arena_printf(c->arena, "memory.loss_chunks = %lld", (long long)chunks);
+}
+
+static const char *gather_again(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)c, (void)train;
+  if (derived->tp == 1 || !derived->sequence || job->parallel.regather) return NULL;
+  job->parallel.regather = true;
+  return "parallel.regather = true";
+}
+
+static const char *recompute_light(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)c, (void)derived, (void)train;
+  if (job->memory.recompute != CHOICE_RECOMPUTE_NONE) return NULL;
+  job->memory.recompute = CHOICE_RECOMPUTE_SELECTIVE;
+  return "memory.recompute = \"selective\"";
+}
+
+static const char *recompute_blocks(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)c, (void)derived, (void)train;
+  if (job->memory.recompute == CHOICE_RECOMPUTE_BLOCK ||
+      job->memory.recompute == CHOICE_RECOMPUTE_AUTO)
+    return NULL;
+  job->memory.recompute = CHOICE_RECOMPUTE_BLOCK;
+  return "memory.recompute = \"block\"";
+}
+
+static const char *narrow_params(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)c, (void)derived, (void)train;
+  if (job->precision.param != CHOICE_FP32) return NULL;
+  job->precision.param = job->precision.compute = CHOICE_BF16;
+  job->precision.master = CHOICE_MASTER_FP32;
+  return "precision = \"bf16\"";
+}
+
+static const char *narrow_grads(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)c, (void)derived, (void)train;
+  if (job->precision.grad != CHOICE_FP32) return NULL;
+  job->precision.grad = job->precision.reduce = CHOICE_BF16;
+  return "precision.grad = \"bf16\"";
+}
+
+static const char *shard_to(Compile *c, Job *job, Derived *derived, int64_t zero) {
+  int64_t ranks = derived->dp * derived->cp;
+  if (ranks == 1 || derived->zero >= zero) return NULL;
+  if (derived->zero == 0) derived->shard_ranks = ranks;
+  job->parallel.zero = derived->zero = zero;
+  return arena_printf(c->arena, "parallel.zero = %lld", (long long)zero);
+}
+
+static const char *shard_optimizer(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)train;
+  return shard_to(c, job, derived, 1);
+}
+
+static const char *shard_gradients(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)train;
+  return shard_to(c, job, derived, 2);
+}
+
+static const char *shard_parameters(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)train;
+  return shard_to(c, job, derived, 3);
+}
+
+/* The order in which a user would try them: what costs least time first, what changes numbers last.
+ */
+static Rung *const rungs[] = {shard_optimizer,  shard_gradients, shrink_microbatch, divide_loss,
+                              gather_again,     recompute_light, shard_parameters,  narrow_params,
+                              recompute_blocks, narrow_grads};
+
+enum { RUNG_COUNT = sizeof rungs / sizeof *rungs };
+
+typedef struct Step {
+  int32_t rung;
+  const char *change;
+  int64_t needs_bytes;
+} Step;
+
+typedef struct Climb {
+  Compile *compile;
+  const Job *job;
+  const Compiled *out;
+  Fit *fit;
+  int32_t count;
+  Step steps[RUNG_COUNT];
+} Climb;
+
+static bool is_enough(const Climb *climb) {
+  return climb->count > 0 && climb->steps[climb->count - 1].needs_bytes <= climb->out->budget_bytes;
+}
+
+/* Compiles each change that `tries` has a bit for in turn until one fits; one that saves less than
+ * a hundredth is dropped, unless it is what was missing. */
+static void climb_up(Climb *climb, uint32_t tries) {
+  Compile *c = climb->compile;
+  Job *changed = ARENA_NEW(c->arena, Job);
+  *changed = *climb->job;
+  Derived derived = climb->out->derived;
+  int64_t needs_bytes = climb->out->draft->arena_bytes;
+  Graph *train = climb->out->draft->train;
+  climb->count = 0;
+  for (int32_t i = 0; i < RUNG_COUNT && !is_enough(climb); i++) {
+    const Job before = *changed;
+    const Derived derived_before = derived;
+    const char *change = tries >> i & 1 ? rungs[i](c, changed, &derived, train) : NULL;
+    if (change == NULL) continue;
+    Compiled trial = *climb->out;
+    trial.derived = derived;
+    Model *model = model_open(c, changed); /* a model traces in its job's precision */
+    bool compiled = model != NULL && climb->fit(c, changed, model, &trial);
+    if (model != NULL) model_close(model);
+    if (!compiled) break;
+    int64_t tried_bytes = trial.draft->arena_bytes;
+    if (tried_bytes > needs_bytes - needs_bytes / 100 &&
+        (tried_bytes >= needs_bytes || tried_bytes > trial.budget_bytes)) {
+      *changed = before; /* master weights, say, may cost more than bf16 saves */
+      derived = derived_before;
+      continue;
+    }
+    needs_bytes = tried_bytes;
+    train = trial.draft->train;
+    if (climb->count == 0 || climb->steps[climb->count - 1].rung != i) climb->count++;
+    climb->steps[climb->count - 1] = (Step){i, change, needs_bytes};
+    i--; /* perhaps more of it */
+  }
+}
+
+/* Takes back what turned out not to be needed, the costliest first: of a search that ended well. */
+static void climb_less(Climb *climb) {
+  uint32_t tries = 0;
+  for (int32_t i = 0; i < climb->count; i++)
+    tries |= 1u << climb->steps[i].rung;
+  for (int32_t i = RUNG_COUNT; i-- > 0 && climb->count > 1;) {
+    const Climb before = *climb;
+    if ((tries >> i & 1) == 0) continue;
+    climb_up(climb, tries & ~(1u << i));
+    if (is_enough(climb))
+      tries &= ~(1u << i);
+    else
+      *climb = before;
+  }
+}
+
+/* The changes as the command line takes them: `-D parallel.zero=3`; of a key that is set twice the
+ * last. */
+static const char *options_of(Arena *arena, const Climb *climb) {
+  const char *all = "";
+  for (const Step *s = climb->steps, *end = s + climb->count; s < end; s++) {
+    const size_t width = strcspn(s->change, " ") + 1;
+    bool is_last = true;
+    for (const Step *later = s + 1; later < end; later++)
+      is_last = is_last && strncmp(s->change, later->change, width) != 0;
+    if (!is_last) continue;
+    char *value = arena_printf(arena, "%s", s->change), *end_of_value = value;
+    for (const char *p = s->change; *p != '\0'; p++)
+      if (*p != ' ' && *p != '"') *end_of_value++ = *p;
+    *end_of_value = '\0';
+    all = arena_printf(arena, "%s%s-D %s", all, *all == '\0' ? "" : " ", value);
+  }
+  return all;
+}
+
+/* Places the error at the job's memory budget if it sets one, otherwise at the model: what the
+ * library says of a device is not to be changed. */
+static Span place_of_budget(const Job *job) {
+  const FieldId keys[] = {FIELD_memory_budget, FIELD_cluster_memory};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    if (job->set[keys[i]] && job->origin[keys[i]].kind != ORIGIN_PRESET &&
+        job->origin[keys[i]].span.file != NULL)
+      return job->origin[keys[i]].span;
+  Span at = job->model.head_origin.span;
+  return at.file != NULL ? at : (Span){.file = job->path};
+}
+
+void advice_unfit(Compile *c, const Job *job, const Compiled *out, Fit *fit) {
+  Climb climb = {.compile = c, .job = job, .out = out, .fit = fit};
+  climb_up(&climb, ~0u); /* before the error is reported: rooms stop after an error */
+  const bool fits = is_enough(&climb);
+  if (fits) climb_less(&climb);
+  error_at(c, place_of_budget(job), "does-not-fit",
+           "a rank needs %s, its budget is %s (`lockstep explain` shows the table)",
+           format_bytes(c->arena, out->draft->arena_bytes),
+           format_bytes(c->arena, out->budget_bytes));
+  int64_t needs_bytes = out->draft->arena_bytes;
+  for (int32_t i = 0; i < climb.count; i++) {
+    const Step *step = &climb.steps[i];
+    needs_bytes = step->needs_bytes;
+    note_at(c, (Span){0}, "with %-30s it needs %s%s", step->change,
+            format_bytes(c->arena, needs_bytes), needs_bytes <= out->budget_bytes ? ": fits" : "");
+  }
+  if (fits)
+    fix_last(c, "%s", options_of(c->arena, &climb));
+  else
+    note_at(c, (Span){0},
+            "%s a rank are missing even then: more ranks that share the model (cluster.nodes, "
+            "with parallel.tp, pp or zero), a smaller model, or devices with more memory",
+            format_bytes(c->arena, needs_bytes - out->budget_bytes));
+}
+
+/* What a process takes of a GPU besides NCCL: its context, and the code of kernels and libraries.
+ * An estimate. */
+#define CONTEXT_BYTES ((int64_t)600 << 20)
+
+void advice_outside(Compile *c, const Job *job, const Compiled *out) {
+  const Plan *plan = &out->plan;
+  int64_t missing_bytes = 0, nccl_bytes = 0;
+  if (plan->jobs[0].target != TARGET_CUDA) return;
+  for (uint32_t i = 0; i < plan->classes_count; i++) {
+    Communicators all = communicators_of(c->arena, plan, i);
+    int64_t arena_bytes = (int64_t)plan_arena_bytes(plan, &plan->classes[i], TIER_DEVICE);
+    int64_t over = arena_bytes + all.size_bytes + CONTEXT_BYTES - out->cluster.memory_bytes;
+    if (all.count == 0 || over <= missing_bytes) continue;
+    missing_bytes = over;
+    nccl_bytes = all.size_bytes;
+  }
+  if (missing_bytes == 0) return;
+  lint_at(c, place_of_budget(job), "outside-arena",
+          "the arena leaves a GPU %s less than NCCL's communicators (%s, an estimate) and CUDA "
+          "(%s) may take",
+          format_bytes(c->arena, missing_bytes), format_bytes(c->arena, nccl_bytes),
+          format_bytes(c->arena, CONTEXT_BYTES));
+  int64_t budget_bytes = out->draft->arena_bytes - missing_bytes;
+  if (budget_bytes > 0)
+    fix_last(c, "memory = { budget = \"%lldMB\" }", (long long)budget_bytes / 1000000);
+  note_at(c, (Span){0},
+          "NCCL_MAX_CTAS=8 in the environment makes its buffers a third, or less, and it slower");
+}

@@ -1,0 +1,16 @@
+/* check.c -- lockstep check: does all that compile does, but writes no file. */
+#include "compiler/show/cli/cli.h"
+
+ExitCode verb_check(const Options *options) {
+  Compile *c = open_compile();
+  if (!c) return EXIT_WORLD;
+  Compiled compiled;
+  bool is_good = compile_job(c, options, &compiled);
+  ExitCode code = report(c, options);
+  if (is_good && !options->quiet && !options->json) {
+    print_plain(options->words.at[0], stdout);
+    puts(": right");
+  }
+  compile_free(c);
+  return code;
+}

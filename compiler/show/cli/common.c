@@ -1,0 +1,156 @@
+/* common.c -- what several verbs do. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compiler/machine/topology/here.h"
+#include "compiler/machine/topology/read.h"
+#include "compiler/show/cli/cli.h"
+#include "runtime/plan/plan_io.h"
+#include "slurm/quote.h"
+
+ExitCode complain(ExitCode code, const char *format, ...) {
+  char text[8192]; /* paths of any length, and words around them */
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  fflush(stdout);     /* whole lines, where both streams go to one place */
+  char *plain = NULL; /* words of the command line may hold control characters */
+  size_t length = 0;
+  FILE *memory = open_memstream(&plain, &length);
+  if (memory != NULL) {
+    print_plain(text, memory);
+    fclose(memory);
+  }
+  int32_t column = fprintf(stderr, "lockstep: ");
+  print_wrapped(stderr, plain != NULL ? plain : "not enough memory", column, 4, COLUMNS_MOST);
+  free(plain);
+  return code;
+}
+
+const char *command_line(Arena *arena, const Options *options) {
+  const char *text = "lockstep";
+  for (int32_t i = 1; i < options->command_count; i++)
+    text = arena_printf(arena, "%s %s", text, quote_line(arena, options->command[i]));
+  return text;
+}
+
+bool own_folder(char *folder, size_t size_bytes) {
+  ssize_t length = readlink("/proc/self/exe", folder, size_bytes - 1);
+  if (length <= 0) return false;
+  folder[length] = 0;
+  char *slash = strrchr(folder, '/');
+  if (slash) *slash = 0;
+  return slash != NULL;
+}
+
+/* The library is found from the folder of the programs: where it was installed, or, in a build
+ * folder, by a link beside them. No other place is tried: an installed program must not depend on a
+ * source tree. */
+static char *find_library(void) {
+  static const char *const places[] = {LOCKSTEP_LIBRARY_FROM_PROGRAMS, "share/lockstep"};
+  char folder[4096], path[4200];
+  if (!own_folder(folder, sizeof folder)) {
+    complain(EXIT_WORLD, "/proc is not mounted");
+    return NULL;
+  }
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    snprintf(path, sizeof path, "%s/%s/specs", folder, places[i]);
+    char *specs = realpath(path, NULL);
+    if (specs) return specs;
+  }
+  complain(EXIT_WORLD, "the library of models and clusters is missing: there is no %s/%s/specs",
+           folder, places[0]);
+  return NULL;
+}
+
+Compile *open_compile(void) {
+  char *specs = find_library();
+  Compile *c = specs ? compile_new(specs) : NULL;
+  free(specs);
+  return c;
+}
+
+bool is_plan_file(const char *path) {
+  FILE *file = fopen(path, "rb");
+  char start[sizeof PLAN_MAGIC - 1] = "";
+  bool is_plan = file && fread(start, 1, sizeof start, file) == sizeof start &&
+                 memcmp(start, PLAN_MAGIC, sizeof start) == 0;
+  if (file) fclose(file);
+  return is_plan;
+}
+
+ExitCode open_plan(const Options *options, Plan *plan) {
+  const char *path = options->words.at[0];
+  char why[PLAN_WHY_BYTES] = "";
+  if (plan_open(plan, path, why)) return EXIT_DONE;
+  size_t length = strlen(path);
+  bool is_job = length > 4 && strcmp(path + length - 4, ".lua") == 0 && access(path, R_OK) == 0;
+  return complain(EXIT_USER, "%s%s", why, is_job ? "; lockstep compile makes one of a job" : "");
+}
+
+ExitCode finish_output(ExitCode code) {
+  errno = 0;
+  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  return complain(EXIT_WORLD, "cannot write the output%s%s", errno ? ": " : "",
+                  errno ? strerror(errno) : "");
+}
+
+static bool refuse_plan(Compile *c, const char *verb, const char *path) {
+  error_at(c, (Span){.file = path}, "not-a-job", "this is a plan; %s wants a job file", verb);
+  note_at(c, (Span){0}, "lockstep show, prove and run take plans");
+  return false;
+}
+
+bool say_environment(Compile *c) {
+  const char *setting = topology_environment(c->arena);
+  if (!topology_environment_works(c)) return false;
+  if (setting)
+    complain(EXIT_DONE,
+             "%s is set: it describes another machine, which is used instead of this one", setting);
+  return true;
+}
+
+bool compile_job(Compile *c, const Options *options, Compiled *compiled) {
+  *compiled = (Compiled){0};
+  const char *path = options->words.at[0];
+  if (is_plan_file(path)) return refuse_plan(c, options->verb, path);
+  Job *job = spec_load(c, path, options->overrides.at, options->overrides.count);
+  if (!job) return false;
+  if (options->no_data)
+    spec_data_assume(job);
+  else if (!spec_data(c, job) && job->is_data_absent && strcmp(options->verb, "run") != 0)
+    note_at(c, (Span){0}, "with --no-data, %s does not look for the data files", options->verb);
+  if (job->data.format == 0) spec_data_assume(job);
+  Machine machine = {.memory_bytes = (int64_t)1 << 33, .cores = 1};
+  if (strcmp(job->cluster.head_text, "here") == 0) {
+    if (!say_environment(c)) return false;
+    machine = topology_here();
+  }
+  bool is_good = compile(c, job, &machine, compiled);
+  if (is_good && !compile_failed(c) && !options->no_data)
+    spec_data_ids(c, job, compiled->plan.jobs[0].vocab);
+  return is_good && !compile_failed(c);
+}
+
+ExitCode report_code(const Compile *c) {
+  return c->is_defect ? EXIT_OURS : compile_failed(c) ? EXIT_USER : EXIT_DONE;
+}
+
+ExitCode report(const Compile *c, const Options *options) {
+  bool failed = compile_failed(c);
+  if (options->json) {
+    printf("{\"version\": 1, \"ok\": %s, \"diagnostics\": ", failed ? "false" : "true");
+    diags_print_json(&c->diags, stdout);
+    puts("}");
+  } else {
+    fflush(stdout);
+    bool shown = failed || !options->quiet;
+    int32_t errors = shown ? diags_print(&c->diags, stderr, options->colored) : 0;
+    if (errors > 1 && !options->quiet) fprintf(stderr, "%d errors\n", errors);
+  }
+  return report_code(c);
+}

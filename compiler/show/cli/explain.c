@@ -1,0 +1,220 @@
+/* explain.c -- lockstep explain: memory of a rank, layouts, schedule, rank map, two settings side
+ * by side, or where the value of a key came from. */
+#include "compiler/show/explain/explain.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compiler/job/hints/help.h"
+#include "compiler/show/cli/cli.h"
+#include "compiler/show/explain/timeline.h"
+#include "slurm/script.h"
+
+/* "rank=3" or "3". */
+static bool parse_rank(const char *text, int64_t *rank) {
+  if (strncmp(text, "rank=", 5) == 0) text += 5;
+  char *end;
+  *rank = strtoll(text, &end, 10);
+  return end != text && !*end && *rank >= 0;
+}
+
+static int64_t count_ranks(const Compiled *compiled) {
+  const Derived *d = &compiled->derived;
+  return d->dp * d->tp * d->cp * d->pp;
+}
+
+static bool find_rank(const Compiled *compiled, const char *text, int64_t *rank) {
+  return parse_rank(text, rank) && *rank < count_ranks(compiled);
+}
+
+/* The picture goes to a file of its own, whole or not at all. */
+static ExitCode write_picture(const Compiled *compiled, const Options *options) {
+  const char *path = options->svg;
+  struct stat status;
+  bool is_special = stat(path, &status) == 0 && !S_ISREG(status.st_mode); /* a pipe, a device */
+  char temporary[PATH_MAX];
+  int length = snprintf(temporary, sizeof temporary, "%s%s", path, is_special ? "" : ".part");
+  if (length >= PATH_MAX) return complain(EXIT_USER, "--svg: the name is too long");
+  errno = 0;
+  FILE *out = fopen(temporary, "w");
+  bool is_good = out != NULL && (options->map ? explain_map_svg(compiled, out)
+                                              : timeline_svg(&compiled->plan, out));
+  if (out != NULL) is_good = fclose(out) == 0 && is_good;
+  if (is_good && !is_special) is_good = rename(temporary, path) == 0;
+  int reason = errno;
+  if (out != NULL && !is_good && !is_special) unlink(temporary);
+  if (!is_good)
+    return complain(EXIT_WORLD, "cannot write %s%s%s", path, reason ? ": " : "",
+                    reason ? strerror(reason) : "");
+  fflush(stdout); /* whole lines, where both streams go to one place */
+  if (options->quiet) return EXIT_DONE;
+  fputs("wrote    ", stderr);
+  print_plain(path, stderr);
+  fputc('\n', stderr);
+  return EXIT_DONE;
+}
+
+/* "parallel.zero=0 parallel.dp=4" */
+static const char *changes_text(Arena *arena, const Options *options) {
+  const char *text = "";
+  for (int32_t i = 0; i < options->against.count; i++)
+    text = arena_printf(arena, "%s%s%s", text, i > 0 ? " " : "", options->against.at[i]);
+  return text;
+}
+
+/* The other job is this one with more changes. That it does not fit is part of the answer; any
+ * other error is reported as the other job's. */
+static ExitCode explain_against(const Options *options, const Compiled *compiled) {
+  Options other = *options;
+  other.json = false;
+  if (options->overrides.count + options->against.count > WORDS_MAX)
+    return complain(EXIT_USER, "more than %d changes", WORDS_MAX);
+  for (int32_t i = 0; i < options->against.count; i++)
+    other.overrides.at[other.overrides.count++] = options->against.at[i];
+  Compile *c = open_compile();
+  if (!c) return EXIT_WORLD;
+  Compiled against;
+  ExitCode code = EXIT_DONE;
+  if (!compile_job(c, &other, &against) && against.plan.jobs_count != 1) {
+    complain(EXIT_USER, "this job with the changes of --against has errors:");
+    code = report(c, &other);
+  } else if (options->json) {
+    explain_compare_json(compiled, &against, stdout);
+  } else {
+    explain_compare(compiled, &against, changes_text(c->arena, options), stdout);
+  }
+  compile_free(c);
+  return code;
+}
+
+static ExitCode refuse_key(Compile *c, const char *key) {
+  TextList keys = help_keys(c);
+  const char *near = nearest_word(key, keys.at, keys.count);
+  return complain(EXIT_USER, "there is no key '%.60s'%s%s%s", key,
+                  near ? "; did you mean '" : "; see lockstep help", near ? near : "",
+                  near ? "'?" : "");
+}
+
+static ExitCode explain_launch(Compile *c, const Compiled *compiled) {
+  char programs[4096];
+  if (!own_folder(programs, sizeof programs)) return complain(EXIT_WORLD, "/proc is not mounted");
+  const Launch *launch = launch_make(c, compiled, programs);
+  if (launch) launch_print(c, launch, stdout);
+  return EXIT_DONE; /* the caller returns what was reported */
+}
+
+/* "rank=3": its memory; "place": why ranks are where they are. */
+static ExitCode explain_why(const Options *options, const Compiled *compiled) {
+  int64_t rank;
+  if (strcmp(options->why, "place") == 0) {
+    explain_order(compiled, stdout);
+    return EXIT_DONE;
+  }
+  if (!find_rank(compiled, options->why, &rank))
+    return complain(EXIT_USER, "--why wants place, or rank=0 to rank=%lld, not '%.40s'",
+                    (long long)(count_ranks(compiled) - 1), options->why);
+  explain_rank(compiled, rank, stdout);
+  return EXIT_DONE;
+}
+
+static ExitCode explain_where(const Options *options, const Compiled *compiled) {
+  int64_t rank;
+  if (!find_rank(compiled, options->rank, &rank))
+    return complain(EXIT_USER, "--rank wants 0 to %lld, not '%.40s'",
+                    (long long)(count_ranks(compiled) - 1), options->rank);
+  explain_seat(compiled, rank, stdout);
+  return EXIT_DONE;
+}
+
+static ExitCode explain_places(const Options *options, const Compiled *compiled) {
+  if (options->json)
+    explain_map_json(compiled, stdout);
+  else
+    explain_map(compiled, stdout);
+  return options->svg ? write_picture(compiled, options) : EXIT_DONE;
+}
+
+static ExitCode explain_one(const Options *options, Compile *c, const Compiled *compiled) {
+  if (options->why) {
+    return explain_why(options, compiled);
+  } else if (options->rank) {
+    return explain_where(options, compiled);
+  } else if (options->against.count > 0) {
+    return explain_against(options, compiled);
+  } else if (options->map) {
+    return explain_places(options, compiled);
+  } else if (options->layouts) {
+    (options->json ? explain_layouts_json : explain_layouts)(compiled, stdout);
+  } else if (options->json) {
+    explain_json(compiled, stdout);
+  } else if (options->launch) {
+    return explain_launch(c, compiled);
+  } else if (options->schedule || options->svg) {
+    explain_schedule(compiled, stdout);
+    if (options->svg) return write_picture(compiled, options);
+  } else if (options->values) {
+    help_values(c, compiled->job, NULL, stdout);
+  } else if (options->words.count == 2) {
+    if (!help_values(c, compiled->job, options->words.at[1], stdout))
+      return refuse_key(c, options->words.at[1]);
+  } else {
+    explain_summary(compiled, stdout);
+    putchar('\n');
+    explain_memory(compiled, stdout);
+  }
+  return EXIT_DONE;
+}
+
+/* Says so when two screens are asked for. --svg draws what --schedule or --map writes; --against,
+ * --map and --layouts have their own JSON. */
+static bool is_one_screen(const Options *options) {
+  const struct {
+    bool is_asked;
+    const char *name;
+  } screens[] = {
+      {options->words.count == 2, "a key"},
+      {options->why != NULL, "--why"},
+      {options->rank != NULL, "--rank"},
+      {options->values, "--values"},
+      {options->layouts, "--layouts"},
+      {options->map, "--map"},
+      {options->launch, "--launch"},
+      {options->schedule || (options->svg && !options->map),
+       options->schedule ? "--schedule" : "--svg"},
+      {options->against.count > 0, "--against"},
+      {options->json && options->against.count == 0 && !options->map && !options->layouts,
+       "--json"},
+  };
+  const char *first = NULL;
+  for (size_t i = 0; i < sizeof screens / sizeof *screens; i++) {
+    if (!screens[i].is_asked) continue;
+    if (first) {
+      complain(EXIT_USER, "explain shows one screen at a time, not both of %s and %s", first,
+               screens[i].name);
+      return false;
+    }
+    first = screens[i].name;
+  }
+  return true;
+}
+
+ExitCode verb_explain(const Options *options) {
+  if (!is_one_screen(options)) return EXIT_USER;
+  Compile *c = open_compile();
+  if (!c) return EXIT_WORLD;
+  Compiled compiled;
+  bool is_good = compile_job(c, options, &compiled);
+  ExitCode code = EXIT_DONE;
+  /* A job that does not fit has a table too: the one that says by how much. */
+  if (is_good || compiled.plan.jobs_count == 1) code = explain_one(options, c, &compiled);
+  fflush(stdout);
+  Options spoken = *options;
+  if (is_good || compiled.plan.jobs_count == 1) spoken.json = false;
+  ExitCode said = report(c, &spoken);
+  compile_free(c);
+  return code != EXIT_DONE ? code : said;
+}

@@ -1,0 +1,179 @@
+/* runs.c -- see runs.h. */
+#include "compiler/show/cli/runs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+bool folder_and_above(Arena *arena, const char *path) {
+  char *part = arena_copy(arena, path);
+  for (char *p = part + 1; *p; p++) {
+    if (*p != '/') continue;
+    *p = 0;
+    if (mkdir(part, 0777) != 0 && errno != EEXIST) return false;
+    *p = '/';
+  }
+  return mkdir(part, 0777) == 0 || errno == EEXIST;
+}
+
+static bool is_folder(const char *path) {
+  struct stat status;
+  return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* Cuts the last name off. False: there is only one. */
+static bool cut_name(char *path) {
+  char *slash = strrchr(path, '/');
+  if (slash == NULL || slash == path) return false;
+  *slash = 0;
+  return true;
+}
+
+size_t folders_there(Arena *arena, const char *path) {
+  char *part = arena_copy(arena, path);
+  while (!is_folder(part))
+    if (!cut_name(part)) return 0;
+  return strlen(part);
+}
+
+void folders_remove(Arena *arena, const char *path, size_t there) {
+  char *part = arena_copy(arena, path);
+  while (strlen(part) > there && rmdir(part) == 0 && cut_name(part))
+    continue;
+}
+
+/* The run below runs/ that a job of Slurm's belongs to, by its number; NULL: none does. */
+static const char *folder_of_job(Arena *arena, const char *number) {
+  const char *found = NULL;
+  DIR *directory = opendir("runs");
+  for (struct dirent *entry; directory && (entry = readdir(directory)) != NULL;) {
+    if (entry->d_name[0] == '.') continue;
+    const char *folder = arena_printf(arena, "runs/%s", entry->d_name);
+    TextList jobs = run_jobs(arena, folder);
+    bool is_its = strcmp(run_event(arena, folder, "start", "job"), number) == 0;
+    for (int32_t i = 0; i < jobs.count; i++)
+      is_its |= strcmp(jobs.at[i], number) == 0;
+    if (is_its) found = folder;
+  }
+  if (directory) closedir(directory);
+  return found;
+}
+
+const char *run_folder(Compile *c, const Options *options, const char *word) {
+  size_t length = strlen(word);
+  const char *file = NULL;
+  if (length > 4 && strcmp(word + length - 4, ".lua") == 0) {
+    const Job *job = spec_load(c, word, options->overrides.at, options->overrides.count);
+    if (!job) {
+      report(c, options);
+      return NULL;
+    }
+    file = word;
+    word = job->log.dir;
+  }
+  const char *below = arena_printf(c->arena, "runs/%s", word);
+  if (is_folder(word)) return arena_copy(c->arena, word);
+  if (is_folder(below)) return below;
+  bool is_number = *word && word[strspn(word, "0123456789")] == 0;
+  const char *of_job = is_number ? folder_of_job(c->arena, word) : NULL;
+  if (of_job) return of_job;
+  if (file)
+    complain(EXIT_USER, "%s has no run yet: there is no %s", file, word);
+  else
+    complain(
+        EXIT_USER,
+        "there is no run %s here%s%s: name a run folder, a name in runs/, a job file or the number "
+        "of a job",
+        word, *word == '/' ? "" : ", nor ", *word == '/' ? "" : below);
+  return NULL;
+}
+
+TextList run_jobs(Arena *arena, const char *folder) {
+  FILE *file = fopen(arena_printf(arena, "%s/slurm/job", folder), "r");
+  TextList jobs = {0};
+  char line[64];
+  while (file && fgets(line, sizeof line, file))
+    if (strtoll(line, NULL, 10) > 0)
+      VEC_PUSH(arena, &jobs, arena_copy_n(arena, line, strspn(line, "0123456789")));
+  if (file) fclose(file);
+  const char *by_hand = jobs.count == 0 ? run_event(arena, folder, "start", "job") : "";
+  if (*by_hand) VEC_PUSH(arena, &jobs, by_hand);
+  return jobs;
+}
+
+bool run_keep_jobs(Arena *arena, const char *folder, const TextList *jobs) {
+  const char *path = arena_printf(arena, "%s/slurm/job", folder),
+             *fresh = arena_printf(arena, "%s.new", path);
+  FILE *file = fopen(fresh, "w");
+  if (!file) return false;
+  bool is_good = fprintf(file, "%s\n", joined_texts(arena, jobs, "\n")) > 0;
+  return fclose(file) == 0 && is_good && rename(fresh, path) == 0;
+}
+
+bool run_keep_cancel(Arena *arena, const char *folder, const char *job) {
+  FILE *file = fopen(arena_printf(arena, "%s/slurm/events.jsonl", folder), "a");
+  if (!file) return false;
+  fprintf(file, "{\"time\":%lld.000,\"job\":%s,\"event\":\"cancel\"}\n", (long long)time(NULL),
+          job);
+  return fclose(file) == 0;
+}
+
+const char *joined_texts(Arena *arena, const TextList *list, const char *separator) {
+  const char *text = "";
+  for (int32_t i = 0; i < list->count; i++)
+    text = arena_printf(arena, "%s%s%s", text, i ? separator : "", list->at[i]);
+  return text;
+}
+
+/* The text behind a quotation mark, in one line. */
+static const char *json_text(Arena *arena, const char *p) {
+  char *text = arena_alloc(arena, strlen(p) + 1), *to = text;
+  for (; *p && *p != '"'; p++) {
+    bool is_escape = *p == '\\' && p[1];
+    p += is_escape;
+    *to++ = *p;
+    if (is_escape && *p == 'n') to[-1] = ' ';
+  }
+  *to = 0;
+  return text;
+}
+
+const char *json_value(Arena *arena, const char *line, const char *key) {
+  const char *at = strstr(line, arena_printf(arena, "\"%s\":", key));
+  if (!at) return "";
+  at += strlen(key) + 3;
+  if (*at != '"') return arena_copy_n(arena, at, strcspn(at, ",}\n"));
+  return json_text(arena, at + 1);
+}
+
+const char *last_line(Arena *arena, const char *path, const char *begin) {
+  FILE *file = fopen(path, "r");
+  char *line = NULL;
+  size_t room = 0;
+  const char *last = "";
+  while (file && getline(&line, &room, file) > 0)
+    if (strncmp(line, begin, strlen(begin)) == 0 && strchr(line, '\n'))
+      last = arena_copy(arena, line);
+  free(line);
+  if (file) fclose(file);
+  return last;
+}
+
+const char *run_event(Arena *arena, const char *folder, const char *event, const char *key) {
+  FILE *file = fopen(arena_printf(arena, "%s/slurm/events.jsonl", folder), "r");
+  char *line = NULL;
+  size_t room = 0;
+  const char *value = "";
+  while (file && getline(&line, &room, file) > 0) {
+    if (event && strcmp(json_value(arena, line, "event"), event) != 0) continue;
+    const char *found = json_value(arena, line, key);
+    if (*found) value = found;
+  }
+  free(line);
+  if (file) fclose(file);
+  return value;
+}

@@ -1,0 +1,43 @@
+/* runs.h -- run folders, for the verbs that look after jobs of a cluster. Everything is read from
+ * files, so that it works from any machine that sees them. */
+#ifndef LOCKSTEP_RUNS_H
+#define LOCKSTEP_RUNS_H
+
+#include "compiler/show/cli/cli.h"
+
+/* Makes a folder and those above it; false: errno says why. */
+bool folder_and_above(Arena *arena, const char *path);
+
+/* How many letters of `path`, from its beginning, name a folder that is there. */
+size_t folders_there(Arena *arena, const char *path);
+
+/* Removes the folder and those above it that have more letters, up to one that is not empty. */
+void folders_remove(Arena *arena, const char *path, size_t there);
+
+/* The run folder that a word of the command line means: a folder, a job file, a name below runs/
+ * or the number of one of its Slurm jobs. NULL when reported. */
+const char *run_folder(Compile *c, const Options *options, const char *word);
+
+/* The numbers of the jobs that were submitted last for a run, of a chain in its order; of a job
+ * that was given to sbatch by hand once it has started; none: none was. False of run_keep_jobs:
+ * errno says why. */
+TextList run_jobs(Arena *arena, const char *folder);
+bool run_keep_jobs(Arena *arena, const char *folder, const TextList *jobs);
+
+/* Notes that a job was removed from the queue: its script will never run to say so. */
+bool run_keep_cancel(Arena *arena, const char *folder, const char *job);
+
+/* "12,13,14": as squeue reads them, with another separator as people do. */
+const char *joined_texts(Arena *arena, const TextList *list, const char *separator);
+
+/* Of the newest line of slurm/events.jsonl that has it, the text or number of "key"; "" when there
+ * is none. `event`: only lines of this one, or NULL. */
+const char *run_event(Arena *arena, const char *folder, const char *event, const char *key);
+
+/* The text or number of "key" in a line of JSON, or "". */
+const char *json_value(Arena *arena, const char *line, const char *key);
+
+/* The last line of a file that begins so, or "". */
+const char *last_line(Arena *arena, const char *path, const char *begin);
+
+#endif

@@ -1,0 +1,149 @@
+/* trace.c -- lockstep trace: merges the traces of ranks into one file for Perfetto. */
+#include "runtime/trace/trace.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compiler/show/cli/cli.h"
+#include "compiler/show/cli/runs.h"
+#include "runtime/plan/plan_io.h"
+
+/* What is asked for, and what there is of it. */
+typedef struct Request {
+  Compile *c;
+  const char *folder;
+  const char *ranks; /* "0..3,7"; NULL: all */
+  int64_t first_step, last_step;
+  Plan plan;
+  Trace *traces;
+  int32_t count;
+} Request;
+
+static ExitCode find_plan(Request *r) {
+  glob_t found;
+  char why[PLAN_WHY_BYTES];
+  if (glob(arena_printf(r->c->arena, "%s/*.plan", r->folder), 0, NULL, &found) != 0)
+    return complain(EXIT_USER, "%s holds no plan: name the folder of a run", r->folder);
+  ExitCode code = EXIT_DONE;
+  if (found.gl_pathc > 1)
+    code = complain(EXIT_USER, "%s holds several plans: move those of other runs away", r->folder);
+  else if (!plan_open(&r->plan, found.gl_pathv[0], why))
+    code = complain(EXIT_USER, "%s", why);
+  globfree(&found);
+  return code;
+}
+
+/* Parses "0..3,7". False: it is no such list. */
+static bool is_listed(const char *list, int64_t rank, bool *found) {
+  *found = false;
+  for (const char *at = list;; at++) {
+    char *end;
+    size_t digits = strspn(at, "0123456789");
+    if (digits == 0 || digits > 9) return false;
+    int64_t first = strtoll(at, &end, 10), last = first;
+    at = end;
+    if (strncmp(at, "..", 2) == 0) {
+      digits = strspn(at + 2, "0123456789");
+      if (digits == 0 || digits > 9) return false;
+      last = strtoll(at + 2, &end, 10);
+      at = end;
+    }
+    if (last < first) return false;
+    *found |= rank >= first && rank <= last;
+    if (*at != ',') return *at == 0;
+  }
+}
+
+static ExitCode read_rank(Request *r, int32_t rank) {
+  char why[TRACE_WHY_BYTES];
+  const char *path = arena_printf(r->c->arena, "%s/ranks/%d.trace", r->folder, rank);
+  if (!trace_read(&r->traces[r->count], path, &r->plan, r->first_step, r->last_step, why))
+    return complain(EXIT_USER, "%s", why);
+  r->count++;
+  return EXIT_DONE;
+}
+
+static int64_t rank_count(const Plan *plan) {
+  int64_t ranks = 1;
+  for (uint32_t axis = 0; axis < plan->axes_count; axis++)
+    ranks *= plan->axes[axis].size;
+  return ranks;
+}
+
+static ExitCode read_ranks(Request *r) {
+  int64_t ranks = rank_count(&r->plan);
+  r->traces = ARENA_ARRAY(r->c->arena, Trace, ranks);
+  for (int32_t rank = 0; rank < ranks; rank++) {
+    bool is_asked = true;
+    if (r->ranks != NULL && !is_listed(r->ranks, rank, &is_asked))
+      return complain(EXIT_USER, "--ranks wants ranks, as 0..3,7, not '%.40s'", r->ranks);
+    const char *path = arena_printf(r->c->arena, "%s/ranks/%d.trace", r->folder, rank);
+    if (!is_asked || (r->ranks == NULL && access(path, F_OK) != 0)) continue;
+    ExitCode code = read_rank(r, rank);
+    if (code != EXIT_DONE) return code;
+  }
+  if (r->count > 0) return EXIT_DONE;
+  if (r->ranks != NULL)
+    return complain(EXIT_USER, "--ranks %.40s: the run has ranks 0 to %lld", r->ranks,
+                    (long long)ranks - 1);
+  return complain(EXIT_USER,
+                  "%s has no records of its steps: start the run with --trace A..B, which keeps "
+                  "those of steps A to B",
+                  r->folder);
+}
+
+/* Written beside it first: a file of that name is always whole. */
+static ExitCode write_file(const Request *r, const char *path, int64_t *printed) {
+  const char *fresh = arena_printf(r->c->arena, "%s.new", path);
+  FILE *file = fopen(fresh, "w");
+  bool written = file != NULL;
+  if (written) *printed = trace_print(&r->plan, r->traces, r->count, file);
+  written = written && fflush(file) == 0 && !ferror(file);
+  int failure = errno;
+  if (file != NULL && fclose(file) != 0 && written) written = false, failure = errno;
+  if (written && rename(fresh, path) == 0) return EXIT_DONE;
+  if (written) failure = errno;
+  if (file != NULL) (void)unlink(fresh);
+  return complain(EXIT_WORLD, "%s: cannot be written: %s", path, strerror(failure));
+}
+
+static ExitCode check_any(const Request *r) {
+  for (int32_t i = 0; i < r->count; i++)
+    if (r->traces[i].count > 0) return EXIT_DONE;
+  return complain(EXIT_USER, "%s: no rank has recorded these steps", r->folder);
+}
+
+static ExitCode trace(Request *r, const Options *options) {
+  int64_t printed = 0;
+  const char *path =
+      options->out ? options->out : arena_printf(r->c->arena, "%s/trace.json", r->folder);
+  ExitCode code = read_ranks(r);
+  if (code == EXIT_DONE) code = check_any(r);
+  if (code == EXIT_DONE) code = write_file(r, path, &printed);
+  if (code == EXIT_DONE)
+    printf("wrote    %s   %lld records of %d rank%s: open it at ui.perfetto.dev\n", path,
+           (long long)printed, r->count, r->count == 1 ? "" : "s");
+  for (int32_t i = 0; i < r->count; i++)
+    trace_free(&r->traces[i]);
+  return code;
+}
+
+ExitCode verb_trace(const Options *options) {
+  Request r = {.ranks = options->trace_ranks, .last_step = INT64_MAX};
+  const char *steps = options->trace_steps;
+  if (steps != NULL && !trace_steps(steps, &r.first_step, &r.last_step))
+    return complain(EXIT_USER, "--steps wants steps, as 5 or 5..8, not '%.40s'", steps);
+  r.c = open_compile();
+  if (!r.c) return EXIT_WORLD;
+  r.folder = run_folder(r.c, options, options->words.at[0]);
+  ExitCode code = r.folder != NULL ? find_plan(&r) : EXIT_USER;
+  if (code == EXIT_DONE) {
+    code = trace(&r, options);
+    plan_close(&r.plan);
+  }
+  compile_free(r.c);
+  return code;
+}

@@ -1,0 +1,158 @@
+/* compare.c -- two settings of one job side by side: what a rank holds, what it sends in a step and
+ * how long a step takes. Where stages differ, those of the stage that needs most. */
+#include <math.h>
+#include <string.h>
+
+#include "compiler/show/explain/words.h"
+
+enum { JOB, AGAINST, SIDES };
+enum { VALUE = 11 };
+enum { PERCENT_MOST = 100000 }; /* above this, a percentage says less than the values */
+
+typedef struct Row {
+  const char *head, *name;
+  int digits; /* behind the point */
+  double value[SIDES];
+} Row;
+
+/* The rank that needs most memory. */
+static uint32_t fullest_class(const Compiled *compiled) {
+  const Plan *plan = &compiled->plan;
+  uint32_t fullest = 0;
+  for (uint32_t i = 1; i < plan->classes_count; i++)
+    if (plan_arena_bytes(plan, &plan->classes[i], TIER_DEVICE) >
+        plan_arena_bytes(plan, &plan->classes[fullest], TIER_DEVICE))
+      fullest = i;
+  return fullest;
+}
+
+static double most_sent(const Compiled *compiled, uint32_t axes_mask) {
+  double most = 0;
+  for (uint32_t i = 0; i < compiled->plan.classes_count; i++)
+    most = fmax(most, class_traffic(compiled, i, axes_mask).sent_bytes);
+  return most;
+}
+
+static bool fits(const Compiled *compiled) {
+  return compiled->proof != NULL;
+}
+
+/* Tokens if a sample has several, else samples. */
+static double samples_per_s(const Compiled *compiled) {
+  const Derived *d = &compiled->derived;
+  double seconds = step_seconds(compiled);
+  return seconds > 0 ? (double)(d->batch_samples * d->sample_tokens) / seconds : 0;
+}
+
+/* ---- as text */
+
+static void print_row(const Row *row, FILE *out) {
+  double job = row->value[JOB], against = row->value[AGAINST];
+  double most = fmax(fabs(job), fabs(against));
+  int digits = row->digits;
+  for (double limit = 1000; most >= limit && digits > 0; limit *= 10)
+    digits--;
+  fprintf(out, "%-8s %-26s %*.*f %*.*f %+*.*f", row->head, row->name, VALUE, digits, job, VALUE,
+          digits, against, VALUE, digits, job - against);
+  double percent = against != 0 ? 100 * (job / against - 1) : 0;
+  if (percent != 0 && percent < PERCENT_MOST) fprintf(out, " %+6.1f%%", percent);
+  fputc('\n', out);
+}
+
+static void print_memory(const Compiled *const both[SIDES], FILE *out) {
+  Peak peak[SIDES];
+  for (int i = 0; i < SIDES; i++)
+    peak[i] = find_peak(both[i], fullest_class(both[i]));
+  for (size_t r = 0; r < MEMORY_ROWS; r++) {
+    Row row = {memory_rows[r].head, memory_rows[r].name, 6, {0}};
+    for (int i = 0; i < SIDES; i++)
+      row.value[i] = 1e-9 * (double)peak[i].by_kind[memory_rows[r].kind];
+    if (row.value[JOB] != 0 || row.value[AGAINST] != 0) print_row(&row, out);
+  }
+  if (strcmp(recompute_text(both[JOB]), recompute_text(both[AGAINST])) != 0)
+    fprintf(out, "%-8s %-26s %*s %*s\n", "", "recompute", VALUE, recompute_text(both[JOB]), VALUE,
+            recompute_text(both[AGAINST]));
+  Row arena = {"", "arena", 6, {0}}, budget = {"budget", "of a rank", 6, {0}};
+  for (int i = 0; i < SIDES; i++) {
+    arena.value[i] = 1e-9 * (double)both[i]->draft->arena_bytes;
+    budget.value[i] = 1e-9 * (double)both[i]->budget_bytes;
+  }
+  print_row(&arena, out);
+  print_row(&budget, out);
+  if (!fits(both[JOB]) || !fits(both[AGAINST]))
+    fprintf(out, "%-35s %*s %*s\n", "", VALUE, fits(both[JOB]) ? "fits" : "too large", VALUE,
+            fits(both[AGAINST]) ? "fits" : "too large");
+}
+
+static bool has_axes(const Plan *plan, uint32_t before, uint32_t axes_mask) {
+  for (uint32_t i = 0; i < before; i++)
+    if (plan->comms[i].axes_mask == axes_mask) return true;
+  return false;
+}
+
+/* Plans have the same axes, but perhaps not the same communicators. */
+static void print_sent(const Compiled *const both[SIDES], FILE *out) {
+  Row all = {"sent", "by a rank in a step", 6, {0}};
+  for (int i = 0; i < SIDES; i++)
+    all.value[i] = 1e-9 * most_sent(both[i], 0);
+  print_row(&all, out);
+  for (int side = 0; side < SIDES; side++)
+    for (uint32_t k = 0; k < both[side]->plan.comms_count; k++) {
+      const Plan *plan = &both[side]->plan, *first = &both[JOB]->plan;
+      uint32_t mask = plan->comms[k].axes_mask;
+      if (has_axes(plan, k, mask) || (side > 0 && has_axes(first, first->comms_count, mask)))
+        continue;
+      const char *name = plan_string(plan, plan->comms[k].name);
+      Row row = {"", "", 6, {0}};
+      row.name = arena_printf(both[JOB]->draft->compile->arena, "over %.*s",
+                              (int)strcspn(name, "@"), name);
+      for (int i = 0; i < SIDES; i++)
+        row.value[i] = 1e-9 * most_sent(both[i], mask);
+      if (row.value[JOB] != 0 || row.value[AGAINST] != 0) print_row(&row, out);
+    }
+}
+
+void explain_compare(const Compiled *job, const Compiled *against, const char *changes, FILE *out) {
+  const Compiled *const both[SIDES] = {job, against};
+  put_line(out, "against", changes);
+  fprintf(out, "\n%-35s %*s %*s %*s\n", "GB = 1e9 bytes; a rank at its peak", VALUE, "this job",
+          VALUE, "against", VALUE, "difference");
+  print_memory(both, out);
+  print_sent(both, out);
+  Row step = {"time", "of a step, ms", 6, {0}};
+  Row rate = {"", job->derived.sample_tokens > 1 ? "tokens a second" : "samples a second", 0, {0}};
+  Row ranks = {"ranks", "", 0, {(double)rank_count(job), (double)rank_count(against)}};
+  for (int i = 0; i < SIDES; i++) {
+    step.value[i] = 1e3 * step_seconds(both[i]);
+    rate.value[i] = samples_per_s(both[i]);
+  }
+  if (step.value[JOB] > 0 && step.value[AGAINST] > 0) {
+    print_row(&step, out);
+    print_row(&rate, out);
+  }
+  if (ranks.value[JOB] != ranks.value[AGAINST]) print_row(&ranks, out);
+}
+
+/* ---- as JSON */
+
+static void print_side(const Compiled *compiled, const char *name, FILE *out) {
+  Peak peak = find_peak(compiled, fullest_class(compiled));
+  fprintf(out, " \"%s\":{\"ranks\":%lld,\"memory\":{\n", name, (long long)rank_count(compiled));
+  for (size_t r = 0; r < MEMORY_ROWS; r++)
+    fprintf(out, "   \"%s\":%lld,\n", memory_rows[r].name,
+            (long long)peak.by_kind[memory_rows[r].kind]);
+  fprintf(out, "   \"arena\":%lld,\"budget\":%lld,\"fits\":%s},\n",
+          (long long)compiled->draft->arena_bytes, (long long)compiled->budget_bytes,
+          fits(compiled) ? "true" : "false");
+  fprintf(out, "  \"sent_bytes\":%.0f,\"predicted_step_ns\":%lld,\"tokens_per_s\":%.0f}",
+          most_sent(compiled, 0), (long long)(step_seconds(compiled) * 1e9),
+          samples_per_s(compiled));
+}
+
+void explain_compare_json(const Compiled *job, const Compiled *against, FILE *out) {
+  fprintf(out, "{\"version\":1,\n");
+  print_side(job, "job", out);
+  fprintf(out, ",\n");
+  print_side(against, "against", out);
+  fprintf(out, "}\n");
+}

@@ -1,0 +1,72 @@
+/* json.c -- the results of a compile as JSON. */
+#include "compiler/job/pipelines/pipeline.h"
+#include "compiler/show/explain/communicators.h"
+#include "compiler/show/explain/work.h"
+#include "runtime/plan/plan_loops.h"
+
+static void print_class(const Compiled *compiled, const Work *work, uint32_t class, FILE *out) {
+  Peak peak = find_peak(compiled, class);
+  fprintf(out,
+          "{\"name\":\"%s\",\"ranks\":%u,\"predicted_ns\":%lld,\"microbatch_ns\":%.0f,\"memory\":{",
+          plan_string(&compiled->plan, peak.class->name), peak.class->rank_count,
+          (long long)peak.program->predicted_ns, work->is_time ? work->stages[class].all : 0);
+  for (size_t i = 0; i < MEMORY_ROWS; i++)
+    fprintf(out, "\"%s\":%lld,", memory_rows[i].name, (long long)peak.by_kind[memory_rows[i].kind]);
+  fprintf(out,
+          "\"live\":%lld,\"peak\":%lld,\"arena\":%lld,\"host\":%lld},"
+          "\"launches\":%llu,\"flat_calls\":%llu,",
+          (long long)peak.recorded->live_bytes, (long long)peak.recorded->peak_bytes,
+          (long long)peak.arena_bytes, (long long)peak.host_bytes,
+          (unsigned long long)plan_issues(&compiled->plan, peak.program),
+          (unsigned long long)class_traffic(compiled, class, 0).flat_calls);
+  explain_communicators_json(compiled, class, out);
+  fputc('}', out);
+}
+
+void explain_json(const Compiled *compiled, FILE *out) {
+  const Derived *d = &compiled->derived;
+  Peak peak = find_peak(compiled, 0);
+  const Pipeline *pipeline = draft_pipeline(compiled->draft);
+  Work work = work_of(compiled);
+  fprintf(out, "{\"version\":2,\"job\":");
+  print_json_text(compiled->job->job.name, out);
+  fprintf(out, ",\"reason\":");
+  if (compiled->job->set[FIELD_job_reason])
+    print_json_text(compiled->job->job.reason, out);
+  else
+    fputs("null", out);
+  fprintf(out, ",\"model\":");
+  print_json_text(compiled->draft->train->model_name, out);
+  fprintf(out, ",\"parameters\":%lld,\"flops_per_token\":%lld,\n", (long long)compiled->parameters,
+          (long long)compiled->flops_per_token);
+  fprintf(out,
+          " \"batch_samples\":%lld,\"sample_tokens\":%lld,\"microbatch\":%lld,\"accumulation\":%"
+          "lld,\"steps\":%lld,\n",
+          (long long)d->batch_samples, (long long)d->sample_tokens,
+          (long long)compiled->job->train.microbatch, (long long)d->accumulation,
+          (long long)d->steps);
+  fprintf(out,
+          " \"ranks\":%lld,\"tp\":%lld,\"cp\":%lld,\"pp\":%lld,\"dp\":%lld,\"zero\":%lld,"
+          "\"shard_ranks\":%lld,\"sequence\":%s,\"pipeline\":\"%s\",\n",
+          (long long)rank_count(compiled), (long long)d->tp, (long long)d->cp, (long long)d->pp,
+          (long long)d->dp, (long long)d->zero, (long long)d->shard_ranks,
+          d->sequence ? "true" : "false", pipeline_text(compiled));
+  fprintf(out, " \"bubble\":%.6f,\"imbalance\":%.6f,\n",
+          pipeline == NULL ? 0 : pipeline_bubble_share(pipeline), work.excess);
+  fprintf(out,
+          " \"recompute\":\"%s\",\"without_recompute\":%lld,\"threads\":%lld,\"predicted_step_ns\":"
+          "%lld,\n "
+          "\"memory\":{",
+          recompute_text(compiled), (long long)compiled->without_recompute_bytes,
+          (long long)compiled->cluster.threads, (long long)(step_seconds(compiled) * 1e9));
+  for (size_t i = 0; i < MEMORY_ROWS; i++)
+    fprintf(out, "\"%s\":%lld,", memory_rows[i].name, (long long)peak.by_kind[memory_rows[i].kind]);
+  fprintf(out, "\"live\":%lld,\"peak\":%lld,\"arena\":%lld,\"budget\":%lld},\n \"classes\":[",
+          (long long)peak.recorded->live_bytes, (long long)peak.recorded->peak_bytes,
+          (long long)compiled->draft->arena_bytes, (long long)compiled->budget_bytes);
+  for (uint32_t i = 0; i < compiled->plan.classes_count; i++) {
+    if (i > 0) fprintf(out, ",\n  ");
+    print_class(compiled, &work, i, out);
+  }
+  fprintf(out, "]}\n");
+}

@@ -1,0 +1,313 @@
+/* memory.c -- the contents of a rank's memory at the peak of a step, by kind and by buffer. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/show/explain/communicators.h"
+#include "runtime/plan/plan_place.h"
+
+const MemoryRow memory_rows[MEMORY_ROWS] = {
+    {"M_model", "parameters", BUFFER_PARAM},
+    {"M_grad", "gradients", BUFFER_GRAD},
+    {"M_opt", "master", BUFFER_MASTER},
+    {"", "moment m", BUFFER_MOMENT1},
+    {"", "moment v", BUFFER_MOMENT2},
+    {"M_act", "activations", BUFFER_ACTIVATION},
+    {"", "activation gradients", BUFFER_GRAD_ACTIVATION},
+    {"work", "scratch of one call", BUFFER_WORKSPACE},
+    {"comm", "gradients on the wire", BUFFER_COMM},
+    {"data", "micro-batches", BUFFER_DATA},
+    {"control", "what changes between steps", BUFFER_CONTROL},
+};
+
+/* "; 1/8 (zero 3)", and how many bytes are temporarily whole. */
+static const char *sharded(const Compiled *compiled, int64_t from_stage, const char *text,
+                           int64_t passing_bytes, const char *passing) {
+  const Derived *d = &compiled->derived;
+  Arena *arena = compiled->draft->compile->arena;
+  if (d->zero < from_stage || d->shard_ranks == 1) return text;
+  text = arena_printf(arena, "%s; 1/%lld (zero %lld)", text, (long long)d->shard_ranks,
+                      (long long)d->zero);
+  if (passing_bytes == 0) return text;
+  return arena_printf(arena, "%s and %s %s", text, bytes_text(compiled, passing_bytes), passing);
+}
+
+/* Blocks whose gradients stay whole until the step ends although ZeRO shards gradients: a tied
+ * weight that two chunks of a stage read, or all blocks with zero_reduce = "step". */
+static const char *gradients_text(const Compiled *compiled, const char *text,
+                                  int64_t passing_bytes) {
+  const Draft *d = compiled->draft;
+  Arena *arena = d->compile->arena;
+  const char *whole = "";
+  bool any_shared = false;
+  if (d->derived.zero < 2 || d->derived.shard_ranks == 1) return text;
+  for (int32_t b = 0; b < d->blocks.count; b++) {
+    const Block *block = &d->blocks.at[b];
+    any_shared |= block->shards_grads;
+    if (!block->shards_grads)
+      whole = arena_printf(arena, "%s%s%s", whole, *whole == '\0' ? "" : ", ", block->name);
+  }
+  if (!any_shared) return arena_printf(arena, "%s; whole until the step ends", text);
+  text = sharded(compiled, 2, text, passing_bytes, "not yet reduced");
+  return *whole == '\0' ? text : arena_printf(arena, "%s; %s: whole", text, whole);
+}
+
+/* Without a master copy parameters are updated in place, in their own dtype. */
+static const char *no_master(const Draft *d) {
+  bool is_fp32 = d->train->param_dtype == DTYPE_F32;
+  return is_fp32 ? "none: parameters are fp32" : "none: the update rounds to bf16";
+}
+
+/* `passing_bytes`: the bytes of the row that do not last from step to step. */
+static const char *row_note(const Compiled *compiled, const MemoryRow *row, int64_t passing_bytes) {
+  const Draft *d = compiled->draft;
+  Arena *arena = d->compile->arena;
+  switch (row->kind) {
+  case BUFFER_PARAM:
+    return sharded(compiled, 3,
+                   arena_printf(arena, "%s x %s", count_text(compiled, compiled->parameters),
+                                dtype_name(d->train->param_dtype)),
+                   passing_bytes, "gathered");
+  case BUFFER_GRAD:
+    return gradients_text(compiled,
+                          arena_printf(arena, "%s; %lld pass%s", dtype_name(d->train->grad_dtype),
+                                       (long long)compiled->derived.accumulation,
+                                       compiled->derived.accumulation == 1 ? "" : "es"),
+                          passing_bytes);
+  case BUFFER_MASTER:
+    return d->has_master ? sharded(compiled, 1, "fp32: the optimizer's own copy", 0, "")
+                         : no_master(d);
+  case BUFFER_MOMENT1: return sharded(compiled, 1, "fp32", 0, "");
+  case BUFFER_MOMENT2:
+    if (d->has_moment2) return sharded(compiled, 1, "fp32", 0, "");
+    return arena_printf(arena, "none: %s", optimizer_rows[d->job->optimizer.head].name);
+  case BUFFER_ACTIVATION:
+    return arena_printf(arena, "%s, recompute %s", dtype_name(d->train->compute_dtype),
+                        recompute_text(compiled));
+  case BUFFER_DATA:
+    return arena_printf(arena, "steps staged: %lld", (long long)draft_prefetch_steps(d));
+  default: return "";
+  }
+}
+
+/* ---- the table: one column a class, only the first and the last ones when there are many. Notes
+ * are printed after their row if the line has room, else below the table. */
+
+enum { COLUMNS_MAX = 4, NAME_COLUMNS = 35, VALUE_COLUMNS = 11 };
+
+typedef struct StageColumns {
+  uint32_t class[COLUMNS_MAX];
+  Peak peak[COLUMNS_MAX];
+  uint32_t count;
+} StageColumns;
+
+static StageColumns choose_columns(const Compiled *compiled) {
+  uint32_t classes = compiled->plan.classes_count;
+  StageColumns columns = {.count = classes < COLUMNS_MAX ? classes : COLUMNS_MAX};
+  for (uint32_t i = 0; i < columns.count; i++) {
+    bool from_end = classes > COLUMNS_MAX && i >= COLUMNS_MAX / 2;
+    columns.class[i] = from_end ? classes - (columns.count - i) : i;
+    columns.peak[i] = find_peak(compiled, columns.class[i]);
+  }
+  return columns;
+}
+
+typedef struct Table {
+  const Compiled *compiled;
+  StageColumns columns;
+  VEC(const char *) notes; /* for below */
+  FILE *out;
+} Table;
+
+/* "  12.345678", with fewer decimals for thousands. */
+static void print_gigabytes(double size_bytes, FILE *out) {
+  double gigabytes = size_bytes * 1e-9;
+  int digits = 6;
+  for (double limit = 1000; gigabytes >= limit && digits > 0; limit *= 10)
+    digits--;
+  fprintf(out, "%*.*f", VALUE_COLUMNS, digits, gigabytes);
+}
+
+static void print_row(Table *table, const char *head, const char *name, const double *size_bytes,
+                      const char *note) {
+  int32_t columns = (int32_t)table->columns.count;
+  int32_t room = SCREEN_COLUMNS - NAME_COLUMNS - VALUE_COLUMNS * columns - 2;
+  fprintf(table->out, "%-8s %-26s", head, name);
+  for (int32_t i = 0; i < columns; i++)
+    print_gigabytes(size_bytes[i], table->out);
+  bool fits = *note == 0 || (int32_t)strlen(note) <= room;
+  fprintf(table->out, "%s%s\n", *note && fits ? "  " : "", fits ? note : "");
+  Arena *arena = table->compiled->draft->compile->arena;
+  if (!fits && *note) VEC_PUSH(arena, &table->notes, arena_printf(arena, "%s: %s", name, note));
+}
+
+static void print_notes(const Table *table) {
+  for (int32_t i = 0; i < table->notes.count; i++)
+    print_wrapped(table->out, table->notes.at[i], 0, 4, SCREEN_COLUMNS);
+}
+
+static void print_head(const Table *table) {
+  const Plan *plan = &table->compiled->plan;
+  const StageColumns *columns = &table->columns;
+  fprintf(table->out, "memory of one rank at the peak of a step, GB = 1e9 bytes\n");
+  if (plan->classes_count > columns->count)
+    fprintf(table->out, "%u of %u stages; --json has all\n", columns->count, plan->classes_count);
+  if (columns->count == 1) return;
+  fprintf(table->out, "%*s", NAME_COLUMNS, "");
+  for (uint32_t i = 0; i < columns->count; i++)
+    fprintf(table->out, "%*s", VALUE_COLUMNS,
+            plan_string(plan, plan->classes[columns->class[i]].name));
+  fputc('\n', table->out);
+}
+
+static void print_kinds(Table *table) {
+  double value[COLUMNS_MAX] = {0};
+  for (size_t r = 0; r < MEMORY_ROWS; r++) {
+    const MemoryRow *row = &memory_rows[r];
+    int64_t passing_bytes = 0;
+    for (uint32_t i = 0; i < table->columns.count; i++) {
+      const Peak *peak = &table->columns.peak[i];
+      value[i] = (double)peak->by_kind[row->kind];
+      if (peak->passing[row->kind] > passing_bytes) passing_bytes = peak->passing[row->kind];
+    }
+    print_row(table, row->head, row->name, value, row_note(table->compiled, row, passing_bytes));
+  }
+}
+
+static void print_states(const Compiled *compiled, const Peak *peak, FILE *out) {
+  const int64_t *kind = peak->by_kind;
+  double states = (double)(kind[BUFFER_PARAM] + kind[BUFFER_GRAD] + kind[BUFFER_MASTER] +
+                           kind[BUFFER_MOMENT1] + kind[BUFFER_MOMENT2]);
+  fprintf(out, "states   %.2f bytes a parameter; a rank is %.2f times its parameters' bytes\n",
+          states / (double)compiled->parameters,
+          (double)compiled->draft->arena_bytes / (double)kind[BUFFER_PARAM]);
+}
+
+static void print_packing(Table *table) {
+  const StageColumns *columns = &table->columns;
+  double gaps[COLUMNS_MAX] = {0}, more[COLUMNS_MAX] = {0}, excess = 0;
+  bool others = false;
+  for (uint32_t i = 0; i < columns->count; i++) {
+    const Peak *peak = &columns->peak[i];
+    double above = (double)peak->recorded->peak_bytes / (double)peak->recorded->live_bytes;
+    if (above > excess) excess = above;
+    gaps[i] = (double)((int64_t)peak->recorded->peak_bytes - peak->live_bytes);
+    more[i] = (double)(peak->arena_bytes - (int64_t)peak->recorded->peak_bytes);
+    others |= more[i] > 0;
+  }
+  print_row(
+      table, "packing", "gaps at the peak", gaps,
+      arena_printf(table->compiled->draft->compile->arena, "peak / most alive = %.4f", excess));
+  if (others) print_row(table, "", "other programs need more", more, "validation");
+}
+
+/* Outside the arena, on GPUs only. */
+static void print_communicators(Table *table) {
+  Arena *arena = table->compiled->draft->compile->arena;
+  double estimate[COLUMNS_MAX] = {0};
+  int32_t count = 0;
+  for (uint32_t i = 0; i < table->columns.count; i++) {
+    Communicators all = explain_communicators_of(table->compiled, table->columns.class[i]);
+    estimate[i] = (double)all.size_bytes;
+    count = all.count;
+  }
+  if (count > 0)
+    print_row(table, "nccl", "buffers, estimated", estimate,
+              arena_printf(arena, "%d communicator%s (--layouts), outside the arena", count,
+                           count == 1 ? "" : "s"));
+}
+
+static void print_limits(Table *table) {
+  const Compiled *compiled = table->compiled;
+  Arena *arena = compiled->draft->compile->arena;
+  double whole[COLUMNS_MAX] = {0}, pinned[COLUMNS_MAX] = {0}, budget[COLUMNS_MAX] = {0};
+  bool is_pinned = false;
+  for (uint32_t i = 0; i < table->columns.count; i++) {
+    const Peak *peak = &table->columns.peak[i];
+    whole[i] = (double)peak->arena_bytes;
+    pinned[i] = (double)peak->host_bytes;
+    is_pinned |= peak->host_bytes > 0;
+    budget[i] = (double)compiled->budget_bytes;
+  }
+  print_row(table, "", "arena", whole,
+            arena_printf(arena, "%s bytes, one allocation",
+                         count_text(compiled, compiled->draft->arena_bytes)));
+  if (is_pinned) print_row(table, "host", "pinned", pinned, "staged micro-batches");
+  print_communicators(table);
+  print_row(table, "budget", "of a rank", budget,
+            arena_printf(arena, "%s, %s outside the arena", compiled->cluster.device,
+                         bytes_text(compiled, compiled->cluster.reserve_bytes)));
+}
+
+void explain_memory(const Compiled *compiled, FILE *out) {
+  Table table = {.compiled = compiled, .columns = choose_columns(compiled), .out = out};
+  print_head(&table);
+  print_kinds(&table);
+  print_packing(&table);
+  print_limits(&table);
+  print_notes(&table);
+  if (rank_count(compiled) == 1) print_states(compiled, &table.columns.peak[0], out);
+}
+
+/* ---- every buffer of a rank */
+
+static const char *kind_name(uint32_t kind) {
+  for (size_t r = 0; r < MEMORY_ROWS; r++)
+    if ((uint32_t)memory_rows[r].kind == kind)
+      return kind == BUFFER_WORKSPACE         ? "workspace"
+             : kind == BUFFER_COMM            ? "communication"
+             : kind == BUFFER_CONTROL         ? "control"
+             : kind == BUFFER_GRAD_ACTIVATION ? "d activations"
+                                              : memory_rows[r].name;
+  return "";
+}
+
+typedef struct Listed {
+  const PlanBuffer *buffer;
+  uint32_t index;
+} Listed;
+
+static int by_size(const void *a, const void *b) {
+  const Listed *x = a, *y = b;
+  if (x->buffer->size_bytes != y->buffer->size_bytes)
+    return x->buffer->size_bytes > y->buffer->size_bytes ? -1 : 1;
+  return (x->index > y->index) - (x->index < y->index);
+}
+
+/* Classes are stages. */
+static uint32_t class_of(const Compiled *compiled, int64_t rank) {
+  return plan_coordinate(&compiled->plan, (uint32_t)rank, MESH_PP);
+}
+
+void explain_rank(const Compiled *compiled, int64_t rank, FILE *out) {
+  const Plan *plan = &compiled->plan;
+  Peak peak = find_peak(compiled, class_of(compiled, rank));
+  const PlanCall *call = &plan->calls[peak.program->calls_first + peak.call];
+  Arena *arena = compiled->draft->compile->arena;
+  const char *layer = call->layer >= 0 ? arena_printf(arena, ", layer %d", call->layer) : "";
+  print_wrapped(out,
+                arena_printf(arena,
+                             "rank %lld (class %s): alive at the peak, call %u of %u: %s%s, "
+                             "micro-batch %d",
+                             (long long)rank, plan_string(plan, peak.class->name), peak.call,
+                             peak.program->calls_count,
+                             plan_string(plan, plan->segments[call->segment].name), layer,
+                             call->microbatch),
+                0, 4, SCREEN_COLUMNS);
+  enum { BUFFER_COLUMN = 46 };
+  fprintf(out, "%14s %14s  %-14s %s\n", "bytes", "offset", "kind", "buffer");
+  Listed *listed = ARENA_ARRAY(arena, Listed, peak.class->buffers_count + 1);
+  int32_t n = 0;
+  for (uint32_t i = 0; i < peak.class->buffers_count; i++) {
+    const PlanBuffer *buffer = &plan->buffers[peak.class->buffers_first + i];
+    if (buffer_alive(buffer, peak.index, peak.call)) listed[n++] = (Listed){buffer, i};
+  }
+  qsort(listed, (size_t)n, sizeof *listed, by_size);
+  for (int32_t i = 0; i < n; i++) {
+    const PlanBuffer *b = listed[i].buffer;
+    int32_t column = fprintf(out, "%14s %14s  %-14s ", count_text(compiled, (int64_t)b->size_bytes),
+                             count_text(compiled, (int64_t)b->offset), kind_name(b->kind));
+    const char *of = b->layer >= 0 ? arena_printf(arena, ", layer %d", b->layer) : "";
+    print_wrapped(out, arena_printf(arena, "%s%s", plan_string(plan, b->name), of), column,
+                  BUFFER_COLUMN, SCREEN_COLUMNS);
+  }
+}

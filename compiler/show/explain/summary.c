@@ -1,0 +1,156 @@
+/* summary.c -- the dozen lines that `compile` prints. */
+#include "compiler/show/explain/words.h"
+
+static bool by_tokens(const Compiled *compiled) {
+  return compiled->derived.sample_tokens > 1;
+}
+
+/* Prints nothing if the files were not read. */
+static void print_data(const Compiled *compiled, FILE *out) {
+  int64_t have = compiled->job->train_tokens, context = compiled->derived.sample_tokens;
+  if (have <= 0) return;
+  bool is_table = compiled->job->data.head == CHOICE_TABLE;
+  Arena *arena = compiled->draft->compile->arena;
+  const char *what =
+      arena_printf(arena, "%s %s", format_count(arena, have), is_table ? "rows" : "tokens");
+  const char *samples = "every row is a sample";
+  if (!is_table)
+    samples = arena_printf(arena, "%s sequences of %s; last %s tokens not used",
+                           format_count(arena, (have - 1) / context), format_count(arena, context),
+                           format_count(arena, (have - 1) % context));
+  put_line(out, "data", arena_printf(arena, "%-18s %s", what, samples));
+}
+
+static void print_ranks(const Compiled *compiled, FILE *out) {
+  const Derived *d = &compiled->derived;
+  const Draft *draft = compiled->draft;
+  Arena *arena = draft->compile->arena;
+  const char *zero = arena_printf(arena, "zero %lld", (long long)d->zero);
+  if (d->zero > 0 && d->shard_ranks < d->dp * d->cp)
+    zero = arena_printf(arena, "%s in groups of %lld", zero, (long long)d->shard_ranks);
+  const char *kv = "";
+  if (draft->mesh.size[MESH_TP_GROUP] > 1)
+    kv = arena_printf(arena, "   kv_heads on %lld ranks each",
+                      (long long)draft->mesh.size[MESH_TP_GROUP]);
+  const char *cp = d->cp == 1                                          ? ""
+                   : compiled->job->parallel.cp_kind == CHOICE_ULYSSES ? "   ulysses"
+                                                                       : "   ring";
+  put_line(out, "ranks",
+           arena_printf(arena, "%-18lld = tp %lld x cp %lld x pp %lld x dp %lld   %s%s%s%s",
+                        (long long)rank_count(compiled), (long long)d->tp, (long long)d->cp,
+                        (long long)d->pp, (long long)d->dp, zero, d->sequence ? "   sequence" : "",
+                        cp, kv));
+  const char *chunks = "";
+  if (compiled->job->memory.loss_chunks > 1)
+    chunks = arena_printf(arena, "   loss in %lld", (long long)compiled->job->memory.loss_chunks);
+  put_line(out, "passes",
+           arena_printf(arena, "%-18s recompute %s%s   precision %s",
+                        d->pp > 1 ? pipeline_text(compiled) : "one stage", recompute_text(compiled),
+                        chunks, compiled->job->precision.compute == CHOICE_BF16 ? "bf16" : "fp32"));
+}
+
+static void print_memory(const Compiled *compiled, FILE *out) {
+  const Plan *plan = &compiled->plan;
+  double excess = 0;
+  int64_t least = INT64_MAX;
+  for (uint32_t i = 0; i < plan->classes_count; i++) {
+    Peak peak = find_peak(compiled, i);
+    double above = (double)peak.recorded->peak_bytes / (double)peak.recorded->live_bytes - 1;
+    if (above > excess) excess = above;
+    if (peak.arena_bytes < least) least = peak.arena_bytes;
+  }
+  int64_t most = compiled->draft->arena_bytes;
+  const char *range = least == most
+                          ? bytes_text(compiled, most)
+                          : arena_printf(compiled->draft->compile->arena, "%s to %s",
+                                         bytes_text(compiled, least), bytes_text(compiled, most));
+  put_line(out, "memory",
+           arena_printf(compiled->draft->compile->arena,
+                        "%-18s of %s a rank (%.0f %%); packing %.1f %% above bound", range,
+                        bytes_text(compiled, compiled->budget_bytes),
+                        100.0 * (double)most / (double)compiled->budget_bytes, 100.0 * excess));
+  if (compiled->without_recompute_bytes > 0)
+    put_line(out, "",
+             arena_printf(compiled->draft->compile->arena, "%-18s with nothing recomputed",
+                          bytes_text(compiled, compiled->without_recompute_bytes)));
+}
+
+static void print_model(const Compiled *compiled, FILE *out) {
+  Arena *arena = compiled->draft->compile->arena;
+  const char *flops = format_scaled(arena, (double)compiled->flops_per_token, "FLOP");
+  put_line(out, "model",
+           arena_printf(arena, "%-18s %s parameters   %s/%s", compiled->draft->train->model_name,
+                        count_text(compiled, compiled->parameters), flops,
+                        by_tokens(compiled) ? "token" : "sample"));
+}
+
+static void print_batch(const Compiled *compiled, FILE *out) {
+  const Derived *derived = &compiled->derived;
+  Arena *arena = compiled->draft->compile->arena;
+  const char *batch = arena_printf(arena, "%s %s", count_text(compiled, derived->batch_samples),
+                                   by_tokens(compiled) ? "sequences" : "samples");
+  put_line(out, "batch",
+           arena_printf(arena, "%-18s = dp %lld x microbatch %lld x accumulation %lld", batch,
+                        (long long)derived->dp, (long long)compiled->job->train.microbatch,
+                        (long long)derived->accumulation));
+}
+
+static void print_time(const Compiled *compiled, FILE *out) {
+  const Derived *derived = &compiled->derived;
+  Arena *arena = compiled->draft->compile->arena;
+  double samples = (double)(derived->batch_samples * derived->sample_tokens);
+  double seconds = step_seconds(compiled);
+  if (seconds <= 0) return;
+  put_line(out, "time",
+           arena_printf(arena, "%-18s a step at the device's peaks: no step is faster   %s %s/s",
+                        duration_text(compiled, seconds),
+                        count_text(compiled, (int64_t)(samples / seconds)),
+                        by_tokens(compiled) ? "tokens" : "samples"));
+}
+
+static void print_proof(const Compiled *compiled, FILE *out) {
+  const ProveReport *proof = compiled->proof;
+  if (proof == NULL) return;
+  put_line(out, "proof",
+           arena_printf(compiled->draft->compile->arena,
+                        "%-18s %llu ranks, %llu classes, %llu communicators, %llu accesses", "ok",
+                        (unsigned long long)proof->ranks, (unsigned long long)proof->classes,
+                        (unsigned long long)proof->communicators,
+                        (unsigned long long)proof->accesses));
+}
+
+static void print_run(const Compiled *compiled, FILE *out) {
+  const Derived *derived = &compiled->derived;
+  Arena *arena = compiled->draft->compile->arena;
+  int64_t samples = derived->batch_samples * derived->sample_tokens;
+  const char *unit = by_tokens(compiled) ? "tokens" : "samples";
+  const char *steps = arena_printf(arena, "%s steps", count_text(compiled, derived->steps));
+  double seconds = step_seconds(compiled) * (double)derived->steps;
+  const char *least =
+      seconds > 0 ? arena_printf(arena, "   at least %s", duration_text(compiled, seconds)) : "";
+  put_line(out, "run",
+           arena_printf(arena, "%-18s of %s = %s %s%s", steps, count_text(compiled, samples),
+                        count_text(compiled, derived->steps * samples), unit, least));
+}
+
+void explain_summary(const Compiled *compiled, FILE *out) {
+  const Cluster *cluster = &compiled->cluster;
+  Arena *arena = compiled->draft->compile->arena;
+  print_model(compiled, out);
+  print_batch(compiled, out);
+  print_data(compiled, out);
+  print_ranks(compiled, out);
+  put_line(out, "cluster",
+           arena_printf(arena, "%-18s %s x %s, %lld threads a rank", cluster->name,
+                        count_text(compiled, rank_count(compiled)), cluster->device,
+                        (long long)cluster->threads));
+  const char *order = order_price_text(compiled);
+  if (order) put_line(out, "place", order);
+  print_memory(compiled, out);
+  print_time(compiled, out);
+  print_proof(compiled, out);
+  print_run(compiled, out);
+  if (!compiled->job->set[FIELD_job_reason]) return;
+  int32_t column = fprintf(out, "reason   ");
+  print_wrapped(out, compiled->job->job.reason, column, column, SCREEN_COLUMNS);
+}

@@ -1,0 +1,273 @@
+/* timeline_svg.c -- the picture: a row of boxes for each class, under it a thin strip for each lane
+ * beside computation, an axis, a legend, and a background. */
+#include <math.h>
+#include <string.h>
+
+#include "compiler/show/explain/timeline.h"
+#include "compiler/show/explain/timeline_boxes.h"
+#include "runtime/plan/plan_text.h"
+
+enum {
+  MARGIN = 16,
+  TITLE = 28,
+  ROW = 26,
+  STRIP = 7,
+  STRIP_GAP = 3, /* above a strip */
+  ROW_GAP = 5,   /* between rows; more where they have strips */
+  STRIPS_GAP = 11,
+  AXIS = 34,
+  LEGEND = 24,
+  DIGIT = 7, /* width of one, about, at 11 px */
+  WIDTH_LEAST = 960,
+  WIDTH_MOST = 3200,
+  PIXELS_PER_BOX = 18
+};
+
+static const double STRIP_BOX_LEAST = 0.8; /* a strip shows the shortest communication too */
+
+typedef struct Picture {
+  FILE *out;
+  Arena *arena;
+  const Timeline *timeline;
+  double left, width; /* of the rows */
+  double pitch;       /* from row to row */
+  double bottom;      /* of the last row */
+  double height;      /* of everything */
+  bool has_chunks;    /* some row has several chunks, which are drawn paler and paler */
+} Picture;
+
+static const char *color_of(BoxKind kind) {
+  static const char *const colors[BOX_KIND_COUNT] = {"#3b6fb6", "#3f8f4f", "#e0b33a", "#9467bd",
+                                                     "#8a6d5c", "#c8503c", "#9aa0a6"};
+  return colors[kind];
+}
+
+static const char *ink_on(BoxKind kind, double opacity) {
+  return kind == BOX_WEIGHT || opacity < 0.8 ? "#202020" : "#ffffff";
+}
+
+static void put_escaped(FILE *out, const char *text) {
+  for (; *text != '\0'; text++) {
+    if (*text == '&')
+      fputs("&amp;", out);
+    else if (*text == '<')
+      fputs("&lt;", out);
+    else if ((unsigned char)*text < ' ') /* not allowed in XML */
+      fputc('?', out);
+    else
+      fputc(*text, out);
+  }
+}
+
+static double x_of(const Picture *p, int64_t at) {
+  return p->left + p->width * (double)at / (double)p->timeline->span;
+}
+
+static double y_of(const Picture *p, int32_t row) {
+  return MARGIN + TITLE + row * p->pitch;
+}
+
+/* The approximate width of text at 11 px; fonts differ. */
+static double text_width(const char *text) {
+  double width = 0;
+  for (; *text != '\0'; text++)
+    width += strchr("fijlrt.,:| ", *text) != NULL ? 4 : strchr("mw", *text) != NULL ? 10 : 6.7;
+  return width;
+}
+
+/* ---- boxes */
+
+/* Later chunks are paler. `chunks` are those of the row. */
+static double opacity_of(const Box *box, int32_t chunks) {
+  return box->chunk < 0 || chunks < 2 ? 1 : 1 - 0.4 * box->chunk / (chunks - 1);
+}
+
+static void put_tooltip(const Picture *p, const Box *box) {
+  fprintf(p->out, "<title>%s", box_kind_name(box->kind));
+  if (box->kind == BOX_COMMUNICATION) {
+    const Plan *plan = p->timeline->plan;
+    fputs(": ", p->out);
+    put_escaped(p->out, plan_string(plan, plan->segments[box->segment].name));
+  }
+  if (box->microbatch >= 0) fprintf(p->out, ", micro-batch %d", box->microbatch);
+  if (box->layer_first >= 0 && box->layer_first == box->layer_last)
+    fprintf(p->out, ", layer %d", box->layer_first);
+  else if (box->layer_first >= 0)
+    fprintf(p->out, ", layers %d to %d", box->layer_first, box->layer_last);
+  fprintf(p->out, ", %s</title>",
+          timeline_length(p->arena, p->timeline, (double)(box->end - box->start)));
+}
+
+static void put_rect(const Picture *p, double x, double y, double width, int height,
+                     const char *more) {
+  fprintf(p->out, "<rect x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\" %s", x, y, width,
+          height, more);
+}
+
+static void put_text(const Picture *p, double x, double y, const char *more, const char *text) {
+  fprintf(p->out, "<text x=\"%.2f\" y=\"%.0f\"%s>", x, y, more);
+  put_escaped(p->out, text);
+  fputs("</text>", p->out);
+}
+
+static void put_box(const Picture *p, const Box *box, double y, double opacity) {
+  double x = x_of(p, box->start), width = x_of(p, box->end) - x;
+  put_rect(p, x, y, width, ROW,
+           arena_printf(p->arena, "fill=\"%s\" fill-opacity=\"%.2f\"%s>", color_of(box->kind),
+                        opacity, width >= 3 ? " stroke=\"#ffffff\" stroke-width=\"0.8\"" : ""));
+  put_tooltip(p, box);
+  fputs("</rect>", p->out);
+  const char *number = arena_printf(p->arena, "%d", box->microbatch);
+  if (box->microbatch < 0 || box->kind == BOX_COMMUNICATION ||
+      width < (double)strlen(number) * DIGIT + 2)
+    return;
+  put_text(
+      p, x + width / 2, y + ROW / 2.0 + 4,
+      arena_printf(p->arena, " text-anchor=\"middle\" fill=\"%s\"", ink_on(box->kind, opacity)),
+      number);
+}
+
+static void put_thin_box(const Picture *p, const Box *box, double y) {
+  double x = x_of(p, box->start), width = x_of(p, box->end) - x;
+  put_rect(p, x, y, width > STRIP_BOX_LEAST ? width : STRIP_BOX_LEAST, STRIP,
+           arena_printf(p->arena, "fill=\"%s\"%s>", color_of(box->kind),
+                        width >= 6 ? " stroke=\"#ffffff\" stroke-width=\"0.5\"" : ""));
+  put_tooltip(p, box);
+  fputs("</rect>", p->out);
+}
+
+/* chunks 0: of a lane beside computation. */
+static void put_lane(const Picture *p, const TimelineLane *lane, double y, int32_t chunks) {
+  double drawn_to = -1;
+  for (int32_t i = 0; i < lane->boxes.count; i++) {
+    const Box *box = &lane->boxes.at[i];
+    if (x_of(p, box->end) < drawn_to + 0.2) continue; /* too narrow to be seen */
+    fputs("<g>", p->out);
+    if (chunks > 0)
+      put_box(p, box, y, opacity_of(box, chunks));
+    else
+      put_thin_box(p, box, y);
+    fputs("</g>\n", p->out);
+    drawn_to = x_of(p, box->end);
+  }
+}
+
+static void put_row(const Picture *p, int32_t number) {
+  const TimelineRow *row = &p->timeline->rows[number];
+  double y = y_of(p, number);
+  put_rect(p, p->left, y, p->width, ROW, "fill=\"#eceef1\"/>\n");
+  put_text(p, p->left - 8, y + ROW / 2.0 + 4, " text-anchor=\"end\"", row->name);
+  put_lane(p, &row->lanes[p->timeline->main], y, row->chunk_count > 0 ? row->chunk_count : 1);
+  y += ROW;
+  for (int32_t i = 0; i < p->timeline->beside_count; i++) {
+    uint32_t lane = p->timeline->beside[i];
+    y += STRIP_GAP;
+    put_rect(p, p->left, y, p->width, STRIP, "fill=\"#f4f5f7\"/>\n");
+    put_text(p, p->left - 8, y + STRIP, " text-anchor=\"end\" font-size=\"9\" fill=\"#666666\"",
+             plan_lane_name(p->timeline->plan, lane));
+    put_lane(p, &row->lanes[lane], y, 0);
+    y += STRIP;
+  }
+}
+
+/* ---- around them */
+
+/* A tick every 1, 2 or 5 times a power of ten: at most a dozen. */
+static double tick_step(double span) {
+  double step = pow(10, floor(log10(span)));
+  if (span / step > 6) return step;
+  return span / step > 2.4 ? step / 2 : step / 5;
+}
+
+static void put_axis(const Picture *p) {
+  const Timeline *t = p->timeline;
+  TimelineScale scale = timeline_scale(t, (double)t->span);
+  double span = (double)t->span / scale.size, step = tick_step(span), y = p->bottom;
+  int64_t last = (int64_t)floor(span / step + 1e-9);
+  for (int64_t i = 0; i <= last; i++) {
+    double x = p->left + p->width * ((double)i * step / span);
+    fprintf(p->out, "<path d=\"M%.2f %.0fv5\" stroke=\"#555555\"/>", x, y);
+    put_text(
+        p, x, y + 18, " text-anchor=\"middle\"",
+        arena_printf(p->arena, i == last ? "%.10g %s" : "%.10g", (double)i * step, scale.name));
+    fputc('\n', p->out);
+  }
+}
+
+/* Returns where the next entry begins. */
+static double put_entry(const Picture *p, double x, int height, const char *fill,
+                        const char *words) {
+  double y = p->height - MARGIN - 12;
+  put_rect(p, x, y + (12 - height) / 2.0, 12, height, fill);
+  put_text(p, x + 17, y + 10, "", words);
+  fputc('\n', p->out);
+  return x + 17 + text_width(words) + 20;
+}
+
+static void put_legend(const Picture *p) {
+  double x = p->left;
+  for (int kind = 0; kind < BOX_KIND_COUNT; kind++)
+    if (timeline_has(p->timeline, (BoxKind)kind))
+      x = put_entry(p, x, 12, arena_printf(p->arena, "fill=\"%s\"/>", color_of((BoxKind)kind)),
+                    box_kind_name((BoxKind)kind));
+  x = put_entry(p, x, 12, "fill=\"#eceef1\" stroke=\"#b0b0b0\" stroke-width=\"0.5\"/>", "idle");
+  if (p->has_chunks)
+    x = put_entry(
+        p, x, 12,
+        arena_printf(p->arena, "fill=\"%s\" fill-opacity=\"0.60\"/>", color_of(BOX_FORWARD)),
+        "paler: a later chunk of layers");
+  if (p->timeline->beside_count > 0)
+    put_entry(p, x, STRIP, arena_printf(p->arena, "fill=\"%s\"/>", color_of(BOX_COMMUNICATION)),
+              "thin: a lane beside computation");
+}
+
+/* Wide enough for the busiest row's boxes to show their numbers, within limits. */
+static Picture lay_out(Arena *arena, const Timeline *t, FILE *out) {
+  double longest = 5 * DIGIT;
+  int32_t boxes = 0;
+  bool has_chunks = false;
+  for (int32_t i = 0; i < t->row_count; i++) {
+    longest = fmax(longest, text_width(t->rows[i].name));
+    const TimelineLane *main_lane = &t->rows[i].lanes[t->main];
+    if (main_lane->boxes.count > boxes) boxes = main_lane->boxes.count;
+    has_chunks |= t->rows[i].chunk_count > 1;
+  }
+  double width = boxes < WIDTH_MOST / PIXELS_PER_BOX ? boxes * PIXELS_PER_BOX : WIDTH_MOST;
+  if (width < WIDTH_LEAST) width = WIDTH_LEAST;
+  double row = ROW + t->beside_count * (STRIP_GAP + STRIP);
+  double gap = t->beside_count > 0 ? STRIPS_GAP : ROW_GAP;
+  double bottom = MARGIN + TITLE + (row + gap) * t->row_count - gap + ROW_GAP;
+  return (Picture){.out = out,
+                   .arena = arena,
+                   .timeline = t,
+                   .left = MARGIN + longest + 8,
+                   .width = width,
+                   .pitch = row + gap,
+                   .bottom = bottom,
+                   .height = bottom + AXIS + LEGEND + MARGIN,
+                   .has_chunks = has_chunks};
+}
+
+bool timeline_svg(const Plan *plan, FILE *out) {
+  Arena *arena = arena_new();
+  const Timeline *timeline = timeline_make(arena, plan);
+  if (timeline != NULL) {
+    Picture p = lay_out(arena, timeline, out);
+    double width = p.left + p.width + 2 * MARGIN;
+    fprintf(out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
+            "viewBox=\"0 0 %.0f %.0f\" font-family=\"Helvetica, Arial, sans-serif\" "
+            "font-size=\"11\" fill=\"#202020\">\n<rect width=\"100%%\" height=\"100%%\" "
+            "fill=\"#ffffff\"/>\n<text x=\"%.2f\" y=\"%d\" font-size=\"14\">",
+            width, p.height, width, p.height, p.left, MARGIN + 12);
+    put_escaped(out, timeline_title(arena, timeline));
+    fputs("</text>\n", out);
+    for (int32_t row = 0; row < timeline->row_count; row++)
+      put_row(&p, row);
+    put_axis(&p);
+    put_legend(&p);
+    fputs("</svg>\n", out);
+  }
+  arena_free(arena);
+  return timeline != NULL;
+}

@@ -1,0 +1,108 @@
+#include "compiler/show/explain/words.h"
+
+#include <stdlib.h>
+
+#include "compiler/job/pipelines/pipeline.h"
+
+bool buffer_alive(const PlanBuffer *buffer, uint32_t program, uint32_t call) {
+  if (buffer->program == PLAN_NONE) return true;
+  return buffer->program == program && buffer->first_call <= call && call <= buffer->last_call;
+}
+
+/* Every class has a train step. */
+static void find_program(const Plan *plan, Peak *peak) {
+  peak->program = plan_program(plan, peak->class, PROGRAM_TRAIN_STEP);
+  peak->index = (uint32_t)(peak->program - plan->programs);
+}
+
+static uint32_t fullest_call(const Plan *plan, const Peak *peak) {
+  uint32_t calls = peak->program->calls_count, fullest = 0;
+  int64_t *change = calloc(calls + 2, sizeof *change), live = 0, most = -1;
+  if (change == NULL) abort();
+  for (uint32_t i = 0; i < peak->class->buffers_count; i++) {
+    const PlanBuffer *buffer = &plan->buffers[peak->class->buffers_first + i];
+    if (buffer->program != peak->index) continue;
+    change[buffer->first_call] += (int64_t)buffer->size_bytes;
+    change[buffer->last_call + 1] -= (int64_t)buffer->size_bytes;
+  }
+  for (uint32_t call = 0; call < calls; call++) {
+    live += change[call];
+    if (live > most) {
+      most = live;
+      fullest = call;
+    }
+  }
+  free(change);
+  return fullest;
+}
+
+Peak find_peak(const Compiled *compiled, uint32_t class) {
+  const Plan *plan = &compiled->plan;
+  Peak peak = {.class = &plan->classes[class]};
+  find_program(plan, &peak);
+  peak.call = fullest_call(plan, &peak);
+  peak.recorded = plan_peak(plan, peak.program);
+  peak.arena_bytes = (int64_t)plan_arena_bytes(plan, peak.class, TIER_DEVICE);
+  peak.host_bytes = (int64_t)plan_arena_bytes(plan, peak.class, TIER_HOST);
+  for (uint32_t i = 0; i < peak.class->buffers_count; i++) {
+    const PlanBuffer *buffer = &plan->buffers[peak.class->buffers_first + i];
+    if (buffer->tier != TIER_DEVICE || !buffer_alive(buffer, peak.index, peak.call)) continue;
+    peak.by_kind[buffer->kind] += (int64_t)buffer->size_bytes;
+    if (buffer->program != PLAN_NONE) peak.passing[buffer->kind] += (int64_t)buffer->size_bytes;
+    peak.live_bytes += (int64_t)buffer->size_bytes;
+  }
+  return peak;
+}
+
+void put_line(FILE *out, const char *head, const char *text) {
+  enum { TEXT = 9, NEXT_LINES = 28 };
+  fprintf(out, "%-*s", TEXT, head);
+  print_wrapped(out, text, TEXT, NEXT_LINES, SCREEN_COLUMNS);
+}
+
+char *count_text(const Compiled *compiled, int64_t n) {
+  return format_count(compiled->draft->compile->arena, n);
+}
+
+char *bytes_text(const Compiled *compiled, int64_t n) {
+  return format_bytes(compiled->draft->compile->arena, n);
+}
+
+const char *recompute_text(const Compiled *compiled) {
+  Arena *arena = compiled->draft->compile->arena;
+  if (compiled->recompute == CHOICE_RECOMPUTE_NONE) return "none";
+  if (compiled->recompute == CHOICE_RECOMPUTE_SELECTIVE) return "selective";
+  if (compiled->group_layers <= 1) return "every block";
+  return arena_printf(arena, "groups of %lld blocks", (long long)compiled->group_layers);
+}
+
+const char *pipeline_text(const Compiled *compiled) {
+  if (compiled->derived.pp == 1) return "-";
+  const PipeRule *rule = &pipe_rules[compiled->job->parallel.pipeline];
+  if (rule->chunks > 0) return rule->word;
+  return arena_printf(compiled->draft->compile->arena, "%s x%lld", rule->word,
+                      (long long)compiled->derived.chunks);
+}
+
+const char *duration_text(const Compiled *compiled, double seconds) {
+  Arena *arena = compiled->draft->compile->arena;
+  if (seconds < 1) return format_seconds(arena, seconds);
+  if (seconds < 120) return arena_printf(arena, "%.1f s", seconds);
+  if (seconds < 7200) return arena_printf(arena, "%.0f minutes", seconds / 60);
+  if (seconds < 48 * 3600) return arena_printf(arena, "%.1f hours", seconds / 3600);
+  return arena_printf(arena, "%.1f days", seconds / 86400);
+}
+
+int64_t rank_count(const Compiled *compiled) {
+  const Derived *d = &compiled->derived;
+  return d->dp * d->tp * d->cp * d->pp;
+}
+
+double step_seconds(const Compiled *compiled) {
+  int64_t longest_ns = 0;
+  for (uint32_t i = 0; i < compiled->plan.classes_count; i++) {
+    int64_t class_ns = find_peak(compiled, i).program->predicted_ns;
+    if (class_ns > longest_ns) longest_ns = class_ns;
+  }
+  return (double)longest_ns * 1e-9;
+}

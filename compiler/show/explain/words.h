@@ -1,0 +1,51 @@
+/* words.h -- what the screens share. Private to explain/. */
+#ifndef LOCKSTEP_EXPLAIN_WORDS_H
+#define LOCKSTEP_EXPLAIN_WORDS_H
+
+#include "compiler/show/explain/explain.h"
+
+/* Device memory of one class at the call of its train step where most bytes are alive. */
+typedef struct Peak {
+  const PlanClass *class;
+  const PlanProgram *program;
+  uint32_t index, call; /* of the program; the call */
+  int64_t live_bytes;   /* then, persistent ones included */
+  const PlanPeak *recorded;
+  int64_t arena_bytes, host_bytes;
+  int64_t by_kind[BufferKind_COUNT];
+  int64_t passing[BufferKind_COUNT]; /* of by_kind: what does not last from step to step */
+} Peak;
+
+Peak find_peak(const Compiled *compiled, uint32_t class);
+bool buffer_alive(const PlanBuffer *buffer, uint32_t program, uint32_t call);
+
+/* Rows of the memory table, in order. */
+typedef struct MemoryRow {
+  const char *head, *name;
+  BufferKind kind;
+} MemoryRow;
+enum { MEMORY_ROWS = 11 };
+extern const MemoryRow memory_rows[MEMORY_ROWS];
+
+enum { SCREEN_COLUMNS = 80 };
+
+/* "ranks    8    = tp 2 ...": a heading and its text. */
+void put_line(FILE *out, const char *head, const char *text);
+
+char *count_text(const Compiled *compiled, int64_t n);
+char *bytes_text(const Compiled *compiled, int64_t n);
+const char *duration_text(const Compiled *compiled, double seconds);
+const char *recompute_text(const Compiled *compiled);
+const char *pipeline_text(const Compiled *compiled); /* "1f1b", "interleaved x4", "-" */
+
+/* What one rank of a class does in a train step over exactly these axes; 0: over any. */
+typedef struct ClassTraffic {
+  double sent_bytes;   /* by ring algorithms */
+  uint64_t flat_calls; /* of NCCL: collectives of one run of memory, sends and receives */
+} ClassTraffic;
+
+ClassTraffic class_traffic(const Compiled *compiled, uint32_t class, uint32_t axes_mask);
+
+int64_t rank_count(const Compiled *compiled);
+
+#endif

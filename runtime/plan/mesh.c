@@ -1,0 +1,83 @@
+/* mesh.c -- arithmetic on the coordinates that a plan gives ranks. */
+#include "runtime/plan/mesh.h"
+
+#include "runtime/plan/plan_place.h"
+
+bool mesh_read(Mesh *mesh, const Plan *plan, Status *status) {
+  if (plan->axes_count > MESH_AXES_MAX)
+    return status_fail(status, STATUS_OURS, "the plan's mesh has %u axes; this program knows %d",
+                       plan->axes_count, MESH_AXES_MAX);
+  *mesh = (Mesh){.axis_count = (int32_t)plan->axes_count, .rank_count = 1};
+  for (int32_t i = 0; i < mesh->axis_count; i++) {
+    const PlanAxis *axis = &plan->axes[i];
+    uint32_t size = axis->size;
+    if (size == 0 || size > (uint32_t)(MESH_RANKS_MAX / mesh->rank_count))
+      return status_fail(status, STATUS_OURS, "the plan's mesh axis %d has size %u", i, size);
+    mesh->axes[i] = *axis;
+    mesh->size[i] = (int32_t)size;
+    mesh->rank_count *= (int32_t)size;
+    if (axis->divides == DIVIDES_SAMPLES) mesh->replica_axes |= 1u << i;
+  }
+  return true;
+}
+
+void mesh_coordinates(const Mesh *mesh, int32_t rank, int32_t coordinate[MESH_AXES_MAX]) {
+  for (int32_t i = 0; i < mesh->axis_count; i++)
+    coordinate[i] = (int32_t)axes_coordinate(mesh->axes, (uint32_t)rank, (uint32_t)i);
+}
+
+int32_t mesh_number(const Mesh *mesh, int32_t rank) {
+  int32_t coordinate[MESH_AXES_MAX] = {0}, number = 0;
+  mesh_coordinates(mesh, rank, coordinate);
+  for (int32_t i = 0; i < mesh->axis_count; i++)
+    number = number * mesh->size[i] + coordinate[i];
+  return number;
+}
+
+MeshGroup mesh_group(const Mesh *mesh, uint32_t axes_mask, int32_t rank) {
+  int32_t coordinate[MESH_AXES_MAX] = {0};
+  mesh_coordinates(mesh, rank, coordinate);
+  MeshGroup found = {.group_count = 1, .member_count = 1};
+  for (int32_t i = 0; i < mesh->axis_count; i++) {
+    bool varies = axes_mask >> i & 1u;
+    int32_t *number = varies ? &found.member : &found.group;
+    int32_t *count = varies ? &found.member_count : &found.group_count;
+    *number = *number * mesh->size[i] + coordinate[i];
+    *count *= mesh->size[i];
+  }
+  return found;
+}
+
+MeshGroup mesh_comm(const Mesh *mesh, const Plan *plan, uint32_t comm, int32_t rank) {
+  return mesh_group(mesh, plan->comms[comm].axes_mask, rank);
+}
+
+uint32_t mesh_shared_axes(const Mesh *mesh, const Plan *plan) {
+  uint32_t all = (1u << mesh->axis_count) - 1;
+  return plan->jobs_count > 0 ? all & ~plan->jobs[0].state_axes : all;
+}
+
+int32_t mesh_replicas(const Mesh *mesh) {
+  return mesh_group(mesh, mesh->replica_axes, 0).member_count;
+}
+
+int32_t mesh_replica(const Mesh *mesh, int32_t rank) {
+  return mesh_group(mesh, mesh->replica_axes, rank).member;
+}
+
+const PlanClass *mesh_class(const Mesh *mesh, const Plan *plan, int32_t rank) {
+  int32_t coordinate[MESH_AXES_MAX] = {0};
+  mesh_coordinates(mesh, rank, coordinate);
+  for (uint32_t i = 0; i < plan->classes_count; i++) {
+    const PlanClass *class = &plan->classes[i];
+    bool inside = true;
+    for (uint32_t axis = 0; axis < class->bounds_count && axis < (uint32_t)mesh->axis_count;
+         axis++) {
+      const PlanBound *bound = &plan->bounds[class->bounds_first + axis];
+      uint32_t at = (uint32_t)coordinate[axis];
+      inside = inside && at >= bound->first && at < bound->end;
+    }
+    if (inside) return class;
+  }
+  return NULL;
+}

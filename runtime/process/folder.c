@@ -1,0 +1,46 @@
+/* folder.c -- one mkdir a slash. */
+#include "runtime/process/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 4096 };
+
+/* Whether the folder has entries besides "." and "..", and a lock. */
+static bool holds_something(DIR *folder) {
+  for (struct dirent *item; (item = readdir(folder));)
+    if (strcmp(item->d_name, ".") != 0 && strcmp(item->d_name, "..") != 0 &&
+        strcmp(item->d_name, "lock") != 0)
+      return true;
+  return false;
+}
+
+void folder_remove_unused(const char *path) {
+  char lock[PATH_BYTES];
+  DIR *folder = opendir(path);
+  if (!folder) return;
+  bool is_used = holds_something(folder);
+  closedir(folder);
+  if (is_used) return;
+  if (snprintf(lock, sizeof lock, "%s/lock", path) < (int)sizeof lock) (void)unlink(lock);
+  (void)rmdir(path);
+}
+
+bool folder_make(const char *path, Status *status) {
+  char part[PATH_BYTES];
+  size_t length = strlen(path);
+  if (length >= sizeof part)
+    return status_fail(status, STATUS_USER, "%.60s...: path is too long", path);
+  for (size_t i = 1; i <= length; i++) {
+    if (path[i] != '/' && path[i] != 0) continue;
+    memcpy(part, path, i);
+    part[i] = 0;
+    if (mkdir(part, 0777) != 0 && errno != EEXIST)
+      return status_fail(status, STATUS_WORLD, "%s: cannot be made: %s", part, strerror(errno));
+  }
+  return true;
+}

@@ -1,0 +1,248 @@
+/* rank.c -- one rank, from mapping its arena to its last step. */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "kernels/threads/bind.h"
+#include "runtime/plan/plan_loops.h"
+#include "runtime/plan/plan_place.h"
+#include "runtime/plan/programs.h"
+#include "runtime/rank/rank_state.h"
+#include "runtime/replay/replay_graph.h"
+#include "runtime/watch/failure.h"
+
+int64_t rank_now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+void rank_note_phase(const Rank *rank, FlightPhase phase, int64_t step) {
+  flight_phase(rank->flight, phase, step);
+}
+
+bool rank_meet(Rank *rank, Status *status) {
+  assert(rank->comm);
+  if (rank->comm->ops->barrier(rank->comm)) return true;
+  status->code = STATUS_ECHO; /* the rank that failed says why */
+  return false;
+}
+
+/* Also a barrier. */
+bool rank_gather_facts(Rank *rank, Status *status) {
+  const Comm *comm = rank->comm;
+  if (comm->ops->gather_bytes(rank->comm, &rank->facts, rank->all, sizeof rank->facts)) return true;
+  status->code = STATUS_ECHO;
+  return false;
+}
+
+static Cores rank_cores(const Rank *rank) {
+  const Boot *boot = rank->run->boot;
+  Neighbours here = {boot->here.before + rank->number - boot->rank_first, boot->here.count};
+  return cores_of_rank(rank->plan, rank->number, here, &boot->allowed);
+}
+
+/* Starts staging. All ranks of a replica stage the same samples; a rank that loads nothing has no
+ * data thread. */
+static bool start_data(Rank *rank, Status *status) {
+  const Run *run = rank->run;
+  if (rank->job->sample_bytes < samples_input_offset(rank->plan, rank->plan->inputs_count))
+    return status_fail(status, STATUS_OURS, "plan: staged micro-batches are too small");
+  rank->staging_setup = (StagingSetup){
+      .plan = rank->plan,
+      .train = &run->train,
+      .valid = &run->valid,
+      .ring = rank->arena.base[rank->job->staging_tier] + rank->job->staging_offset,
+      .replicas = mesh_replicas(&run->mesh),
+      .replica = mesh_replica(&run->mesh, rank->number),
+      .last_step = run->last_step,
+      .train_loads = rank->job->accumulation,
+      .valid_passes = rank->eval ? samples_passes(&run->valid, mesh_replicas(&run->mesh)) : 0,
+      .is_held = true,
+  };
+  if (plan_loads(rank->plan, rank->train) == 0) return true;
+  rank->staging = staging_start(&rank->staging_setup, status);
+  return rank->staging != NULL;
+}
+
+/* Whether the rank records when its records ran. */
+static bool observes(const Rank *rank) {
+  const RunOptions *options = rank->run->options;
+  return options->ranks_every != 0 || options->trace_first != 0;
+}
+
+/* Threads come last: pinning the calling thread must not pin threads that it creates afterwards. */
+static bool start_threads(Rank *rank, const Cores *cores, Status *status) {
+  int32_t count = rank->job->threads < 1 ? 1 : (int32_t)rank->job->threads;
+  rank->threads = threads_new(count, cores->count > 0 ? cores->core : NULL);
+  if (!rank->threads) return status_fail(status, STATUS_WORLD, "cannot start %d threads", count);
+  rank->replay.setup.threads = rank->threads;
+  if (threads_bound(rank->threads) == count) (void)cores_text(cores, rank->facts.cores);
+  rank->comm = rank->run->boot->ops->comm(rank->run->boot, rank->number, rank->threads);
+  return true;
+}
+
+static bool open_rank(Rank *rank, Status *status) {
+  const Run *run = rank->run;
+  const PlanClass *class = mesh_class(&run->mesh, rank->plan, rank->number);
+  if (!class) return status_fail(status, STATUS_OURS, "plan: rank %d has no class", rank->number);
+  rank->all = calloc((size_t)run->mesh.rank_count, sizeof *rank->all);
+  if (!rank->all) return status_fail(status, STATUS_WORLD, "not enough memory for a rank");
+  const CudaPlugin *cuda = run->cuda;
+  const Cores cores = rank_cores(rank);
+  if (cores.count > 0) (void)bind_memory(cores.core, cores.count); /* the arena's, for one */
+  if (!rank_open_gpu(rank, status) ||
+      !arenas_open(&rank->arena, rank->plan, class, cuda != NULL ? &cuda->memory : NULL,
+                   run->options->measure_memory, status))
+    return false;
+  rank_hold_arena(rank);
+  ReplaySetup setup = {
+      .plan = rank->plan,
+      .mesh = &run->mesh,
+      .rank = rank->number,
+      .comm = rank->nccl != NULL ? nccl_comm(rank->nccl) : rank->comm,
+      .comm_beside = rank->nccl != NULL ? nccl_comm_beside(rank->nccl)
+                                        : run->boot->ops->comm_beside(run->boot, rank->number),
+      .open_device = cuda != NULL ? cuda->open : NULL,
+      .kernels = {[PROCESSOR_DEVICE] =
+                      cuda != NULL ? run->cuda_kernels : kernels_of(run->options->variant),
+                  [PROCESSOR_HOST] = kernels_of(run->options->variant)},
+      .flight = rank->flight,
+      .graphs = cuda != NULL && run->options->graphs && !observes(rank),
+      .look = rank->nccl != NULL ? nccl_world_look : NULL,
+      .look_context = rank->nccl,
+  };
+  memcpy(setup.arena, rank->arena.base, sizeof setup.arena);
+  if (!programs_check(rank->plan, &run->mesh, status) ||
+      !replay_bind(&rank->replay, &setup, status))
+    return false;
+  rank_give_streams(rank);
+  rank->init = replay_program(&rank->replay, PROGRAM_INIT);
+  rank->train = replay_program(&rank->replay, PROGRAM_TRAIN_STEP);
+  rank->eval = replay_program(&rank->replay, PROGRAM_EVAL_STEP);
+  if (rank->job->target == TARGET_CPU) flight_predict(rank->flight, rank->train->predicted_ns);
+  if (!start_data(rank, status)) return false;
+  return start_threads(rank, &cores, status);
+}
+
+/* Before the first step. */
+static bool open_observe(Rank *rank, Status *status) {
+  const RunOptions *options = rank->run->options;
+  if (!observes(rank)) return true;
+  rank->observe = calloc(1, sizeof *rank->observe);
+  if (!rank->observe) return status_fail(status, STATUS_WORLD, "not enough memory for a rank");
+  ObserveSetup setup = {.plan = rank->plan,
+                        .mesh = &rank->run->mesh,
+                        .train = rank->train,
+                        .rank = rank->number,
+                        .every = options->ranks_every,
+                        .trace_first = options->trace_first,
+                        .trace_last = options->trace_last};
+  rank->flight->log = &rank->observe->log;
+  return observe_open(rank->observe, &setup, status);
+}
+
+static void close_observe(Rank *rank) {
+  if (!rank->observe) return;
+  rank->flight->log = NULL;
+  observe_close(rank->observe);
+  free(rank->observe);
+}
+
+/* A rank's threads end before it leaves, because they may read memory of peers. */
+static void close_rank(Rank *rank) {
+  checkpoint_store_close(&rank->store);
+  staging_stop(rank->staging);
+  threads_free(rank->threads);
+  replay_free(&rank->replay);
+  nccl_world_close(rank->nccl);
+  close_observe(rank);
+  rank->comm->ops->leave(rank->comm);
+  arenas_close(&rank->arena);
+  resume_close(&rank->start);
+  gpu_watch_close(&rank->watch);
+  free(rank->all);
+  free(rank->report);
+}
+
+/* All ranks at once, because they will compete in the steps. */
+static bool measure_peak(Rank *rank, Status *status) {
+  const Run *run = rank->run;
+  bool bf16 = strcmp(plan_string(rank->plan, rank->job->precision), "bf16") == 0;
+  if (!rank_meet(rank, status)) return false;
+  if (run->options->measure_peak && run->cuda == NULL)
+    rank->facts.peak =
+        peak_measure(run->options->variant, bf16 ? DTYPE_BF16 : DTYPE_F32, rank->threads);
+  return rank_gather_facts(rank, status);
+}
+
+static bool run_init(Rank *rank, Status *status) {
+  Control in = rank_control_in(rank, 0);
+  ReplayLeft left;
+  if (!replay_run(&rank->replay, rank->init, &in, NULL, &left, status)) return false;
+  rank->sent_bytes = left.sent_bytes;
+  return true;
+}
+
+/* Init writes all persistent memory, padding included; then the tensors of a checkpoint are loaded.
+ * If it turns out to be damaged, all ranks start again with the checkpoint before it, or with none.
+ */
+static bool take_state(Rank *rank, Status *status) {
+  for (;;) {
+    if (!run_init(rank, status)) return false;
+    if (!rank->start.resumes || rank_restore(rank, status)) return true;
+    if (status->code != 0) return false;
+    rank_note_phase(rank, FLIGHT_RESUMING, 0);
+    if (!resume_find(rank->run, rank->number, rank->comm, &rank->start, status)) return false;
+    rank_note_phase(rank, FLIGHT_RESTORING, rank->start.first_step - 1);
+  }
+}
+
+/* A run that is refused or cannot start leaves the plan of the previous run in the folder. */
+static bool keep_plan(const Run *run, Status *status) {
+  const char *from = run->options->plan_path, *to = run->options->keep_plan;
+  if (to == NULL || rename(from, to) == 0) return true;
+  return status_fail(status, STATUS_WORLD, "%s: cannot be renamed to %s: %s", from, to,
+                     strerror(errno));
+}
+
+static bool live(Rank *rank, Status *status) {
+  const Run *run = rank->run;
+  resume_begin(&rank->start);
+  rank_note_phase(rank, FLIGHT_RESUMING, 0);
+  if (!resume_find(run, rank->number, rank->comm, &rank->start, status)) return false;
+  rank_note_phase(rank, FLIGHT_RESTORING, rank->start.first_step - 1);
+  if (!open_rank(rank, status) || !measure_peak(rank, status) || !take_state(rank, status) ||
+      !rank_meet(rank, status))
+    return false;
+  if (rank->staging)
+    staging_begin(rank->staging, rank->start.first_step, rank->start.samples_before);
+  /* All ranks are up and have their state: only from here on are files of earlier runs changed. */
+  if (rank->number == 0) failure_clear(rank->plan);
+  if (rank->number == 0 &&
+      (!resume_clear_way(run, rank->start.first_step, status) || !keep_plan(run, status) ||
+       !rank_open_report(rank, status) || !rank_keep_choices(rank, status)))
+    return false;
+  if (!rank_open_store(rank, status) || !open_observe(rank, status)) return false;
+  rank->saved_ns = rank_now_ns();
+  if (!rank_run_steps(rank, status)) return false;
+  return rank->number != 0 || rank_close_report(rank, status);
+}
+
+bool rank_main(void *context, int32_t number, Status *status) {
+  const Run *run = context;
+  Rank rank = {.run = run, .plan = run->plan, .job = &run->plan->jobs[0], .number = number};
+  rank.comm = run->boot->ops->comm(run->boot, number, NULL);
+  rank.flight = run->boot->ops->flight(run->boot, number);
+  bool done = live(&rank, status);
+  run_steady_leave();
+  if (done) status->code = rank.stopped ? STATUS_STOPPED : STATUS_DONE;
+  if (!done && status->code != STATUS_ECHO) rank.comm->ops->abort(rank.comm);
+  if (!done) replay_graph_free(&rank.replay);
+  if (!done) nccl_world_abort(rank.nccl); /* otherwise NCCL would wait for what is under way */
+  close_rank(&rank);
+  return done;
+}

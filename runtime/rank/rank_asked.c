@@ -1,0 +1,35 @@
+/* rank_asked.c -- requests by files (process/asked.h). Rank 0 looks for them about once a second;
+ * the other ranks learn of them through the control values of a step. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/rank/rank_state.h"
+
+static const int64_t EVERY_NS = 1000000000;
+
+/* A request that was seen stays until it is done. */
+void rank_look_for_requests(Rank *rank) {
+  int64_t now_ns = rank_now_ns();
+  if (rank->number != 0 || now_ns - rank->looked_ns < EVERY_NS) return;
+  rank->looked_ns = now_ns;
+  for (Asked what = 0; what < ASKED_COUNT; what++) {
+    char path[ASKED_PATH_BYTES];
+    const char *folder = plan_string(rank->plan, rank->job->run_dir);
+    if (rank->asked[what] == ASKED_NOT && asked_path(folder, what, path) && access(path, F_OK) == 0)
+      rank->asked[what] = ASKED_SEEN;
+  }
+}
+
+/* A file that stayed would also be a request to the next start, and `save` would be one after every
+ * step. */
+void rank_request_done(Rank *rank, Asked what) {
+  char path[ASKED_PATH_BYTES];
+  if (rank->asked[what] == ASKED_NOT || rank->asked[what] == ASKED_STAYS) return;
+  rank->asked[what] = ASKED_NOT;
+  (void)asked_path(plan_string(rank->plan, rank->job->run_dir), what, path);
+  if (unlink(path) == 0 || errno == ENOENT) return;
+  rank->asked[what] = ASKED_STAYS;
+  report_note(rank->report, "note     %s: %s; it asks for nothing more until it is removed", path,
+              strerror(errno));
+}

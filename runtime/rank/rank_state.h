@@ -1,0 +1,151 @@
+/* rank_state.h -- one rank, for the files that implement it: rank.c opens and closes it,
+ * rank_steps.c trains, rank_asked.c handles requests, rank_blame.c finds where a NaN began,
+ * rank_save.c saves and loads its state, rank_report.c reports. */
+#ifndef LOCKSTEP_RANK_STATE_H
+#define LOCKSTEP_RANK_STATE_H
+
+#include "runtime/comm/nccl.h"
+#include "runtime/data/staging.h"
+#include "runtime/device/arena.h"
+#include "runtime/device/gpu_watch.h"
+#include "runtime/metrics/report.h"
+#include "runtime/observe/observe.h"
+#include "runtime/process/asked.h"
+#include "runtime/rank/rank.h"
+#include "runtime/rank/resume.h"
+#include "runtime/replay/replay.h"
+
+/* A step between its start and its end. */
+typedef struct Underway {
+  int64_t start_ns;
+  int64_t data_wait_ns;
+  const void *samples; /* given back when it has ended well */
+} Underway;
+
+/* What ranks tell each other about themselves. */
+typedef struct RankFacts {
+  Peak peak;
+  uint64_t planned_bytes;        /* rounded up to whole blocks */
+  uint64_t addressed_bytes;      /* end of the highest bytes that records have named */
+  uint64_t touched_bytes;        /* in pages that were used; 0 if not measured */
+  char gpu_uuid[GPU_UUID_BYTES]; /* "": it has none */
+  char cores[CORES_TEXT_BYTES];  /* that its threads are pinned to; "": the system places them */
+} RankFacts;
+
+/* The state of a request by file. */
+typedef enum AskedState {
+  ASKED_NOT,
+  ASKED_SEEN,
+  ASKED_SENT, /* to all ranks */
+  ASKED_STAYS /* it is done, and its file cannot be removed */
+} AskedState;
+
+enum { RANK_ATTENTIONS_MOST = 64 };
+
+typedef struct Rank {
+  const Run *run;
+  const Plan *plan;
+  const PlanJob *job;
+  int32_t number;
+  Arenas arena; /* peers may read it until this rank has left */
+  Replay replay;
+  Comm *comm;
+  NcclWorld *nccl;  /* NULL: records communicate by `comm` */
+  Flight *flight;   /* its record of what it is doing */
+  Observe *observe; /* NULL: its steps are not observed */
+  RunStart start;
+  Staging *staging;
+  StagingSetup staging_setup;
+  Threads *threads;
+  const PlanProgram *init;
+  const PlanProgram *train;
+  const PlanProgram *eval;
+  int64_t started; /* the last step started, and the last one finished: the device may be ahead */
+  int64_t ended;
+  Underway underway[CONTROL_DEPTH_MAX];
+  int64_t ended_ns;   /* when `ended` did */
+  int64_t sent_bytes; /* up to then */
+  bool asks_stop;     /* some rank was asked to stop; all learn of it, a step late if the device is
+                         ahead */
+  bool asks_checkpoint;
+  AskedState asked[ASKED_COUNT]; /* rank 0's */
+  int64_t looked_ns;             /* for them */
+  int64_t saved_step; /* of the newest checkpoint that this run wrote or came from; 0: none */
+  int64_t saved_ns;   /* when */
+  char saved_path[CHECKPOINT_PATH_BYTES];
+  CheckpointStore store; /* of a rank that writes */
+  RankFacts facts;
+  RankFacts *all;  /* of every rank, as gathered last */
+  Report *report;  /* rank 0's, else NULL */
+  int32_t holding; /* how many communicators have registered its arena */
+  GpuFacts gpu;    /* of a rank that has one */
+  AttentionTold attention[RANK_ATTENTIONS_MOST]; /* rank 0's: who runs it */
+  GpuWatch watch;                                /* rank 0's, of its GPU */
+  bool stopped;
+} Rank;
+
+int64_t rank_now_ns(void);
+void rank_note_phase(const Rank *rank, FlightPhase phase, int64_t step);
+
+/* Waits for all ranks. False: another rank has failed. */
+bool rank_meet(Rank *rank, Status *status);
+/* Also a barrier: gathers the facts of all ranks into `all`. */
+bool rank_gather_facts(Rank *rank, Status *status);
+
+/* ---- rank_gpu.c: these do nothing on processors */
+
+/* Chooses its GPU, and opens NCCL if there are other ranks. Before its memory is mapped. */
+bool rank_open_gpu(Rank *rank, Status *status);
+/* After its memory is mapped: registers it with NCCL, if that was asked for. */
+void rank_hold_arena(Rank *rank);
+/* After it is bound. */
+void rank_give_streams(const Rank *rank);
+/* For rank 0, after its report is open: samples NVML until gpu_watch_close. */
+void rank_watch_gpu(Rank *rank);
+/* Used bytes of the GPU's memory, by all programs; -1: no GPU, or unknown. */
+int64_t rank_gpu_used_bytes(const Rank *rank);
+/* Writes beside the plan which algorithms products use: by the rank that reports, after all are
+ * bound. */
+bool rank_keep_choices(const Rank *rank, Status *status);
+
+/* ---- rank_steps.c */
+
+/* Samples consumed by the steps before this one. */
+int64_t rank_samples_before(const Rank *rank, int64_t step);
+/* The control values that the host sets before a step. */
+Control rank_control_in(const Rank *rank, int64_t step);
+/* Runs from the first step to the last, or until it is asked to stop. */
+bool rank_run_steps(Rank *rank, Status *status);
+
+/* ---- rank_blame.c */
+
+/* False: the step's loss or gradient norm is not finite. The rank on which this began reports it
+ * and where; the others are its echoes. */
+bool rank_check_finite(Rank *rank, int64_t step, const Control *out, Status *status);
+
+/* ---- rank_asked.c: of rank 0 */
+
+void rank_look_for_requests(Rank *rank);
+/* Removes the file when its request has been carried out. */
+void rank_request_done(Rank *rank, Asked what);
+
+/* ---- rank_save.c */
+
+/* Whether the job has checkpoints. */
+bool rank_checkpoints(const Rank *rank);
+bool rank_wants_checkpoint(const Rank *rank, int64_t step);
+/* False with status code 0: the checkpoint was damaged. */
+bool rank_restore(Rank *rank, Status *status);
+bool rank_open_store(Rank *rank, Status *status);
+bool rank_save(Rank *rank, int64_t step, Status *status);
+
+/* ---- rank_report.c: of rank 0 */
+
+bool rank_open_report(Rank *rank, Status *status);
+bool rank_close_report(Rank *rank, Status *status);
+/* Prints how ranks compare. */
+void rank_tell_stragglers(Rank *rank);
+/* Gathers how much memory every rank has used, at the last barrier. */
+void rank_note_memory(Rank *rank);
+
+#endif

@@ -1,0 +1,213 @@
+/* rank_steps.c -- the steps of a rank, and what happens between them. */
+#include <math.h>
+#include <time.h>
+
+#include "runtime/plan/schedule.h"
+#include "runtime/rank/rank_state.h"
+
+/* Consumed by the steps before this one. */
+int64_t rank_samples_before(const Rank *rank, int64_t step) {
+  int64_t steps = step - rank->start.first_step;
+  return rank->start.samples_before + (steps > 0 ? steps * rank->job->batch_samples : 0);
+}
+
+static int64_t data_wait_ns(const Rank *rank) {
+  return rank->staging ? staging_wait_ns(rank->staging) : 0;
+}
+
+Control rank_control_in(const Rank *rank, int64_t step) {
+  return (Control){
+      .lr = schedule_lr(rank->job, step),
+      .step = step,
+      .seed = rank->job->seed,
+      .microbatch_samples = rank->job->microbatch_samples,
+  };
+}
+
+/* NULL with status code 0: the rank loads no samples. */
+static const void *take_samples(const Rank *rank, Status *status) {
+  status->code = 0;
+  return rank->staging ? staging_take(rank->staging, status) : NULL;
+}
+
+static void give_samples_back(const Rank *rank) {
+  if (rank->staging) staging_give_back(rank->staging);
+}
+
+/* Validates on the same samples whatever the degrees: padding in the last pass does not count. */
+static bool validate(Rank *rank, int64_t step, Status *status) {
+  double loss = 0.0, count = 0.0;
+  if (rank->observe) rank->observe->log.is_on = false;
+  const StagingSetup *data = &rank->staging_setup;
+  rank_note_phase(rank, FLIGHT_VALIDATING, step);
+  for (int64_t pass = 0; pass < data->valid_passes; pass++) {
+    Control in = rank_control_in(rank, step);
+    ReplayLeft left;
+    in.padded_samples = samples_padded(data->valid, data->replicas, data->replica, pass);
+    const void *samples = take_samples(rank, status);
+    if (status->code != 0 || !replay_run(&rank->replay, rank->eval, &in, samples, &left, status))
+      return false;
+    give_samples_back(rank);
+    rank->sent_bytes = left.sent_bytes;
+    loss += left.control.loss;
+    count += left.control.count;
+  }
+  if (rank->number == 0) report_valid(rank->report, step, count > 0 ? loss / count : NAN);
+  return true;
+}
+
+/* Tests can slow down a rank. */
+static void delay_rank(const Rank *rank) {
+  const RankDelay *delay = &rank->run->options->rank_delay;
+  if (delay->step_ns == 0 || delay->rank != rank->number) return;
+  struct timespec left = {delay->step_ns / 1000000000, delay->step_ns % 1000000000};
+  while (nanosleep(&left, &left) != 0)
+    continue;
+}
+
+/* The requests that go to all ranks with this step. A checkpoint is requested once, because the
+ * device may be ahead of the host by steps that were started meanwhile. */
+static void ask_all(Rank *rank, int64_t step, Control *in) {
+  rank_look_for_requests(rank);
+  bool asks_stop = rank->asked[ASKED_STOP] == ASKED_SEEN || atomic_load(&run_stop_requested);
+  bool asks_save = rank->asked[ASKED_SAVE] == ASKED_SEEN;
+  if (asks_save) rank->asked[ASKED_SAVE] = ASKED_SENT;
+  in->stop = asks_stop ? 1.0 : 0.0;
+  in->checkpoint = asks_save || rank_wants_checkpoint(rank, step) ? 1.0 : 0.0;
+}
+
+static bool start_step(Rank *rank, int64_t step, Status *status) {
+  Underway *underway = &rank->underway[step % CONTROL_DEPTH_MAX];
+  Control in = rank_control_in(rank, step);
+  ask_all(rank, step, &in);
+  rank_note_phase(rank, FLIGHT_STEP, step);
+  underway->start_ns = rank_now_ns();
+  if (rank->observe) rank->observe->log.is_on = true;
+  delay_rank(rank);
+  int64_t wait_ns = data_wait_ns(rank);
+  const void *samples = take_samples(rank, status);
+  underway->data_wait_ns = data_wait_ns(rank) - wait_ns;
+  underway->samples = samples;
+  rank->started = step;
+  return status->code == 0 && replay_start(&rank->replay, rank->train, &in, samples, status);
+}
+
+static void tell_end(Rank *rank, int64_t step, const ReplayLeft *left) {
+  const Underway *underway = &rank->underway[step % CONTROL_DEPTH_MAX];
+  const Control *out = &left->control;
+  int64_t since_ns = underway->start_ns > rank->ended_ns ? underway->start_ns : rank->ended_ns;
+  rank->ended_ns = rank_now_ns();
+  flight_step_took(rank->flight, rank->ended_ns - since_ns);
+  StepSpan span = {
+      .begin_ns = since_ns, .end_ns = rank->ended_ns, .data_ns = underway->data_wait_ns};
+  if (rank->observe) observe_step(rank->observe, step, &span);
+  if (rank->number != 0) return;
+  GpuSample gpu;
+  bool is_sampled = gpu_watch_look(&rank->watch, rank->ended_ns, &gpu);
+  report_step(rank->report, &(StepFacts){
+                                .step = step,
+                                .loss = out->loss / out->count,
+                                .grad_norm = out->grad_norm,
+                                .lr = schedule_lr(rank->job, step),
+                                .step_ns = rank->ended_ns - since_ns,
+                                .data_wait_ns = underway->data_wait_ns,
+                                .comm_bytes = left->sent_bytes - rank->sent_bytes,
+                                .went = rank->observe ? &rank->observe->newest : NULL,
+                                .gpu = is_sampled ? &gpu : NULL,
+                            });
+}
+
+static bool end_step(Rank *rank, int64_t step, Status *status) {
+  ReplayLeft left;
+  if (!replay_collect(&rank->replay, &left, status) ||
+      !rank_check_finite(rank, step, &left.control, status))
+    return false;
+  give_samples_back(rank);
+  rank->ended = step;
+  rank->asks_stop |= left.control.stop > 0;
+  rank->asks_checkpoint |= left.control.checkpoint > 0;
+  tell_end(rank, step, &left);
+  rank->sent_bytes = left.sent_bytes;
+  return true;
+}
+
+/* Whether something happens between this step and the next, as known when it was started: then the
+ * next step waits for it. The same on all ranks. */
+static bool pauses_after(const Rank *rank, int64_t step) {
+  int64_t every = rank->job->checkpoint_every_steps;
+  return step == rank->start.first_step || step == rank->run->last_step ||
+         (rank->eval && staging_validates(&rank->staging_setup, step)) ||
+         (rank_checkpoints(rank) && every > 0 && step % every == 0) || rank->asks_stop ||
+         rank->asks_checkpoint || (rank->observe && observe_compares(rank->observe, step));
+}
+
+static bool compare_ranks(Rank *rank, Status *status) {
+  if (!observe_compare(rank->observe, rank->comm)) {
+    status->code = STATUS_ECHO;
+    return false;
+  }
+  if (rank->number == 0) rank_tell_stragglers(rank);
+  return true;
+}
+
+/* Reports what ended the run, and removes the request files that were carried out. */
+static void tell_requests(Rank *rank, int64_t step, bool saved, bool last) {
+  bool by_file = rank->asked[ASKED_STOP] == ASKED_SEEN;
+  if (rank->asked[ASKED_SAVE] == ASKED_SENT && !rank_checkpoints(rank))
+    report_note(rank->report, "note     nothing is saved, for the job has no checkpoints");
+  if (saved || last) rank_request_done(rank, ASKED_SAVE);
+  if (!last) return;
+  if (rank->stopped)
+    report_note(rank->report, "stopped  after step %lld, as asked%s%s%s%s", (long long)step,
+                by_file ? " by " : "", by_file ? plan_string(rank->plan, rank->job->run_dir) : "",
+                by_file ? "/stop" : "",
+                rank_checkpoints(rank) ? "" : "; nothing is saved, for the job has no checkpoints");
+  rank_request_done(rank, ASKED_STOP);
+}
+
+/* Requests have travelled with the control all-reduce: all ranks see the same ones after the same
+ * step. No step is running, and this one was finite. */
+static bool after_step(Rank *rank, int64_t step, Status *status) {
+  bool stop = rank->asks_stop && step < rank->run->last_step;
+  bool asked = rank->asks_checkpoint;
+  bool last = step == rank->run->last_step || stop;
+  rank->asks_checkpoint = false;
+  if (!stop && rank->eval && staging_validates(&rank->staging_setup, step) &&
+      !validate(rank, step, status))
+    return false;
+  if (!last && rank->observe && observe_compares(rank->observe, step) &&
+      !compare_ranks(rank, status))
+    return false;
+  if ((asked || last) && rank_checkpoints(rank) && !rank_save(rank, step, status)) return false;
+  rank->stopped = stop;
+  if (rank->number == 0) tell_requests(rank, step, asked, last);
+  return true;
+}
+
+/* A step after which something happens ends before the next one starts; otherwise the device may be
+ * ahead of the host by as many steps as control has slots for. A step that is timed runs alone. */
+static bool run_next(Rank *rank, Status *status) {
+  int64_t ahead = rank->observe ? 0 : rank->job->control_depth - 1;
+  if (!pauses_after(rank, rank->started) || rank->started == rank->ended)
+    if (!start_step(rank, rank->started + 1, status)) return false;
+  while (rank->started - rank->ended > ahead ||
+         (rank->started > rank->ended && pauses_after(rank, rank->started)))
+    if (!end_step(rank, rank->ended + 1, status)) return false;
+  return rank->started > rank->ended || after_step(rank, rank->ended, status);
+}
+
+bool rank_run_steps(Rank *rank, Status *status) {
+  const Run *run = rank->run;
+  rank->started = rank->ended = rank->start.first_step - 1;
+  while (rank->ended < run->last_step && !rank->stopped) {
+    if (!run_next(rank, status)) return false;
+    if (rank->started > rank->start.first_step) continue; /* the next one may be running */
+    if (!rank_meet(rank, status)) return false;
+    run_steady_enter(run);
+  }
+  rank_note_memory(rank);
+  rank_note_phase(rank, FLIGHT_ENDING, run->last_step);
+  if (!rank_gather_facts(rank, status)) return false;
+  run_steady_leave();
+  return rank->observe == NULL || run->options->ranks_every == 0 || compare_ranks(rank, status);
+}

@@ -1,0 +1,288 @@
+/* run.c -- what a process does before, around and after its ranks. */
+#include "runtime/rank/run.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/product.h"
+#include "runtime/boot/local.h"
+#include "runtime/boot/pmix.h"
+#include "runtime/device/arena.h"
+#include "runtime/device/gpu_find.h"
+#include "runtime/plan/plan_place.h"
+#include "runtime/process/folder.h"
+#include "runtime/process/requests.h"
+#include "runtime/process/text.h"
+#include "runtime/rank/rank.h"
+
+atomic_bool run_stop_requested;
+atomic_bool run_is_steady;
+
+static _Atomic int32_t steady_ranks; /* ranks of this process that have done their first step */
+
+static pthread_mutex_t boot_lock = PTHREAD_MUTEX_INITIALIZER;
+static Boot *boot_now; /* of the current run */
+
+static void set_boot(Boot *boot) {
+  pthread_mutex_lock(&boot_lock);
+  boot_now = boot;
+  pthread_mutex_unlock(&boot_lock);
+}
+
+/* What all processes receive is reported by the one with rank 0. */
+static bool speaks(const Boot *boot) {
+  const char *rank = getenv("PMIX_RANK");
+  return boot ? boot->rank_first == 0 : rank == NULL || strcmp(rank, "0") == 0;
+}
+
+void run_ask_to_stop(void) {
+  atomic_store(&run_stop_requested, true);
+  pthread_mutex_lock(&boot_lock);
+  if (speaks(boot_now)) text_warn("stopping after this step; once more to stop at once, unsaved");
+  pthread_mutex_unlock(&boot_lock);
+}
+
+/* Returns when the other processes know. */
+static void abandon(Status *status, bool is_said) {
+  pthread_mutex_lock(&boot_lock);
+  bool has_screen = boot_now && boot_now->node; /* the watchdog's */
+  if (speaks(boot_now) && !has_screen && !is_said) text_warn("lockstep-rank: %s", status->text);
+  if (boot_now) boot_now->ops->abandon(boot_now, status);
+  pthread_mutex_unlock(&boot_lock);
+}
+
+void run_stop_at_once(int number) {
+  Status status;
+  (void)status_fail(&status, STATUS_SIGNAL + number,
+                    "stopped at once by a second %s: what was done since the last checkpoint is "
+                    "lost",
+                    requests_name(number));
+  abandon(&status, false);
+}
+
+void run_lost_file(const char *why) {
+  Status status;
+  (void)status_fail(&status, STATUS_WORLD, "%s", why);
+  abandon(&status, true);
+}
+
+void run_steady_enter(const Run *run) {
+  if (atomic_fetch_add(&steady_ranks, 1) + 1 == run->boot->rank_count)
+    atomic_store(&run_is_steady, true);
+}
+
+void run_steady_leave(void) {
+  atomic_store(&run_is_steady, false);
+}
+
+/* The job's value of a key, as kept in the plan. NULL: the plan was made without a job. */
+static const char *setting(const Plan *plan, const char *key) {
+  for (uint32_t i = 0; i < plan->settings_count; i++)
+    if (strcmp(plan_string(plan, plan->settings[i].key), key) == 0)
+      return plan_string(plan, plan->settings[i].value);
+  return NULL;
+}
+
+static int limit_signal(const Plan *plan) {
+  const char *name = setting(plan, "checkpoint.signal");
+  return name ? requests_signal(name) : SIGUSR1;
+}
+
+static int64_t ranks_every(const Plan *plan) {
+  const char *steps = setting(plan, "log.ranks_every");
+  return steps ? strtoll(steps, NULL, 10) : 0;
+}
+
+RunOptions run_defaults(const Plan *plan) {
+  return (RunOptions){
+      .variant = KERNEL_FAST,
+      .plot = true,
+      .limit_signal = limit_signal(plan),
+      .ranks_every = ranks_every(plan),
+      .measure_peak = true,
+      .graphs = getenv("LOCKSTEP_GRAPHS") != NULL,
+      .holds_arena = getenv("LOCKSTEP_NCCL_REGISTER") != NULL,
+      .deterministic = getenv("LOCKSTEP_DETERMINISTIC") != NULL,
+      .resume = (Resume)plan->jobs[0].resume,
+      .resume_path = plan_string(plan, plan->jobs[0].resume_path),
+  };
+}
+
+static bool lock_folder(Lock *lock, const char *folder, Status *status) {
+  char why[LOCK_WHY_BYTES];
+  LockResult result = lock_take(lock, folder, why);
+  if (result == LOCK_TAKEN) return true;
+  /* Two runs in one folder are a mistake, and waiting for the other one would not help. */
+  return status_fail(status, result == LOCK_HELD ? STATUS_USER : STATUS_WORLD, "%s", why);
+}
+
+/* Locks the folders before anything in them is read, in the process with rank 0; no other process
+ * reads there before that. A job that saves nothing may still move existing checkpoints. */
+static bool lock_folders(Run *run, Status *status) {
+  const PlanJob *job = &run->plan->jobs[0];
+  const char *own = plan_string(run->plan, job->run_dir);
+  const char *checkpoints = plan_string(run->plan, job->checkpoint_dir);
+  bool saves = job->checkpoint_every_steps > 0 || job->checkpoint_every_s > 0;
+  if (run->boot->rank_first != 0) return true;
+  if (!folder_make(own, status) || !lock_folder(&run->lock[0], own, status)) return false;
+  if (!saves && access(checkpoints, F_OK) != 0) return true;
+  return folder_make(checkpoints, status) && lock_folder(&run->lock[1], checkpoints, status);
+}
+
+/* Failures from here on are reported there. */
+static bool take_folders(Run *run, Status *status) {
+  int32_t first = run->boot->rank_first;
+  if (!lock_folders(run, status)) return false;
+  for (int32_t rank = first; rank < first + run->boot->rank_count; rank++)
+    flight_phase(run->boot->ops->flight(run->boot, rank), FLIGHT_OPENING, 0);
+  return true;
+}
+
+/* One line now is better than the kernel's out-of-memory killer when the last page is touched. The
+ * first rank of a node checks for all ranks on it. */
+static bool check_memory(const Run *run, Status *status) {
+  const int32_t *node = run->boot->node;
+  uint64_t needed = 0;
+  int32_t ranks = 0, own = run->boot->rank_first, first = -1;
+  for (int32_t rank = 0; rank < run->mesh.rank_count; rank++) {
+    const PlanClass *class = mesh_class(&run->mesh, run->plan, rank);
+    if (!class) return status_fail(status, STATUS_OURS, "plan: rank %d has no class", rank);
+    if (node && node[rank] != node[own]) continue;
+    if (ranks++ == 0) first = rank;
+    for (Tier tier = 0; tier < Tier_COUNT; tier++)
+      if (run->cuda == NULL || tier != TIER_DEVICE)
+        needed += plan_arena_bytes(run->plan, class, tier);
+  }
+  size_t available = arena_available_bytes();
+  if (first != own || available == 0 || needed <= available) return true;
+  char need[QUANTITY_BYTES], have[QUANTITY_BYTES];
+  return status_fail(status, STATUS_USER,
+                     "%d ranks need %s, this machine has %s to give: compile with a memory.budget "
+                     "below that, or fewer ranks",
+                     ranks, text_bytes(need, (double)needed), text_bytes(have, (double)available));
+}
+
+/* The one place that chooses how ranks come up. */
+static bool boot(Run *run, Status *status) {
+  int64_t planned = run->plan->jobs[0].threads;
+  int32_t threads = planned < 1 ? 1 : (int32_t)planned;
+  atomic_store(&steady_ranks, 0);
+  if (!run->options->threads && boot_pmix_is_launched()) {
+    run->boot = boot_pmix_new(
+        &(BootPmixSetup){.plan = run->plan,
+                         .mesh = &run->mesh,
+                         .reference_kernels = run->options->variant == KERNEL_REFERENCE,
+                         .any_place = run->options->on_cpu},
+        status);
+    return run->boot != NULL;
+  }
+  run->boot = boot_local_new(run->plan, &run->mesh, threads, run->options->link_delay);
+  return run->boot ||
+         status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", run->mesh.rank_count);
+}
+
+/* Sums made inside NVSwitches and network switches may differ from call to call; those of NCCL's
+ * rings and trees do not. NCCL reads this when a communicator is made. */
+static void keep_sums_out_of_switches(void) {
+  (void)setenv("NCCL_NVLS_ENABLE", "0", 1);
+  (void)setenv("NCCL_COLLNET_ENABLE", "0", 1);
+}
+
+/* The collectives of communicators on several lanes start in the order in which a rank issues them,
+ * which is proven free of deadlock; else those that wait for a peer may fill one GPU, and those
+ * that the peer waits for the other. NCCL reads this when it issues the first. */
+static void keep_launch_order(void) {
+  (void)setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
+}
+
+/* A process that a launcher has started is one rank, and knows which before it meets the others. */
+static void take_instance(const Run *run) {
+  const char *rank = getenv("PMIX_RANK");
+  long number = rank != NULL ? strtol(rank, NULL, 10) : -1;
+  if (run->options->threads || !boot_pmix_is_launched() || number < 0 ||
+      number >= run->mesh.rank_count)
+    return;
+  RankPlace place = plan_place(run->plan, (uint32_t)number);
+  gpu_take_instance(place_device(&place));
+}
+
+/* False: `status` says why ranks of this plan cannot have GPUs here. */
+static bool find_gpus(Run *run, Status *status) {
+  const RunOptions *options = run->options;
+  const CudaPlugin *cuda = options->cuda != NULL ? options->cuda : cuda_plugin(status);
+  uint32_t count;
+  if (cuda == NULL) return false;
+  take_instance(run);
+  if (!cuda->count(&count, status)) return false; /* first: who has no driver lacks all the rest */
+  if (options->deterministic) keep_sums_out_of_switches();
+  keep_launch_order();
+  if (run->mesh.rank_count > 1) run->nccl = cuda->nccl != NULL ? cuda->nccl : nccl_library(status);
+  if (run->mesh.rank_count > 1 && run->nccl == NULL) return false;
+  run->cuda_kernels = cuda->kernels(options->variant, status);
+  if (run->cuda_kernels == NULL || !rank_read_choices(cuda, options, status)) return false;
+  run->cuda = cuda;
+  return true;
+}
+
+/* A plan for other devices can also train on processors, but slowly, and its scratch was not sized
+ * for their kernels: only with --on cpu. */
+static bool find_device(Run *run, Status *status) {
+  const PlanJob *job = &run->plan->jobs[0];
+  Status why;
+  if (job->target == TARGET_CPU || run->options->on_cpu) return true;
+  if (find_gpus(run, &why)) return true;
+  return status_fail(status, why.code,
+                     "the plan is for %s, and cannot run on one here: %s. --on cpu runs the very "
+                     "same plan on this machine's processors, slowly; or compile the job with "
+                     "cluster = \"here\"",
+                     plan_string(run->plan, job->device), why.text);
+}
+
+static bool open_run(Run *run, Status *status) {
+  const PlanJob *job = &run->plan->jobs[0];
+  if (!mesh_read(&run->mesh, run->plan, status) || !find_device(run, status) || !boot(run, status))
+    return false;
+  set_boot(run->boot);
+  if (!take_folders(run, status)) return false;
+  run->last_step = job->steps;
+  if (run->options->steps > 0 && run->options->steps < job->steps)
+    run->last_step = run->options->steps;
+  if (!samples_open(&run->train, run->plan, false, status) ||
+      !samples_open(&run->valid, run->plan, true, status))
+    return false;
+  run->data_sum = samples_identity(&run->train);
+  return check_memory(run, status);
+}
+
+static void close_run(Run *run) {
+  set_boot(NULL);
+  if (run->boot) run->boot->ops->close(run->boot);
+  samples_close(&run->train);
+  samples_close(&run->valid);
+  lock_give_back(&run->lock[0]);
+  lock_give_back(&run->lock[1]);
+  free(run);
+}
+
+bool run_job(const Plan *plan, const RunOptions *options, Status *status) {
+  if (plan->jobs_count != 1)
+    return status_fail(status, STATUS_OURS, "the plan has %u jobs", plan->jobs_count);
+  const char *problem = product_choice()->problem;
+  if (options->variant == KERNEL_FAST && *problem)
+    return status_fail(status, STATUS_USER, "%s", problem);
+  Run *run = calloc(1, sizeof *run);
+  if (!run) return status_fail(status, STATUS_WORLD, "not enough memory to start");
+  run->plan = plan;
+  run->options = options;
+  run->lock[0].descriptor = run->lock[1].descriptor = -1;
+  bool done = open_run(run, status);
+  if (done)
+    done = run->boot->ops->run(run->boot, rank_main, run, status);
+  else if (run->boot)
+    run->boot->ops->abandon(run->boot, status);
+  close_run(run);
+  return done;
+}

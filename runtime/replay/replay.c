@@ -1,0 +1,543 @@
+/* replay.c -- the loop that trains: it walks over calls and records, resolves addresses and issues
+ * the work.
+ *
+ * One walker issues a program in list order: a record goes to the queue of its lane, after the
+ * marks that its edges name. A mark's number is the record's position in list order, counted on
+ * from step to step.
+ *
+ * A run is enclosed by copies: control and samples are copied in before any queue begins, control
+ * is copied out when all have ended. Loads are copies, too. So only the device touches its memory.
+ */
+#include "runtime/replay/replay.h"
+
+#include <stdio.h>
+
+#include "kernels/math/philox.h"
+#include "runtime/data/samples.h"
+#include "runtime/plan/plan_loops.h"
+#include "runtime/replay/replay_graph.h"
+#include "runtime/replay/replay_joined.h"
+
+/* Each operand of a load is a copy of its own, called a part; what waits for a record waits for its
+ * last part. */
+enum { PARTS = 16, LAST_PART = PARTS - 1 };
+_Static_assert((int)KERNEL_OPERANDS_MAX <= (int)PARTS, "each operand of a load has a part");
+
+typedef struct Walker {
+  Replay *replay;
+  const PlanProgram *program;
+  uint64_t number_first; /* of the first call's record 0 */
+  const uint8_t *samples;
+} Walker;
+
+static bool applies(const PlanCall *call, const PlanRecord *record) {
+  return plan_when(record->when_all, record->when_none, call->flags);
+}
+
+KernelArgs replay_kernel_args(const Replay *replay, const Work *work, Threads *threads,
+                              void *stream) {
+  const Plan *plan = replay->setup.plan;
+  const PlanRecord *record = work->record;
+  return (KernelArgs){
+      .operand = work->operand,
+      .dtype = replay->operand_dtype + record->operands_first,
+      .bytes = replay->operand_bytes + record->operands_first,
+      .dim = plan->ints + record->dims_first,
+      .attr = replay->attr[record - plan->records],
+      .operand_count = (int32_t)record->operands_count,
+      .accumulate = record->accumulate != 0,
+      .key = philox_mix(record->key, (uint64_t)work->layer + 1),
+      .sample_first = &replay->sample_first[work->microbatch < 0 ? 0 : work->microbatch],
+      .state = replay->prepared[record - plan->records].state,
+      .control = replay->control_at + record->controls_first,
+      .threads = threads,
+      .stream = stream,
+  };
+}
+
+static bool run_kernel(const Replay *replay, const Work *work, const Queue *queue, Threads *threads,
+                       Status *status) {
+  const Plan *plan = replay->setup.plan;
+  const PlanRecord *record = work->record;
+  const KernelArgs args =
+      replay_kernel_args(replay, work, threads, replay->device->ops->stream(queue));
+  const char *why = NULL;
+  KernelStatus ended = replay_kernel(replay, record)->run(&args, &why);
+  return ended == KERNEL_DONE || replay_kernel_fail(plan, record, ended, why, status);
+}
+
+_Static_assert((int)KERNEL_OPERANDS_MAX <= (int)COMM_POSTS_MAX, "an exchange has room");
+
+/* The posts of an exchange: operands that are read are sent, operands that are written are
+ * received. */
+static bool run_exchange(const Replay *replay, Comm *comm, const PlanRecord *record,
+                         void *const *operand) {
+  const Plan *plan = replay->setup.plan;
+  CommPost post[KERNEL_OPERANDS_MAX];
+  for (uint32_t i = 0; i < record->operands_count; i++)
+    post[i] = (CommPost){
+        .at = operand[i],
+        .size_bytes = replay->operand_bytes[record->operands_first + i],
+        .distance = plan->ints[record->dims_first + i],
+        .is_sent = plan->operands[record->operands_first + i].access == ACCESS_READ,
+    };
+  return comm->ops->exchange(comm, record->comm, post, (int32_t)record->operands_count);
+}
+
+static bool run_all_to_all(const Replay *replay, Comm *comm, const PlanRecord *record,
+                           void *const *operand) {
+  const Plan *plan = replay->setup.plan;
+  const int64_t *dim = plan->ints + record->dims_first;
+  CommTurn turn = {dim[0], dim[1], dim[2], dim[3], dim[4], .back = false};
+  turn.back = record->attrs_count > 0 && plan->reals[record->attrs_first] == 1;
+  turn.dtype = (DType)replay->operand_dtype[record->operands_first];
+  return comm->ops->all_to_all(comm, record->comm, operand[0], operand[1], &turn);
+}
+
+/* A single operand is updated in place; of two, the second is written. */
+static bool run_collective(const Replay *replay, Comm *comm, const PlanRecord *record,
+                           void *const *operand) {
+  const Plan *plan = replay->setup.plan;
+  bool in_place = record->operands_count == 1;
+  DType dtype = (DType)replay->operand_dtype[record->operands_first];
+  CommPieces pieces = {plan->ints + record->dims_first, (int32_t)record->dims_count / 2, dtype};
+  CommElements elements = {replay->operand_bytes[record->operands_first] / dtype_bytes(dtype),
+                           dtype};
+  ReduceOp reduce =
+      record->meaning == PLAN_NONE ? REDUCE_SUM : (ReduceOp)plan->meanings[record->meaning].reduce;
+  void *last = operand[record->operands_count - 1];
+  if (record->kind == RECORD_ALL_GATHER)
+    return comm->ops->all_gather(comm, record->comm, in_place ? NULL : operand[0], last, &pieces);
+  if (record->kind == RECORD_REDUCE_SCATTER)
+    return comm->ops->reduce_scatter(comm, record->comm, operand[0], in_place ? NULL : last,
+                                     &pieces, reduce);
+  return comm->ops->all_reduce(comm, record->comm, operand[0], last, elements, reduce);
+}
+
+static bool run_comm(Replay *replay, const PlanRecord *record, void *const *operand,
+                     Status *status) {
+  Comm *beside = replay->setup.comm_beside.at[record->lane];
+  Comm *comm = beside ? beside : replay->setup.comm;
+  int64_t before = comm->sent_bytes;
+  bool ran = record->kind == RECORD_EXCHANGE     ? run_exchange(replay, comm, record, operand)
+             : record->kind == RECORD_ALL_TO_ALL ? run_all_to_all(replay, comm, record, operand)
+                                                 : run_collective(replay, comm, record, operand);
+  replay->count[record - replay->setup.plan->records].sent_bytes += comm->sent_bytes - before;
+  if (ran) return true;
+  *status = comm->problem;
+  if (status->code == STATUS_DONE) status->code = STATUS_ECHO; /* the rank that failed says why */
+  return false;
+}
+
+/* Queues beside the compute queue have their own team, because the rank's works at the same time.
+ */
+Threads *replay_threads(const Replay *replay, const Queue *queue) {
+  bool beside = replay->device->ops->lane(queue) != replay->main_lane;
+  return beside ? replay->threads_beside : replay->setup.threads;
+}
+
+static bool run_by_kind(Replay *replay, const Work *work, const Queue *queue, Status *status) {
+  const PlanRecord *record = work->record;
+  if (record->kind == RECORD_KERNEL)
+    return run_kernel(replay, work, queue, replay_threads(replay, queue), status);
+  return run_comm(replay, record, work->operand, status);
+}
+
+void replay_allow(const Replay *replay, const Work *work, bool allowed) {
+  const int64_t *bytes = replay->operand_bytes + work->record->operands_first;
+  for (uint32_t i = 0; i < work->record->operands_count; i++)
+    (allowed ? hostile_allow : hostile_forbid)(&replay->hostile, work->operand[i],
+                                               (size_t)bytes[i]);
+}
+
+/* A WorkRun. A failure with its own cause ends the job at once: another queue may be waiting for a
+ * peer that will never arrive. */
+static bool run_record(const Work *work, Queue *queue, Status *status) {
+  Replay *replay = work->context;
+  const PlanRecord *record = work->record;
+  replay_allow(replay, work, true);
+  Flight *flight = replay->setup.flight;
+  uint32_t number = (uint32_t)(record - replay->setup.plan->records);
+  if (flight) flight_begin(flight, record->lane, number, work->layer, work->microbatch);
+  if (replay->watch) replay_watch(replay->watch, work, false);
+  bool ran = run_by_kind(replay, work, queue, status);
+  if (replay->watch && ran) replay_watch(replay->watch, work, true);
+  if (flight) flight_end(flight, record->lane);
+  replay->count[record - replay->setup.plan->records].runs += ran;
+  replay_allow(replay, work, false);
+  if (!ran && status->code != STATUS_ECHO && replay->setup.comm)
+    replay->setup.comm->ops->abort(replay->setup.comm);
+  return ran;
+}
+
+/* The work of a launch: that of its first record, with the launch as its operand. */
+static Work launch_work(WorkRun *run, ReplayLaunch *launch) {
+  Work work = launch->work[0];
+  work.run = run;
+  work.operand[0] = launch;
+  return work;
+}
+
+/* In as few launches as the kernel can. */
+static bool run_at_once(Replay *replay, const ReplayLaunch *launch, const Queue *queue,
+                        Status *status) {
+  const Plan *plan = replay->setup.plan;
+  const Work *first = &launch->work[0];
+  const Kernel *kernel = replay_kernel(replay, first->record);
+  for (uint32_t i = 0; i < launch->count; i++)
+    launch->args[i] = replay_kernel_args(replay, &launch->work[i], replay_threads(replay, queue),
+                                         replay->device->ops->stream(queue));
+  const char *why = NULL;
+  KernelStatus ended = kernel->run_together(kernel, launch->args, (int32_t)launch->count, &why);
+  for (uint32_t i = 0; i < launch->count && ended == KERNEL_DONE; i++)
+    replay->count[launch->work[i].record - plan->records].runs++;
+  if (ended == KERNEL_DONE) return true;
+  char of_many[256];
+  (void)snprintf(of_many, sizeof of_many, "%s (a launch of %u records, of which this is the first)",
+                 why, launch->count);
+  return replay_kernel_fail(plan, first->record, ended, of_many, status);
+}
+
+/* A WorkRun. */
+static bool run_launch(const Work *work, Queue *queue, Status *status) {
+  Replay *replay = work->context;
+  const ReplayLaunch *launch = work->operand[0];
+  const PlanRecord *record = work->record;
+  bool apart = replay_kernel(replay, record)->run_together == NULL || replay->watch != NULL;
+  bool ran = true;
+  for (uint32_t i = 0; i < launch->count && apart && ran; i++)
+    ran = run_record(&launch->work[i], queue, status);
+  if (apart) return ran;
+  for (uint32_t i = 0; i < launch->count; i++)
+    replay_allow(replay, &launch->work[i], true);
+  Flight *flight = replay->setup.flight;
+  uint32_t number = (uint32_t)(record - replay->setup.plan->records);
+  if (flight) flight_begin(flight, record->lane, number, work->layer, work->microbatch);
+  ran = run_at_once(replay, launch, queue, status);
+  if (flight) flight_end(flight, record->lane);
+  for (uint32_t i = 0; i < launch->count; i++)
+    replay_allow(replay, &launch->work[i], false);
+  if (!ran && replay->setup.comm) replay->setup.comm->ops->abort(replay->setup.comm);
+  return ran;
+}
+
+/* ---- issuing */
+
+/* The number of a record's part 0. */
+static uint64_t number_of(const Walker *walker, uint64_t running, uint32_t record) {
+  return walker->number_first + (running * walker->replay->records_most + record) * PARTS;
+}
+
+static Queue *queue_of(const Replay *replay, const PlanRecord *record) {
+  return replay->device->ops->queue(replay->device, record->lane);
+}
+
+/* After record number `awaited` of `call`, if it runs there. */
+static bool issue_wait(const Walker *walker, Queue *queue, const PlanCall *call, uint64_t running,
+                       uint32_t awaited, Status *status) {
+  const Replay *replay = walker->replay;
+  const Plan *plan = replay->setup.plan;
+  const PlanRecord *record = &plan->records[plan->segments[call->segment].records_first + awaited];
+  if (!applies(call, record)) return true;
+  return replay->device->ops->wait(queue, queue_of(replay, record),
+                                   number_of(walker, running, awaited) + LAST_PART, status);
+}
+
+static bool issue_edges(const Walker *walker, const Position *at, const PlanRecord *record,
+                        Queue *queue, Status *status) {
+  const PlanEdge *after = walker->replay->setup.plan->edges + record->after_first;
+  for (uint32_t i = 0; i < record->after_count; i++)
+    if (!issue_wait(walker, queue, at->call, at->running, after[i].record, status)) return false;
+  return true;
+}
+
+/* Before the first record of the call on `lane`. */
+static bool issue_waits(const Walker *walker, const Position *at, uint32_t lane, Queue *queue,
+                        Status *status) {
+  const Plan *plan = walker->replay->setup.plan;
+  for (uint32_t i = 0; i < at->call->waits_count; i++) {
+    const PlanWait *wait = &plan->waits[at->call->waits_first + i];
+    uint64_t running = 0;
+    if (wait->lane != lane || !walk_awaited(plan, at, wait, &running)) continue;
+    const PlanCall *call = &plan->calls[at->program->calls_first + wait->call];
+    if (!issue_wait(walker, queue, call, running, wait->record, status)) return false;
+  }
+  return true;
+}
+
+Work replay_work(Replay *replay, const Position *at, const PlanRecord *record) {
+  const Plan *plan = replay->setup.plan;
+  Work work = {.run = run_record,
+               .context = replay,
+               .record = record,
+               .layer = at->call->layer,
+               .microbatch = at->microbatch};
+  for (uint32_t i = 0; i < record->operands_count; i++) {
+    uint32_t number = record->operands_first + i;
+    uint32_t binding = at->call->bindings_first + plan->operands[number].base;
+    work.operand[i] = replay->binding_at[binding] + replay->operand_offset[number];
+  }
+  return work;
+}
+
+static void note_high_water(Replay *replay, const PlanRecord *record, void *const *operand) {
+  for (uint32_t i = 0; i < record->operands_count; i++) {
+    uint64_t end = (uint64_t)((uint8_t *)operand[i] - replay->setup.arena[TIER_DEVICE]) +
+                   (uint64_t)replay->operand_bytes[record->operands_first + i];
+    if (end > replay->high_water_bytes && end <= replay->device_bytes)
+      replay->high_water_bytes = end;
+  }
+}
+
+/* A micro-batch has the layout in which it was staged, input after input. */
+static bool issue_load(const Walker *walker, const Work *work, Queue *queue, uint64_t number,
+                       Status *status) {
+  Replay *replay = walker->replay;
+  const Plan *plan = replay->setup.plan;
+  const int64_t *bytes = replay->operand_bytes + work->record->operands_first;
+  uint64_t microbatch = work->microbatch < 0 ? 0 : (uint64_t)work->microbatch;
+  const uint8_t *staged = walker->samples + microbatch * plan->jobs[0].sample_bytes;
+  uint32_t count = work->record->operands_count;
+  bool issued = true;
+  for (uint32_t i = 0; i < count && issued; i++) {
+    uint64_t part = i + 1 == count ? LAST_PART : i, size_bytes = (uint64_t)bytes[i];
+    hostile_allow(&replay->hostile, work->operand[i], size_bytes);
+    issued =
+        replay->device->ops->copy(queue, work->operand[i], staged + samples_input_offset(plan, i),
+                                  size_bytes, number + part, status);
+    hostile_forbid(&replay->hostile, work->operand[i], size_bytes);
+  }
+  replay->count[work->record - plan->records].runs += issued;
+  return issued;
+}
+
+/* Who waits for it waits for nothing that is issued behind it. */
+static bool issue_mark(const Replay *replay, Queue *queue, bool is_awaited, Status *status) {
+  return !is_awaited || replay->device->ops->mark(queue, MARK_FOR_QUEUES, status);
+}
+
+/* Record `*number` of the call and, if one runs as one with it, the one behind: then that is
+ * *number. The work of two has the number of the second: who waits for the first waits for both. */
+static bool issue_record(const Walker *walker, const Position *at, uint32_t *number,
+                         uint32_t *lanes_seen, Status *status) {
+  Replay *replay = walker->replay;
+  const Plan *plan = replay->setup.plan;
+  const PlanRecord *all = &plan->records[plan->segments[at->call->segment].records_first];
+  const PlanRecord *record = &all[*number];
+  Queue *queue = queue_of(replay, record);
+  bool first = (*lanes_seen >> record->lane & 1u) == 0;
+  *lanes_seen |= 1u << record->lane;
+  if ((first && !issue_waits(walker, at, record->lane, queue, status)) ||
+      !issue_edges(walker, at, record, queue, status))
+    return false;
+  Work work = replay_work(replay, at, record);
+  note_high_water(replay, record, work.operand);
+  if (replay_join_work(replay, at, &work)) {
+    note_high_water(replay, work.second, work.operand + record->operands_count);
+    *number = (uint32_t)(work.second - all);
+  }
+  uint64_t place = number_of(walker, at->running, *number);
+  replay->last[record->lane] = place + LAST_PART;
+  bool issued = record->kind == RECORD_LOAD
+                    ? issue_load(walker, &work, queue, place, status)
+                    : replay->device->ops->issue(queue, &work, place + LAST_PART, status);
+  bool is_awaited = replay->awaited[record - plan->records] ||
+                    (work.second != NULL && replay->awaited[work.second - plan->records]);
+  return issued && issue_mark(replay, queue, is_awaited, status);
+}
+
+/* Calls of a launch: what they wait for comes before all of them, and when the last one has come
+ * their records are issued as one work, which the marks of each of them mean. */
+static bool issue_launched(const Walker *walker, const Position *at, const PlanLaunch *of,
+                           Status *status) {
+  Replay *replay = walker->replay;
+  ReplayLaunch *launch = &replay->launch[of - replay->setup.plan->launches];
+  if (launch->count == 0) return true;
+  const PlanRecord *record = launch->work[0].record;
+  Queue *queue = queue_of(replay, record);
+  if (!issue_waits(walker, at, record->lane, queue, status)) return false;
+  if (at->call_number + 1 < of->first_call + of->call_count) return true;
+  for (uint32_t i = 0; i < launch->count; i++)
+    note_high_water(replay, launch->work[i].record, launch->work[i].operand);
+  const Work work = launch_work(run_launch, launch);
+  uint64_t place = number_of(walker, at->running, (uint32_t)replay->records_most - 1) + LAST_PART;
+  replay->last[record->lane] = place;
+  return replay->device->ops->issue(queue, &work, place, status) &&
+         issue_mark(replay, queue, launch->is_awaited, status);
+}
+
+static bool issue_call(void *context, const Position *at, Status *status) {
+  Walker *walker = context;
+  const Plan *plan = walker->replay->setup.plan;
+  const PlanSegment *segment = &plan->segments[at->call->segment];
+  uint32_t lanes_seen = 0;
+  hostile_fill(&walker->replay->hostile, (uint32_t)(at->program - plan->programs), at->call_number,
+               at->iteration > 0, at->end);
+  const PlanLaunch *launch = plan_launch_of(plan, at->program, at->call_number);
+  if (launch != NULL && !issue_launched(walker, at, launch, status)) return false;
+  for (uint32_t i = 0; launch == NULL && i < segment->records_count; i++)
+    if (applies(at->call, &plan->records[segment->records_first + i]) &&
+        !issue_record(walker, at, &i, &lanes_seen, status))
+      return false;
+  walker->replay->numbers = number_of(walker, at->running + 1, 0);
+  return true;
+}
+
+const char *replay_work_name(const Work *work) {
+  const Replay *replay = work->context;
+  if (work->record == NULL) return "between records";
+  return plan_string(replay->setup.plan, work->record->path);
+}
+
+/* ---- around a run */
+
+uint64_t replay_next_number(Replay *replay) {
+  replay->numbers += replay->records_most * PARTS;
+  return replay->numbers;
+}
+
+/* All queues finish what they have before `queue` goes on, or the other way round. */
+static bool meet_queues(const Replay *replay, bool others_wait, uint64_t number, Status *status) {
+  const DeviceOps *ops = replay->device->ops;
+  Queue *compute = ops->queue(replay->device, replay->main_lane);
+  for (uint32_t lane = 0; lane < PLAN_LANES_MAX; lane++) {
+    bool has_work = others_wait || replay->last[lane] > 0;
+    if ((replay->queues_mask >> lane & 1u) == 0 || !has_work) continue;
+    Queue *other = ops->queue(replay->device, lane);
+    if (others_wait ? !ops->wait(other, compute, number, status)
+                    : !ops->wait(compute, other, replay->last[lane], status))
+      return false;
+  }
+  return true;
+}
+
+/* The host's blocks of the run's control: first the one that goes in, then the one that comes out.
+ */
+static uint8_t *control_in(const Replay *replay, int64_t run) {
+  const PlanJob *job = &replay->setup.plan->jobs[0];
+  return replay->control_ring + 2 * job->control_bytes * (uint64_t)(run % job->control_depth);
+}
+static uint8_t *control_out(const Replay *replay, int64_t run) {
+  return control_in(replay, run) + replay->setup.plan->jobs[0].control_bytes;
+}
+
+/* Copies control and samples to the device; if it reads them in the host's memory, they stay there.
+ */
+static bool issue_in(Walker *walker, const PlanProgram *program, const Control *set,
+                     Status *status) {
+  Replay *replay = walker->replay;
+  const PlanJob *job = &replay->setup.plan->jobs[0];
+  const DeviceOps *ops = replay->device->ops;
+  Queue *compute = ops->queue(replay->device, replay->main_lane);
+  PlanBytes in = plan_slots_of_kinds(replay->setup.plan, SLOT_IN_OUT, SLOT_IN);
+  uint8_t *from = control_in(replay, replay->started);
+  uint64_t number = replay_next_number(replay);
+  plan_control_store(&replay->slots, SLOT_IN_OUT, SLOT_IN, set, from);
+  if (!ops->copy(compute, replay->control + in.first, from + in.first, in.end - in.first, number,
+                 status))
+    return false;
+  uint64_t size_bytes = (uint64_t)replay->loads[program->kind] * job->sample_bytes;
+  if (job->staging_tier != TIER_DEVICE && size_bytes > 0) {
+    uint8_t *to = replay->setup.arena[TIER_DEVICE] + job->samples_offset;
+    number = replay_next_number(replay);
+    if (!ops->copy(compute, to, walker->samples, size_bytes, number, status)) return false;
+    walker->samples = to;
+  }
+  return meet_queues(replay, true, number, status);
+}
+
+/* A WorkRun: when all queues are done, adds up what the run has sent. */
+static bool note_sent(const Work *work, Queue *queue, Status *status) {
+  (void)queue, (void)status;
+  const Replay *replay = work->context;
+  int64_t *sent_bytes = work->operand[0];
+  *sent_bytes = 0;
+  for (uint32_t i = 0; i < replay->setup.plan->records_count; i++)
+    *sent_bytes += replay->count[i].sent_bytes;
+  return true;
+}
+
+static bool issue_out(Replay *replay, Status *status) {
+  const DeviceOps *ops = replay->device->ops;
+  Queue *compute = ops->queue(replay->device, replay->main_lane);
+  int64_t slot = replay->started % replay->setup.plan->jobs[0].control_depth;
+  Work note = {.run = note_sent, .context = replay};
+  note.operand[0] = &replay->left[slot].sent_bytes;
+  PlanBytes out = plan_slots_of_kinds(replay->setup.plan, SLOT_OUT, SLOT_IN_OUT);
+  uint8_t *to = control_out(replay, replay->started);
+  if (!meet_queues(replay, false, 0, status) ||
+      !ops->issue(compute, &note, replay_next_number(replay), status))
+    return false;
+  uint64_t number = replay_next_number(replay);
+  replay->end_number[slot] = number;
+  return ops->copy(compute, to + out.first, replay->control + out.first, out.end - out.first,
+                   number, status) &&
+         ops->mark(compute, MARK_FOR_HOST, status);
+}
+
+/* Work issued before a failure is finished, too, so that no queue keeps work of an earlier step. */
+static bool end_failed(const Replay *replay, Status *status) {
+  Status ended = {0};
+  if (replay->device->ops->finish(replay->device, &ended)) return false;
+  if (status->code == STATUS_ECHO && ended.code != STATUS_ECHO) *status = ended;
+  return false;
+}
+
+/* A ReplayIssue. */
+static bool issue_calls(void *context, Status *status) {
+  Walker *walker = context;
+  walker->number_first = replay_next_number(walker->replay);
+  return walk_calls(walker->replay->setup.plan, walker->program, issue_call, walker, status);
+}
+
+bool replay_start(Replay *replay, const PlanProgram *program, const Control *set,
+                  const void *samples, Status *status) {
+  Walker walker = {replay, program, 0, samples};
+  if (!issue_in(&walker, program, set, status)) return end_failed(replay, status);
+  bool issued = replay_graph_fits(replay, program)
+                    ? replay_graph_run(replay, program, issue_calls, &walker, status)
+                    : issue_calls(&walker, status);
+  if (!issued || !issue_out(replay, status)) return end_failed(replay, status);
+  replay->graph[program->kind].runs++;
+  replay->started++;
+  return true;
+}
+
+bool replay_collect(Replay *replay, ReplayLeft *left, Status *status) {
+  const DeviceOps *ops = replay->device->ops;
+  int64_t slot = replay->collected++ % replay->setup.plan->jobs[0].control_depth;
+  if (!ops->await(ops->queue(replay->device, replay->main_lane), replay->end_number[slot], status))
+    return end_failed(replay, status);
+  *left = replay->left[slot];
+  plan_control_load(&replay->slots, SLOT_OUT, SLOT_IN_OUT,
+                    control_out(replay, replay->collected - 1), &left->control);
+  return true;
+}
+
+bool replay_run(Replay *replay, const PlanProgram *program, const Control *set, const void *samples,
+                ReplayLeft *left, Status *status) {
+  return replay_start(replay, program, set, samples, status) &&
+         replay_collect(replay, left, status);
+}
+
+bool replay_read_lasting(const Replay *replay, Control *lasting, Status *status) {
+  const DeviceOps *ops = replay->device->ops;
+  const Plan *plan = replay->setup.plan;
+  const void *block = ops->open_window(replay->device, replay->control, plan->jobs[0].control_bytes,
+                                       ACCESS_READ, status);
+  if (block == NULL) return false;
+  plan_control_load(&replay->slots, SLOT_LASTING, SLOT_LASTING, block, lasting);
+  return ops->close_window(replay->device, status);
+}
+
+bool replay_write_lasting(const Replay *replay, const Control *lasting, Status *status) {
+  const DeviceOps *ops = replay->device->ops;
+  const Plan *plan = replay->setup.plan;
+  PlanBytes bytes = plan_slots_of_kinds(plan, SLOT_LASTING, SLOT_LASTING);
+  void *seen = ops->open_window(replay->device, replay->control + bytes.first,
+                                bytes.end - bytes.first, ACCESS_WRITE, status);
+  if (seen == NULL) return false;
+  plan_control_store(&replay->slots, SLOT_LASTING, SLOT_LASTING, lasting,
+                     (uint8_t *)seen - bytes.first);
+  return ops->close_window(replay->device, status);
+}

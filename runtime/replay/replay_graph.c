@@ -1,0 +1,131 @@
+#include "runtime/replay/replay_graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/plan/walk.h"
+
+/* What a program issues. */
+typedef struct Extent {
+  const Replay *replay;
+  int64_t nodes;
+  uint32_t lanes_mask; /* that have queues beside the main lane's */
+} Extent;
+
+static bool measure_call(void *context, const Position *at, Status *status) {
+  Extent *extent = context;
+  const Plan *plan = extent->replay->setup.plan;
+  const PlanSegment *segment = &plan->segments[at->call->segment];
+  (void)status;
+  for (uint32_t i = 0; i < segment->records_count; i++) {
+    const PlanRecord *record = &plan->records[segment->records_first + i];
+    if (!plan_when(record->when_all, record->when_none, at->call->flags)) continue;
+    extent->nodes += record->kind == RECORD_LOAD ? record->operands_count : 1;
+    extent->lanes_mask |= extent->replay->queues_mask & 1u << record->lane;
+  }
+  return true;
+}
+
+static Extent measure(const Replay *replay, const PlanProgram *program) {
+  Status status = {0};
+  Extent extent = {.replay = replay};
+  (void)walk_calls(replay->setup.plan, program, measure_call, &extent, &status);
+  return extent;
+}
+
+/* Of all classes: to NCCL whether a call is captured is a property of the call, and has to be the
+ * same on all ranks that make it. */
+static ReplayFit fit_of(const Replay *replay, ProgramKind kind) {
+  const Plan *plan = replay->setup.plan;
+  for (uint32_t i = 0; i < plan->programs_count; i++)
+    if (plan->programs[i].kind == kind &&
+        measure(replay, &plan->programs[i]).nodes > REPLAY_GRAPH_NODES_MAX)
+      return FIT_ISSUED;
+  return FIT_GRAPH;
+}
+
+bool replay_graph_fits(Replay *replay, const PlanProgram *program) {
+  if (!replay->setup.graphs || HOSTILE_RUNS_ALONE || replay->watch != NULL) return false;
+  if (replay->setup.plan->jobs[0].staging_tier == TIER_DEVICE) return false;
+  ReplayGraph *made = &replay->graph[program->kind];
+  if (made->fit == FIT_UNKNOWN) made->fit = fit_of(replay, program->kind);
+  return made->runs > 0 && made->fit == FIT_GRAPH;
+}
+
+/* A WorkRun that does nothing: a point in the main lane's queue that others can wait for. */
+static bool pass(const Work *work, Queue *queue, Status *status) {
+  (void)work, (void)queue, (void)status;
+  return true;
+}
+
+/* Begins and ends with a work of the main lane, and includes every lane that has work. */
+static bool issue_all(Replay *replay, uint32_t lanes_mask, uint64_t first, ReplayIssue *issue,
+                      void *walker, Status *status) {
+  const DeviceOps *ops = replay->device->ops;
+  Queue *compute = ops->queue(replay->device, replay->main_lane);
+  const Work place = {.run = pass};
+  if (!ops->issue(compute, &place, first, status)) return false;
+  for (uint32_t lane = 0; lane < PLAN_LANES_MAX; lane++)
+    if ((lanes_mask >> lane & 1u) != 0 &&
+        !ops->wait(ops->queue(replay->device, lane), compute, first, status))
+      return false;
+  if (!issue(walker, status)) return false;
+  for (uint32_t lane = 0; lane < PLAN_LANES_MAX; lane++)
+    if ((lanes_mask >> lane & 1u) != 0 &&
+        !ops->wait(compute, ops->queue(replay->device, lane), replay->last[lane], status))
+      return false;
+  return ops->issue(compute, &place, replay_next_number(replay), status);
+}
+
+/* What capturing has counted: on a GPU, where work is captured by running its host part, a whole
+ * run; on a processor only what is counted at issue. Replaying counts the rest. */
+static void note_counts(ReplayCount *counts, const Replay *replay, int sign) {
+  for (uint32_t i = 0; i < replay->setup.plan->records_count; i++) {
+    counts[i].runs += sign * replay->count[i].runs;
+    counts[i].sent_bytes += sign * replay->count[i].sent_bytes;
+  }
+}
+
+static bool make(Replay *replay, const PlanProgram *program, ReplayIssue *issue, void *walker,
+                 Status *status) {
+  const DeviceOps *ops = replay->device->ops;
+  ReplayGraph *made = &replay->graph[program->kind];
+  uint32_t lanes_mask = measure(replay, program).lanes_mask;
+  made->counted = calloc(replay->setup.plan->records_count + 1, sizeof *made->counted);
+  if (made->counted == NULL) return status_fail(status, STATUS_WORLD, "not enough memory to bind");
+  note_counts(made->counted, replay, -1);
+  if (!ops->capture(replay->device, status)) return false;
+  made->number_first = replay_next_number(replay);
+  Status ended = {0};
+  bool issued = issue_all(replay, lanes_mask, made->number_first, issue, walker, status);
+  made->span = replay->numbers - made->number_first;
+  made->graph = ops->captured(replay->device, issued ? status : &ended);
+  note_counts(made->counted, replay, 1);
+  return issued && made->graph != NULL;
+}
+
+bool replay_graph_run(Replay *replay, const PlanProgram *program, ReplayIssue *issue, void *walker,
+                      Status *status) {
+  ReplayGraph *made = &replay->graph[program->kind];
+  bool is_new = made->graph == NULL;
+  if (is_new && !make(replay, program, issue, walker, status)) return false;
+  for (uint32_t i = 0; !is_new && i < replay->setup.plan->records_count; i++) {
+    replay->count[i].runs += made->counted[i].runs;
+    replay->count[i].sent_bytes += made->counted[i].sent_bytes;
+  }
+  uint64_t first = is_new ? made->number_first : replay_next_number(replay);
+  replay->numbers = first + made->span;
+  /* The main lane waits for all others before the graph ends, so nothing needs to wait for them
+   * again. */
+  memset(replay->last, 0, sizeof replay->last);
+  return replay->device->ops->replay(replay->device, made->graph, first, status);
+}
+
+void replay_graph_free(Replay *replay) {
+  for (int kind = 0; kind < ProgramKind_COUNT; kind++) {
+    free(replay->graph[kind].counted);
+    if (replay->graph[kind].graph != NULL)
+      replay->device->ops->graph_free(replay->graph[kind].graph);
+    replay->graph[kind] = (ReplayGraph){.graph = NULL};
+  }
+}
