@@ -4,8 +4,6 @@
  * Rows vary one degree each. What the cost should follow is classes x records + calls, not ranks:
  * the last column is nanoseconds for each of these. Best of three; every row is a process of its
  * own, so that its largest resident size is its own too. */
-#include "compiler/compile.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -13,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "compiler/search/fit.h"
 #include "runtime/plan/plan_io.h"
 
 enum { CHANGES_MAX = 6, ROUNDS = 3 };
@@ -59,7 +58,7 @@ static bool compile_row(Compile *c, const char *path, const Row *row, Compiled *
     count++;
   const Machine machine = {.memory_bytes = (int64_t)1 << 33, .cores = 2};
   Job *job = spec_load(c, path, row->changes, count);
-  return job && spec_data(c, job) && compile(c, job, &machine, out);
+  return job && spec_data(c, job) && fit_plan(c, job, &machine, out);
 }
 
 static void describe(const Plan *plan, const ProveReport *proof, Result *result) {

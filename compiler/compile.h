@@ -1,25 +1,29 @@
-/* compile.h -- (job, cluster) -> plan or diagnostics: a pure function, without globals, clock or
- * environment.
- *
- * Harder questions are loops around it, in compiler/search: `recompute = "auto"`, and what to
- * change after "does not fit". */
+/* compile.h -- (job, machine) -> plan or diagnostics: pure functions, without globals, clock or
+ * environment. search/ calls them, as often as its question needs. */
 #ifndef LOCKSTEP_COMPILE_H
 #define LOCKSTEP_COMPILE_H
 
 #include "compiler/draft/draft.h"
+#include "compiler/graph/model/model.h"
 #include "compiler/plan/prove/prove.h"
 #include "runtime/plan/plan.h"
+
+/* How much backward computes again. */
+typedef struct Recompute {
+  RecomputeChoice choice; /* none, selective, block or every */
+  int64_t group_layers;   /* 0: none */
+} Recompute;
 
 typedef struct Compiled {
   const Job *job;
   Cluster cluster;
   const Fabric *fabric;
+  Model *model; /* open between compile_open and compile_close */
   Derived derived;
-  int64_t parameters;        /* of the whole model */
-  int64_t flops_per_token;   /* as op_flops_per_token counts */
-  int64_t budget_bytes;      /* of one rank */
-  RecomputeChoice recompute; /* chosen: none, selective, block or every */
-  int64_t group_layers;      /* of every */
+  int64_t parameters;      /* of the whole model */
+  int64_t flops_per_token; /* as op_flops_per_token counts */
+  int64_t budget_bytes;    /* of one rank */
+  Recompute recompute;     /* of draft */
   /* Where recompute = "auto" recomputes: what a rank needs without. 0 elsewhere. */
   int64_t without_recompute_bytes;
   const Draft *draft;
@@ -28,9 +32,19 @@ typedef struct Compiled {
   Plan plan;          /* its tables are in the compile's arena */
 } Compiled;
 
-/* `job` is from spec_load, `machine` is for cluster = "here". On "does not fit" the plan of the
- * last attempt remains, so that its table of bytes can be shown. False when errors were reported.
- */
-bool compile(Compile *c, Job *job, const Machine *machine, Compiled *out);
+/* Resolves what all drafts of a job share: cluster, fabric, degrees, budget; opens the model. `job`
+ * is from spec_load, `machine` is for cluster = "here". False when reported; compile_close follows
+ * in both cases. */
+bool compile_open(Compile *c, Job *job, const Machine *machine, Compiled *out);
+void compile_close(Compiled *out);
+
+/* One run of all passes, as far as memory and times are known. NULL when reported. */
+Draft *compile_once(Compile *c, const Job *job, const Compiled *known, Recompute recompute);
+
+/* Writes out->draft as out->plan, ranks in the order that communicates best. */
+void compile_emit(Compile *c, Job *job, Compiled *out);
+
+/* Proves out->plan. Reports `unproven` otherwise: such a plan never leaves the compiler. */
+void compile_prove(Compile *c, const Job *job, Compiled *out);
 
 #endif

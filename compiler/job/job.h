@@ -221,6 +221,10 @@ typedef struct ModelFacts {
 bool spec_derive(Compile *c, Job *job, const Cluster *cluster, const ModelFacts *model,
                  Derived *derived);
 
+/* Bytes of its device that one rank may use. Warns when memory.budget is more than the device has.
+ */
+int64_t spec_budget(Compile *c, const Job *job, const Cluster *cluster);
+
 /* Where the value of a key came from, "job: tiny.lua:8:29"; and the place for diagnostics: that of
  * the value, else that of the job. */
 const char *origin_text(Arena *arena, const Origin *origin);

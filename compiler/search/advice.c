@@ -4,6 +4,7 @@
 
 #include "compiler/draft/cost/communicators.h"
 #include "compiler/graph/backward/backward.h"
+#include "compiler/search/fit.h"
 
 /* A change to the job, as its file would say it; NULL: the job has it already, or it would not
  * help. Is asked again while it helps, for changes that come in degrees. `train` is the graph
@@ -109,7 +110,6 @@ typedef struct Climb {
   Compile *compile;
   const Job *job;
   const Compiled *out;
-  Fit *fit;
   int32_t count;
   Step steps[RUNG_COUNT];
 } Climb;
@@ -135,9 +135,9 @@ static void climb_up(Climb *climb, uint32_t tries) {
     if (change == NULL) continue;
     Compiled trial = *climb->out;
     trial.derived = derived;
-    Model *model = model_open(c, changed); /* a model traces in its job's precision */
-    bool compiled = model != NULL && climb->fit(c, changed, model, &trial);
-    if (model != NULL) model_close(model);
+    trial.model = model_open(c, changed); /* a model traces in its job's precision */
+    bool compiled = trial.model != NULL && fit_draft(c, changed, &trial);
+    compile_close(&trial);
     if (!compiled) break;
     int64_t tried_bytes = trial.draft->arena_bytes;
     if (tried_bytes > needs_bytes - needs_bytes / 100 &&
@@ -201,8 +201,8 @@ static Span place_of_budget(const Job *job) {
   return at.file != NULL ? at : (Span){.file = job->path};
 }
 
-void advice_unfit(Compile *c, const Job *job, const Compiled *out, Fit *fit) {
-  Climb climb = {.compile = c, .job = job, .out = out, .fit = fit};
+void advice_unfit(Compile *c, const Job *job, const Compiled *out) {
+  Climb climb = {.compile = c, .job = job, .out = out};
   climb_up(&climb, ~0u); /* before the error is reported: rooms stop after an error */
   const bool fits = is_enough(&climb);
   if (fits) climb_less(&climb);

@@ -4,14 +4,10 @@
 #define LOCKSTEP_ADVICE_H
 
 #include "compiler/compile.h"
-#include "compiler/graph/model/model.h"
-
-/* Compiles a job as far as its memory is known, into out->draft. False when reported. */
-typedef bool Fit(Compile *c, const Job *job, Model *model, Compiled *out);
 
 /* Reports `does-not-fit` where the job sets the budget, with what each change would need and, as
  * its fix, the options that make the job fit. */
-void advice_unfit(Compile *c, const Job *job, const Compiled *out, Fit *fit);
+void advice_unfit(Compile *c, const Job *job, const Compiled *out);
 
 /* Warns when the arena leaves less of a GPU than CUDA and NCCL may take. Needs the plan. */
 void advice_outside(Compile *c, const Job *job, const Compiled *out);

@@ -2,20 +2,7 @@
 
 #include <math.h>
 
-int64_t fit_budget(Compile *c, const Job *job, const Cluster *cluster) {
-  int64_t whole = cluster->memory_bytes - cluster->reserve_bytes;
-  if (!job->set[FIELD_memory_budget]) return whole;
-  double budget_bytes = job->memory.budget.value;
-  if (job->memory.budget.unit == UNIT_PERCENT)
-    budget_bytes = (double)cluster->memory_bytes * budget_bytes / 100;
-  if (budget_bytes > (double)cluster->memory_bytes) {
-    lint_at(c, job->origin[FIELD_memory_budget].span, "budget-above",
-            "memory.budget is more than the %s that a rank has",
-            format_bytes(c->arena, cluster->memory_bytes));
-    fix_last(c, "budget = \"%lldMB\"", (long long)(whole / 1000000));
-  }
-  return (int64_t)budget_bytes;
-}
+#include "compiler/search/advice.h"
 
 enum { RECOMPUTE_TRIES = 4 };
 
@@ -42,21 +29,39 @@ static int32_t candidates(const Job *job, Model *model, Recompute out[RECOMPUTE_
   }
 }
 
-bool fit_draft(Compile *c, const Job *job, Model *model, Compiled *out, MakeDraft *make) {
+bool fit_draft(Compile *c, const Job *job, Compiled *out) {
   Recompute tries[RECOMPUTE_TRIES];
-  int32_t count = candidates(job, model, tries);
+  int32_t count = candidates(job, out->model, tries);
   out->draft = NULL;
   for (int32_t i = 0; i < count; i++) {
-    Draft *d = make(c, job, out, model, tries[i]);
+    Draft *d = compile_once(c, job, out, tries[i]);
     if (d == NULL) return false;
     if (i == 0) out->without_recompute_bytes = d->arena_bytes;
     if (out->draft == NULL || d->arena_bytes < out->draft->arena_bytes) {
       out->draft = d;
-      out->recompute = tries[i].choice;
-      out->group_layers = tries[i].group_layers;
+      out->recompute = tries[i];
     }
     if (d->arena_bytes <= out->budget_bytes) break;
   }
-  if (out->recompute == tries[0].choice) out->without_recompute_bytes = 0;
+  if (out->recompute.choice == tries[0].choice) out->without_recompute_bytes = 0;
   return true;
+}
+
+static void finish(Compile *c, Job *job, Compiled *out) {
+  compile_emit(c, job, out);
+  if (out->draft->arena_bytes > out->budget_bytes) {
+    advice_unfit(c, job, out);
+    return;
+  }
+  if (!place_check_tp(c, job, out->fabric, out->choice.taken)) return;
+  advice_outside(c, job, out);
+  compile_prove(c, job, out);
+}
+
+bool fit_plan(Compile *c, Job *job, const Machine *machine, Compiled *out) {
+  const bool ok = compile_open(c, job, machine, out) && fit_draft(c, job, out) &&
+                  model_check_inputs(c, job, out->draft->train);
+  if (ok) finish(c, job, out);
+  compile_close(out);
+  return ok && !compile_failed(c);
 }

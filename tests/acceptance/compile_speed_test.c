@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "compiler/compile.h"
+#include "compiler/search/fit.h"
 #include "tests/unit/check.h"
 
 enum { CHANGES_MAX = 4, SORTED = 50000 };
@@ -54,7 +54,7 @@ static double compile_ms(const char *path, const char *const *changes, bool fits
   if (job) {
     spec_data_assume(job);
     bool done =
-        compile(c, job, &(Machine){.memory_bytes = (int64_t)1 << 36, .cores = 2}, &compiled);
+        fit_plan(c, job, &(Machine){.memory_bytes = (int64_t)1 << 36, .cores = 2}, &compiled);
     CHECK(done == fits);
   }
   double took = cpu_ms() - start;

@@ -210,7 +210,7 @@ static Kept kept_by(const char *recompute) {
     kept = (Kept){golden_most_alive(g.plan, 0, "model.layers *"),
                   golden_flops(g.plan, 0, "model.layers.*ward") +
                       golden_flops(g.plan, 0, "model.layers.recompute"),
-                  g.compiled.group_layers};
+                  g.compiled.recompute.group_layers};
   }
   golden_close(&g);
   return kept;

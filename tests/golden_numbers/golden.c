@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "compiler/plan/simulate/price.h"
+#include "compiler/search/fit.h"
 #include "runtime/plan/plan_loops.h"
 
 enum { JOB_BYTES = 8192 };
@@ -35,7 +36,7 @@ void golden_open(Golden *g, const char *format, ...) {
   const Machine machine = {.memory_bytes = (int64_t)1 << 33, .cores = 2};
   Job *job = spec_load(g->compile, path, NULL, 0);
   g->is_compiled =
-      job && spec_data(g->compile, job) && compile(g->compile, job, &machine, &g->compiled);
+      job && spec_data(g->compile, job) && fit_plan(g->compile, job, &machine, &g->compiled);
   g->plan = &g->compiled.plan;
   if (!g->is_compiled) {
     printf("%s\n", inside);

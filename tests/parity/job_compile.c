@@ -1,12 +1,13 @@
 #include "tests/parity/job_compile.h"
 
+#include "compiler/search/fit.h"
 #include "runtime/plan/plan_io.h"
 
 static bool compile_file(JobCompile *job, const char *path) {
   const Machine machine = {.memory_bytes = (int64_t)1 << 33, .cores = 2};
   Compile *c = job->compile;
   Job *read = spec_load(c, path, NULL, 0);
-  return read && spec_data(c, read) && compile(c, read, &machine, &job->compiled);
+  return read && spec_data(c, read) && fit_plan(c, read, &machine, &job->compiled);
 }
 
 static const char *first_error(const Diags *diags) {

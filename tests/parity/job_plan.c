@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
-#include "compiler/compile.h"
 #include "compiler/plan/prove/prove.h"
+#include "compiler/search/fit.h"
 #include "runtime/plan/plan_io.h"
 
 static bool compile_file(Compile *c, const char *path, const JobChanges *changes, Compiled *out) {
@@ -13,7 +13,7 @@ static bool compile_file(Compile *c, const char *path, const JobChanges *changes
   Job *job = spec_load(c, path, changes->text, count);
   if (!job || !spec_data(c, job)) return false;
   const Machine machine = {.memory_bytes = (int64_t)1 << 33, .cores = 2};
-  return compile(c, job, &machine, out);
+  return fit_plan(c, job, &machine, out);
 }
 
 static bool is_proven(const Plan *plan) {

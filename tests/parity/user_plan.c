@@ -1,6 +1,6 @@
 #include "tests/parity/user_plan.h"
 
-#include "compiler/compile.h"
+#include "compiler/search/fit.h"
 #include "runtime/plan/plan_io.h"
 
 static void print_errors(const Diags *diags, const char *way, FILE *out) {
@@ -19,7 +19,7 @@ UserPlanEnd user_plan(const char *job_path, const char *plan_path, const char *w
   Job *job = spec_load(c, job_path, NULL, 0);
   Compiled compiled = {0};
   UserPlanEnd end = USER_PLAN_REFUSED;
-  if (job != NULL && compile(c, job, &machine, &compiled)) end = USER_PLAN_DONE;
+  if (job != NULL && fit_plan(c, job, &machine, &compiled)) end = USER_PLAN_DONE;
   if (way == NULL)
     diags_print(&c->diags, out, false);
   else

@@ -7,6 +7,7 @@
 
 #include "compiler/machine/topology/here.h"
 #include "compiler/machine/topology/read.h"
+#include "compiler/search/fit.h"
 #include "compiler/show/cli/cli.h"
 #include "runtime/plan/plan_io.h"
 #include "slurm/quote.h"
@@ -130,7 +131,7 @@ bool compile_job(Compile *c, const Options *options, Compiled *compiled) {
     if (!say_environment(c)) return false;
     machine = topology_here();
   }
-  bool is_good = compile(c, job, &machine, compiled);
+  bool is_good = fit_plan(c, job, &machine, compiled);
   if (is_good && !compile_failed(c) && !options->no_data)
     spec_data_ids(c, job, compiled->plan.jobs[0].vocab);
   return is_good && !compile_failed(c);

@@ -70,10 +70,10 @@ char *bytes_text(const Compiled *compiled, int64_t n) {
 
 const char *recompute_text(const Compiled *compiled) {
   Arena *arena = compiled->draft->compile->arena;
-  if (compiled->recompute == CHOICE_RECOMPUTE_NONE) return "none";
-  if (compiled->recompute == CHOICE_RECOMPUTE_SELECTIVE) return "selective";
-  if (compiled->group_layers <= 1) return "every block";
-  return arena_printf(arena, "groups of %lld blocks", (long long)compiled->group_layers);
+  if (compiled->recompute.choice == CHOICE_RECOMPUTE_NONE) return "none";
+  if (compiled->recompute.choice == CHOICE_RECOMPUTE_SELECTIVE) return "selective";
+  if (compiled->recompute.group_layers <= 1) return "every block";
+  return arena_printf(arena, "groups of %lld blocks", (long long)compiled->recompute.group_layers);
 }
 
 const char *pipeline_text(const Compiled *compiled) {

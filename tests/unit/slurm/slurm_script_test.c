@@ -1,10 +1,11 @@
-/* LINK: slurm -- whole scripts of jobs in which every text is hostile: bash gets each of them as
+/* LINK: slurm search -- whole scripts of jobs in which every text is hostile: bash gets each of them as
  * one word and runs nothing, sbatch gets the directives of the launch and no other. Equal input
  * makes an equal script.
  *   slurm_script_test [SPECS]    10,000 of them unless told */
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "compiler/search/fit.h"
 #include "slurm/quote.h"
 #include "slurm/script.h"
 #include "tests/unit/check.h"
@@ -158,7 +159,7 @@ static Compiled compile_base(Compile *c) {
   const Machine machine = {.memory_bytes = (int64_t)1 << 33, .cores = 4};
   const char *overrides[] = {"slurm=plain"};
   Job *job = spec_load(c, write_job(c->arena), overrides, 1);
-  CHECK(job && spec_data(c, job) && compile(c, job, &machine, &compiled));
+  CHECK(job && spec_data(c, job) && fit_plan(c, job, &machine, &compiled));
   diags_print(&c->diags, stdout, false);
   return compiled;
 }

@@ -1,0 +1,17 @@
+/* budget.c -- how many bytes of a device's memory the plan may use. */
+#include "compiler/job/job.h"
+
+int64_t spec_budget(Compile *c, const Job *job, const Cluster *cluster) {
+  int64_t whole = cluster->memory_bytes - cluster->reserve_bytes;
+  if (!job->set[FIELD_memory_budget]) return whole;
+  double budget_bytes = job->memory.budget.value;
+  if (job->memory.budget.unit == UNIT_PERCENT)
+    budget_bytes = (double)cluster->memory_bytes * budget_bytes / 100;
+  if (budget_bytes > (double)cluster->memory_bytes) {
+    lint_at(c, job->origin[FIELD_memory_budget].span, "budget-above",
+            "memory.budget is more than the %s that a rank has",
+            format_bytes(c->arena, cluster->memory_bytes));
+    fix_last(c, "budget = \"%lldMB\"", (long long)(whole / 1000000));
+  }
+  return (int64_t)budget_bytes;
+}
