@@ -42,7 +42,6 @@ struct NcclWorld {
   Comm *host;
   NcclGroup *group; /* of each of the plan's communicators, lane after lane */
   NcclComm lane[PLAN_LANES_MAX];
-  int32_t splits; /* communicators that were split from another one */
   atomic_bool is_aborted;
   bool is_gone; /* its communicators are */
 };
@@ -92,38 +91,42 @@ static bool nccl_good(const NcclWorld *world, int result, const char *call, Stat
                      world->api->error_string(result));
 }
 
-/* A nonblocking communicator may still be busy when a call returns, and accepts no other call until
- * it is done: a thread of NCCL's issues it, which takes some ten microseconds, and a sleep takes
- * longer. That thread may be bound to the core of this one. */
-static int settle(NcclWorld *world, NcclHandle *handle, int result) {
-  for (int look = 0; result == NCCL_UNDER_WAY && !is_over(world); look++) {
-    if (look < LOOKS_AT_ONCE)
-      (void)sched_yield();
-    else
-      nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
-    int error = world->api->async_error(handle, &result);
-    if (error != NCCL_DONE) return error;
-  }
-  return result;
-}
-
 static int64_t now_s(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return now.tv_sec;
 }
 
-/* The same while a communicator is opened: a network that answers nobody would be tried for hours.
- */
-static int settle_open(const NcclWorld *world, NcclHandle *handle, int result) {
-  int64_t last_s = now_s() + atomic_load(&opening_most_s);
-  while (result == NCCL_UNDER_WAY && !is_over(world)) {
+/* A thread of NCCL's issues a call, which takes some ten microseconds, and a sleep takes longer.
+ * That thread may be bound to the core of this one. */
+static void pause_before(int look) {
+  if (look > 0 && look < LOOKS_AT_ONCE) (void)sched_yield();
+  if (look >= LOOKS_AT_ONCE) nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
+}
+
+/* The result of a call on a nonblocking communicator, which accepts no other call until then. The
+ * call's own success does not say that it is done: ncclCommSplit of 2.28.9 returns it while the
+ * split is under way and the new handle is NULL. Only ncclCommGetAsyncError tells. */
+static int settle_by(const NcclWorld *world, NcclHandle *handle, int result, int64_t last_s) {
+  if (result != NCCL_DONE && result != NCCL_UNDER_WAY) return result;
+  result = NCCL_UNDER_WAY;
+  for (int look = 0; result == NCCL_UNDER_WAY && !is_over(world); look++) {
     if (now_s() > last_s) return LATE;
-    nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
+    pause_before(look);
     int error = world->api->async_error(handle, &result);
     if (error != NCCL_DONE) return error;
   }
   return result;
+}
+
+static int settle(const NcclWorld *world, NcclHandle *handle, int result) {
+  return settle_by(world, handle, result, INT64_MAX);
+}
+
+/* The opening of a communicator is limited in time: a network without an answer would be tried for
+ * hours. */
+static int settle_open(const NcclWorld *world, NcclHandle *handle, int result) {
+  return settle_by(world, handle, result, now_s() + atomic_load(&opening_most_s));
 }
 
 static void begin(NcclComm *self) {
@@ -426,9 +429,9 @@ static bool split_off(NcclWorld *world, const NcclGroup *parent, uint32_t comm, 
   OpeningName name = opening_name(world, "ncclCommSplit", comm, lane);
   int result = world->api->split(parent->handle, at->group, at->member, &group->handle, NULL);
   result = settle_open(world, parent->handle, result);
-  if (result == NCCL_DONE && group->handle != NULL)
-    result = settle_open(world, group->handle, NCCL_UNDER_WAY);
-  world->splits += result == NCCL_DONE;
+  if (result == NCCL_DONE && group->handle == NULL)
+    return status_fail(status, STATUS_WORLD, "%s: NCCL left no communicator", name.text);
+  if (result == NCCL_DONE) result = settle_open(world, group->handle, result);
   return nccl_good(world, result, name.text, status);
 }
 
@@ -467,10 +470,6 @@ static bool open_groups(NcclWorld *world, Status *status) {
       if (!open_group(world, comm, lane, status)) return false;
   }
   return true;
-}
-
-int32_t nccl_world_splits(const NcclWorld *world) {
-  return world->splits;
 }
 
 NcclWorld *nccl_world_open(const NcclApi *api, const Plan *plan, const Mesh *mesh, int32_t rank,
@@ -548,18 +547,24 @@ int32_t nccl_world_hold(NcclWorld *world, void *at, size_t size_bytes) {
   return taken;
 }
 
-static void close_group(NcclWorld *world, const NcclGroup *group) {
-  if (group->handle == NULL) return;
-  if (group->held != NULL) (void)world->api->let_go(group->handle, group->held);
-  (void)settle(world, group->handle, world->api->finalize(group->handle));
-  (void)world->api->destroy(group->handle);
+/* False: a member has ended or failed, and destroying the communicator would wait for it. */
+static bool close_group(const NcclWorld *world, NcclGroup *group) {
+  const NcclApi *api = world->api;
+  if (group->handle == NULL) return true;
+  if (group->held != NULL)
+    (void)settle(world, group->handle, api->let_go(group->handle, group->held));
+  if (settle(world, group->handle, api->finalize(group->handle)) != NCCL_DONE) return false;
+  (void)api->destroy(group->handle);
+  group->handle = NULL;
+  return true;
 }
 
 void nccl_world_close(NcclWorld *world) {
   if (world == NULL) return;
-  if (atomic_load(&world->is_aborted)) nccl_world_abort(world);
-  for (uint32_t i = 0; !world->is_gone && i < group_count(world); i++)
-    close_group(world, &world->group[i]);
+  bool good = !atomic_load(&world->is_aborted);
+  for (uint32_t i = 0; good && i < group_count(world); i++)
+    good = close_group(world, &world->group[i]);
+  if (!good) nccl_world_abort(world);
   free(world->group);
   free(world);
 }

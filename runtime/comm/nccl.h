@@ -23,9 +23,6 @@ NcclWorld *nccl_world_open(const NcclApi *api, const Plan *plan, const Mesh *mes
 /* For tests: how long the opening of a communicator may take from now on. */
 void nccl_opening_most(int32_t seconds);
 
-/* How many of this rank's communicators were split from another one. */
-int32_t nccl_world_splits(const NcclWorld *world);
-
 /* Registers this memory with every communicator (ncclCommRegister), so that NCCL can read and write
  * it without its own buffers where network and GPUs allow. Before the first call; until the world
  * is closed. Results do not change. Returns how many communicators have registered it; 0: the

@@ -2,9 +2,11 @@
  * call is done when its group ends. It is stricter than the library: members of a communicator make
  * the same calls with equal counts, kinds, reductions and roots, sends meet receives of their size,
  * operands in place stand where the library wants them, a communicator that is under way takes no
- * call, and neither does an aborted one; a split is under way until all members have asked for it,
- * and only then leaves a communicator; one ends only when no graph holds its calls, and those of a
- * rank are aborted together. Whoever breaks this gets an error, as do its peers. */
+ * call, and neither does an aborted one. Every call on a communicator leaves it under way, and may
+ * return success all the same: only async_error tells when it is over. A split returns success as
+ * that of NCCL 2.28.9 does, with a NULL handle, until all members have asked for it; one ends only
+ * when no graph holds its calls, and those of a rank are aborted together. Whoever breaks this gets
+ * an error, as do its peers. */
 #ifndef LOCKSTEP_TESTS_NCCL_STAND_IN_H
 #define LOCKSTEP_TESTS_NCCL_STAND_IN_H
 

@@ -6,7 +6,7 @@
 
 #include "tests/unit/nccl_stand_in_inside.h"
 
-enum { SPINS = 100 };
+enum { SPINS = 100, UNDER_WAY_MAX = 3 };
 
 pthread_mutex_t nccl_lock = PTHREAD_MUTEX_INITIALIZER;
 static Meeting *meetings;
@@ -54,6 +54,12 @@ int nccl_wrong(const char *why) {
 }
 
 /* ---- communicators */
+
+int nccl_busy(NcclHandle *comm) {
+  comm->random = comm->random * 1664525u + 1013904223u;
+  comm->under_way = 1 + (int)(comm->random >> 16) % UNDER_WAY_MAX;
+  return comm->random >> 24 & 1 ? NCCL_UNDER_WAY : NCCL_DONE;
+}
 
 int nccl_get_version(int *version) {
   *version = 22800;
@@ -151,7 +157,8 @@ int nccl_init_rank(NcclHandle **comm, int ranks, int rank, int id_count, NcclId 
   *comm = join_meeting(meeting, rank);
   pthread_mutex_unlock(&nccl_lock);
   if (meeting->ranks != ranks) return nccl_wrong("members count different ranks");
-  return barrier_wait(&meeting->barrier) ? NCCL_DONE : NCCL_REMOTE_ERROR;
+  if (!barrier_wait(&meeting->barrier)) return NCCL_REMOTE_ERROR;
+  return nccl_busy(*comm);
 }
 
 /* ---- splits: a member says its color and key and goes on; its part is there once all have */
@@ -173,7 +180,7 @@ int nccl_split(NcclHandle *comm, int color, int key, NcclHandle **part, NcclConf
   split->said += atomic_load(&failing_split) != SPLIT_NEVER_ENDS;
   comm->part = part;
   pthread_mutex_unlock(&nccl_lock);
-  return NCCL_UNDER_WAY;
+  return NCCL_DONE;
 }
 
 /* Members with this one's color are ordered by key, then by rank. */
@@ -197,6 +204,7 @@ static bool is_splitting(NcclHandle *comm) {
   Split *split = comm->part != NULL ? split_of(comm->meeting, comm->split_count) : NULL;
   if (split != NULL && split->said == comm->meeting->ranks) {
     *comm->part = take_part(comm, split);
+    (void)nccl_busy(*comm->part);
     comm->part = NULL;
     comm->split_count++;
     if (++split->taken == comm->meeting->ranks) free_split(comm->meeting, split);
@@ -212,10 +220,12 @@ static bool is_splitting(NcclHandle *comm) {
 int nccl_hold(NcclHandle *comm, void *at, size_t size_bytes, void **held) {
   if (comm->held != NULL || at == NULL || size_bytes == 0)
     return nccl_wrong("memory held twice, or none");
+  if (comm->under_way > 0 || comm->part != NULL)
+    return nccl_wrong("memory held while the call before is under way");
   comm->held = at;
-  *held = comm;
+  comm->holding = held;
   atomic_fetch_add(&held_count, 1);
-  return NCCL_DONE;
+  return nccl_busy(comm);
 }
 
 int nccl_let_go(NcclHandle *comm, void *held) {
@@ -230,11 +240,11 @@ int nccl_finalize(NcclHandle *comm) {
   if (comm->under_way > 0 || comm->part != NULL || comm->is_aborted)
     return nccl_wrong("finalized while under way");
   comm->is_finalized = true;
-  return NCCL_DONE;
+  return nccl_busy(comm);
 }
 
 int nccl_destroy(NcclHandle *comm) {
-  bool was_finalized = comm->is_finalized;
+  bool was_finalized = comm->is_finalized && comm->under_way == 0;
   leave_meeting(comm->meeting);
   free(comm);
   return was_finalized ? NCCL_DONE : nccl_wrong("destroyed before it was finalized");
@@ -270,6 +280,10 @@ int nccl_async_error(NcclHandle *comm, int *error) {
     return NCCL_DONE;
   }
   *error = left > 0 ? NCCL_UNDER_WAY : NCCL_DONE;
+  if (left == 0 && comm->holding != NULL) {
+    *comm->holding = comm;
+    comm->holding = NULL;
+  }
   if (left > 0) atomic_compare_exchange_strong(&comm->under_way, &left, left - 1);
   return NCCL_DONE;
 }

@@ -60,6 +60,7 @@ struct NcclHandle {
   int split_count;
   NcclHandle **part; /* where the split under way leaves the new communicator; NULL: none is */
   const void *held;  /* memory that it was told of */
+  void **holding;    /* where async_error leaves the handle of that memory; NULL: it has */
   atomic_bool is_aborted;
   int inside;       /* a thread that is in a group: it plays the part of what runs on a GPU */
   NcclHandle *next; /* of the aborted ones */
@@ -71,6 +72,10 @@ extern pthread_mutex_t nccl_lock;
 
 /* Says so, and what the library returns. */
 int nccl_wrong(const char *why);
+
+/* Makes the communicator busy until async_error has been asked often enough. Returns what the call
+ * that did so returns: success or under way, by chance. */
+int nccl_busy(NcclHandle *comm);
 
 /* The calling thread has begun a group. */
 bool nccl_in_group(void);
