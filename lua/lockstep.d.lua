@@ -79,7 +79,7 @@
 
 ---@class (exact) lockstep.checkpoint
 ---@field path? string the folder of checkpoints. Default: {run}/checkpoint
----@field every? string how often: a duration, or "N steps". Default: 30m
+---@field every? string how often: a duration, or "N steps"; and at the end, and when the run is asked to stop. never: none at all, for a run whose state nobody needs, as a benchmark's. Default: 30m
 ---@field keep? integer|string how many of the newest are kept. Default: 2
 ---@field resume? string auto: newest whole one in path, if the job is still that experiment; never: from nothing; anyway, or a checkpoint's path: also of another experiment. Default: auto
 ---@field signal? "usr1"|"usr2"|"term" what a batch system sends before its time limit: ranks finish the step, save and end; SIGINT, SIGTERM and SIGHUP ask the same. Default: usr1

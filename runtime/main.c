@@ -53,7 +53,7 @@ static const char usage[] =
     "SIGINT, SIGTERM, SIGHUP and the limit's signal end the run after its step, saved; a second\n"
     "SIGINT or SIGTERM ends it at once, unsaved.\n"
     "exit: 0 done, 1 the job must change, 2 the machine failed and a retry may help, 3 a defect,\n"
-    "      4 nothing left to do, 5 stopped as asked and saved, 6 ended because another rank did\n";
+    "      4 nothing left to do, 5 stopped as asked, 6 ended because another rank did\n";
 
 static bool parse_count(const char *name, const char *text, int64_t *count, Status *status) {
   char *end;

@@ -3,7 +3,7 @@
 #   0          done
 #   4          nothing was left to do
 #   1, 3       the job or lockstep must change: never tried again
-#   5          stopped as asked and saved: at the limit the next job of the chain goes on, or this one from the queue
+#   5          stopped as asked: at the limit the next job of the chain goes on, or this one from the queue
 #   any other  a machine failed: tried again here, without its node where there are spares, or from the queue
 # shellcheck shell=bash disable=SC2034,SC2154
 
@@ -163,10 +163,12 @@ close_lost_start() {
 
 # Slurm ends this script while it is told which nodes to avoid, so the request comes first and TERM is ignored.
 back_to_queue() { # WHY
+  local onwards='goes on from the last checkpoint'
+  [ -n "$checkpoints" ] || onwards='starts from the beginning'
   if [ "$requeue" -eq 0 ]; then
     local next
     next=$(later_jobs | sed -n 1p)
-    say "slurm.requeue is off; ${next:+job }${next:-lockstep submit} goes on from the last checkpoint"
+    say "slurm.requeue is off; ${next:+job }${next:-lockstep submit} $onwards"
     finish "$code" "$1"
   fi
   event end code requeue why "$1" seconds "$SECONDS" nodes "$SLURM_JOB_NUM_NODES" avoid "$avoid"
@@ -175,7 +177,7 @@ back_to_queue() { # WHY
   [ "$needs_hosts" -eq 0 ] || avoid='' # no other node stands in for one of these
   trap '' TERM
   if ! scontrol requeue "$SLURM_JOB_ID"; then
-    say "Slurm does not take the job back; lockstep submit goes on from the last checkpoint"
+    say "Slurm does not take the job back; lockstep submit $onwards"
     exit "$code"
   fi
   local tries=0 before
@@ -203,7 +205,7 @@ hand_over() { # WHY
 
 on_limit() {
   at_limit=1
-  say "the limit is near: ranks finish their step and save"
+  say "the limit is near: ranks finish their step${checkpoints:+ and save}"
   event limit
   [ -z "$step_pid" ] || tell_ranks
 }
@@ -402,13 +404,14 @@ while :; do
   4) finish 4 "nothing is left to do" ;;
   1 | 3) finish "$ended" "not tried again: $(reason)" ;;
   5)
-    code=5
+    code=5 saved=', and saved'
+    [ -n "$checkpoints" ] || saved='; nothing is saved: checkpoint.every is never'
     if stopped_by_file; then
       drop_chain
-      finish 5 "stopped as asked by $run/stop, and saved"
+      finish 5 "stopped as asked by $run/stop$saved"
     fi
-    [ "$at_limit" -eq 1 ] && hand_over "saved before the limit"
-    finish 5 "stopped as asked, and saved"
+    [ "$at_limit" -eq 1 ] && [ -n "$checkpoints" ] && hand_over "saved before the limit"
+    finish 5 "stopped as asked$saved"
     ;;
   esac
   why=$(reason)

@@ -49,6 +49,7 @@ static const Pair *find_pair(const PairList *pairs, const char *name) {
 /* Parameters in the dtype that trains, a master copy, moments in fp32: what a checkpoint holds. */
 static int64_t checkpoint_bytes(const Compiled *compiled) {
   const Job *job = compiled->job;
+  if (job->checkpoint.every.unit == UNIT_NEVER) return 0;
   int64_t param = job->precision.param == CHOICE_BF16 ? 2 : 4;
   int64_t master = job->precision.master == CHOICE_MASTER_FP32 ? 4 : 0;
   int64_t moments = 4 * optimizer_rows[job->optimizer.head].moments;
@@ -57,6 +58,10 @@ static int64_t checkpoint_bytes(const Compiled *compiled) {
 
 static const char *lead_text(const Making *m, double step_s, double save_s) {
   Arena *arena = m->c->arena;
+  if (!m->launch->saves)
+    return arena_printf(arena, "%d steps of %s, no checkpoint, slurm.margin %.0f s",
+                        (int)STEPS_AHEAD, format_seconds(arena, step_s),
+                        m->launch->job->slurm.margin.value);
   return arena_printf(arena, "%d steps of %s, a checkpoint of %s in %s, slurm.margin %.0f s",
                       (int)STEPS_AHEAD, format_seconds(arena, step_s),
                       format_bytes(arena, m->launch->checkpoint_bytes),
@@ -553,6 +558,7 @@ Launch *launch_make(Compile *c, const Compiled *compiled, const char *programs) 
                      .node_ranks = compiled->cluster.devices,
                      .ranks = compiled->cluster.ranks,
                      .devices = is_gpu ? compiled->cluster.devices : 0,
+                     .saves = job->checkpoint.every.unit != UNIT_NEVER,
                      .checkpoint_bytes = checkpoint_bytes(compiled)};
   launch->plan_path = arena_printf(c->arena, "%s/%s.plan", job->log.dir, job->job.name);
   if (!job->set[FIELD_slurm_time]) {

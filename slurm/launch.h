@@ -26,7 +26,8 @@ typedef struct Launch {
   int64_t nodes, ranks;     /* of the plan */
   int64_t node_ranks;       /* ranks a node */
   int64_t devices;          /* GPUs a node; 0: ranks run on processors */
-  int64_t checkpoint_bytes; /* of one checkpoint */
+  bool saves;               /* checkpoint.every is not "never" */
+  int64_t checkpoint_bytes; /* of one checkpoint; 0 where none is saved */
   int32_t umask;            /* slurm.umask; -1: that of the shell */
   int64_t lead_s;           /* the signal comes so long before the limit */
   TextList hosts; /* "n7:8" of each node: a host and its ranks, in the plan's order; empty: the plan

@@ -146,7 +146,7 @@ static void print_variables(Compile *c, const Launch *launch, FILE *out) {
   print_word(c, "plan", launch->plan_path, out);
   fprintf(out, "plan_id=%016llx\n", (unsigned long long)launch->plan_id);
   print_word(c, "run", job->log.dir, out);
-  print_word(c, "checkpoints", job->checkpoint.path, out);
+  print_word(c, "checkpoints", launch->saves ? job->checkpoint.path : "", out);
   print_word(c, "signal", rank_signal(job), out);
   print_number("nodes", launch->nodes, out);
   print_number("ranks", launch->ranks, out);
@@ -228,8 +228,9 @@ void launch_print(Compile *c, const Launch *launch, FILE *out) {
                 &launch->waits, out);
   fprintf(out, "a failure: %lld retries in the allocation%s\n", (long long)job->slurm.retries,
           job->slurm.requeue ? ", then back into the queue" : "");
-  fprintf(out, "the limit: ranks save, then %s\n",
-          launch->chain > 1    ? "the next job of the chain goes on"
+  fprintf(out, "the limit: ranks %s, then %s\n", launch->saves ? "save" : "stop",
+          !launch->saves       ? "the job ends: checkpoint.every is \"never\""
+          : launch->chain > 1  ? "the next job of the chain goes on"
           : job->slurm.requeue ? "back into the queue"
                                : "the job ends; slurm.requeue or slurm.chain goes on");
 }

@@ -54,7 +54,7 @@ def job_text(case, cluster):
   train = {{ batch = "{batch * count} sequences", microbatch = {batch}, context = {sizes.tokens}, steps = {steps} }},
   optimizer = {{ "adamw", lr = 1e-5 }},
   precision = "bf16",
-  checkpoint = {{ every = "1000000 steps", resume = "never" }},
+  checkpoint = {{ every = "never", resume = "never" }},
   cluster = {{ "{cluster}", devices = 1 }},
 }}
 """

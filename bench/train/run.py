@@ -44,7 +44,7 @@ def job_text(case):
   train = {{ batch = "{case['batch']} sequences", microbatch = {case['batch']}, context = {case['context']}, steps = {case['steps']} }},
   optimizer = {{ "adamw", lr = 1e-4 }},
   precision = "{case['precision']}",
-  checkpoint = {{ every = "1000000 steps", resume = "never" }},
+  checkpoint = {{ every = "never", resume = "never" }},
 }}
 """
 

@@ -19,7 +19,8 @@ typedef enum Unit {
   UNIT_BYTES,
   UNIT_PERCENT,
   UNIT_DOLLARS_PER_HOUR,
-  UNIT_NANOSECONDS
+  UNIT_NANOSECONDS,
+  UNIT_NEVER
 } Unit;
 typedef struct Amount {
   double value;

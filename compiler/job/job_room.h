@@ -179,6 +179,8 @@ const char *launch_text_fault(const char *text);
 
 /* What was probably meant by a value that the key does not take, as Lua; NULL: nobody knows
  * (mend.c). */
+/* A word or a number by which people mean "never", of a key that knows never: 0, false, "none". */
+bool is_off(int32_t field, const Raw *raw);
 const char *mended_value(Arena *arena, int32_t field, const Raw *raw);
 
 /* ---- origins (fields.c) */

@@ -103,10 +103,11 @@ bool units_latency(const char *text, double *time_ns) {
 static const struct {
   const char *word;
   Unit unit;
-} words[] = {{"tokens", UNIT_TOKENS}, {"sequences", UNIT_SEQUENCES}, {"samples", UNIT_SAMPLES},
-             {"steps", UNIT_STEPS},   {"epochs", UNIT_EPOCHS},       {"s", UNIT_SECONDS},
-             {"bytes", UNIT_BYTES},   {"%", UNIT_PERCENT},           {"$/h", UNIT_DOLLARS_PER_HOUR},
-             {"ns", UNIT_NANOSECONDS}};
+} words[] = {
+    {"tokens", UNIT_TOKENS},  {"sequences", UNIT_SEQUENCES}, {"samples", UNIT_SAMPLES},
+    {"steps", UNIT_STEPS},    {"epochs", UNIT_EPOCHS},       {"s", UNIT_SECONDS},
+    {"bytes", UNIT_BYTES},    {"%", UNIT_PERCENT},           {"$/h", UNIT_DOLLARS_PER_HOUR},
+    {"ns", UNIT_NANOSECONDS}, {"never", UNIT_NEVER}};
 
 const char *units_word(Unit unit) {
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -143,7 +144,8 @@ static bool read_worded(const char *text, const char *units, Amount *amount) {
 }
 
 bool units_amount(const char *text, const char *units, Amount *amount) {
-  *amount = (Amount){0};
+  *amount = (Amount){0, UNIT_NEVER};
+  if (units_allow(units, "never") && strcmp(text, "never") == 0) return true;
   if (read_worded(text, units, amount)) return true;
   amount->unit = UNIT_NONE;
   if (units_allow(units, "") && units_count(text, &amount->value)) return true;

@@ -268,7 +268,8 @@ static void summary_lines(Report *report, const EndFacts *facts) {
   const PlanJob *job = &report->setup.plan->jobs[0];
   text_add(line, "wrote    %s/{metrics.jsonl,summary.json,loss.svg}\n",
            plan_string(report->setup.plan, job->run_dir));
-  if (facts->checkpoint) text_add(line, "state    %s\n", facts->checkpoint);
+  text_add(line, "state    %s\n",
+           facts->checkpoint ? facts->checkpoint : "not saved: checkpoint.every is \"never\"");
   say(report);
 }
 

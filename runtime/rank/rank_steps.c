@@ -154,14 +154,14 @@ static bool compare_ranks(Rank *rank, Status *status) {
 static void tell_requests(Rank *rank, int64_t step, bool saved, bool last) {
   bool by_file = rank->asked[ASKED_STOP] == ASKED_SEEN;
   if (rank->asked[ASKED_SAVE] == ASKED_SENT && !rank_checkpoints(rank))
-    report_note(rank->report, "note     nothing is saved, for the job has no checkpoints");
+    report_note(rank->report, "note     nothing is saved: checkpoint.every is \"never\"");
   if (saved || last) rank_request_done(rank, ASKED_SAVE);
   if (!last) return;
   if (rank->stopped)
     report_note(rank->report, "stopped  after step %lld, as asked%s%s%s%s", (long long)step,
                 by_file ? " by " : "", by_file ? plan_string(rank->plan, rank->job->run_dir) : "",
                 by_file ? "/stop" : "",
-                rank_checkpoints(rank) ? "" : "; nothing is saved, for the job has no checkpoints");
+                rank_checkpoints(rank) ? "" : "; nothing is saved: checkpoint.every is \"never\"");
   rank_request_done(rank, ASKED_STOP);
 }
 

@@ -270,6 +270,28 @@ static bool derive_validation(Deriving *d) {
   return true;
 }
 
+static bool refuse_later(Compile *c, const Job *job, int32_t field) {
+  error_at(c, field_place(job, field), "nothing-saved",
+           "%s starts the job again from its last checkpoint; checkpoint.every is \"never\"",
+           field_name(c->arena, field));
+  fix_last(c, "remove %s", spec_fields[field].key);
+  return false;
+}
+
+/* A job that saves nothing would start from the beginning each time, and never end. */
+static bool derive_requeue(Compile *c, Job *job) {
+  if (job->checkpoint.every.unit != UNIT_NEVER) return true;
+  if (field_is_said(job, FIELD_slurm_chain) && job->slurm.chain > 1)
+    return refuse_later(c, job, FIELD_slurm_chain);
+  if (field_is_said(job, FIELD_slurm_requeue) && job->slurm.requeue)
+    return refuse_later(c, job, FIELD_slurm_requeue);
+  job->slurm.requeue = false;
+  job->slurm.chain = 1;
+  field_derive(job, FIELD_slurm_requeue, "checkpoint.every is never");
+  field_derive(job, FIELD_slurm_chain, "checkpoint.every is never");
+  return true;
+}
+
 bool spec_derive(Compile *c, Job *job, const Cluster *cluster, const ModelFacts *model,
                  Derived *derived) {
   *derived = (Derived){0};
@@ -285,5 +307,6 @@ bool spec_derive(Compile *c, Job *job, const Cluster *cluster, const ModelFacts 
   is_good = derive_samples(&d) && derive_accumulation(&d) && is_good;
   if (!is_good) return false;
   lint_bubble(c, job, derived, d.is_table ? "samples" : "sequences");
-  return check_data_size(&d) && derive_steps(&d) && derive_schedule(&d) && derive_validation(&d);
+  return check_data_size(&d) && derive_steps(&d) && derive_schedule(&d) && derive_validation(&d) &&
+         derive_requeue(c, job);
 }

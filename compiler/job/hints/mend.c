@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "compiler/job/job_room.h"
 #include "compiler/job/units.h"
@@ -227,6 +228,18 @@ static bool is_bare_number(const char *text, double *number) {
   return isdigit((unsigned char)*text) && *end == '\0' && isfinite(*number);
 }
 
+bool is_off(int32_t field, const Raw *raw) {
+  static const char *const words[] = {"none", "off", "no", "false", "disabled", "0", "never"};
+  const FieldInfo *info = &spec_fields[field];
+  Amount amount;
+  if (info->kind != KIND_AMOUNT || !units_allow(info->values, "never")) return false;
+  if (raw->kind == RAW_NUMBER || raw->kind == RAW_FLAG) return raw->number <= 0;
+  if (raw->kind != RAW_TEXT) return false;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strcasecmp(raw->text, words[i]) == 0) return true;
+  return units_amount(raw->text, info->values, &amount) && amount.value <= 0;
+}
+
 const char *mended_value(Arena *arena, int32_t field, const Raw *raw) {
   const FieldInfo *info = &spec_fields[field];
   bool is_number = raw->kind == RAW_NUMBER && isfinite(raw->number);
@@ -250,6 +263,7 @@ const char *mended_value(Arena *arena, int32_t field, const Raw *raw) {
     return quoted(arena, meant_word(arena, field_name(arena, field), info->values, word));
   }
   case KIND_AMOUNT:
+    if (is_off(field, raw)) return "\"never\"";
     if (strcmp(info->values, "s") == 0) return mended_duration(arena, raw);
     /* fall through */
   case KIND_BYTES:

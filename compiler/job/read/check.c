@@ -46,7 +46,7 @@ static const Range ranges[] = {
     {FIELD_parallel_bucket, 1, 1e15, false},
     {FIELD_model_vocab_multiple, 1, 1 << 20, false},
     {FIELD_memory_budget, 0, 1e18, true},
-    {FIELD_checkpoint_every, 0, 1e12, true},
+    {FIELD_checkpoint_every, 1, 1e12, false},
     {FIELD_checkpoint_keep, 1, 1e6, false},
     {FIELD_log_every, 1, 1e12, false},
     {FIELD_log_ranks_every, 0, 1e12, false},
@@ -110,7 +110,8 @@ static bool refuse_range(Compile *c, const Value *value, const Range *range) {
            field_name(c->arena, range->field), is_share ? "a fraction of lr, " : "",
            range->is_open ? "above " : "", range->least, range->most,
            range_unit(&spec_fields[range->field]), raw_show(c->arena, value->raw));
-  say_derived(c, value, range->field);
+  if (!say_derived(c, value, range->field) && is_off(range->field, value->raw))
+    fix_value(c, value, range->field);
   return false;
 }
 
@@ -375,7 +376,7 @@ static bool check_amount(Compile *c, const Value *value, int32_t field, Job *job
     return error_at(c, value->origin.span, "range", "%s is a whole number; got %s",
                     field_name(c->arena, field), raw_show(c->arena, value->raw));
   if (!isfinite(amount.value)) return refuse_type(c, value, field);
-  if (!check_range(c, value, field, amount.value)) return false;
+  if (amount.unit != UNIT_NEVER && !check_range(c, value, field, amount.value)) return false;
   if (amount.unit == UNIT_PERCENT && amount.value > 100)
     return error_at(c, value->origin.span, "range", "%s is at most 100%%; got %s",
                     field_name(c->arena, field), raw_show(c->arena, value->raw));

@@ -95,6 +95,11 @@ static double written_s(Arena *arena, const char *folder, const char *name) {
   return is_there ? (double)status.st_mtim.tv_sec + 1e-9 * (double)status.st_mtim.tv_nsec : 0;
 }
 
+/* Without a checkpoint where checkpoint.every is "never". */
+static const char *stopped_words(bool is_saved) {
+  return is_saved ? "stopped and saved" : "stopped, nothing saved";
+}
+
 /* Of a run that was started by hand: whether its lock's holder lives, else what its summary says,
  * unless a later start has died without one. */
 static const char *state_by_hand(Arena *arena, RunStatus *s) {
@@ -106,8 +111,9 @@ static const char *state_by_hand(Arena *arena, RunStatus *s) {
   if (lock_holder_lives(file_text(arena, s, "lock"), host)) return "training";
   if (read_failure(arena, s)) return "failed";
   if (written_s(arena, s->folder, "summary.json") < metrics_s) return "ended without a report";
-  const char *outcome = json_value(arena, file_text(arena, s, "summary.json"), "outcome");
-  return strcmp(outcome, "stopped") == 0 ? "stopped and saved" : "done";
+  const char *summary = file_text(arena, s, "summary.json");
+  if (strcmp(json_value(arena, summary, "outcome"), "stopped") != 0) return "done";
+  return stopped_words(strcmp(json_value(arena, summary, "checkpoint"), "null") != 0);
 }
 
 /* Whether jobs were submitted after the newest start: those have written nothing yet. */
@@ -148,13 +154,15 @@ static void read_state(Arena *arena, RunStatus *s) {
   else if (strcmp(event, "term") == 0)
     s->state = "told to end";
   else if (strcmp(event, "end") == 0)
-    s->state = strcmp(code, "0") == 0 || strcmp(code, "4") == 0 ? "done"
-               : strcmp(code, "chain") == 0                     ? "queued: the next job goes on"
-               : strcmp(code, "requeue") == 0                   ? "queued again"
-               : strcmp(code, "5") == 0                         ? "stopped and saved"
-               : strcmp(code, "stop") == 0                      ? "stopped"
-               : strcmp(code, "lost") == 0                      ? "lost"
-                                                                : "failed";
+    s->state =
+        strcmp(code, "0") == 0 || strcmp(code, "4") == 0 ? "done"
+        : strcmp(code, "chain") == 0                     ? "queued: the next job goes on"
+        : strcmp(code, "requeue") == 0                   ? "queued again"
+        : strcmp(code, "5") == 0
+            ? stopped_words(!strstr(run_event(arena, s->folder, "end", "why"), "nothing is saved"))
+        : strcmp(code, "stop") == 0 ? "stopped"
+        : strcmp(code, "lost") == 0 ? "lost"
+                                    : "failed";
   if (is_queued(arena, s)) {
     s->why = unstarted_words(arena, s);
     if (*s->why) s->state = "failed before its script began";

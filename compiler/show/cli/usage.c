@@ -3,14 +3,15 @@
 
 #include "compiler/show/cli/cli.h"
 
-const char *const exit_meanings[] = {"done",
-                                     "the job or the command must change",
-                                     "a file or the machine failed; a retry may help",
-                                     "a defect of lockstep",
-                                     "run: nothing was left to do",
-                                     "run: stopped as asked, and saved",
-                                     "run: ended because another rank did",
-                                     NULL};
+const char *const exit_meanings[] = {
+    "done",
+    "the job or the command must change",
+    "a file or the machine failed; a retry may help",
+    "a defect of lockstep",
+    "run: nothing was left to do",
+    "run: stopped as asked; saved, unless checkpoint.every is \"never\"",
+    "run: ended because another rank did",
+    NULL};
 
 enum { DOC_COLUMN = 24, QUESTION_COLUMN = 26 };
 

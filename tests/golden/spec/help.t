@@ -56,7 +56,7 @@ exit  0  done
       2  a file or the machine failed; a retry may help
       3  a defect of lockstep
       4  run: nothing was left to do
-      5  run: stopped as asked, and saved
+      5  run: stopped as asked; saved, unless checkpoint.every is "never"
       6  run: ended because another rank did
 
 job.lua: return job { ... } of these sections; lockstep help SECTION has keys
