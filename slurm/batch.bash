@@ -16,6 +16,10 @@ logs=$run/slurm/$job.$restart
 pattern=${logs//%/%%} # in which srun fills in the rank
 at_limit=0 told_to_end=0 told=none step_pid='' avoid='' code=0 ended=0
 mkdir -p "$logs" || { echo "lockstep: the run folder is looked for from $PWD: submit from the folder of the job" >&2; exit 1; }
+if [ -e "$run/slurm/unnumbered" ]; then # submit has not read this job's number from sbatch
+  grep -qx "$job" "$run/slurm/job" 2>/dev/null || echo "$job" >>"$run/slurm/job"
+  rm -f "$run/slurm/unnumbered"
+fi
 
 say() { printf '%(%F %T)T %s\n' -1 "$*"; }
 

@@ -1,8 +1,11 @@
 /* command.c -- see command.h. */
 #include "compiler/show/cli/command.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -14,60 +17,94 @@ static double now_s(void) {
   return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Reads until the other end is closed. False: the time limit came first. */
-static bool read_all(Command *command, int from) {
-  double end_s = now_s() + COMMAND_LIMIT_S;
-  size_t length = 0;
+/* One stream of the program, and where it goes. */
+typedef struct Stream {
+  int from; /* -1: closed */
+  char *to;
+  size_t room, length;
+} Stream;
+
+static void read_some(Stream *stream) {
   char rest[1024];
-  for (;;) {
-    struct pollfd wait = {.fd = from, .events = POLLIN};
+  size_t room = stream->room - 1 - stream->length;
+  ssize_t count = room > 0 ? read(stream->from, stream->to + stream->length, room)
+                           : read(stream->from, rest, sizeof rest);
+  if (count > 0 && room > 0) stream->length += (size_t)count;
+  if (count > 0 || (count < 0 && errno == EINTR)) return;
+  (void)close(stream->from);
+  stream->from = -1;
+}
+
+/* Reads both streams until they are closed. False: the time limit came first. */
+static bool read_all(Stream streams[2]) {
+  double end_s = now_s() + COMMAND_LIMIT_S;
+  while (streams[0].from >= 0 || streams[1].from >= 0) {
+    struct pollfd wait[2] = {{.fd = streams[0].from, .events = POLLIN},
+                             {.fd = streams[1].from, .events = POLLIN}};
     double left_s = end_s - now_s();
-    if (left_s <= 0 || poll(&wait, 1, (int)(left_s * 1000)) == 0) return false;
-    size_t room = sizeof command->out - 1 - length;
-    ssize_t count =
-        room > 0 ? read(from, command->out + length, room) : read(from, rest, sizeof rest);
-    if (count <= 0) return true;
-    if (room > 0) length += (size_t)count;
+    if (left_s <= 0 || poll(wait, 2, (int)(left_s * 1000) + 1) == 0) return false;
+    for (int i = 0; i < 2; i++)
+      if (wait[i].revents) read_some(&streams[i]);
   }
+  return true;
+}
+
+static _Noreturn void become(const char *const *words, int out, int err) {
+  (void)dup2(out, STDOUT_FILENO);
+  (void)dup2(err, STDERR_FILENO);
+  execvp(words[0], (char *const *)words);
+  _exit(COMMAND_MISSING);
 }
 
 void command_run(Command *command, const char *const *words) {
-  int pipes[2];
+  int out[2], err[2], status = 0;
   *command = (Command){.code = COMMAND_MISSING};
-  if (pipe(pipes) != 0) return;
-  pid_t child = fork();
-  if (child == 0) {
-    (void)dup2(pipes[1], STDOUT_FILENO);
-    (void)dup2(pipes[1], STDERR_FILENO);
-    (void)close(pipes[0]);
-    (void)close(pipes[1]);
-    execvp(words[0], (char *const *)words);
-    _exit(COMMAND_MISSING);
+  if (pipe2(out, O_CLOEXEC) != 0) return;
+  if (pipe2(err, O_CLOEXEC) != 0) {
+    (void)close(out[0]);
+    (void)close(out[1]);
+    return;
   }
-  (void)close(pipes[1]);
-  int status = 0;
-  bool is_done = child > 0 && read_all(command, pipes[0]);
-  (void)close(pipes[0]);
+  pid_t child = fork();
+  if (child == 0) become(words, out[1], err[1]);
+  (void)close(out[1]);
+  (void)close(err[1]);
+  Stream streams[2] = {{out[0], command->out, sizeof command->out, 0},
+                       {err[0], command->err, sizeof command->err, 0}};
+  bool is_done = child > 0 && read_all(streams);
+  for (int i = 0; i < 2; i++)
+    if (streams[i].from >= 0) (void)close(streams[i].from);
   if (child <= 0) return;
   if (!is_done) (void)kill(child, SIGKILL);
   (void)waitpid(child, &status, 0);
   command->code = !is_done ? COMMAND_LATE : WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
+static bool has_said(const Command *command, const char *words) {
+  return strstr(command->out, words) || strstr(command->err, words);
+}
+
 bool command_is_unreachable(const Command *command) {
   return command->code == COMMAND_MISSING || command->code == COMMAND_LATE ||
-         (command->code != 0 && (strstr(command->out, "Unable to contact slurm controller") ||
-                                 strstr(command->out, "Socket timed out")));
+         (command->code != 0 && (has_said(command, "Unable to contact slurm controller") ||
+                                 has_said(command, "Socket timed out")));
 }
 
-bool command_is_forgotten(const Command *command) {
-  return command->code == 0 ? command->out[strspn(command->out, " \n")] == 0
-                            : strstr(command->out, "Invalid job id") != NULL;
+bool command_knows_no_job(const Command *command) {
+  return command->code != 0 && has_said(command, "Invalid job id");
 }
 
-const char *command_text(Command *command) {
-  size_t length = strlen(command->out);
-  while (length > 0 && (command->out[length - 1] == '\n' || command->out[length - 1] == ' '))
-    command->out[--length] = 0;
-  return command->out;
+const char *command_text(Arena *arena, const Command *command) {
+  char *text = arena_alloc(arena, 2 * (strlen(command->out) + strlen(command->err)) + 1);
+  size_t length = 0;
+  const char *const streams[] = {command->out, command->err};
+  for (int i = 0; i < 2; i++)
+    for (const char *p = streams[i]; *(p += strspn(p, " \t\r\n"));) {
+      size_t width = strcspn(p, "\r\n");
+      if (length > 0) length += (size_t)sprintf(text + length, "; ");
+      for (const char *end = p + width; p < end; p++)
+        text[length++] = *p == '\t' ? ' ' : *p;
+    }
+  text[length] = 0;
+  return text;
 }

@@ -2,14 +2,14 @@
 #ifndef LOCKSTEP_COMMAND_H
 #define LOCKSTEP_COMMAND_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "compiler/base/base.h"
 
 enum { COMMAND_LIMIT_S = 60, COMMAND_MISSING = 127, COMMAND_LATE = 124 };
 
 typedef struct Command {
   int code; /* exit status; COMMAND_MISSING: there is no such program; COMMAND_LATE: killed */
-  char out[65536]; /* stdout and stderr, as they came, cut to this length */
+  char out[65536]; /* stdout, cut to this length */
+  char err[65536]; /* stderr, likewise */
 } Command;
 
 /* Runs words[0] with its words, which a NULL ends, for COMMAND_LIMIT_S at most: without an answer
@@ -19,9 +19,9 @@ void command_run(Command *command, const char *const *words);
 /* Slurm's programs end with code 1 both when Slurm does not answer and when it does not know the
  * job, or has forgotten it: the text tells which. */
 bool command_is_unreachable(const Command *command);
-bool command_is_forgotten(const Command *command);
+bool command_knows_no_job(const Command *command);
 
-/* For messages: the output without its last line end. */
-const char *command_text(Command *command);
+/* For messages: the lines of both streams, separated by "; ". */
+const char *command_text(Arena *arena, const Command *command);
 
 #endif

@@ -42,7 +42,7 @@ static ExitCode ask_nodes(Arena *arena, const Look *look) {
     command_run(&answer, (const char *const[]){look->rank, look->plan, "--preflight", full, NULL});
   if (answer.code != 0)
     return complain((ExitCode)(answer.code <= EXIT_OURS ? answer.code : EXIT_WORLD), "%s",
-                    command_text(&answer));
+                    command_text(arena, &answer));
   return getenv("SLURM_JOB_ID") && nodes ? EXIT_DONE : save_line(look, answer.out);
 }
 
@@ -64,6 +64,7 @@ static ExitCode judge(Arena *arena, const Look *look, uint64_t id) {
   Command answer;
   command_run(&answer, words);
   fputs(answer.out, answer.code == 0 ? stdout : stderr);
+  fputs(answer.err, stderr);
   if (answer.code == 0)
     printf("%zu %s fit\n", lines.gl_pathc, lines.gl_pathc == 1 ? "machine is" : "nodes are");
   for (size_t i = 0; i < lines.gl_pathc; i++)

@@ -6,18 +6,19 @@
 
 #include "compiler/show/cli/command.h"
 #include "compiler/show/cli/runs.h"
+#include "slurm/answers.h"
 #include "slurm/launch.h"
 
 /* ---- cancel */
 
-static ExitCode say_slurm(Command *answer) {
+static ExitCode say_slurm(Arena *arena, const Command *answer) {
   if (answer->code == COMMAND_MISSING)
     return complain(EXIT_USER, "scancel is not on this machine: ask from a login node");
-  return complain(EXIT_WORLD, "Slurm: %s", command_text(answer));
+  return complain(EXIT_WORLD, "Slurm: %s", command_text(arena, answer));
 }
 
 /* Asks scancel for `jobs`, with one more word unless that is NULL. */
-static ExitCode scancel(const char *word, const TextList *jobs, const char *what) {
+static ExitCode scancel(Arena *arena, const char *word, const TextList *jobs, const char *what) {
   const char *words[CHAIN_MOST + 3] = {"scancel"};
   int32_t count = 1;
   if (jobs->count == 0) return EXIT_DONE;
@@ -26,7 +27,7 @@ static ExitCode scancel(const char *word, const TextList *jobs, const char *what
     words[count++] = jobs->at[i];
   Command answer;
   command_run(&answer, words);
-  if (answer.code != 0) return say_slurm(&answer);
+  if (answer.code != 0) return say_slurm(arena, &answer);
   for (int32_t i = 0; i < jobs->count; i++)
     printf("job %s: %s\n", jobs->at[i], what);
   return EXIT_DONE;
@@ -38,21 +39,22 @@ static ExitCode cancel(Arena *arena, const char *folder, const TextList *jobs, b
   const char *numbers = joined_texts(arena, jobs, ",");
   Command state;
   command_run(&state, (const char *const[]){"squeue", "-h", "-j", numbers, "-o", "%i %T", NULL});
-  if (state.code != 0 && !command_is_forgotten(&state)) return say_slurm(&state);
+  if (state.code != 0 && !command_knows_no_job(&state)) return say_slurm(arena, &state);
   TextList running = {0}, waiting = {0};
-  for (char *p = state.code == 0 ? state.out : ""; *p; p += strcspn(p, "\n"), p += *p == '\n') {
-    size_t width = strcspn(p, " \n");
-    bool saves = strncmp(p + width, " RUNNING", strlen(" RUNNING")) == 0 && !is_now;
-    VEC_PUSH(arena, saves ? &running : &waiting, arena_copy_n(arena, p, width));
+  AnswerRows rows = answer_rows(arena, state.code == 0 ? state.out : "", jobs);
+  for (int32_t i = 0; i < rows.count; i++) {
+    bool saves = strcmp(rows.at[i].words, "RUNNING") == 0 && !is_now;
+    VEC_PUSH(arena, saves ? &running : &waiting, rows.at[i].job);
   }
   if (running.count + waiting.count == 0)
     return complain(EXIT_USER, "%s: its job %s is over already", folder, jobs->at[jobs->count - 1]);
-  ExitCode code = scancel(NULL, &waiting, is_now ? "ended at once" : "removed from the queue");
+  ExitCode code =
+      scancel(arena, NULL, &waiting, is_now ? "ended at once" : "removed from the queue");
   if (code != EXIT_DONE) return code;
   for (int32_t i = 0; i < waiting.count && running.count == 0; i++)
     if (!run_keep_cancel(arena, folder, waiting.at[i]))
       return complain(EXIT_WORLD, "%s/slurm/events.jsonl: %s", folder, strerror(errno));
-  return scancel("--signal=TERM", &running, "ranks finish their step, save and end");
+  return scancel(arena, "--signal=TERM", &running, "ranks finish their step, save and end");
 }
 
 ExitCode verb_cancel(const Options *options) {
@@ -61,13 +63,20 @@ ExitCode verb_cancel(const Options *options) {
   const char *folder = run_folder(c, options, options->words.at[0]);
   TextList jobs = folder ? run_jobs(c->arena, folder) : (TextList){0};
   ExitCode code = EXIT_USER;
-  if (folder && jobs.count == 0)
+  bool is_unnumbered = folder && run_is_unnumbered(c->arena, folder);
+  if (is_unnumbered)
+    complain(EXIT_USER,
+             "%s: a job of this run was submitted and its number is unknown; squeue --me shows "
+             "it, lockstep submit %s --adopt N notes it",
+             folder, folder);
+  if (folder && jobs.count == 0 && !is_unnumbered)
     code = complain(EXIT_USER,
                     "%s: no job of this run was submitted. One that was started by hand saves and "
                     "ends when its folder has a file named stop: touch %s/stop",
                     folder, folder);
-  else if (folder)
+  else if (folder && jobs.count > 0)
     code = cancel(c->arena, folder, &jobs, options->now);
+  if (is_unnumbered) code = EXIT_USER;
   compile_free(c);
   return code;
 }

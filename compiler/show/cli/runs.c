@@ -108,10 +108,26 @@ TextList run_jobs(Arena *arena, const char *folder) {
 bool run_keep_jobs(Arena *arena, const char *folder, const TextList *jobs) {
   const char *path = arena_printf(arena, "%s/slurm/job", folder),
              *fresh = arena_printf(arena, "%s.new", path);
+  if (jobs->count == 0) return unlink(path) == 0 || errno == ENOENT;
   FILE *file = fopen(fresh, "w");
   if (!file) return false;
   bool is_good = fprintf(file, "%s\n", joined_texts(arena, jobs, "\n")) > 0;
   return fclose(file) == 0 && is_good && rename(fresh, path) == 0;
+}
+
+static const char *unnumbered_path(Arena *arena, const char *folder) {
+  return arena_printf(arena, "%s/slurm/unnumbered", folder);
+}
+
+bool run_is_unnumbered(Arena *arena, const char *folder) {
+  return access(unnumbered_path(arena, folder), F_OK) == 0;
+}
+
+bool run_keep_unnumbered(Arena *arena, const char *folder, bool is_unnumbered) {
+  const char *path = unnumbered_path(arena, folder);
+  if (!is_unnumbered) return unlink(path) == 0 || errno == ENOENT;
+  FILE *file = fopen(path, "w");
+  return file && fclose(file) == 0;
 }
 
 bool run_keep_cancel(Arena *arena, const char *folder, const char *job) {

@@ -24,6 +24,12 @@ const char *run_folder(Compile *c, const Options *options, const char *word);
 TextList run_jobs(Arena *arena, const char *folder);
 bool run_keep_jobs(Arena *arena, const char *folder, const TextList *jobs);
 
+/* A file of the run says that sbatch was given a job whose number is not known yet. It is made
+ * before sbatch is called, and removed once the number is known: by submit, by --adopt, or by the
+ * job's script. False: errno says why. */
+bool run_is_unnumbered(Arena *arena, const char *folder);
+bool run_keep_unnumbered(Arena *arena, const char *folder, bool is_unnumbered);
+
 /* Notes that a job was removed from the queue: its script will never run to say so. */
 bool run_keep_cancel(Arena *arena, const char *folder, const char *job);
 

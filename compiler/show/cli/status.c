@@ -11,6 +11,7 @@
 #include "compiler/show/cli/command.h"
 #include "compiler/show/cli/runs.h"
 #include "runtime/process/lock.h"
+#include "slurm/answers.h"
 
 enum { STEPS_NEWEST = 50, PARTS_MOST = 16 };
 
@@ -139,6 +140,10 @@ static void read_state(Arena *arena, RunStatus *s) {
   const char *code = run_event(arena, s->folder, "end", "code");
   s->state = "training";
   s->why = "";
+  if (run_is_unnumbered(arena, s->folder)) {
+    s->state = "submitted, the number of its job is unknown";
+    return;
+  }
   if (is_queued(arena, s))
     s->state = "queued";
   else if (!*event)
@@ -286,6 +291,9 @@ static void read_run(Arena *arena, const char *folder, RunStatus *s) {
   if (limit_s > 0) s->limit_left_s = began_s + limit_s - (double)time(NULL);
   s->saved_step = newest_checkpoint(arena, folder);
   read_silence(arena, s);
+  if (run_is_unnumbered(arena, folder))
+    s->next = arena_printf(
+        arena, "squeue --me shows its number N; lockstep submit %s --adopt N notes it", folder);
   if (strcmp(s->state, "queued") == 0)
     s->next = arena_printf(arena,
                            "squeue --start -j %s says when it could start, status --ask whether "
@@ -299,33 +307,42 @@ static void read_run(Arena *arena, const char *folder, RunStatus *s) {
 /* ---- Slurm, with --ask */
 
 /* Whether squeue lists a job that waits or runs. */
-static bool has_live_job(const char *words) {
-  static const char *const states[] = {" PENDING",    " CONFIGURING", " RUNNING",  " SUSPENDED",
-                                       " COMPLETING", " REQUEUE",     " RESIZING", " STAGE_OUT"};
+static bool is_live(const char *words) {
+  static const char *const states[] = {"PENDING",    "CONFIGURING", "RUNNING",  "SUSPENDED",
+                                       "COMPLETING", "REQUEUE",     "RESIZING", "STAGE_OUT"};
   for (size_t i = 0; i < sizeof states / sizeof *states; i++)
-    if (strstr(words, states[i])) return true;
+    if (strncmp(words, states[i], strlen(states[i])) == 0) return true;
   return false;
 }
 
 /* "12 PENDING Priority; 13 PENDING Dependency". sacct is asked about jobs that squeue has
  * forgotten. */
 static void ask_slurm(Arena *arena, RunStatus *s) {
-  const char *jobs = s->jobs.count > 0 ? joined_texts(arena, &s->jobs, ",") : s->job;
+  TextList one = {.at = &s->job, .count = 1};
+  const TextList *asked = s->jobs.count > 0 ? &s->jobs : &one;
+  const char *jobs = joined_texts(arena, asked, ",");
   Command answer;
   command_run(&answer, (const char *const[]){"squeue", "--noheader", "--states=all", "-j", jobs,
                                              "-o", "%i %T %r", NULL});
-  bool is_forgotten = command_is_forgotten(&answer);
-  if (is_forgotten)
+  AnswerRows rows = answer_rows(arena, answer.out, asked);
+  bool is_forgotten = command_knows_no_job(&answer) || (answer.code == 0 && rows.count == 0);
+  if (is_forgotten) {
     command_run(&answer, (const char *const[]){"sacct", "--noheader", "-X", "-P", "--delimiter= ",
                                                "-j", jobs, "-o", "JobID,State,ExitCode", NULL});
-  bool is_known = answer.code == 0 && *command_text(&answer);
+    rows = answer_rows(arena, answer.out, asked);
+  }
+  bool is_known = answer.code == 0 && rows.count > 0;
   s->slurm =
       answer.code == COMMAND_MISSING ? "squeue is not on this machine" : "it does not answer";
   if (!is_known && !is_forgotten) return;
-  for (char *p = answer.out; *p; p++)
-    if (*p == '\n') *p = ';';
-  s->slurm = is_known ? arena_copy(arena, answer.out) : "it no longer knows the job";
-  if (has_live_job(s->slurm)) return;
+  bool has_live_job = false;
+  s->slurm = is_known ? "" : "it no longer knows the job";
+  for (int32_t i = 0; is_known && i < rows.count; i++) {
+    has_live_job |= is_live(rows.at[i].words);
+    s->slurm = arena_printf(arena, "%s%s%s %s", s->slurm, i > 0 ? "; " : "", rows.at[i].job,
+                            rows.at[i].words);
+  }
+  if (has_live_job) return;
   s->state = "ended without a report";
   s->next = "lockstep submit takes the job up again";
 }

@@ -9,11 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "compiler/show/cli/adopt.h"
 #include "compiler/show/cli/cli.h"
 #include "compiler/show/cli/command.h"
 #include "compiler/show/cli/runs.h"
 #include "runtime/plan/plan_io.h"
 #include "runtime/process/asked.h"
+#include "slurm/answers.h"
 #include "slurm/options.h"
 #include "slurm/partitions.h"
 #include "slurm/script.h"
@@ -25,6 +27,7 @@ typedef struct Submission {
   const char *folder, *below;            /* the run folder, and slurm in it */
   bool is_locked;                        /* no other submit writes there */
   bool is_own;                           /* no other submit writes there */
+  bool is_unnumbered;                    /* sbatch may have queued a job without a known number */
   size_t there;                          /* letters of `below` that were there before */
   const char *script;                    /* its path in the run folder */
   const char *asked_script, *asked_plan; /* the same, before they are submitted */
@@ -39,33 +42,25 @@ typedef struct SlurmHere {
   NodeGroups partitions;
 } SlurmHere;
 
-/* Slurm's words in one line. */
-static const char *slurm_text(Command *answer) {
-  for (char *p = answer->out; *p; p++) {
-    if (*p == '\n' && p[1]) *p = ';';
-    if (*p == '\t') *p = ' ';
-  }
-  return command_text(answer);
-}
-
-static ExitCode refuse_slurm(Command *answer) {
+static ExitCode refuse_slurm(Arena *arena, const Command *answer) {
   if (answer->code == COMMAND_MISSING)
     return complain(EXIT_USER, "sbatch is not on this machine: submit from a login node of the "
                                "cluster; lockstep sbatch prints the script");
   if (answer->code == COMMAND_LATE)
     return complain(EXIT_WORLD, "Slurm did not answer within %d s: %s", COMMAND_LIMIT_S,
-                    command_text(answer));
-  return complain(EXIT_WORLD, "Slurm: %s", slurm_text(answer));
+                    command_text(arena, answer));
+  return complain(EXIT_WORLD, "Slurm: %s", command_text(arena, answer));
 }
 
 /* 2205 of "slurm-wlm 22.05.8". */
-static ExitCode slurm_version(int32_t *version) {
+static ExitCode slurm_version(Arena *arena, int32_t *version) {
   Command answer;
   command_run(&answer, (const char *const[]){"sbatch", "--version", NULL});
-  if (answer.code != 0) return refuse_slurm(&answer);
-  *version = version_read(answer.out);
+  if (answer.code != 0) return refuse_slurm(arena, &answer);
+  *version = answer_version(arena, answer.out);
+  if (*version == 0) *version = answer_version(arena, answer.err);
   if (*version > 0) return EXIT_DONE;
-  return complain(EXIT_WORLD, "sbatch --version says no version: %s", command_text(&answer));
+  return complain(EXIT_WORLD, "sbatch --version says no version: %s", command_text(arena, &answer));
 }
 
 /* Slurm's partitions; none when it does not list them: sbatch --test-only will judge. */
@@ -81,18 +76,19 @@ static NodeGroups slurm_partitions(Arena *arena) {
 
 /* sbatch does not check what the script will ask of srun. If srun lists no plug-ins, the check is
  * skipped. */
-static ExitCode check_mpi(const Launch *launch) {
-  const char *mpi = launch->job->slurm.mpi, *between = " \t\n,:";
+static ExitCode check_mpi(Arena *arena, const Launch *launch) {
+  const char *mpi = launch->job->slurm.mpi, *between = " \t\n,:;";
   Command answer;
   command_run(&answer, (const char *const[]){"srun", "--mpi=list", NULL});
   if (answer.code != 0) return EXIT_DONE;
-  for (const char *p = answer.out; *p; p += strspn(p, between)) {
+  const char *listed = command_text(arena, &answer); /* on stdout or stderr, by version */
+  for (const char *p = listed; *p; p += strspn(p, between)) {
     size_t width = strcspn(p, between);
     if (width == strlen(mpi) && strncmp(p, mpi, width) == 0) return EXIT_DONE;
     p += width;
   }
   return complain(EXIT_USER, "slurm.mpi is %s, and this Slurm has no such plug-in: %s", mpi,
-                  slurm_text(&answer));
+                  listed);
 }
 
 /* Whether srun --help lists the option, as it does those of plug-ins. */
@@ -162,7 +158,7 @@ static void remove_files(const Submission *s) {
   if (!s->is_own) return;
   (void)unlink(s->asked_plan);
   (void)unlink(s->asked_script);
-  if (s->jobs.count > 0) return;
+  if (s->jobs.count > 0 || s->is_unnumbered) return;
   if (s->there < strlen(s->folder)) { /* a run folder that is new: kept, and then refused */
     (void)unlink(s->launch->plan_path);
     (void)unlink(s->script);
@@ -205,35 +201,38 @@ static ExitCode check_folder(const Submission *s) {
  * other. */
 static ExitCode check_queue(const Submission *s) {
   TextList jobs = run_jobs(s->c->arena, s->folder);
+  if (run_is_unnumbered(s->c->arena, s->folder)) {
+    ExitCode code = submit_find_lost(s->c->arena, s->folder, s->compiled.job->job.name);
+    if (code != EXIT_DONE) return code;
+  }
   if (jobs.count == 0) return EXIT_DONE;
   Command answer;
   const char *numbers = joined_texts(s->c->arena, &jobs, ",");
   command_run(&answer, (const char *const[]){"squeue", "-h", "-j", numbers, "-o", "%i %T", NULL});
-  char *first = answer.out, *state = strchr(first, ' ');
-  if (command_is_unreachable(&answer)) return refuse_slurm(&answer);
-  if (answer.code != 0 || !state) return EXIT_DONE; /* Slurm has forgotten them */
-  *state++ = 0;
-  state[strcspn(state, "\n")] = 0;
+  if (command_is_unreachable(&answer)) return refuse_slurm(s->c->arena, &answer);
+  AnswerRows rows = answer_rows(s->c->arena, answer.out, &jobs);
+  if (answer.code != 0 || rows.count == 0) return EXIT_DONE; /* Slurm has forgotten them */
   return complain(EXIT_USER,
                   "%s: job %s of this run is %s; lockstep cancel %s ends it, another name makes "
                   "another run",
-                  s->folder, first, state, s->folder);
+                  s->folder, rows.at[0].job, rows.at[0].words, s->folder);
 }
 
 static ExitCode ask_slurm(Submission *s, bool is_quiet) {
   Command answer;
   command_run(&answer, (const char *const[]){"sbatch", "--test-only", s->asked_script, NULL});
-  if (command_is_unreachable(&answer)) return refuse_slurm(&answer);
-  const char *text = slurm_text(&answer);
+  if (command_is_unreachable(&answer)) return refuse_slurm(s->c->arena, &answer);
+  const char *text = command_text(s->c->arena, &answer);
   if (answer.code != 0) return complain(EXIT_USER, "Slurm refuses the job: %s", text);
   const char *start = strstr(text, "to start at");
   if (start) s->start = arena_copy_n(s->c->arena, start + 12, strcspn(start + 12, " "));
   int32_t column = is_quiet ? 0 : printf("%-9s", "asked");
   if (!is_quiet)
-    print_wrapped(stdout,
-                  arena_printf(s->c->arena, "%s could %s", s->launch->job->job.name,
-                               start ? start + 3 : text),
-                  column, column, COLUMNS_MOST);
+    print_wrapped(
+        stdout,
+        arena_printf(s->c->arena, "%s could %s", s->launch->job->job.name,
+                     start ? arena_copy_n(s->c->arena, start + 3, strcspn(start + 3, ";")) : text),
+        column, column, COLUMNS_MOST);
   return EXIT_DONE;
 }
 
@@ -261,7 +260,7 @@ static ExitCode prepare(const Options *options, const Submission *all, Submissio
   s->folder = s->compiled.job->log.dir;
   code = check_folders(all, s);
   if (code == EXIT_DONE) code = check_folder(s);
-  if (code == EXIT_DONE) code = check_mpi(s->launch);
+  if (code == EXIT_DONE) code = check_mpi(s->c->arena, s->launch);
   if (code == EXIT_DONE) code = make_folder(s);
   if (code == EXIT_DONE) code = lock_folder(s);
   if (code == EXIT_DONE) code = check_queue(s);
@@ -276,22 +275,20 @@ static ExitCode prepare(const Options *options, const Submission *all, Submissio
   return code;
 }
 
-/* Submits the job, to run after job `after` unless that is NULL. Its number, or NULL when
- * reported. */
-static const char *queue_one(const Submission *s, const char *after) {
+/* Submits the job, to run after job `after` unless that is NULL, and sets *number. */
+static ExitCode queue_one(Submission *s, const char *after, const char **number) {
+  Arena *arena = s->c->arena;
   Command answer;
   const char *words[5] = {"sbatch", "--parsable"};
   int32_t count = 2;
-  if (after) words[count++] = arena_printf(s->c->arena, "--dependency=afterany:%s", after);
+  if (after) words[count++] = arena_printf(arena, "--dependency=afterany:%s", after);
   words[count] = s->script;
+  if (!run_keep_unnumbered(arena, s->folder, true))
+    return complain(EXIT_WORLD, "%s/slurm: %s", s->folder, strerror(errno));
   command_run(&answer, words);
-  const char *number = slurm_text(&answer);
-  if (answer.code == 0) return arena_copy_n(s->c->arena, number, strspn(number, "0123456789"));
-  if (command_is_unreachable(&answer))
-    refuse_slurm(&answer);
-  else
-    complain(EXIT_USER, "Slurm refuses the job: %s", number);
-  return NULL;
+  ExitCode code = submit_read_number(arena, &answer, s->folder, s->compiled.job->job.name, number);
+  s->is_unnumbered = code != EXIT_DONE && run_is_unnumbered(arena, s->folder);
+  return code;
 }
 
 static void say_queued(const Submission *s) {
@@ -304,14 +301,15 @@ static void say_queued(const Submission *s) {
 static ExitCode submit(Submission *s, const Options *options) {
   TextList *jobs = &s->jobs;
   ExitCode code = keep_files(s);
+  if (code == EXIT_DONE && !run_keep_jobs(s->c->arena, s->folder, jobs)) /* earlier ones are over */
+    code = complain(EXIT_WORLD, "%s/slurm/job: %s", s->folder, strerror(errno));
   while (jobs->count < s->launch->chain && code == EXIT_DONE) {
-    const char *number = queue_one(s, jobs->count > 0 ? jobs->at[jobs->count - 1] : NULL);
-    if (!number) {
-      code = EXIT_USER;
-      break;
-    }
+    const char *number = NULL;
+    code = queue_one(s, jobs->count > 0 ? jobs->at[jobs->count - 1] : NULL, &number);
+    if (code != EXIT_DONE) break;
     VEC_PUSH(s->c->arena, jobs, number);
-    if (!run_keep_jobs(s->c->arena, s->folder, jobs))
+    if (!run_keep_jobs(s->c->arena, s->folder, jobs) ||
+        !run_keep_unnumbered(s->c->arena, s->folder, false))
       code = complain(EXIT_WORLD, "%s/slurm/job: %s", s->folder, strerror(errno));
   }
   if (jobs->count > 0 && !options->json) say_queued(s);
@@ -455,7 +453,12 @@ ExitCode verb_submit(const Options *options) {
   SlurmHere cluster = {0};
   Options with_chain;
   Submission *all = NULL;
-  ExitCode code = slurm_version(&cluster.version);
+  if (options->adopt || options->words.count == 0) {
+    ExitCode adopted = submit_adopt(c, options);
+    compile_free(c);
+    return adopted;
+  }
+  ExitCode code = slurm_version(c->arena, &cluster.version);
   if (code == EXIT_DONE && !chain_option(c->arena, options, &with_chain))
     code = complain(EXIT_USER, "more than %d words", WORDS_MAX);
   if (code == EXIT_DONE) code = check_sweeps(c->arena, &with_chain, &settings);
