@@ -80,11 +80,13 @@ static bool arrange_backward(Graph *g, const Job *job, const Derived *derived,
                              Recompute recompute) {
   const Span chunks_at = job->origin[FIELD_memory_loss_chunks].span;
   if (g->training && recompute.choice != CHOICE_RECOMPUTE_NONE)
+    /* clones of forward nodes, which backward reads instead of kept values */
     recompute_apply(g,
                     recompute.choice == CHOICE_RECOMPUTE_SELECTIVE ? RECOMPUTE_SELECTIVE
                     : recompute.group_layers > 1                   ? RECOMPUTE_EVERY
                                                                    : RECOMPUTE_BLOCK,
                     recompute.group_layers);
+  /* the last linear layer and its loss run over one chunk of tokens at a time */
   if (!backward_chunks(g, job->memory.loss_chunks, chunks_at)) return false;
   if (g->training && derived->pp > 1 && pipe_rules[job->parallel.pipeline].is_split)
     backward_split(g); /* weight gradients become steps of their own: they may wait */
@@ -165,13 +167,14 @@ void compile_close(Compiled *out) {
 void compile_emit(Compile *c, Job *job, Compiled *out) {
   out->parameters = out->draft->parameters;
   out->flops_per_token = out->draft->flops_per_token;
+  /* the plan's tables, ranks in the order that communicates best */
   out->choice = emit_plan(out->draft, out->parameters, &out->plan);
   spec_order(job, order_text(c->arena, &out->choice.taken->order));
 }
 
 void compile_prove(Compile *c, const Job *job, Compiled *out) {
   out->proof = ARENA_NEW(c->arena, ProveReport);
-  if (prove(&out->plan, out->proof)) return;
+  if (prove(&out->plan, out->proof)) return; /* from the plan alone */
   c->is_defect = true;
   error_at(c, (Span){.file = job->path}, "unproven",
            "the plan breaks a promise; this is a defect of lockstep");
