@@ -36,11 +36,14 @@
 ---@field clip? number largest global gradient norm, after reduction; 0 = off. Default: 1.0
 
 ---@class (exact) lockstep.schedule
----@field [1]? "constant"|"linear"|"cosine" learning rate over steps
+---@field [1]? "constant"|"linear"|"cosine"|"wsd"|"polynomial"|"inverse_sqrt" learning rate over steps
 ---@field warmup? integer|string linear from warmup_floor to lr. Default: 0
 ---@field warmup_floor? number where warm-up starts, as a fraction of lr. Default: 0
 ---@field floor? number where decay ends, as a fraction of lr: 0.1 is a tenth of it. Default: 0
----@field over? integer|string length of the decay, warm-up included: with P = max(warmup, 1), step s from P on has the share 1 - p (linear) or (1 + cos(pi p)) / 2 (cosine) of lr, p = (s - P) / (over - P + 1), so the last step still trains; derived: train.steps. Default: derived
+---@field over? integer|string last step of the schedule, warm-up included: step over + 1 would reach floor, so step over still trains; docs/training.md has the formulas; derived: train.steps. Default: derived
+---@field decay? integer|string wsd: length of the decay, which ends with step over; derived: a tenth of over. Default: derived
+---@field shape? "linear"|"cosine"|"sqrt" wsd: curve of the decay; sqrt: 1 - sqrt(p), p from 0 to 1; derived: linear. Default: derived
+---@field power? number polynomial: the share of lr is (1 - p)^power; derived: 1, a straight line. Default: derived
 
 ---@class (exact) lockstep.precision
 ---@field [1]? "fp32"|"bf16" one word sets the row; keys change one cell

@@ -3,9 +3,16 @@
 #ifndef LOCKSTEP_CHOICES_H
 #define LOCKSTEP_CHOICES_H
 
-typedef enum { CHOICE_TOKENS, CHOICE_TABLE, CHOICE_SYNTHETIC } DataChoice;     /* data.head */
-typedef enum { CHOICE_CONSTANT, CHOICE_LINEAR, CHOICE_COSINE } ScheduleChoice; /* schedule.head */
-typedef enum { CHOICE_FP32, CHOICE_BF16 } PrecisionChoice;                     /* precision.* */
+typedef enum { CHOICE_TOKENS, CHOICE_TABLE, CHOICE_SYNTHETIC } DataChoice; /* data.head */
+typedef enum {
+  CHOICE_CONSTANT,
+  CHOICE_LINEAR,
+  CHOICE_COSINE,
+  CHOICE_WSD,
+  CHOICE_POLYNOMIAL,
+  CHOICE_INVERSE_SQRT
+} ScheduleChoice;                                                     /* schedule.head */
+typedef enum { CHOICE_FP32, CHOICE_BF16 } PrecisionChoice;            /* precision.* */
 typedef enum { CHOICE_MASTER_FP32, CHOICE_MASTER_NONE } MasterChoice; /* precision.master */
 typedef enum {
   CHOICE_RECOMPUTE_NONE,

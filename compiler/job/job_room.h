@@ -150,11 +150,12 @@ void merged_set(Compile *c, Merged *merged, int32_t section, Value value);
 void merged_set_section(Compile *c, Merged *merged, int32_t section, Value value,
                         const SpanMap *spans);
 
-bool merged_check(Compile *c, Merged *merged, Job *job); /* types, units, ranges, required keys */
-bool job_rules(Compile *c, Job *job);                    /* keys that contradict each other */
-void job_lints(Compile *c, const Job *job);              /* right, but hardly meant (lints.c) */
-void lint_schedule(Compile *c, const Job *job, int64_t steps);
-void parallel_rules(Compile *c, Job *job); /* those of section parallel */
+bool merged_check(Compile *c, Merged *merged, Job *job);   /* types, units, ranges, required keys */
+bool job_rules(Compile *c, Job *job);                      /* keys that contradict each other */
+void job_lints(Compile *c, const Job *job);                /* right, but hardly meant (lints.c) */
+void parallel_rules(Compile *c, Job *job);                 /* those of section parallel */
+void schedule_rules(Compile *c, Job *job);                 /* those of section schedule */
+bool derive_schedule(Compile *c, Job *job, int64_t steps); /* its keys beside the run's steps */
 
 /* "chunks", of a field that may be { "interleaved", chunks = 8 }; NULL: it takes no such table. */
 const char *numbered_key(int32_t field);

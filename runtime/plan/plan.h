@@ -21,15 +21,16 @@
 
 #define PLAN_MAGIC "LOCKSTEP"
 #define PLAN_NONE  0xffffffffu
-enum { PLAN_VERSION = 10, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
+enum { PLAN_VERSION = 11, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
 enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
 
-/* Names of the enum constants appear in the text form: V(TIER_HOST, "host"). Append
- * only. */
+/* The text form has the names of enum constants, V(TIER_HOST, "host"). Append only. */
 /* clang-format off */
 #define PLAN_ENUMS(E, V, X) \
   E(Schedule) V(SCHEDULE_CONSTANT, "constant") V(SCHEDULE_LINEAR, "linear") \
-  V(SCHEDULE_COSINE, "cosine") X(Schedule) \
+  V(SCHEDULE_COSINE, "cosine") V(SCHEDULE_WSD, "wsd") \
+  V(SCHEDULE_POLYNOMIAL, "polynomial") V(SCHEDULE_INVERSE_SQRT, "inverse_sqrt") X(Schedule) \
+  E(DecayShape) V(DECAY_LINEAR, "linear") V(DECAY_COSINE, "cosine") V(DECAY_SQRT, "sqrt") X(DecayShape) \
   E(DataKind) V(DATA_TOKENS, "tokens") V(DATA_TABLE, "table") V(DATA_SYNTHETIC, "synthetic") \
   X(DataKind) \
   E(DataFormat) V(FORMAT_U8, "u8") V(FORMAT_U16, "u16") V(FORMAT_U32, "u32") \

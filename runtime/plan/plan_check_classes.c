@@ -79,6 +79,7 @@ static bool check_counts(const PlanJob *job, char *why) {
       {"flops_per_token", job->flops_per_token, 0},
       {"warmup_steps", job->warmup_steps, 0},
       {"decay_steps", job->decay_steps, 0},
+      {"decay_length", job->decay_length, 0},
       {"validate_every", job->validate_every, 0},
       {"validate_samples", job->validate_samples, 0},
       {"log_every", job->log_every, 0},

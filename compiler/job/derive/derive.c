@@ -201,25 +201,6 @@ static bool derive_steps(Deriving *d) {
   return true;
 }
 
-static bool derive_schedule(Deriving *d) {
-  Job *job = d->job;
-  bool is_said = field_is_said(job, FIELD_schedule_over);
-  if (!is_said) {
-    job->schedule.over = d->out->steps;
-    field_derive(job, FIELD_schedule_over, "train.steps");
-  }
-  bool decays = job->schedule.head != CHOICE_CONSTANT;
-  int64_t whole = decays ? job->schedule.over : d->out->steps;
-  lint_schedule(d->c, job, d->out->steps);
-  if (job->schedule.warmup <= whole) return true;
-  error_at(d->c, field_place(job, FIELD_schedule_warmup), "conflict",
-           "warmup of %lld steps is longer than %s, %lld steps", (long long)job->schedule.warmup,
-           decays && is_said ? "schedule.over" : "the run",
-           (long long)(decays ? job->schedule.over : d->out->steps));
-  fix_last(d->c, "warmup = %lld", (long long)(job->schedule.over / 10));
-  return false;
-}
-
 static bool refuse_validation(Deriving *d, int32_t field) {
   const char *key = spec_fields[field].key;
   error_at(d->c, field_place(d->job, field), "conflict", "train.%s needs data.valid", key);
@@ -307,6 +288,6 @@ bool spec_derive(Compile *c, Job *job, const Cluster *cluster, const ModelFacts 
   is_good = derive_samples(&d) && derive_accumulation(&d) && is_good;
   if (!is_good) return false;
   lint_bubble(c, job, derived, d.is_table ? "samples" : "sequences");
-  return check_data_size(&d) && derive_steps(&d) && derive_schedule(&d) && derive_validation(&d) &&
-         derive_requeue(c, job);
+  return check_data_size(&d) && derive_steps(&d) && derive_schedule(c, job, derived->steps) &&
+         derive_validation(&d) && derive_requeue(c, job);
 }

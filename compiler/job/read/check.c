@@ -34,6 +34,7 @@ static const Range ranges[] = {
     {FIELD_schedule_warmup_floor, 0, 1, false},
     {FIELD_schedule_floor, 0, 1, false},
     {FIELD_schedule_over, 1, 1e12, false},
+    {FIELD_schedule_decay, 1, 1e12, false},
     {FIELD_parallel_dp, 1, 1 << 30, false},
     {FIELD_parallel_tp, 1, 1 << 20, false},
     {FIELD_parallel_cp, 1, 1 << 20, false},

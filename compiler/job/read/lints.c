@@ -1,4 +1,4 @@
-/* lints.c -- valid jobs that will hardly do what was meant: rates, schedules, precision. */
+/* lints.c -- valid jobs that will hardly do what was meant: rates, precision. */
 #include "compiler/job/job_room.h"
 
 /* ---- the learning rate */
@@ -25,27 +25,6 @@ static void lint_fraction(Compile *c, const Job *job, int32_t field, const char 
           lr, floor * lr, what);
   fix_last(c, "%s = %.3g", spec_fields[field].key, floor / lr);
   note_at(c, (Span){0}, "that is %g as a rate", floor);
-}
-
-/* ---- the schedule */
-
-void lint_schedule(Compile *c, const Job *job, int64_t steps) {
-  bool decays = job->schedule.head != CHOICE_CONSTANT;
-  int64_t whole = decays ? job->schedule.over : steps, warmup = job->schedule.warmup;
-  if (warmup > 0 && warmup == whole) {
-    lint_at(c, field_place(job, FIELD_schedule_warmup), "schedule-length",
-            "warm-up takes all %lld steps of the schedule: lr rises and never %s", (long long)whole,
-            decays ? "decays" : "stays");
-    fix_last(c, "warmup = %lld", (long long)(whole / 10));
-  }
-  if (decays && job->schedule.over < steps && job->schedule.floor == 0) {
-    lint_at(c, field_place(job, FIELD_schedule_over), "schedule-length",
-            "lr is 0 from step %lld on: the last %lld of %lld steps train nothing",
-            (long long)job->schedule.over + 1, (long long)(steps - job->schedule.over),
-            (long long)steps);
-    fix_last(c, "over = %lld", (long long)steps);
-    note_at(c, (Span){0}, "or train on at a part of lr: floor = 0.1");
-  }
 }
 
 /* ---- precision */

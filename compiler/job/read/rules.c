@@ -45,12 +45,6 @@ static void check_optimizer(Compile *c, Job *job) {
   derive_number(c, job, FIELD_optimizer_weight_decay, row->decay);
 }
 
-static void check_schedule(Compile *c, Job *job) {
-  if (job->schedule.head != CHOICE_CONSTANT) return;
-  refuse_beside(c, job, FIELD_schedule_floor, "linear and cosine", "schedule", "constant");
-  refuse_beside(c, job, FIELD_schedule_over, "linear and cosine", "schedule", "constant");
-}
-
 static const char *word_of(const Job *job, int32_t field) {
   int32_t index = *(const int32_t *)(const void *)((const char *)job + spec_fields[field].offset);
   return index == CHOICE_BF16 ? "bf16" : "fp32";
@@ -179,7 +173,7 @@ static void check_paths(Compile *c, Job *job) {
 
 bool job_rules(Compile *c, Job *job) {
   check_optimizer(c, job);
-  check_schedule(c, job);
+  schedule_rules(c, job);
   check_precision(c, job);
   check_data(c, job);
   parallel_rules(c, job);

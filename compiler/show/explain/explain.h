@@ -27,6 +27,11 @@ void explain_layouts_json(const Compiled *compiled, FILE *out);
  * step as a timeline: `explain --schedule`. */
 void explain_schedule(const Compiled *compiled, FILE *out);
 
+/* The learning rate at the steps where its curve bends, and at some between: `explain JOB
+ * schedule`.
+ */
+void explain_rates(const Compiled *compiled, FILE *out);
+
 /* Which rank has which coordinates and is on which node: `explain --map`, with --json for each
  * rank, with --svg as a picture. */
 void explain_map(const Compiled *compiled, FILE *out);

@@ -6,6 +6,6 @@
   devices         16 names
   ops             19 names
   optimizers      3 names
-  schedules       3 names
+  schedules       6 names
 
 lockstep list KIND lists them

@@ -6,8 +6,8 @@ return job {
   schedule = { warmup = 5, floor = 0.1 },
 }
 -- >>> exit 1
-job.lua:6:36: error[conflict]: schedule.floor is for linear and cosine; schedule
-    is "constant"
+job.lua:6:36: error[conflict]: schedule.floor is for linear, cosine, wsd and
+    polynomial; schedule is "constant"
     6 |   schedule = { warmup = 5, floor = 0.1 },
       |                                    ^~~
         fix: remove floor

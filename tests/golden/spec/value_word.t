@@ -14,7 +14,7 @@ job.lua:5:17: error[unknown-word]: optimizer: "adam" is not one of: adamw sgd
       |                 ^~~~~~
         fix: optimizer = "adamw"
 job.lua:6:14: error[unknown-word]: schedule: "cosin" is not one of: constant
-    linear cosine
+    linear cosine wsd polynomial inverse_sqrt
     6 |   schedule = "cosin",
       |              ^~~~~~~
         fix: schedule = "cosine"

@@ -336,6 +336,82 @@ static void test_schedule_of_others(void) {
   }
 }
 
+/* get_wsd_schedule of transformers: _get_wsd_scheduler_lambda in step number `step`, from 0. */
+static double their_wsd(DecayShape shape, double step, double warmup, double stable, double decay,
+                        double floor) {
+  if (step < warmup) return step / fmax(1, warmup) * (1 - floor) + floor;
+  if (step < warmup + stable) return 1;
+  if (step >= warmup + stable + decay) return floor;
+  double p = (step - warmup - stable) / fmax(1, decay);
+  double factor = shape == DECAY_LINEAR   ? 1 - p
+                  : shape == DECAY_COSINE ? 0.5 * (1 + cos(3.14159265358979323846 * p))
+                                          : 1 - sqrt(p);
+  return factor * (1 - floor) + floor;
+}
+
+/* get_polynomial_decay_schedule_with_warmup: lr_end is `floor` of lr. */
+static double their_polynomial(double power, double step, double warmup, double total,
+                               double floor) {
+  if (step < warmup) return step / fmax(1, warmup);
+  if (step > total) return floor;
+  return (1 - floor) * pow(1 - (step - warmup) / (total - warmup), power) + floor;
+}
+
+/* With warm-up, step s of ours is step s of theirs in a run of one more step, counted from 0. */
+static void check_wsd(PlanJob *job, int64_t warmup) {
+  job->warmup_steps = warmup;
+  job->lr_warmup_floor = job->lr_floor; /* theirs is one number */
+  int64_t skipped = warmup > 0;
+  for (uint32_t shape = 0; shape < DecayShape_COUNT; shape++)
+    for (int64_t step = 1; step <= 45; step++) {
+      job->decay_shape = shape;
+      double stable = (double)(40 + skipped - warmup - 12);
+      double theirs = their_wsd((DecayShape)shape, (double)(step - 1 + skipped), (double)warmup,
+                                stable, 12, job->lr_floor);
+      CHECK_NEAR(schedule_lr(job, step), theirs, 1e-12);
+    }
+}
+
+static void test_new_schedules_of_others(void) {
+  TEST("wsd is Hugging Face's, in each shape, with and without warm-up, to the floor") {
+    PlanJob job = {.lr = 1, .schedule = SCHEDULE_WSD, .decay_steps = 40, .decay_length = 12};
+    check_wsd(&job, 0);
+    check_wsd(&job, 7);
+    job.lr_floor = 0.1;
+    check_wsd(&job, 28);
+    CHECK(schedule_lr(&job, 29) == 1); /* the decay begins here, from lr */
+    CHECK(schedule_lr(&job, 30) < 1);
+    CHECK(schedule_lr(&job, 40) > 0.1);
+  }
+  TEST("MiniCPM's stable phase: lr exactly until the decay") {
+    PlanJob job = {.lr = 0.01, .schedule = SCHEDULE_WSD, .decay_steps = 1000, .decay_length = 100};
+    job.warmup_steps = 50;
+    for (int64_t step = 50; step <= 900; step++)
+      CHECK(schedule_lr(&job, step) == 0.01);
+    CHECK_NEAR(schedule_lr(&job, 951), 0.005, 1e-15);
+  }
+  TEST("polynomial is Hugging Face's for any power") {
+    static const double powers[] = {0.5, 1, 2, 3.5};
+    for (size_t i = 0; i < 4; i++)
+      for (int64_t warmup = 0; warmup <= 7; warmup += 7)
+        for (int64_t step = 1; step <= 35; step++) {
+          PlanJob job = {.lr = 1, .schedule = SCHEDULE_POLYNOMIAL, .decay_steps = 30};
+          job.lr_floor = 0.05, job.lr_power = powers[i], job.warmup_steps = warmup;
+          double later = warmup > 0 ? 1 : 0;
+          double theirs = their_polynomial(powers[i], (double)step - 1 + later, (double)warmup,
+                                           30 + later, 0.05);
+          CHECK_NEAR(schedule_lr(&job, step), theirs, 1e-12);
+        }
+  }
+  TEST("inverse_sqrt is that of Vaswani and others: d^-0.5 min(s^-0.5, s W^-1.5), 1 at step W") {
+    PlanJob job = {.lr = 1, .schedule = SCHEDULE_INVERSE_SQRT, .warmup_steps = 40};
+    for (int64_t step = 1; step <= 4000; step += 13) {
+      double s = (double)step, theirs = sqrt(40) * fmin(pow(s, -0.5), s * pow(40, -1.5));
+      CHECK_NEAR(schedule_lr(&job, step), theirs, 1e-12);
+    }
+  }
+}
+
 int main(void) {
   test_quantities();
   test_screen();
@@ -345,5 +421,6 @@ int main(void) {
   test_frame();
   test_schedule();
   test_schedule_of_others();
+  test_new_schedules_of_others();
   CHECK_DONE();
 }

@@ -52,6 +52,8 @@ static void check_settings(const View *view) {
   check_number(view, "schedule.warmup_floor", job->lr_warmup_floor);
   check_number(view, "schedule.floor", job->lr_floor);
   check_number(view, "schedule.over", (double)job->decay_steps);
+  check_number(view, "schedule.decay", (double)job->decay_length);
+  check_number(view, "schedule.power", job->lr_power);
   const int64_t steps = strtoll(job_setting(view->plan, "train.validate_steps"), NULL, 10);
   if (steps > 0 && job->validate_every > 0 &&
       (job->validate_samples == 0 || (job->validate_samples - 1) / job->batch_samples < steps - 1))
@@ -64,6 +66,7 @@ static void check_settings(const View *view) {
     prove_finding(view, NULL, -1, "records", "checkpoint.every is %.40s, and is not used", every);
   check_word(view, "optimizer", Optimizer_names[job->optimizer]);
   check_word(view, "schedule", Schedule_names[job->schedule]);
+  check_word(view, "schedule.shape", DecayShape_names[job->decay_shape]);
   check_word(view, "data", DataKind_names[job->data]);
   check_word(view, "data.shuffle", job->shuffle != 0 ? "true" : "false");
   check_word(view, "checkpoint.path", plan_string(view->plan, job->checkpoint_dir));

@@ -1,0 +1,136 @@
+/* schedule.c -- the learning rate over steps: which keys each schedule has, what absent ones are
+ * derived from, and what contradicts the length of the run. runtime/plan/schedule.c has the curves.
+ */
+#include "compiler/job/job_room.h"
+
+/* The schedules that a key is for, as bits of ScheduleChoice. */
+enum {
+  BIT_WSD = 1 << CHOICE_WSD,
+  BIT_POLYNOMIAL = 1 << CHOICE_POLYNOMIAL,
+  BITS_DECAY = 1 << CHOICE_LINEAR | 1 << CHOICE_COSINE | BIT_WSD | BIT_POLYNOMIAL
+};
+static const struct {
+  int32_t field;
+  uint32_t schedules;
+} owned[] = {
+    {FIELD_schedule_floor, BITS_DECAY},     {FIELD_schedule_over, BITS_DECAY},
+    {FIELD_schedule_decay, BIT_WSD},        {FIELD_schedule_shape, BIT_WSD},
+    {FIELD_schedule_power, BIT_POLYNOMIAL},
+};
+
+static bool decays(const Job *job) {
+  return (BITS_DECAY >> job->schedule.head & 1) != 0;
+}
+
+/* "linear, cosine and wsd" */
+static const char *schedules_text(Arena *arena, uint32_t schedules) {
+  const char *text = "";
+  for (int32_t i = 0; schedules >> i != 0; i++) {
+    if ((schedules >> i & 1) == 0) continue;
+    const char *between = !*text ? "" : schedules >> (i + 1) != 0 ? ", " : " and ";
+    text = arena_printf(arena, "%s%s%s", text, between,
+                        word_at(arena, spec_sections[SECTION_schedule].head, i));
+  }
+  return text;
+}
+
+static void check_power(Compile *c, Job *job) {
+  double *power = &job->schedule.power;
+  if (job->schedule.head != CHOICE_POLYNOMIAL) return;
+  if (!job->set[FIELD_schedule_power]) {
+    *power = 1;
+    field_derive(job, FIELD_schedule_power, "a straight line");
+  }
+  if (*power > 0 && *power <= 100) return;
+  error_at(c, field_place(job, FIELD_schedule_power), "range",
+           "schedule.power is above 0 to 100; got %g", *power);
+  fix_last(c, "power = 1");
+}
+
+void schedule_rules(Compile *c, Job *job) {
+  const char *state = arena_printf(c->arena, "schedule is \"%s\"", job->schedule.head_text);
+  for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
+    if ((owned[i].schedules >> job->schedule.head & 1) == 0)
+      refuse_useless(c, job, owned[i].field, schedules_text(c->arena, owned[i].schedules), state);
+  check_power(c, job);
+  if (job->schedule.head != CHOICE_WSD || job->set[FIELD_schedule_shape]) return;
+  job->schedule.shape = 0;
+  field_derive(job, FIELD_schedule_shape, "a straight line");
+}
+
+/* ---- beside the length of the run */
+
+static void lint_length(Compile *c, const Job *job, int64_t steps) {
+  int64_t whole = decays(job) ? job->schedule.over : steps, warmup = job->schedule.warmup;
+  if (warmup > 0 && warmup == whole) {
+    lint_at(c, field_place(job, FIELD_schedule_warmup), "schedule-length",
+            "warm-up takes all %lld steps of the schedule: lr rises and never %s", (long long)whole,
+            job->schedule.head == CHOICE_CONSTANT ? "stays" : "decays");
+    fix_last(c, "warmup = %lld", (long long)(whole / 10));
+  }
+  if (decays(job) && job->schedule.over < steps && job->schedule.floor == 0) {
+    lint_at(c, field_place(job, FIELD_schedule_over), "schedule-length",
+            "lr is 0 from step %lld on: the last %lld of %lld steps train nothing",
+            (long long)job->schedule.over + 1, (long long)(steps - job->schedule.over),
+            (long long)steps);
+    fix_last(c, "over = %lld", (long long)steps);
+    note_at(c, (Span){0}, "or train on at a part of lr: floor = 0.1");
+  }
+}
+
+static int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+/* Before its decay, after its warm-up, wsd stays at lr, for no step at least. */
+static bool derive_decay(Compile *c, Job *job, const char *whole) {
+  int64_t over = job->schedule.over, warmup = job->schedule.warmup, room = over - warmup;
+  int64_t tenth = over >= 10 ? over / 10 : 1, *decay = &job->schedule.decay;
+  if (job->schedule.head != CHOICE_WSD) return true;
+  if (!field_is_said(job, FIELD_schedule_decay)) {
+    *decay = least(tenth, room);
+    field_derive(job, FIELD_schedule_decay,
+                 *decay == tenth ? "a tenth of schedule.over" : "what warmup leaves");
+  }
+  if (*decay <= room) return true;
+  if (*decay > over)
+    error_at(c, field_place(job, FIELD_schedule_decay), "conflict",
+             "decay of %lld steps is longer than %s, %lld steps", (long long)*decay, whole,
+             (long long)over);
+  else
+    error_at(c, field_place(job, FIELD_schedule_decay), "conflict",
+             "warmup of %lld steps and decay of %lld are longer than %s, %lld steps",
+             (long long)warmup, (long long)*decay, whole, (long long)over);
+  if (room > 0)
+    fix_last(c, "decay = %lld", (long long)least(tenth, room));
+  else
+    fix_last(c, "warmup = %lld", (long long)(over - *decay));
+  return false;
+}
+
+bool derive_schedule(Compile *c, Job *job, int64_t steps) {
+  bool is_said = field_is_said(job, FIELD_schedule_over);
+  if (!is_said) {
+    job->schedule.over = steps;
+    field_derive(job, FIELD_schedule_over, "train.steps");
+  }
+  int64_t whole = decays(job) ? job->schedule.over : steps;
+  const char *name = decays(job) && is_said ? "schedule.over" : "the run";
+  Span at = field_place(job, FIELD_schedule_warmup);
+  int64_t tenth = whole >= 10 ? whole / 10 : 1;
+  if (job->schedule.warmup > whole) {
+    error_at(c, at, "conflict", "warmup of %lld steps is longer than %s, %lld steps",
+             (long long)job->schedule.warmup, name, (long long)whole);
+    fix_last(c, "warmup = %lld", (long long)(whole / 10));
+    return false;
+  }
+  if (job->schedule.head == CHOICE_INVERSE_SQRT && job->schedule.warmup == 0) {
+    if (!field_is_said(job, FIELD_schedule_warmup)) at = job->schedule.head_origin.span;
+    error_at(c, at, "conflict",
+             "inverse_sqrt is lr sqrt(warmup / step): without warmup, lr is halved by step 4");
+    fix_last(c, "warmup = %lld", (long long)tenth);
+    return false;
+  }
+  lint_length(c, job, steps);
+  return derive_decay(c, job, name);
+}
