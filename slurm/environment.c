@@ -15,11 +15,11 @@ typedef enum Reads {
   READS_OWN
 } Reads;
 
-typedef struct Row {
+typedef struct VariableRow {
   Reads reads;
   const char *prefix, *names; /* separated by blanks, each behind the prefix */
   const char *more;           /* words, or what to say */
-} Row;
+} VariableRow;
 
 #define NUMBERS(prefix, names) {READS_NUMBER, prefix, names, NULL},
 #define TEXTS(prefix, names)   {READS_TEXT, prefix, names, NULL},
@@ -27,7 +27,7 @@ typedef struct Row {
 #define CAPITALS(name, words)  {READS_CAPITAL, "", name, words},
 #define OTHERS(name, what)     {READS_OTHER, "", name, what},
 #define OWN(names)             {READS_OWN, "", names, NULL},
-static const Row rows[] = {
+static const VariableRow rows[] = {
 #include "slurm/environment.def"
 };
 
@@ -50,7 +50,7 @@ static bool is_listed(Arena *arena, const char *list, const char *word) {
   return false;
 }
 
-static const Row *find(Arena *arena, const char *name) {
+static const VariableRow *find(Arena *arena, const char *name) {
   for (int32_t i = 0; i < ROWS; i++) {
     size_t width = strlen(rows[i].prefix);
     if (strncmp(name, rows[i].prefix, width) == 0 && is_listed(arena, rows[i].names, name + width))
@@ -118,7 +118,7 @@ static bool is_whole_number(const char *text) {
   return end != text && *end == 0 && errno == 0;
 }
 
-static void check_value(Compile *c, const Pair *pair, const Row *row) {
+static void check_value(Compile *c, const Pair *pair, const VariableRow *row) {
   const char *text = pair->text ? pair->text : "", *plain = text_plain(c->arena, text);
   bool is_word = row->reads == READS_WORD || row->reads == READS_CAPITAL;
   if (row->reads == READS_CAPITAL) text = in_capitals(c->arena, text);
@@ -134,7 +134,7 @@ static void check_value(Compile *c, const Pair *pair, const Row *row) {
 }
 
 static void check_pair(Compile *c, const Pair *pair) {
-  const Row *row = find(c->arena, pair->name);
+  const VariableRow *row = find(c->arena, pair->name);
   bool is_own = is_of_script(pair->name) || (row && row->reads == READS_OWN);
   if (is_own && !pair->is_off)
     error_at(

@@ -17,24 +17,24 @@ enum { STEPS_AHEAD = 2 };
 static const double SLOWER_THAN_PEAK = 4; /* a step, beside the time that no step undercuts */
 static const double STEP_UNKNOWN_S = 10;
 
-typedef struct Making {
+typedef struct LaunchMaking {
   Compile *c;
   const Compiled *compiled;
   Launch *launch;
-} Making;
+} LaunchMaking;
 
 /* "slurm.partition; site: specs/sites/x.lua:3:15" */
-static const char *because(const Making *m, int32_t field, const char *key) {
+static const char *because(const LaunchMaking *m, int32_t field, const char *key) {
   const char *origin = origin_text(m->c->arena, &m->launch->job->origin[field]);
   return arena_printf(m->c->arena, "%s; %s", key, library_text(m->c, origin));
 }
 
-static void add(const Making *m, LaunchLines *lines, const char *name, const char *value,
+static void add(const LaunchMaking *m, LaunchLines *lines, const char *name, const char *value,
                 const char *why) {
   VEC_PUSH(m->c->arena, lines, (LaunchLine){name, value, why});
 }
 
-static const char *number(const Making *m, int64_t n) {
+static const char *number(const LaunchMaking *m, int64_t n) {
   return arena_printf(m->c->arena, "%lld", (long long)n);
 }
 
@@ -56,7 +56,7 @@ static int64_t checkpoint_bytes(const Compiled *compiled) {
   return compiled->parameters * (param + master + moments);
 }
 
-static const char *lead_text(const Making *m, double step_s, double save_s) {
+static const char *lead_text(const LaunchMaking *m, double step_s, double save_s) {
   Arena *arena = m->c->arena;
   if (!m->launch->saves)
     return arena_printf(arena, "%d steps of %s, no checkpoint, slurm.margin %.0f s",
@@ -70,7 +70,7 @@ static const char *lead_text(const Making *m, double step_s, double save_s) {
 
 /* When the ranks are told that the limit comes. False when reported: there would be no time to
  * train. */
-static bool add_signal(const Making *m) {
+static bool add_signal(const LaunchMaking *m) {
   const Job *job = m->launch->job;
   double step_s = step_seconds(m->compiled) * SLOWER_THAN_PEAK;
   if (step_s <= 0) step_s = STEP_UNKNOWN_S;
@@ -92,7 +92,7 @@ static bool add_signal(const Making *m) {
 
 /* A run that is longer than the limit goes on in the next job of a chain, where the job does not go
  * back into the queue by itself. A job too many costs nothing: what is done takes the rest out. */
-static void add_chain(const Making *m) {
+static void add_chain(const LaunchMaking *m) {
   Launch *launch = m->launch;
   const Job *job = launch->job;
   double step_s = step_seconds(m->compiled) * SLOWER_THAN_PEAK;
@@ -118,7 +118,7 @@ static bool is_host(const char *name) {
 
 /* Hosts that the plan names stand in the order of their switches, which Slurm's need not be. False:
  * reported. */
-static bool list_hosts(const Making *m) {
+static bool list_hosts(const LaunchMaking *m) {
   const Fabric *fabric = m->compiled->fabric;
   m->launch->needs_hosts = fabric->kind_count > 1;
   for (int64_t n = 0; fabric->hosts && n < fabric->node_count; n++) {
@@ -135,7 +135,7 @@ static bool list_hosts(const Making *m) {
 }
 
 /* Slurm knows no types of nodes: it can be told which nodes, or that any will do. */
-static bool check_types(const Making *m) {
+static bool check_types(const LaunchMaking *m) {
   const Launch *launch = m->launch;
   const Job *job = launch->job;
   const PairList *own = &job->slurm.sbatch;
@@ -157,7 +157,7 @@ static bool check_types(const Making *m) {
 }
 
 /* Minutes and seconds as sbatch reads them. */
-static const char *time_text(const Making *m, double time_s) {
+static const char *time_text(const LaunchMaking *m, double time_s) {
   int64_t s = (int64_t)time_s, days = s / 86400;
   const char *day = days > 0 ? arena_printf(m->c->arena, "%lld-", (long long)days) : "";
   return arena_printf(m->c->arena, "%s%02lld:%02lld:%02lld", day, (long long)(s / 3600 % 24),
@@ -165,7 +165,7 @@ static const char *time_text(const Making *m, double time_s) {
 }
 
 /* Cores of a rank: those of its threads; ranks on GPUs share the cores of a node. */
-static int64_t cores_of(const Making *m) {
+static int64_t cores_of(const LaunchMaking *m) {
   const Job *job = m->launch->job;
   int64_t threads = m->compiled->cluster.threads;
   if (m->launch->devices == 0) return threads;
@@ -173,7 +173,7 @@ static int64_t cores_of(const Making *m) {
 }
 
 /* "n1,n2,n5", without their ranks. */
-static const char *hosts_text(const Making *m) {
+static const char *hosts_text(const LaunchMaking *m) {
   const TextList *hosts = &m->launch->hosts;
   const char *text = "";
   for (int32_t i = 0; i < hosts->count; i++)
@@ -182,7 +182,7 @@ static const char *hosts_text(const Making *m) {
   return text;
 }
 
-static void add_sizes(const Making *m) {
+static void add_sizes(const LaunchMaking *m) {
   Launch *launch = m->launch;
   LaunchLines *out = &launch->directives;
   const Job *job = launch->job;
@@ -212,7 +212,7 @@ static void add_sizes(const Making *m) {
 }
 
 /* Segments of nodes that fit a block and divide the job. */
-static void add_segment(const Making *m) {
+static void add_segment(const LaunchMaking *m) {
   const Job *job = m->launch->job;
   if (!job->set[FIELD_slurm_block]) return;
   int64_t segment = m->launch->nodes < job->slurm.block ? m->launch->nodes : job->slurm.block;
@@ -224,13 +224,13 @@ static void add_segment(const Making *m) {
                            (long long)m->launch->nodes)));
 }
 
-static void refuse_empty(const Making *m, int32_t field, const char *key) {
+static void refuse_empty(const LaunchMaking *m, int32_t field, const char *key) {
   error_at(m->c, field_place(m->launch->job, field), "wrong-type", "%s is empty", key);
   fix_last(m->c, "leave %s out, for Slurm's default", key);
 }
 
 /* A whole command in one word starts nothing. */
-static void check_wrap(const Making *m) {
+static void check_wrap(const LaunchMaking *m) {
   const Job *job = m->launch->job;
   const char *word = job->slurm.wrap.count > 0 ? job->slurm.wrap.at[0] : "";
   if (!strchr(word, ' ') || strchr(word, '/')) return;
@@ -241,7 +241,7 @@ static void check_wrap(const Making *m) {
            word);
 }
 
-static void add_texts(const Making *m) {
+static void add_texts(const LaunchMaking *m) {
   const Job *job = m->launch->job;
   const struct {
     int32_t field;
@@ -260,7 +260,7 @@ static void add_texts(const Making *m) {
 }
 
 /* Hosts that take no ranks, whoever says so. */
-static void add_exclude(const Making *m) {
+static void add_exclude(const LaunchMaking *m) {
   const Job *job = m->launch->job;
   const char *own = job->set[FIELD_slurm_exclude] ? job->slurm.exclude : NULL;
   const char *drained = m->launch->needs_hosts ? NULL : m->compiled->cluster.drained;
@@ -277,7 +277,7 @@ static void add_exclude(const Making *m) {
 
 /* ---- options that a job or a site adds */
 
-static void add_pairs(const Making *m, const PairList *pairs, bool is_step) {
+static void add_pairs(const LaunchMaking *m, const PairList *pairs, bool is_step) {
   LaunchLines *out = is_step ? &m->launch->step : &m->launch->directives;
   const char *key = is_step ? "slurm.srun" : "slurm.sbatch";
   for (int32_t i = 0; i < pairs->count; i++) {
@@ -290,7 +290,7 @@ static void add_pairs(const Making *m, const PairList *pairs, bool is_step) {
 }
 
 /* A plan takes whole nodes, with their memory, unless the job says otherwise. */
-static void add_whole_nodes(const Making *m) {
+static void add_whole_nodes(const LaunchMaking *m) {
   const PairList *own = &m->launch->job->slurm.sbatch;
   LaunchLines *out = &m->launch->directives;
   bool has_memory =
@@ -305,7 +305,7 @@ static void add_whole_nodes(const Making *m) {
 }
 
 /* Of a path whose "%" Slurm would fill in, the text that it makes the path of. */
-static const char *without_patterns(const Making *m, const char *path) {
+static const char *without_patterns(const LaunchMaking *m, const char *path) {
   char *text = arena_alloc(m->c->arena, 2 * strlen(path) + 1), *to = text;
   for (; *path; path++) {
     if (*path == '%') *to++ = '%';
@@ -315,7 +315,7 @@ static const char *without_patterns(const Making *m, const char *path) {
   return text;
 }
 
-static void add_directives(const Making *m) {
+static void add_directives(const LaunchMaking *m) {
   const Job *job = m->launch->job;
   LaunchLines *out = &m->launch->directives;
   const char *log =
@@ -340,7 +340,7 @@ static void add_directives(const Making *m) {
 /* Bit by bit, the lowest core first. */
 typedef VEC(bool) Cores;
 
-static void take_cores(const Making *m, Cores *cores, int64_t first, int64_t last) {
+static void take_cores(const LaunchMaking *m, Cores *cores, int64_t first, int64_t last) {
   enum { CORES_MOST = 1 << 16 };
   while (cores->count <= last && cores->count < CORES_MOST)
     VEC_PUSH(m->c->arena, cores, false);
@@ -349,7 +349,7 @@ static void take_cores(const Making *m, Cores *cores, int64_t first, int64_t las
 }
 
 /* "0-15,112-127" */
-static void take_list(const Making *m, Cores *cores, const char *list) {
+static void take_list(const LaunchMaking *m, Cores *cores, const char *list) {
   while (*list) {
     char *end;
     long first = strtol(list, &end, 10), last = first;
@@ -360,7 +360,7 @@ static void take_list(const Making *m, Cores *cores, const char *list) {
 }
 
 /* "0xff00" */
-static const char *mask_text(const Making *m, const Cores *cores) {
+static const char *mask_text(const LaunchMaking *m, const Cores *cores) {
   int32_t digits = (cores->count + 3) / 4;
   char *text = arena_alloc(m->c->arena, (size_t)digits + 3);
   memcpy(text, "0x", 2);
@@ -375,7 +375,7 @@ static const char *mask_text(const Making *m, const Cores *cores) {
 }
 
 /* What the ranks of a node have, in order; NULL: a rank may use any core. */
-static const char *masks_text(const Making *m) {
+static const char *masks_text(const LaunchMaking *m) {
   const Plan *plan = m->launch->plan;
   const char *text = "mask_cpu:";
   for (int64_t i = 0; i < m->launch->node_ranks; i++) {
@@ -396,7 +396,7 @@ static const char *masks_text(const Making *m) {
 
 /* Masks count the cores of a node as its system does: they hold where a node is the job's own, its
  * cores are known, and all nodes are alike. */
-static void add_binding(const Making *m) {
+static void add_binding(const LaunchMaking *m) {
   const Launch *launch = m->launch;
   const Job *job = launch->job;
   const Pair *exclusive = find_pair(&job->slurm.sbatch, "exclusive");
@@ -410,7 +410,7 @@ static void add_binding(const Making *m) {
 }
 
 /* Slurm shows a rank all GPUs of its node, unless the environment of who submits says otherwise. */
-static void add_gpu_binding(const Making *m) {
+static void add_gpu_binding(const LaunchMaking *m) {
   const Job *job = m->launch->job;
   bool is_asked = m->launch->devices > 0 && job->slurm.gpus != CHOICE_GPUS_NONE;
   if (!is_asked || m->launch->needs_hosts || find_pair(&job->slurm.srun, "gpu-bind") ||
@@ -419,7 +419,7 @@ static void add_gpu_binding(const Making *m) {
   add(m, &m->launch->step, "--gpu-bind", "none", "a rank takes the plan's of its node's GPUs");
 }
 
-static const char *mounts_text(const Making *m) {
+static const char *mounts_text(const LaunchMaking *m) {
   const TextList *mounts = &m->launch->job->slurm.mounts;
   const char *text = "";
   for (int32_t i = 0; i < mounts->count; i++)
@@ -427,7 +427,7 @@ static const char *mounts_text(const Making *m) {
   return text;
 }
 
-static void add_container(const Making *m) {
+static void add_container(const LaunchMaking *m) {
   const Job *job = m->launch->job;
   LaunchLines *out = &m->launch->step;
   if (!job->set[FIELD_slurm_container] || job->slurm.container_by != CHOICE_PYXIS) return;
@@ -438,7 +438,7 @@ static void add_container(const Making *m) {
         because(m, FIELD_slurm_mounts, "slurm.mounts"));
 }
 
-static void add_step(const Making *m) {
+static void add_step(const LaunchMaking *m) {
   const Launch *launch = m->launch;
   LaunchLines *out = &m->launch->step;
   bool in_blocks = launch->hosts.count == 0;
@@ -465,7 +465,7 @@ static void add_step(const Making *m) {
 
 /* ---- environment */
 
-static void add_environment(const Making *m) {
+static void add_environment(const LaunchMaking *m) {
   const PairList *own = &m->launch->job->slurm.env;
   LaunchLines *out = &m->launch->environment;
   if (!find_pair(own, "SLURM_PMIX_FENCE"))
@@ -489,7 +489,7 @@ static void add_environment(const Making *m) {
 /* ---- the whole */
 
 /* False when reported. */
-static bool read_umask(const Making *m) {
+static bool read_umask(const LaunchMaking *m) {
   const Job *job = m->launch->job;
   char *end;
   m->launch->umask = -1;
@@ -509,7 +509,7 @@ static bool read_umask(const Making *m) {
 }
 
 /* Options that the site's Slurm does not know are refused here, not by its sbatch. */
-static void check_version(const Making *m) {
+static void check_version(const LaunchMaking *m) {
   const Job *job = m->launch->job;
   if (!job->set[FIELD_slurm_version]) return;
   int32_t version = version_read(job->slurm.version);
@@ -532,7 +532,7 @@ static void check_version(const Making *m) {
 }
 
 /* What the site's profile says that there is not. */
-static void check_site(const Making *m) {
+static void check_site(const LaunchMaking *m) {
   NodeGroups site;
   if (partitions_of_site(m->c, m->launch->job, &site)) partitions_check(m->c, m->launch, &site);
 }
@@ -548,7 +548,7 @@ static bool refuse_no_time(Compile *c, const Job *job) {
 Launch *launch_make(Compile *c, const Compiled *compiled, const char *programs) {
   const Job *job = compiled->job;
   Launch *launch = ARENA_NEW(c->arena, Launch);
-  const Making m = {c, compiled, launch};
+  const LaunchMaking m = {c, compiled, launch};
   bool is_gpu = compiled->cluster.target != TARGET_CPU;
   *launch = (Launch){.job = job,
                      .plan = &compiled->plan,

@@ -89,9 +89,9 @@ void fix_last(Compile *c, const char *format, ...) {
 
 /* ---- printing: a diagnostic stays together with its notes */
 
-typedef struct Group {
+typedef struct DiagGroup {
   int32_t first, count;
-} Group;
+} DiagGroup;
 
 static int compare_text(const char *a, const char *b) {
   return strcmp(a != NULL ? a : "", b != NULL ? b : "");
@@ -106,18 +106,18 @@ static int compare_diags(const Diag *a, const Diag *b) {
 }
 
 /* Insertion sort: lists are short, and equal ones keep the order in which they were found. */
-static Group *sorted_groups(const Diags *diags, int32_t *count) {
-  Group *groups = ARENA_ARRAY(diags->arena, Group, diags->list.count + 1);
+static DiagGroup *sorted_groups(const Diags *diags, int32_t *count) {
+  DiagGroup *groups = ARENA_ARRAY(diags->arena, DiagGroup, diags->list.count + 1);
   int32_t n = 0;
   for (int32_t i = 0; i < diags->list.count; i++) {
     if (diags->list.at[i].severity == SEVERITY_NOTE && n > 0) {
       groups[n - 1].count++;
     } else {
-      groups[n++] = (Group){i, 1};
+      groups[n++] = (DiagGroup){i, 1};
     }
   }
   for (int32_t i = 1; i < n; i++) {
-    Group moving = groups[i];
+    DiagGroup moving = groups[i];
     int32_t j = i;
     for (; j > 0 &&
            compare_diags(&diags->list.at[groups[j - 1].first], &diags->list.at[moving.first]) > 0;
@@ -243,7 +243,7 @@ static void print_one(Arena *arena, const Diag *d, FILE *out, bool color) {
 
 int32_t diags_print(const Diags *diags, FILE *out, bool color) {
   int32_t count, errors = 0;
-  Group *groups = sorted_groups(diags, &count);
+  DiagGroup *groups = sorted_groups(diags, &count);
   for (int32_t i = 0; i < count; i++) {
     errors += diags->list.at[groups[i].first].severity == SEVERITY_ERROR;
     for (int32_t j = 0; j < groups[i].count; j++)
@@ -255,7 +255,7 @@ int32_t diags_print(const Diags *diags, FILE *out, bool color) {
 void diags_print_json(const Diags *diags, FILE *out) {
   static const char *const words[] = {"error", "lint", "note"};
   int32_t count;
-  Group *groups = sorted_groups(diags, &count);
+  DiagGroup *groups = sorted_groups(diags, &count);
   fputs("[", out);
   for (int32_t i = 0, printed = 0; i < count; i++) {
     for (int32_t j = 0; j < groups[i].count; j++) {

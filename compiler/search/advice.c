@@ -100,18 +100,18 @@ static Rung *const rungs[] = {shard_optimizer,  shard_gradients, shrink_microbat
 
 enum { RUNG_COUNT = sizeof rungs / sizeof *rungs };
 
-typedef struct Step {
+typedef struct ClimbStep {
   int32_t rung;
   const char *change;
   int64_t needs_bytes;
-} Step;
+} ClimbStep;
 
 typedef struct Climb {
   Compile *compile;
   const Job *job;
   const Compiled *out;
   int32_t count;
-  Step steps[RUNG_COUNT];
+  ClimbStep steps[RUNG_COUNT];
 } Climb;
 
 static bool is_enough(const Climb *climb) {
@@ -149,7 +149,7 @@ static void climb_up(Climb *climb, uint32_t tries) {
     needs_bytes = tried_bytes;
     train = trial.draft->train;
     if (climb->count == 0 || climb->steps[climb->count - 1].rung != i) climb->count++;
-    climb->steps[climb->count - 1] = (Step){i, change, needs_bytes};
+    climb->steps[climb->count - 1] = (ClimbStep){i, change, needs_bytes};
     i--; /* perhaps more of it */
   }
 }
@@ -174,10 +174,10 @@ static void climb_less(Climb *climb) {
  * last. */
 static const char *options_of(Arena *arena, const Climb *climb) {
   const char *all = "";
-  for (const Step *s = climb->steps, *end = s + climb->count; s < end; s++) {
+  for (const ClimbStep *s = climb->steps, *end = s + climb->count; s < end; s++) {
     const size_t width = strcspn(s->change, " ") + 1;
     bool is_last = true;
-    for (const Step *later = s + 1; later < end; later++)
+    for (const ClimbStep *later = s + 1; later < end; later++)
       is_last = is_last && strncmp(s->change, later->change, width) != 0;
     if (!is_last) continue;
     char *value = arena_printf(arena, "%s", s->change), *end_of_value = value;
@@ -212,7 +212,7 @@ void advice_unfit(Compile *c, const Job *job, const Compiled *out) {
            format_bytes(c->arena, out->budget_bytes));
   int64_t needs_bytes = out->draft->arena_bytes;
   for (int32_t i = 0; i < climb.count; i++) {
-    const Step *step = &climb.steps[i];
+    const ClimbStep *step = &climb.steps[i];
     needs_bytes = step->needs_bytes;
     note_at(c, (Span){0}, "with %-30s it needs %s%s", step->change,
             format_bytes(c->arena, needs_bytes), needs_bytes <= out->budget_bytes ? ": fits" : "");

@@ -8,12 +8,12 @@ typedef struct Family {
 } Family;
 
 /* Families and kernels in the order of kernels.def; a family has no kernel. */
-typedef struct Entry {
+typedef struct PageEntry {
   Family family;
   int32_t kernel; /* -1: none */
-} Entry;
+} PageEntry;
 
-static const Entry entries[] = {
+static const PageEntry entries[] = {
 #define FAMILY(title, text) {{title, text}, -1},
 #define KERNEL(name, ...)   {{NULL, NULL}, KERNEL_##name},
 #include "kernels/kernels.def"

@@ -17,33 +17,33 @@ static const KernelRow rows[KERNEL_COUNT] = {
 
 static KernelContract contracts[KERNEL_COUNT];
 
-typedef struct Reader {
+typedef struct RowReader {
   KernelContract *contract;
   const char *at;
-} Reader;
+} RowReader;
 
-static void fail(const Reader *r, const char *what) {
+static void fail(const RowReader *r, const char *what) {
   fprintf(stderr, "kernels.def: %s: %s at '%.30s'\n", r->contract->row->name, what, r->at);
   abort();
 }
 
-static void skip_spaces(Reader *r) {
+static void skip_spaces(RowReader *r) {
   while (*r->at == ' ')
     r->at++;
 }
 
-static bool take(Reader *r, const char *text) {
+static bool take(RowReader *r, const char *text) {
   size_t length = strlen(text);
   if (strncmp(r->at, text, length) != 0) return false;
   r->at += length;
   return true;
 }
 
-static void expect(Reader *r, const char *text) {
+static void expect(RowReader *r, const char *text) {
   if (!take(r, text)) fail(r, text);
 }
 
-static void take_name(Reader *r, char name[KERNEL_NAME_BYTES]) {
+static void take_name(RowReader *r, char name[KERNEL_NAME_BYTES]) {
   size_t length = 0;
   while (isalnum((unsigned char)r->at[length]) || r->at[length] == '_')
     length++;
@@ -55,7 +55,7 @@ static void take_name(Reader *r, char name[KERNEL_NAME_BYTES]) {
 
 /* ---- names of dims and attrs */
 
-static int32_t read_numbers(Reader *r, const char *list, KernelNumber *numbers, int32_t most) {
+static int32_t read_numbers(RowReader *r, const char *list, KernelNumber *numbers, int32_t most) {
   int32_t count = 0;
   r->at = list ? list : "";
   for (skip_spaces(r); *r->at != '\0'; skip_spaces(r)) {
@@ -66,7 +66,7 @@ static int32_t read_numbers(Reader *r, const char *list, KernelNumber *numbers, 
   return count;
 }
 
-static void read_dims(Reader *r) {
+static void read_dims(RowReader *r) {
   KernelContract *contract = r->contract;
   contract->is_broadcast = strcmp(contract->row->dims, "sizes... strides...") == 0;
   contract->is_pieces = strcmp(contract->row->dims, "members pairs...") == 0;
@@ -76,7 +76,7 @@ static void read_dims(Reader *r) {
 
 /* ---- shapes */
 
-static uint8_t take_dim(Reader *r) {
+static uint8_t take_dim(RowReader *r) {
   char name[KERNEL_NAME_BYTES];
   take_name(r, name);
   int32_t dim = contract_dim(r->contract, name);
@@ -85,7 +85,7 @@ static uint8_t take_dim(Reader *r) {
 }
 
 /* "rows,2": dims, and numbers that are multiplied into `times`. */
-static uint8_t take_factors(Reader *r, uint8_t factors[SHAPE_FACTORS_MAX], int64_t *constant) {
+static uint8_t take_factors(RowReader *r, uint8_t factors[SHAPE_FACTORS_MAX], int64_t *constant) {
   uint8_t count = 0;
   do {
     if (isdigit((unsigned char)*r->at)) {
@@ -98,7 +98,7 @@ static uint8_t take_factors(Reader *r, uint8_t factors[SHAPE_FACTORS_MAX], int64
   return count;
 }
 
-static KernelShape take_shape(Reader *r) {
+static KernelShape take_shape(RowReader *r) {
   KernelShape shape = {.kind = SHAPE_DENSE, .times = 1};
   expect(r, "[");
   if (r->contract->is_broadcast)
@@ -122,7 +122,7 @@ static KernelShape take_shape(Reader *r) {
   return shape;
 }
 
-static uint32_t take_dtype(Reader *r) {
+static uint32_t take_dtype(RowReader *r) {
   if (!take(r, ":")) return KERNEL_DTYPE_SHARED;
   if (take(r, "float")) return KERNEL_DTYPE_FLOAT;
   if (take(r, "any")) return KERNEL_DTYPE_ANY;
@@ -134,7 +134,7 @@ static uint32_t take_dtype(Reader *r) {
 
 /* ---- operands */
 
-static bool take_access(Reader *r, KernelAccess *access) {
+static bool take_access(RowReader *r, KernelAccess *access) {
   static const char *const words[] = {"read ", "write ", "update ", "sum ", "keep ", "scratch "};
   for (KernelAccess a = KERNEL_READ; a <= KERNEL_SCRATCH; a++)
     if (take(r, words[a])) {
@@ -144,7 +144,7 @@ static bool take_access(Reader *r, KernelAccess *access) {
   return false;
 }
 
-static ControlSlot take_slot(Reader *r) {
+static ControlSlot take_slot(RowReader *r) {
   char name[KERNEL_NAME_BYTES];
   take_name(r, name);
   ControlSlot slot = 0;
@@ -154,7 +154,7 @@ static ControlSlot take_slot(Reader *r) {
   return slot;
 }
 
-static void read_control(Reader *r) {
+static void read_control(RowReader *r) {
   KernelContract *contract = r->contract;
   KernelAccess access = KERNEL_READ;
   r->at = contract->row->control ? contract->row->control : "";
@@ -166,7 +166,7 @@ static void read_control(Reader *r) {
   }
 }
 
-static void take_over(Reader *r, KernelOperand *operand) {
+static void take_over(RowReader *r, KernelOperand *operand) {
   char name[KERNEL_NAME_BYTES];
   take_name(r, name);
   int32_t other = contract_operand(r->contract, name);
@@ -174,7 +174,7 @@ static void take_over(Reader *r, KernelOperand *operand) {
   operand->over |= 1u << other;
 }
 
-static void take_operand(Reader *r, KernelAccess access) {
+static void take_operand(RowReader *r, KernelAccess access) {
   if (r->contract->operand_count == KERNEL_OPERANDS_MAX) fail(r, "fewer operands");
   KernelOperand *operand = &r->contract->operands[r->contract->operand_count];
   operand->access = access;
@@ -192,7 +192,7 @@ static void take_operand(Reader *r, KernelAccess access) {
   r->contract->operand_count++;
 }
 
-static void read_operands(Reader *r) {
+static void read_operands(RowReader *r) {
   KernelContract *contract = r->contract;
   KernelAccess access = KERNEL_READ;
   r->at = contract->row->operands;
@@ -209,7 +209,7 @@ static void read_operands(Reader *r) {
   if (contract->row->role == ROLE_NONE) fail(r, "a role");
 }
 
-static void read_backward(Reader *r) {
+static void read_backward(RowReader *r) {
   KernelContract *contract = r->contract;
   r->at = contract->row->backward ? contract->row->backward : "";
   for (skip_spaces(r); *r->at != '\0'; skip_spaces(r)) {
@@ -229,7 +229,7 @@ static void parse_all(void) {
   for (KernelId id = 0; id < KERNEL_COUNT; id++) {
     KernelContract *contract = &contracts[id];
     *contract = (KernelContract){.row = &rows[id], .id = id};
-    Reader r = {.contract = contract, .at = ""};
+    RowReader r = {.contract = contract, .at = ""};
     read_dims(&r);
     contract->attr_count =
         read_numbers(&r, contract->row->attrs, contract->attrs, KERNEL_ATTRS_MAX);

@@ -34,16 +34,17 @@ static int64_t panel_first(const Attention *a, int64_t panel) {
 }
 
 /* A panel of queries against a block of keys. */
-typedef struct Step {
+typedef struct AttentionStep {
   const Attention *a;
   int64_t b, h;
   int64_t q0, queries; /* of the panel */
   int64_t k0, keys;    /* that the panel's last query sees */
-} Step;
+} AttentionStep;
 
 /* Turns column j's scores into exp(score - highest), adds to the sums, returns what the earlier
  * sums must be multiplied by. */
-static Vec softmax_column(const Step *t, float *scores, int64_t j, float *highest, float *sum) {
+static Vec softmax_column(const AttentionStep *t, float *scores, int64_t j, float *highest,
+                          float *sum) {
   const Attention *a = t->a;
   int64_t q0 = t->q0 + j * LANES;
   float *column = scores + j * LANES;
@@ -74,7 +75,7 @@ static Vec softmax_column(const Step *t, float *scores, int64_t j, float *highes
   return correction;
 }
 
-static void drop_column(const Step *t, float *scores, int64_t j) {
+static void drop_column(const AttentionStep *t, float *scores, int64_t j) {
   for (int64_t key = 0; key < t->keys; key += 4) {
     float keep[4][LANES];
     keep_factors(t->a, t->b, t->h, t->q0 + j * LANES, t->k0 + key, keep);
@@ -86,7 +87,7 @@ static void drop_column(const Step *t, float *scores, int64_t j) {
 }
 
 /* Probabilities as a packed panel: f32 as they stand (when 48 wide), else in units of the panel. */
-static const float *pack_probabilities(const Step *t, Scratch *s, int64_t vectors) {
+static const float *pack_probabilities(const AttentionStep *t, Scratch *s, int64_t vectors) {
   float *p = s->scores;
   int64_t units = gemm_units(t->a->kind, t->keys);
   if (!t->a->kind.pairs) {
@@ -108,8 +109,8 @@ static const float *pack_probabilities(const Step *t, Scratch *s, int64_t vector
 }
 
 /* out[element][query] = v^T p, added to what blocks before gave, corrected. `depth`: units of v. */
-static void add_values(const Step *t, Scratch *s, int64_t panel, int64_t depth, int64_t vectors,
-                       const Vec *correction) {
+static void add_values(const AttentionStep *t, Scratch *s, int64_t panel, int64_t depth,
+                       int64_t vectors, const Vec *correction) {
   const Attention *a = t->a;
   int64_t step = gemm_rows(a->kind);
   float sums[ROWS_MAX * QUERY_PANEL] __attribute__((aligned(64)));
@@ -131,7 +132,7 @@ static void add_values(const Step *t, Scratch *s, int64_t panel, int64_t depth, 
   }
 }
 
-static void panel_step(const Step *t, Scratch *s, int64_t panel, int64_t depth) {
+static void panel_step(const AttentionStep *t, Scratch *s, int64_t panel, int64_t depth) {
   int64_t vectors = ceil_div(t->queries, LANES);
   Vec correction[QUERY_VECTORS];
   gemm_panel(t->a->kind, &(PanelTask){.a = s->k,
@@ -149,7 +150,7 @@ static void panel_step(const Step *t, Scratch *s, int64_t panel, int64_t depth) 
   add_values(t, s, panel, depth, vectors, correction);
 }
 
-static void write_panel(const Step *t, Scratch *s, int64_t panel) {
+static void write_panel(const AttentionStep *t, Scratch *s, int64_t panel) {
   const Attention *a = t->a;
   float *lse = (float *)a->args->operand[4] + (t->b * a->heads + t->h) * a->seq + t->q0;
   const float *sum = s->sum + panel * QUERY_PANEL, *highest = s->highest + panel * QUERY_PANEL;
@@ -166,18 +167,18 @@ static void write_panel(const Step *t, Scratch *s, int64_t panel) {
 }
 
 /* The p-th panel of a block of queries. */
-static Step panel_of(const Step *block, int64_t p) {
-  Step panel = *block;
+static AttentionStep panel_of(const AttentionStep *block, int64_t p) {
+  AttentionStep panel = *block;
   panel.q0 += p * QUERY_PANEL;
   panel.queries = min64(QUERY_PANEL, block->q0 + block->queries - panel.q0);
   return panel;
 }
 
-static int64_t keys_seen(const Step *t) {
+static int64_t keys_seen(const AttentionStep *t) {
   return visible_keys(t->a, t->q0 + t->queries - 1);
 }
 
-static void begin_panel(const Step *t, Scratch *s, int64_t panel, const Factor *q) {
+static void begin_panel(const AttentionStep *t, Scratch *s, int64_t panel, const Factor *q) {
   CPU(gemm_pack_columns)
   (t->a->kind, q, t->q0, t->queries, 0, t->a->head, s->q + panel_first(t->a, panel));
   for (int i = 0; i < QUERY_PANEL; i++) {
@@ -195,7 +196,7 @@ static void block_task(void *context, int64_t task, int32_t worker) {
   const int64_t *dim = a->args->dim;
   Scratch scratch = scratch_of(f, task, worker), *s = &scratch;
   int64_t blocks = f->blocks.count, block_queries = f->blocks.panels * QUERY_PANEL;
-  Step block = {.a = a, .b = task / blocks / a->heads, .h = task / blocks % a->heads};
+  AttentionStep block = {.a = a, .b = task / blocks / a->heads, .h = task / blocks % a->heads};
   block.q0 = task % blocks * block_queries;
   block.queries = min64(block_queries, a->seq - block.q0);
   int64_t kv_head = block.h / (a->heads / a->kv_heads);
@@ -204,7 +205,7 @@ static void block_task(void *context, int64_t task, int32_t worker) {
   Factor k = head_tokens(a, 1, block.b, kv_head, dim[6]);
   Factor v = flip(head_tokens(a, 2, block.b, kv_head, dim[7]));
   for (int64_t p = 0; p < panels; p++) {
-    Step step = panel_of(&block, p);
+    AttentionStep step = panel_of(&block, p);
     begin_panel(&step, s, p, &q);
   }
   CPU(gemm_begin)(a->kind);
@@ -213,7 +214,7 @@ static void block_task(void *context, int64_t task, int32_t worker) {
     CPU(gemm_pack_rows)(a->kind, &k, k0, keys, 0, a->head, s->k);
     CPU(gemm_pack_rows)(a->kind, &v, 0, a->head, k0, keys, s->v);
     for (int64_t p = 0; p < panels; p++) {
-      Step step = panel_of(&block, p);
+      AttentionStep step = panel_of(&block, p);
       step.k0 = k0;
       step.keys = min64(keys, keys_seen(&step) - k0);
       if (step.keys > 0) panel_step(&step, s, p, gemm_units(a->kind, keys));
@@ -221,7 +222,7 @@ static void block_task(void *context, int64_t task, int32_t worker) {
   }
   CPU(gemm_end)(a->kind);
   for (int64_t p = 0; p < panels; p++) {
-    Step step = panel_of(&block, p);
+    AttentionStep step = panel_of(&block, p);
     write_panel(&step, s, p);
   }
 }

@@ -9,7 +9,7 @@
 #include "kernels/cpu/attention.h"
 
 /* One thread's blocks. */
-typedef struct Scratch {
+typedef struct BackwardScratch {
   float *k, *v;     /* rows: keys */
   float *k_flipped; /* rows: elements of the head */
   float *d_k, *d_v; /* [keys][padded] */
@@ -20,7 +20,7 @@ typedef struct Scratch {
   void *p, *d_s; /* [keys][slope_row] */
   float *packed;
   float *last_key; /* that each query of the panel sees */
-} Scratch;
+} BackwardScratch;
 
 typedef struct Backward {
   Attention a;
@@ -33,7 +33,7 @@ typedef struct Task {
   const Attention *a;
   const BackwardBlocks *blocks;
   float *memory; /* the thread's */
-  Scratch s;
+  BackwardScratch s;
   float *d_q;   /* of head h: [panels][padded][48] */
   float *delta; /* of head h: [seq] */
   int64_t b, h, kv_head;
@@ -113,7 +113,7 @@ static int64_t seen_keys(const Task *t, int64_t first, int64_t queries) {
 /* p and d_s of one panel of queries against the block of keys; keys no query sees become 0. */
 static void slope_panel(const Task *t, int64_t panel) {
   const Attention *a = t->a;
-  const Scratch *s = &t->s;
+  const BackwardScratch *s = &t->s;
   int64_t first = panel * QUERY_PANEL, queries = min64(QUERY_PANEL, t->queries - first);
   int64_t vectors = ceil_div(queries, LANES), step = gemm_rows(a->kind), key = 0;
   int64_t seen = ceil_div(seen_keys(t, first, queries), PANEL_ROWS) * PANEL_ROWS;
@@ -217,7 +217,7 @@ static void add_query_gradient(const Task *t, int64_t panel) {
 
 static void query_block(const Task *t) {
   const Attention *a = t->a;
-  const Scratch *s = &t->s;
+  const BackwardScratch *s = &t->s;
   Factor q = operand_head(t, 1), d_out = operand_head(t, 0);
   Factor q_flipped = flip(q), d_out_flipped = flip(d_out);
   int64_t units = gemm_units(a->kind, t->queries), panels = ceil_div(t->queries, QUERY_PANEL);
@@ -278,7 +278,7 @@ static int64_t first_block(const Attention *a, int64_t k0) {
 
 static void key_block(Task *t, const Backward *f) {
   const Attention *a = t->a;
-  const Scratch *s = &t->s;
+  const BackwardScratch *s = &t->s;
   Factor k = operand_head(t, 2), v = operand_head(t, 3), k_flipped = flip(k);
   CPU(gemm_pack_rows)(a->kind, &k, t->k0, t->keys, 0, a->head, s->k);
   CPU(gemm_pack_rows)(a->kind, &v, t->k0, t->keys, 0, a->head, s->v);
@@ -298,20 +298,20 @@ static void key_block(Task *t, const Backward *f) {
   write_keys(t, s->d_v, 8, a->args->dim[10]);
 }
 
-static Scratch scratch_at(const BackwardBlocks *b, float *at) {
-  return (Scratch){.k = at + b->k,
-                   .v = at + b->v,
-                   .k_flipped = at + b->k_flipped,
-                   .d_k = at + b->d_k,
-                   .d_v = at + b->d_v,
-                   .q = at + b->q,
-                   .d_out = at + b->d_out,
-                   .q_flipped = at + b->q_flipped,
-                   .d_out_flipped = at + b->d_out_flipped,
-                   .p = at + b->p,
-                   .d_s = at + b->d_s,
-                   .packed = at + b->packed,
-                   .last_key = at + b->last_key};
+static BackwardScratch scratch_at(const BackwardBlocks *b, float *at) {
+  return (BackwardScratch){.k = at + b->k,
+                           .v = at + b->v,
+                           .k_flipped = at + b->k_flipped,
+                           .d_k = at + b->d_k,
+                           .d_v = at + b->d_v,
+                           .q = at + b->q,
+                           .d_out = at + b->d_out,
+                           .q_flipped = at + b->q_flipped,
+                           .d_out_flipped = at + b->d_out_flipped,
+                           .p = at + b->p,
+                           .d_s = at + b->d_s,
+                           .packed = at + b->packed,
+                           .last_key = at + b->last_key};
 }
 
 static void head_task(void *context, int64_t task, int32_t worker) {

@@ -113,11 +113,11 @@ static void slopes(const KernelArgs *args, const Classes *c, int64_t row, int64_
 }
 
 /* What one kernel makes of its rows. */
-typedef struct Loss {
+typedef struct RowLoss {
   Classes classes;
   bool parts, train;
   double *row_loss;
-} Loss;
+} RowLoss;
 
 static Classes classes_of(const KernelArgs *args, double first) {
   Classes c = {.first = (int64_t)first, .held = args->dim[1]};
@@ -126,7 +126,7 @@ static Classes classes_of(const KernelArgs *args, double first) {
 }
 
 static void row_range(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
-  const Loss *l = (const Loss *)context;
+  const RowLoss *l = (const RowLoss *)context;
   const Classes *c = &l->classes;
   bool bf16 = args->dtype[0] == DTYPE_BF16;
   const int32_t *targets = (const int32_t *)args->operand[1];
@@ -148,8 +148,8 @@ static void row_range(const KernelArgs *args, const void *context, int64_t first
 static void cross_entropy(const KernelArgs *args, bool parts, bool train) {
   const int32_t *targets = (const int32_t *)args->operand[1];
   double *loss = (double *)args->operand[parts ? 3 : 2], sum = 0, weights = 0;
-  Loss l = {classes_of(args, parts ? args->attr[1] : 0), parts, train,
-            (double *)args->operand[parts ? 4 : 3]};
+  RowLoss l = {classes_of(args, parts ? args->attr[1] : 0), parts, train,
+               (double *)args->operand[parts ? 4 : 3]};
   cpu_ranges(args, args->dim[0], grain_rows(args->dim[1]), row_range, &l);
   for (int64_t r = 0; r < args->dim[0]; r++) {
     sum += l.row_loss[r];

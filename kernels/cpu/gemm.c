@@ -16,7 +16,7 @@ enum {
 };
 
 /* One block [m0, m0 + rows) x [n0, n0 + columns) x [k0, k0 + depth) of the product. */
-typedef struct Block {
+typedef struct GemmBlock {
   const Gemm *g;
   GemmKind kind;
   bool first, last; /* along k */
@@ -27,10 +27,10 @@ typedef struct Block {
   bool stream;  /* c goes past the caches: see Gemm.read_late */
   float *a, *b; /* packed; a: if pack_a */
   float *sums;  /* [rows,columns] over the k before, where c cannot hold them; or NULL */
-} Block;
+} GemmBlock;
 
 /* Elements k .. k+depth-1 of the block's own; k is a multiple of PACK_DEPTH. */
-static void pack_panel(const Block *t, int64_t column, int64_t k, int64_t depth) {
+static void pack_panel(const GemmBlock *t, int64_t column, int64_t k, int64_t depth) {
   int64_t columns = min64(gemm_columns(t->kind), t->columns - column);
   float *panel = t->b + column * t->units;
   CPU(gemm_pack_columns)
@@ -39,7 +39,7 @@ static void pack_panel(const Block *t, int64_t column, int64_t k, int64_t depth)
 }
 
 static void pack_task(void *context, int64_t task, int32_t worker) {
-  const Block *t = context;
+  const GemmBlock *t = context;
   (void)worker;
   int64_t row_tasks = t->pack_a ? ceil_div(t->rows, PACK_ROWS) : 0;
   if (task >= row_tasks) {
@@ -53,7 +53,7 @@ static void pack_task(void *context, int64_t task, int32_t worker) {
 }
 
 /* Finishes a tile: adds bias and earlier sums, and writes its elements to c. */
-static void finish_tile(const Block *t, const float *tile, int64_t row, int64_t rows,
+static void finish_tile(const GemmBlock *t, const float *tile, int64_t row, int64_t rows,
                         int64_t column) {
   const Gemm *g = t->g;
   int64_t columns = min64(gemm_columns(t->kind), t->columns - column);
@@ -80,7 +80,7 @@ static void finish_tile(const Block *t, const float *tile, int64_t row, int64_t 
 /* The same without sums outside c and with whole vectors, which is nearly every tile. Conditions
  * that cannot change within a tile are tested before it; testing them inside took 3 % of a small
  * model's step. */
-ALWAYS_INLINE void finish_vectors(const Block *t, const float *tile, int64_t row, int64_t rows,
+ALWAYS_INLINE void finish_vectors(const GemmBlock *t, const float *tile, int64_t row, int64_t rows,
                                   int64_t column, int64_t vectors, bool c_bf16) {
   const Gemm *g = t->g;
   bool add = g->accumulate || !t->first, has_bias = t->last && g->bias;
@@ -101,7 +101,7 @@ ALWAYS_INLINE void finish_vectors(const Block *t, const float *tile, int64_t row
   }
 }
 
-static void write_tile(const Block *t, const float *tile, int64_t row, int64_t rows,
+static void write_tile(const GemmBlock *t, const float *tile, int64_t row, int64_t rows,
                        int64_t column) {
   int64_t columns = min64(gemm_columns(t->kind), t->columns - column);
   if (t->sums || columns % LANES != 0)
@@ -113,7 +113,7 @@ static void write_tile(const Block *t, const float *tile, int64_t row, int64_t r
 }
 
 /* Rows row .. row+rows-1 of one panel of columns, TASK_ROWS at most. */
-static void multiply_panels(const Block *t, int64_t row, int64_t rows, int64_t column) {
+static void multiply_panels(const GemmBlock *t, int64_t row, int64_t rows, int64_t column) {
   float sums[TASK_ROWS * PANEL_COLUMNS] __attribute__((aligned(64)));
   int64_t columns = min64(gemm_columns(t->kind), t->columns - column);
   PanelTask task = {.a = t->a,
@@ -141,13 +141,13 @@ static void multiply_panels(const Block *t, int64_t row, int64_t rows, int64_t c
 
 /* How many of the rows that are left are multiplied at once. Of rows that are not packed there are
  * whole panels, or the last few. */
-static int64_t rows_at_once(const Block *t, int64_t left) {
+static int64_t rows_at_once(const GemmBlock *t, int64_t left) {
   if (!t->kind.tiles) return min64(PANEL_ROWS, left);
   return t->pack_a || left < TILE_LINES ? left : left / TILE_LINES * TILE_LINES;
 }
 
 static void multiply_task(void *context, int64_t task, int32_t worker) {
-  const Block *t = context;
+  const GemmBlock *t = context;
   (void)worker;
   int64_t row_first = task / t->column_tasks * t->task_rows;
   int64_t row_end = min64(row_first + t->task_rows, t->rows);
@@ -172,7 +172,7 @@ static void multiply_task(void *context, int64_t task, int32_t worker) {
 
 /* Where a is read as it stands and columns are many, a task packs its own: they stay in its core's
  * cache. Else all is packed before the first task, and tasks are blocks of rows and columns. */
-static void run_block(Block *t) {
+static void run_block(GemmBlock *t) {
   Threads *threads = t->g->threads;
   int64_t panel = gemm_columns(t->kind), panels = ceil_div(t->columns, panel);
   int64_t wanted = TASKS_PER_THREAD * threads_count(threads);
@@ -203,7 +203,7 @@ bool CPU(gemm)(const Gemm *g) {
   for (int64_t n0 = 0; n0 < g->n; n0 += most.columns) {
     for (int64_t m0 = 0; m0 < g->m; m0 += most.rows) {
       for (int64_t k0 = 0; k0 < g->k; k0 += deep) {
-        Block block = {.g = g, .kind = kind, .m0 = m0, .n0 = n0, .k0 = k0};
+        GemmBlock block = {.g = g, .kind = kind, .m0 = m0, .n0 = n0, .k0 = k0};
         block.first = k0 == 0;
         block.depth = min64(deep, g->k - k0);
         block.last = k0 + block.depth == g->k;

@@ -32,17 +32,17 @@ typedef struct Attending {
 } Attending;
 
 /* Handles are of one thread at a time. */
-typedef struct Gpu {
+typedef struct AttentionGpu {
   DnnHandle *handle;
   pthread_mutex_t lock;
-} Gpu;
+} AttentionGpu;
 
 static struct {
   pthread_mutex_t lock;
   const DnnApi *api; /* NULL: none, and */
   const char *missing;
   ProductGpu *gpu;
-  Gpu gpus[PRODUCT_GPUS_MAX];
+  AttentionGpu gpus[PRODUCT_GPUS_MAX];
   Shared *shared;
   int32_t through, own; /* records that were bound */
   const char *why_own;  /* of the first */
@@ -143,9 +143,9 @@ AttentionShape attention_shape_of(KernelId id, const KernelUse *use, const char 
 
 /* ---- preparing */
 
-static Gpu *gpu_of(int32_t number) {
+static AttentionGpu *gpu_of(int32_t number) {
   if (number < 0 || number >= PRODUCT_GPUS_MAX) return NULL;
-  Gpu *gpu = &dnn.gpus[number];
+  AttentionGpu *gpu = &dnn.gpus[number];
   pthread_mutex_lock(&dnn.lock);
   if (gpu->handle == NULL && dnn.api->create(&gpu->handle) == DNN_DONE)
     (void)pthread_mutex_init(&gpu->lock, NULL);
@@ -246,7 +246,7 @@ static Shared *share(KernelId id, const KernelUse *use, const char **why) {
   *why = "cuDNN wants more scratch than the plan gives";
   if (most < 0) return NULL;
   int32_t number = dnn.gpu(&name);
-  Gpu *gpu = gpu_of(number);
+  AttentionGpu *gpu = gpu_of(number);
   *why = "cuDNN cannot use the GPU";
   if (gpu == NULL) return NULL;
   Shared *found = find(number, &shape, most);
@@ -420,7 +420,7 @@ static KernelStatus fill_unseen(const AttentionShape *shape, const KernelArgs *a
 static KernelStatus attend(const KernelArgs *args, const char **why) {
   Attending *attending = args->state;
   const Shared *shared = attending->shared;
-  Gpu *gpu = &dnn.gpus[shared->gpu];
+  AttentionGpu *gpu = &dnn.gpus[shared->gpu];
   int32_t scratch = shared->shape.is_backward ? 9 : 5;
   Bound bound = {.count = 0};
   KernelStatus filled = fill_unseen(&shared->shape, args, why);

@@ -68,12 +68,12 @@ Matrices product_matrices(KernelId id, const int64_t *dim) {
 
 enum { USES_BIAS = LT_EPILOGUE_BIAS | LT_EPILOGUE_BGRAD_A | LT_EPILOGUE_BGRAD_B };
 
-typedef struct Making {
+typedef struct ProductMaking {
   const LtApi *api;
   int status;
-} Making;
+} ProductMaking;
 
-static bool made(Making *making, int status) {
+static bool made(ProductMaking *making, int status) {
   if (making->status == LT_DONE) making->status = status;
   return making->status == LT_DONE;
 }
@@ -82,7 +82,7 @@ static int32_t lt_type(uint32_t dtype) {
   return dtype == DTYPE_BF16 ? LT_BF16 : LT_F32;
 }
 
-static LtHandle *handle_of(Making *making, int32_t gpu) {
+static LtHandle *handle_of(ProductMaking *making, int32_t gpu) {
   pthread_mutex_lock(&lt.lock);
   if (lt.handle[gpu] == NULL) (void)made(making, making->api->create(&lt.handle[gpu]));
   LtHandle *handle = lt.handle[gpu];
@@ -90,19 +90,19 @@ static LtHandle *handle_of(Making *making, int32_t gpu) {
   return handle;
 }
 
-static void set(Making *making, LtOperation *operation, int attribute, int32_t value) {
+static void set(ProductMaking *making, LtOperation *operation, int attribute, int32_t value) {
   if (making->status == LT_DONE)
     (void)made(making, making->api->operation_set(operation, attribute, &value, sizeof value));
 }
 
-static void layout(Making *making, LtLayout **at, int32_t type, int64_t rows, int64_t columns,
-                   int64_t leading) {
+static void layout(ProductMaking *making, LtLayout **at, int32_t type, int64_t rows,
+                   int64_t columns, int64_t leading) {
   if (making->status == LT_DONE)
     (void)made(making,
                making->api->layout_create(at, type, (uint64_t)rows, (uint64_t)columns, leading));
 }
 
-static void describe(Making *making, Product *product, const Matrices *x,
+static void describe(ProductMaking *making, Product *product, const Matrices *x,
                      const ProductShape *shape) {
   if (!made(making, making->api->operation_create(&product->operation, LT_COMPUTE_F32, LT_F32)))
     return;
@@ -125,13 +125,14 @@ static void describe(Making *making, Product *product, const Matrices *x,
   layout(making, &product->d, shape->result, x->m, x->n, x->m);
 }
 
-static void prefer(Making *making, LtPreference *preference, int attribute, const void *value,
-                   size_t size_bytes) {
+static void prefer(ProductMaking *making, LtPreference *preference, int attribute,
+                   const void *value, size_t size_bytes) {
   if (making->status == LT_DONE)
     (void)made(making, making->api->preference_set(preference, attribute, value, size_bytes));
 }
 
-static void look_up(Making *making, const LtAlgorithm *algorithm, int attribute, int32_t *value) {
+static void look_up(ProductMaking *making, const LtAlgorithm *algorithm, int attribute,
+                    int32_t *value) {
   size_t written = 0;
   *value = -1;
   if (making->api->algorithm_get(algorithm, attribute, value, sizeof *value, &written) != LT_DONE)
@@ -139,7 +140,7 @@ static void look_up(Making *making, const LtAlgorithm *algorithm, int attribute,
 }
 
 /* The library's first suggestion. */
-static void ask(Making *making, const Product *product, ProductChoice *choice) {
+static void ask(ProductMaking *making, const Product *product, ProductChoice *choice) {
   const LtApi *api = making->api;
   const ProductShape *shape = &choice->shape;
   const uint32_t in_f32 = LT_REDUCE_IN_F32;
@@ -167,7 +168,7 @@ static void ask(Making *making, const Product *product, ProductChoice *choice) {
 }
 
 /* A kept choice is used if the library accepts it for this shape and scratch. */
-static bool still_holds(Making *making, const Product *product, const ProductChoice *kept) {
+static bool still_holds(ProductMaking *making, const Product *product, const ProductChoice *kept) {
   LtCandidate candidate = {.status = LT_NOT_SUPPORTED};
   return making->api->check(product->handle, product->operation, product->a, product->b, product->d,
                             product->d, &kept->algorithm, &candidate) == LT_DONE &&
@@ -175,7 +176,7 @@ static bool still_holds(Making *making, const Product *product, const ProductCho
 }
 
 /* False: a choice that must hold is not accepted. */
-static bool choose(Making *making, Product *product, const ProductShape *shape) {
+static bool choose(ProductMaking *making, Product *product, const ProductShape *shape) {
   ProductChoice choice = {0};
   bool is_kept = choices_find(shape, &choice),
        holds = is_kept && still_holds(making, product, &choice);
@@ -232,7 +233,7 @@ KernelStatus product_open(const KernelUse *use, const Matrices *x, int32_t epilo
     free(product);
     return KERNEL_FAILED;
   }
-  Making making = {.api = lt.api};
+  ProductMaking making = {.api = lt.api};
   ProductShape shape = shape_of(use, x, epilogue, align_bytes);
   (void)snprintf(shape.gpu, sizeof shape.gpu, "%s", name);
   product->parts = x->parts;

@@ -11,20 +11,20 @@
 enum { ALIGN_LEAST_BYTES = 16 }; /* of what the library reads or writes beside the result */
 
 /* Two records as one; a product is NULL where the library has none for it. */
-typedef struct Joined {
+typedef struct JoinedProduct {
   const Kernel *first, *second;
   Product *beside; /* the second writes elsewhere, or not in the value's shape at all */
   Product *over;   /* the second writes over what the first has written */
-} Joined;
+} JoinedProduct;
 
 static void release(void *state) {
-  Joined *joined = state;
+  JoinedProduct *joined = state;
   product_close(joined->beside);
   product_close(joined->over);
   free(joined);
 }
 
-static KernelStatus run_apart(const Joined *joined, const KernelArgs *first,
+static KernelStatus run_apart(const JoinedProduct *joined, const KernelArgs *first,
                               const KernelArgs *second, const char **why) {
   KernelStatus ended = joined->first->run(first, why);
   return ended == KERNEL_DONE ? joined->second->run(second, why) : ended;
@@ -34,7 +34,7 @@ static KernelStatus run_apart(const Joined *joined, const KernelArgs *first,
 
 static KernelStatus run_gelu(const KernelJoined *how, const KernelArgs *first,
                              const KernelArgs *second, const char **why) {
-  const Joined *joined = how->state;
+  const JoinedProduct *joined = how->state;
   bool is_over = second->operand[0] == second->operand[1];
   const Product *product = is_over ? joined->over : joined->beside;
   int32_t d = joined->first->id == KERNEL_linear_bias ? 3 : 2;
@@ -51,7 +51,7 @@ static KernelStatus run_gelu(const KernelJoined *how, const KernelArgs *first,
 
 static KernelStatus run_slope(const KernelJoined *how, const KernelArgs *first,
                               const KernelArgs *second, const char **why) {
-  const Joined *joined = how->state;
+  const JoinedProduct *joined = how->state;
   if (first->operand[2] != second->operand[0] || second->operand[2] != second->operand[0])
     return run_apart(joined, first, second, why);
   ProductTo to = {.aux = second->operand[1], .d = second->operand[2]};
@@ -62,7 +62,7 @@ static KernelStatus run_slope(const KernelJoined *how, const KernelArgs *first,
 
 static KernelStatus run_bias(const KernelJoined *how, const KernelArgs *first,
                              const KernelArgs *second, const char **why) {
-  const Joined *joined = how->state;
+  const JoinedProduct *joined = how->state;
   if (first->operand[1] != second->operand[0] || first->accumulate || second->accumulate)
     return run_apart(joined, first, second, why);
   ProductTo to = {.bias = second->operand[1], .d = first->operand[2]};
@@ -131,10 +131,10 @@ KernelStatus product_join(const Kernel *kernel, const Kernel *second, const Kern
   if (choice.run == NULL || is_empty || !is_aligned ||
       !product_has_types(use[0].dtype[x.parts.a], use[0].dtype[x.parts.d]))
     return KERNEL_DONE;
-  Joined *joined = calloc(1, sizeof *joined);
+  JoinedProduct *joined = calloc(1, sizeof *joined);
   *why = "there is no memory for it";
   if (joined == NULL) return KERNEL_FAILED;
-  *joined = (Joined){.first = kernel, .second = second};
+  *joined = (JoinedProduct){.first = kernel, .second = second};
   bool good = open_one(use, &x, choice.beside, &joined->beside, why) &&
               open_one(use, &x, choice.over, &joined->over, why);
   if (good && (joined->beside != NULL || joined->over != NULL)) {

@@ -9,7 +9,7 @@
 
 #include "runtime/watch/failure.h"
 
-typedef struct Launch {
+typedef struct ThreadLaunch {
   BootRank *body;
   BootAbort *abort_all;
   void *context;
@@ -17,15 +17,15 @@ typedef struct Launch {
   bool failed;
   int32_t cause; /* the rank that failed first */
   Status status;
-} Launch;
+} ThreadLaunch;
 
 typedef struct RankThread {
-  Launch *launch;
+  ThreadLaunch *launch;
   pthread_t thread;
   int32_t rank;
 } RankThread;
 
-static void run_rank(Launch *launch, int32_t rank) {
+static void run_rank(ThreadLaunch *launch, int32_t rank) {
   Status status = {0};
   bool done = launch->body(launch->context, rank, &status);
   pthread_mutex_lock(&launch->lock);
@@ -60,7 +60,7 @@ static int start_thread(RankThread *rank) {
 }
 
 /* Whether all ended normally; otherwise `cause` is the rank that failed first. */
-static bool run_all(Launch *launch, int32_t rank_count, Status *status) {
+static bool run_all(ThreadLaunch *launch, int32_t rank_count, Status *status) {
   RankThread *ranks = calloc((size_t)rank_count, sizeof *ranks);
   if (!ranks)
     return status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", rank_count);
@@ -89,7 +89,7 @@ static bool run_all(Launch *launch, int32_t rank_count, Status *status) {
 
 bool boot_local(int32_t rank_count, BootRank *body, BootAbort *abort_all, void *context,
                 Status *status) {
-  Launch launch = {.body = body, .abort_all = abort_all, .context = context};
+  ThreadLaunch launch = {.body = body, .abort_all = abort_all, .context = context};
   return run_all(&launch, rank_count, status);
 }
 
@@ -136,7 +136,7 @@ static void abort_body(void *context) {
 static bool boot_run(Boot *self, BootRank *body, void *context, Status *status) {
   const LocalBoot *boot = (const LocalBoot *)self;
   BootBody all = {body, context, world_of(self)};
-  Launch launch = {.body = run_body, .abort_all = abort_body, .context = &all};
+  ThreadLaunch launch = {.body = run_body, .abort_all = abort_body, .context = &all};
   bool done = run_all(&launch, self->rank_count, status);
   if (!done) failure_of_threads(boot->plan, boot->mesh, boot->flight, launch.cause, status);
   return done;

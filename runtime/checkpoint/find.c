@@ -28,17 +28,18 @@ static bool newest_below(const char *directory, int64_t below, int64_t *newest, 
 }
 
 /* What rank 0 tells the others about the checkpoint that it has picked. */
-typedef struct Head {
+typedef struct CheckpointHead {
   enum { HEAD_NONE, HEAD_PICKED, HEAD_FAILED } state;
   bool in_parts;
   char path[CHECKPOINT_PATH_BYTES];
   CheckpointHeader header;
   CheckpointPart part;
-} Head;
+} CheckpointHead;
 
 /* On rank 0. Only `head` fails if the directory cannot be read, or the path is one, because there
  * is no file to judge. */
-static void pick(const CheckpointSearch *search, int64_t *step, Head *head, Status *status) {
+static void pick(const CheckpointSearch *search, int64_t *step, CheckpointHead *head,
+                 Status *status) {
   head->state = HEAD_PICKED;
   if (search->path) {
     struct stat state;
@@ -60,7 +61,8 @@ static void pick(const CheckpointSearch *search, int64_t *step, Head *head, Stat
     checkpoint_path(head->path, search->directory, *step, 0);
 }
 
-static bool open_head(Head *head, Checkpoint *own, CheckpointFault *fault, Status *status) {
+static bool open_head(CheckpointHead *head, Checkpoint *own, CheckpointFault *fault,
+                      Status *status) {
   if (!checkpoint_open(own, head->path, fault, status)) return false;
   head->header = *own->header;
   head->in_parts = own->part != NULL;
@@ -71,7 +73,7 @@ static bool open_head(Head *head, Checkpoint *own, CheckpointFault *fault, Statu
   return status_fail(status, STATUS_USER, "%s: is not rank 0's part of a checkpoint", head->path);
 }
 
-static bool is_of(const Checkpoint *own, const Head *head, int32_t writer) {
+static bool is_of(const Checkpoint *own, const CheckpointHead *head, int32_t writer) {
   CheckpointPart want = head->part;
   want.rank = writer;
   return (own->part != NULL) == head->in_parts &&
@@ -88,7 +90,7 @@ typedef struct Role {
   char path[CHECKPOINT_PATH_BYTES];
 } Role;
 
-static Role role_of(const CheckpointSearch *search, const Head *head) {
+static Role role_of(const CheckpointSearch *search, const CheckpointHead *head) {
   Role role = {.in_place = checkpoint_same_mesh(head->in_parts ? &head->part : NULL, search->plan)};
   if (role.in_place)
     role.writer = checkpoint_writer(search->mesh, search->plan->jobs[0].state_axes, search->rank);
@@ -102,8 +104,8 @@ static Role role_of(const CheckpointSearch *search, const Head *head) {
 }
 
 /* On a reader that is not rank 0. */
-static bool open_beside(const Head *head, const Role *role, Checkpoint *own, CheckpointFault *fault,
-                        Status *status) {
+static bool open_beside(const CheckpointHead *head, const Role *role, Checkpoint *own,
+                        CheckpointFault *fault, Status *status) {
   if (!checkpoint_open(own, role->path, fault, status)) {
     if (*fault == CHECKPOINT_ABSENT) *fault = CHECKPOINT_DAMAGED; /* the checkpoint is incomplete */
     return false;
@@ -136,15 +138,15 @@ static bool share_table(const CheckpointSearch *search, const Role *role, Checkp
 }
 
 /* What went wrong, and where. */
-typedef struct Verdict {
+typedef struct FindVerdict {
   int32_t fault;
   int32_t rank;
   Status status;
-} Verdict;
+} FindVerdict;
 
 /* All ranks take the verdict of the first rank that has one. False: `status` is this rank's, or an
  * echo. */
-static bool agree(const CheckpointSearch *search, Verdict *verdict, Status *status) {
+static bool agree(const CheckpointSearch *search, FindVerdict *verdict, Status *status) {
   Comm *comm = search->comm;
   int32_t ranks = search->mesh->rank_count, first = 0;
   int32_t *faults = malloc((size_t)ranks * sizeof *faults);
@@ -161,7 +163,7 @@ static bool agree(const CheckpointSearch *search, Verdict *verdict, Status *stat
 }
 
 /* All get the first verdict that is not good. */
-static bool settle(const CheckpointSearch *search, Verdict *verdict, CheckpointFault *fault,
+static bool settle(const CheckpointSearch *search, FindVerdict *verdict, CheckpointFault *fault,
                    Status *status) {
   if (!agree(search, verdict, status)) return false;
   *fault = (CheckpointFault)verdict->fault;
@@ -172,8 +174,8 @@ static bool settle(const CheckpointSearch *search, Verdict *verdict, CheckpointF
 }
 
 /* Opens the checkpoint that rank 0 has picked, on every rank. */
-static bool open_picked(const CheckpointSearch *search, const Head *head, Checkpoint *own,
-                        Verdict *verdict, Status *status) {
+static bool open_picked(const CheckpointSearch *search, const CheckpointHead *head, Checkpoint *own,
+                        FindVerdict *verdict, Status *status) {
   CheckpointFault fault = CHECKPOINT_WHOLE;
   Role role = role_of(search, head);
   if (role.is_reader && search->rank != 0 &&
@@ -187,8 +189,8 @@ static bool open_picked(const CheckpointSearch *search, const Head *head, Checkp
 /* False with status code 0: there is none. False with `fault` CHECKPOINT_DAMAGED: all know why. */
 static bool try_one(const CheckpointSearch *search, int64_t *step, Checkpoint *own,
                     CheckpointFault *fault, Status *status) {
-  Head head = {0};
-  Verdict verdict = {0};
+  CheckpointHead head = {0};
+  FindVerdict verdict = {0};
   *own = (Checkpoint){0};
   *fault = CHECKPOINT_WHOLE;
   if (search->rank == 0) {
@@ -227,7 +229,7 @@ bool checkpoint_find(const CheckpointSearch *search, Checkpoint *own, Checkpoint
 
 bool checkpoint_verify(const CheckpointSearch *search, const Checkpoint *own,
                        CheckpointFault *fault, Status *status) {
-  Verdict verdict = {0};
+  FindVerdict verdict = {0};
   *fault = CHECKPOINT_WHOLE;
   if (own->is_reader && !checkpoint_sums(own, fault, &verdict.status))
     verdict.fault = (int32_t)*fault;
@@ -236,7 +238,7 @@ bool checkpoint_verify(const CheckpointSearch *search, const Checkpoint *own,
 
 bool checkpoint_restore(const CheckpointSearch *search, const Checkpoint *own,
                         const CheckpointTarget *target, CheckpointFault *fault, Status *status) {
-  Verdict verdict = {0};
+  FindVerdict verdict = {0};
   *fault = CHECKPOINT_WHOLE;
   if (!checkpoint_install(search, own, target, fault, &verdict.status)) {
     *status = verdict.status;

@@ -41,20 +41,20 @@ bool checkpoint_read(int descriptor, const char *path, void *bytes, size_t count
 }
 
 /* A file being checked. */
-typedef struct Reading {
+typedef struct CheckpointReading {
   const char *path;
   int descriptor;
   uint64_t file_bytes;
   CheckpointFault *fault;
   Status *status;
-} Reading;
+} CheckpointReading;
 
-static bool damaged(const Reading *file, const char *what) {
+static bool damaged(const CheckpointReading *file, const char *what) {
   *file->fault = CHECKPOINT_DAMAGED;
   return status_fail(file->status, STATUS_USER, "%s: %s", file->path, what);
 }
 
-static bool open_file(Reading *file) {
+static bool open_file(CheckpointReading *file) {
   struct stat state;
   file->descriptor = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file->descriptor < 0 || fstat(file->descriptor, &state) != 0)
@@ -65,7 +65,7 @@ static bool open_file(Reading *file) {
   return true;
 }
 
-static bool check_header(const Reading *file, const CheckpointHeader *header) {
+static bool check_header(const CheckpointReading *file, const CheckpointHeader *header) {
   if (memcmp(header->magic, CHECKPOINT_MAGIC, sizeof header->magic) != 0)
     return damaged(file, "is not a checkpoint");
   if (header->version != CHECKPOINT_VERSION) {
@@ -85,7 +85,8 @@ static bool check_header(const Reading *file, const CheckpointHeader *header) {
 
 /* No memory is allocated for a table that the file is too short for. Counts have 32 bits, so their
  * sum cannot overflow. */
-static bool table_size(const Reading *file, const CheckpointHeader *header, uint64_t *size_bytes) {
+static bool table_size(const CheckpointReading *file, const CheckpointHeader *header,
+                       uint64_t *size_bytes) {
   uint64_t fixed = (uint64_t)header->entry_count * sizeof(CheckpointEntry) +
                    (uint64_t)header->setting_count * sizeof(CheckpointSetting) +
                    (uint64_t)header->part_count * sizeof(CheckpointPart);
@@ -101,7 +102,7 @@ static bool is_text(const CheckpointHeader *header, const char *text, uint32_t o
   return offset < header->text_bytes && memchr(text + offset, 0, header->text_bytes - offset);
 }
 
-static bool check_settings(const Reading *file, const Checkpoint *checkpoint) {
+static bool check_settings(const CheckpointReading *file, const Checkpoint *checkpoint) {
   for (uint32_t i = 0; i < checkpoint->header->setting_count; i++) {
     const CheckpointSetting *setting = &checkpoint->setting[i];
     if (setting->effect >= SettingEffect_COUNT ||
@@ -113,7 +114,7 @@ static bool check_settings(const Reading *file, const Checkpoint *checkpoint) {
   return true;
 }
 
-static bool check_entries(const Reading *file, const Checkpoint *checkpoint) {
+static bool check_entries(const CheckpointReading *file, const Checkpoint *checkpoint) {
   const CheckpointHeader *header = checkpoint->header;
   for (uint32_t i = 0; i < header->entry_count; i++) {
     const CheckpointEntry *entry = &checkpoint->entry[i];
@@ -127,7 +128,7 @@ static bool check_entries(const Reading *file, const Checkpoint *checkpoint) {
   return true;
 }
 
-static bool read_table(Reading *file, Checkpoint *checkpoint) {
+static bool read_table(CheckpointReading *file, Checkpoint *checkpoint) {
   CheckpointHeader header;
   uint64_t table_bytes = 0;
   if (file->file_bytes < sizeof header) return too_short(file->fault, file->path, file->status);
@@ -203,7 +204,7 @@ bool checkpoint_sums(const Checkpoint *checkpoint, CheckpointFault *fault, Statu
 bool checkpoint_open(Checkpoint *checkpoint, const char *path, CheckpointFault *fault,
                      Status *status) {
   *checkpoint = (Checkpoint){.path = strdup(path), .is_reader = true, .descriptor = -1};
-  Reading file = {.path = path, .descriptor = -1, .fault = fault, .status = status};
+  CheckpointReading file = {.path = path, .descriptor = -1, .fault = fault, .status = status};
   bool good = checkpoint->path ? open_file(&file) && read_table(&file, checkpoint)
                                : unread(fault, path, ENOMEM, status);
   checkpoint->descriptor = file.descriptor;

@@ -7,21 +7,21 @@
 
 #include "runtime/csv/csv.h"
 
-typedef struct Reader {
+typedef struct TableReader {
   Csv csv;
   char *name[CSV_COLUMNS_MAX];       /* of each column of the table */
   int32_t field_of[CSV_COLUMNS_MAX]; /* the file's field for it */
   uint32_t vocab[CSV_COLUMNS_MAX];   /* of a column that holds ids; 0: numbers */
   Status *status;
-} Reader;
+} TableReader;
 
-static bool refuse(const Reader *reader) {
+static bool refuse(const TableReader *reader) {
   return status_fail(reader->status, reader->csv.is_worlds ? STATUS_WORLD : STATUS_USER, "%s",
                      reader->csv.why);
 }
 
 /* Adds the columns of one input, which are given as one line of CSV. */
-static bool add_names(Reader *reader, Table *table, const char *line, uint32_t vocab) {
+static bool add_names(TableReader *reader, Table *table, const char *line, uint32_t vocab) {
   bool good = csv_split(&reader->csv, line) || refuse(reader);
   for (int32_t i = 0; good && i < reader->csv.field_count; i++) {
     if (table->columns < CSV_COLUMNS_MAX) reader->vocab[table->columns] = vocab;
@@ -37,7 +37,7 @@ static bool add_names(Reader *reader, Table *table, const char *line, uint32_t v
   return good;
 }
 
-static bool read_names(Reader *reader, Table *table, const Plan *plan) {
+static bool read_names(TableReader *reader, Table *table, const Plan *plan) {
   for (uint32_t i = 0; i < plan->inputs_count; i++) {
     int32_t before = table->columns;
     const PlanInput *input = &plan->inputs[i];
@@ -52,7 +52,7 @@ static bool read_names(Reader *reader, Table *table, const Plan *plan) {
          status_fail(reader->status, STATUS_OURS, "plan: a table without columns");
 }
 
-static bool find_columns(Reader *reader, const Table *table) {
+static bool find_columns(TableReader *reader, const Table *table) {
   for (int32_t i = 0; i < table->columns; i++) {
     reader->field_of[i] = csv_find(&reader->csv, reader->name[i]);
     if (reader->field_of[i] >= 0) continue;
@@ -75,7 +75,7 @@ static bool grow(Table *table) {
   return true;
 }
 
-static bool add_row(Reader *reader, Table *table) {
+static bool add_row(TableReader *reader, Table *table) {
   if (!grow(table))
     return status_fail(reader->status, STATUS_WORLD, "%s:%lld: not enough memory for the table",
                        reader->csv.path, (long long)reader->csv.line);
@@ -91,7 +91,7 @@ static bool add_row(Reader *reader, Table *table) {
   return true;
 }
 
-static bool read_file(Reader *reader, Table *table, const char *path) {
+static bool read_file(TableReader *reader, Table *table, const char *path) {
   bool good = csv_open(&reader->csv, path) || refuse(reader);
   good = good && find_columns(reader, table);
   CsvResult next = CSV_END;
@@ -104,7 +104,7 @@ static bool read_file(Reader *reader, Table *table, const char *path) {
 
 bool table_open(Table *table, const Plan *plan, bool valid, Status *status) {
   *table = (Table){0};
-  Reader *reader = calloc(1, sizeof *reader);
+  TableReader *reader = calloc(1, sizeof *reader);
   if (!reader) return status_fail(status, STATUS_WORLD, "not enough memory to read tables");
   reader->status = status;
   bool good = read_names(reader, table, plan);

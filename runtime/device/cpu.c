@@ -22,7 +22,7 @@ enum { RING = 256, SPINS = 200, LOOK_AGAIN_NS = 100000 };
 
 typedef enum EntryKind { ENTRY_WORK, ENTRY_WAIT, ENTRY_COPY } EntryKind;
 
-typedef struct Entry {
+typedef struct QueueEntry {
   EntryKind kind;
   const Queue *other; /* of a wait: the queue whose number is awaited */
   uint64_t number;
@@ -30,7 +30,7 @@ typedef struct Entry {
   const void *from;
   uint64_t size_bytes;
   Work work;
-} Entry;
+} QueueEntry;
 
 typedef struct Cpu Cpu;
 typedef bool Until(const Queue *queue, uint64_t number);
@@ -49,7 +49,7 @@ struct Queue {
   bool has_thread;
   pthread_t thread;
   Sleeper sleeper;         /* the queue's thread */
-  Entry *ring;             /* NULL: what is issued runs at once */
+  QueueEntry *ring;        /* NULL: what is issued runs at once */
   _Atomic uint64_t issued; /* entries */
   _Atomic uint64_t done;
   _Atomic uint64_t passed; /* number of the last work that is done, plus 1 */
@@ -58,7 +58,7 @@ struct Queue {
 
 typedef struct Captured {
   Queue *queue;
-  Entry entry;
+  QueueEntry entry;
 } Captured;
 
 struct Graph {
@@ -189,7 +189,7 @@ static void delay(Queue *queue) {
   nanosleep(&(struct timespec){ns / 1000000000L, ns % 1000000000L}, NULL);
 }
 
-static void run_entry(Queue *queue, const Entry *entry) {
+static void run_entry(Queue *queue, const QueueEntry *entry) {
   Cpu *cpu = queue->cpu;
   if (entry->kind == ENTRY_WAIT) {
     Sleeper *self = queue->has_thread ? &queue->sleeper : &cpu->issuer;
@@ -239,7 +239,7 @@ static void make_room(Queue *queue) {
   }
 }
 
-static bool keep(Graph *graph, Queue *queue, const Entry *entry, Status *status) {
+static bool keep(Graph *graph, Queue *queue, const QueueEntry *entry, Status *status) {
   if (graph->count == graph->capacity) {
     uint32_t capacity = graph->capacity ? 2 * graph->capacity : 64;
     Captured *at = realloc(graph->at, capacity * sizeof *at);
@@ -252,7 +252,7 @@ static bool keep(Graph *graph, Queue *queue, const Entry *entry, Status *status)
   return true;
 }
 
-static bool push(Queue *queue, const Entry *entry, Status *status) {
+static bool push(Queue *queue, const QueueEntry *entry, Status *status) {
   Cpu *cpu = queue->cpu;
   if (cpu->capturing != NULL) return keep(cpu->capturing, queue, entry, status);
   if (queue->ring == NULL) {
@@ -273,7 +273,7 @@ static bool spoil(Graph *graph, const char *why, Status *status) {
 }
 
 static bool cpu_issue(Queue *queue, const Work *work, uint64_t number, Status *status) {
-  return push(queue, &(Entry){.kind = ENTRY_WORK, .number = number, .work = *work}, status);
+  return push(queue, &(QueueEntry){.kind = ENTRY_WORK, .number = number, .work = *work}, status);
 }
 
 static bool cpu_host(Queue *queue, const Work *work, uint64_t number, Status *status) {
@@ -284,7 +284,7 @@ static bool cpu_host(Queue *queue, const Work *work, uint64_t number, Status *st
 
 static bool cpu_copy(Queue *queue, void *to, const void *from, uint64_t size_bytes, uint64_t number,
                      Status *status) {
-  Entry entry = {.kind = ENTRY_COPY, .number = number, .to = to, .from = from};
+  QueueEntry entry = {.kind = ENTRY_COPY, .number = number, .to = to, .from = from};
   entry.size_bytes = size_bytes;
   return push(queue, &entry, status);
 }
@@ -300,7 +300,7 @@ static bool cpu_wait(Queue *queue, const Queue *other, uint64_t number, Status *
   Graph *graph = queue->cpu->capturing;
   if (graph != NULL && (!graph->has_work || number < graph->number_first))
     return spoil(graph, "a wait for work that is not captured cannot be captured", status);
-  return push(queue, &(Entry){.kind = ENTRY_WAIT, .other = other, .number = number}, status);
+  return push(queue, &(QueueEntry){.kind = ENTRY_WAIT, .other = other, .number = number}, status);
 }
 
 static Queue *cpu_queue(Device *device, uint32_t lane) {
@@ -387,7 +387,7 @@ static Graph *cpu_captured(Device *device, Status *status) {
 static bool cpu_replay(Device *device, const Graph *graph, uint64_t number_first, Status *status) {
   (void)device;
   for (uint32_t i = 0; i < graph->count; i++) {
-    Entry entry = graph->at[i].entry;
+    QueueEntry entry = graph->at[i].entry;
     entry.number += number_first - graph->number_first;
     if (!push(graph->at[i].queue, &entry, status)) return false;
   }

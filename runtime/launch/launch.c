@@ -32,7 +32,7 @@ enum { TOLD_MS = 800, MISSED_MS = 3000, ABORT_MS = 200, PROGRAM_BYTES = 4096 };
 /* Ranks that are training notice a stopped rank sooner, and report more. */
 enum { STOPPED_MS = 5000 };
 
-typedef struct Launch {
+typedef struct ProcessLaunch {
   const LaunchSetup *setup;
   Server server;
   Child *child;
@@ -45,7 +45,7 @@ typedef struct Launch {
   int stopped_by;     /* the signal of a second request; 0: none */
   int64_t killing_ms; /* when the remaining ranks are killed; 0: they are not */
   Document document;
-} Launch;
+} ProcessLaunch;
 
 static int wake[2] = {-1, -1}; /* signals arrive as bytes */
 
@@ -96,7 +96,7 @@ static char **words_of(const LaunchSetup *setup, const char *program, int32_t ra
   return word;
 }
 
-static bool start_rank(Launch *launch, const char *program, int32_t rank, Status *status) {
+static bool start_rank(ProcessLaunch *launch, const char *program, int32_t rank, Status *status) {
   char **environment = server_environment(&launch->server, rank, status);
   if (!environment) return false;
   char **word = words_of(launch->setup, program, rank);
@@ -113,7 +113,7 @@ static bool start_rank(Launch *launch, const char *program, int32_t rank, Status
 
 /* Ranks start with request signals blocked: until they handle them, a request would kill them and
  * end the run. */
-static bool start_all(Launch *launch, Status *status) {
+static bool start_all(ProcessLaunch *launch, Status *status) {
   char program[PROGRAM_BYTES];
   sigset_t requests, before;
   ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
@@ -130,7 +130,7 @@ static bool start_all(Launch *launch, Status *status) {
 
 /* ---- watching */
 
-static void signal_all(const Launch *launch, int number) {
+static void signal_all(const ProcessLaunch *launch, int number) {
   for (int32_t rank = 0; rank < launch->count; rank++)
     if (launch->child[rank].pid > 0) (void)kill(launch->child[rank].pid, number);
 }
@@ -139,18 +139,18 @@ static bool is_good(int32_t code) {
   return code == STATUS_DONE || code == STATUS_STOPPED;
 }
 
-static void end_by(Launch *launch, int64_t grace_ms) {
+static void end_by(ProcessLaunch *launch, int64_t grace_ms) {
   int64_t at_ms = now_ms() + grace_ms;
   if (launch->killing_ms == 0 || at_ms < launch->killing_ms) launch->killing_ms = at_ms;
 }
 
 /* Whatever its exit code, a retry may help: our ranks do not call it, but libraries may. */
-static void note_abort(Launch *launch) {
+static void note_abort(ProcessLaunch *launch) {
   if (launch->cause < 0) launch->cause = server_abort_rank();
   end_by(launch, TOLD_MS);
 }
 
-static void note_end(Launch *launch, int32_t rank, int result) {
+static void note_end(ProcessLaunch *launch, int32_t rank, int result) {
   Child *child = &launch->child[rank];
   child->pid = 0;
   child->result = result;
@@ -164,7 +164,7 @@ static void note_end(Launch *launch, int32_t rank, int result) {
   if (launch->cause < 0 && code != STATUS_ECHO && !was_killed_here) launch->cause = rank;
 }
 
-static void reap(Launch *launch) {
+static void reap(ProcessLaunch *launch) {
   int how = WNOHANG | WUNTRACED | WCONTINUED, result;
   for (int32_t rank = 0; rank < launch->count; rank++) {
     Child *child = &launch->child[rank];
@@ -180,7 +180,7 @@ static void reap(Launch *launch) {
 }
 
 /* While ranks start or save, nothing else would notice for a long time. */
-static void miss_stopped(Launch *launch) {
+static void miss_stopped(ProcessLaunch *launch) {
   for (int32_t rank = 0; rank < launch->count; rank++) {
     const Child *child = &launch->child[rank];
     if (child->pid == 0 || child->stopped_ms == 0 || now_ms() - child->stopped_ms < STOPPED_MS)
@@ -192,7 +192,7 @@ static void miss_stopped(Launch *launch) {
 
 /* A request of the user is passed to every rank; it ends the run after a step that all have done.
  */
-static void take_signals(Launch *launch) {
+static void take_signals(ProcessLaunch *launch) {
   unsigned char number;
   while (read(wake[0], &number, 1) == 1) {
     if (number == SIGCHLD) continue;
@@ -203,7 +203,7 @@ static void take_signals(Launch *launch) {
   }
 }
 
-static int32_t poll_list(Launch *launch, struct pollfd *list, Lines **lines) {
+static int32_t poll_list(ProcessLaunch *launch, struct pollfd *list, Lines **lines) {
   int32_t count = 1;
   list[0] = (struct pollfd){.fd = wake[0], .events = POLLIN};
   for (int32_t i = 0; i < 2 * launch->count; i++) {
@@ -216,7 +216,7 @@ static int32_t poll_list(Launch *launch, struct pollfd *list, Lines **lines) {
   return count;
 }
 
-static void pass_output(Launch *launch, Lines *lines) {
+static void pass_output(ProcessLaunch *launch, Lines *lines) {
   bool is_document = launch->setup->json && lines == &launch->child[0].out;
   if (is_document)
     (void)document_take(&launch->document, lines);
@@ -225,7 +225,7 @@ static void pass_output(Launch *launch, Lines *lines) {
 }
 
 /* Runs until all have ended and everything that they printed is passed on. */
-static void watch(Launch *launch, struct pollfd *list, Lines **lines) {
+static void watch(ProcessLaunch *launch, struct pollfd *list, Lines **lines) {
   for (int32_t count; (count = poll_list(launch, list, lines)) > 1 || launch->live > 0;) {
     int64_t left_ms = launch->killing_ms - now_ms();
     bool is_due = launch->killing_ms > 0 && left_ms <= 0;
@@ -244,14 +244,14 @@ static void watch(Launch *launch, struct pollfd *list, Lines **lines) {
 /* ---- the end */
 
 /* All are echoes if the cause could not be reported: then the rank that ended first is taken. */
-static int32_t cause_of(const Launch *launch) {
+static int32_t cause_of(const ProcessLaunch *launch) {
   for (int32_t rank = 0; rank < launch->count && launch->cause < 0; rank++)
     if (launch->child[rank].has_failed) return rank;
   return launch->cause;
 }
 
 /* Rank 0 has reported it. */
-static int32_t tell_stop(const Launch *launch) {
+static int32_t tell_stop(const ProcessLaunch *launch) {
   char how[64];
   int32_t code = STATUS_SIGNAL + launch->stopped_by;
   (void)snprintf(how, sizeof how, "stopped at once by a second %s",
@@ -261,7 +261,7 @@ static int32_t tell_stop(const Launch *launch) {
 }
 
 /* A rank that ended by itself has reported why; one that was killed has not. */
-static int32_t tell_end(const Launch *launch) {
+static int32_t tell_end(const ProcessLaunch *launch) {
   int32_t cause = cause_of(launch), others = 0, killed = 0;
   if (launch->stopped_by != 0) return tell_stop(launch);
   if (cause < 0) return child_code(&launch->child[0]);
@@ -294,7 +294,7 @@ static int32_t tell_end(const Launch *launch) {
   return code;
 }
 
-static int32_t end(Launch *launch) {
+static int32_t end(ProcessLaunch *launch) {
   const LaunchSetup *setup = launch->setup;
   int32_t code = tell_end(launch);
   if (is_good(code) && setup->json) document_print(&launch->document);
@@ -303,7 +303,7 @@ static int32_t end(Launch *launch) {
   return code;
 }
 
-static int32_t run_all(Launch *launch, Status *status) {
+static int32_t run_all(ProcessLaunch *launch, Status *status) {
   size_t most = 2 * (size_t)launch->count + 1;
   struct pollfd *list = calloc(most, sizeof *list);
   Lines **lines = calloc(most, sizeof *lines);
@@ -332,7 +332,7 @@ static void pass_lock(const Plan *plan) {
 }
 
 int32_t launch_run(const LaunchSetup *setup, Status *status) {
-  Launch launch = {.setup = setup, .cause = -1, .began_s = (int64_t)time(NULL)};
+  ProcessLaunch launch = {.setup = setup, .cause = -1, .began_s = (int64_t)time(NULL)};
   if (!mesh_read(&launch.mesh, setup->plan, status)) return status->code;
   launch.count = launch.mesh.rank_count;
   if (!catch_signals(status)) return status->code;

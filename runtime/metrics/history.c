@@ -9,12 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct Line {
+typedef struct HistoryLine {
   int64_t step; /* 0: not of a step, always kept */
   double train; /* NAN: not in the line */
   double valid;
   bool is_whole;
-} Line;
+} HistoryLine;
 
 static double number_of(const char *line, const char *key) {
   const char *at = strstr(line, key);
@@ -23,8 +23,9 @@ static double number_of(const char *line, const char *key) {
   return at && end != at + strlen(key) ? value : NAN;
 }
 
-static Line parse(const char *text, size_t length) {
-  Line line = {.train = NAN, .valid = NAN, .is_whole = length > 0 && text[length - 1] == '\n'};
+static HistoryLine parse(const char *text, size_t length) {
+  HistoryLine line = {
+      .train = NAN, .valid = NAN, .is_whole = length > 0 && text[length - 1] == '\n'};
   double step = NAN;
   if (strncmp(text, "{\"step\":", 8) == 0) {
     step = number_of(text, "\"step\":");
@@ -38,11 +39,11 @@ static Line parse(const char *text, size_t length) {
   return line;
 }
 
-static bool is_kept(const Line *line, int64_t first_step) {
+static bool is_kept(const HistoryLine *line, int64_t first_step) {
   return line->is_whole && line->step < first_step;
 }
 
-static void note(History *history, const Line *line) {
+static void note(History *history, const HistoryLine *line) {
   if (isfinite(line->train)) curve_add(history->train, (double)line->step, line->train);
   if (!isfinite(line->valid)) return;
   curve_add(history->valid, (double)line->step, line->valid);
@@ -58,7 +59,7 @@ static bool sift(FILE *file, int64_t first_step, FILE *out, History *history, in
   count[false] = count[true] = 0;
   errno = 0;
   for (ssize_t length; good && (length = getline(&text, &room, file)) > 0;) {
-    Line line = parse(text, (size_t)length);
+    HistoryLine line = parse(text, (size_t)length);
     bool kept = is_kept(&line, first_step);
     count[kept]++;
     if (kept && out) good = fwrite(text, 1, (size_t)length, out) == (size_t)length;

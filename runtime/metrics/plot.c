@@ -47,13 +47,13 @@ void curve_add(Curve *curve, double step, double value) {
   curve->pending_step = curve->pending_value = 0.0;
 }
 
-typedef struct Range {
+typedef struct PlotRange {
   double step_low, step_high, low, high;
-} Range;
+} PlotRange;
 
 /* The first points of a long curve are above everything that matters later, so they may be outside
  * the range. */
-static void widen(Range *range, const Curve *curve) {
+static void widen(PlotRange *range, const Curve *curve) {
   for (int32_t i = 0; i < curve->count; i++) {
     range->step_low = fmin(range->step_low, curve->step[i]);
     range->step_high = fmax(range->step_high, curve->step[i]);
@@ -87,8 +87,8 @@ static void open_range(double low, double *high) {
   if (*high - low < 1e-9 * fmax(1.0, fabs(low))) *high = low + fmax(1.0, 1e-3 * fabs(low));
 }
 
-static bool find_range(const Plot *plot, Range *range) {
-  *range = (Range){INFINITY, -INFINITY, INFINITY, -INFINITY};
+static bool find_range(const Plot *plot, PlotRange *range) {
+  *range = (PlotRange){INFINITY, -INFINITY, INFINITY, -INFINITY};
   widen(range, plot->train);
   widen(range, plot->valid);
   if (!isfinite(range->low)) return false;
@@ -117,7 +117,7 @@ static void draw_dot(uint8_t cell[ROWS][COLUMNS], int32_t x, int32_t y) {
 }
 
 /* Consecutive points are joined, so that a steep curve is a line and not a scatter. */
-static void draw_curve(uint8_t cell[ROWS][COLUMNS], const Curve *curve, const Range *range) {
+static void draw_curve(uint8_t cell[ROWS][COLUMNS], const Curve *curve, const PlotRange *range) {
   int32_t last_x = -1, last_y = -1;
   for (int32_t i = 0; i < curve->count; i++) {
     int32_t x = place(curve->step[i], range->step_low, range->step_high, DOTS_X);
@@ -147,7 +147,7 @@ static int64_t left_out(const Plot *plot) {
 }
 
 void plot_terminal(const Plot *plot, Text *out) {
-  Range range;
+  PlotRange range;
   if (!find_range(plot, &range)) return;
   uint8_t cell[ROWS][COLUMNS] = {{0}};
   bool valid[ROWS][COLUMNS] = {{false}};
@@ -180,13 +180,13 @@ void plot_terminal(const Plot *plot, Text *out) {
              (long long)left_out(plot));
 }
 
-static double svg_x(const Range *range, double step) {
+static double svg_x(const PlotRange *range, double step) {
   return SVG_LEFT + (step - range->step_low) / (range->step_high - range->step_low) *
                         (SVG_WIDTH - SVG_LEFT - SVG_RIGHT);
 }
 
 /* Values above the range are drawn at the upper edge. */
-static double svg_y(const Range *range, double value) {
+static double svg_y(const PlotRange *range, double value) {
   value = fmin(value, range->high);
   return SVG_HEIGHT - SVG_BOTTOM -
          (value - range->low) / (range->high - range->low) * (SVG_HEIGHT - SVG_TOP - SVG_BOTTOM);
@@ -213,7 +213,7 @@ static Ticks ticks_of(double low, double high) {
   return ticks;
 }
 
-static void svg_axes(const Plot *plot, const Range *range, Text *out) {
+static void svg_axes(const Plot *plot, const PlotRange *range, Text *out) {
   double bottom = SVG_HEIGHT - SVG_BOTTOM, right = SVG_WIDTH - SVG_RIGHT;
   Ticks ticks = ticks_of(range->low, range->high);
   for (int32_t i = 0; i < ticks.count; i++) {
@@ -240,7 +240,7 @@ static void svg_axes(const Plot *plot, const Range *range, Text *out) {
            (SVG_TOP + bottom) / 2, plot->y_label);
 }
 
-static void svg_curve(const Curve *curve, const Range *range, const char *colour, bool dots,
+static void svg_curve(const Curve *curve, const PlotRange *range, const char *colour, bool dots,
                       Text *out) {
   if (curve->count == 0) return;
   text_add(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\" points=\"", colour);
@@ -262,7 +262,7 @@ static void svg_text_escaped(Text *out, const char *text) {
 }
 
 void plot_svg(const Plot *plot, Text *out) {
-  Range range;
+  PlotRange range;
   if (!find_range(plot, &range)) return;
   text_add(out,
            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "

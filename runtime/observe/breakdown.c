@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-typedef struct Walk {
+typedef struct BreakdownWalk {
   Breakdown *of;
   const Plan *plan;
   const StepLog *log;
@@ -12,7 +12,7 @@ typedef struct Walk {
   const RecordTimes *records;
   int64_t cursor[PLAN_LANES_MAX]; /* entries before it ended before the gap */
   int64_t rest_ns;                /* the rest of the step, not assigned to a part yet */
-} Walk;
+} BreakdownWalk;
 
 static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
@@ -35,13 +35,13 @@ static uint32_t axis_of(const Plan *plan, uint32_t comm) {
 }
 
 /* Takes the time from the rest of the step, so that parts never exceed it. */
-static void give(Walk *walk, int64_t *part, int64_t ns) {
+static void give(BreakdownWalk *walk, int64_t *part, int64_t ns) {
   ns = least(ns, walk->rest_ns);
   *part += ns;
   walk->rest_ns -= ns;
 }
 
-static void give_exposed(Walk *walk, const TraceEntry *entry, int64_t ns) {
+static void give_exposed(BreakdownWalk *walk, const TraceEntry *entry, int64_t ns) {
   const PlanRecord *record = &walk->plan->records[entry->record];
   uint32_t axis = axis_of(walk->plan, record->comm);
   bool is_stage = axis < MESH_AXES_MAX && walk->plan->axes[axis].divides == DIVIDES_DEPTH;
@@ -53,13 +53,13 @@ static void give_exposed(Walk *walk, const TraceEntry *entry, int64_t ns) {
   give(walk, &walk->of->bubble_ns, ns - moving_ns);
 }
 
-static void give_compute(Walk *walk, const TraceEntry *entry, int64_t ns) {
+static void give_compute(BreakdownWalk *walk, const TraceEntry *entry, int64_t ns) {
   walk->records->sum_ns[entry->record] += ns;
   give(walk, &walk->of->compute_ns, ns);
 }
 
 /* The communication of this lane that overlaps the gap most. */
-static const TraceEntry *longest_beside(Walk *walk, uint32_t lane, int64_t begin_ns,
+static const TraceEntry *longest_beside(BreakdownWalk *walk, uint32_t lane, int64_t begin_ns,
                                         int64_t end_ns) {
   const TraceEntry *entry = walk->log->lane[lane].entry, *best = NULL;
   int64_t count = walk->log->lane[lane].step_count, best_ns = 0;
@@ -77,7 +77,7 @@ static const TraceEntry *longest_beside(Walk *walk, uint32_t lane, int64_t begin
 }
 
 /* The main lane waits for the lane that takes longest. */
-static void give_gap(Walk *walk, int64_t begin_ns, int64_t end_ns) {
+static void give_gap(BreakdownWalk *walk, int64_t begin_ns, int64_t end_ns) {
   const TraceEntry *best = NULL;
   if (end_ns <= begin_ns) return;
   for (uint32_t lane = 0; lane < walk->plan->lanes_count; lane++) {
@@ -90,7 +90,7 @@ static void give_gap(Walk *walk, int64_t begin_ns, int64_t end_ns) {
   if (best != NULL) give_exposed(walk, best, overlap_ns(best, begin_ns, end_ns));
 }
 
-static void note_fastest(const Walk *walk) {
+static void note_fastest(const BreakdownWalk *walk) {
   for (uint32_t lane = 0; lane < walk->plan->lanes_count; lane++) {
     const TraceEntry *entry = walk->log->lane[lane].entry;
     for (int64_t i = 0; entry != NULL && i < walk->log->lane[lane].step_count; i++) {
@@ -104,7 +104,7 @@ static void note_fastest(const Walk *walk) {
 void breakdown_step(Breakdown *of, const Plan *plan, const StepLog *log, const StepSpan *span,
                     const RecordTimes *records) {
   *of = (Breakdown){.step_ns = span->end_ns - span->begin_ns};
-  Walk walk = {of, plan, log, span, records, {0}, of->step_ns};
+  BreakdownWalk walk = {of, plan, log, span, records, {0}, of->step_ns};
   uint32_t lane = plan_main_lane(plan);
   const TraceEntry *entry = log->lane[lane].entry;
   int64_t at_ns = span->begin_ns;

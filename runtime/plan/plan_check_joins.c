@@ -10,14 +10,14 @@
 #include "runtime/plan/plan_why.h"
 
 /* What an operand may be at, whichever rank it is, and what says where it is on each. */
-typedef struct Place {
+typedef struct RecordPlace {
   const PlanOperand *operand;
   const PlanBinding *binding;
   uint64_t first, end;
   bool is_read, is_written;
-} Place;
+} RecordPlace;
 
-static Place moved(const Plan *plan, Place place, int64_t stride, uint32_t by) {
+static RecordPlace moved(const Plan *plan, RecordPlace place, int64_t stride, uint32_t by) {
   int64_t reach = by == PLAN_NONE ? 0 : (int64_t)(plan_comm_size(plan, by) - 1) * stride;
   if (reach < 0)
     place.first -= (uint64_t)-reach;
@@ -26,23 +26,23 @@ static Place moved(const Plan *plan, Place place, int64_t stride, uint32_t by) {
   return place;
 }
 
-static Place place_of(const Plan *plan, const PlanCall *call, uint32_t index) {
+static RecordPlace place_of(const Plan *plan, const PlanCall *call, uint32_t index) {
   const PlanOperand *operand = &plan->operands[index];
   const PlanBinding *binding = &plan->bindings[call->bindings_first + operand->base];
   uint64_t at = plan_address((Tier)binding->tier, binding->offset) + operand->offset;
-  Place place = {operand,
-                 binding,
-                 at,
-                 at + operand->size_bytes,
-                 operand->access != ACCESS_WRITE,
-                 operand->access != ACCESS_READ};
+  RecordPlace place = {operand,
+                       binding,
+                       at,
+                       at + operand->size_bytes,
+                       operand->access != ACCESS_WRITE,
+                       operand->access != ACCESS_READ};
   place = moved(plan, place, operand->member_stride, operand->by);
   return moved(plan, place, binding->member_stride, binding->by);
 }
 
 /* Whether the two are one value on every rank: what all ranks together may touch can be the same
  * where their operands are not. */
-static bool is_same(const Place *a, const Place *b) {
+static bool is_same(const RecordPlace *a, const RecordPlace *b) {
   return a->first == b->first && a->end == b->end &&
          a->operand->size_bytes == b->operand->size_bytes &&
          a->operand->dtype == b->operand->dtype && a->operand->by == b->operand->by &&
@@ -54,19 +54,19 @@ static bool is_same(const Place *a, const Place *b) {
 static const char *operand_fault(const Plan *plan, const PlanCall *call, const PlanRecord *first,
                                  const PlanRecord *second) {
   bool shares = false;
-  Place of_second[KERNEL_OPERANDS_MAX];
+  RecordPlace of_second[KERNEL_OPERANDS_MAX];
   if (first->operands_count + second->operands_count > KERNEL_OPERANDS_MAX)
     return "the two have too many operands";
   for (uint32_t k = 0; k < second->operands_count; k++)
     of_second[k] = place_of(plan, call, second->operands_first + k);
   for (uint32_t i = 0; i < first->operands_count; i++) {
-    const Place a = place_of(plan, call, first->operands_first + i);
+    const RecordPlace a = place_of(plan, call, first->operands_first + i);
     bool is_read = false; /* by the second, all of it */
     for (uint32_t k = 0; k < second->operands_count; k++)
       is_read = is_read || (of_second[k].is_read && is_same(&a, &of_second[k]));
     shares = shares || is_read;
     for (uint32_t k = 0; k < second->operands_count; k++) {
-      const Place *b = &of_second[k];
+      const RecordPlace *b = &of_second[k];
       bool meets = a.first < b->end && b->first < a.end && (a.is_written || b->is_written);
       if (meets && !(a.is_written && is_read && is_same(&a, b)))
         return "it touches what the record before it works on";

@@ -5,12 +5,12 @@
 #include "runtime/plan/plan_text.h"
 #include "runtime/plan/plan_why.h"
 
-typedef struct Known {
+typedef struct KnownSlot {
   PlanSlot slot;
   const char *unit;
-} Known;
+} KnownSlot;
 
-static const Known known[CONTROL_SLOT_COUNT] = {
+static const KnownSlot known[CONTROL_SLOT_COUNT] = {
 #define CONTROL_SLOT(of_kind, of_type, by, reduced, name, of_unit)                                 \
   [CONTROL_##name] = {{.kind = SLOT_##of_kind,                                                     \
                        .type = SLOT_##of_type,                                                     \

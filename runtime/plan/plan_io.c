@@ -36,11 +36,11 @@
 enum { TABLE_COUNT = 0 PLAN_TABLES(PLAN_T) };
 #undef PLAN_T
 
-typedef struct FileTable {
+typedef struct PlanFileTable {
   uint64_t offset; /* multiple of 8; tables follow each other in order, zeros between */
   uint32_t count;
   uint32_t record_bytes;
-} FileTable;
+} PlanFileTable;
 
 typedef struct FileHeader {
   char magic[8];
@@ -50,7 +50,7 @@ typedef struct FileHeader {
   uint64_t file_bytes;
   uint32_t table_count;
   uint32_t zero;
-  FileTable table[TABLE_COUNT];
+  PlanFileTable table[TABLE_COUNT];
 } FileHeader;
 
 static const uint32_t ENDIANNESS = 0x01020304u;
@@ -68,7 +68,7 @@ static FileHeader make_header(const Plan *plan) {
   uint64_t at = sizeof header;
   int index = 0;
 #define PLAN_T(Type, name)                                                                         \
-  header.table[index++] = (FileTable){at, plan->name##_count, sizeof(Type)};                       \
+  header.table[index++] = (PlanFileTable){at, plan->name##_count, sizeof(Type)};                   \
   at = align8(at + (uint64_t)plan->name##_count * sizeof(Type));
   PLAN_TABLES(PLAN_T)
 #undef PLAN_T
@@ -213,8 +213,8 @@ static bool check_header(const FileHeader *header, size_t byte_count, char *why)
 
 /* Only one layout is valid for given counts, so that tables do not overlap and equal plans are
  * equal files. */
-static bool check_table(const FileTable *table, const char *name, uint64_t at, size_t record_bytes,
-                        const char *bytes, uint64_t byte_count, char *why) {
+static bool check_table(const PlanFileTable *table, const char *name, uint64_t at,
+                        size_t record_bytes, const char *bytes, uint64_t byte_count, char *why) {
   if (table->record_bytes != record_bytes)
     return plan_refuse(why, "foreign: records of %s have %u bytes, should have %zu", name,
                        table->record_bytes, record_bytes);
@@ -231,7 +231,7 @@ bool plan_from_bytes(Plan *plan, const void *bytes, size_t byte_count, char why[
   const FileHeader *header = bytes;
   if (!check_header(header, byte_count, why)) return false;
   Plan view = {.id = header->checksum};
-  const FileTable *table = header->table;
+  const PlanFileTable *table = header->table;
   uint64_t at = sizeof *header;
 #define PLAN_T(Type, name)                                                                         \
   if (!check_table(table, #name, at, sizeof(Type), bytes, byte_count, why)) return false;          \

@@ -2,20 +2,21 @@
 
 /* ---- coordinates: digits of the rank */
 
-typedef struct Part {
+typedef struct PlacePart {
   uint32_t size, stride;
-} Part;
+} PlacePart;
 
-static Part first_part(const PlanAxis *axis) {
-  return (Part){axis->near > 0 ? axis->near : axis->size, axis->size > 1 ? axis->rank_stride : 1};
+static PlacePart first_part(const PlanAxis *axis) {
+  return (PlacePart){axis->near > 0 ? axis->near : axis->size,
+                     axis->size > 1 ? axis->rank_stride : 1};
 }
 
-static Part last_part(const PlanAxis *axis) {
+static PlacePart last_part(const PlanAxis *axis) {
   if (axis->near == 0) return first_part(axis);
-  return (Part){axis->size / axis->near, axis->far_stride};
+  return (PlacePart){axis->size / axis->near, axis->far_stride};
 }
 
-static uint32_t digit_of(Part part, uint32_t rank) {
+static uint32_t digit_of(PlacePart part, uint32_t rank) {
   return rank / part.stride % part.size;
 }
 
@@ -29,13 +30,13 @@ static uint32_t turn_of(const PlanAxis *axes, uint32_t rank, uint32_t axis) {
 
 uint32_t axes_coordinate(const PlanAxis *axes, uint32_t rank, uint32_t axis) {
   const PlanAxis *at = &axes[axis];
-  Part last = last_part(at);
+  PlacePart last = last_part(at);
   uint32_t turned = (digit_of(last, rank) + turn_of(axes, rank, axis)) % last.size;
   return at->near == 0 ? turned : digit_of(first_part(at), rank) + turned * at->near;
 }
 
 /* The rank with one digit changed. */
-static uint32_t with_digit(uint32_t rank, Part part, uint32_t digit) {
+static uint32_t with_digit(uint32_t rank, PlacePart part, uint32_t digit) {
   return rank - digit_of(part, rank) * part.stride + digit * part.stride;
 }
 
@@ -46,12 +47,12 @@ static uint32_t turned_back(uint32_t digit, uint32_t turn, uint32_t size) {
 
 uint32_t plan_rank_along(const Plan *plan, uint32_t rank, uint32_t axis, uint32_t coordinate) {
   const PlanAxis *at = &plan->axes[axis];
-  Part first = first_part(at), last = last_part(at);
+  PlacePart first = first_part(at), last = last_part(at);
   uint32_t to = rank, own = at->near == 0 ? coordinate : coordinate / at->near;
   if (at->near > 0) to = with_digit(to, first, coordinate % at->near);
   to = with_digit(to, last, turned_back(own, turn_of(plan->axes, rank, axis), last.size));
   for (uint32_t i = 0; i < plan->axes_count; i++) { /* axes that it slants keep their coordinates */
-    Part slanted = last_part(&plan->axes[i]);
+    PlacePart slanted = last_part(&plan->axes[i]);
     if ((plan->axes[i].slant_axes >> axis & 1u) == 0) continue;
     uint32_t stays = digit_of(slanted, rank) + digit_of(first, rank);
     to = with_digit(to, slanted,

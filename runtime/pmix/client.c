@@ -130,10 +130,6 @@ bool client_exchange(Client *client, const char *key, const void *own, void *all
   return seen;
 }
 
-void client_abort(Client *client, const Status *status) {
-  if (client->is_open) (void)PMIx_Abort(status->code, status->text, NULL, 0);
-}
-
 void client_close(Client *client) {
   char me[WHO_BYTES];
   if (!client->is_open) return;

@@ -36,9 +36,6 @@ bool client_exchange(Client *client, const char *key, const void *own, void *all
 /* Returns when all ranks have arrived. */
 bool client_barrier(Client *client, Status *status);
 
-/* Asks the launcher to end the job with this exit code. May not return. */
-void client_abort(Client *client, const Status *status);
-
 /* Called by all ranks at a normal end. */
 void client_close(Client *client);
 

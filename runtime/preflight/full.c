@@ -31,11 +31,11 @@ static void say_fault(Full *full, const char *text) {
 
 static const double MEMORY_S = 4;
 
-typedef struct Part {
+typedef struct FullPart {
   uint64_t *word;
   size_t count, written;
   int64_t wrong;
-} Part;
+} FullPart;
 
 static uint64_t pattern(const uint64_t *at) {
   return (uint64_t)(uintptr_t)at * 0x9e3779b97f4a7c15u;
@@ -43,7 +43,7 @@ static uint64_t pattern(const uint64_t *at) {
 
 static void *use_part(void *argument) {
   enum { CHUNK = 1 << 18 };
-  Part *part = argument;
+  FullPart *part = argument;
   double until_s = scratch_now_s() + MEMORY_S;
   while (part->written < part->count && scratch_now_s() < until_s)
     for (size_t i = 0; i < CHUNK && part->written < part->count; i++, part->written++)
@@ -62,7 +62,7 @@ static void use_memory(const Plan *plan, const Preflight *facts, Full *full) {
   size_t words = bytes / sizeof(uint64_t), each = words / (size_t)threads + 1;
   void *memory = mmap(NULL, words * sizeof(uint64_t) + 1, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  Part part[THREADS_MOST] = {0};
+  FullPart part[THREADS_MOST] = {0};
   pthread_t thread[THREADS_MOST];
   bool runs[THREADS_MOST] = {0};
   if (memory == MAP_FAILED) {

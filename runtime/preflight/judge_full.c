@@ -9,7 +9,7 @@
 enum { NODES_TO_COMPARE = 3, RATE_DISK_BYTES = 64 << 20 };
 static const double SLOW_CORES = 0.8, SLOW_DISK = 0.5;
 
-typedef struct Judge {
+typedef struct FullJudge {
   const Plan *plan;
   const PreflightAsked *asked;
   const Preflight *node;
@@ -17,9 +17,9 @@ typedef struct Judge {
   int64_t *rate; /* room to sort in */
   int32_t count, bad;
   FILE *out;
-} Judge;
+} FullJudge;
 
-static void say_bad(Judge *j, int32_t node, const char *what) {
+static void say_bad(FullJudge *j, int32_t node, const char *what) {
   fprintf(j->out, "bad %s: %s\n", j->node[node].node, what);
   j->bad++;
 }
@@ -58,7 +58,8 @@ static bool read_line(const char *path, Full *f) {
 
 /* ---- one node */
 
-static void check_bytes(Judge *j, int32_t node, int64_t wrong, int64_t bytes, const char *what) {
+static void check_bytes(FullJudge *j, int32_t node, int64_t wrong, int64_t bytes,
+                        const char *what) {
   char text[200], size[QUANTITY_BYTES];
   if (wrong == 0) return;
   (void)snprintf(text, sizeof text, "%s: words that come back otherwise: %lld, of %s", what,
@@ -66,7 +67,7 @@ static void check_bytes(Judge *j, int32_t node, int64_t wrong, int64_t bytes, co
   say_bad(j, node, text);
 }
 
-static void check_node(Judge *j, int32_t node) {
+static void check_node(FullJudge *j, int32_t node) {
   const Full *f = &j->full[node];
   char text[100];
   if (f->fault[0]) say_bad(j, node, f->fault);
@@ -97,7 +98,7 @@ static uint64_t driver_of(const Full *f) {
 }
 
 /* A node that has what most nodes have; in a tie, the first. */
-static int32_t common_node(const Judge *j, uint64_t (*value)(const Full *)) {
+static int32_t common_node(const FullJudge *j, uint64_t (*value)(const Full *)) {
   int32_t most = 0, common = 0;
   for (int32_t i = 0; i < j->count; i++) {
     int32_t same = 0;
@@ -108,7 +109,7 @@ static int32_t common_node(const Judge *j, uint64_t (*value)(const Full *)) {
   return common;
 }
 
-static void compare(Judge *j) {
+static void compare(FullJudge *j) {
   char text[2 * FULL_PORTS_BYTES + 100];
   const Full *samples = &j->full[common_node(j, samples_of)];
   const Full *ports = &j->full[common_node(j, ports_of)];
@@ -140,7 +141,7 @@ static int compare_rates(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static void judge_rate(const Judge *j, int64_t (*value)(const Full *), double share,
+static void judge_rate(const FullJudge *j, int64_t (*value)(const Full *), double share,
                        const char *what) {
   for (int32_t i = 0; i < j->count; i++)
     j->rate[i] = value(&j->full[i]);
@@ -155,7 +156,7 @@ static void judge_rate(const Judge *j, int64_t (*value)(const Full *), double sh
 }
 
 /* All nodes write at once, as for a checkpoint. */
-static void judge_write(const Judge *j) {
+static void judge_write(const FullJudge *j) {
   char rate[QUANTITY_BYTES], wanted[QUANTITY_BYTES];
   double all_bs = 0;
   for (int32_t i = 0; i < j->count; i++)
@@ -169,7 +170,7 @@ bool preflight_judge_full(const Plan *plan, const PreflightAsked *asked, const P
                           char *const *paths, int32_t count, FILE *out, int32_t *bad) {
   Full *full = calloc((size_t)count, sizeof *full);
   int64_t *rate = calloc((size_t)count, sizeof *rate);
-  Judge j = {plan, asked, node, full, rate, count, 0, out};
+  FullJudge j = {plan, asked, node, full, rate, count, 0, out};
   bool good = full != NULL && rate != NULL, is_whole = true;
   for (int32_t i = 0; good && i < count; i++) {
     bool is_there = read_line(paths[i], &full[i]);

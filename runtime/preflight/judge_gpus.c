@@ -10,16 +10,16 @@
 enum { NODES_TO_COMPARE = 3 };
 static const double SLOW_CLOCK = 0.95;
 
-typedef struct Judge {
+typedef struct GpuJudge {
   const Plan *plan;
   const Preflight *node;
   Gpus *gpus; /* of each node */
   int64_t *rate;
   int32_t count, bad;
   FILE *out;
-} Judge;
+} GpuJudge;
 
-static void say_bad(Judge *j, int32_t node, const char *what) {
+static void say_bad(GpuJudge *j, int32_t node, const char *what) {
   fprintf(j->out, "bad %s: %s\n", j->node[node].node, what);
   j->bad++;
 }
@@ -77,7 +77,7 @@ static uint64_t planned_bytes(const Plan *plan) {
   return most;
 }
 
-static void check_gpu(Judge *j, int32_t node, int32_t number) {
+static void check_gpu(GpuJudge *j, int32_t node, int32_t number) {
   const Gpu *g = &j->gpus[node].gpu[number];
   char text[256], have[QUANTITY_BYTES], need[QUANTITY_BYTES];
   uint64_t bytes = planned_bytes(j->plan);
@@ -111,7 +111,7 @@ static void check_gpu(Judge *j, int32_t node, int32_t number) {
             g->slowed & ~(GPU_HOT | GPU_POWER_BRAKE) ? ", by its board" : "");
 }
 
-static void check_node(Judge *j, int32_t node) {
+static void check_node(GpuJudge *j, int32_t node) {
   const Gpus *gpus = &j->gpus[node];
   int32_t planned = planned_gpus(j->plan);
   char text[256];
@@ -147,7 +147,7 @@ static int compare_rates(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static void compare_clocks(const Judge *j) {
+static void compare_clocks(const GpuJudge *j) {
   for (int32_t i = 0; i < j->count; i++)
     j->rate[i] = clock_mhz(&j->gpus[i]);
   qsort(j->rate, (size_t)j->count, sizeof *j->rate, compare_rates);
@@ -165,7 +165,7 @@ static void compare_clocks(const Judge *j) {
 /* A container may lack the library although ranks have their GPUs: if all nodes lack it, that is
  * only noted.
  */
-static void judge_all(Judge *j) {
+static void judge_all(GpuJudge *j) {
   int32_t blind = 0;
   for (int32_t i = 0; i < j->count; i++)
     blind += j->gpus[i].count < 0;
@@ -182,7 +182,7 @@ bool preflight_judge_gpus(const Plan *plan, const Preflight *node, char *const *
                           int32_t count, FILE *out, int32_t *bad) {
   Gpus *gpus = calloc((size_t)count, sizeof *gpus);
   int64_t *rate = calloc((size_t)count, sizeof *rate);
-  Judge j = {plan, node, gpus, rate, count, 0, out};
+  GpuJudge j = {plan, node, gpus, rate, count, 0, out};
   bool good = gpus != NULL && rate != NULL;
   for (int32_t i = 0; good && i < count; i++)
     read_lines(paths[i], &gpus[i]);

@@ -10,31 +10,31 @@
 
 enum { MEETINGS_TO_COMPARE = 3, NAME_BYTES = 128 };
 
-typedef struct Meeting {
+typedef struct NetworkMeeting {
   int32_t node;
   char other[NAME_BYTES];
   bool is_open; /* it has not returned */
   int64_t mbs, wrong;
-} Meeting;
+} NetworkMeeting;
 
-typedef struct Judge {
+typedef struct NetworkJudge {
   const Plan *plan;
   const Preflight *node;
-  Meeting *meeting;
+  NetworkMeeting *meeting;
   int64_t *rate; /* room to sort in */
   int32_t count, meetings, room, bad;
   int64_t sum_mbs; /* of the slowest node; 0: there was no sum */
   FILE *out;
-} Judge;
+} NetworkJudge;
 
 /* ---- reading */
 
-static bool add_meeting(Judge *j, int32_t node, const char *line) {
-  Meeting m = {.node = node};
+static bool add_meeting(NetworkJudge *j, int32_t node, const char *line) {
+  NetworkMeeting m = {.node = node};
   bool is_named = sscanf(line, "pair %127s", m.other) == 1;
   if (j->meetings == j->room) {
     j->room = 2 * j->room + 64;
-    Meeting *more = realloc(j->meeting, sizeof *more * (size_t)j->room);
+    NetworkMeeting *more = realloc(j->meeting, sizeof *more * (size_t)j->room);
     if (more == NULL) return false;
     j->meeting = more;
   }
@@ -45,19 +45,19 @@ static bool add_meeting(Judge *j, int32_t node, const char *line) {
   return true;
 }
 
-static void say_bad(Judge *j, const char *node, const char *what) {
+static void say_bad(NetworkJudge *j, const char *node, const char *what) {
   fprintf(j->out, "bad %s: %s\n", node, what);
   j->bad++;
 }
 
-static void read_sum(Judge *j, int32_t node, const char *line) {
+static void read_sum(NetworkJudge *j, int32_t node, const char *line) {
   int64_t mbs = number_of(line, " mbs="), wrong = number_of(line, " wrong=");
   if (mbs < 0 || wrong < 0) return;
   if (wrong > 0) say_bad(j, j->node[node].node, "a sum over all nodes is wrong there");
   if (j->sum_mbs == 0 || mbs < j->sum_mbs) j->sum_mbs = mbs;
 }
 
-static bool read_lines(Judge *j, int32_t node, const char *path) {
+static bool read_lines(NetworkJudge *j, int32_t node, const char *path) {
   char line[512];
   bool good = true;
   FILE *file = fopen(path, "r");
@@ -71,12 +71,12 @@ static bool read_lines(Judge *j, int32_t node, const char *path) {
 
 /* ---- exchanges that do not return, and wrong bytes */
 
-static const char *name_of(const Judge *j, const Meeting *m) {
+static const char *name_of(const NetworkJudge *j, const NetworkMeeting *m) {
   return j->node[m->node].node;
 }
 
 /* The exchange that a node is in, or NULL. */
-static const Meeting *open_of(const Judge *j, const char *node) {
+static const NetworkMeeting *open_of(const NetworkJudge *j, const char *node) {
   for (int32_t i = 0; i < j->meetings; i++)
     if (j->meeting[i].is_open && strcmp(name_of(j, &j->meeting[i]), node) == 0)
       return &j->meeting[i];
@@ -84,9 +84,9 @@ static const Meeting *open_of(const Judge *j, const char *node) {
 }
 
 /* A node that waits for a node which itself waits is not to blame, nor is the one it waits for. */
-static void judge_open(Judge *j, const Meeting *m) {
+static void judge_open(NetworkJudge *j, const NetworkMeeting *m) {
   char what[NAME_BYTES + 64];
-  const Meeting *others = open_of(j, m->other);
+  const NetworkMeeting *others = open_of(j, m->other);
   if (others != NULL && strcmp(others->other, name_of(j, m)) != 0) return;
   const char *blamed = others != NULL ? name_of(j, m) : m->other;
   (void)snprintf(what, sizeof what, "its exchange with %s does not return",
@@ -94,7 +94,7 @@ static void judge_open(Judge *j, const Meeting *m) {
   say_bad(j, blamed, what);
 }
 
-static void judge_wrong(Judge *j, const Meeting *m) {
+static void judge_wrong(NetworkJudge *j, const NetworkMeeting *m) {
   char what[NAME_BYTES + 64];
   (void)snprintf(what, sizeof what, "what it gets from %s is wrong", m->other);
   say_bad(j, name_of(j, m), what);
@@ -108,7 +108,7 @@ static int compare_rates(const void *a, const void *b) {
 }
 
 /* The median rate of one node's exchanges, or of all (-1); 0: there are none. */
-static int64_t middle_rate(const Judge *j, int32_t node) {
+static int64_t middle_rate(const NetworkJudge *j, int32_t node) {
   int32_t count = 0;
   for (int32_t i = 0; i < j->meetings; i++)
     if (!j->meeting[i].is_open && (node < 0 || j->meeting[i].node == node))
@@ -122,10 +122,10 @@ static bool is_slow(int64_t rate, int64_t middle) {
   return rate < middle / 2;
 }
 
-static void judge_pairs(const Judge *j, int32_t node, int64_t middle) {
+static void judge_pairs(const NetworkJudge *j, int32_t node, int64_t middle) {
   char rate[QUANTITY_BYTES], most[QUANTITY_BYTES];
   for (int32_t i = 0; i < j->meetings; i++) {
-    const Meeting *m = &j->meeting[i];
+    const NetworkMeeting *m = &j->meeting[i];
     if (m->node != node || m->is_open || !is_slow(m->mbs, middle)) continue;
     if (strcmp(name_of(j, m), m->other) < 0) /* the other node reports the same pair */
       fprintf(j->out, "slow %s and %s: %s/s between them, %s/s between most\n", name_of(j, m),
@@ -134,7 +134,7 @@ static void judge_pairs(const Judge *j, int32_t node, int64_t middle) {
   }
 }
 
-static void judge_rates(const Judge *j) {
+static void judge_rates(const NetworkJudge *j) {
   int64_t middle = middle_rate(j, -1);
   for (int32_t i = 0; j->meetings >= MEETINGS_TO_COMPARE && i < j->count; i++) {
     int64_t own = middle_rate(j, i);
@@ -167,7 +167,7 @@ static double planned_bytes_per_s(const Plan *plan) {
   return most;
 }
 
-static void judge_sum(const Judge *j) {
+static void judge_sum(const NetworkJudge *j) {
   char rate[QUANTITY_BYTES], planned_text[QUANTITY_BYTES];
   double planned = planned_bytes_per_s(j->plan), have = (double)j->sum_mbs * 1e6;
   if (j->sum_mbs == 0) return;
@@ -182,7 +182,7 @@ static void judge_sum(const Judge *j) {
 
 bool preflight_judge_network(const Plan *plan, const Preflight *node, char *const *paths,
                              int32_t count, FILE *out, int32_t *bad) {
-  Judge j = {.plan = plan, .node = node, .count = count, .out = out};
+  NetworkJudge j = {.plan = plan, .node = node, .count = count, .out = out};
   bool good = true;
   for (int32_t i = 0; good && i < count; i++)
     good = read_lines(&j, i, paths[i]);

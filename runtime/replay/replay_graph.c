@@ -6,14 +6,14 @@
 #include "runtime/plan/walk.h"
 
 /* What a program issues. */
-typedef struct Extent {
+typedef struct GraphExtent {
   const Replay *replay;
   int64_t nodes;
   uint32_t lanes_mask; /* that have queues beside the main lane's */
-} Extent;
+} GraphExtent;
 
 static bool measure_call(void *context, const Position *at, Status *status) {
-  Extent *extent = context;
+  GraphExtent *extent = context;
   const Plan *plan = extent->replay->setup.plan;
   const PlanSegment *segment = &plan->segments[at->call->segment];
   (void)status;
@@ -26,9 +26,9 @@ static bool measure_call(void *context, const Position *at, Status *status) {
   return true;
 }
 
-static Extent measure(const Replay *replay, const PlanProgram *program) {
+static GraphExtent measure(const Replay *replay, const PlanProgram *program) {
   Status status = {0};
-  Extent extent = {.replay = replay};
+  GraphExtent extent = {.replay = replay};
   (void)walk_calls(replay->setup.plan, program, measure_call, &extent, &status);
   return extent;
 }

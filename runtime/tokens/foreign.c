@@ -7,7 +7,15 @@
 
 enum { HEAD_BYTES = 4096, TEXT_BYTES_LEAST = 64, ENDINGS_MAX = 6 };
 
-typedef enum Kind { OF_ROWS, OF_ARRAYS, OF_NUMPY, PACKED, OF_RECORDS, OF_CELLS, INDEX } Kind;
+typedef enum ForeignKind {
+  OF_ROWS,
+  OF_ARRAYS,
+  OF_NUMPY,
+  PACKED,
+  OF_RECORDS,
+  OF_CELLS,
+  INDEX
+} ForeignKind;
 
 /* What to do, for tokens and for tables. */
 static const char *const advice[][2] = {
@@ -30,15 +38,15 @@ static const char *const advice[][2] = {
     [INDEX] = {"name the .bin beside it, and say format = \"megatron\"", "name a CSV file"},
 };
 
-typedef struct Known {
+typedef struct KnownFormat {
   const char *what;
-  Kind kind;
+  ForeignKind kind;
   size_t magic_bytes; /* 0: by name only */
   const char *magic;
   const char *endings[ENDINGS_MAX];
-} Known;
+} KnownFormat;
 
-static const Known known[] = {
+static const KnownFormat known[] = {
     {"a Parquet file", OF_ROWS, 4, "PAR1", {".parquet"}},
     {"an Arrow file", OF_ROWS, 6, "ARROW1", {".arrow", ".feather"}},
     {"a NumPy array", OF_NUMPY, 6, "\x93NUMPY", {".npy"}},
@@ -67,7 +75,7 @@ static bool ends_with(const char *path, const char *ending) {
   return length >= bytes && strcasecmp(path + length - bytes, ending) == 0;
 }
 
-static bool is_named(const char *path, const Known *file) {
+static bool is_named(const char *path, const KnownFormat *file) {
   for (int32_t i = 0; i < ENDINGS_MAX && file->endings[i]; i++)
     if (ends_with(path, file->endings[i])) return true;
   return false;
@@ -87,7 +95,7 @@ static bool is_safetensors(const uint8_t *head, size_t got) {
          head[9] == '"';
 }
 
-static bool is_of(const Known *file, const char *path, const uint8_t *head, size_t got) {
+static bool is_of(const KnownFormat *file, const char *path, const uint8_t *head, size_t got) {
   if (is_named(path, file)) return true;
   return file->magic_bytes > 0 && got >= file->magic_bytes &&
          memcmp(head, file->magic, file->magic_bytes) == 0;

@@ -7,16 +7,16 @@
 #include "runtime/plan/plan_text.h"
 #include "runtime/trace/trace.h"
 
-typedef struct Printer {
+typedef struct TracePrinter {
   const Plan *plan;
   const Trace *traces;
   int32_t count;
   int64_t base_ns; /* of the wall clock */
   FILE *out;
   bool is_begun;
-} Printer;
+} TracePrinter;
 
-static void begin(Printer *p, const char *phase, uint32_t rank, uint32_t lane) {
+static void begin(TracePrinter *p, const char *phase, uint32_t rank, uint32_t lane) {
   fprintf(p->out, "%s\n{\"ph\":\"%s\",\"pid\":%u,\"tid\":%u", p->is_begun ? "," : "", phase, rank,
           lane);
   p->is_begun = true;
@@ -34,14 +34,14 @@ static void print_string(const char *text, FILE *out) {
   fputc('"', out);
 }
 
-static void print_time(Printer *p, const Trace *trace, const char *name, int64_t ns) {
+static void print_time(TracePrinter *p, const Trace *trace, const char *name, int64_t ns) {
   int64_t since_ns = ns + trace->header.wall_ns - p->base_ns;
   fprintf(p->out, ",\"%s\":%" PRId64 ".%03" PRId64, name, since_ns / 1000, since_ns % 1000);
 }
 
 /* ---- names of ranks and lanes */
 
-static void name_rank(Printer *p, const Trace *trace) {
+static void name_rank(TracePrinter *p, const Trace *trace) {
   uint32_t rank = trace->header.rank;
   char name[256];
   int used = snprintf(name, sizeof name, "rank %u", rank);
@@ -81,7 +81,7 @@ static void print_name(const Plan *plan, const PlanRecord *record, FILE *out) {
   print_string(name, out);
 }
 
-static void print_record(Printer *p, const Trace *trace, const TraceEntry *entry) {
+static void print_record(TracePrinter *p, const Trace *trace, const TraceEntry *entry) {
   const PlanRecord *record = &p->plan->records[entry->record];
   begin(p, "X", trace->header.rank, entry->lane);
   fputs(",\"name\":", p->out);
@@ -115,7 +115,7 @@ static uint32_t peer_of(const Plan *plan, uint32_t rank, uint32_t comm, int64_t 
   return plan_rank_along(plan, rank, axis, (uint32_t)to);
 }
 
-static const Trace *trace_of(const Printer *p, uint32_t rank) {
+static const Trace *trace_of(const TracePrinter *p, uint32_t rank) {
   for (int32_t i = 0; i < p->count; i++)
     if (p->traces[i].header.rank == rank) return &p->traces[i];
   return NULL;
@@ -149,8 +149,8 @@ static bool next_post(const Plan *plan, const Trace *trace, uint32_t peer, uint3
   return false;
 }
 
-static void print_end(Printer *p, const Trace *trace, const TraceEntry *entry, const char *phase,
-                      uint64_t id) {
+static void print_end(TracePrinter *p, const Trace *trace, const TraceEntry *entry,
+                      const char *phase, uint64_t id) {
   begin(p, phase, trace->header.rank, entry->lane);
   fprintf(p->out, ",\"cat\":\"message\",\"name\":\"message\",\"id\":%" PRIu64, id);
   if (*phase == 'f') fputs(",\"bp\":\"e\"", p->out);
@@ -158,7 +158,7 @@ static void print_end(Printer *p, const Trace *trace, const TraceEntry *entry, c
   fputc('}', p->out);
 }
 
-static void print_pair(Printer *p, const Trace *from, const Trace *to, uint32_t comm,
+static void print_pair(TracePrinter *p, const Trace *from, const Trace *to, uint32_t comm,
                        uint64_t *id) {
   Post sent = {0}, got = {0};
   while (next_post(p->plan, from, to->header.rank, comm, true, &sent) &&
@@ -174,7 +174,7 @@ static bool exchanges(const Plan *plan, uint32_t comm) {
   return false;
 }
 
-static void print_arrows(Printer *p, uint32_t comm, uint64_t *id) {
+static void print_arrows(TracePrinter *p, uint32_t comm, uint64_t *id) {
   uint32_t mask = p->plan->comms[comm].axes_mask, axis = 0;
   while (axis + 1 < p->plan->axes_count && (mask >> axis & 1u) == 0)
     axis++;
@@ -197,7 +197,7 @@ static int64_t earliest_ns(const Trace *traces, int32_t count) {
 }
 
 int64_t trace_print(const Plan *plan, const Trace *traces, int32_t count, FILE *out) {
-  Printer p = {plan, traces, count, earliest_ns(traces, count), out, false};
+  TracePrinter p = {plan, traces, count, earliest_ns(traces, count), out, false};
   int64_t printed = 0;
   uint64_t id = 1;
   fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", out);

@@ -20,12 +20,12 @@
 enum { CONNECT_MS = 5000, SEND_MS = 50, BACKLOG = 4096, STRANGERS = 8, OTHER_FILES = 256 };
 
 /* The address of a listener, which every rank gets through PMIx. */
-typedef struct Address {
+typedef struct BandAddress {
   uint16_t port; /* 0: it does not listen; in network order, as the others */
   uint32_t count;
   uint32_t at[BAND_ADDRESSES];
   uint8_t token[BAND_TOKEN_BYTES];
-} Address;
+} BandAddress;
 
 bool band_is_root(const Band *band, int32_t rank) {
   return rank == 0 || rank == band->rank_count - 1;
@@ -46,7 +46,7 @@ bool band_is_charge(const Band *band, int32_t rank) {
 /* ---- connections */
 
 /* This host's addresses, loopback last. */
-static void list_addresses(Address *address) {
+static void list_addresses(BandAddress *address) {
   struct ifaddrs *list = NULL;
   if (getifaddrs(&list) != 0) list = NULL;
   for (int loopback = 0; loopback < 2; loopback++)
@@ -66,7 +66,7 @@ static bool world_fails(Status *status, const char *what) {
   return status_fail(status, STATUS_WORLD, "the watchdog's %s: %s", what, strerror(errno));
 }
 
-static bool listen_here(Band *band, Address *address, Status *status) {
+static bool listen_here(Band *band, BandAddress *address, Status *status) {
   struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)};
   socklen_t length = sizeof any;
   band->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -101,7 +101,7 @@ static int connect_one(uint32_t host, uint16_t port) {
   return -1;
 }
 
-static bool connect_to(Band *band, const Address *address, int32_t rank, Status *status) {
+static bool connect_to(Band *band, const BandAddress *address, int32_t rank, Status *status) {
   BandPeer *peer = &band->peer[band->peer_count];
   BandMessage hello = {.kind = BAND_HELLO, .rank = band->rank};
   memcpy(hello.token, address->token, sizeof hello.token);
@@ -126,7 +126,7 @@ static bool is_connected(const Band *band, int32_t rank) {
 }
 
 /* Connects to the agents of the node and, if it is an agent, to the roots. */
-static bool connect_all(Band *band, const Address *address, Status *status) {
+static bool connect_all(Band *band, const BandAddress *address, Status *status) {
   const int32_t to[BAND_UP_MAX] = {band->first_here, band->last_here, 0, band->rank_count - 1};
   for (int32_t i = 0; i < (band_is_agent(band) ? BAND_UP_MAX : 2); i++)
     if (!is_connected(band, to[i]) && !connect_to(band, &address[to[i]], to[i], status))
@@ -168,7 +168,7 @@ static void allow_files(const Band *band) {
 bool band_open(Band *band, Client *client, const int32_t *node, uint32_t lanes_count,
                Status *status) {
   int32_t ranks = client->rank_count;
-  Address own = {0}, *all = calloc((size_t)ranks, sizeof *all);
+  BandAddress own = {0}, *all = calloc((size_t)ranks, sizeof *all);
   *band = (Band){.rank = client->rank,
                  .rank_count = ranks,
                  .node = node,

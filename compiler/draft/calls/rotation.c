@@ -18,11 +18,11 @@
 enum { LAYER_SLOTS = 1024 };
 
 /* Buffers that are interchangeable. */
-typedef struct Kind {
+typedef struct RoundKind {
   const Buffer *example;
   BufferList left; /* free slots */
   int32_t next;    /* of the layers that share its entry of `kinds_of`; NO_ID: the end */
-} Kind;
+} RoundKind;
 
 typedef struct Rotation {
   Arena *arena;
@@ -30,7 +30,7 @@ typedef struct Rotation {
   Buffer *buffers;
   int32_t first_buffer, end_buffer; /* of the program; those before them persist */
   int32_t *slot, *kind;             /* by buffer */
-  VEC(Kind) kinds;
+  VEC(RoundKind) kinds;
   int32_t kinds_of[LAYER_SLOTS]; /* by layer modulo LAYER_SLOTS: the last of its kinds */
   int32_t slot_count;
   int32_t first, period, times; /* the calls of a round, and how often they repeat */
@@ -48,7 +48,7 @@ static int32_t kind_of(Rotation *r, const Buffer *buffer) {
   int32_t *last = &r->kinds_of[(uint32_t)buffer->layer % LAYER_SLOTS];
   for (int32_t i = *last; i != NO_ID; i = r->kinds.at[i].next)
     if (alike(r->kinds.at[i].example, buffer)) return i;
-  VEC_PUSH(r->arena, &r->kinds, (Kind){.example = buffer, .next = *last});
+  VEC_PUSH(r->arena, &r->kinds, (RoundKind){.example = buffer, .next = *last});
   return *last = r->kinds.count - 1;
 }
 
@@ -85,7 +85,7 @@ static void take_slots(Rotation *r) {
   for (int32_t b = r->first_buffer; b < r->end_buffer; b++) {
     free_slots(r, &deaths, r->buffers[b].first_call);
     r->kind[b] = kind_of(r, &r->buffers[b]);
-    Kind *kind = &r->kinds.at[r->kind[b]];
+    RoundKind *kind = &r->kinds.at[r->kind[b]];
     r->slot[b] = kind->left.count > 0 ? kind->left.at[--kind->left.count] : r->slot_count++;
   }
 }

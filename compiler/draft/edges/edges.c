@@ -37,18 +37,18 @@ static Mark mark_of(int32_t visit, int32_t record) {
 }
 
 /* How the records of a lane use a base in one call. */
-typedef struct Use {
+typedef struct BufferUse {
   int32_t base;
   Lane lane;
   int64_t first, end;            /* of all of them, within the base */
   int32_t last_read, last_write; /* records; NO_ID */
   int32_t next;                  /* use of the same base; NO_ID */
-} Use;
+} BufferUse;
 
 /* A segment as calls with the same flags run it. */
-typedef struct Profile {
+typedef struct LaneProfile {
   uint32_t flags;
-  VEC(Use) uses;
+  VEC(BufferUse) uses;
   int32_t *first_use;     /* by base, the control block's is the last; NO_ID */
   uint32_t lanes;         /* bit per lane that has records */
   Lane order[Lane_COUNT]; /* of the lanes' first records */
@@ -57,33 +57,33 @@ typedef struct Profile {
   bool *runs;                                  /* by record */
   int32_t (*over)[Lane_COUNT]; /* by record: the last record of each lane that has finished when it
                                   has */
-  struct Profile *next;
-} Profile;
+  struct LaneProfile *next;
+} LaneProfile;
 
 typedef struct Cell {
   Mark read[Lane_COUNT], write[Lane_COUNT];
 } Cell;
 
 /* How far each lane has come, for certain. */
-typedef struct Marks {
+typedef struct EdgeMarks {
   Mark at[Lane_COUNT];
-} Marks;
+} EdgeMarks;
 
 typedef struct Edges {
   Draft *draft;
   const Stage *stage;
   Program *program;
-  Profile **profiles;      /* by segment */
+  LaneProfile **profiles;  /* by segment */
   uint32_t *flags;         /* by segment: the flags that its records depend on */
   const Touches **touches; /* by segment and record */
   /* Bytes that lanes beside compute touch, cut where their uses begin and end. */
   int64_t *bounds;
   Cell *cells;
   int32_t bound_count;
-  Marks known[Lane_COUNT]; /* by lane: what it knows to be finished */
+  EdgeMarks known[Lane_COUNT]; /* by lane: what it knows to be finished */
   /* By visit. */
   int32_t *call;
-  Marks **starts; /* for each lane of the call: what its first record knows */
+  EdgeMarks **starts; /* for each lane of the call: what its first record knows */
   int32_t visit;
 } Edges;
 
@@ -200,12 +200,13 @@ static void order_segment(Arena *arena, const Touches *touches, Segment *segment
 
 /* The bytes of a base are treated as one range, except for scratch, whose parts are used at
  * different times, and control, whose slots are independent. */
-static Use *use_of(const Draft *d, const Segment *segment, Profile *profile, Use part) {
+static BufferUse *use_of(const Draft *d, const Segment *segment, LaneProfile *profile,
+                         BufferUse part) {
   bool is_control = part.base == CONTROL_BASE;
   bool apart = is_control || segment->bases.at[part.base].role == BASE_SCRATCH;
   int32_t *link = &profile->first_use[is_control ? segment->bases.count : part.base];
   while (*link != NO_ID) {
-    Use *use = &profile->uses.at[*link];
+    BufferUse *use = &profile->uses.at[*link];
     bool meets = part.first < use->end && use->first < part.end;
     if (use->lane == part.lane && (meets || !apart)) return use;
     link = &use->next;
@@ -215,19 +216,19 @@ static Use *use_of(const Draft *d, const Segment *segment, Profile *profile, Use
   return &profile->uses.at[profile->uses.count - 1];
 }
 
-static void note_touches(const Draft *d, const Segment *segment, Profile *profile,
+static void note_touches(const Draft *d, const Segment *segment, LaneProfile *profile,
                          const Touches *touches, int32_t number) {
   for (int32_t i = 0; i < touches->count; i++) {
     const Touch *touch = &touches->at[i];
-    Use part = {.base = touch->base,
-                .lane = segment->records.at[number].lane,
-                .first = touch->first,
-                .end = touch->end,
-                .last_read = NO_ID,
-                .last_write = NO_ID,
-                .next = NO_ID};
+    BufferUse part = {.base = touch->base,
+                      .lane = segment->records.at[number].lane,
+                      .first = touch->first,
+                      .end = touch->end,
+                      .last_read = NO_ID,
+                      .last_write = NO_ID,
+                      .next = NO_ID};
     if (part.first == part.end) continue;
-    Use *use = use_of(d, segment, profile, part);
+    BufferUse *use = use_of(d, segment, profile, part);
     if (part.first < use->first) use->first = part.first;
     if (part.end > use->end) use->end = part.end;
     *(touch->writes ? &use->last_write : &use->last_read) = number;
@@ -236,7 +237,7 @@ static void note_touches(const Draft *d, const Segment *segment, Profile *profil
 
 /* What has finished on every lane when a record has: everything known to the record before it on
  * its lane, and what it waited for. */
-static void note_order(Profile *profile, const Record *record, int32_t number) {
+static void note_order(LaneProfile *profile, const Record *record, int32_t number) {
   int32_t *over = profile->over[number], before = profile->last[record->lane];
   for (int32_t lane = 0; lane < Lane_COUNT; lane++)
     over[lane] = before != NO_ID ? profile->over[before][lane] : NO_ID;
@@ -253,10 +254,10 @@ static void note_order(Profile *profile, const Record *record, int32_t number) {
   profile->order[profile->lane_count++] = record->lane;
 }
 
-static Profile *make_profile(const Draft *d, const Segment *segment, const Touches *touches,
-                             uint32_t flags) {
+static LaneProfile *make_profile(const Draft *d, const Segment *segment, const Touches *touches,
+                                 uint32_t flags) {
   Arena *arena = d->compile->arena;
-  Profile *profile = ARENA_NEW(arena, Profile);
+  LaneProfile *profile = ARENA_NEW(arena, LaneProfile);
   profile->flags = flags;
   profile->over = arena_alloc(arena, sizeof *profile->over * (size_t)(segment->records.count + 1));
   profile->runs = ARENA_ARRAY(arena, bool, segment->records.count + 1);
@@ -275,12 +276,12 @@ static Profile *make_profile(const Draft *d, const Segment *segment, const Touch
   return profile;
 }
 
-static const Profile *profile_of(Edges *e, const Call *call) {
+static const LaneProfile *profile_of(Edges *e, const Call *call) {
   uint32_t flags = call->flags & e->flags[call->segment];
-  for (Profile *p = e->profiles[call->segment]; p != NULL; p = p->next)
+  for (LaneProfile *p = e->profiles[call->segment]; p != NULL; p = p->next)
     if (p->flags == flags) return p;
-  Profile *made = make_profile(e->draft, &e->draft->segments.at[call->segment],
-                               e->touches[call->segment], flags);
+  LaneProfile *made = make_profile(e->draft, &e->draft->segments.at[call->segment],
+                                   e->touches[call->segment], flags);
   made->next = e->profiles[call->segment];
   e->profiles[call->segment] = made;
   return made;
@@ -305,10 +306,10 @@ static void make_cells(Edges *e) {
   Arena *arena = e->draft->compile->arena;
   for (int32_t i = 0; i < e->program->calls.count; i++) {
     const Call *call = &e->program->calls.at[i];
-    const Profile *profile = profile_of(e, call);
+    const LaneProfile *profile = profile_of(e, call);
     if ((profile->lanes & ~(1u << LANE_COMPUTE)) == 0) continue;
     for (int32_t k = 0; k < profile->uses.count; k++) {
-      const Use *use = &profile->uses.at[k];
+      const BufferUse *use = &profile->uses.at[k];
       if (use->lane == LANE_COMPUTE) continue;
       VEC_PUSH(arena, &bounds, address(e, call, use->base) + use->first);
       VEC_PUSH(arena, &bounds, address(e, call, use->base) + use->end);
@@ -324,7 +325,7 @@ static void make_cells(Edges *e) {
 }
 
 /* The cells [first, end) that an access overlaps; cell i is [bounds[i], bounds[i + 1]). */
-static void cells_of(const Edges *e, const Call *call, const Use *use, int32_t *first,
+static void cells_of(const Edges *e, const Call *call, const BufferUse *use, int32_t *first,
                      int32_t *end) {
   int64_t at = address(e, call, use->base) + use->first;
   int64_t stop = at + use->end - use->first;
@@ -343,7 +344,7 @@ static void cells_of(const Edges *e, const Call *call, const Use *use, int32_t *
 
 /* ---- waits */
 
-static void join(Marks *into, const Marks *from) {
+static void join(EdgeMarks *into, const EdgeMarks *from) {
   for (int32_t lane = 0; lane < Lane_COUNT; lane++)
     if (from->at[lane] > into->at[lane]) into->at[lane] = from->at[lane];
 }
@@ -357,7 +358,7 @@ static int32_t nth_lane(uint32_t lanes, int32_t lane) {
 }
 
 /* Adds everything that has finished when a record of a visited call has. */
-static void join_record(const Edges *e, Marks *into, const Profile *profile, int32_t visit,
+static void join_record(const Edges *e, EdgeMarks *into, const LaneProfile *profile, int32_t visit,
                         int32_t record) {
   for (int32_t lane = 0; lane < Lane_COUNT; lane++) {
     int32_t over = profile->over[record][lane];
@@ -379,9 +380,9 @@ static void add_wait(const Edges *e, Call *call, Wait wait) {
 }
 
 /* The latest mark first, because it may imply the others. */
-static void wait_for(Edges *e, int32_t position, Lane lane, const Marks *need) {
+static void wait_for(Edges *e, int32_t position, Lane lane, const EdgeMarks *need) {
   Call *call = &e->program->calls.at[position];
-  Marks *known = &e->known[lane];
+  EdgeMarks *known = &e->known[lane];
   for (;;) {
     Mark latest = 0;
     for (int32_t other = 0; other < Lane_COUNT; other++)
@@ -395,10 +396,10 @@ static void wait_for(Edges *e, int32_t position, Lane lane, const Marks *need) {
 }
 
 /* What the lanes of a call need from other lanes in earlier calls. */
-static void find_needs(const Edges *e, const Call *call, const Profile *profile,
-                       Marks need[Lane_COUNT]) {
+static void find_needs(const Edges *e, const Call *call, const LaneProfile *profile,
+                       EdgeMarks need[Lane_COUNT]) {
   for (int32_t i = 0; i < profile->uses.count; i++) {
-    const Use *use = &profile->uses.at[i];
+    const BufferUse *use = &profile->uses.at[i];
     int32_t first, end;
     cells_of(e, call, use, &first, &end);
     for (int32_t c = first; c < end; c++)
@@ -416,9 +417,9 @@ static void note_mark(Mark *mark, int32_t visit, int32_t record) {
   if (record != NO_ID && mark_of(visit, record) > *mark) *mark = mark_of(visit, record);
 }
 
-static void note_uses(const Edges *e, const Call *call, const Profile *profile) {
+static void note_uses(const Edges *e, const Call *call, const LaneProfile *profile) {
   for (int32_t i = 0; i < profile->uses.count; i++) {
-    const Use *use = &profile->uses.at[i];
+    const BufferUse *use = &profile->uses.at[i];
     int32_t first, end;
     cells_of(e, call, use, &first, &end);
     for (int32_t c = first; c < end; c++) {
@@ -430,10 +431,10 @@ static void note_uses(const Edges *e, const Call *call, const Profile *profile) 
 
 /* What the first record of a lane knows: from its waits for earlier calls, and from the lanes of
  * this call that it is ordered after anyway. */
-static void start_lane(Edges *e, int32_t position, const Profile *profile, Lane lane,
-                       const Marks *need) {
+static void start_lane(Edges *e, int32_t position, const LaneProfile *profile, Lane lane,
+                       const EdgeMarks *need) {
   const int32_t *over = profile->over[profile->first[lane]];
-  Marks *start = &e->starts[e->visit][nth_lane(profile->lanes, lane)];
+  EdgeMarks *start = &e->starts[e->visit][nth_lane(profile->lanes, lane)];
   for (int32_t other = 0; other < Lane_COUNT; other++)
     if (other != (int32_t)lane && over[other] != NO_ID)
       join_record(e, &e->known[lane], profile, e->visit, over[other]);
@@ -443,11 +444,11 @@ static void start_lane(Edges *e, int32_t position, const Profile *profile, Lane 
 
 static void visit_call(Edges *e, int32_t position) {
   const Call *call = &e->program->calls.at[position];
-  const Profile *profile = profile_of(e, call);
-  Marks need[Lane_COUNT] = {0};
+  const LaneProfile *profile = profile_of(e, call);
+  EdgeMarks need[Lane_COUNT] = {0};
   e->call[++e->visit] = position;
   e->starts[e->visit] =
-      ARENA_ARRAY(e->draft->compile->arena, Marks, nth_lane(profile->lanes, Lane_COUNT));
+      ARENA_ARRAY(e->draft->compile->arena, EdgeMarks, nth_lane(profile->lanes, Lane_COUNT));
   find_needs(e, call, profile, need);
   for (int32_t i = 0; i < profile->lane_count; i++)
     start_lane(e, position, profile, profile->order[i], &need[profile->order[i]]);
@@ -469,7 +470,7 @@ static void build_program(Edges *e) {
   memset(e->known, 0, sizeof e->known);
   e->visit = 0;
   e->call = ARENA_ARRAY(arena, int32_t, 2 * program->calls.count + 1);
-  e->starts = ARENA_ARRAY(arena, Marks *, 2 * program->calls.count + 1);
+  e->starts = ARENA_ARRAY(arena, EdgeMarks *, 2 * program->calls.count + 1);
   for (int32_t i = 0, next_loop = 0; i < program->calls.count; i++) {
     const Loop *loop = next_loop < program->loops.count ? &program->loops.at[next_loop] : NULL;
     visit_call(e, i);
@@ -482,7 +483,7 @@ static void build_program(Edges *e) {
 
 void edges_build(Draft *d) {
   Edges e = {.draft = d};
-  e.profiles = ARENA_ARRAY(d->compile->arena, Profile *, d->segments.count + 1);
+  e.profiles = ARENA_ARRAY(d->compile->arena, LaneProfile *, d->segments.count + 1);
   e.flags = ARENA_ARRAY(d->compile->arena, uint32_t, d->segments.count + 1);
   e.touches = ARENA_ARRAY(d->compile->arena, const Touches *, d->segments.count + 1);
   for (int32_t s = 0; s < d->segments.count; s++) {

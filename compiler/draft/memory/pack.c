@@ -40,13 +40,13 @@ typedef VEC(Taken) TakenList;
  * looks individually only at the items that begin or end in the slices in which it begins or ends
  * itself; for slices that it spans completely, and for items that span a slice, there are lists of
  * merged bytes, in which thousands of adjacent layers are one entry. */
-typedef struct Slice {
+typedef struct PackSlice {
   VEC(int32_t) part;       /* items that live in a part of it */
   TakenList through, some; /* bytes live in all of it; bytes live in any part of it */
-} Slice;
+} PackSlice;
 
 typedef struct Slices {
-  Slice *at;
+  PackSlice *at;
   int32_t width; /* positions of one slice */
 } Slices;
 
@@ -55,7 +55,7 @@ static Slices slices_new(Arena *arena, const PackItem *items, int32_t count) {
   for (int32_t i = 0; i < count; i++)
     if (items[i].last >= positions) positions = items[i].last + 1;
   Slices slices = {.width = (int32_t)sqrt(positions) / 2 + 1};
-  slices.at = ARENA_ARRAY(arena, Slice, positions / slices.width + 1);
+  slices.at = ARENA_ARRAY(arena, PackSlice, positions / slices.width + 1);
   return slices;
 }
 
@@ -99,7 +99,7 @@ static void slices_add(const Packing *p, const Slices *slices, int32_t index) {
   int32_t width = slices->width, first = item->first / width, last = item->last / width;
   Taken taken = taken_by(p, index);
   for (int32_t k = first; k <= last; k++) {
-    Slice *slice = &slices->at[k];
+    PackSlice *slice = &slices->at[k];
     bool through = item->first <= k * width && item->last >= (k + 1) * width - 1;
     if (through)
       add_taken(p->arena, &slice->through, taken);
@@ -115,7 +115,7 @@ static void take_list(Packing *p, const TakenList *list) {
 }
 
 /* Adds what is taken in a slice of which the item lives in a part. */
-static void take_part(Packing *p, const Slice *slice, const PackItem *item) {
+static void take_part(Packing *p, const PackSlice *slice, const PackItem *item) {
   take_list(p, &slice->through);
   for (int32_t i = 0; i < slice->part.count; i++) {
     const PackItem *placed = &p->items[slice->part.at[i]];

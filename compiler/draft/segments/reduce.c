@@ -56,23 +56,23 @@ Operand *own_operand(Draft *d, int32_t segment, Record *record, ParamId p, BaseR
 
 /* ---- runs of parameters that one collective moves */
 
-typedef struct Run {
+typedef struct PieceRun {
   int32_t block;
   int32_t first, end;               /* of the block's params */
   int64_t at, elements;             /* in the whole layer */
   int64_t shard_at, shard_elements; /* in the shard */
-} Run;
+} PieceRun;
 
-static Run run_of(const Draft *d, int32_t b, int32_t first, int32_t end) {
+static PieceRun run_of(const Draft *d, int32_t b, int32_t first, int32_t end) {
   const Block *block = &d->blocks.at[b];
   const ParamPlace *head = &d->params[block->params.at[first]];
-  Run run = {.block = b,
-             .first = first,
-             .end = end,
-             .at = head->first,
-             .elements = block->elements - head->first,
-             .shard_at = head->shard_first,
-             .shard_elements = block->shard_elements - head->shard_first};
+  PieceRun run = {.block = b,
+                  .first = first,
+                  .end = end,
+                  .at = head->first,
+                  .elements = block->elements - head->first,
+                  .shard_at = head->shard_first,
+                  .shard_elements = block->shard_elements - head->shard_first};
   if (end == block->params.count) return run;
   const ParamPlace *next = &d->params[block->params.at[end]];
   run.elements = next->first - head->first;
@@ -82,7 +82,7 @@ static Run run_of(const Draft *d, int32_t b, int32_t first, int32_t end) {
 
 /* The longest run from `first` on that fits into a bucket and that one record can pack; at least
  * one parameter. */
-static Run next_run(const Draft *d, int32_t b, int32_t first) {
+static PieceRun next_run(const Draft *d, int32_t b, int32_t first) {
   int32_t count = d->blocks.at[b].params.count, end = first + 1;
   int32_t most = pieces_are_packed(d) ? PACK_PAIRS_MAX : count;
   while (end < count && end - first < most &&
@@ -93,7 +93,7 @@ static Run next_run(const Draft *d, int32_t b, int32_t first) {
 }
 
 /* One pair a parameter: a collective's share of the run. */
-static void set_pieces(Draft *d, Record *record, const Run *run) {
+static void set_pieces(Draft *d, Record *record, const PieceRun *run) {
   const Block *block = &d->blocks.at[run->block];
   record->piece_count = run->end - run->first;
   record->pieces = ARENA_ARRAY(d->compile->arena, int64_t, 2 * record->piece_count);
@@ -104,7 +104,7 @@ static void set_pieces(Draft *d, Record *record, const Run *run) {
 }
 
 /* The run in a base of whole layers or of shards. */
-static Operand *run_operand(Draft *d, int32_t segment, Record *record, const Run *run,
+static Operand *run_operand(Draft *d, int32_t segment, Record *record, const PieceRun *run,
                             BaseRole role, DType dtype, bool shard, Access access) {
   const Block *block = &d->blocks.at[run->block];
   int64_t width = dtype_bytes(dtype);
@@ -115,7 +115,7 @@ static Operand *run_operand(Draft *d, int32_t segment, Record *record, const Run
   return record_operand(record, base, at * width, elements * width, dtype, access);
 }
 
-static Operand *grad_operand(Draft *d, int32_t segment, Record *record, const Run *run,
+static Operand *grad_operand(Draft *d, int32_t segment, Record *record, const PieceRun *run,
                              BaseRole role, Access access) {
   return run_operand(d, segment, record, run, role, d->train->grad_dtype, role == BASE_GRAD_SHARD,
                      access);
@@ -123,7 +123,7 @@ static Operand *grad_operand(Draft *d, int32_t segment, Record *record, const Ru
 
 /* ---- gather */
 
-static Record *gather_run(Draft *d, int32_t segment, const Run *run) {
+static Record *gather_run(Draft *d, int32_t segment, const PieceRun *run) {
   const Block *block = &d->blocks.at[run->block];
   DType dtype = d->train->param_dtype;
   const char *meaning = arena_printf(d->compile->arena, "%s parameters", block->name);
@@ -142,7 +142,7 @@ static int32_t build_gather(Draft *d, int32_t b) {
   if (!d->blocks.at[b].shards_state) return NO_ID;
   int32_t segment = block_segment(d, b, "gather");
   for (int32_t first = 0; first < d->blocks.at[b].params.count;) {
-    Run run = next_run(d, b, first);
+    PieceRun run = next_run(d, b, first);
     gather_run(d, segment, &run);
     first = run.end;
   }
@@ -151,7 +151,7 @@ static int32_t build_gather(Draft *d, int32_t b) {
 
 /* Whether a record of the segment reads a parameter of the run. Records that do not run in the last
  * layer of a recompute group count only with `but_last`. */
-static bool reads_run(const Draft *d, int32_t segment, const Run *run, bool but_last) {
+static bool reads_run(const Draft *d, int32_t segment, const PieceRun *run, bool but_last) {
   int64_t width = dtype_bytes(d->train->param_dtype);
   int64_t first = run->at * width, end = first + run->elements * width;
   const Segment *at = segment == NO_ID ? NULL : &d->segments.at[segment];
@@ -169,7 +169,7 @@ static bool reads_run(const Draft *d, int32_t segment, const Run *run, bool but_
   return false;
 }
 
-static bool backward_reads(const Draft *d, const Run *run, bool but_last) {
+static bool backward_reads(const Draft *d, const PieceRun *run, bool but_last) {
   for (RegionId r = 0; r < d->train->regions.count; r++) {
     const RegionSegments *parts = &d->train_parts[r];
     if (reads_run(d, parts->recompute, run, but_last) ||
@@ -184,7 +184,7 @@ static int32_t build_regather(Draft *d, int32_t b) {
   if (!d->blocks.at[b].shards_params) return NO_ID;
   int32_t segment = NO_ID;
   for (int32_t first = 0; first < d->blocks.at[b].params.count;) {
-    Run run = next_run(d, b, first);
+    PieceRun run = next_run(d, b, first);
     first = run.end;
     if (!backward_reads(d, &run, true)) continue;
     if (segment == NO_ID) segment = block_segment(d, b, "regather");
@@ -209,7 +209,7 @@ static Record *cast_record(Draft *d, int32_t segment, int64_t elements) {
 
 /* Deferred sums along tp and tp_group, for parameters whose ranks saw parts of the tokens or heads.
  */
-static void settle_tensor(Draft *d, int32_t segment, const Run *run) {
+static void settle_tensor(Draft *d, int32_t segment, const PieceRun *run) {
   for (int32_t i = run->first; i < run->end; i++) {
     ParamId p = d->blocks.at[run->block].params.at[i];
     uint32_t axes = mesh_used(&d->mesh, d->train->params.at[p].partial & TENSOR_AXES);
@@ -218,13 +218,13 @@ static void settle_tensor(Draft *d, int32_t segment, const Run *run) {
         arena_printf(d->compile->arena, "%s gradient", d->train->params.at[p].name);
     Record *record = collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_REDUCE, axes, meaning);
     record_param(d, record, p);
-    Run one = run_of(d, run->block, i, i + 1);
+    PieceRun one = run_of(d, run->block, i, i + 1);
     grad_operand(d, segment, record, &one, BASE_GRAD, ACCESS_UPDATE);
   }
 }
 
 /* The gradients as they travel: themselves, or a copy in the wire's dtype. */
-static BaseRole to_wire(Draft *d, int32_t segment, const Run *run) {
+static BaseRole to_wire(Draft *d, int32_t segment, const PieceRun *run) {
   if (wire_dtype(d) == d->train->grad_dtype) return BASE_GRAD;
   Record *record = cast_record(d, segment, run->elements);
   grad_operand(d, segment, record, run, BASE_GRAD, ACCESS_READ);
@@ -232,7 +232,7 @@ static BaseRole to_wire(Draft *d, int32_t segment, const Run *run) {
   return BASE_WIRE;
 }
 
-static void reduce_whole(Draft *d, int32_t segment, const Run *run, const char *meaning) {
+static void reduce_whole(Draft *d, int32_t segment, const PieceRun *run, const char *meaning) {
   BaseRole wire = to_wire(d, segment, run);
   Record *record = collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_REDUCE,
                               mesh_used(&d->mesh, BATCH_AXES), meaning);
@@ -243,7 +243,7 @@ static void reduce_whole(Draft *d, int32_t segment, const Run *run, const char *
   grad_operand(d, segment, record, run, BASE_GRAD, ACCESS_WRITE);
 }
 
-static Record *scatter(Draft *d, int32_t segment, const Run *run, const char *meaning) {
+static Record *scatter(Draft *d, int32_t segment, const PieceRun *run, const char *meaning) {
   uint32_t axes = mesh_used(&d->mesh, ZERO_AXES);
   Record *record = collective(d, segment, RECORD_REDUCE_SCATTER, PURPOSE_REDUCE, axes, meaning);
   set_pieces(d, record, run);
@@ -259,7 +259,7 @@ static Record *replicas_sum(Draft *d, int32_t segment, uint32_t when_all, const 
 }
 
 /* Shards of gradients, which travel in the wire's dtype as gradients do. */
-static void add_shards(Draft *d, int32_t segment, const Run *run, const char *meaning) {
+static void add_shards(Draft *d, int32_t segment, const PieceRun *run, const char *meaning) {
   const uint32_t last = CALL_LAST_MICROBATCH;
   const DType wire = wire_dtype(d);
   if (mesh_used(&d->mesh, MESH_BIT(MESH_REPLICATE)) == 0) return;
@@ -280,7 +280,7 @@ static void add_shards(Draft *d, int32_t segment, const Run *run, const char *me
   grad_operand(d, segment, record, run, BASE_GRAD_SHARD, ACCESS_WRITE);
 }
 
-static void reduce_in_place(Draft *d, int32_t segment, const Run *run, const char *meaning) {
+static void reduce_in_place(Draft *d, int32_t segment, const PieceRun *run, const char *meaning) {
   const bool replicas = mesh_used(&d->mesh, MESH_BIT(MESH_REPLICATE)) != 0;
   BaseRole wire = to_wire(d, segment, run);
   Record *record = scatter(d, segment, run, meaning);
@@ -295,7 +295,7 @@ static void reduce_in_place(Draft *d, int32_t segment, const Run *run, const cha
   }
   for (int32_t i = run->first; i < run->end; i++) {
     ParamId p = d->blocks.at[run->block].params.at[i];
-    Run one = run_of(d, run->block, i, i + 1);
+    PieceRun one = run_of(d, run->block, i, i + 1);
     if (wire != BASE_GRAD) {
       record = cast_record(d, segment, d->params[p].piece);
       run_operand(d, segment, record, &one, BASE_WIRE_SHARD, wire_dtype(d), true, ACCESS_READ);
@@ -307,7 +307,7 @@ static void reduce_in_place(Draft *d, int32_t segment, const Run *run, const cha
 }
 
 /* Adds the received shard to the gradient shard. */
-static void add_shard(Draft *d, int32_t segment, const Run *run) {
+static void add_shard(Draft *d, int32_t segment, const PieceRun *run) {
   Record *record = segment_kernel(d, segment, KERNEL_add, PURPOSE_REDUCE);
   record->direction = DIRECTION_UPDATE;
   record->when_none = CALL_FIRST_MICROBATCH;
@@ -320,7 +320,7 @@ static void add_shard(Draft *d, int32_t segment, const Run *run) {
 }
 
 /* The first micro-batch assigns the shard, the others add to it. */
-static void reduce_to_shard(Draft *d, int32_t segment, const Run *run, const char *meaning) {
+static void reduce_to_shard(Draft *d, int32_t segment, const PieceRun *run, const char *meaning) {
   BaseRole wire = to_wire(d, segment, run);
   bool direct = wire == BASE_GRAD, several = d->derived.accumulation > 1;
   Record *record = scatter(d, segment, run, meaning);
@@ -360,7 +360,7 @@ static int32_t build_reduce(Draft *d, int32_t b) {
   int32_t segment = block_segment(d, b, "reduce");
   const char *meaning = arena_printf(d->compile->arena, "%s gradients", d->blocks.at[b].name);
   for (int32_t first = 0; first < d->blocks.at[b].params.count;) {
-    Run run = next_run(d, b, first);
+    PieceRun run = next_run(d, b, first);
     settle_tensor(d, segment, &run);
     if (d->blocks.at[b].shards_grads)
       reduce_to_shard(d, segment, &run, meaning);

@@ -9,12 +9,12 @@
 enum { CHAIN_MAX = 8, FILE_BYTES_MAX = 1 << 20 };
 
 /* The files from the one that the job names to the family. */
-typedef struct Chain {
+typedef struct ModelChain {
   Model *model;
   const char *path;        /* the file being read */
   const char *next;        /* what a preset is based on; NULL: this is the family */
   VEC(ModelSize) settings; /* nearest to the job first */
-} Chain;
+} ModelChain;
 
 /* ---- places in files: only for messages */
 
@@ -47,7 +47,7 @@ static int compare_sizes(const void *a, const void *b) {
 
 /* sizes = { layers = required, head = function(m) ... end }, sorted by name, because Lua tables
  * have no order. */
-static void read_sizes(Chain *chain, lua_State *L) {
+static void read_sizes(ModelChain *chain, lua_State *L) {
   Model *model = chain->model;
   Arena *arena = model->compile->arena;
   lua_getfield(L, 1, "sizes");
@@ -83,7 +83,7 @@ static void read_sizes(Chain *chain, lua_State *L) {
 }
 
 /* axes = { hidden = "tp", heads = false } */
-static void read_axes(Chain *chain, lua_State *L) {
+static void read_axes(ModelChain *chain, lua_State *L) {
   static const char *const axes[] = {"dp", "cp", "tp", NULL};
   Model *model = chain->model;
   lua_getfield(L, 1, "axes");
@@ -112,7 +112,7 @@ static void read_axes(Chain *chain, lua_State *L) {
   lua_pop(L, 1);
 }
 
-static void check_keys(Chain *chain, lua_State *L) {
+static void check_keys(ModelChain *chain, lua_State *L) {
   static const char *const keys[] = {"sizes", "axes", "bias", "init", "forward", "huggingface"};
   Model *model = chain->model;
   for (lua_pushnil(L); lua_next(L, 1) != 0; lua_pop(L, 1)) {
@@ -130,7 +130,7 @@ static void check_keys(Chain *chain, lua_State *L) {
   }
 }
 
-static void read_family(Chain *chain, lua_State *L) {
+static void read_family(ModelChain *chain, lua_State *L) {
   Model *model = chain->model;
   model->family_path = chain->path;
   model->family_at = model->declared_at;
@@ -172,7 +172,7 @@ static bool publish(Model *model, const ModelSize *params) {
 }
 
 /* { "family", layers = 12, params = N } */
-static void read_preset(Chain *chain, lua_State *L) {
+static void read_preset(ModelChain *chain, lua_State *L) {
   Model *model = chain->model;
   Arena *arena = model->compile->arena;
   bool changed =
@@ -197,7 +197,7 @@ static void read_preset(Chain *chain, lua_State *L) {
 
 /* Runs inside sandbox_call, with what the file returned and the chain. */
 static int read_file(lua_State *L) {
-  Chain *chain = lua_touserdata(L, 2);
+  ModelChain *chain = lua_touserdata(L, 2);
   Model *model = chain->model;
   chain->next = NULL;
   if (!lua_istable(L, 1) || lua_topointer(L, 1) != model->declared)
@@ -230,7 +230,7 @@ static const char *plain_name(Arena *arena, const char *head) {
   return arena_copy_n(arena, base, is_file ? length - 4 : length);
 }
 
-static bool follow_chain(Chain *chain) {
+static bool follow_chain(ModelChain *chain) {
   Model *model = chain->model;
   Compile *c = model->compile;
   const char *name = model->job->model.head_text, *directory = model->job->directory;
@@ -257,7 +257,7 @@ static bool follow_chain(Chain *chain) {
 }
 
 /* Sizes in the job come before those of presets; its `params` states the count, like a preset's. */
-static void take_job_sizes(Chain *chain) {
+static void take_job_sizes(ModelChain *chain) {
   Model *model = chain->model;
   for (int32_t i = 0; i < model->job->sizes.count; i++) {
     const ModelSize *size = &model->job->sizes.at[i];
@@ -278,7 +278,7 @@ Model *model_open(Compile *c, const Job *job) {
   vocabulary_register(model);
   lua_pushlightuserdata(model->L, model);
   sandbox_add_value(model->L, "required");
-  Chain chain = {.model = model};
+  ModelChain chain = {.model = model};
   take_job_sizes(&chain);
   bool good = follow_chain(&chain) && sizes_merge(model, chain.settings.at, chain.settings.count) &&
               sizes_fill(model);

@@ -231,16 +231,16 @@ static int call_model(lua_State *L) {
 
 /* A call: how it is written, how many arguments it takes, and a hint about arguments that other
  * tools have and this call does not. */
-typedef struct Call {
+typedef struct VocabularyCall {
   const char *name;
   lua_CFunction function;
   const char *usage;
   int arguments;
   const char *hint;
-} Call;
+} VocabularyCall;
 
 /* All calls except those named by OpDefs. */
-static const Call calls[] = {
+static const VocabularyCall calls[] = {
     {"model", call_model, "model { ... }", 1, NULL},
     {"input", call_input, "input(name, dims, \"ids\")", 3, NULL},
     {"positions", call_positions, "positions(ids)", 1, "they begin with 0"},
@@ -262,18 +262,18 @@ static const Call calls[] = {
 };
 enum { CALL_COUNT = sizeof calls / sizeof *calls };
 
-static Call call_named(Trace *t, const char *name) {
+static VocabularyCall call_named(Trace *t, const char *name) {
   for (size_t i = 0; i < CALL_COUNT; i++)
     if (strcmp(calls[i].name, name) == 0) return calls[i];
   int32_t op = op_called(name, NULL);
-  if (op == NO_ID) return (Call){0};
-  return (Call){name, call_op, op_usage(t, op), has_forms(op) ? 2 : 1, NULL};
+  if (op == NO_ID) return (VocabularyCall){0};
+  return (VocabularyCall){name, call_op, op_usage(t, op), has_forms(op) ? 2 : 1, NULL};
 }
 
 /* Arguments that Lua would drop silently: `silu(x, true)`, or all but one part of
  * gelu(split(x, "two")). */
 void check_argument_count(Trace *t) {
-  Call call = call_named(t, t->op);
+  VocabularyCall call = call_named(t, t->op);
   int extra = call.arguments + 1;
   while (extra <= lua_gettop(t->L) && lua_isnil(t->L, extra))
     extra++;

@@ -18,23 +18,23 @@ static int64_t members(const Shard *s) {
 
 /* ---- ring */
 
-typedef struct Pair {
+typedef struct BlockPair {
   ValueId at[2]; /* k and v, or their gradients */
-} Pair;
+} BlockPair;
 
-static Pair pair_as(Shard *s, Pair like, DType dtype) {
-  return (Pair){{value_as(s, like.at[0], dtype), value_as(s, like.at[1], dtype)}};
+static BlockPair pair_as(Shard *s, BlockPair like, DType dtype) {
+  return (BlockPair){{value_as(s, like.at[0], dtype), value_as(s, like.at[1], dtype)}};
 }
 
 /* Sends `sent` to the next member, where it is the result. */
-static void exchange(Shard *s, const Node *n, Pair sent, Pair received) {
+static void exchange(Shard *s, const Node *n, BlockPair sent, BlockPair received) {
   NodeId id = push_op(s, n, OP_exchange, (const ValueId[]){sent.at[0], sent.at[1], NO_ID},
                       (const ValueId[]){received.at[0], received.at[1], NO_ID});
   graph_node(s->g, id)->attrs[0] = s->axes;
 }
 
-static Pair pass_on(Shard *s, const Node *n, Pair block) {
-  Pair next = pair_as(s, block, graph_value(s->g, block.at[0])->dtype);
+static BlockPair pass_on(Shard *s, const Node *n, BlockPair block) {
+  BlockPair next = pair_as(s, block, graph_value(s->g, block.at[0])->dtype);
   exchange(s, n, block, next);
   return next;
 }
@@ -63,7 +63,8 @@ static void name_lse(Shard *s, ValueId lse, ValueId out) {
   value->dims[tokens] = like->dims[tokens - 1];
 }
 
-static void attend(Shard *s, const Node *n, int64_t step, Pair block, ValueId out, ValueId lse) {
+static void attend(Shard *s, const Node *n, int64_t step, BlockPair block, ValueId out,
+                   ValueId lse) {
   Node one = *n;
   one.inputs[1] = block.at[0];
   one.inputs[2] = block.at[1];
@@ -73,12 +74,13 @@ static void attend(Shard *s, const Node *n, int64_t step, Pair block, ValueId ou
   push_node(s, one);
 }
 
-typedef struct Merged {
+typedef struct MergedBlocks {
   ValueId out, lse;
-} Merged;
+} MergedBlocks;
 
 /* Merges a block's out and lse into those of the blocks before; `into` may exist already. */
-static Merged merge(Shard *s, const Node *n, Merged before, Merged block, Merged into) {
+static MergedBlocks merge(Shard *s, const Node *n, MergedBlocks before, MergedBlocks block,
+                          MergedBlocks into) {
   NodeId id = push_op(s, n, OP_attention_merge,
                       (const ValueId[]){before.out, before.lse, block.out, block.lse, NO_ID},
                       (const ValueId[]){into.out, into.lse, NO_ID});
@@ -94,26 +96,26 @@ static void ring_forward(Shard *s, Node *n) {
   cut_seq(s, out);
   name_lse(s, lse, out);
   DType lse_dtype = graph_value(s->g, lse)->dtype;
-  Pair block = {{n->inputs[1], n->inputs[2]}}, next = block;
+  BlockPair block = {{n->inputs[1], n->inputs[2]}}, next = block;
   for (int32_t i = 0; i < 2; i++)
     block.at[i] = op_dense(s->g, s->out, n, block.at[i]);
-  Merged sum = {NO_ID, NO_ID};
+  MergedBlocks sum = {NO_ID, NO_ID};
   for (int64_t step = 0; step < members(s); step++) {
     bool last = step + 1 == members(s);
     if (!last) next = pass_on(s, n, block);
-    Merged one = {value_as(s, out, dtype), value_as(s, lse, lse_dtype)};
+    MergedBlocks one = {value_as(s, out, dtype), value_as(s, lse, lse_dtype)};
     attend(s, n, step, block, one.out, one.lse);
     block = next;
     if (step == 0) {
       sum = one;
       if (wide == dtype) continue;
-      sum = (Merged){value_as(s, out, wide), value_as(s, lse, lse_dtype)};
+      sum = (MergedBlocks){value_as(s, out, wide), value_as(s, lse, lse_dtype)};
       push_op(s, n, OP_attention_merge, (const ValueId[]){one.out, one.lse, NO_ID},
               (const ValueId[]){sum.out, sum.lse, NO_ID});
       continue;
     }
-    Merged into = {last && wide == dtype ? out : value_as(s, out, wide),
-                   last ? lse : value_as(s, lse, lse_dtype)};
+    MergedBlocks into = {last && wide == dtype ? out : value_as(s, out, wide),
+                         last ? lse : value_as(s, lse, lse_dtype)};
     sum = merge(s, n, sum, one, into);
   }
   if (wide != dtype)
@@ -137,12 +139,12 @@ static ValueId add(Shard *s, const Node *n, ValueId a, ValueId b, ValueId sum) {
 
 typedef struct RingGradients {
   DType dtype, wide;
-  ValueId d_q;  /* the sum so far */
-  Pair travels; /* d_k and d_v of this step's block, accumulated so far */
+  ValueId d_q;       /* the sum so far */
+  BlockPair travels; /* d_k and d_v of this step's block, accumulated so far */
 } RingGradients;
 
 /* One block: its gradients from this rank are added to those that arrived with it. */
-static void ring_step(Shard *s, const Node *n, int64_t step, Pair block, const ValueId *whole,
+static void ring_step(Shard *s, const Node *n, int64_t step, BlockPair block, const ValueId *whole,
                       RingGradients *r) {
   bool first = step == 0, last = step + 1 == members(s);
   ValueId d[3];
@@ -155,7 +157,7 @@ static void ring_step(Shard *s, const Node *n, int64_t step, Pair block, const V
   push_node(s, one);
   if (first) {
     r->d_q = d[0];
-    r->travels = (Pair){{d[1], d[2]}};
+    r->travels = (BlockPair){{d[1], d[2]}};
     return;
   }
   r->d_q = add(s, n, r->d_q, d[0], last ? whole[0] : value_as(s, whole[0], r->wide));
@@ -170,7 +172,7 @@ static void ring_backward(Shard *s, Node *n) {
     cut_seq(s, n->outputs[i]);
     whole[i] = dense_for(s, n->outputs[i]);
   }
-  Pair block = {{n->inputs[2], n->inputs[3]}}, next = block;
+  BlockPair block = {{n->inputs[2], n->inputs[3]}}, next = block;
   for (int32_t i = 0; i < 2; i++)
     block.at[i] = op_dense(s->g, s->out, n, block.at[i]);
   DType dtype = graph_value(s->g, whole[0])->dtype;
@@ -182,7 +184,7 @@ static void ring_backward(Shard *s, Node *n) {
     block = next;
     if (!last) r.travels = pass_on(s, n, r.travels);
   }
-  exchange(s, n, r.travels, (Pair){{whole[1], whole[2]}}); /* home */
+  exchange(s, n, r.travels, (BlockPair){{whole[1], whole[2]}}); /* home */
   for (int32_t i = 0; i < 3; i++)
     deliver(s, n, whole[i], n->outputs[i]);
 }

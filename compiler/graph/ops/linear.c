@@ -9,10 +9,10 @@
 #include "compiler/graph/ops/divide.h"
 #include "compiler/graph/ops/rule.h"
 
-typedef struct Parts {
+typedef struct LinearParts {
   bool found, transposed;
   DimList out;
-} Parts;
+} LinearParts;
 
 static bool stands_at(const DimList *w, int32_t first, const DimList *part) {
   for (int32_t i = 0; i < part->count; i++)
@@ -21,8 +21,8 @@ static bool stands_at(const DimList *w, int32_t first, const DimList *part) {
 }
 
 /* Which dims of w are contracted with features `in`, and which come out. */
-static Parts parts_of(const DimList *w, const DimList *in) {
-  Parts parts = {0};
+static LinearParts parts_of(const DimList *w, const DimList *in) {
+  LinearParts parts = {0};
   int32_t out_count = w->count - in->count;
   if (out_count < 0) return parts;
   bool in_last = stands_at(w, out_count, in), in_first = stands_at(w, 0, in);
@@ -46,7 +46,7 @@ static bool bias_fits(Graph *g, const Node *n, const DimList *out) {
 static bool shape(Graph *g, Node *n) {
   if (!rule_numbers(g, n, 1)) return false;
   DimList w = rule_dims(g, n->inputs[1]), in = rule_features(g, n->inputs[0]);
-  Parts parts = parts_of(&w, &in);
+  LinearParts parts = parts_of(&w, &in);
   if (!parts.found)
     return error_at(g->compile, n->origin, "nothing-to-contract",
                     "linear: weight '%s' is %s, the value has features %s: nothing to contract",
@@ -83,7 +83,7 @@ static void backward(Grad *b, const Node *n) {
 /* For all four kernels: x is the value with the input features; w is the weight or its gradient. */
 static void lower_product(const Graph *g, ValueId x, ValueId w, Lowered *out) {
   DimList dims = rule_dims(g, w), in = rule_features(g, x);
-  Parts parts = parts_of(&dims, &in);
+  LinearParts parts = parts_of(&dims, &in);
   int64_t rows = value_rows(g, x), in_size = value_features(g, x);
   int64_t out_size = rule_size(g, &parts.out);
   LOWER_DIMS(out, rows, in_size, out_size, parts.transposed);

@@ -157,12 +157,12 @@ static void add_param_partial(Shard *s, const Node *n, ValueId v, uint32_t parti
   param->partial |= partial;
 }
 
-typedef struct Sizes {
+typedef struct ShardSizes {
   int64_t elements, features;
-} Sizes;
+} ShardSizes;
 
-static Sizes sizes_of(const Graph *g, ValueId v) {
-  return (Sizes){value_elements(g, v), value_features(g, v)};
+static ShardSizes sizes_of(const Graph *g, ValueId v) {
+  return (ShardSizes){value_elements(g, v), value_features(g, v)};
 }
 
 static void cut_outputs(Shard *s, const Node *n) {
@@ -170,7 +170,7 @@ static void cut_outputs(Shard *s, const Node *n) {
   uint32_t from_partial = 0;
   for (int32_t i = 0; i < n->input_count; i++)
     from_partial |= partial_of(s, n->inputs[i]);
-  Sizes first = {1, 1}, first_before = {1, 1};
+  ShardSizes first = {1, 1}, first_before = {1, 1};
   for (int32_t i = 0; i < n->output_count; i++) {
     ValueId v = n->outputs[i];
     Value *value = graph_value(g, v);
@@ -178,9 +178,9 @@ static void cut_outputs(Shard *s, const Node *n) {
       value->extra_elements = value->extra_elements * first.elements / first_before.elements;
       continue;
     }
-    Sizes before = sizes_of(g, v);
+    ShardSizes before = sizes_of(g, v);
     uint32_t partial = cut_output(s, n, v) | from_partial;
-    Sizes after = sizes_of(g, v);
+    ShardSizes after = sizes_of(g, v);
     value->view_offset = value->view_offset / (before.features / after.features);
     if (i == 0) first = after;
     if (i == 0) first_before = before;

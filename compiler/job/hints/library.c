@@ -13,12 +13,12 @@ typedef struct Name {
 } Name;
 typedef VEC(Name) Names;
 
-typedef enum Source { FROM_FILES, FROM_CALLS, FROM_WORDS } Source;
+typedef enum NameSource { FROM_FILES, FROM_CALLS, FROM_WORDS } NameSource;
 
 /* `use`: how a job says it, % being the name. */
 static const struct {
   const char *kind, *one, *use;
-  Source source;
+  NameSource source;
 } kinds[] = {
     {"models", "a model", "model = { \"%\", ... }", FROM_FILES},
     {"clusters", "a cluster", "cluster = \"%\"", FROM_FILES},

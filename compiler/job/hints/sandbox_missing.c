@@ -91,12 +91,12 @@ static const Absent *find_absent(const char *name) {
 
 /* ---- where the name is */
 
-typedef struct Use {
+typedef struct WordUse {
   const Source *source; /* NULL: unknown */
   Span span;
   const char *text; /* the name in the source, NULL: not found */
   const char *line; /* that it is on */
-} Use;
+} WordUse;
 
 static bool is_word_byte(char c) {
   return isalnum((unsigned char)c) || c == '_';
@@ -129,9 +129,9 @@ static const char *find_use(const char *line, const char *name) {
   return NULL;
 }
 
-static Use use_of(lua_State *L, const char *name) {
+static WordUse use_of(lua_State *L, const char *name) {
   const Sandbox *sandbox = sandbox_of(L);
-  Use use = {.span = sandbox_where(L)};
+  WordUse use = {.span = sandbox_where(L)};
   for (int32_t i = 0; use.span.file && i < sandbox->sources.count; i++)
     if (sandbox->sources.at[i].path == use.span.file) use.source = &sandbox->sources.at[i];
   if (!use.source) return use;
@@ -175,7 +175,7 @@ static const char *nearest_name(lua_State *L, const char *name) {
   return nearest_word(name, words.at, words.count);
 }
 
-static int32_t line_of_definition(const Use *use, const char *name) {
+static int32_t line_of_definition(const WordUse *use, const char *name) {
   int32_t line = 1;
   for (const char *p = use->source ? use->source->text : NULL; p && *p; line++) {
     const char *word = p + strspn(p, " \t");
@@ -200,14 +200,14 @@ static const char *path_at(Arena *arena, const char *text) {
   return is_path ? arena_copy_n(arena, text, length) : NULL;
 }
 
-static bool is_called(const Use *use, const char *name) {
+static bool is_called(const WordUse *use, const char *name) {
   if (!use->text) return false;
   const char *after = use->text + strlen(name);
   after += strspn(after, " \t");
   return *after == '(' || *after == '{' || *after == '"' || *after == '\'';
 }
 
-static bool is_joined(const Use *use, const char *name) {
+static bool is_joined(const WordUse *use, const char *name) {
   if (!use->text) return false;
   const char *after = use->text + strlen(name), *before = use->text;
   after += strspn(after, " \t");
@@ -218,7 +218,7 @@ static bool is_joined(const Use *use, const char *name) {
 }
 
 /* Fills message and fix of a name that is known nowhere. */
-static void explain_unknown(Arena *arena, const Use *use, const char *name, Diag *diag) {
+static void explain_unknown(Arena *arena, const WordUse *use, const char *name, Diag *diag) {
   const char *reason = "text is written in quotes";
   const char *path = use->text ? path_at(arena, use->text) : NULL;
   diag->fix = arena_printf(arena, "\"%.60s\"", path ? path : name);
@@ -247,7 +247,7 @@ static bool knows(const Sandbox *sandbox, const char *name) {
 }
 
 /* A job file where a model file is wanted, or the other way round. */
-static bool explain_constructor(const Sandbox *sandbox, const Use *use, const char *name,
+static bool explain_constructor(const Sandbox *sandbox, const WordUse *use, const char *name,
                                 Diag *diag) {
   Arena *arena = sandbox->c->arena;
   if (!is_called(use, name)) return false;
@@ -269,7 +269,7 @@ int sandbox_name_missing(lua_State *L) {
   Sandbox *sandbox = sandbox_of(L);
   Arena *arena = sandbox->c->arena;
   const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : luaL_typename(L, 2);
-  Use use = use_of(L, name);
+  WordUse use = use_of(L, name);
   const Absent *absent = find_absent(name);
   Diag diag = {.name = "unknown-name", .span = use.span};
   Foreign foreign;
@@ -308,7 +308,7 @@ int sandbox_member_missing(lua_State *L) {
 }
 
 /* A table of many lines is assigned on its last one: the name is further up. */
-static Span place_of_assigned(const Use *use, const char *name) {
+static Span place_of_assigned(const WordUse *use, const char *name) {
   Span span = use->span;
   for (int32_t line = span.line; use->source && use->source->text && line > 0; line--) {
     Span word = sandbox_word(use->source, line, name);
@@ -321,7 +321,7 @@ int sandbox_name_assigned(lua_State *L) {
   Sandbox *sandbox = sandbox_of(L);
   Arena *arena = sandbox->c->arena;
   const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "x";
-  Use use = use_of(L, name);
+  WordUse use = use_of(L, name);
   bool is_job = strcmp(name, "job") == 0 || strcmp(name, "model") == 0;
   Diag diag = {.name = "global", .span = place_of_assigned(&use, name)};
   diag.message =

@@ -73,28 +73,28 @@ const PipeCosts pipe_costs_even = {1, 1, 1};
 
 /* ---- simulation */
 
-typedef struct Worker {
+typedef struct StageWorker {
   int32_t next; /* the next step; the one before it runs until busy_until */
   int64_t busy_until;
   bool has_output; /* the step before made something that another stage has not received yet */
-} Worker;
+} StageWorker;
 
-typedef struct Simulation {
+typedef struct OrderSimulation {
   Arena *arena;
   Pipeline *pipeline;
-  Worker *workers;             /* by stage */
+  StageWorker *workers;        /* by stage */
   bool *is_there[PIPE_WEIGHT]; /* the activation or gradient that (model chunk, micro-batch) needs
                                   has arrived */
   bool meets;                  /* a transfer waits until its receiver is between two steps */
   int64_t now;
-} Simulation;
+} OrderSimulation;
 
 /* Whether the model chunk's forward (backward) has what the chunk before (after) it makes. */
-static bool *input_of(const Simulation *s, PipeAction action, int32_t model_chunk, int32_t k) {
+static bool *input_of(const OrderSimulation *s, PipeAction action, int32_t model_chunk, int32_t k) {
   return &s->is_there[action][(int64_t)model_chunk * s->pipeline->shape.microbatches + k];
 }
 
-static bool may_start(const Simulation *s, int32_t stage, const PipeStep *step) {
+static bool may_start(const OrderSimulation *s, int32_t stage, const PipeStep *step) {
   const PipeShape *shape = &s->pipeline->shape;
   int32_t here = pipeline_chunk_of(shape->kind, shape->stages, stage, step->chunk);
   int32_t source = step->action == PIPE_FORWARD ? here - 1 : here + 1;
@@ -110,7 +110,7 @@ static int32_t target_chunk(const PipeShape *shape, int32_t stage, const PipeSte
 }
 
 /* Adds a transfer to the stage's exchange of this tick, which is created for the first one. */
-static void post(const Simulation *s, int32_t stage, PipeTransfer transfer) {
+static void post(const OrderSimulation *s, int32_t stage, PipeTransfer transfer) {
   PipeStage *out = &s->pipeline->stages[stage];
   int32_t last = out->exchanges.count - 1;
   if (last < 0 || out->exchanges.at[last].tick != s->now)
@@ -120,7 +120,8 @@ static void post(const Simulation *s, int32_t stage, PipeTransfer transfer) {
   VEC_PUSH(s->arena, &out->transfers, transfer);
 }
 
-static void post_both(const Simulation *s, int32_t stage, const PipeStep *step, int32_t target) {
+static void post_both(const OrderSimulation *s, int32_t stage, const PipeStep *step,
+                      int32_t target) {
   const PipeShape *shape = &s->pipeline->shape;
   int32_t stages = shape->stages;
   int32_t here = pipeline_chunk_of(shape->kind, stages, stage, step->chunk);
@@ -141,8 +142,8 @@ static void post_both(const Simulation *s, int32_t stage, const PipeStep *step, 
 
 /* Hands over the result of the stage's last step if the step has finished and the receiver is free.
  */
-static void hand_over(Simulation *s, int32_t stage) {
-  Worker *w = &s->workers[stage];
+static void hand_over(OrderSimulation *s, int32_t stage) {
+  StageWorker *w = &s->workers[stage];
   if (!w->has_output || w->busy_until > s->now) return;
   const PipeShape *shape = &s->pipeline->shape;
   const PipeStep *step = &s->pipeline->stages[stage].steps[w->next - 1];
@@ -154,8 +155,8 @@ static void hand_over(Simulation *s, int32_t stage) {
   w->has_output = false;
 }
 
-static void start_next(Simulation *s, int32_t stage) {
-  Worker *w = &s->workers[stage];
+static void start_next(OrderSimulation *s, int32_t stage) {
+  StageWorker *w = &s->workers[stage];
   PipeStage *out = &s->pipeline->stages[stage];
   if (w->busy_until > s->now || w->has_output || w->next == out->step_count) return;
   PipeStep *step = &out->steps[w->next];
@@ -169,8 +170,8 @@ static void start_next(Simulation *s, int32_t stage) {
 /* Runs every stage's steps as early as possible. Returns the tick at which the last one ends. */
 static int64_t simulate(Arena *arena, Pipeline *pipeline, bool meets) {
   const PipeShape *shape = &pipeline->shape;
-  Simulation s = {.arena = arena, .pipeline = pipeline, .meets = meets};
-  s.workers = ARENA_ARRAY(arena, Worker, shape->stages);
+  OrderSimulation s = {.arena = arena, .pipeline = pipeline, .meets = meets};
+  s.workers = ARENA_ARRAY(arena, StageWorker, shape->stages);
   for (int action = 0; action < PIPE_WEIGHT; action++)
     s.is_there[action] = ARENA_ARRAY(arena, bool, model_chunks(shape) * shape->microbatches);
   for (int64_t next = 0; next < INT64_MAX;) {

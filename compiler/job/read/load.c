@@ -10,10 +10,10 @@
 
 enum { LONGEST_CHAIN = 16 };
 
-typedef struct Chain {
+typedef struct FileChain {
   const char *paths[LONGEST_CHAIN];
   int32_t count;
-} Chain;
+} FileChain;
 
 /* ---- one file */
 
@@ -247,10 +247,10 @@ static bool add_file(Compile *c, Merged *merged, const SpecFile *file, OriginKin
   return true;
 }
 
-static bool load_chain(Compile *c, lua_State *L, Merged *merged, Chain *chain, const char *path,
+static bool load_chain(Compile *c, lua_State *L, Merged *merged, FileChain *chain, const char *path,
                        Span at);
 
-static bool load_base(Compile *c, lua_State *L, Merged *merged, Chain *chain,
+static bool load_base(Compile *c, lua_State *L, Merged *merged, FileChain *chain,
                       const SpecFile *file) {
   const Raw *base = file->raw->list.at[0];
   Span at = span_of_value(file->spans, "1");
@@ -269,7 +269,7 @@ static bool load_base(Compile *c, lua_State *L, Merged *merged, Chain *chain,
   return load_chain(c, L, merged, chain, path_join(c->arena, file->directory, base->text), at);
 }
 
-static bool load_chain(Compile *c, lua_State *L, Merged *merged, Chain *chain, const char *path,
+static bool load_chain(Compile *c, lua_State *L, Merged *merged, FileChain *chain, const char *path,
                        Span at) {
   for (int32_t i = 0; i < chain->count; i++)
     if (strcmp(chain->paths[i], path) == 0)
@@ -297,7 +297,7 @@ Job *spec_load(Compile *c, const char *path, const char *const *overrides, int32
   Merged *merged = ARENA_NEW(c->arena, Merged);
   lua_State *L = sandbox_open(c);
   sandbox_add_function(L, "job", call_job);
-  Chain chain = {0};
+  FileChain chain = {0};
   bool is_loaded = load_chain(c, L, merged, &chain, path_join(c->arena, "", path), (Span){0});
   for (int32_t i = 0; i < override_count; i++)
     override_apply(c, merged, overrides[i]);

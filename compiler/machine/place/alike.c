@@ -2,12 +2,12 @@
  * communicators. */
 #include "compiler/machine/place/alike.h"
 
-typedef struct Walk {
+typedef struct AlikeWalk {
   const Fabric *fabric;
   const Placement *at;
   uint32_t axes;
   int64_t total; /* slots */
-} Walk;
+} AlikeWalk;
 
 /* ---- how far a communicator goes */
 
@@ -18,9 +18,9 @@ bool alike_is_diagonal(const Placement *at, uint32_t axes) {
   return is_slanting && !has_axis(axes, at->digit[at->slanted].axis);
 }
 
-typedef struct Extent {
+typedef struct SlotExtent {
   int64_t first, last; /* slots */
-} Extent;
+} SlotExtent;
 
 /* By how much members on a diagonal rotate the slanted digit. */
 static int64_t most_turn(const Placement *at, uint32_t axes) {
@@ -32,17 +32,17 @@ static int64_t most_turn(const Placement *at, uint32_t axes) {
 }
 
 /* Digits descend from that of the first member and wrap around. */
-static Extent diagonal_extent(const Placement *at, uint32_t axes, int64_t slot) {
+static SlotExtent diagonal_extent(const Placement *at, uint32_t axes, int64_t slot) {
   const Digit *digit = &at->digit[at->slanted];
   int64_t own = digit_of(digit, slot), most = most_turn(at, axes);
   int64_t first = (own + turn_of(at, axes, slot)) % digit->size;
   bool is_around = first < most;
   int64_t low = is_around ? 0 : first - most, high = is_around ? digit->size - 1 : first;
-  return (Extent){(low - own) * digit->stride, (high - own) * digit->stride};
+  return (SlotExtent){(low - own) * digit->stride, (high - own) * digit->stride};
 }
 
-static Extent extent_of(const Placement *at, uint32_t axes, int64_t slot) {
-  Extent extent = {slot, slot};
+static SlotExtent extent_of(const Placement *at, uint32_t axes, int64_t slot) {
+  SlotExtent extent = {slot, slot};
   for (int32_t i = 0; i < at->digit_count; i++) {
     const Digit *digit = &at->digit[i];
     if (!has_axis(axes, digit->axis)) continue;
@@ -51,26 +51,26 @@ static Extent extent_of(const Placement *at, uint32_t axes, int64_t slot) {
     extent.last += (digit->size - 1 - own) * digit->stride;
   }
   if (at->slant == 0 || !alike_is_diagonal(at, axes)) return extent;
-  Extent diagonal = diagonal_extent(at, axes, slot);
-  return (Extent){extent.first + diagonal.first, extent.last + diagonal.last};
+  SlotExtent diagonal = diagonal_extent(at, axes, slot);
+  return (SlotExtent){extent.first + diagonal.first, extent.last + diagonal.last};
 }
 
 /* Nodes ascend with slots, so the first and the last member give the distance. */
 int32_t alike_distance(const Fabric *fabric, const Placement *at, uint32_t axes, int64_t slot) {
-  Extent extent = extent_of(at, axes, slot);
+  SlotExtent extent = extent_of(at, axes, slot);
   return fabric_distance(fabric, fabric_node_of_slot(fabric, extent.first),
                          fabric_node_of_slot(fabric, extent.last));
 }
 
 /* ---- classes */
 
-static bool are_stages_slanted(const Walk *w) {
+static bool are_stages_slanted(const AlikeWalk *w) {
   return w->at->slant != 0 && w->at->digit[w->at->slanted].axis == MESH_PP;
 }
 
 /* The smallest block of slots that axes repeat and that contains the whole node; for slanted
  * stages, all slots. */
-static int64_t block_of(const Walk *w, int64_t slot, int64_t seats) {
+static int64_t block_of(const AlikeWalk *w, int64_t slot, int64_t seats) {
   int64_t block = w->total, least = seats;
   const Digit *slanted = &w->at->digit[w->at->slanted];
   if (are_stages_slanted(w)) least = slanted->stride * slanted->size;
@@ -83,7 +83,7 @@ static int64_t block_of(const Walk *w, int64_t slot, int64_t seats) {
 }
 
 /* The smallest stride of stages; all slots if there is only one stage. */
-static int64_t stage_stride(const Walk *w) {
+static int64_t stage_stride(const AlikeWalk *w) {
   int64_t least = w->total;
   for (int32_t i = 0; i < w->at->digit_count; i++) {
     const Digit *digit = &w->at->digit[i];
@@ -94,7 +94,7 @@ static int64_t stage_stride(const Walk *w) {
 }
 
 /* Of each position. */
-static uint64_t mix_distances(const Walk *w, int64_t slot, int64_t seats) {
+static uint64_t mix_distances(const AlikeWalk *w, int64_t slot, int64_t seats) {
   uint64_t mixed = 0;
   for (int64_t p = 0; p < seats; p++)
     mixed = mixed * 31 + (uint64_t)alike_distance(w->fabric, w->at, w->axes, slot + p);
@@ -102,7 +102,7 @@ static uint64_t mix_distances(const Walk *w, int64_t slot, int64_t seats) {
 }
 
 /* All but the distances. */
-static NodeClass describe(const Walk *w, const NodeRun *run, int64_t slot) {
+static NodeClass describe(const AlikeWalk *w, const NodeRun *run, int64_t slot) {
   int64_t seats = w->fabric->kinds[run->kind].seat_count, block = block_of(w, slot, seats);
   bool has_stage = stage_stride(w) >= block;
   return (NodeClass){.node = run->node_first + (slot - run->slot_first) / seats,
@@ -119,7 +119,7 @@ static bool is_alike(const NodeClass *a, const NodeClass *b) {
          a->distances == b->distances;
 }
 
-static NodeClass *class_like(const Walk *w, NodeClasses *classes, const NodeClass *node) {
+static NodeClass *class_like(const AlikeWalk *w, NodeClasses *classes, const NodeClass *node) {
   int32_t i = classes->list.count - 1;
   while (i >= 0 &&
          !(classes->list.at[i].stage == node->stage && is_alike(&classes->list.at[i], node)))
@@ -140,7 +140,7 @@ static bool goes_around(const Placement *at, uint32_t axes) {
 }
 
 /* Whether nodes of the run hold whole pieces of every axis. */
-static bool are_blocks(const Walk *w, const NodeRun *run) {
+static bool are_blocks(const AlikeWalk *w, const NodeRun *run) {
   int64_t seats = w->fabric->kinds[run->kind].seat_count;
   bool are = run->slot_first % seats == 0;
   if (w->at->slant != 0) are &= !are_stages_slanted(w) && goes_around(w->at, w->axes);
@@ -152,7 +152,7 @@ static bool are_blocks(const Walk *w, const NodeRun *run) {
 }
 
 /* How many nodes of one stage begin at the slot. */
-static int64_t stage_end(const Walk *w, const NodeClass *at, int64_t slot, int64_t end) {
+static int64_t stage_end(const AlikeWalk *w, const NodeClass *at, int64_t slot, int64_t end) {
   int64_t stride = stage_stride(w);
   if (at->stage < 0) return end;
   int64_t next = slot - slot % stride + stride;
@@ -160,7 +160,8 @@ static int64_t stage_end(const Walk *w, const NodeClass *at, int64_t slot, int64
 }
 
 /* A longer distance is never faster, so the farthest node stands for all. */
-static void count_blocks(const Walk *w, NodeClasses *classes, const NodeRun *run, int64_t end) {
+static void count_blocks(const AlikeWalk *w, NodeClasses *classes, const NodeRun *run,
+                         int64_t end) {
   int64_t seats = w->fabric->kinds[run->kind].seat_count;
   int32_t most = extent_of(w->at, w->axes, 0).last < seats ? 0 : w->fabric->level_count + 1;
   for (int64_t slot = run->slot_first, next; slot < end; slot = next) {
@@ -178,7 +179,8 @@ static void count_blocks(const Walk *w, NodeClasses *classes, const NodeRun *run
 
 /* ---- all of them */
 
-static void count_others(const Walk *w, NodeClasses *classes, const NodeRun *run, int64_t end) {
+static void count_others(const AlikeWalk *w, NodeClasses *classes, const NodeRun *run,
+                         int64_t end) {
   int64_t seats = w->fabric->kinds[run->kind].seat_count;
   for (int64_t slot = run->slot_first; slot < end; slot += seats) {
     NodeClass node = describe(w, run, slot);
@@ -187,7 +189,7 @@ static void count_others(const Walk *w, NodeClasses *classes, const NodeRun *run
   }
 }
 
-static void count_nodes(const Walk *w, NodeClasses *classes) {
+static void count_nodes(const AlikeWalk *w, NodeClasses *classes) {
   for (int32_t i = 0; i < w->fabric->run_count; i++) {
     const NodeRun *run = &w->fabric->runs[i];
     int64_t end = i + 1 < w->fabric->run_count ? run[1].slot_first : w->total;
@@ -219,7 +221,7 @@ static bool are_stages_alike(const NodeClasses *classes, int32_t a, int32_t b) {
   return true;
 }
 
-static void compare_stages(const Walk *w, NodeClasses *classes) {
+static void compare_stages(const AlikeWalk *w, NodeClasses *classes) {
   int32_t stages = (int32_t)w->at->size[MESH_PP];
   classes->like = ARENA_ARRAY(w->fabric->arena, int32_t, stages);
   for (int32_t stage = 0; stage < stages; stage++) {
@@ -232,7 +234,7 @@ static void compare_stages(const Walk *w, NodeClasses *classes) {
 const NodeClasses *alike_nodes(const Fabric *fabric, const Placement *at, uint32_t axes) {
   NodeClasses **known = &at->classes[axes];
   if (*known) return *known;
-  Walk w = {.fabric = fabric, .at = at, .axes = axes, .total = fabric->slot_count};
+  AlikeWalk w = {.fabric = fabric, .at = at, .axes = axes, .total = fabric->slot_count};
   *known = ARENA_NEW(fabric->arena, NodeClasses);
   count_nodes(&w, *known);
   compare_stages(&w, *known);

@@ -29,12 +29,12 @@ static void add_demand(Price *price, const Demand *d, const Reach *reach) {
 }
 
 /* Reaches along axes, of the stage that was asked last. */
-typedef struct Known {
+typedef struct KnownSeat {
   int32_t stage[MESH_BIT(MESH_AXES)]; /* and 1; 0: none */
   Reach reach[MESH_BIT(MESH_AXES)];
-} Known;
+} KnownSeat;
 
-static const Reach *known_reach(Known *known, const Fabric *fabric, const Placement *at,
+static const Reach *known_reach(KnownSeat *known, const Fabric *fabric, const Placement *at,
                                 uint32_t axes, int32_t stage) {
   stage = place_alike_stage(fabric, at, axes, stage);
   if (known->stage[axes] != stage + 1) known->reach[axes] = place_reach(fabric, at, axes, stage);
@@ -45,7 +45,7 @@ static const Reach *known_reach(Known *known, const Fabric *fabric, const Placem
 /* Of the stage for which it is the largest. */
 static Price price_of(const Fabric *fabric, const Placement *at, const Demands *demands) {
   Price largest = {0};
-  Known known;
+  KnownSeat known;
   memset(known.stage, 0, sizeof known.stage);
   for (int32_t stage = 0; stage < demands->stages; stage++) {
     Price price = {0};
@@ -57,10 +57,6 @@ static Price price_of(const Fabric *fabric, const Placement *at, const Demands *
     if (price.seconds > largest.seconds) largest = price;
   }
   return largest;
-}
-
-double place_seconds(const Fabric *fabric, const Placement *at, const Demands *demands) {
-  return price_of(fabric, at, demands).seconds;
 }
 
 /* ---- the search */

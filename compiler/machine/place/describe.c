@@ -96,14 +96,14 @@ static int32_t device_with_cores(const Seating *s, int32_t seat) {
 }
 
 /* Cores, and the seats near them. */
-typedef struct Near {
+typedef struct NearRanks {
   int32_t *cores, core_count;
   int32_t *seats, seat_count;
-} Near;
+} NearRanks;
 
-static Near near_of(const Seating *s, int32_t device) {
-  Near near = {.cores = ARENA_ARRAY(s->c->arena, int32_t, s->cores->cores.count + 1),
-               .seats = ARENA_ARRAY(s->c->arena, int32_t, s->count)};
+static NearRanks near_of(const Seating *s, int32_t device) {
+  NearRanks near = {.cores = ARENA_ARRAY(s->c->arena, int32_t, s->cores->cores.count + 1),
+                    .seats = ARENA_ARRAY(s->c->arena, int32_t, s->count)};
   if (device >= 0) near.core_count = topology_near_cores(s->cores, device, near.cores);
   for (int32_t i = 0; near.core_count == 0 && i < s->cores->cores.count; i++)
     near.cores[i] = i; /* a NUMA node without cores: any */
@@ -111,13 +111,13 @@ static Near near_of(const Seating *s, int32_t device) {
   return near;
 }
 
-static bool is_same_cores(const Near *a, const Near *b) {
+static bool is_same_cores(const NearRanks *a, const NearRanks *b) {
   return a->core_count == b->core_count &&
          memcmp(a->cores, b->cores, sizeof *a->cores * (size_t)a->core_count) == 0;
 }
 
 /* Gives each seat an equal run of the cores that are still free. */
-static void deal_cores(const Seating *s, const Near *near, bool *is_taken) {
+static void deal_cores(const Seating *s, const NearRanks *near, bool *is_taken) {
   int32_t free_count = 0, next = 0;
   for (int32_t i = 0; i < near->core_count; i++)
     free_count += !is_taken[near->cores[i]];
@@ -162,14 +162,14 @@ static void find_masks(const Seating *s) {
 
 /* Seats with fewer cores near them choose first. */
 static void find_cores(const Seating *s) {
-  VEC(Near) all = {0};
+  VEC(NearRanks) all = {0};
   if (!s->cores) return;
   if (s->cores->cores.count == 0) {
     find_masks(s);
     return;
   }
   for (int32_t seat = 0; seat < s->count; seat++) {
-    Near near = near_of(s, device_with_cores(s, seat));
+    NearRanks near = near_of(s, device_with_cores(s, seat));
     int32_t at = 0;
     while (at < all.count && !is_same_cores(&all.at[at], &near))
       at++;
@@ -181,7 +181,7 @@ static void find_cores(const Seating *s) {
     int32_t least = done;
     for (int32_t i = done + 1; i < all.count; i++)
       if (all.at[i].core_count < all.at[least].core_count) least = i;
-    Near near = all.at[least];
+    NearRanks near = all.at[least];
     all.at[least] = all.at[done];
     deal_cores(s, &near, is_taken);
   }

@@ -92,7 +92,7 @@ static bool check_names(Compile *c, const Cluster *cluster, const Names *hosts, 
 }
 
 /* Hosts in the order of their switches: each switch has a run of them. */
-typedef struct Walk {
+typedef struct NetworkWalk {
   Compile *c;
   const Switches *network;
   const Names *drained;
@@ -101,9 +101,9 @@ typedef struct Walk {
   Hosts hosts;
   int32_t best_first, best_count; /* of the smallest switch that has enough */
   int64_t wanted;
-} Walk;
+} NetworkWalk;
 
-static void walk_switch(Walk *w, int32_t at) {
+static void walk_switch(NetworkWalk *w, int32_t at) {
   int32_t first = w->hosts.list.count;
   int32_t number = 0;
   for (int32_t h = w->first_host[at]; h >= 0; h = w->next_host[h], number++)
@@ -140,7 +140,8 @@ static Hosts pick_hosts(Compile *c, const Switches *network, const Names *draine
     parents[i] = network->list.at[i].parent;
   for (int32_t h = 0; h < count; h++)
     leaves[h] = h < network->host_switch.count ? network->host_switch.at[h] : -1;
-  Walk w = {.c = c, .network = network, .drained = drained, .best_count = -1, .wanted = wanted};
+  NetworkWalk w = {
+      .c = c, .network = network, .drained = drained, .best_count = -1, .wanted = wanted};
   link_items(c, switches, switches, parents, &w.first_child, &w.next_child);
   link_items(c, switches, count, leaves, &w.first_host, &w.next_host);
   walk_switch(&w, switches);
@@ -251,11 +252,11 @@ static bool refuse_typeless(Compile *c, const Cluster *cluster, const Fabric *fa
   return false;
 }
 
-typedef struct Runs {
+typedef struct NetworkRuns {
   VEC(NodeRun) list;
-} Runs;
+} NetworkRuns;
 
-static void add_node(Fabric *fabric, int64_t node, int32_t kind, Runs *runs) {
+static void add_node(Fabric *fabric, int64_t node, int32_t kind, NetworkRuns *runs) {
   const NodeRun *last = runs->list.count > 0 ? &runs->list.at[runs->list.count - 1] : NULL;
   if (!last || last->kind != kind)
     VEC_PUSH(fabric->arena, &runs->list, (NodeRun){node, fabric->slot_count, kind});
@@ -275,7 +276,7 @@ static bool deal_kinds(Compile *c, const Cluster *cluster, Fabric *fabric, const
   int32_t count = cluster->type_count;
   Names *names = ARENA_ARRAY(c->arena, Names, count);
   int64_t *left = ARENA_ARRAY(c->arena, int64_t, count);
-  Runs runs = {0};
+  NetworkRuns runs = {0};
   for (int32_t k = 0; k < count; k++) {
     bool is_open = !cluster->types[k].hosts;
     if (!list_type_hosts(c, cluster, k, all, names)) return false;

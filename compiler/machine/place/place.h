@@ -100,16 +100,14 @@ typedef struct Demands {
   int32_t count, stages;
 } Demands;
 
-/* The time of a step's communications one after the other, on the stage where it is longest; 0: no
- * rate is known. */
-double place_seconds(const Fabric *fabric, const Placement *at, const Demands *demands);
-
 /* 4! orders, plus those with axes in parts, plus slanted ones */
 enum { ORDERS_WHOLE = 24, ORDERS_STRAIGHT = ORDERS_WHOLE + 12, ORDERS_MOST = ORDERS_STRAIGHT + 8 };
 
 typedef struct Alternative {
-  Order order;        /* the first of the orders that place ranks the same way */
-  double seconds;     /* place_seconds, on the best seats that were found for it */
+  Order order; /* the first of the orders that place ranks the same way */
+  /* Time of a step's communications one after the other, on the stage where it is longest, with the
+   * best seats that were found for this order; 0: no rate is known. */
+  double seconds;
   bool leaves_domain; /* tp leaves it although it should stay */
 } Alternative;
 

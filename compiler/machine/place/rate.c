@@ -12,14 +12,14 @@
 enum { CUT_MOST = 128 };
 
 /* Direct links of a group, merged seat by seat. */
-typedef struct Cut {
+typedef struct RateCut {
   double weight[CUT_MOST][CUT_MOST];
   int32_t alive[CUT_MOST], count;
-} Cut;
+} RateCut;
 
 /* One phase: orders what is alive by how firmly it hangs on what is ordered, merges the last two.
  * Returns the weight of the cut around the last. */
-static double cut_phase(Cut *cut) {
+static double cut_phase(RateCut *cut) {
   double held[CUT_MOST] = {0};
   bool is_taken[CUT_MOST] = {false};
   int32_t last = 0, before = 0;
@@ -49,7 +49,7 @@ static const SeatPair *pair_of(const NodeKind *kind, int32_t a, int32_t b) {
 }
 
 static double direct_rings(const NodeKind *kind, const int32_t *seats, int32_t count) {
-  Cut cut; /* 128 KiB, of which few are used: not cleared */
+  RateCut cut; /* 128 KiB, of which few are used: not cleared */
   double least = 0;
   cut.count = count;
   for (int32_t i = 0; i < count; i++) {

@@ -8,31 +8,31 @@
 #include "compiler/machine/place/rate.h"
 
 /* Members of communicators on one node. */
-typedef struct Parts {
+typedef struct ReachParts {
   int32_t of[SEATS_MOST]; /* each position: its communicator on this node; -1: another stage */
   int64_t first_slot[SEATS_MOST]; /* of each communicator's first member, wherever it is */
   int64_t own_slot[SEATS_MOST];   /* of a member that is here */
   int32_t count;
-} Parts;
+} ReachParts;
 
-typedef struct Search {
+typedef struct ReachSearch {
   const Fabric *fabric;
   const Placement *at;
   uint32_t axes;
   int32_t stage;
   int64_t size; /* members of a communicator */
   bool is_diagonal;
-} Search;
+} ReachSearch;
 
 /* From the slanted digit of a member on a diagonal to that of the first member, which is not
  * rotated. */
-static int64_t back_slots(const Search *s, int64_t slot) {
+static int64_t back_slots(const ReachSearch *s, int64_t slot) {
   const Digit *digit = &s->at->digit[s->at->slanted];
   int64_t own = digit_of(digit, slot);
   return ((own + turn_of(s->at, s->axes, slot)) % digit->size - own) * digit->stride;
 }
 
-static int64_t first_slot_of(const Search *s, int64_t slot) {
+static int64_t first_slot_of(const ReachSearch *s, int64_t slot) {
   int64_t first = slot;
   for (int32_t i = 0; i < s->at->digit_count; i++) {
     const Digit *digit = &s->at->digit[i];
@@ -41,12 +41,12 @@ static int64_t first_slot_of(const Search *s, int64_t slot) {
   return s->is_diagonal ? first + back_slots(s, slot) : first;
 }
 
-static bool is_of_stage(const Search *s, int64_t slot) {
+static bool is_of_stage(const ReachSearch *s, int64_t slot) {
   return s->stage < 0 || has_axis(s->axes, MESH_PP) ||
          coordinate_of(s->at, MESH_PP, slot) == s->stage;
 }
 
-static void find_parts(const Search *s, int64_t node, Parts *parts) {
+static void find_parts(const ReachSearch *s, int64_t node, ReachParts *parts) {
   const NodeKind *kind = &s->fabric->kinds[fabric_kind_of(s->fabric, node)];
   int64_t slot = fabric_first_slot(s->fabric, node);
   parts->count = 0;
@@ -67,14 +67,14 @@ static void find_parts(const Search *s, int64_t node, Parts *parts) {
 }
 
 /* The rates of one communicator's members on this node. */
-typedef struct Part {
+typedef struct ReachPart {
   int32_t seats[SEATS_MOST], count;
   uint64_t rails[RAIL_WORDS];
   double network_bytes_per_s, least_share_bytes_per_s;
-} Part;
+} ReachPart;
 
-static void fill_part(const Search *s, int32_t kind_index, const Parts *parts, int32_t number,
-                      Part *part) {
+static void fill_part(const ReachSearch *s, int32_t kind_index, const ReachParts *parts,
+                      int32_t number, ReachPart *part) {
   const NodeKind *kind = &s->fabric->kinds[kind_index];
   part->count = 0;
   memset(part->rails, 0, sizeof part->rails);
@@ -92,7 +92,7 @@ static void fill_part(const Search *s, int32_t kind_index, const Parts *parts, i
 }
 
 /* Rates of a path that leaves the node; unknown ones are 0. */
-static void leave_node(const Search *s, const Part *part, int32_t distance, double *ring,
+static void leave_node(const ReachSearch *s, const ReachPart *part, int32_t distance, double *ring,
                        double *pair) {
   const Fabric *fabric = s->fabric;
   const Level *lowest = fabric->level_count > 0 ? &fabric->levels[0] : NULL;
@@ -109,13 +109,13 @@ static void take_slower(double *rate, double other, bool is_first) {
   if (is_first || other < *rate) *rate = other; /* 0 is unknown, and makes the whole unknown */
 }
 
-static NodeRate rate_inside(const Search *s, int32_t kind, const Part *part) {
+static NodeRate rate_inside(const ReachSearch *s, int32_t kind, const ReachPart *part) {
   RateMemo *memo = s->fabric->memos ? s->fabric->memos[kind] : NULL;
   return rate_of_seats(&s->fabric->kinds[kind], memo, part->seats, part->count);
 }
 
-static Reach reach_of_part(const Search *s, int32_t kind, int32_t distance, const Part *part,
-                           double sharers) {
+static Reach reach_of_part(const ReachSearch *s, int32_t kind, int32_t distance,
+                           const ReachPart *part, double sharers) {
   NodeRate inside = {0};
   Reach reach = {.distance = distance, .node_members = part->count};
   if (part->count > 1) inside = rate_inside(s, kind, part);
@@ -144,8 +144,8 @@ static void join_reach(Reach *all, const Reach *part, double count, bool is_firs
 }
 
 /* How many communicators of a node cross between its sockets at the same time. */
-static double count_sharers(const Search *s, int32_t kind, const Parts *parts) {
-  Part part;
+static double count_sharers(const ReachSearch *s, int32_t kind, const ReachParts *parts) {
+  ReachPart part;
   int32_t sharers = 0;
   if (!s->fabric->kinds[kind].pairs) return 1;
   for (int32_t i = 0; i < parts->count; i++) {
@@ -156,9 +156,9 @@ static double count_sharers(const Search *s, int32_t kind, const Parts *parts) {
 }
 
 /* Adds the communicators of a class of nodes; `seen` counts them. */
-static void visit_nodes(const Search *s, const NodeClass *class, Reach *all, int64_t *seen) {
-  Parts parts;
-  Part part;
+static void visit_nodes(const ReachSearch *s, const NodeClass *class, Reach *all, int64_t *seen) {
+  ReachParts parts;
+  ReachPart part;
   memset(parts.of, -1, sizeof *parts.of * (size_t)s->fabric->kinds[class->kind].seat_count);
   find_parts(s, class->node, &parts);
   double sharers = count_sharers(s, class->kind, &parts);
@@ -170,8 +170,9 @@ static void visit_nodes(const Search *s, const NodeClass *class, Reach *all, int
   }
 }
 
-static Search search_of(const Fabric *fabric, const Placement *at, uint32_t axes, int32_t stage) {
-  Search s = {.fabric = fabric, .at = at, .axes = axes, .stage = stage, .size = 1};
+static ReachSearch search_of(const Fabric *fabric, const Placement *at, uint32_t axes,
+                             int32_t stage) {
+  ReachSearch s = {.fabric = fabric, .at = at, .axes = axes, .stage = stage, .size = 1};
   s.is_diagonal = at->slant != 0 && alike_is_diagonal(at, axes);
   for (int32_t i = 0; i < at->digit_count; i++) {
     const Digit *digit = &at->digit[i];
@@ -186,7 +187,7 @@ int32_t place_alike_stage(const Fabric *fabric, const Placement *at, uint32_t ax
 }
 
 Reach place_reach(const Fabric *fabric, const Placement *at, uint32_t axes, int32_t stage) {
-  Search s = search_of(fabric, at, axes, stage);
+  ReachSearch s = search_of(fabric, at, axes, stage);
   Reach all = {0};
   int64_t seen = 0;
   if (s.size == 1) return all;

@@ -8,16 +8,16 @@
 
 #include "compiler/machine/topology/models.h"
 
-typedef struct Walk {
+typedef struct HwlocWalk {
   Compile *c;
   Span span;
   hwloc_topology_t from;
   HostNode *node;
   int32_t hosts;
-} Walk;
+} HwlocWalk;
 
 /* A name without the blanks that firmware pads it with; placeholders are not names. */
-static const char *info(const Walk *w, hwloc_obj_t object, const char *name) {
+static const char *info(const HwlocWalk *w, hwloc_obj_t object, const char *name) {
   const char *text = object ? hwloc_obj_get_info_by_name(object, name) : NULL;
   if (!text) return NULL;
   size_t length = strlen(text);
@@ -29,7 +29,7 @@ static const char *info(const Walk *w, hwloc_obj_t object, const char *name) {
 
 /* ---- CPUs and memory */
 
-static bool read_cpus(Walk *w, hwloc_const_cpuset_t from, CpuSet *to) {
+static bool read_cpus(HwlocWalk *w, hwloc_const_cpuset_t from, CpuSet *to) {
   unsigned cpu;
   if (hwloc_bitmap_weight(from) < 0) /* without an end: hwloc's "all" */
     return error_at(w->c, w->span, "topology-value", "a mask of CPUs has no end");
@@ -43,7 +43,7 @@ static bool read_cpus(Walk *w, hwloc_const_cpuset_t from, CpuSet *to) {
 }
 
 /* The only object of a type that holds these CPUs, or -1. */
-static int32_t package_around(const Walk *w, hwloc_const_cpuset_t cpus) {
+static int32_t package_around(const HwlocWalk *w, hwloc_const_cpuset_t cpus) {
   if (!cpus || hwloc_bitmap_iszero(cpus)) return -1;
   hwloc_obj_t package = NULL;
   while ((package = hwloc_get_next_obj_by_type(w->from, HWLOC_OBJ_PACKAGE, package)))
@@ -53,7 +53,7 @@ static int32_t package_around(const Walk *w, hwloc_const_cpuset_t cpus) {
 
 /* The NUMA node of these CPUs: the smallest; of several with the same CPUs (fast and plain memory)
  * the first. -1: they lie in several. */
-static int32_t numa_around(const Walk *w, hwloc_const_cpuset_t cpus) {
+static int32_t numa_around(const HwlocWalk *w, hwloc_const_cpuset_t cpus) {
   hwloc_obj_t numa = NULL, best = NULL;
   if (!cpus || hwloc_bitmap_iszero(cpus)) return -1;
   while ((numa = hwloc_get_next_obj_by_type(w->from, HWLOC_OBJ_NUMANODE, numa))) {
@@ -79,7 +79,7 @@ static void clear_alone(HostNode *node) {
   }
 }
 
-static bool read_memory(Walk *w) {
+static bool read_memory(HwlocWalk *w) {
   hwloc_obj_t object = NULL;
   while ((object = hwloc_get_next_obj_by_type(w->from, HWLOC_OBJ_PACKAGE, object)))
     VEC_PUSH(w->c->arena, &w->node->packages, (Package){(int32_t)object->os_index});
@@ -100,7 +100,7 @@ static bool read_memory(Walk *w) {
 }
 
 /* What the machine has and its cgroup does not allow. */
-static bool read_barred(Walk *w) {
+static bool read_barred(HwlocWalk *w) {
   hwloc_bitmap_t barred = hwloc_bitmap_alloc();
   hwloc_bitmap_andnot(barred, hwloc_get_root_obj(w->from)->cpuset,
                       hwloc_topology_get_allowed_cpuset(w->from));
@@ -111,7 +111,7 @@ static bool read_barred(Walk *w) {
 }
 
 /* As Intel names them; kinds by clock alone are cores that are alike but for their best speed. */
-static int32_t count_core_types(const Walk *w) {
+static int32_t count_core_types(const HwlocWalk *w) {
   enum { TYPES_MOST = 8 };
   const char *types[TYPES_MOST];
   int32_t count = 0;
@@ -131,7 +131,7 @@ static int32_t count_core_types(const Walk *w) {
 }
 
 /* A core whose threads are all barred does not count. */
-static bool read_cores(Walk *w) {
+static bool read_cores(HwlocWalk *w) {
   CpuSet *taken = cpuset_new(w->c->arena);
   hwloc_obj_t object = NULL;
   while ((object = hwloc_get_next_obj_by_type(w->from, HWLOC_OBJ_CORE, object))) {
@@ -149,7 +149,7 @@ static bool read_cores(Walk *w) {
   return true;
 }
 
-static void read_machine(Walk *w) {
+static void read_machine(HwlocWalk *w) {
   hwloc_obj_t root = hwloc_get_root_obj(w->from);
   hwloc_obj_t package = hwloc_get_obj_by_type(w->from, HWLOC_OBJ_PACKAGE, 0);
   const char *name = info(w, root, "DMIProductName");
@@ -184,7 +184,7 @@ static int32_t bridge_of(hwloc_obj_t object) {
   return index >= 0 ? index : -1;
 }
 
-static Device device_at(Walk *w, hwloc_obj_t object) {
+static Device device_at(HwlocWalk *w, hwloc_obj_t object) {
   const struct hwloc_pcidev_attr_s *pci =
       &object->attr->pcidev; /* of a bridge: its upstream side */
   hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(w->from, object);
@@ -201,12 +201,12 @@ static Device device_at(Walk *w, hwloc_obj_t object) {
                   .pcie_gb_s = (double)pci->linkspeed};
 }
 
-static void add_device(Walk *w, hwloc_obj_t object, Device device) {
+static void add_device(HwlocWalk *w, hwloc_obj_t object, Device device) {
   object->userdata = (void *)(intptr_t)(w->node->devices.count + 1);
   VEC_PUSH(w->c->arena, &w->node->devices, device);
 }
 
-static void read_bridge(Walk *w, hwloc_obj_t object) {
+static void read_bridge(HwlocWalk *w, hwloc_obj_t object) {
   if (object->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_HOST) {
     object->userdata = (void *)(intptr_t)(-1 - w->hosts++);
     return;
@@ -231,13 +231,13 @@ static void read_gpu_name(Device *device, const char *name) {
   }
 }
 
-static int64_t info_number(const Walk *w, hwloc_obj_t object, const char *name) {
+static int64_t info_number(const HwlocWalk *w, hwloc_obj_t object, const char *name) {
   const char *text = info(w, object, name);
   int64_t number = text ? strtoll(text, NULL, 10) : 0;
   return number > 0 && number < (int64_t)1 << 40 ? number : 0;
 }
 
-static void read_gpu_os(Walk *w, hwloc_obj_t os, Device *device) {
+static void read_gpu_os(HwlocWalk *w, hwloc_obj_t os, Device *device) {
   read_gpu_name(device, os->name ? arena_copy(w->c->arena, os->name) : "");
   const char *model = info(w, os, "GPUModel");
   if (model) device->model = model;
@@ -249,7 +249,7 @@ static void read_gpu_os(Walk *w, hwloc_obj_t os, Device *device) {
 }
 
 /* Verbs say of each port whether it is active (4); down, where none is. */
-static bool are_ports_down(const Walk *w, hwloc_obj_t os) {
+static bool are_ports_down(const HwlocWalk *w, hwloc_obj_t os) {
   enum { PORTS_MOST = 8 };
   int32_t said = 0, active = 0;
   for (int32_t port = 1; port <= PORTS_MOST; port++) {
@@ -260,7 +260,7 @@ static bool are_ports_down(const Walk *w, hwloc_obj_t os) {
   return said > 0 && active == 0;
 }
 
-static void read_nic_os(Walk *w, hwloc_obj_t os, Device *device) {
+static void read_nic_os(HwlocWalk *w, hwloc_obj_t os, Device *device) {
   bool is_verbs = os->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS;
   if (is_verbs) device->is_down = are_ports_down(w, os);
   if (os->name && (is_verbs || !device->name)) device->name = arena_copy(w->c->arena, os->name);
@@ -280,7 +280,7 @@ static int32_t count_instances(hwloc_obj_t object) {
   return most;
 }
 
-static void read_os_devices(Walk *w, hwloc_obj_t object, Device *device) {
+static void read_os_devices(HwlocWalk *w, hwloc_obj_t object, Device *device) {
   for (hwloc_obj_t os = object->io_first_child; os; os = os->next_sibling) {
     if (os->type != HWLOC_OBJ_OS_DEVICE) continue;
     if (device->kind == DEVICE_GPU) read_gpu_os(w, os, device);
@@ -311,7 +311,7 @@ static bool find_kind(hwloc_obj_t object, Device *device) {
   return true;
 }
 
-static bool read_io(Walk *w, hwloc_obj_t object) {
+static bool read_io(HwlocWalk *w, hwloc_obj_t object) {
   for (hwloc_obj_t child = object->io_first_child; child; child = child->next_sibling) {
     if (w->node->devices.count >= DEVICES_MOST)
       return error_at(w->c, w->span, "topology-limit", "more than %d devices", DEVICES_MOST);
@@ -330,7 +330,7 @@ static bool read_io(Walk *w, hwloc_obj_t object) {
 }
 
 /* I/O hangs below any object of the tree of CPUs, whose depth the file limits. */
-static bool read_devices(Walk *w, hwloc_obj_t object) {
+static bool read_devices(HwlocWalk *w, hwloc_obj_t object) {
   if (!read_io(w, object)) return false;
   for (hwloc_obj_t child = object->first_child; child; child = child->next_sibling)
     if (!read_devices(w, child)) return false;
@@ -340,7 +340,7 @@ static bool read_devices(Walk *w, hwloc_obj_t object) {
 /* ---- links */
 
 /* NVLinkBandwidth: MB/s between any two GPUs or switches. The diagonal has no meaning. */
-static void add_link(Walk *w, LinkKind kind, int32_t a, int32_t b, double gb_s) {
+static void add_link(HwlocWalk *w, LinkKind kind, int32_t a, int32_t b, double gb_s) {
   if (a < 0 || b < 0 || a == b || gb_s <= 0) return;
   const Device *x = &w->node->devices.at[a], *y = &w->node->devices.at[b];
   if (x->kind != DEVICE_GPU && y->kind != DEVICE_GPU) return;
@@ -354,7 +354,7 @@ static void add_link(Walk *w, LinkKind kind, int32_t a, int32_t b, double gb_s) 
   VEC_PUSH(w->c->arena, &w->node->links, link);
 }
 
-static void read_matrix(Walk *w, const char *name, LinkKind kind) {
+static void read_matrix(HwlocWalk *w, const char *name, LinkKind kind) {
   struct hwloc_distances_s *matrix = NULL;
   unsigned count = 1;
   if (hwloc_distances_get_by_name(w->from, name, &count, &matrix, 0) != 0 || count == 0) return;
@@ -369,7 +369,7 @@ static void read_matrix(Walk *w, const char *name, LinkKind kind) {
 }
 
 bool node_of_hwloc(Compile *c, Span span, hwloc_topology_t topology, HostNode *node) {
-  Walk w = {.c = c, .span = span, .from = topology, .node = node};
+  HwlocWalk w = {.c = c, .span = span, .from = topology, .node = node};
   read_machine(&w);
   if (!read_memory(&w) || !read_barred(&w) || !read_cores(&w)) return false;
   if (!read_devices(&w, hwloc_get_root_obj(topology))) return false;

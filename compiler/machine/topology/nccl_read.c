@@ -11,21 +11,21 @@
 #include "compiler/machine/topology/xml.h"
 
 /* One link element, kept until all devices are known. */
-typedef struct Wire {
+typedef struct NcclWire {
   const xmlNode *at;
   int32_t from;
-} Wire;
+} NcclWire;
 
-typedef struct Reader {
+typedef struct NcclReader {
   Compile *c;
   const char *path;
   HostNode *node;
-  VEC(Wire) wires;
+  VEC(NcclWire) wires;
   const char *host_hash;
   int32_t host; /* of the <cpu> that is read */
-} Reader;
+} NcclReader;
 
-static Span at(const Reader *r, const xmlNode *node) {
+static Span at(const NcclReader *r, const xmlNode *node) {
   return xml_span(r->path, node);
 }
 
@@ -42,17 +42,17 @@ static int32_t find_pci(const HostNode *node, const char *pci) {
   return -1;
 }
 
-static bool read_links_of(Reader *r, const xmlNode *gpu, int32_t device) {
+static bool read_links_of(NcclReader *r, const xmlNode *gpu, int32_t device) {
   for (const xmlNode *child = gpu->children; child; child = child->next) {
     if (!xml_is(child, "nvlink") && !xml_is(child, "xgmi")) continue;
     if (r->wires.count == DEVICES_MOST)
       return error_at(r->c, at(r, child), "topology-limit", "more than %d links", DEVICES_MOST);
-    VEC_PUSH(r->c->arena, &r->wires, (Wire){child, device});
+    VEC_PUSH(r->c->arena, &r->wires, (NcclWire){child, device});
   }
   return true;
 }
 
-static bool read_gpu(Reader *r, const xmlNode *gpu, int32_t device) {
+static bool read_gpu(NcclReader *r, const xmlNode *gpu, int32_t device) {
   int64_t dev, sm;
   if (!xml_number(r->c, r->path, gpu, (XmlNumber){"dev", 0, 4095, -1}, &dev)) return false;
   if (!xml_number(r->c, r->path, gpu, (XmlNumber){"sm", 0, 4095, 0}, &sm)) return false;
@@ -66,7 +66,7 @@ static bool read_gpu(Reader *r, const xmlNode *gpu, int32_t device) {
 }
 
 /* A port. The second of a card is a device of its own beside it. */
-static bool read_net(Reader *r, const xmlNode *net, int32_t device, bool is_first) {
+static bool read_net(NcclReader *r, const xmlNode *net, int32_t device, bool is_first) {
   int64_t speed;
   if (!xml_number(r->c, r->path, net, (XmlNumber){"speed", 0, 100000000, 0}, &speed)) return false;
   Device made = r->node->devices.at[device];
@@ -82,7 +82,7 @@ static bool read_net(Reader *r, const xmlNode *net, int32_t device, bool is_firs
   return true;
 }
 
-static bool read_nic(Reader *r, const xmlNode *nic, int32_t device) {
+static bool read_nic(NcclReader *r, const xmlNode *nic, int32_t device) {
   int32_t ports = 0;
   for (const xmlNode *net = nic->children; net; net = net->next)
     if (xml_is(net, "net") && !read_net(r, net, device, ports++ == 0)) return false;
@@ -96,7 +96,7 @@ static bool is_emulated(const Device *device) {
 }
 
 /* "16.0 GT/s PCIe", "Unknown": as Linux and NCCL write it. */
-static bool read_speed(Reader *r, const xmlNode *pci, double *gt_s) {
+static bool read_speed(NcclReader *r, const xmlNode *pci, double *gt_s) {
   const char *text = xml_attr(pci, "link_speed");
   char *end;
   *gt_s = 0;
@@ -111,7 +111,7 @@ static bool read_speed(Reader *r, const xmlNode *pci, double *gt_s) {
   return false;
 }
 
-static bool read_ids(Reader *r, const xmlNode *pci, Device *device, uint32_t *class_id) {
+static bool read_ids(NcclReader *r, const xmlNode *pci, Device *device, uint32_t *class_id) {
   const char *busid = xml_attr(pci, "busid");
   if (!busid || !is_pci_address(busid))
     return error_at(r->c, at(r, pci), "topology-value",
@@ -146,9 +146,9 @@ static DeviceKind kind_of_class(uint32_t class_id) {
   return class_id >> 16 == 0x02 ? DEVICE_NIC : DEVICE_BRIDGE;
 }
 
-static bool read_pci(Reader *r, const xmlNode *pci, int32_t parent);
+static bool read_pci(NcclReader *r, const xmlNode *pci, int32_t parent);
 
-static bool read_inside(Reader *r, const xmlNode *pci, int32_t index) {
+static bool read_inside(NcclReader *r, const xmlNode *pci, int32_t index) {
   for (const xmlNode *child = pci->children; child; child = child->next) {
     bool is_good = xml_is(child, "pci")   ? read_pci(r, child, index)
                    : xml_is(child, "gpu") ? read_gpu(r, child, index)
@@ -159,7 +159,7 @@ static bool read_inside(Reader *r, const xmlNode *pci, int32_t index) {
   return true;
 }
 
-static bool read_pci(Reader *r, const xmlNode *pci, int32_t parent) {
+static bool read_pci(NcclReader *r, const xmlNode *pci, int32_t parent) {
   if (r->node->devices.count == DEVICES_MOST)
     return error_at(r->c, at(r, pci), "topology-limit", "more than %d devices", DEVICES_MOST);
   uint32_t class_id = 0;
@@ -180,7 +180,7 @@ static bool read_pci(Reader *r, const xmlNode *pci, int32_t parent) {
 /* ---- CPUs */
 
 /* "0000ffff,ffffffff": words of 32, the highest first. */
-static bool read_affinity(Reader *r, const xmlNode *cpu, CpuSet *set) {
+static bool read_affinity(NcclReader *r, const xmlNode *cpu, CpuSet *set) {
   const char *text = xml_attr(cpu, "affinity");
   if (!text) return true;
   int64_t digits = 0, place = 0;
@@ -203,7 +203,7 @@ static bool read_affinity(Reader *r, const xmlNode *cpu, CpuSet *set) {
   return true;
 }
 
-static void read_maker(Reader *r, const xmlNode *cpu) {
+static void read_maker(NcclReader *r, const xmlNode *cpu) {
   const char *vendor = xml_attr(cpu, "vendor"), *arch = xml_attr(cpu, "arch");
   if (vendor && strstr(vendor, "Intel")) r->node->maker = CPU_INTEL;
   if (vendor && strstr(vendor, "AMD")) r->node->maker = CPU_AMD;
@@ -212,7 +212,7 @@ static void read_maker(Reader *r, const xmlNode *cpu) {
 }
 
 /* A dump of an NVLink domain over several machines says of each CPU whose it is. */
-static bool check_host(Reader *r, const xmlNode *cpu) {
+static bool check_host(NcclReader *r, const xmlNode *cpu) {
   const char *hash = xml_attr(cpu, "host_hash");
   if (!hash) return true;
   if (r->host_hash && strcmp(hash, r->host_hash) != 0)
@@ -223,7 +223,7 @@ static bool check_host(Reader *r, const xmlNode *cpu) {
 }
 
 /* Of a NIC that is no PCI device, as in some virtual machines. */
-static bool read_plain_nic(Reader *r, const xmlNode *nic) {
+static bool read_plain_nic(NcclReader *r, const xmlNode *nic) {
   if (r->node->devices.count == DEVICES_MOST)
     return error_at(r->c, at(r, nic), "topology-limit", "more than %d devices", DEVICES_MOST);
   Device device = {.kind = DEVICE_NIC,
@@ -238,7 +238,7 @@ static bool read_plain_nic(Reader *r, const xmlNode *nic) {
   return read_nic(r, nic, r->node->devices.count - 1);
 }
 
-static bool read_cpu(Reader *r, const xmlNode *cpu) {
+static bool read_cpu(NcclReader *r, const xmlNode *cpu) {
   int64_t numa;
   if (!check_host(r, cpu)) return false;
   /* -1 is what Linux says of a machine without NUMA. */
@@ -268,7 +268,7 @@ static bool read_cpu(Reader *r, const xmlNode *cpu) {
 
 /* A switch stands only as a target; in a virtual machine its address is all ones, and longer than
  * one. */
-static int32_t link_target(Reader *r, const char *target, uint32_t class_id) {
+static int32_t link_target(NcclReader *r, const char *target, uint32_t class_id) {
   const char *pci = small_letters(r->c->arena, target);
   int32_t found = find_pci(r->node, pci);
   if (found >= 0 || class_id >> 8 != 0x0680) return found;
@@ -293,7 +293,7 @@ static FastLink *find_link(HostNode *node, int32_t a, int32_t b) {
   return NULL;
 }
 
-static bool add_wire(Reader *r, const Wire *wire) {
+static bool add_wire(NcclReader *r, const NcclWire *wire) {
   int64_t count;
   uint32_t class_id;
   const char *target = xml_attr(wire->at, "target");
@@ -317,7 +317,7 @@ static bool add_wire(Reader *r, const Wire *wire) {
 }
 
 /* NCCL passes over a device outside of a <cpu>; here that is said. */
-static bool is_outside(Reader *r, const xmlNode *child) {
+static bool is_outside(NcclReader *r, const xmlNode *child) {
   if (!xml_is(child, "pci") && !xml_is(child, "nic") && !xml_is(child, "gpu")) return false;
   error_at(r->c, at(r, child), "topology-value", "<%s> stands outside of a <cpu>",
            (const char *)child->name);
@@ -326,7 +326,7 @@ static bool is_outside(Reader *r, const xmlNode *child) {
 }
 
 bool nccl_read(Compile *c, const char *path, const xmlNode *root, HostNode *node) {
-  Reader r = {.c = c, .path = path, .node = node};
+  NcclReader r = {.c = c, .path = path, .node = node};
   const char *version = xml_attr(root, "version");
   if (!version || (strcmp(version, "1") != 0 && strcmp(version, "2") != 0)) {
     error_at(c, xml_span(path, root), "topology-version",

@@ -274,14 +274,14 @@ static void print_rails(const Screen *s) {
 
 /* ---- the matrix */
 
-typedef struct Columns {
+typedef struct PictureColumns {
   int32_t devices[GPUS_MOST + NICS_MOST];
   int32_t count;
-} Columns;
+} PictureColumns;
 
 /* GPUs, then the NICs of fabrics: the rows and columns. */
-static Columns listed(const HostNode *node) {
-  Columns list = {.count = 0};
+static PictureColumns listed(const HostNode *node) {
+  PictureColumns list = {.count = 0};
   for (int32_t i = 0; i < node->gpus.count; i++)
     list.devices[list.count++] = node->gpus.at[i];
   for (int32_t i = 0; i < node->nics.count; i++)
@@ -296,8 +296,8 @@ static void print_label(const HostNode *node, int32_t device, int32_t width, FIL
   fprintf(out, "%-*s", width, text);
 }
 
-static void print_columns(const HostNode *node, const Columns *list, int32_t first, int32_t last,
-                          FILE *out) {
+static void print_columns(const HostNode *node, const PictureColumns *list, int32_t first,
+                          int32_t last, FILE *out) {
   enum { WIDTH = 6, LABEL = 7 };
   fprintf(out, "\n%*s", LABEL, "");
   for (int32_t i = first; i < last; i++)
@@ -315,7 +315,7 @@ static void print_columns(const HostNode *node, const Columns *list, int32_t fir
 }
 
 void node_matrix(const HostNode *node, FILE *out) {
-  Columns list = listed(node);
+  PictureColumns list = listed(node);
   if (list.count < 2) return;
   enum { AT_ONCE = 12 };
   int32_t parts = (list.count + AT_ONCE - 1) / AT_ONCE;

@@ -14,17 +14,17 @@
 enum { DEPTH_MOST = 16, VALUES_MOST = 200000 };
 
 /* A scalar, or a list of items, or a map of keys and values in turn. */
-typedef struct Value {
+typedef struct YamlValue {
   yaml_event_type_t kind; /* YAML_SCALAR_EVENT, ..._SEQUENCE_START_EVENT, ..._MAPPING_START_EVENT */
   const char *text;
   int32_t line;
   VEC(int32_t) items;
-} Value;
+} YamlValue;
 
 typedef struct Yaml {
   Compile *c;
   const char *path;
-  VEC(Value) values; /* the first is the document */
+  VEC(YamlValue) values; /* the first is the document */
 } Yaml;
 
 #define EXAMPLE "- {topology: t, tree: {switches: [{switch: s, nodes: 'n[1-9]'}]}}"
@@ -58,7 +58,7 @@ static bool take_event(Yaml *y, const yaml_event_t *event, int32_t *open, int32_
   if (y->values.count == VALUES_MOST)
     return refuse_for(y, line, "more than 200,000 values",
                       "ranges of names, as in nodes: n[0001-1024]");
-  Value value = {.kind = event->type, .line = line};
+  YamlValue value = {.kind = event->type, .line = line};
   if (is_scalar) value.text = arena_copy(y->c->arena, (const char *)event->data.scalar.value);
   if (y->values.count > 0 && *depth == 0)
     return refuse_for(y, line, "the file holds two documents", "all topologies in one list");
@@ -97,10 +97,10 @@ static bool parse(Yaml *y, const char *text, size_t size_bytes) {
 
 /* ---- what stands in it */
 
-static const Value *get(const Yaml *y, const Value *map, const char *key) {
+static const YamlValue *get(const Yaml *y, const YamlValue *map, const char *key) {
   if (!map || map->kind != YAML_MAPPING_START_EVENT) return NULL;
   for (int32_t i = 0; i + 1 < map->items.count; i += 2) {
-    const Value *name = &y->values.at[map->items.at[i]];
+    const YamlValue *name = &y->values.at[map->items.at[i]];
     if (name->text && strcmp(name->text, key) == 0) return &y->values.at[map->items.at[i + 1]];
   }
   return NULL;
@@ -112,9 +112,9 @@ static const char *trimmed(const Yaml *y, const char *words) {
 }
 
 /* Keys are words of the list, " a b ", each once: what is mistyped must not count as absent. */
-static bool check_keys(Yaml *y, const Value *map, const char *words) {
+static bool check_keys(Yaml *y, const YamlValue *map, const char *words) {
   for (int32_t i = 0; map->kind == YAML_MAPPING_START_EVENT && i < map->items.count; i += 2) {
-    const Value *key = &y->values.at[map->items.at[i]];
+    const YamlValue *key = &y->values.at[map->items.at[i]];
     const char *name = key->text ? key->text : "";
     if (!*name || strchr(name, ' ') || !strstr(words, arena_printf(y->c->arena, " %s ", name)))
       return refuse_for(
@@ -134,10 +134,10 @@ static bool is_one_of(const char *text, const char *const *words) {
   return false;
 }
 
-static bool get_flag(Yaml *y, const Value *map, const char *key, bool *flag) {
+static bool get_flag(Yaml *y, const YamlValue *map, const char *key, bool *flag) {
   static const char *const yes[] = {"true", "yes", "on", NULL}, *const no[] = {"false", "no", "off",
                                                                                NULL};
-  const Value *value = get(y, map, key);
+  const YamlValue *value = get(y, map, key);
   *flag = value && is_one_of(value->text, yes);
   if (!value || *flag || is_one_of(value->text, no)) return true;
   return refuse_for(y, value->line, arena_printf(y->c->arena, "%s is true or false", key),
@@ -145,9 +145,9 @@ static bool get_flag(Yaml *y, const Value *map, const char *key, bool *flag) {
 }
 
 /* NULL where there is none, or an empty one. False: it is a list or a map. */
-static bool get_text(Yaml *y, const Value *map, const char *key, const char *example,
+static bool get_text(Yaml *y, const YamlValue *map, const char *key, const char *example,
                      const char **text) {
-  const Value *value = get(y, map, key);
+  const YamlValue *value = get(y, map, key);
   *text = value && value->text && *value->text ? value->text : NULL;
   if (!value || value->text) return true;
   return refuse_for(y, value->line, arena_printf(y->c->arena, "%s is one text, not a list", key),
@@ -155,15 +155,15 @@ static bool get_text(Yaml *y, const Value *map, const char *key, const char *exa
 }
 
 /* The items of a list; absent or no list: none. */
-static int32_t item_count(const Value *list) {
+static int32_t item_count(const YamlValue *list) {
   return list && list->kind == YAML_SEQUENCE_START_EVENT ? list->items.count : 0;
 }
 
-static const Value *item(const Yaml *y, const Value *list, int32_t i) {
+static const YamlValue *item(const Yaml *y, const YamlValue *list, int32_t i) {
   return &y->values.at[list->items.at[i]];
 }
 
-static bool get_number(Yaml *y, const Value *value, int64_t *number) {
+static bool get_number(Yaml *y, const YamlValue *value, int64_t *number) {
   char *end = NULL;
   errno = 0;
   *number = value && value->text ? strtoll(value->text, &end, 10) : 0;
@@ -173,13 +173,13 @@ static bool get_number(Yaml *y, const Value *value, int64_t *number) {
                     "block_sizes: [4, 16], or dims: {x: 4, y: 4, z: 4}");
 }
 
-static bool read_dims(Yaml *y, const Value *map, Switch *added) {
+static bool read_dims(Yaml *y, const YamlValue *map, Switch *added) {
   static const char *const axes[] = {"x", "y", "z"};
-  const Value *dims = get(y, map, "dims");
+  const YamlValue *dims = get(y, map, "dims");
   if (dims && !check_keys(y, dims, " x y z ")) return false;
   for (int32_t i = 0; i < 3; i++) {
     int64_t size;
-    const Value *value = get(y, dims, axes[i]);
+    const YamlValue *value = get(y, dims, axes[i]);
     if (!value)
       return refuse_for(y, map->line, "a torus has dims: x, y and z", "dims: {x: 4, y: 4, z: 4}");
     if (!get_number(y, value, &size)) return false;
@@ -188,13 +188,13 @@ static bool read_dims(Yaml *y, const Value *map, Switch *added) {
   return true;
 }
 
-typedef struct Shape {
+typedef struct YamlShape {
   const char *word, *list, *name;
   NetworkKind kind;
   const char *keys, *member_keys;
-} Shape;
+} YamlShape;
 
-static const Shape shapes[] = {
+static const YamlShape shapes[] = {
     {"tree", "switches", "switch", NETWORK_TREE, " switches ",
      " switch children nodes link_speed "},
     {"block", "blocks", "block", NETWORK_BLOCK, " block_sizes blocks ", " block nodes "},
@@ -204,8 +204,9 @@ static const Shape shapes[] = {
 
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-static bool read_members(Yaml *y, const Value *body, const Shape *shape, Switches *network) {
-  const Value *list = get(y, body, shape->list), *sizes = get(y, body, "block_sizes");
+static bool read_members(Yaml *y, const YamlValue *body, const YamlShape *shape,
+                         Switches *network) {
+  const YamlValue *list = get(y, body, shape->list), *sizes = get(y, body, "block_sizes");
   if (!check_keys(y, body, shape->keys)) return false;
   if (shape->kind != NETWORK_FLAT && item_count(list) == 0)
     return refuse_for(
@@ -214,7 +215,7 @@ static bool read_members(Yaml *y, const Value *body, const Shape *shape, Switche
   if (sizes && item_count(sizes) == 0)
     return refuse_for(y, sizes->line, "block_sizes is a list", "block_sizes: [4, 16]");
   for (int32_t i = 0; i < item_count(list); i++) {
-    const Value *at = item(y, list, i);
+    const YamlValue *at = item(y, list, i);
     if (!check_keys(y, at, shape->member_keys)) return false;
     Switch added = {.line = at->line};
     if (!get_text(y, at, shape->name, "NAME", &added.name) ||
@@ -238,8 +239,8 @@ static bool read_members(Yaml *y, const Value *body, const Shape *shape, Switche
 }
 
 /* NULL: reported. */
-static const Shape *shape_of(Yaml *y, const Value *map) {
-  const Shape *found = NULL;
+static const YamlShape *shape_of(Yaml *y, const YamlValue *map) {
+  const YamlShape *found = NULL;
   bool is_flat = true;
   for (int32_t i = 0; i < SHAPES; i++) {
     if (!get(y, map, shapes[i].word)) continue;
@@ -252,7 +253,7 @@ static const Shape *shape_of(Yaml *y, const Value *map) {
     }
     found = &shapes[i];
   }
-  const Value *body = found ? get(y, map, found->word) : NULL;
+  const YamlValue *body = found ? get(y, map, found->word) : NULL;
   if (body && found->kind == NETWORK_FLAT && body->text && !get_flag(y, map, "flat", &is_flat))
     return NULL;
   if (!found || !is_flat)
@@ -260,7 +261,7 @@ static const Shape *shape_of(Yaml *y, const Value *map) {
   return is_flat ? found : NULL;
 }
 
-static bool read_topology(Yaml *y, const Value *map, SwitchesList *networks) {
+static bool read_topology(Yaml *y, const YamlValue *map, SwitchesList *networks) {
   Switches network = {.line = map->line};
   Span span = {.file = y->path, .line = map->line};
   if (!get_text(y, map, "topology", "NAME", &network.name)) return false;
@@ -276,7 +277,7 @@ static bool read_topology(Yaml *y, const Value *map, SwitchesList *networks) {
       return refuse_for(y, map->line, "two topologies are the cluster's default",
                         "cluster_default: false");
   }
-  const Shape *shape = shape_of(y, map);
+  const YamlShape *shape = shape_of(y, map);
   if (!shape) return false;
   network.kind = shape->kind;
   if (!read_members(y, get(y, map, shape->word), shape, &network)) return false;
@@ -289,7 +290,7 @@ bool slurm_yaml_read(Compile *c, const char *path, const char *text, size_t size
                      SwitchesList *networks) {
   Yaml y = {.c = c, .path = path};
   if (!parse(&y, text, size_bytes)) return false;
-  const Value *root = y.values.count > 0 ? &y.values.at[0] : NULL;
+  const YamlValue *root = y.values.count > 0 ? &y.values.at[0] : NULL;
   if (item_count(root) == 0) return refuse_for(&y, 1, "a list of topologies is wanted", EXAMPLE);
   if (item_count(root) > 64)
     return refuse_for(&y, 1, "more than 64 topologies", "those alone that jobs run on");

@@ -45,12 +45,12 @@ typedef struct Spot {
   int32_t x, y;
 } Spot;
 
-typedef struct Drawing {
+typedef struct TopologyDrawing {
   Arena *arena;
   const HostNode *node;
   FILE *out;
   Spot *spots; /* of each device */
-} Drawing;
+} TopologyDrawing;
 
 enum { ANY = -2 }; /* package */
 
@@ -73,7 +73,7 @@ static bool is_spanned(const HostNode *node, int32_t numa, int32_t package) {
   return node->numas.count == 1;
 }
 
-static void draw_device(const Drawing *d, int32_t index, Spot at) {
+static void draw_device(const TopologyDrawing *d, int32_t index, Spot at) {
   const Device *device = &d->node->devices.at[index];
   fprintf(d->out,
           "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\" stroke=\"#555\"/>\n",
@@ -91,7 +91,7 @@ static void draw_device(const Drawing *d, int32_t index, Spot at) {
   d->spots[index] = (Spot){at.x + CELL / 2, at.y + CELL_HEIGHT};
 }
 
-static void draw_frame(const Drawing *d, int32_t inset, int32_t y, int32_t height) {
+static void draw_frame(const TopologyDrawing *d, int32_t inset, int32_t y, int32_t height) {
   int32_t width = PER_ROW * (CELL + GAP) + GAP;
   fprintf(d->out,
           "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#999\"/>\n",
@@ -99,7 +99,7 @@ static void draw_frame(const Drawing *d, int32_t inset, int32_t y, int32_t heigh
 }
 
 /* Rows of what is near both. Returns where they end. */
-static int32_t draw_devices(const Drawing *d, int32_t numa, int32_t package, int32_t y) {
+static int32_t draw_devices(const TopologyDrawing *d, int32_t numa, int32_t package, int32_t y) {
   int32_t place = 0;
   for (int32_t i = 0; i < d->node->devices.count; i++) {
     if (!is_drawn(&d->node->devices.at[i], numa, package)) continue;
@@ -111,7 +111,7 @@ static int32_t draw_devices(const Drawing *d, int32_t numa, int32_t package, int
   return y + (place + PER_ROW - 1) / PER_ROW * (CELL_HEIGHT + GAP);
 }
 
-static int32_t draw_package(const Drawing *d, int32_t numa, int32_t package, int32_t y) {
+static int32_t draw_package(const TopologyDrawing *d, int32_t numa, int32_t package, int32_t y) {
   int32_t end = draw_devices(d, numa, package, y + PACKAGE_HEAD);
   label(d->out, MARGIN + GAP, y + 14,
         arena_printf(d->arena, "package %d", d->node->packages.at[package].os_index));
@@ -119,7 +119,7 @@ static int32_t draw_package(const Drawing *d, int32_t numa, int32_t package, int
   return end + GAP;
 }
 
-static const char *numa_head(const Drawing *d, int32_t numa) {
+static const char *numa_head(const TopologyDrawing *d, int32_t numa) {
   if (numa < 0) return "near several NUMA nodes";
   const NumaNode *at = &d->node->numas.at[numa];
   int32_t cpus = cpuset_count(at->cpus);
@@ -134,7 +134,7 @@ static const char *numa_head(const Drawing *d, int32_t numa) {
 }
 
 /* Returns where it ends, with the gap behind it. */
-static int32_t draw_numa(const Drawing *d, int32_t numa, int32_t y) {
+static int32_t draw_numa(const TopologyDrawing *d, int32_t numa, int32_t y) {
   int32_t end = y + NUMA_HEAD, spanned = 0;
   label(d->out, MARGIN + GAP, y + 20, numa_head(d, numa));
   for (int32_t p = 0; p < d->node->packages.count; p++) {
@@ -166,7 +166,7 @@ static Spot ring_spot(const HostNode *node, int32_t gpu, Spot corner) {
 }
 
 /* More links, a thicker line. */
-static void draw_link(const Drawing *d, int32_t a, int32_t b, Spot corner) {
+static void draw_link(const TopologyDrawing *d, int32_t a, int32_t b, Spot corner) {
   const HostNode *node = d->node;
   const FastPair *pair = &node->pairs[a * node->gpus.count + b];
   Spot from = ring_spot(node, a, corner), to = ring_spot(node, b, corner);
@@ -179,7 +179,7 @@ static void draw_link(const Drawing *d, int32_t a, int32_t b, Spot corner) {
 }
 
 /* "NV1, NV2": each once. */
-static const char *list_links(const Drawing *d) {
+static const char *list_links(const TopologyDrawing *d) {
   const HostNode *node = d->node;
   const char *all = ""; /* each word behind a comma and a blank */
   for (int32_t i = 0; i < node->gpus.count * node->gpus.count; i++) {
@@ -193,7 +193,7 @@ static const char *list_links(const Drawing *d) {
   return all + strspn(all, ", ");
 }
 
-static void draw_ring(const Drawing *d, Spot corner) {
+static void draw_ring(const TopologyDrawing *d, Spot corner) {
   int32_t count = d->node->gpus.count;
   for (int32_t a = 0; a < count; a++)
     for (int32_t b = a + 1; b < count; b++)
@@ -219,7 +219,7 @@ static bool has_switches(const HostNode *node) {
 
 /* One box for all, with a line from each GPU: in the gap below its row, so that none crosses a
  * box. */
-static void draw_switches(const Drawing *d, int32_t top, int32_t bottom) {
+static void draw_switches(const TopologyDrawing *d, int32_t top, int32_t bottom) {
   const HostNode *node = d->node;
   int32_t x = MARGIN + PER_ROW * (CELL + GAP) + GAP + LINES, count = node->nvswitches.count;
   fprintf(d->out,
@@ -241,8 +241,8 @@ static void draw_switches(const Drawing *d, int32_t top, int32_t bottom) {
 void node_svg(Arena *arena, const HostNode *node, FILE *out) {
   char *body = NULL;
   size_t size_bytes = 0;
-  Drawing d = {arena, node, open_memstream(&body, &size_bytes),
-               ARENA_ARRAY(arena, Spot, node->devices.count + 1)};
+  TopologyDrawing d = {arena, node, open_memstream(&body, &size_bytes),
+                       ARENA_ARRAY(arena, Spot, node->devices.count + 1)};
   if (!d.out) abort();
   bool is_boxed = has_switches(node), is_ringed = has_direct(node);
   int32_t width = 2 * MARGIN + PER_ROW * (CELL + GAP) + GAP, y = MARGIN + 14;

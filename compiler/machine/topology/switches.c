@@ -122,26 +122,26 @@ bool switches_add(Compile *c, Span span, Switches *network, Switch added) {
 }
 
 /* Names in order, to look up and to find what stands twice. */
-typedef struct Entry {
+typedef struct SwitchEntry {
   const char *name;
   int32_t index;
-} Entry;
+} SwitchEntry;
 
 static int compare_entries(const void *a, const void *b) {
-  const Entry *x = a, *y = b;
+  const SwitchEntry *x = a, *y = b;
   int order = strcmp(x->name, y->name);
   return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
 static int compare_names(const void *a, const void *b) {
-  return strcmp(((const Entry *)a)->name, ((const Entry *)b)->name);
+  return strcmp(((const SwitchEntry *)a)->name, ((const SwitchEntry *)b)->name);
 }
 
-static Entry *sorted_switches(Compile *c, Span span, const Switches *network) {
+static SwitchEntry *sorted_switches(Compile *c, Span span, const Switches *network) {
   int32_t count = network->list.count;
-  Entry *entries = ARENA_ARRAY(c->arena, Entry, count + 1);
+  SwitchEntry *entries = ARENA_ARRAY(c->arena, SwitchEntry, count + 1);
   for (int32_t i = 0; i < count; i++)
-    entries[i] = (Entry){network->list.at[i].name, i};
+    entries[i] = (SwitchEntry){network->list.at[i].name, i};
   qsort(entries, (size_t)count, sizeof *entries, compare_entries);
   for (int32_t i = 1; i < count; i++)
     if (strcmp(entries[i].name, entries[i - 1].name) == 0) {
@@ -166,7 +166,7 @@ static void fix_near(Compile *c, const Switches *network, const char *name) {
     fix_last(c, "a switch %.60s with nodes, or without it here", name);
 }
 
-static bool tie_children(Compile *c, Span span, Switches *network, const Entry *entries) {
+static bool tie_children(Compile *c, Span span, Switches *network, const SwitchEntry *entries) {
   size_t count = (size_t)network->list.count;
   for (int32_t i = 0; i < network->list.count; i++) {
     Switch *parent = &network->list.at[i];
@@ -175,8 +175,8 @@ static bool tie_children(Compile *c, Span span, Switches *network, const Entry *
     if (!parent->children) continue;
     if (!hostlist_expand(c, line, parent->children, SWITCHES_MOST, &names)) return false;
     for (int32_t n = 0; n < names.list.count; n++) {
-      const Entry wanted = {names.list.at[n], 0};
-      const Entry *found = bsearch(&wanted, entries, count, sizeof *entries, compare_names);
+      const SwitchEntry wanted = {names.list.at[n], 0};
+      const SwitchEntry *found = bsearch(&wanted, entries, count, sizeof *entries, compare_names);
       if (!found) {
         error_at(c, line, "topology-switches",
                  "%.60s names the switch %.60s, which the file does not have", parent->name,
@@ -266,9 +266,9 @@ static bool expand_hosts(Compile *c, Span span, Switches *network) {
 
 static bool check_hosts(Compile *c, Span span, const Switches *network) {
   int32_t count = network->hosts.count;
-  Entry *entries = ARENA_ARRAY(c->arena, Entry, count + 1);
+  SwitchEntry *entries = ARENA_ARRAY(c->arena, SwitchEntry, count + 1);
   for (int32_t i = 0; i < count; i++)
-    entries[i] = (Entry){network->hosts.at[i], i};
+    entries[i] = (SwitchEntry){network->hosts.at[i], i};
   qsort(entries, (size_t)count, sizeof *entries, compare_entries);
   for (int32_t i = 1; i < count; i++) {
     if (strcmp(entries[i].name, entries[i - 1].name) != 0) continue;
@@ -298,7 +298,7 @@ bool switches_finish(Compile *c, Span span, Switches *network) {
     fix_last(c, "a switch has one of them: its nodes, or the switches below it");
     return false;
   }
-  const Entry *entries = sorted_switches(c, span, network);
+  const SwitchEntry *entries = sorted_switches(c, span, network);
   return entries && expand_hosts(c, span, network) && tie_children(c, span, network, entries) &&
          check_hosts(c, span, network) && find_levels(c, span, network);
 }

@@ -5,28 +5,28 @@
 #include "compiler/machine/topology/models.h"
 #include "compiler/machine/topology/node.h"
 
-typedef struct Look {
+typedef struct WarnLook {
   Arena *arena;
   const HostNode *node;
   Warnings found;
-} Look;
+} WarnLook;
 
-static void warn(Look *look, const char *name, const char *text) {
+static void warn(WarnLook *look, const char *name, const char *text) {
   VEC_PUSH(look->arena, &look->found.list, (Warning){name, text});
 }
 
-static const Device *gpu(const Look *look, int32_t number) {
+static const Device *gpu(const WarnLook *look, int32_t number) {
   return &look->node->devices.at[look->node->gpus.at[number]];
 }
 
-static bool has_fast_link(const Look *look, int32_t number) {
+static bool has_fast_link(const WarnLook *look, int32_t number) {
   int32_t count = look->node->gpus.count;
   for (int32_t other = 0; other < count; other++)
     if (look->node->pairs[number * count + other].link_class != LINK_SELF) return true;
   return false;
 }
 
-static int64_t near_memory_bytes(const Look *look, int32_t numa) {
+static int64_t near_memory_bytes(const WarnLook *look, int32_t numa) {
   int64_t bytes = 0;
   const NumaNode *at = &look->node->numas.at[numa];
   for (int32_t i = 0; i < look->node->numas.count; i++)
@@ -36,8 +36,8 @@ static int64_t near_memory_bytes(const Look *look, int32_t numa) {
 }
 
 /* "GPU0, GPU3" of those that a test picks; NULL: none. */
-typedef bool (*Test)(const Look *look, int32_t gpu);
-static const char *pick(const Look *look, Test test, int32_t *count) {
+typedef bool (*Test)(const WarnLook *look, int32_t gpu);
+static const char *pick(const WarnLook *look, Test test, int32_t *count) {
   const char *text = NULL;
   *count = 0;
   for (int32_t g = 0; g < look->node->gpus.count; g++) {
@@ -50,12 +50,12 @@ static const char *pick(const Look *look, Test test, int32_t *count) {
   return is_all ? "all GPUs" : text;
 }
 
-static bool lacks_fast_link(const Look *look, int32_t number) {
+static bool lacks_fast_link(const WarnLook *look, int32_t number) {
   return !has_fast_link(look, number);
 }
 
 /* Of a model that is made with links and described without, or one among GPUs that have them. */
-static void look_at_links(Look *look) {
+static void look_at_links(WarnLook *look) {
   int32_t without;
   const char *names = pick(look, lacks_fast_link, &without);
   if (!names || look->node->gpus.count < 2) return;
@@ -73,7 +73,7 @@ static void look_at_links(Look *look) {
 }
 
 /* Links that are down, or a switch that is: all pairs of one domain should be alike. */
-static void look_at_pairs(Look *look) {
+static void look_at_pairs(WarnLook *look) {
   const HostNode *node = look->node;
   int32_t most = 0, least = 0, at = 0, n = node->gpus.count;
   bool has_switch = node->nvswitches.count > 0;
@@ -96,7 +96,7 @@ static double expected_gb_s(const Device *device) {
 }
 
 /* Of the model, or the best of those like it. */
-static double most_pcie_gb_s(const Look *look, const Device *at) {
+static double most_pcie_gb_s(const WarnLook *look, const Device *at) {
   double most = expected_gb_s(at);
   for (int32_t g = 0; g < look->node->gpus.count; g++) {
     const Device *other = gpu(look, g);
@@ -107,16 +107,16 @@ static double most_pcie_gb_s(const Look *look, const Device *at) {
 }
 
 /* Generations and lanes come in powers of two: less than three quarters is one less of them. */
-static bool has_narrow_link(const Look *look, int32_t number) {
+static bool has_narrow_link(const WarnLook *look, int32_t number) {
   const Device *at = gpu(look, number);
   return at->pcie_gb_s > 0 && at->pcie_gb_s < 0.75 * most_pcie_gb_s(look, at);
 }
 
-static bool has_unknown_pcie(const Look *look, int32_t number) {
+static bool has_unknown_pcie(const WarnLook *look, int32_t number) {
   return gpu(look, number)->pcie_gb_s <= 0 && !gpu(look, number)->is_c2c;
 }
 
-static void look_at_pcie(Look *look) {
+static void look_at_pcie(WarnLook *look) {
   int32_t count;
   if (pick(look, has_unknown_pcie, &count))
     warn(look, "pcie-unknown",
@@ -137,7 +137,7 @@ static void look_at_pcie(Look *look) {
 }
 
 /* A bridge above a GPU that lets through less than the GPU's own link. */
-static bool has_narrow_switch(const Look *look, int32_t number) {
+static bool has_narrow_switch(const WarnLook *look, int32_t number) {
   const Device *at = gpu(look, number);
   for (int32_t up = at->parent; up >= 0; up = look->node->devices.at[up].parent) {
     double above = look->node->devices.at[up].pcie_gb_s;
@@ -146,7 +146,7 @@ static bool has_narrow_switch(const Look *look, int32_t number) {
   return false;
 }
 
-static void look_at_switches(Look *look) {
+static void look_at_switches(WarnLook *look) {
   int32_t count;
   const char *names = pick(look, has_narrow_switch, &count);
   if (names)
@@ -157,7 +157,7 @@ static void look_at_switches(Look *look) {
 
 /* ---- NICs */
 
-static bool has_far_nic(const Look *look, int32_t number) {
+static bool has_far_nic(const WarnLook *look, int32_t number) {
   int32_t nic = topology_near_nic(look->node, number);
   return nic >= 0 && topology_link_class(look->node, look->node->gpus.at[number], nic) >= LINK_NODE;
 }
@@ -169,7 +169,7 @@ static int32_t fabric_nics(const HostNode *node) {
   return count;
 }
 
-static void look_at_ports(Look *look) {
+static void look_at_ports(WarnLook *look) {
   const char *names = NULL;
   for (int32_t i = 0; i < look->node->nics.count; i++)
     if (look->node->devices.at[look->node->nics.at[i]].is_down)
@@ -180,7 +180,7 @@ static void look_at_ports(Look *look) {
          arena_printf(look->arena, "%s: no port is active; no GPU uses it", names));
 }
 
-static void look_at_nics(Look *look) {
+static void look_at_nics(WarnLook *look) {
   int32_t count;
   look_at_ports(look);
   const char *names = pick(look, has_far_nic, &count);
@@ -194,7 +194,7 @@ static void look_at_nics(Look *look) {
 
 /* ---- NUMA */
 
-static void look_at_memory(Look *look) {
+static void look_at_memory(WarnLook *look) {
   const HostNode *node = look->node;
   int64_t least = INT64_MAX, most = 0;
   for (int32_t i = 0; i < node->numas.count; i++) {
@@ -209,7 +209,7 @@ static void look_at_memory(Look *look) {
                       format_bytes(look->arena, least), format_bytes(look->arena, most)));
 }
 
-static void look_at_numa(Look *look) {
+static void look_at_numa(WarnLook *look) {
   const HostNode *node = look->node;
   const char *empty = NULL;
   for (int32_t i = 0; i < node->numas.count; i++)
@@ -229,7 +229,7 @@ static void look_at_numa(Look *look) {
 }
 
 /* GPUs per NUMA node that has any CPU: two sockets of which one drives all. */
-static void look_at_balance(Look *look) {
+static void look_at_balance(WarnLook *look) {
   const HostNode *node = look->node;
   int32_t packages = node->packages.count, gpus = node->gpus.count;
   if (packages < 2 || gpus < 2) return;
@@ -246,7 +246,7 @@ static void look_at_balance(Look *look) {
 
 /* ---- what ranks cannot have alike */
 
-static void look_at_cores(Look *look) {
+static void look_at_cores(WarnLook *look) {
   const HostNode *node = look->node;
   if (node->barred)
     warn(look, "cpus-barred",
@@ -259,11 +259,11 @@ static void look_at_cores(Look *look) {
                       node->core_kinds));
 }
 
-static bool is_divided(const Look *look, int32_t number) {
+static bool is_divided(const WarnLook *look, int32_t number) {
   return gpu(look, number)->instances > 1;
 }
 
-static void look_at_instances(Look *look) {
+static void look_at_instances(WarnLook *look) {
   int32_t count;
   const char *names = pick(look, is_divided, &count);
   if (names)
@@ -275,7 +275,7 @@ static void look_at_instances(Look *look) {
 }
 
 Warnings topology_warnings(Arena *arena, const HostNode *node) {
-  Look look = {.arena = arena, .node = node};
+  WarnLook look = {.arena = arena, .node = node};
   look_at_links(&look);
   look_at_pairs(&look);
   look_at_pcie(&look);

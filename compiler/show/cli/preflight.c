@@ -11,14 +11,14 @@
 #include "compiler/show/cli/runs.h"
 #include "runtime/plan/plan_io.h"
 
-typedef struct Look {
+typedef struct PreflightLook {
   const char *rank, *plan, *folder; /* lockstep-rank; the plan; where lines go */
   const char *mpi;                  /* what srun --mpi= says */
   bool is_full;
   double write_bs; /* slurm.write */
-} Look;
+} PreflightLook;
 
-static ExitCode save_line(const Look *look, const char *text) {
+static ExitCode save_line(const PreflightLook *look, const char *text) {
   char path[4200];
   snprintf(path, sizeof path, "%s/0.line", look->folder);
   FILE *out = fopen(path, "w");
@@ -28,7 +28,7 @@ static ExitCode save_line(const Look *look, const char *text) {
 }
 
 /* One process a node of the allocation, or one here. */
-static ExitCode ask_nodes(Arena *arena, const Look *look) {
+static ExitCode ask_nodes(Arena *arena, const PreflightLook *look) {
   Command answer;
   const char *nodes = getenv("SLURM_JOB_NUM_NODES");
   const char *mpi = arena_printf(arena, "--mpi=%s", look->mpi);
@@ -46,7 +46,7 @@ static ExitCode ask_nodes(Arena *arena, const Look *look) {
   return getenv("SLURM_JOB_ID") && nodes ? EXIT_DONE : save_line(look, answer.out);
 }
 
-static ExitCode judge(Arena *arena, const Look *look, uint64_t id) {
+static ExitCode judge(Arena *arena, const PreflightLook *look, uint64_t id) {
   enum { WORDS = 5000 };
   glob_t lines = {0};
   const char **words = ARENA_ARRAY(arena, const char *, WORDS);
@@ -77,10 +77,10 @@ static ExitCode judge(Arena *arena, const Look *look, uint64_t id) {
 static ExitCode look_at(Compile *c, Compiled *compiled) {
   char programs[4096], why[PLAN_WHY_BYTES] = "";
   const char *folder = compiled->job->log.dir;
-  Look look = {.folder = arena_printf(c->arena, "%s/preflight.%d", folder, (int)getpid()),
-               .mpi = compiled->job->slurm.mpi,
-               .is_full = compiled->job->slurm.preflight == CHOICE_PREFLIGHT_FULL,
-               .write_bs = compiled->job->slurm.write};
+  PreflightLook look = {.folder = arena_printf(c->arena, "%s/preflight.%d", folder, (int)getpid()),
+                        .mpi = compiled->job->slurm.mpi,
+                        .is_full = compiled->job->slurm.preflight == CHOICE_PREFLIGHT_FULL,
+                        .write_bs = compiled->job->slurm.write};
   look.plan = arena_printf(c->arena, "%s/%s.plan", look.folder, compiled->job->job.name);
   if (!own_folder(programs, sizeof programs)) return complain(EXIT_WORLD, "/proc is not mounted");
   look.rank = arena_printf(c->arena, "%s/lockstep-rank", programs);

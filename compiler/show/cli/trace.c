@@ -12,7 +12,7 @@
 #include "runtime/plan/plan_io.h"
 
 /* What is asked for, and what there is of it. */
-typedef struct Request {
+typedef struct TraceRequest {
   Compile *c;
   const char *folder;
   const char *ranks; /* "0..3,7"; NULL: all */
@@ -20,9 +20,9 @@ typedef struct Request {
   Plan plan;
   Trace *traces;
   int32_t count;
-} Request;
+} TraceRequest;
 
-static ExitCode find_plan(Request *r) {
+static ExitCode find_plan(TraceRequest *r) {
   glob_t found;
   char why[PLAN_WHY_BYTES];
   if (glob(arena_printf(r->c->arena, "%s/*.plan", r->folder), 0, NULL, &found) != 0)
@@ -57,7 +57,7 @@ static bool is_listed(const char *list, int64_t rank, bool *found) {
   }
 }
 
-static ExitCode read_rank(Request *r, int32_t rank) {
+static ExitCode read_rank(TraceRequest *r, int32_t rank) {
   char why[TRACE_WHY_BYTES];
   const char *path = arena_printf(r->c->arena, "%s/ranks/%d.trace", r->folder, rank);
   if (!trace_read(&r->traces[r->count], path, &r->plan, r->first_step, r->last_step, why))
@@ -73,7 +73,7 @@ static int64_t rank_count(const Plan *plan) {
   return ranks;
 }
 
-static ExitCode read_ranks(Request *r) {
+static ExitCode read_ranks(TraceRequest *r) {
   int64_t ranks = rank_count(&r->plan);
   r->traces = ARENA_ARRAY(r->c->arena, Trace, ranks);
   for (int32_t rank = 0; rank < ranks; rank++) {
@@ -96,7 +96,7 @@ static ExitCode read_ranks(Request *r) {
 }
 
 /* Written beside it first: a file of that name is always whole. */
-static ExitCode write_file(const Request *r, const char *path, int64_t *printed) {
+static ExitCode write_file(const TraceRequest *r, const char *path, int64_t *printed) {
   const char *fresh = arena_printf(r->c->arena, "%s.new", path);
   FILE *file = fopen(fresh, "w");
   bool written = file != NULL;
@@ -110,13 +110,13 @@ static ExitCode write_file(const Request *r, const char *path, int64_t *printed)
   return complain(EXIT_WORLD, "%s: cannot be written: %s", path, strerror(failure));
 }
 
-static ExitCode check_any(const Request *r) {
+static ExitCode check_any(const TraceRequest *r) {
   for (int32_t i = 0; i < r->count; i++)
     if (r->traces[i].count > 0) return EXIT_DONE;
   return complain(EXIT_USER, "%s: no rank has recorded these steps", r->folder);
 }
 
-static ExitCode trace(Request *r, const Options *options) {
+static ExitCode trace(TraceRequest *r, const Options *options) {
   int64_t printed = 0;
   const char *path =
       options->out ? options->out : arena_printf(r->c->arena, "%s/trace.json", r->folder);
@@ -132,7 +132,7 @@ static ExitCode trace(Request *r, const Options *options) {
 }
 
 ExitCode verb_trace(const Options *options) {
-  Request r = {.ranks = options->trace_ranks, .last_step = INT64_MAX};
+  TraceRequest r = {.ranks = options->trace_ranks, .last_step = INT64_MAX};
   const char *steps = options->trace_steps;
   if (steps != NULL && !trace_steps(steps, &r.first_step, &r.last_step))
     return complain(EXIT_USER, "--steps wants steps, as 5 or 5..8, not '%.40s'", steps);

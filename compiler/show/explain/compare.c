@@ -9,11 +9,11 @@ enum { JOB, AGAINST, SIDES };
 enum { VALUE = 11 };
 enum { PERCENT_MOST = 100000 }; /* above this, a percentage says less than the values */
 
-typedef struct Row {
+typedef struct CompareRow {
   const char *head, *name;
   int digits; /* behind the point */
   double value[SIDES];
-} Row;
+} CompareRow;
 
 /* The rank that needs most memory. */
 static uint32_t fullest_class(const Compiled *compiled) {
@@ -46,7 +46,7 @@ static double samples_per_s(const Compiled *compiled) {
 
 /* ---- as text */
 
-static void print_row(const Row *row, FILE *out) {
+static void print_row(const CompareRow *row, FILE *out) {
   double job = row->value[JOB], against = row->value[AGAINST];
   double most = fmax(fabs(job), fabs(against));
   int digits = row->digits;
@@ -64,7 +64,7 @@ static void print_memory(const Compiled *const both[SIDES], FILE *out) {
   for (int i = 0; i < SIDES; i++)
     peak[i] = find_peak(both[i], fullest_class(both[i]));
   for (size_t r = 0; r < MEMORY_ROWS; r++) {
-    Row row = {memory_rows[r].head, memory_rows[r].name, 6, {0}};
+    CompareRow row = {memory_rows[r].head, memory_rows[r].name, 6, {0}};
     for (int i = 0; i < SIDES; i++)
       row.value[i] = 1e-9 * (double)peak[i].by_kind[memory_rows[r].kind];
     if (row.value[JOB] != 0 || row.value[AGAINST] != 0) print_row(&row, out);
@@ -72,7 +72,7 @@ static void print_memory(const Compiled *const both[SIDES], FILE *out) {
   if (strcmp(recompute_text(both[JOB]), recompute_text(both[AGAINST])) != 0)
     fprintf(out, "%-8s %-26s %*s %*s\n", "", "recompute", VALUE, recompute_text(both[JOB]), VALUE,
             recompute_text(both[AGAINST]));
-  Row arena = {"", "arena", 6, {0}}, budget = {"budget", "of a rank", 6, {0}};
+  CompareRow arena = {"", "arena", 6, {0}}, budget = {"budget", "of a rank", 6, {0}};
   for (int i = 0; i < SIDES; i++) {
     arena.value[i] = 1e-9 * (double)both[i]->draft->arena_bytes;
     budget.value[i] = 1e-9 * (double)both[i]->budget_bytes;
@@ -92,7 +92,7 @@ static bool has_axes(const Plan *plan, uint32_t before, uint32_t axes_mask) {
 
 /* Plans have the same axes, but perhaps not the same communicators. */
 static void print_sent(const Compiled *const both[SIDES], FILE *out) {
-  Row all = {"sent", "by a rank in a step", 6, {0}};
+  CompareRow all = {"sent", "by a rank in a step", 6, {0}};
   for (int i = 0; i < SIDES; i++)
     all.value[i] = 1e-9 * most_sent(both[i], 0);
   print_row(&all, out);
@@ -103,7 +103,7 @@ static void print_sent(const Compiled *const both[SIDES], FILE *out) {
       if (has_axes(plan, k, mask) || (side > 0 && has_axes(first, first->comms_count, mask)))
         continue;
       const char *name = plan_string(plan, plan->comms[k].name);
-      Row row = {"", "", 6, {0}};
+      CompareRow row = {"", "", 6, {0}};
       row.name = arena_printf(both[JOB]->draft->compile->arena, "over %.*s",
                               (int)strcspn(name, "@"), name);
       for (int i = 0; i < SIDES; i++)
@@ -119,9 +119,10 @@ void explain_compare(const Compiled *job, const Compiled *against, const char *c
           VALUE, "against", VALUE, "difference");
   print_memory(both, out);
   print_sent(both, out);
-  Row step = {"time", "of a step, ms", 6, {0}};
-  Row rate = {"", job->derived.sample_tokens > 1 ? "tokens a second" : "samples a second", 0, {0}};
-  Row ranks = {"ranks", "", 0, {(double)rank_count(job), (double)rank_count(against)}};
+  CompareRow step = {"time", "of a step, ms", 6, {0}};
+  CompareRow rate = {
+      "", job->derived.sample_tokens > 1 ? "tokens a second" : "samples a second", 0, {0}};
+  CompareRow ranks = {"ranks", "", 0, {(double)rank_count(job), (double)rank_count(against)}};
   for (int i = 0; i < SIDES; i++) {
     step.value[i] = 1e3 * step_seconds(both[i]);
     rate.value[i] = samples_per_s(both[i]);

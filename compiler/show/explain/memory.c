@@ -111,12 +111,12 @@ static StageColumns choose_columns(const Compiled *compiled) {
   return columns;
 }
 
-typedef struct Table {
+typedef struct MemoryTable {
   const Compiled *compiled;
   StageColumns columns;
   VEC(const char *) notes; /* for below */
   FILE *out;
-} Table;
+} MemoryTable;
 
 /* "  12.345678", with fewer decimals for thousands. */
 static void print_gigabytes(double size_bytes, FILE *out) {
@@ -127,8 +127,8 @@ static void print_gigabytes(double size_bytes, FILE *out) {
   fprintf(out, "%*.*f", VALUE_COLUMNS, digits, gigabytes);
 }
 
-static void print_row(Table *table, const char *head, const char *name, const double *size_bytes,
-                      const char *note) {
+static void print_row(MemoryTable *table, const char *head, const char *name,
+                      const double *size_bytes, const char *note) {
   int32_t columns = (int32_t)table->columns.count;
   int32_t room = SCREEN_COLUMNS - NAME_COLUMNS - VALUE_COLUMNS * columns - 2;
   fprintf(table->out, "%-8s %-26s", head, name);
@@ -140,12 +140,12 @@ static void print_row(Table *table, const char *head, const char *name, const do
   if (!fits && *note) VEC_PUSH(arena, &table->notes, arena_printf(arena, "%s: %s", name, note));
 }
 
-static void print_notes(const Table *table) {
+static void print_notes(const MemoryTable *table) {
   for (int32_t i = 0; i < table->notes.count; i++)
     print_wrapped(table->out, table->notes.at[i], 0, 4, SCREEN_COLUMNS);
 }
 
-static void print_head(const Table *table) {
+static void print_head(const MemoryTable *table) {
   const Plan *plan = &table->compiled->plan;
   const StageColumns *columns = &table->columns;
   fprintf(table->out, "memory of one rank at the peak of a step, GB = 1e9 bytes\n");
@@ -159,7 +159,7 @@ static void print_head(const Table *table) {
   fputc('\n', table->out);
 }
 
-static void print_kinds(Table *table) {
+static void print_kinds(MemoryTable *table) {
   double value[COLUMNS_MAX] = {0};
   for (size_t r = 0; r < MEMORY_ROWS; r++) {
     const MemoryRow *row = &memory_rows[r];
@@ -182,7 +182,7 @@ static void print_states(const Compiled *compiled, const Peak *peak, FILE *out) 
           (double)compiled->draft->arena_bytes / (double)kind[BUFFER_PARAM]);
 }
 
-static void print_packing(Table *table) {
+static void print_packing(MemoryTable *table) {
   const StageColumns *columns = &table->columns;
   double gaps[COLUMNS_MAX] = {0}, more[COLUMNS_MAX] = {0}, excess = 0;
   bool others = false;
@@ -201,7 +201,7 @@ static void print_packing(Table *table) {
 }
 
 /* Outside the arena, on GPUs only. */
-static void print_communicators(Table *table) {
+static void print_communicators(MemoryTable *table) {
   Arena *arena = table->compiled->draft->compile->arena;
   double estimate[COLUMNS_MAX] = {0};
   int32_t count = 0;
@@ -216,7 +216,7 @@ static void print_communicators(Table *table) {
                            count == 1 ? "" : "s"));
 }
 
-static void print_limits(Table *table) {
+static void print_limits(MemoryTable *table) {
   const Compiled *compiled = table->compiled;
   Arena *arena = compiled->draft->compile->arena;
   double whole[COLUMNS_MAX] = {0}, pinned[COLUMNS_MAX] = {0}, budget[COLUMNS_MAX] = {0};
@@ -239,7 +239,7 @@ static void print_limits(Table *table) {
 }
 
 void explain_memory(const Compiled *compiled, FILE *out) {
-  Table table = {.compiled = compiled, .columns = choose_columns(compiled), .out = out};
+  MemoryTable table = {.compiled = compiled, .columns = choose_columns(compiled), .out = out};
   print_head(&table);
   print_kinds(&table);
   print_packing(&table);

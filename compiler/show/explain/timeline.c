@@ -202,14 +202,14 @@ static void join_row(Arena *arena, const Timeline *timeline, TimelineRow *row) {
     join_boxes(&row->lanes[lane], &map);
 }
 
-typedef struct Drawing {
+typedef struct TimelineDrawing {
   Arena *arena;
   Timeline *timeline;
-} Drawing;
+} TimelineDrawing;
 
 /* Makes a box of each stretch; chunks are known only when all boxes are there. */
 static void take_stretch(void *state, const Stretch *stretch) {
-  const Drawing *drawing = state;
+  const TimelineDrawing *drawing = state;
   const PlanCall *call = stretch->call;
   TimelineLane *lane = &drawing->timeline->rows[stretch->class].lanes[stretch->lane];
   if (stretch->end_ns <= stretch->start_ns) return;
@@ -245,7 +245,7 @@ Timeline *timeline_make(Arena *arena, const Plan *plan) {
     timeline->rows[row].name = plan_string(plan, plan->classes[row].name);
   Plan measured = *plan;
   measured.records = records_in(arena, plan, timeline->unit);
-  Drawing drawing = {arena, timeline};
+  TimelineDrawing drawing = {arena, timeline};
   const LaneTimes *times = simulate_stretches(arena, &measured, PROGRAM_TRAIN_STEP,
                                               &(StretchSink){take_stretch, &drawing});
   timeline->span = 1;

@@ -10,7 +10,7 @@
 #include "compiler/plan/prove/walk.h"
 #include "kernels/contract/contract.h"
 
-typedef struct Model {
+typedef struct DerivedModel {
   const Plan *plan;
   View view;
   const PlanRegion *region;
@@ -19,16 +19,16 @@ typedef struct Model {
   uint32_t *made_by; /* by value: number of the node that made it, plus one; 0: none */
   Asked asked;       /* of the region */
   uint32_t losses;
-} Model;
+} DerivedModel;
 
 /* ---- findings */
 
-static const char *name_of(const Model *m, uint32_t value) {
+static const char *name_of(const DerivedModel *m, uint32_t value) {
   return plan_string(m->plan, m->plan->values[value].name);
 }
 
 /* About a node, or (NULL) the region. The reason ends in a name, or "". */
-static void report(const Model *m, const PlanNode *node, const char *why, const char *of) {
+static void report(const DerivedModel *m, const PlanNode *node, const char *why, const char *of) {
   const Plan *plan = m->plan;
   const char *region = plan_string(plan, m->region->name);
   if (node == NULL)
@@ -42,7 +42,7 @@ static void report(const Model *m, const PlanNode *node, const char *why, const 
 /* ---- what the rules ask for */
 
 /* What one use of a value adds to the value's gradient. */
-static void want_of_use(Model *m, const PlanNode *node, uint32_t input) {
+static void want_of_use(DerivedModel *m, const PlanNode *node, uint32_t input) {
   uint32_t value = node_input(m->plan, node, input);
   Use use = {m->plan, node, input, m->name, m->wanted, &m->asked, false};
   Sum sum;
@@ -57,7 +57,7 @@ static void want_of_use(Model *m, const PlanNode *node, uint32_t input) {
 }
 
 /* A loss ends the model. Outputs other than the first are for backward only. */
-static bool leads_to_loss(Model *m, const PlanNode *node) {
+static bool leads_to_loss(DerivedModel *m, const PlanNode *node) {
   bool reached = false;
   for (uint32_t i = 0; i < node->outputs_count; i++) {
     uint32_t value = node_output(m->plan, node, i);
@@ -70,7 +70,7 @@ static bool leads_to_loss(Model *m, const PlanNode *node) {
   return reached;
 }
 
-static void want(Model *m) {
+static void want(DerivedModel *m) {
   const PlanRegion *region = m->region;
   if (region->output != PLAN_NONE && region->d_output != PLAN_NONE) {
     m->wanted[region->output] = m->name[region->d_output] = hash_mix(11, region->output);
@@ -87,7 +87,7 @@ static void want(Model *m) {
 /* ---- what nodes make */
 
 /* The parameters of a layer are read by that layer only. */
-static void check_parameters_of(const Model *m, const PlanNode *node) {
+static void check_parameters_of(const DerivedModel *m, const PlanNode *node) {
   for (uint32_t i = 0; i < node->inputs_count; i++) {
     const PlanValue *of = &m->plan->values[node_input(m->plan, node, i)];
     if (of->kind == VALUE_PARAM_GRAD || of->kind == VALUE_LOSS)
@@ -100,7 +100,7 @@ static void check_parameters_of(const Model *m, const PlanNode *node) {
 }
 
 /* Parameter gradients accumulate; every other value is made once. */
-static void make(Model *m, const PlanNode *node, uint32_t value) {
+static void make(DerivedModel *m, const PlanNode *node, uint32_t value) {
   uint32_t kind = m->plan->values[value].kind;
   bool is_given = kind == VALUE_PARAM || kind == VALUE_INPUT || value == m->region->input;
   if (is_given || (kind != VALUE_PARAM_GRAD && m->made_by[value] != 0))
@@ -109,7 +109,7 @@ static void make(Model *m, const PlanNode *node, uint32_t value) {
 }
 
 /* Copies are what they copy. */
-static void go_forward(Model *m) {
+static void go_forward(DerivedModel *m) {
   for (uint32_t i = 0; i < m->region->forward_count; i++) {
     const PlanNode *node = &m->plan->nodes[m->region->forward_first + i];
     check_parameters_of(m, node);
@@ -122,7 +122,7 @@ static void go_forward(Model *m) {
 
 /* The reason why no row asks for what a node makes: usually one of the gradients that it reads is
  * wrong. */
-static void report_unasked(Model *m, const PlanNode *node) {
+static void report_unasked(DerivedModel *m, const PlanNode *node) {
   for (uint32_t i = 0; i < node->inputs_count; i++) {
     uint32_t value = node_input(m->plan, node, i);
     uint32_t number =
@@ -137,7 +137,7 @@ static void report_unasked(Model *m, const PlanNode *node) {
 }
 
 /* A gradient has the dims and dtype of its value. */
-static void check_like(const Model *m, const PlanNode *node, uint32_t made, uint32_t of) {
+static void check_like(const DerivedModel *m, const PlanNode *node, uint32_t made, uint32_t of) {
   const PlanValue *gradient = &m->plan->values[made], *value = &m->plan->values[of];
   bool same = layouts_alike(m->plan, gradient->layout, value->layout) &&
               (gradient->kind == VALUE_PARAM_GRAD || gradient->dtype == value->dtype);
@@ -145,7 +145,7 @@ static void check_like(const Model *m, const PlanNode *node, uint32_t made, uint
 }
 
 /* Sums and multiples are judged where they are used: no row needs to ask for them. */
-static void run_backward(Model *m, const PlanNode *node) {
+static void run_backward(DerivedModel *m, const PlanNode *node) {
   bool told = false;
   check_parameters_of(m, node);
   for (uint32_t i = 0; i < node->outputs_count; i++) {
@@ -163,7 +163,7 @@ static void run_backward(Model *m, const PlanNode *node) {
   }
 }
 
-static void go_backward(Model *m) {
+static void go_backward(DerivedModel *m) {
   const PlanRegion *region = m->region;
   for (uint32_t i = 0; i < region->backward_count; i++)
     run_backward(m, &m->plan->nodes[region->backward_first + i]);
@@ -179,7 +179,7 @@ static void go_backward(Model *m) {
 
 /* Regions form one chain: what one returns, the next takes, and gradients go back the same way.
  * False: they do not. */
-static bool check_chain(const Model *m, const PlanRegion *next) {
+static bool check_chain(const DerivedModel *m, const PlanRegion *next) {
   const PlanRegion *region = m->region;
   const PlanValue *values = m->plan->values;
   if (region->output == PLAN_NONE && region->d_output != PLAN_NONE)
@@ -199,7 +199,7 @@ static bool check_chain(const Model *m, const PlanRegion *next) {
   return false;
 }
 
-static void check_parameters(const Model *m) {
+static void check_parameters(const DerivedModel *m) {
   const Plan *plan = m->plan;
   for (uint32_t v = 0; v < plan->values_count; v++) {
     const PlanValue *of = &plan->values[v];
@@ -216,7 +216,7 @@ static void check_parameters(const Model *m) {
   }
 }
 
-static void prove_model(Model *m, uint32_t count) {
+static void prove_model(DerivedModel *m, uint32_t count) {
   bool is_chain = true;
   for (uint32_t i = 0; i < count; i++) {
     m->region = &m->plan->regions[i];
@@ -236,7 +236,7 @@ static void prove_model(Model *m, uint32_t count) {
 
 void prove_derivatives(const View *view) {
   const Plan *plan = view->plan;
-  Model m = {.plan = plan, .view = *view};
+  DerivedModel m = {.plan = plan, .view = *view};
   uint32_t count = regions_trained(plan);
   m.name = ARENA_ARRAY(view->arena, Sum, plan->values_count);
   m.wanted = ARENA_ARRAY(view->arena, Sum, plan->values_count);
@@ -258,7 +258,7 @@ static void keep_all(Applied *applied) {
 }
 
 /* The values that the region passes on, or the losses that it ends in. */
-static Sum run(const Model *m, const PlanRegion *region, Sum input) {
+static Sum run(const DerivedModel *m, const PlanRegion *region, Sum input) {
   Sum losses = 0;
   if (region->input != PLAN_NONE) m->name[region->input] = input;
   for (uint32_t i = 0; i < region->forward_count; i++) {
@@ -275,14 +275,14 @@ static Sum run(const Model *m, const PlanRegion *region, Sum input) {
   return region->output != PLAN_NONE ? m->name[region->output] : losses;
 }
 
-static bool is_in_both(const Model *m, uint32_t value) {
+static bool is_in_both(const DerivedModel *m, uint32_t value) {
   for (uint32_t v = 0; v < m->plan->values_count; v++)
     if (v != value && m->name[v] == m->name[value]) return true;
   return false;
 }
 
 /* Reports the first node that training does not have. */
-static void report_other(const Model *m) {
+static void report_other(const DerivedModel *m) {
   const PlanNode *node = &m->plan->nodes[m->region->forward_first];
   const PlanNode *end = node + m->region->forward_count;
   while (node < end && is_in_both(m, node_output(m->plan, node, 0)))
@@ -296,7 +296,7 @@ static void report_other(const Model *m) {
 /* Inputs and parameters are matched by name. */
 void prove_evaluation(const View *view) {
   const Plan *plan = view->plan;
-  Model m = {.plan = plan, .view = *view};
+  DerivedModel m = {.plan = plan, .view = *view};
   uint32_t trained = regions_trained(plan), evaluated = plan->regions_count - trained;
   if (evaluated != 0 && evaluated != trained)
     prove_finding(&m.view, NULL, -1, "derivatives", "%u regions are evaluated, %u trained",
