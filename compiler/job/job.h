@@ -169,35 +169,6 @@ typedef struct Machine {
  * reported. */
 Job *spec_load(Compile *c, const char *path, const char *const *overrides, int32_t override_count);
 
-/* Looks at the data files: data.train and data.valid become the files themselves, sorted,
- * data.format what their headers say, and tokens are counted. Without it patterns stay as written
- * and data.format may be "auto". */
-bool spec_data(Compile *c, Job *job);
-
-/* For machines that do not have the data: names a format where the headers would have. */
-void spec_data_assume(Job *job);
-
-/* What the model reads of a sample, for spec_data_inputs. */
-typedef struct DataInput {
-  const char *name;
-  int64_t elements;    /* of a sample */
-  bool is_ids;         /* else numbers */
-  int64_t vocab;       /* of ids: what the model looks them up in, or its classes; 0: unknown */
-  bool is_stream;      /* ids over batch and seq: the tokens, or as targets the next ones */
-  const char *feature; /* the dimension behind batch when it is the only one, or NULL */
-  Span at;
-} DataInput;
-typedef VEC(DataInput) DataInputs;
-
-/* Whether the job's kind of data can fill the model's inputs, and data.columns has as many names as
- * they take, and ids of tables are below what the model takes. has_vocab: the model has a dimension
- * that bounds ids. */
-bool spec_data_inputs(Compile *c, const Job *job, const DataInputs *inputs, bool has_vocab);
-
-/* Looks for ids >= vocab, in large files at a sample of positions; the runtime checks every one it
- * reads. */
-bool spec_data_ids(Compile *c, const Job *job, int64_t vocab);
-
 /* Computes what follows from the job, the cluster and the traced model's sizes (positions):
  * degrees, context, batch in sequences, accumulation, steps. Enforces
  * ranks = dp x cp x tp x pp and batch = microbatch x accumulation x dp. False when reported.

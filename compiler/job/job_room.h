@@ -5,7 +5,7 @@
 
 #include <lua.h>
 
-#include "compiler/job/job.h"
+#include "compiler/job/data.h"
 #include "compiler/job/lua/span.h"
 #include "compiler/job/pipelines/pipeline.h"
 
@@ -218,6 +218,13 @@ int64_t counts_nearest(const CountList *list, int64_t value);
 
 /* The names of a folder of the library, sorted (sandbox_find.c). */
 TextList library_names(Compile *c, const char *folder);
+
+/* ---- data files (data.c) */
+
+/* data.format is a word; the reader's formats follow "auto" in the same order. */
+static inline DataFormat data_format(const Job *job) {
+  return (DataFormat)(job->data.format - 1);
+}
 
 /* ---- tables (table.c) */
 

@@ -37,7 +37,24 @@ static int32_t code_of(int failure) {
   return is_world ? STATUS_WORLD : STATUS_USER;
 }
 
+static bool refuse_id(const SampleFile *file, int64_t at, uint32_t vocab, Status *status) {
+  return status_fail(status, STATUS_USER, "%s: token %u at position %" PRId64 ", vocab = %u",
+                     file->path, tokens_id(&file->tokens, at), at, vocab);
+}
+
+/* A part of the ids, so that most wrong files are refused before the first step. */
+static bool check_ids(const SampleFile *file, uint32_t vocab, Status *status) {
+  if (vocab == 0) return true; /* the model reads no ids */
+  if (!tokens_has_room(file->tokens.id_bytes, vocab))
+    return status_fail(status, STATUS_USER,
+                       "%s: its ids have 16 bits and end at 65,535, but vocab = %u", file->path,
+                       vocab);
+  int64_t bad = tokens_look(&file->tokens, vocab).bad;
+  return bad < 0 || refuse_id(file, bad, vocab, status);
+}
+
 static bool open_tokens(Samples *samples, const Plan *plan, Status *status) {
+  enum { FILES_LOOKED_AT = 64 };
   samples->file = calloc(plan->files_count + 1, sizeof *samples->file);
   if (!samples->file) return status_fail(status, STATUS_WORLD, "not enough memory to open data");
   for (uint32_t i = 0; i < plan->files_count; i++) {
@@ -50,6 +67,8 @@ static bool open_tokens(Samples *samples, const Plan *plan, Status *status) {
     if (!tokens_open(&file->tokens, file->path, (DataFormat)plan->files[i].format, why))
       return status_fail(status, code_of(errno), "%s", why);
     samples->file_count++;
+    if (samples->file_count <= FILES_LOOKED_AT && !check_ids(file, plan->jobs[0].vocab, status))
+      return false;
     samples->tokens += file->tokens.count;
   }
   int64_t context = plan->jobs[0].sample_tokens, targets = samples->tokens - 1;
@@ -153,9 +172,7 @@ static bool read_tokens(const Samples *samples, int64_t first, int64_t count, in
     int64_t take = file->tokens.count - at < count - done ? file->tokens.count - at : count - done;
     for (int64_t i = 0; i < take; i++) {
       uint32_t id = tokens_id(&file->tokens, at + i);
-      if (id >= vocab)
-        return status_fail(status, STATUS_USER, "%s: token %u at position %" PRId64 ", vocab = %u",
-                           file->path, id, at + i, vocab);
+      if (id >= vocab) return refuse_id(file, at + i, vocab, status);
       out[done + i] = (int32_t)id;
     }
     done += take;

@@ -31,7 +31,8 @@ typedef struct Samples {
 
 /* Training samples are whole windows of context + 1 tokens that overlap by one; validation of a
  * cross-entropy also has the last, short one, and at most validate_samples in all. Opening
- * validation of a plan without such files succeeds with count 0. */
+ * validation of a plan without such files succeeds with count 0. Some ids of each token file are
+ * compared with the vocabulary; samples_fill compares all that it reads. */
 bool samples_open(Samples *samples, const Plan *plan, bool valid, Status *status);
 void samples_close(Samples *samples);
 

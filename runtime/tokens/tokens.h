@@ -59,6 +59,31 @@ static inline uint32_t tokens_id(const TokenFile *file, int64_t i) {
 /* The position of the first id >= vocab in [first, first + count), or -1. */
 int64_t tokens_find_bad(const TokenFile *file, int64_t first, int64_t count, uint32_t vocab);
 
+/* What the first 65,536 ids of a file and 15 windows of 4,096 over the rest of it tell. */
+typedef struct TokensLook {
+  int64_t bad;          /* the position of an id that is not below the vocabulary; -1: none */
+  int64_t looked;       /* ids */
+  uint32_t most;        /* the largest id; this and what follows only without a bad one */
+  int32_t empty_places; /* of every four positions so many hold only 0: parts of wider ids */
+  bool is_one_id;       /* all ids are the same */
+  bool is_swapped;      /* the low byte of all ids is 0: another byte order */
+} TokensLook;
+TokensLook tokens_look(const TokenFile *file, uint32_t vocab);
+
+/* Whether ids of `vocab` can be stored in this file: two bytes are too few above 65,536. One byte
+ * may be meant, for tokens that are bytes. */
+static inline bool tokens_has_room(int32_t id_bytes, int64_t vocab) {
+  return id_bytes != 2 || vocab <= 65536;
+}
+
+/* Another width or byte order with which all ids that are looked at are below the vocabulary, and
+ * have no marks of yet another one. For raw files. False: there is none. */
+typedef struct TokensReading {
+  int32_t id_bytes; /* 2, 4 or 8 */
+  bool is_big_endian;
+} TokensReading;
+bool tokens_other_reading(const TokenFile *file, uint32_t vocab, TokensReading *other);
+
 typedef struct TokensWritten {
   int64_t train_tokens;
   int64_t valid_tokens;

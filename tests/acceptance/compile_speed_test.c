@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "compiler/job/data.h"
 #include "compiler/search/fit.h"
 #include "tests/unit/check.h"
 

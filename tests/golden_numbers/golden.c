@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compiler/job/data.h"
 #include "compiler/plan/simulate/price.h"
 #include "compiler/search/fit.h"
 #include "runtime/plan/plan_loops.h"

@@ -1,5 +1,6 @@
 #include "tests/parity/job_compile.h"
 
+#include "compiler/job/data.h"
 #include "compiler/search/fit.h"
 #include "runtime/plan/plan_io.h"
 

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "compiler/job/data.h"
 #include "compiler/plan/prove/prove.h"
 #include "compiler/search/fit.h"
 #include "runtime/plan/plan_io.h"

@@ -1,5 +1,6 @@
 /* inputs.c -- checks that the job's data provide what the model reads. */
 #include "compiler/graph/model/model.h"
+#include "compiler/job/data.h"
 
 bool model_check_inputs(Compile *c, const Job *job, Graph *g) {
   DataInputs inputs = {0};

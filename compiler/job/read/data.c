@@ -113,11 +113,6 @@ static bool refuse_twice(Compile *c, const Job *job) {
 
 /* ---- token files */
 
-/* data.format is a word; the reader's formats are in the same order behind "auto". */
-static DataFormat format_of(const Job *job) {
-  return (DataFormat)(job->data.format - 1);
-}
-
 static const char *guess_format(const char *path) {
   static const char *const words[] = {"u8", "u16", "u32"};
   const char *dot = strrchr(path, '.');
@@ -173,7 +168,7 @@ static bool detect(Shards *s, const char *path) {
 static bool count_tokens(Shards *s, const char *path, int64_t *total) {
   char why[TOKENS_WHY_BYTES] = "";
   TokenFile file = {0};
-  bool is_good = tokens_open(&file, path, format_of(s->job), why);
+  bool is_good = tokens_open(&file, path, data_format(s->job), why);
   if (is_good)
     *total += file.count;
   else if (s->reported++ < REPORTED_FILES) {
@@ -222,53 +217,4 @@ bool spec_data(Compile *c, Job *job) {
 void spec_data_assume(Job *job) {
   if (job->data.head == CHOICE_TOKENS && job->data.format == 0)
     job->data.format = (int32_t)FORMAT_LLMC + 1;
-}
-
-/* The first id that is too large, or -1: all are looked at while `budget` lasts, then samples. */
-static int64_t find_bad(const TokenFile *file, int64_t vocab, int64_t *budget) {
-  enum { WINDOW = 1 << 16, WINDOWS = 16 };
-  if (file->count <= *budget) {
-    *budget -= file->count;
-    return tokens_find_bad(file, 0, file->count, (uint32_t)vocab);
-  }
-  int64_t bad = -1;
-  for (int64_t i = 0; bad < 0 && i < WINDOWS; i++) {
-    int64_t window = file->count < WINDOW ? file->count : WINDOW;
-    int64_t first = (file->count - window) / (WINDOWS - 1) * i;
-    if (i == WINDOWS - 1) first = file->count - window;
-    bad = tokens_find_bad(file, first, window, (uint32_t)vocab);
-  }
-  return bad;
-}
-
-static bool check_ids(Compile *c, const Job *job, Span at, const char *path, int64_t vocab,
-                      int64_t *budget) {
-  char why[TOKENS_WHY_BYTES] = "";
-  TokenFile file = {0};
-  bool is_good = tokens_open(&file, path, format_of(job), why);
-  int64_t bad = is_good ? find_bad(&file, vocab, budget) : -1;
-  if (!is_good) error_at(c, at, "data", "%s", why);
-  if (bad >= 0) {
-    error_at(c, at, "data", "%s: token %u at %s, but vocab = %s", path, tokens_id(&file, bad),
-             format_count(c->arena, bad), format_count(c->arena, vocab));
-    note_at(c, (Span){0}, "another model's tokens, or another data.format than the file's");
-  }
-  tokens_close(&file);
-  return is_good && bad < 0;
-}
-
-bool spec_data_ids(Compile *c, const Job *job, int64_t vocab) {
-  if (job->data.head != CHOICE_TOKENS || vocab <= 0 || vocab > UINT32_MAX) return true;
-  static const int32_t lists[] = {FIELD_data_train, FIELD_data_valid};
-  int64_t budget = (int64_t)1 << 27; /* tokens: a tenth of a second or two */
-  for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
-    const TextList *list = field_at((Job *)job, lists[l]);
-    for (int32_t i = 0; i < list->count; i++) {
-      int32_t file = list->count <= 64 ? i : i * 7 % list->count; /* any few of very many */
-      if (i >= 64) break;
-      if (!check_ids(c, job, job->origin[lists[l]].span, list->at[file], vocab, &budget))
-        return false;
-    }
-  }
-  return true;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compiler/job/data.h"
 #include "compiler/machine/topology/here.h"
 #include "compiler/machine/topology/read.h"
 #include "compiler/search/fit.h"
@@ -132,8 +133,7 @@ bool compile_job(Compile *c, const Options *options, Compiled *compiled) {
     machine = topology_here();
   }
   bool is_good = fit_plan(c, job, &machine, compiled);
-  if (is_good && !compile_failed(c) && !options->no_data)
-    spec_data_ids(c, job, compiled->plan.jobs[0].vocab);
+  if (is_good && !compile_failed(c)) spec_data_ids(c, job, compiled->plan.jobs[0].vocab);
   return is_good && !compile_failed(c);
 }
 

@@ -1,5 +1,5 @@
 -- RUN: check job.lua
--- SETUP: head -c 500 /dev/zero > a.u8
+-- SETUP: yes abc | head -c 500 > a.u8
 return job {
   model = { "./m.lua", words = 256 },
   data = { train = "a.u8", format = "u8" },

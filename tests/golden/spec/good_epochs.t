@@ -1,5 +1,5 @@
 -- RUN: check job.lua
--- SETUP: head -c 1000 /dev/zero > a.u8
+-- SETUP: yes abc | head -c 1000 > a.u8
 return job {
   model = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
   data = { train = "a.u8", format = "u8" },

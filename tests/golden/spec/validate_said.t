@@ -1,5 +1,5 @@
 -- RUN: explain job.lua train.validate_steps
--- SETUP: head -c 500 /dev/zero > a.u8; head -c 4000 /dev/zero > b.u8
+-- SETUP: yes abc | head -c 500 > a.u8; yes abc | head -c 4000 > b.u8
 return job {
   model = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
   data = { train = "a.u8", valid = "b.u8", format = "u8" },

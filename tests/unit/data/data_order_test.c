@@ -116,12 +116,16 @@ static void test_windows(void) {
     samples_close(&samples);
   }
   TEST("an id beyond the vocabulary is named with its place") {
-    builder.jobs[0].vocab = 50;
     CHECK(samples_open(&samples, &plan, false, &status));
+    builder.jobs[0].vocab = 50;
     CHECK(!samples_fill(&samples, 12, 0, (uint8_t *)slot, &status));
     CHECK(strstr(status.text, "b.u8: token 50 at position 8, vocab = 50"));
-    CHECK_INT(status.code, STATUS_USER);
     samples_close(&samples);
+    status = (Status){0};
+    CHECK(
+        !samples_open(&samples, &plan, false, &status)); /* those it looks at are refused at once */
+    CHECK(strstr(status.text, "b.u8: token 50 at position 8, vocab = 50"));
+    CHECK_INT(status.code, STATUS_USER);
   }
 }
 

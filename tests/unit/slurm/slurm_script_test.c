@@ -1,10 +1,10 @@
-/* LINK: slurm search -- whole scripts of jobs in which every text is hostile: bash gets each of them as
- * one word and runs nothing, sbatch gets the directives of the launch and no other. Equal input
- * makes an equal script.
- *   slurm_script_test [SPECS]    10,000 of them unless told */
+/* LINK: slurm search -- whole scripts of jobs in which every text is hostile: bash gets each of
+ * them as one word and runs nothing, sbatch gets the directives of the launch and no other. Equal
+ * input makes an equal script. slurm_script_test [SPECS]    10,000 of them unless told */
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "compiler/job/data.h"
 #include "compiler/search/fit.h"
 #include "slurm/quote.h"
 #include "slurm/script.h"

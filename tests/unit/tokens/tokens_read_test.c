@@ -217,6 +217,40 @@ static void test_megatron(void) {
   }
 }
 
+static void test_look(void) {
+  enum { IDS = 200000, BEYOND = 255 };
+  static uint8_t ids[IDS];
+  TokenFile tokens;
+  TEST("the first 65,536 ids, windows of the rest and the last ids are looked at") {
+    static const int64_t places[] = {0, 65535, 74227, IDS - 1};
+    for (int64_t i = 0; i < IDS; i++)
+      ids[i] = (uint8_t)(i % 199);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+      ids[places[i]] = BEYOND;
+      CHECK(tokens_open(&tokens, make("look", ids, IDS), FORMAT_U8, why));
+      CHECK_INT(tokens_look(&tokens, 200).bad, places[i]);
+      CHECK(tokens_look(&tokens, 256).bad == -1 && tokens_look(&tokens, 256).most == BEYOND);
+      tokens_close(&tokens);
+      ids[places[i]] = 0;
+    }
+    ids[66000] = BEYOND; /* between windows */
+    CHECK(tokens_open(&tokens, make("look", ids, IDS), FORMAT_U8, why));
+    CHECK_INT(tokens_look(&tokens, 200).bad, -1);
+    CHECK_INT(tokens_look(&tokens, 200).looked, 65536 + 15 * 4096);
+    tokens_close(&tokens);
+  }
+  TEST("few ids have no marks, and two zeros are no pattern") {
+    memset(ids, 0, 64);
+    ids[0] = 1;
+    for (size_t count = 60; count <= 64; count += 4) {
+      CHECK(tokens_open(&tokens, make("look", ids, count), FORMAT_U8, why));
+      TokensLook look = tokens_look(&tokens, 256);
+      CHECK(!look.is_one_id && look.empty_places == 0 && !look.is_swapped);
+      tokens_close(&tokens);
+    }
+  }
+}
+
 static void test_write(void) {
   char out[128], text[128];
   (void)snprintf(out, sizeof out, "%s/data/corpus", folder);
@@ -252,6 +286,7 @@ int main(void) {
   test_llmc();
   test_foreign();
   test_megatron();
+  test_look();
   test_write();
   char command[128];
   (void)snprintf(command, sizeof command, "rm -r %s", folder);

@@ -1,0 +1,39 @@
+/* data.h -- the data files of a job: read before the model is known, and held against it
+ * afterwards.
+ */
+#ifndef LOCKSTEP_JOB_DATA_H
+#define LOCKSTEP_JOB_DATA_H
+
+#include "compiler/job/job.h"
+
+/* Looks at the data files: data.train and data.valid become the files themselves, sorted,
+ * data.format what their headers say, and tokens are counted. Without it patterns stay as written
+ * and data.format may be "auto". */
+bool spec_data(Compile *c, Job *job);
+
+/* For machines that do not have the data: names a format where the headers would have. */
+void spec_data_assume(Job *job);
+
+/* What the model reads of a sample, for spec_data_inputs. */
+typedef struct DataInput {
+  const char *name;
+  int64_t elements;    /* of a sample */
+  bool is_ids;         /* else numbers */
+  int64_t vocab;       /* of ids: what the model looks them up in, or its classes; 0: unknown */
+  bool is_stream;      /* ids over batch and seq: the tokens, or as targets the next ones */
+  const char *feature; /* the dimension behind batch when it is the only one, or NULL */
+  Span at;
+} DataInput;
+typedef VEC(DataInput) DataInputs;
+
+/* Whether the job's kind of data can fill the model's inputs, and data.columns has as many names as
+ * they take, and ids of tables are below what the model takes. has_vocab: the model has a dimension
+ * that bounds ids. */
+bool spec_data_inputs(Compile *c, const Job *job, const DataInputs *inputs, bool has_vocab);
+
+/* Refuses a width of ids that is too small for the vocabulary. In the files, if spec_data has read
+ * them, it looks for ids >= vocab, in large files at a sample of positions (the runtime checks
+ * every one it reads), and for marks of another width or byte order. False when reported. */
+bool spec_data_ids(Compile *c, const Job *job, int64_t vocab);
+
+#endif

@@ -1,0 +1,15 @@
+-- RUN: check job.lua
+-- SETUP: perl -e 'print pack("v*", map { $_ * 7919 %50000 } 1..400)' > a.bin
+return job {
+  model = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 70000, positions = 64 },
+  data = { train = "a.bin", format = "u16" },
+  train = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- >>> exit 1
+job.lua:3:20: error[data]: a.bin: its ids have 16 bits and end at 65,535, but
+    vocab = 70,000
+    3 |   data = { train = "a.bin", format = "u16" },
+      |                    ^~~~~~~
+    note: ids of this vocabulary are stored in 32 bits: the file is of another
+    tokenizer, or has lost their high halves
