@@ -43,8 +43,9 @@ enum {
 };
 enum { LT_EPILOGUE_AUX = 128 }; /* the bit of those that have one */
 enum { LT_AUX_LEAD_UNIT = 8 };  /* AUX's leading dimension is a multiple of it */
-/* Parts of a sum over k are added up in f32, or there are none. */
-enum { LT_REDUCE_IN_F32 = 2 };
+/* How the parts of a sum over k are kept until they are added up: in f32, or each rounded to the
+ * type of the result. 0: there are none. */
+enum { LT_REDUCE_IN_F32 = 2, LT_REDUCE_IN_RESULT = 4 };
 
 /* Attributes. */
 enum {
@@ -67,6 +68,7 @@ enum {
   LT_ALGORITHM_ID = 0,
   LT_ALGORITHM_TILE = 1,
   LT_ALGORITHM_SPLIT_K = 2,
+  LT_ALGORITHM_REDUCTION = 3,
   LT_ALGORITHM_STAGES = 6
 };
 

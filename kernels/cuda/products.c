@@ -66,6 +66,7 @@ Matrices product_matrices(KernelId id, const int64_t *dim) {
 
 /* ---- preparing: the first call that fails says why */
 
+enum { SUGGESTIONS = 8 };
 enum { USES_BIAS = LT_EPILOGUE_BIAS | LT_EPILOGUE_BGRAD_A | LT_EPILOGUE_BGRAD_B };
 
 typedef struct ProductMaking {
@@ -139,13 +140,30 @@ static void look_up(ProductMaking *making, const LtAlgorithm *algorithm, int att
     *value = -1; /* an algorithm need not have it */
 }
 
-/* The library's first suggestion. */
+/* It says that it rounds the parts of a sum. A rounding before the epilogue is reported by no
+ * attribute: see kernels.def, linear_bias. */
+static bool rounds_parts(ProductMaking *making, const LtAlgorithm *algorithm) {
+  int32_t reduction = 0;
+  look_up(making, algorithm, LT_ALGORITHM_REDUCTION, &reduction);
+  return reduction == LT_REDUCE_IN_RESULT;
+}
+
+/* The first of these that can run and sums in f32; NULL: none. */
+static const LtCandidate *first_exact(ProductMaking *making, const LtCandidate *offered,
+                                      int count) {
+  for (int i = 0; i < count; i++)
+    if (offered[i].status == LT_DONE && !rounds_parts(making, &offered[i].algorithm))
+      return &offered[i];
+  return NULL;
+}
+
+/* The library's first suggestion that keeps sums in f32. */
 static void ask(ProductMaking *making, const Product *product, ProductChoice *choice) {
   const LtApi *api = making->api;
   const ProductShape *shape = &choice->shape;
   const uint32_t in_f32 = LT_REDUCE_IN_F32;
   LtPreference *preference = NULL;
-  LtCandidate first = {.status = LT_NOT_SUPPORTED};
+  LtCandidate offered[SUGGESTIONS] = {{.status = LT_NOT_SUPPORTED}};
   int found = 0;
   if (!made(making, api->preference_create(&preference))) return;
   prefer(making, preference, LT_WORKSPACE_MOST, &shape->workspace_most,
@@ -153,26 +171,29 @@ static void ask(ProductMaking *making, const Product *product, ProductChoice *ch
   prefer(making, preference, LT_REDUCTIONS, &in_f32, sizeof in_f32);
   for (int align = LT_ALIGN_A; align <= LT_ALIGN_D; align++)
     prefer(making, preference, align, &shape->align_bytes, sizeof shape->align_bytes);
-  if (making->status == LT_DONE &&
-      made(making, api->heuristic(product->handle, product->operation, product->a, product->b,
-                                  product->d, product->d, preference, 1, &first, &found)))
-    (void)made(making, found > 0 ? first.status : LT_NOT_SUPPORTED);
+  if (making->status == LT_DONE)
+    (void)made(making,
+               api->heuristic(product->handle, product->operation, product->a, product->b,
+                              product->d, product->d, preference, SUGGESTIONS, offered, &found));
   (void)api->preference_destroy(preference);
   if (making->status != LT_DONE) return;
-  choice->algorithm = first.algorithm;
-  choice->workspace_bytes = first.workspace_bytes;
-  look_up(making, &first.algorithm, LT_ALGORITHM_ID, &choice->id);
-  look_up(making, &first.algorithm, LT_ALGORITHM_TILE, &choice->tile);
-  look_up(making, &first.algorithm, LT_ALGORITHM_STAGES, &choice->stages);
-  look_up(making, &first.algorithm, LT_ALGORITHM_SPLIT_K, &choice->split_k);
+  const LtCandidate *first = first_exact(making, offered, found);
+  if (!made(making, first != NULL ? LT_DONE : LT_NOT_SUPPORTED)) return;
+  choice->algorithm = first->algorithm;
+  choice->workspace_bytes = first->workspace_bytes;
+  look_up(making, &first->algorithm, LT_ALGORITHM_ID, &choice->id);
+  look_up(making, &first->algorithm, LT_ALGORITHM_TILE, &choice->tile);
+  look_up(making, &first->algorithm, LT_ALGORITHM_STAGES, &choice->stages);
+  look_up(making, &first->algorithm, LT_ALGORITHM_SPLIT_K, &choice->split_k);
 }
 
-/* A kept choice is used if the library accepts it for this shape and scratch. */
+/* A kept choice is used if the library accepts it for this shape and scratch, and sums in f32. */
 static bool still_holds(ProductMaking *making, const Product *product, const ProductChoice *kept) {
   LtCandidate candidate = {.status = LT_NOT_SUPPORTED};
   return making->api->check(product->handle, product->operation, product->a, product->b, product->d,
                             product->d, &kept->algorithm, &candidate) == LT_DONE &&
-         candidate.workspace_bytes <= kept->shape.workspace_most;
+         candidate.workspace_bytes <= kept->shape.workspace_most &&
+         !rounds_parts(making, &kept->algorithm);
 }
 
 /* False: a choice that must hold is not accepted. */

@@ -1,8 +1,8 @@
 /* products.h -- the products of linear layers through cublasLt.
  *
  * A record's algorithm is chosen once, when it is bound: the one kept for its shape (choices.h), or
- * the library's first suggestion within the scratch that the plan gives. Sums are in f32, also when
- * partial sums are added, so the same algorithm gives the same bits. */
+ * the library's first suggestion that keeps sums in f32, within the scratch that the plan gives.
+ * Sums are in f32, also when partial sums are added, so the same algorithm gives the same bits. */
 #ifndef LOCKSTEP_CUDA_PRODUCTS_H
 #define LOCKSTEP_CUDA_PRODUCTS_H
 

@@ -143,12 +143,28 @@ def matmul_section(results):
     gelus = [
         f"{r['case'].removeprefix('which ')}: {r['gelu']}" for r in results.good("matmul", "gelu")
     ]
+    small = results.good("matmul", "algorithm")
+    twice = [
+        f"{r['case']} (algorithm {r['algorithm']}, tile {r['tile']}, stages {r['stages']}, "
+        f"split {r['split_k']}, reduction {r['reduction']}, flags {r['arithmetic_flags']:#x})"
+        for r in small
+        if r["rounded_twice"] > 0
+    ]
+    rounding = (
+        f"Of {len(small)} suggestions for small sizes {len(twice)} round the product to bf16 "
+        "before the epilogue"
+        + "".join(f"\n- {name}" for name in twice)
+        + "\n\n"
+        if small
+        else ""
+    )
     return (
         f"## Matmul (cuBLASLt)\n\nChecked against fp64: {summary(results, 'matmul', 'check')} "
         "kinds in "
         f"full, {summary(results, 'matmul', 'layer')} layers by samples. Best of up to 16 "
         "algorithms, "
         f"operands warm in L2 where they fit. Fused {'; '.join(gelus) or 'GELU: not asked'}.\n\n"
+        + rounding
         + markdown_table(head, rows)
     )
 

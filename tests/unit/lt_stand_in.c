@@ -10,6 +10,7 @@
 #include "kernels/math/bf16.h"
 
 enum { MAGIC = 0x1757, ALIGN_VECTORS = 16, SPLIT_FROM = 32, WORKSPACE_ALIGN = 16 };
+enum { ID_IN_VECTORS = 66, ID_IN_ELEMENTS = 1 };
 
 struct LtHandle {
   int32_t opened;
@@ -33,7 +34,7 @@ struct LtPreference {
 
 /* What LtAlgorithm.data holds. */
 typedef struct Algorithm {
-  uint64_t magic, id, split, workspace_bytes, shape, align_bytes, unused[2];
+  uint64_t magic, id, split, workspace_bytes, shape, align_bytes, reduction, unused;
 } Algorithm;
 _Static_assert(sizeof(Algorithm) == sizeof(LtAlgorithm), "an algorithm fills its place");
 
@@ -239,8 +240,9 @@ static Algorithm advise(const LtOperation *operation, const LtLayout *a, const L
   bool splits = sizes->k >= SPLIT_FROM && parts_bytes <= preference->workspace_most &&
                 (preference->reductions & LT_REDUCE_IN_F32) != 0;
   return (Algorithm){.magic = MAGIC,
-                     .id = vectors ? 66 : 1,
+                     .id = vectors ? ID_IN_VECTORS : ID_IN_ELEMENTS,
                      .split = splits ? 2 : 1,
+                     .reduction = splits ? LT_REDUCE_IN_F32 : 0,
                      .workspace_bytes = splits ? parts_bytes : 0,
                      .shape = shape_of(operation, a, b, d, sizes),
                      .align_bytes = vectors ? ALIGN_VECTORS : (uint64_t)element_bytes(d)};
@@ -293,8 +295,13 @@ int cublasLtMatmulAlgoGetHeuristic(LtHandle *handle, LtOperation *operation, LtL
   if (atomic_load(&knows_nothing)) return LT_NOT_SUPPORTED;
   if (!is_plain && atomic_load(&other_ends) != LT_DONE) return atomic_load(&other_ends);
   Algorithm algorithm = advise(operation, a, b, d, preference, &sizes);
-  offer(&candidates[0], &algorithm);
-  *found = 1;
+  /* Parts in bf16 are offered first, whatever the preference says. */
+  if (algorithm.split > 1 && d->type == LT_BF16) {
+    Algorithm rounding = algorithm;
+    rounding.reduction = LT_REDUCE_IN_RESULT;
+    offer(&candidates[(*found)++], &rounding);
+  }
+  if (*found < wanted) offer(&candidates[(*found)++], &algorithm);
   return LT_DONE;
 }
 
@@ -324,9 +331,10 @@ int cublasLtMatmulAlgoConfigGetAttribute(const LtAlgorithm *algorithm, int attri
                                          size_t size_bytes, size_t *written) {
   Algorithm mine;
   memcpy(&mine, algorithm, sizeof mine);
-  int32_t number = attribute == LT_ALGORITHM_ID        ? (int32_t)mine.id
-                   : attribute == LT_ALGORITHM_SPLIT_K ? (int32_t)mine.split
-                                                       : 0;
+  int32_t number = attribute == LT_ALGORITHM_ID          ? (int32_t)mine.id
+                   : attribute == LT_ALGORITHM_SPLIT_K   ? (int32_t)mine.split
+                   : attribute == LT_ALGORITHM_REDUCTION ? (int32_t)mine.reduction
+                                                         : 0;
   if (size_bytes != sizeof number) return LT_INVALID;
   memcpy(value, &number, sizeof number);
   *written = sizeof number;
@@ -350,6 +358,7 @@ static void write_at(void *base, const LtLayout *layout, int64_t row, int64_t co
 }
 
 typedef struct Call {
+  bool rounds_first; /* the product, before what the epilogue does with it */
   const LtOperation *operation;
   const void *a, *b;
   const LtLayout *a_layout, *b_layout, *d_layout;
@@ -380,6 +389,7 @@ static float gelu_slope(float x) {
 
 static void finish(const Call *call, int64_t i, int64_t j, float sum) {
   float value = call->alpha * sum;
+  if (call->rounds_first) value = bf16_to_float(bf16_from_float(value));
   const LtOperation *operation = call->operation;
   const LtLayout vector = {call->d_layout->type, call->sizes.m, 1, call->sizes.m};
   const LtLayout aux = {call->d_layout->type, call->sizes.m, call->sizes.n, operation->aux_lead};
@@ -422,7 +432,9 @@ static void multiply(const Call *call, const Algorithm *algorithm, float *parts)
     int64_t i = at % sizes->m, j = at / sizes->m;
     float sum = split > 1 ? 0 : sum_over(call, i, j, 0, sizes->k);
     for (int64_t part = 0; split > 1 && part < split; part++)
-      sum += parts[part * count + at];
+      sum += algorithm->reduction == LT_REDUCE_IN_RESULT
+                 ? bf16_to_float(bf16_from_float(parts[part * count + at]))
+                 : parts[part * count + at];
     finish(call, i, j, sum);
   }
 }
@@ -447,8 +459,16 @@ int cublasLtMatmul(LtHandle *handle, LtOperation *operation, const void *alpha, 
                    const LtAlgorithm *algorithm, void *workspace, size_t workspace_bytes,
                    void *stream) {
   Algorithm mine;
-  Call call = {operation, a, b, a_layout, b_layout, d_layout, d, {0, 0, 0}, 0, 0};
   memcpy(&mine, algorithm, sizeof mine);
+  Call call = {.rounds_first = mine.id == ID_IN_ELEMENTS && d_layout->type == LT_BF16 &&
+                               operation->epilogue != LT_EPILOGUE_NONE,
+               .operation = operation,
+               .a = a,
+               .b = b,
+               .a_layout = a_layout,
+               .b_layout = b_layout,
+               .d_layout = d_layout,
+               .d = d};
   (void)stream;
   if (handle == NULL ||
       !holds_for(&mine, operation, a_layout, b_layout, c_layout, d_layout, &call.sizes))

@@ -5,7 +5,10 @@
  * is too small, a bias without an address. It is stricter in one: results that overlap what is
  * read.
  *
- * Where there is room it splits the sum over k in two parts, which it adds up in the scratch. */
+ * Where there is room it splits the sum over k in two parts, which it adds up in the scratch. First
+ * it offers to round the parts to bf16, which the caller must not take. Where columns are not whole
+ * vectors of 16 bytes it rounds a product in bf16 before its epilogue, as cublasLt 13.1 was seen to
+ * do on an H100. */
 #ifndef LOCKSTEP_TESTS_LT_STAND_IN_H
 #define LOCKSTEP_TESTS_LT_STAND_IN_H
 

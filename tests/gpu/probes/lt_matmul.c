@@ -83,6 +83,23 @@ bool lt_find_candidates(LtMatmul *lt, cublasLtHandle_t handle) {
   return true;
 }
 
+int64_t lt_reports(const LtMatmul *lt, cublasLtMatmulAlgoConfigAttributes_t attribute) {
+  int32_t value = 0;
+  size_t written = 0;
+  cublasStatus_t status = cublasLtMatmulAlgoConfigGetAttribute(
+      &lt->candidates[lt->chosen].algo, attribute, &value, sizeof value, &written);
+  return status == CUBLAS_STATUS_SUCCESS ? value : -1;
+}
+
+int64_t lt_arithmetic(const LtMatmul *lt) {
+  uint64_t flags = 0;
+  size_t written = 0;
+  cublasStatus_t status = cublasLtMatmulAlgoCapGetAttribute(&lt->candidates[lt->chosen].algo,
+                                                            CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS,
+                                                            &flags, sizeof flags, &written);
+  return status == CUBLAS_STATUS_SUCCESS ? (int64_t)flags : -1;
+}
+
 bool lt_run(void *context) {
   const LtMatmul *lt = context;
   const LtBuffers *buffers = &lt->buffers;

@@ -39,8 +39,13 @@ typedef struct {
 bool lt_describe(LtMatmul *lt, const MatmulCase *matmul, const LtBuffers *buffers);
 void lt_forget(LtMatmul *lt);
 
-/* Asks the heuristics for up to LT_CANDIDATES algorithms; fails when there is none. */
+/* Asks the heuristics for up to LT_CANDIDATES algorithms, of any kind of reduction, though the
+ * program takes only those in f32; fails when there is none. */
 bool lt_find_candidates(LtMatmul *lt, cublasLtHandle_t handle);
+
+/* What the chosen candidate reports of itself; -1: nothing. */
+int64_t lt_reports(const LtMatmul *lt, cublasLtMatmulAlgoConfigAttributes_t attribute);
+int64_t lt_arithmetic(const LtMatmul *lt); /* cublasLtNumericalImplFlags_t */
 
 /* Enqueues it. The shape device_time wants: `context` is an LtMatmul. */
 bool lt_run(void *context);

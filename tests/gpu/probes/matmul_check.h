@@ -12,7 +12,11 @@ typedef struct {
 } MatmulOutput;
 
 /* All elements of a small result, 64 scattered ones of a large one. Bias gradients only on small
- * results: they need whole columns. Fails when an element is outside its tolerance. */
-bool matmul_check(const MatmulCase *matmul, const MatmulOutput *output, Difference *difference);
+ * results: they need whole columns. Fails when an element is outside its tolerance.
+ *
+ * The tolerance allows an algorithm to round the product to bf16 before its epilogue.
+ * *rounded_twice counts the elements that need that allowance: more than one rounding explains. */
+bool matmul_check(const MatmulCase *matmul, const MatmulOutput *output, Difference *difference,
+                  int64_t *rounded_twice);
 
 #endif

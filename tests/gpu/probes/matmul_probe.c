@@ -4,6 +4,8 @@
  * checked against fp64, and its rate is put beside the best 8192^3 bf16 matmul of this run, which
  * is the ceiling for all of them. Two questions are asked apart: whether the fused GELU is the tanh
  * or the erf one, and what an epilogue costs (the cases with and without it; the page compares).
+ * Of every kind all algorithms are run once on small sizes, and what each reports of itself is kept
+ * beside its error: some round a product to bf16 before its epilogue, and which is not known.
  */
 #include <stdio.h>
 #include <string.h>
@@ -85,7 +87,7 @@ static bool choose(Probe *probe, LtMatmul *lt, double *best_us, double *first_us
 }
 
 /* Runs the chosen algorithm once on fresh inputs and compares. */
-static bool check_once(Probe *probe, LtMatmul *lt, Difference *difference) {
+static bool check_once(Probe *probe, LtMatmul *lt, Difference *difference, int64_t *rounded_twice) {
   device_reset(&probe->device);
   int chosen = lt->chosen;
   MatmulCase matmul = lt->matmul;
@@ -96,7 +98,7 @@ static bool check_once(Probe *probe, LtMatmul *lt, Difference *difference) {
   TRY(lt_run(lt)); /* same sizes in the same order: the arena gives the same addresses again */
   TRY_CUDA(cudaStreamSynchronize(probe->device.stream));
   MatmulOutput output = {read_device, buffers.result, buffers.aux, buffers.bias};
-  return matmul_check(&matmul, &output, difference);
+  return matmul_check(&matmul, &output, difference, rounded_twice);
 }
 
 static bool measure(Probe *probe, LtMatmul *lt, const MatmulCase *matmul, bool is_ceiling) {
@@ -117,7 +119,9 @@ static bool measure(Probe *probe, LtMatmul *lt, const MatmulCase *matmul, bool i
   if (probe->peak_tflops > 0.0)
     record_number(probe->results, "share_of_bf16_peak", tflops / probe->peak_tflops);
   Difference difference;
-  bool ok = check_once(probe, lt, &difference);
+  int64_t rounded_twice = 0;
+  bool ok = check_once(probe, lt, &difference, &rounded_twice);
+  record_integer(probe->results, "rounded_twice", rounded_twice);
   record_number(probe->results, "max_error", difference.max_error);
   record_number(probe->results, "relative_rms_error", difference_relative_rms(&difference));
   return ok;
@@ -138,6 +142,54 @@ static void run_case(Probe *probe, const char *kind, const MatmulCase *matmul) {
   record_end(probe->results, ok);
 }
 
+static void report_chosen(Results *results, const LtMatmul *lt) {
+  record_integer(results, "algorithm", lt_reports(lt, CUBLASLT_ALGO_CONFIG_ID));
+  record_integer(results, "tile", lt_reports(lt, CUBLASLT_ALGO_CONFIG_TILE_ID));
+  record_integer(results, "stages", lt_reports(lt, CUBLASLT_ALGO_CONFIG_STAGES_ID));
+  record_integer(results, "split_k", lt_reports(lt, CUBLASLT_ALGO_CONFIG_SPLITK_NUM));
+  record_integer(results, "reduction", lt_reports(lt, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME));
+  record_integer(results, "custom", lt_reports(lt, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION));
+  record_integer(results, "arithmetic_flags", lt_arithmetic(lt));
+}
+
+/* Each algorithm's own error: a record for each, also of those that fail. */
+static void run_algorithms(Probe *probe, const MatmulCase *matmul) {
+  LtBuffers buffers;
+  LtMatmul lt = {0};
+  char name[200], kind[160];
+  matmul_name(matmul, kind, sizeof kind);
+  bool found = take_buffers(&probe->device, matmul, &buffers) &&
+               lt_describe(&lt, matmul, &buffers) && lt_find_candidates(&lt, probe->handle);
+  lt.stream = probe->device.stream;
+  for (lt.chosen = 0; found && lt.chosen < lt.candidate_count; lt.chosen++) {
+    Difference difference = {0};
+    int64_t rounded_twice = 0;
+    (void)snprintf(name, sizeof name, "%s %lld x %lld x %lld, suggestion %d", kind,
+                   (long long)matmul->tokens, (long long)matmul->in, (long long)matmul->out,
+                   lt.chosen);
+    record_begin(probe->results, "matmul", name);
+    record_text(probe->results, "kind", "algorithm");
+    report_chosen(probe->results, &lt);
+    bool ok = check_once(probe, &lt, &difference, &rounded_twice);
+    record_integer(probe->results, "rounded_twice", rounded_twice);
+    record_number(probe->results, "max_error", difference.max_error);
+    record_end(probe->results, ok);
+  }
+  lt_forget(&lt);
+  device_reset(&probe->device);
+}
+
+/* Of leading dimensions that are no multiple of 16 bytes too, where epilogues allow them. */
+static void run_small_kind(Probe *probe, const MatmulCase *small) {
+  MatmulCase odd = *small;
+  run_case(probe, "check", small);
+  if (small->result != TYPE_BF16) return;
+  run_algorithms(probe, small);
+  odd.tokens = 33, odd.in = 515, odd.out = 130;
+  if (small->epilogue == EPILOGUE_BIAS || small->epilogue == EPILOGUE_NONE)
+    run_algorithms(probe, &odd);
+}
+
 /* Every kind of matmul once on a size where the whole result can be checked. */
 static void run_small(Probe *probe) {
   for (int i = 0; i < MATMUL_CASE_COUNT; i++) {
@@ -154,7 +206,7 @@ static void run_small(Probe *probe) {
     small.tokens = 96;
     small.in = 64;
     small.out = 128;
-    run_case(probe, "check", &small);
+    run_small_kind(probe, &small);
   }
 }
 

@@ -67,7 +67,34 @@ static bool check_on_host(const MatmulCase *matmul, bool spoil) {
   if (spoil) arrays.result[17] += 0.01f;
   MatmulOutput output = {read_host, arrays.result, arrays.aux, arrays.bias};
   Difference difference;
-  return matmul_check(matmul, &output, &difference);
+  int64_t rounded_twice = 0;
+  bool good = matmul_check(matmul, &output, &difference, &rounded_twice);
+  CHECK_INT(rounded_twice, 0);
+  return good;
+}
+
+/* A product of 1.25 in bf16 steps of 2^-7 and a bias near its negative, as some algorithms add it:
+ * once to the sum, once to the rounded sum. */
+static void test_rounded_before(void) {
+  static Arrays arrays;
+  MatmulCase matmul = {"small",       TOKENS,       IN,        OUT,  PASS_FORWARD,
+                       EPILOGUE_BIAS, COMPUTE_BF16, TYPE_BF16, false};
+  MatmulData data = matmul_data(&matmul);
+  MatmulOutput output = {read_host, arrays.result, arrays.aux, arrays.bias};
+  for (int before = 0; before < 2; before++) {
+    for (int64_t i = 0; i < (int64_t)TOKENS * OUT; i++) {
+      double magnitude = 0.0, sum = matmul_reference(&matmul, &data, i / OUT, i % OUT, &magnitude);
+      if (before) {
+        number_put(TYPE_BF16, arrays.aux, 0, sum);
+        sum = number_at(TYPE_BF16, arrays.aux, 0);
+      }
+      number_put(TYPE_BF16, arrays.result, i, sum + pattern_at(&data.bias, i % OUT));
+    }
+    Difference difference;
+    int64_t rounded_twice = -1;
+    CHECK(matmul_check(&matmul, &output, &difference, &rounded_twice));
+    CHECK(before ? rounded_twice > 0 : rounded_twice == 0);
+  }
 }
 
 static void test_every_kind(void) {
@@ -89,6 +116,8 @@ static void test_every_kind(void) {
 
 int main(void) {
   test_every_kind();
+  TEST("a product that is rounded before the bias is told from one that is not")
+  test_rounded_before();
   TEST("names tell the cases of the table apart") {
     for (int i = 0; i < MATMUL_CASE_COUNT; i++)
       for (int j = 0; j < i; j++) {

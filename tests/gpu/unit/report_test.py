@@ -45,6 +45,8 @@ class Report(unittest.TestCase):
         page = self.page()
         self.assertIn("| copy, cudaMemcpy | 4000 GB/s | 83 % |", page)
         self.assertIn("| bf16 matmul 8192^3, random data | 800 TFLOP/s | 81 % |", page)
+        self.assertIn("Of 2 suggestions for small sizes 1 round the product", page)
+        self.assertIn("- small forward bf16 bias 33 x 515 x 130, suggestion 0 (algorithm 23", page)
         self.assertIn(
             "| gpt2 qkv forward bf16 bias | 65536 | 500 | 600 | 75 % | 1.25 | 1.7e-03 |", page
         )

@@ -31,7 +31,8 @@ _Static_assert(LT_PLAIN == (int)CUBLAS_OP_N && LT_TRANSPOSED == (int)CUBLAS_OP_T
                    LT_EPILOGUE_DGELU == (int)CUBLASLT_EPILOGUE_DGELU &&
                    LT_EPILOGUE_BGRAD_A == (int)CUBLASLT_EPILOGUE_BGRADA &&
                    LT_EPILOGUE_BGRAD_B == (int)CUBLASLT_EPILOGUE_BGRADB &&
-                   LT_REDUCE_IN_F32 == (int)CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE,
+                   LT_REDUCE_IN_F32 == (int)CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE &&
+                   LT_REDUCE_IN_RESULT == (int)CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE,
                "what is asked for");
 _Static_assert(LT_TRANSPOSE_A == (int)CUBLASLT_MATMUL_DESC_TRANSA &&
                    LT_TRANSPOSE_B == (int)CUBLASLT_MATMUL_DESC_TRANSB &&
@@ -48,6 +49,7 @@ _Static_assert(LT_WORKSPACE_MOST == (int)CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTE
 _Static_assert(LT_ALGORITHM_ID == (int)CUBLASLT_ALGO_CONFIG_ID &&
                    LT_ALGORITHM_TILE == (int)CUBLASLT_ALGO_CONFIG_TILE_ID &&
                    LT_ALGORITHM_SPLIT_K == (int)CUBLASLT_ALGO_CONFIG_SPLITK_NUM &&
+                   LT_ALGORITHM_REDUCTION == (int)CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME &&
                    LT_ALGORITHM_STAGES == (int)CUBLASLT_ALGO_CONFIG_STAGES_ID,
                "attributes of algorithms");
 #endif
