@@ -22,6 +22,7 @@
 ---@field microbatch? integer|string what one replica computes at once. Default: 1
 ---@field steps? integer|string length of the run. Default: required
 ---@field seed? integer|string of initial weights, dropout and data order; never the rank number. Default: 1337
+---@field deterministic? boolean on GPUs: use only what gives the same bits in two runs: no sums in switches, no atomics in backward attention, only the kept matrix products; slower, by how much was never measured. On processors two runs are bitwise equal either way. Default: false
 ---@field validate_every? integer|string validation cadence; derived: 250 when data.valid is given. Default: derived
 ---@field validate_steps? integer|string how much a validation reads, always the same samples whatever the degrees; derived: all of data.valid, at most its first 2^20 tokens (of a table, rows). Default: derived
 

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "runtime/metrics/cost.h"
 #include "runtime/process/folder.h"
 
 enum { PATH_BYTES = 4096 };
@@ -162,6 +163,11 @@ static void add_summary(const Report *report, const EndFacts *facts, Text *text)
   add_number(text, "best_valid_loss", report->best_valid);
   add_number(text, "unigram_entropy", report->setup.unigram > 0 ? report->setup.unigram : NAN);
   add_number(text, "steps_s", steps_s);
+  RunCost cost = cost_of(&report->setup, report->held_s);
+  add_number(text, "gpu_hours", cost.gpu_hours);
+  add_number(text, "core_hours", cost.core_hours);
+  add_number(text, "node_hours", cost.node_hours);
+  add_number(text, "cost", cost.dollars);
   add_number(text, "tokens_per_s", tokens_per_s);
   double peak = report->setup.peak_flops_per_s;
   add_number(text, "mfu",

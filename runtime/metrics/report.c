@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/metrics/cost.h"
 #include "runtime/metrics/files.h"
 
 static int64_t now_ns(void) {
@@ -239,7 +240,7 @@ void report_note(Report *report, const char *format, ...) {
 static void summary_lines(Report *report, const EndFacts *facts) {
   Text *line = &report->line;
   char a[QUANTITY_BYTES], b[QUANTITY_BYTES];
-  double time_s = (double)(now_ns() - report->start_ns) / 1e9;
+  double time_s = report->held_s;
   double steps_s = (double)report->steps_ns / 1e9;
   double tokens_per_s = steps_s > 0 ? step_tokens(report) * (double)report->steps / steps_s : 0.0;
   text_add(line, "%-8s %lld steps in %s", facts->stopped ? "stopped" : "done",
@@ -265,6 +266,11 @@ static void summary_lines(Report *report, const EndFacts *facts) {
              "outside  %s of rank 0's GPU in use beside the arena: CUDA, NCCL, other programs\n",
              text_bytes(a, (double)facts->gpu_outside_bytes));
   text_add(line, "process  %s resident at most\n", text_bytes(a, (double)report_resident_bytes()));
+  RunCost cost = cost_of(&report->setup, time_s);
+  bool has_gpus = isfinite(cost.gpu_hours);
+  text_add(line, "cost     %.3g %s-hours, %.3g node-hours",
+           has_gpus ? cost.gpu_hours : cost.core_hours, has_gpus ? "GPU" : "core", cost.node_hours);
+  text_add(line, isfinite(cost.dollars) ? ", $%.2f\n" : "\n", cost.dollars);
   const PlanJob *job = &report->setup.plan->jobs[0];
   text_add(line, "wrote    %s/{metrics.jsonl,summary.json,loss.svg}\n",
            plan_string(report->setup.plan, job->run_dir));
@@ -277,6 +283,7 @@ bool report_close(Report *report, const EndFacts *facts, Status *status) {
   const Plan *plan = report->setup.plan;
   Plot plot = {plan_string(plan, plan->jobs[0].name), "loss", &report->train, &report->valid,
                report->setup.unigram};
+  report->held_s = (double)(now_ns() - report->start_ns) / 1e9;
   if (!report->setup.quiet && report->setup.plot) plot_terminal(&plot, &report->line);
   if (!report->setup.quiet) summary_lines(report, facts);
   return report_files_close(report, facts, &plot, status);

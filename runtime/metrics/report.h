@@ -37,6 +37,8 @@ typedef struct ReportSetup {
   bool json;
   int32_t ranks;
   int32_t replicas;
+  int32_t nodes;     /* machines that the ranks are on */
+  double node_price; /* of one, dollars an hour; NAN: unknown */
   /* Who runs attention on a GPU, op by op. */
   const AttentionTold *attention;
   int32_t attention_count;
@@ -83,6 +85,7 @@ typedef struct Report {
   Curve train;
   Curve valid;
   int64_t start_ns;
+  double held_s;     /* since then, at the end */
   int64_t window_ns; /* step time since the last line */
   int64_t window_steps;
   int64_t steps;

@@ -5,6 +5,7 @@
 
 #include "runtime/device/gpu_find.h"
 #include "runtime/plan/plan_place.h"
+#include "runtime/process/switched.h"
 #include "runtime/rank/rank_state.h"
 
 enum { PATH_BYTES = 4200 };
@@ -12,7 +13,7 @@ enum { PATH_BYTES = 4200 };
 /* For trying NCCL without several GPUs, processes may share one: NCCL takes them for ranks of
  * different nodes then, as each says it is one. */
 static bool shares_gpus(const Rank *rank) {
-  return rank->run->boot->rank_count == 1 && getenv("LOCKSTEP_SHARE_GPUS") != NULL;
+  return rank->run->boot->rank_count == 1 && switched_on("LOCKSTEP_SHARE_GPUS");
 }
 
 static bool find_shared(const Rank *rank, uint32_t *device, Status *status) {

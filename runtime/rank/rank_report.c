@@ -1,4 +1,5 @@
 /* rank_report.c -- what rank 0 reports about a run. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,18 @@ static void note_products(Rank *rank, const ReportSetup *setup, const char *befo
 static int nccl_version(const NcclApi *nccl) {
   int version = 0;
   return nccl != NULL && nccl->get_version(&version) == NCCL_DONE ? version : 0;
+}
+
+static int32_t node_count(const Run *run) {
+  int32_t count = 1;
+  for (int32_t i = 0; run->boot->node != NULL && i < run->mesh.rank_count; i++)
+    if (run->boot->node[i] >= count) count = run->boot->node[i] + 1;
+  return count;
+}
+
+static double node_price(const Plan *plan) {
+  const char *price = run_setting(plan, "cluster.price");
+  return price != NULL && strcmp(price, "none") != 0 ? strtod(price, NULL) : NAN;
 }
 
 bool rank_open_report(Rank *rank, Status *status) {
@@ -63,6 +76,8 @@ bool rank_open_report(Rank *rank, Status *status) {
       .json = run->options->json,
       .ranks = run->mesh.rank_count,
       .replicas = mesh_replicas(&run->mesh),
+      .nodes = node_count(run),
+      .node_price = node_price(run->plan),
       .first_step = rank->start.first_step,
       .last_step = run->last_step,
       .arena_bytes = arena_bytes,

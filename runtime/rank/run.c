@@ -15,6 +15,7 @@
 #include "runtime/plan/plan_place.h"
 #include "runtime/process/folder.h"
 #include "runtime/process/requests.h"
+#include "runtime/process/switched.h"
 #include "runtime/process/text.h"
 #include "runtime/rank/rank.h"
 
@@ -78,8 +79,7 @@ void run_steady_leave(void) {
   atomic_store(&run_is_steady, false);
 }
 
-/* The job's value of a key, as kept in the plan. NULL: the plan was made without a job. */
-static const char *setting(const Plan *plan, const char *key) {
+const char *run_setting(const Plan *plan, const char *key) {
   for (uint32_t i = 0; i < plan->settings_count; i++)
     if (strcmp(plan_string(plan, plan->settings[i].key), key) == 0)
       return plan_string(plan, plan->settings[i].value);
@@ -87,13 +87,18 @@ static const char *setting(const Plan *plan, const char *key) {
 }
 
 static int limit_signal(const Plan *plan) {
-  const char *name = setting(plan, "checkpoint.signal");
+  const char *name = run_setting(plan, "checkpoint.signal");
   return name ? requests_signal(name) : SIGUSR1;
 }
 
 static int64_t ranks_every(const Plan *plan) {
-  const char *steps = setting(plan, "log.ranks_every");
+  const char *steps = run_setting(plan, "log.ranks_every");
   return steps ? strtoll(steps, NULL, 10) : 0;
+}
+
+static bool is_deterministic(const Plan *plan) {
+  const char *value = run_setting(plan, "train.deterministic");
+  return value != NULL && strcmp(value, "true") == 0;
 }
 
 RunOptions run_defaults(const Plan *plan) {
@@ -103,9 +108,9 @@ RunOptions run_defaults(const Plan *plan) {
       .limit_signal = limit_signal(plan),
       .ranks_every = ranks_every(plan),
       .measure_peak = true,
-      .graphs = getenv("LOCKSTEP_GRAPHS") != NULL,
-      .holds_arena = getenv("LOCKSTEP_NCCL_REGISTER") != NULL,
-      .deterministic = getenv("LOCKSTEP_DETERMINISTIC") != NULL,
+      .graphs = switched_on("LOCKSTEP_GRAPHS"),
+      .holds_arena = switched_on("LOCKSTEP_NCCL_REGISTER"),
+      .deterministic = is_deterministic(plan) || switched_on("LOCKSTEP_DETERMINISTIC"),
       .resume = (Resume)plan->jobs[0].resume,
       .resume_path = plan_string(plan, plan->jobs[0].resume_path),
   };

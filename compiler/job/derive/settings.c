@@ -19,6 +19,7 @@ static const struct {
     {FIELD_data_prefetch, SETTING_SAFE},
     {FIELD_train_microbatch, SETTING_SAFE},
     {FIELD_train_steps, SETTING_SCHEDULE},
+    {FIELD_train_deterministic, SETTING_SAFE},
     {FIELD_train_validate_every, SETTING_SAFE},
     {FIELD_train_validate_steps, SETTING_SAFE},
     {FIELD_optimizer_lr, SETTING_SCHEDULE},

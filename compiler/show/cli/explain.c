@@ -162,6 +162,7 @@ static ExitCode explain_one(const Options *options, Compile *c, const Compiled *
     if (!help_values(c, compiled->job, options->words.at[1], stdout))
       return refuse_key(c, options->words.at[1]);
     if (strcmp(options->words.at[1], "schedule") == 0) explain_rates(compiled, stdout);
+    if (strcmp(options->words.at[1], "train.deterministic") == 0) explain_bits(compiled, stdout);
   } else {
     explain_summary(compiled, stdout);
     putchar('\n');

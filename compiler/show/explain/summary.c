@@ -133,6 +133,17 @@ static void print_run(const Compiled *compiled, FILE *out) {
                         count_text(compiled, derived->steps * samples), unit, least));
 }
 
+/* Whether two runs give the same bits, where the job asks. */
+void explain_bits(const Compiled *compiled, FILE *out) {
+  Arena *arena = compiled->draft->compile->arena;
+  if (!compiled->job->train.deterministic) return;
+  put_line(out, "bits",
+           arena_printf(arena, "%-18s %s", "deterministic",
+                        compiled->cluster.target == TARGET_CUDA
+                            ? "slower on GPUs; how much was never measured"
+                            : "processors always are: nothing changes"));
+}
+
 void explain_summary(const Compiled *compiled, FILE *out) {
   const Cluster *cluster = &compiled->cluster;
   Arena *arena = compiled->draft->compile->arena;
@@ -150,6 +161,8 @@ void explain_summary(const Compiled *compiled, FILE *out) {
   print_time(compiled, out);
   print_proof(compiled, out);
   print_run(compiled, out);
+  print_cost(compiled, out);
+  explain_bits(compiled, out);
   if (!compiled->job->set[FIELD_job_reason]) return;
   int32_t column = fprintf(out, "reason   ");
   print_wrapped(out, compiled->job->job.reason, column, column, SCREEN_COLUMNS);

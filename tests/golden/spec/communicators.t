@@ -11,6 +11,7 @@ return job {
 {"version":2,"job":"job","reason":null,"model":"gpt2","parameters":218496,"flops_per_token":1327104,
  "batch_samples":64,"sample_tokens":32,"microbatch":1,"accumulation":16,"steps":10,
  "ranks":16,"tp":1,"cp":2,"pp":2,"dp":4,"zero":3,"shard_ranks":8,"sequence":false,"pipeline":"1f1b",
+ "at_least":{"gpu_hours":2.15972e-05,"core_hours":null,"node_hours":2.69966e-06,"cost":null},
  "bubble":0.058824,"imbalance":0.001026,
  "recompute":"none","without_recompute":0,"threads":1,"predicted_step_ns":485938,
  "memory":{"parameters":241664,"gradients":617472,"master":60416,"moment m":60416,"moment v":60416,"activations":137472,"activation gradients":4096,"scratch of one call":33564904,"gradients on the wire":239616,"micro-batches":4096,"what changes between steps":104,"live":34991360,"peak":34991360,"arena":34991360,"budget":84269849190},

@@ -18,6 +18,7 @@ time     96.9 us            a step at the device's peaks: no step is faster
                             5,284,615 tokens/s
 proof    ok                 8 ranks, 8 classes, 1 communicators, 9475 accesses
 run      10 steps           of 512 = 5,120 tokens   at least 969 us
+cost     at least 2.15e-06 GPU-hours, 2.69e-07 node-hours
 
 memory of one rank at the peak of a step, GB = 1e9 bytes
 4 of 8 stages; --json has all

@@ -19,6 +19,7 @@ time     57.5 us            a step at the device's peaks: no step is faster
                             4,450,625 tokens/s
 proof    ok                 4 ranks, 2 classes, 3 communicators, 9824 accesses
 run      4 steps            of 256 = 1,024 tokens   at least 230 us
+cost     at least 2.56e-07 GPU-hours, 6.39e-08 node-hours
 
 memory of one rank at the peak of a step, GB = 1e9 bytes
                                        stage 0    stage 1

@@ -18,6 +18,7 @@ time     469 us             a step at the device's peaks: no step is faster
                             1,091,047 tokens/s
 proof    ok                 8 ranks, 1 classes, 1 communicators, 1214 accesses
 run      10 steps           of 512 = 5,120 tokens   at least 4.69 ms
+cost     at least 1.04e-05 GPU-hours, 1.3e-06 node-hours
 
 memory of one rank at the peak of a step, GB = 1e9 bytes
 M_model  parameters                   0.004009

@@ -18,6 +18,7 @@ memory   5.98 GB            of 5.50 GB a rank (109 %); packing 0.0 % above bound
 time     44.4 ms            a step at the device's peaks: no step is faster
                             368,982 tokens/s
 run      1 steps            of 16,384 = 16,384 tokens   at least 44.4 ms
+cost     at least 1.23e-05 GPU-hours, 1.23e-05 node-hours
 
 memory of one rank at the peak of a step, GB = 1e9 bytes
 M_model  parameters                   0.487655  243,827,712 x bf16

@@ -20,6 +20,7 @@ time     47.6 ms            a step at the device's peaks: no step is faster
                             344,136 tokens/s
 proof    ok                 1 ranks, 1 classes, 0 communicators, 13243 accesses
 run      1 steps            of 16,384 = 16,384 tokens   at least 47.6 ms
+cost     at least 1.32e-05 GPU-hours, 1.32e-05 node-hours
 
 memory of one rank at the peak of a step, GB = 1e9 bytes
 M_model  parameters                   0.487655  243,827,712 x bf16

@@ -13,5 +13,6 @@ train.context          64                      derived: model.positions
 train.microbatch       2                       base: lib/base.lua:4:49
 train.steps            3                       job: job.lua:1:50
 train.seed             1,337                   default
+train.deterministic    false                   default
 train.validate_every   0                       derived: no data.valid
 train.validate_steps   0                       derived: no data.valid

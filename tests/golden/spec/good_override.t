@@ -11,5 +11,6 @@ train.context          64                      derived: model.positions
 train.microbatch       2                       job: job.lua:4:49
 train.steps            7                       -D train.steps=7
 train.seed             1,024                   -D train.seed=2^10
+train.deterministic    false                   default
 train.validate_every   0                       derived: no data.valid
 train.validate_steps   0                       derived: no data.valid

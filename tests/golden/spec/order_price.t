@@ -20,6 +20,7 @@ time     10.6 us            a step at the device's peaks: no step is faster
                             12,030,075 tokens/s
 proof    ok                 16 ranks, 2 classes, 5 communicators, 2006 accesses
 run      10 steps           of 128 = 1,280 tokens   at least 106 us
+cost     at least 4.73e-07 GPU-hours, 5.91e-08 node-hours
 
 memory of one rank at the peak of a step, GB = 1e9 bytes
                                        stage 0    stage 1

@@ -1,0 +1,20 @@
+#include "runtime/metrics/cost.h"
+
+#include <math.h>
+
+RunCost cost_of(const ReportSetup *setup, double seconds) {
+  const PlanJob *job = &setup->plan->jobs[0];
+  bool has_gpus = setup->gpu != NULL;
+  bool is_planned = has_gpus == (job->target == TARGET_CUDA); /* a node here is a node of the job */
+  double hours = seconds / 3600;
+  /* Ranks that share cores hold no more than there are. */
+  double share = setup->cores_wanted > setup->cores_allowed && setup->cores_wanted > 0
+                     ? (double)setup->cores_allowed / setup->cores_wanted
+                     : 1;
+  return (RunCost){
+      .gpu_hours = has_gpus ? hours * setup->ranks : NAN,
+      .core_hours = has_gpus ? NAN : hours * setup->ranks * job->threads * share,
+      .node_hours = hours * setup->nodes,
+      .dollars = is_planned ? hours * setup->nodes * setup->node_price : NAN,
+  };
+}

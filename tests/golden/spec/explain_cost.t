@@ -1,0 +1,10 @@
+-- RUN: explain job.lua --json 2>&1 | grep -o "gpu_hours.*"
+return job {
+  model = { "gpt2", layers = 2, width = 64, heads = 2, vocab = 256, positions = 64 },
+  data = "synthetic",
+  train = { batch = "1024 sequences", microbatch = 32, steps = 1e6 },
+  optimizer = { "adamw", lr = 1e-3 },
+  cluster = { "dgx-h100", nodes = 2, price = "$98.32/h" },
+}
+-- >>> exit 0
+gpu_hours":3.01955,"core_hours":null,"node_hours":0.377443,"cost":37.1102},

@@ -1,0 +1,41 @@
+/* What a start of a run costs: hours of GPUs, cores and nodes, and money where it is known.
+ * LINK: runtime */
+#include <math.h>
+
+#include "runtime/metrics/cost.h"
+#include "tests/unit/check.h"
+
+int main(void) {
+  static const GpuFacts gpu;
+  PlanJob job = {.target = TARGET_CUDA, .threads = 2};
+  Plan plan = {.jobs = &job, .jobs_count = 1};
+  ReportSetup setup = {.plan = &plan, .ranks = 16, .nodes = 2, .node_price = 98};
+  setup.cores_wanted = setup.cores_allowed = 32;
+  TEST("GPU-hours of all ranks, node-hours, and the price of nodes") {
+    setup.gpu = &gpu;
+    RunCost cost = cost_of(&setup, 1800);
+    CHECK_NEAR(cost.gpu_hours, 8, 1e-12);
+    CHECK_NEAR(cost.node_hours, 1, 1e-12);
+    CHECK_NEAR(cost.dollars, 98, 1e-12);
+    CHECK(isnan(cost.core_hours));
+  }
+  TEST("a plan for GPUs on processors has core-hours, and no price") {
+    setup.gpu = NULL;
+    RunCost cost = cost_of(&setup, 1800);
+    CHECK_NEAR(cost.core_hours, 16, 1e-12);
+    CHECK(isnan(cost.gpu_hours) && isnan(cost.dollars));
+  }
+  TEST("ranks that share cores are counted by cores") {
+    job.target = TARGET_CPU;
+    setup.nodes = 1;
+    setup.cores_allowed = 2;
+    RunCost cost = cost_of(&setup, 3600);
+    CHECK_NEAR(cost.core_hours, 2, 1e-12);
+    CHECK_NEAR(cost.dollars, 98, 1e-12);
+  }
+  TEST("without a price there is no cost") {
+    setup.node_price = NAN;
+    CHECK(isnan(cost_of(&setup, 3600).dollars));
+  }
+  CHECK_DONE();
+}
