@@ -128,7 +128,9 @@
 ---@field margin? string time left between the last checkpoint and the limit. Default: 60s
 ---@field write? string what the file system takes of one checkpoint, for the time that the last one needs. Default: 1GB/s
 ---@field preflight? "full"|"quick"|"off" nodes are looked at before ranks start, for less than a minute: program and plan the same, memory, /dev/shm, disk against checkpoints, clocks, data, rate of matrix products, sums and exchanges between nodes; full also writes and reads back memory and a file where checkpoints go, compares samples from all over the data, keeps all cores busy, lets each pair of nodes meet, compares network ports and drivers, and asks NVML about GPUs. Default: quick
----@field modules? string|string[] module load ..., after module purge; by site. Default: none
+---@field modules? string|string[] module load of each, after module purge; one that cannot be loaded ends the job and is named; by site. Default: none
+---@field purge? boolean module purge before slurm.modules are loaded; where sticky modules make it fail, the log says so and the job goes on; by site. Default: true
+---@field setup? string|string[] commands of bash before ranks start, after slurm.modules: { "source /opt/x/env.sh", "conda activate y" }; one that fails ends the job and is named. Ranks get the environment and the limits that they set; the working folder and options of the shell are set back; by site. Default: none
 ---@field container? string image in which ranks run; by site. Default: none
 ---@field container_by? "pyxis"|"apptainer" what starts the container; by site. Default: pyxis
 ---@field mounts? string|string[] what the container sees, as from:to or from:to:ro; by site. Default: none

@@ -7,14 +7,15 @@
 #   any other  a machine failed: tried again here, without its node where there are spares, or from the queue
 # shellcheck shell=bash disable=SC2034,SC2154
 
-set -euo pipefail
-ulimit -S -l hard && ulimit -S -n hard # memory that network cards read is locked; ranks have many connections
+set -eEuo pipefail
+folder=$PWD
+inherited=" $(compgen -A function | paste -sd' ' || true) " # module, where a site exports it
 ulimit -S -c 0
 umask "${SLURM_UMASK:-$(umask)}" # which srun hands on to ranks; it is the shell's that submitted, or slurm.umask
 job=$SLURM_JOB_ID restart=${SLURM_RESTART_COUNT:-0} try=0
 logs=$run/slurm/$job.$restart
 pattern=${logs//%/%%} # in which srun fills in the rank
-at_limit=0 told_to_end=0 told=none step_pid='' avoid='' code=0 ended=0
+at_limit=0 told_to_end=0 told=none step_pid='' avoid='' code=0 ended=0 leaving=0 doing='' failed=''
 mkdir -p "$logs" || { echo "lockstep: the run folder is looked for from $PWD: submit from the folder of the job" >&2; exit 1; }
 if [ -e "$run/slurm/unnumbered" ]; then # submit has not read this job's number from sbatch
   grep -qx "$job" "$run/slurm/job" 2>/dev/null || echo "$job" >>"$run/slurm/job"
@@ -25,14 +26,58 @@ say() { printf '%(%F %T)T %s\n' -1 "$*"; }
 
 # A line of events.jsonl, which lockstep status reads: NAME [KEY TEXT]...
 event() {
-  local line
+  local line text
   printf -v line '{"time":%.3f,"job":%s,"restart":%s,"event":"%s"' "$EPOCHREALTIME" "$job" "$restart" "$1"
   shift
   while [ $# -gt 0 ]; do
-    line+=",\"$1\":\"${2//[\"\\]/}\""
+    text=${2//[[:cntrl:]]/ }
+    line+=",\"$1\":\"${text//[\"\\]/}\""
     shift 2
   done
   printf '%s}\n' "$line" >>"$run/slurm/events.jsonl"
+}
+
+# For what goes wrong and ends nothing.
+note() { # WHAT
+  say "$1"
+  event note why "$1" || true
+}
+
+# Every exit that has said why.
+leave() { # CODE
+  leaving=1
+  exit "$1"
+}
+
+# An exit without that: a command that failed, or code of slurm.setup that ended the shell. Never with 1 or 3, which would
+# end the later jobs of a chain.
+on_exit() {
+  local answer=$? what=$failed
+  [ "$leaving" -eq 0 ] || return 0
+  leaving=1
+  set +eEu
+  if [ -n "$doing" ]; then
+    what=$doing
+    eval "$kept"
+    cd "$folder"
+    finish 1 "not tried: $what ended the script with $answer$(last_line "$logs/setup.err")"
+  fi
+  say "the script failed: ${what:-it ended with $answer}"
+  event end code 2 why "the script failed: ${what:-it ended with $answer}" seconds "$SECONDS" nodes "$SLURM_JOB_NUM_NODES"
+  exit 2
+}
+watch_script() {
+  trap 'failed="line $LINENO of ${BASH_SOURCE[0]##*/}: $BASH_COMMAND: exit $?"' ERR
+  trap on_exit EXIT
+  trap on_limit USR1
+  trap on_term TERM
+}
+
+# ": TEXT" of what a program has written last.
+last_line() { # FILE
+  local text
+  text=$(grep -v '^[[:space:]]*$' "$1" 2>/dev/null | tail -n 1) || true
+  printf '%s' "${text:+: $text}"
 }
 
 # The text or number of KEY in such a line.
@@ -48,9 +93,9 @@ value() { # LINE KEY
 finish() { # CODE WHAT [CODE-OF-THE-EVENT]
   event end code "${3:-$1}" why "$2" seconds "$SECONDS" nodes "$SLURM_JOB_NUM_NODES"
   say "$2"
-  epilogue
+  epilogue || note "what the run cost is not known: a command of its sum failed"
   case $1 in 0 | 1 | 3 | 4) drop_chain ;; esac
-  exit "$1"
+  leave "$1"
 }
 
 # The jobs of a chain stand in slurm/job, in order: those that wait for this one.
@@ -60,13 +105,13 @@ later_jobs() { sed "0,/^$job\$/d" "$run/slurm/job" 2>/dev/null || true; }
 drop_chain() {
   local later
   mapfile -t later < <(later_jobs)
-  [ ${#later[@]} -eq 0 ] || scancel "${later[@]}" || say "jobs ${later[*]} of the chain are still queued, for nothing"
+  [ ${#later[@]} -eq 0 ] || scancel "${later[@]}" || note "jobs ${later[*]} of the chain are still queued, for nothing"
 }
 
 # A file in the run folder asks the run to stop. Ranks heed it and take it away; while none run, this does.
 heed_stop() {
   [ -e "$run/stop" ] || return 0
-  rm -f "$run/stop" || say "$run/stop cannot be removed: it stops the next start, too"
+  rm -f "$run/stop" || note "$run/stop cannot be removed: it stops the next start, too"
   drop_chain
   finish 5 "stopped as asked by $run/stop" stop
 }
@@ -111,13 +156,14 @@ epilogue() {
 accounts() {
   local jobs since rows line='' answer=0
   jobs=$(sed -n 's/.*"job":\([0-9]*\),.*/\1/p' "$run/slurm/events.jsonl" | sort -nu | paste -sd,)
-  since=$(sed -n '1s/^{"time":\([0-9]*\)\..*/\1/p' "$run/slurm/events.jsonl")
+  since=$(sed -n '1s/^{"time":\([0-9]*\)[.,].*/\1/p' "$run/slurm/events.jsonl")
   printf -v since '%(%FT%T)T' "${since:-0}"
   rows=$(timeout 5 sacct --jobs="$jobs" --starttime="$since" --allocations --duplicates --noheader --parsable2 \
-    --format=State,ElapsedRaw,AllocTRES 2>&1) || answer=$?
+    --format=State,ElapsedRaw,AllocTRES 2>"$logs/sacct.err") || answer=$?
   [ "$answer" -ne 0 ] || line=$(counted <<<"$rows")
   if [ -z "$line" ]; then
-    line=$(sed -E 's/^(sacct|timeout): ((error|fatal): )?//; q' <<<"$rows")
+    line=$(sed -nE 's/^(sacct|timeout): (error|fatal): //p' "$logs/sacct.err" | sed -n 1p)
+    [ -n "$line" ] || line=$(sed -nE 's/^(sacct|timeout): //p; q' "$logs/sacct.err")
     [ "$answer" -ne 124 ] || line="no answer in 5 s"
     line="no accounts of job ${jobs//,/, } from sacct: ${line:-it has none}"
   fi
@@ -155,9 +201,9 @@ counted() { # lines STATE|SECONDS|cpu=64,gres/gpu=8,node=2 of each start; nothin
 close_lost_start() {
   local last start written nodes_then
   [ -s "$run/slurm/events.jsonl" ] || return 0
-  last=$(tail -n 1 "$run/slurm/events.jsonl")
+  last=$(grep -v '"event":"note"' "$run/slurm/events.jsonl" | tail -n 1)
   case $last in *'"event":"end"'* | *'"event":"cancel"'*) return 0 ;; esac
-  start=$(sed -n 's/^{"time":\([0-9]*\)\..*"event":"start".*/\1/p' "$run/slurm/events.jsonl" | tail -n 1)
+  start=$(sed -n 's/^{"time":\([0-9]*\)[.,].*"event":"start".*/\1/p' "$run/slurm/events.jsonl" | tail -n 1)
   nodes_then=$(sed -n 's/.*"event":"start".*"nodes":"\([0-9]*\)".*/\1/p' "$run/slurm/events.jsonl" | tail -n 1)
   written=$(stat -c %Y "$run/metrics.jsonl" 2>/dev/null || stat -c %Y "$run/slurm/events.jsonl")
   [ "$written" -ge "${start:-$written}" ] || written=$start
@@ -177,12 +223,13 @@ back_to_queue() { # WHY
   fi
   event end code requeue why "$1" seconds "$SECONDS" nodes "$SLURM_JOB_NUM_NODES" avoid "$avoid"
   say "$1: back into the queue${avoid:+, without $avoid}"
-  epilogue
+  epilogue || note "what the run cost is not known: a command of its sum failed"
   [ "$needs_hosts" -eq 0 ] || avoid='' # no other node stands in for one of these
   trap '' TERM
   if ! scontrol requeue "$SLURM_JOB_ID"; then
     say "Slurm does not take the job back; lockstep submit $onwards"
-    exit "$code"
+    event end code "$code" why "$1; scontrol requeue failed: lockstep submit $onwards"
+    leave "$code"
   fi
   local tries=0 before
   before=$(scontrol -o show job "$SLURM_JOB_ID" | sed -n 's/.* ExcNodeList=\([^ ]*\).*/\1/p')
@@ -190,9 +237,10 @@ back_to_queue() { # WHY
   while [ -n "$avoid" ] && [ "$tries" -lt 5 ]; do
     scontrol update "JobId=$SLURM_JOB_ID" "ExcNodeList=$avoid" && break
     tries=$((tries + 1))
+    [ "$tries" -lt 5 ] || note "scontrol update failed: the job may come back on $avoid"
     sleep 0.3
   done
-  exit "$code"
+  leave "$code"
 }
 
 # The limit ends this job: the next of the chain goes on, or this one from the queue.
@@ -203,8 +251,8 @@ hand_over() { # WHY
   code=5
   event end code chain why "$1" seconds "$SECONDS" nodes "$SLURM_JOB_NUM_NODES"
   say "$1: job $next goes on"
-  epilogue
-  exit 5
+  epilogue || note "what the run cost is not known: a command of its sum failed"
+  leave 5
 }
 
 on_limit() {
@@ -231,8 +279,9 @@ on_term() { # scancel, a failed node, preemption: Slurm has told the ranks as we
   say "told to end"
   event term
 }
-trap on_limit USR1
-trap on_term TERM
+
+# Of what scontrol prints the names of hosts: a site may print more.
+hostnames() { scontrol show hostnames "$1" | grep -E '^[A-Za-z0-9._-]+$'; }
 
 newest_checkpoint() {
   local all=("$checkpoints"/step_*)
@@ -242,8 +291,8 @@ newest_checkpoint() {
 # A host for each rank, in the plan's order. What it does not name, another host than Slurm's first or a spare, comes last.
 write_hosts() { # FILE
   local place held listed=() i
-  held=" $(scontrol show hostnames "$SLURM_JOB_NODELIST" | tr '\n' ' ')"
-  for place in $(scontrol show hostnames "${avoid:-none}"); do held=${held/ $place / }; done
+  held=" $(hostnames "$SLURM_JOB_NODELIST" | tr '\n' ' ')"
+  for place in $(hostnames "${avoid:-none}"); do held=${held/ $place / }; done
   for place in "${hosts[@]}"; do
     case $held in *" ${place%:*} "*) ;; *) continue ;; esac
     listed+=("$place")
@@ -287,7 +336,7 @@ blamed_node() {
     s/^srun: error: ([^ :]+): tasks? [^:]*: (Killed|Bus error|Aborted|Segmentation fault).*/\1/p' "$messages" | sed -n 1p)
   if [ -z "$blamed" ] && [ "$run/failure.json" -nt "$logs/try.$try" ]; then
     blamed=$(sed -nE '1s/.*"loss":"(dead|silent|node)","rank":[0-9]+,"node":"([^"]*)".*/\2/p' "$run/failure.json")
-    scontrol show hostnames "$SLURM_JOB_NODELIST" | grep -qxF "${blamed:-none}" || blamed=''
+    hostnames "$SLURM_JOB_NODELIST" | grep -qxF "${blamed:-none}" || blamed=''
   fi
   printf '%s' "$blamed"
 }
@@ -376,22 +425,81 @@ look_at_nodes() {
   back_to_queue "not fit for the plan: $first"
 }
 
+# Finds the command module where the shell has none: not every site exports it to batch jobs.
+find_module() {
+  local file
+  for file in "${MODULESHOME:-/none}/init/bash" /etc/profile.d/{modules,lmod,z00_lmod}.sh /usr/share/{modules,lmod/lmod}/init/bash; do
+    command -v module >/dev/null && return
+    # shellcheck disable=SC1090
+    [ ! -r "$file" ] || . "$file" 2>/dev/null || true
+  done
+  command -v module >/dev/null
+}
+
+# Old versions of module end with 0 whatever they are asked for, and only print that they have not found it.
+load_module() { # NAME
+  local before=${LOADEDMODULES:-} answer=0
+  module load "$1" 2>"$logs/setup.err" || answer=$?
+  cat "$logs/setup.err"
+  [ "$answer" -eq 0 ] || return "$answer"
+  [ "$before" != "${LOADEDMODULES:-}" ] || ! grep -Eqi 'unable to locate|error:|unknown module' "$logs/setup.err"
+}
+
+# What slurm.setup and modules change of the shell, beside its variables and functions.
+set_back() {
+  IFS=$' \t\n'
+  set +afx
+  cd "$folder"
+  watch_script
+}
+
+watch_script
+# memory that network cards read is locked; ranks have many connections
+ulimit -S -l hard || note "ulimit -S -l hard fails: little memory can be locked"
+ulimit -S -n hard || note "ulimit -S -n hard fails: few files can be open"
 close_lost_start
 heed_chain
 event start nodes "$SLURM_JOB_NUM_NODES" nodelist "$SLURM_JOB_NODELIST" limit "$limit_s" ranks "$ranks"
 say "job $job, start $restart: $ranks ranks on $SLURM_JOB_NODELIST"
 
-if [ ${#modules[@]} -gt 0 ]; then
-  set +u
-  if ! command -v module >/dev/null; then
-    # shellcheck disable=SC1091
-    . /etc/profile.d/modules.sh 2>/dev/null || . /etc/profile.d/lmod.sh 2>/dev/null || true
+# Modules and slurm.setup run in this shell, because they set its environment and limits. Variables, functions and options of
+# the script are set back after each: those of other code may have the same names.
+if [ ${#modules[@]} -gt 0 ] || [ ${#setup[@]} -gt 0 ]; then
+  functions=() # the script's
+  for name in $(compgen -A function); do
+    case $inherited in *" $name "*) ;; *) functions+=("$name") ;; esac
+  done
+  # shellcheck disable=SC2046 # words
+  kept=$(
+    shopt -p || true
+    declare -f "${functions[@]}"
+    declare -p $(comm -23 <(compgen -v | grep '^[a-z]' | sort) <(compgen -e | sort))
+  )
+  set +eEu +o pipefail
+  if [ ${#modules[@]} -gt 0 ]; then
+    find_module || finish 1 "not tried: slurm.modules, and there is no command module on ${SLURMD_NODENAME:-this node}"
+    [ "$purge" -eq 0 ] || module purge || note "module purge ends with $?: what it has not unloaded, as sticky modules, stays"
+    eval "$kept"
   fi
-  command -v module >/dev/null || finish 1 "not tried: slurm.modules, and there is no command module on ${SLURMD_NODENAME:-this node}"
-  module purge
-  module load "${modules[@]}" || finish 1 "not tried: module load ${modules[*]} fails"
-  module -t list 2>&1
-  set -u
+  for module_name in "${modules[@]}"; do
+    load_module "$module_name" || setup_failed=$?
+    eval "$kept"
+    set_back
+    [ -z "${setup_failed:-}" ] || finish 1 "not tried: module load $module_name fails$(last_line "$logs/setup.err")"
+  done
+  [ ${#modules[@]} -eq 0 ] || module -t list 2>&1
+  setup_folder=$folder
+  for setup_command in "${setup[@]}"; do
+    doing="slurm.setup: $setup_command"
+    { cd "$setup_folder" && eval "$setup_command"; } 2>"$logs/setup.err" || setup_failed=$?
+    setup_folder=$PWD
+    eval "$kept"
+    set_back
+    cat "$logs/setup.err"
+    [ -z "${setup_failed:-}" ] ||
+      finish 1 "not tried: slurm.setup: $setup_command ends with $setup_failed$(last_line "$logs/setup.err")"
+  done
+  set -eEuo pipefail
 fi
 [ -s "$plan" ] || finish 1 "not tried: $plan is missing; lockstep submit writes it"
 

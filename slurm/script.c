@@ -160,7 +160,9 @@ static void print_variables(Compile *c, const Launch *launch, FILE *out) {
   fprintf(out, "price=%.15g\n", job->set[FIELD_cluster_price] ? job->cluster.price.value : 0.0);
   print_word(c, "preflight", looks[job->slurm.preflight], out);
   fprintf(out, "write=%.0f\n", job->slurm.write);
+  print_number("purge", job->slurm.purge, out);
   print_list(c, "modules", &job->slurm.modules, out);
+  print_list(c, "setup", &job->slurm.setup, out);
   print_list(c, "inside", &inside, out);
   print_list(c, "wrap", &job->slurm.wrap, out);
   print_step(c, launch, out);

@@ -185,7 +185,8 @@ const char *run_event(Arena *arena, const char *folder, const char *event, const
   size_t room = 0;
   const char *value = "";
   while (file && getline(&line, &room, file) > 0) {
-    if (event && strcmp(json_value(arena, line, "event"), event) != 0) continue;
+    const char *kind = json_value(arena, line, "event");
+    if (event ? strcmp(kind, event) != 0 : strcmp(kind, "note") == 0) continue;
     const char *found = json_value(arena, line, key);
     if (*found) value = found;
   }

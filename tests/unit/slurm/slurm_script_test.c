@@ -43,7 +43,7 @@ static const char *write_job(Arena *arena) {
                                       "container", "gpu_type", "mpi"};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
     fprintf(file, "    %s = %s,\n", texts[i], any_text(arena));
-  static const char *const lists[] = {"modules", "mounts", "wrap"};
+  static const char *const lists[] = {"modules", "mounts", "wrap", "setup"};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     fprintf(file, "    %s = { %s, %s },\n", lists[i], any_text(arena), any_text(arena));
   fprintf(file, "    container_by = \"%s\",\n", hostile_number(2) ? "pyxis" : "apptainer");
@@ -103,7 +103,7 @@ static void ask_bash(Bash *bash, const Launch *launch, const char *script, const
   TextList step = {0};
   for (int32_t i = 0; i < launch->step.count; i++)
     VEC_PUSH(bash->arena, &step, joined(bash->arena, &launch->step.at[i]));
-  const char *end = strstr(script, "\nset -euo pipefail\n"), *by = strstr(script, "\n# by: ");
+  const char *end = strstr(script, "\nset -eEuo pipefail\n"), *by = strstr(script, "\n# by: ");
   CHECK(end != NULL && by != NULL);
   if (end) fwrite(script, 1, (size_t)(end - script) + 1, bash->script);
   if (by) fprintf(bash->script, "set -- %.*s\n", (int)strcspn(by + 7, "\n"), by + 7);
