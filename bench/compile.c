@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "compiler/job/data.h"
 #include "compiler/search/fit.h"
 #include "runtime/plan/plan_io.h"
 
