@@ -131,7 +131,8 @@ void report_files_step(Report *report, const StepFacts *facts, double tokens_per
   add_number(text, "step_ms", (double)facts->step_ns / 1e6);
   add_number(text, "data_wait_ms", (double)facts->data_wait_ns / 1e6);
   text_add(text, ",\"comm_bytes\":%lld", (long long)facts->comm_bytes);
-  if (facts->went) breakdown_print(facts->went, report->setup.plan, text);
+  if (facts->went || report->setup.lacks_times)
+    breakdown_print(facts->went, report->setup.plan, text);
   if (facts->gpu) add_gpu(facts->gpu, text);
   text_add(text, "}\n");
   (void)write_line(report);

@@ -118,7 +118,11 @@ static void banner(Report *report, const char *metrics_moved_to) {
   text_add(line, setup->ranks > 1 ? " a rank, %s in all\n" : "\n",
            text_bytes(b, (double)setup->arena_bytes));
   banner_refused(report);
-  if (setup->peak_flops_per_s > 0)
+  if (setup->peak_flops_per_s > 0 && setup->peak_size == 0)
+    text_add(line, "peak     %sFLOP/s in %s of all ranks, by the table of %s\n",
+             text_count(a, setup->peak_flops_per_s), plan_string(plan, job->precision),
+             plan_string(plan, job->device));
+  else if (setup->peak_flops_per_s > 0)
     text_add(line, "peak     %sFLOP/s measured: linear %d x %d x %d in %s on all ranks\n",
              text_count(a, setup->peak_flops_per_s), setup->peak_size, setup->peak_size,
              setup->peak_size, plan_string(plan, job->precision));
@@ -250,8 +254,8 @@ static void summary_lines(Report *report, const EndFacts *facts) {
     text_add(line, "   valid %.4f (best %.4f)", report->last_valid, report->best_valid);
   text_add(line, "\nspeed    %s %s/s", text_count(a, tokens_per_s), token_word(report));
   if (knows_utilisation(report))
-    text_add(line, "   MFU %.1f %% of the measured peak",
-             100.0 * utilisation(report, tokens_per_s));
+    text_add(line, "   MFU %.1f %% of the %s peak", 100.0 * utilisation(report, tokens_per_s),
+             report->setup.peak_size > 0 ? "measured" : "device's");
   text_add(line, "\nwaited   %.1f %% of the time for data   sent %s a rank and step\n",
            steps_s > 0 ? 100.0 * (double)report->wait_ns / (double)report->steps_ns : 0.0,
            text_bytes(b, report->steps ? (double)report->comm_bytes / (double)report->steps : 0.0));

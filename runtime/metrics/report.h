@@ -46,9 +46,10 @@ typedef struct ReportSetup {
   int64_t last_step;
   uint64_t arena_bytes;    /* of all ranks */
   double peak_flops_per_s; /* of all ranks */
-  int32_t peak_size;
-  double unigram;           /* 0: unknown */
-  int64_t train_tokens;     /* in the files; 0: not tokens */
+  int32_t peak_size;    /* of the products that measured it; 0: it is the device's, by its table */
+  bool lacks_times;     /* of records, though they were asked for: parts of steps are null */
+  double unigram;       /* 0: unknown */
+  int64_t train_tokens; /* in the files; 0: not tokens */
   const char *resumed_from; /* NULL: started */
 } ReportSetup;
 

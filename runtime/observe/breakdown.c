@@ -146,21 +146,24 @@ void breakdown_add(Breakdown *to, const Breakdown *step) {
     to->exposed_ns[axis] += step->exposed_ns[axis];
 }
 
-static void print_ms(Text *text, const char *name, int64_t ns) {
-  text_add(text, ",\"%s\":%.6f", name, (double)ns / 1e6);
+static void print_ms(Text *text, const char *name, const int64_t *ns) {
+  if (ns != NULL)
+    text_add(text, ",\"%s\":%.6f", name, (double)*ns / 1e6);
+  else
+    text_add(text, ",\"%s\":null", name);
 }
 
 void breakdown_print(const Breakdown *of, const Plan *plan, Text *text) {
-  print_ms(text, "compute_ms", of->compute_ns);
+  print_ms(text, "compute_ms", of != NULL ? &of->compute_ns : NULL);
   for (uint32_t axis = 0; axis < plan->axes_count; axis++) {
     char name[96];
     if (plan->axes[axis].size == 1) continue;
     (void)snprintf(name, sizeof name, "exposed_%.64s_ms", plan_string(plan, plan->axes[axis].name));
-    print_ms(text, name, of->exposed_ns[axis]);
+    print_ms(text, name, of != NULL ? &of->exposed_ns[axis] : NULL);
   }
-  print_ms(text, "exposed_several_ms", of->exposed_ns[MESH_AXES_MAX]);
-  print_ms(text, "bubble_ms", of->bubble_ns);
-  print_ms(text, "other_ms", of->other_ns);
+  print_ms(text, "exposed_several_ms", of != NULL ? &of->exposed_ns[MESH_AXES_MAX] : NULL);
+  print_ms(text, "bubble_ms", of != NULL ? &of->bubble_ns : NULL);
+  print_ms(text, "other_ms", of != NULL ? &of->other_ns : NULL);
 }
 
 int64_t breakdown_exposed_ns(const Breakdown *of) {

@@ -38,7 +38,7 @@ Breakdown breakdown_predicted(const Plan *plan, const PlanProgram *program);
 void breakdown_add(Breakdown *to, const Breakdown *step);
 
 /* The parts as fields of a JSON object, each preceded by a comma; without the wait for samples,
- * which is recorded for every step. */
+ * which is recorded for every step. NULL: they are not known, and null. */
 void breakdown_print(const Breakdown *of, const Plan *plan, Text *text);
 
 /* Exposed communication over all axes, without the bubble. */

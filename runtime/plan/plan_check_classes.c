@@ -77,6 +77,7 @@ static bool check_counts(const PlanJob *job, char *why) {
       {"sample_tokens", job->sample_tokens, 1},
       {"parameters", job->parameters, 0},
       {"flops_per_token", job->flops_per_token, 0},
+      {"peak_flops_per_s", job->peak_flops_per_s, 0},
       {"warmup_steps", job->warmup_steps, 0},
       {"decay_steps", job->decay_steps, 0},
       {"decay_length", job->decay_length, 0},

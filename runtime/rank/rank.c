@@ -68,10 +68,10 @@ static bool start_data(Rank *rank, Status *status) {
   return rank->staging != NULL;
 }
 
-/* Whether the rank records when its records ran. */
+/* Whether the rank keeps when its records ran. On a GPU the host knows only when it issued them,
+ * which is no time of a record. */
 static bool observes(const Rank *rank) {
-  const RunOptions *options = rank->run->options;
-  return options->ranks_every != 0 || options->trace_first != 0;
+  return rank_is_asked_times(rank) && rank->run->cuda == NULL;
 }
 
 /* Threads come last: pinning the calling thread must not pin threads that it creates afterwards. */
@@ -176,6 +176,8 @@ static bool measure_peak(Rank *rank, Status *status) {
   if (run->options->measure_peak && run->cuda == NULL)
     rank->facts.peak =
         peak_measure(run->options->variant, bf16 ? DTYPE_BF16 : DTYPE_F32, rank->threads);
+  if (run->options->measure_peak && run->cuda != NULL)
+    rank->facts.peak.flops_per_s = (double)rank->job->peak_flops_per_s;
   return rank_gather_facts(rank, status);
 }
 

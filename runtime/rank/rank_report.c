@@ -39,6 +39,11 @@ static double node_price(const Plan *plan) {
   return price != NULL && strcmp(price, "none") != 0 ? strtod(price, NULL) : NAN;
 }
 
+bool rank_is_asked_times(const Rank *rank) {
+  const RunOptions *options = rank->run->options;
+  return options->ranks_every != 0 || options->trace_first != 0;
+}
+
 bool rank_open_report(Rank *rank, Status *status) {
   const Run *run = rank->run;
   double peak = 0.0;
@@ -83,6 +88,7 @@ bool rank_open_report(Rank *rank, Status *status) {
       .arena_bytes = arena_bytes,
       .peak_flops_per_s = peak,
       .peak_size = rank->facts.peak.size,
+      .lacks_times = rank_is_asked_times(rank) && run->cuda != NULL,
       .unigram = samples_unigram_entropy(&run->train),
       .train_tokens = run->train.tokens,
       .resumed_from = rank->start.resumes ? rank->start.checkpoint.path : NULL,
@@ -95,6 +101,10 @@ bool rank_open_report(Rank *rank, Status *status) {
   if (*run->boot->words) report_note(rank->report, "ranks    %s", run->boot->words);
   note_products(rank, &setup, products);
   rank_watch_gpu(rank);
+  if (setup.lacks_times)
+    report_note(rank->report,
+                "note     GPUs do not tell yet when records ran: parts of steps are null, no\n"
+                "         trace is written, and ranks are not compared");
   if (rank->eval && !programs_reduce(rank->plan, rank->eval))
     report_note(rank->report, "note     validation is of rank 0's share: the plan's eval_step does "
                               "not reduce its loss over all ranks");
@@ -161,7 +171,7 @@ bool rank_close_report(Rank *rank, Status *status) {
       .planned_bytes = most.planned_bytes,
       .addressed_bytes = most.addressed_bytes,
       .touched_bytes = most.touched_bytes,
-      .ranks = rank->run->options->ranks_every > 0 ? &rank->observe->found : NULL,
+      .ranks = rank->observe && rank->run->options->ranks_every > 0 ? &rank->observe->found : NULL,
       .checkpoint = rank->saved_path[0] ? rank->saved_path : NULL,
   };
   return report_close(rank->report, &facts, status);

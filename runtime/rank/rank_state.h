@@ -144,6 +144,8 @@ bool rank_save(Rank *rank, int64_t step, Status *status);
 bool rank_open_report(Rank *rank, Status *status);
 bool rank_close_report(Rank *rank, Status *status);
 /* Prints how ranks compare. */
+/* The user asks when records run: --trace, --ranks-every. */
+bool rank_is_asked_times(const Rank *rank);
 void rank_tell_stragglers(Rank *rank);
 /* Gathers how much memory every rank has used, at the last barrier. */
 void rank_note_memory(Rank *rank);

@@ -2,11 +2,16 @@
 
 #include "compiler/draft/cost/link.h"
 
+double cost_peak(const Draft *d) {
+  const Cluster *cluster = d->cluster;
+  return d->train->compute_dtype == DTYPE_BF16 ? cluster->flops_bf16 : cluster->flops_fp32;
+}
+
 int64_t cost_kernel_ns(const Draft *d, const Record *record) {
   const Cluster *cluster = d->cluster;
   double seconds = 0;
   if (record->kind != RECORD_KERNEL) return 0;
-  double peak = d->train->compute_dtype == DTYPE_BF16 ? cluster->flops_bf16 : cluster->flops_fp32;
+  double peak = cost_peak(d);
   if (peak > 0) seconds = (double)record->flops / peak;
   double moving = cluster->memory_bytes_per_s > 0
                       ? (double)(record->bytes - record->joined_bytes) / cluster->memory_bytes_per_s

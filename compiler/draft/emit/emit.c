@@ -91,6 +91,7 @@ static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
       .sample_tokens = derived->sample_tokens,
       .parameters = parameters,
       .flops_per_token = d->flops_per_token,
+      .peak_flops_per_s = (int64_t)cost_peak(d),
       .warmup_steps = job->schedule.warmup,
       .decay_steps = d->job->set[FIELD_schedule_over] ? job->schedule.over : derived->steps,
       .decay_length = job->schedule.decay,

@@ -209,7 +209,8 @@ static double sum_ms(char *const *line, int32_t count, const char *name, size_t 
 /* The parts of a step, which the newest lines have when they were kept: "data_wait" and its like.
  */
 static void read_parts(Arena *arena, char *const *line, int32_t count, RunStatus *s) {
-  bool is_kept = count > 0 && strstr(line[0], ",\"compute_ms\":") != NULL;
+  bool is_kept = count > 0 && strstr(line[0], ",\"compute_ms\":") != NULL &&
+                 strstr(line[0], ",\"compute_ms\":null") == NULL;
   for (const char *at = is_kept ? line[0] : NULL; at && (at = strstr(at, ",\"")) != NULL; at += 2) {
     size_t length = strcspn(at + 2, "\"");
     bool is_part = length > 3 && strncmp(at + 2 + length - 3, "_ms", 3) == 0 &&
