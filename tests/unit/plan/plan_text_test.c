@@ -118,7 +118,7 @@ static void test_refusals(void) {
   Plan plan = build_view(&builder);
   char *text = print(&plan, NULL), why[PLAN_WHY_BYTES];
   TEST("a broken line is named") {
-    expect_refusal(text, "lockstep plan 10", "lockstep plan 11", "another plan format");
+    expect_refusal(text, "lockstep plan 11", "lockstep plan 12", "another plan format");
     expect_refusal(text, "lockstep plan", "job {", "line 1: not a plan's text");
     expect_refusal(text, "jobs[0] seed=", "jobs[0] sead=", "line 5: seed= should stand");
     expect_refusal(text, "calls[3]", "calls[4]", "out of order");
