@@ -73,6 +73,37 @@ watch_script() {
   trap on_term TERM
 }
 
+# A script that is given to sbatch inside an allocation or a step inherits its variables. Those that srun or ranks would take for
+# this job's are cleared: srun's inputs for which sbatch was given no option, and of MPI, OpenMP and GPUs what slurm.env does
+# not set.
+clear_inherited() {
+  local name option gone=()
+  for name in $(compgen -e); do
+    case " ${job_sets[*]} " in *" $name "*) continue ;; esac
+    option=${name#SLURM_} option=${option,,} option=${option//_/-}
+    case $name in
+    SRUN_* | OMPI_* | PMIX_* | PRTE_* | PMI_* | PMI2_* | OMP_* | GOMP_* | KMP_*) ;;
+    SLURM_MEM_PER_NODE) option=mem ;; # Slurm sets it unless --mem is 0; the step gets the job's memory without it
+    *_VISIBLE_DEVICES | ZE_AFFINITY_MASK) # Slurm sets them for a step anew where it has given GPUs
+      case " ${job_sets[*]} " in *" gres "* | *" gpus-per-node "*) continue ;; esac
+      [ "$name" != NVIDIA_VISIBLE_DEVICES ] || continue # of containers
+      ;;
+    SLURM_CPU_BIND* | SLURM_MEM_BIND* | SLURM_MEM_PER_* | SLURM_DIST* | SLURM_EXACT | SLURM_EXCLUSIVE | SLURM_OVERLAP | SLURM_WHOLE) ;;
+    SLURM_OVERCOMMIT | SLURM_HINT | SLURM_THREADS* | SLURM_NTASKS_PER_[CSG]* | SLURM_CPUS_PER_GPU | SLURM_GPUS_PER_[TS]* | SLURM_GPU_*) ;;
+    SLURM_TRES_PER_TASK | SLURM_TRES_BIND | SLURM_CORE_SPEC | SLURM_THREAD_SPEC | SLURM_KILL_BAD_EXIT | SLURM_WAIT | SLURM_LABELIO) ;;
+    SLURM_STD*MODE | SLURM_OPEN_MODE | SLURM_TIMELIMIT | SLURM_MPI_TYPE | SLURM_REMOTE_CWD | SLURM_WORKING_DIR | SLURM_HOSTFILE) ;;
+    SLURM_PROLOG | SLURM_EPILOG | SLURM_TASK_PROLOG | SLURM_TASK_EPILOG | SLURM_EXIT_* | SLURM_IMMEDIATE | SLURM_NO_KILL) ;;
+    SLURM_STEP_GRES | SLURM_RESV_PORTS | SLURM_CONSTRAINT | SLURM_NETWORK | SLURM_RESERVATION | SLURM_USE_MIN_NODES) ;;
+    *) continue ;;
+    esac
+    case " ${job_sets[*]} " in
+    *" $option "*) [ "$option" != mem ] || unset "$name" ;;
+    *) unset "$name" && gone+=("$name") ;;
+    esac
+  done
+  [ ${#gone[@]} -eq 0 ] || note "variables of the shell that called sbatch, cleared: ${gone[*]}"
+}
+
 # ": TEXT" of what a program has written last.
 last_line() { # FILE
   local text
@@ -461,6 +492,7 @@ close_lost_start
 heed_chain
 event start nodes "$SLURM_JOB_NUM_NODES" nodelist "$SLURM_JOB_NODELIST" limit "$limit_s" ranks "$ranks"
 say "job $job, start $restart: $ranks ranks on $SLURM_JOB_NODELIST"
+clear_inherited
 
 # Modules and slurm.setup run in this shell, because they set its environment and limits. Variables, functions and options of
 # the script are set back after each: those of other code may have the same names.

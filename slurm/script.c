@@ -135,6 +135,16 @@ static const char *rank_signal(const Job *job) {
   return names[job->checkpoint.signal];
 }
 
+/* The options of sbatch that the job sets, and the variables: what is of another job is cleared. */
+static void print_own(Compile *c, const Launch *launch, FILE *out) {
+  TextList own = {0};
+  for (int32_t i = 0; i < launch->directives.count; i++)
+    VEC_PUSH(c->arena, &own, launch->directives.at[i].name + strlen("--"));
+  for (int32_t i = 0; i < launch->environment.count; i++)
+    VEC_PUSH(c->arena, &own, launch->environment.at[i].name);
+  print_list(c, "job_sets", &own, out);
+}
+
 static void print_variables(Compile *c, const Launch *launch, FILE *out) {
   static const char *const looks[] = {[CHOICE_PREFLIGHT_FULL] = "full",
                                       [CHOICE_PREFLIGHT_QUICK] = "quick",
@@ -163,6 +173,7 @@ static void print_variables(Compile *c, const Launch *launch, FILE *out) {
   print_number("purge", job->slurm.purge, out);
   print_list(c, "modules", &job->slurm.modules, out);
   print_list(c, "setup", &job->slurm.setup, out);
+  print_own(c, launch, out);
   print_list(c, "inside", &inside, out);
   print_list(c, "wrap", &job->slurm.wrap, out);
   print_step(c, launch, out);

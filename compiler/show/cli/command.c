@@ -6,10 +6,13 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+extern char **environ;
 
 static double now_s(void) {
   struct timespec now;
@@ -49,9 +52,28 @@ static bool read_all(Stream streams[2]) {
   return true;
 }
 
+/* A user's defaults of these programs would leave out rows that we ask for, and a locale may change
+ * how they print them. */
+static void clear_defaults(void) {
+  static const char *const prefixes[] = {"SQUEUE_", "SINFO_", "SACCT_", "SCANCEL_", "SCONTROL_"};
+  (void)setenv("LC_ALL", "C", 1);
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+    for (char **variable = environ; *variable;) {
+      char name[128];
+      size_t width = strcspn(*variable, "=");
+      bool is_default = strncmp(*variable, prefixes[i], strlen(prefixes[i])) == 0;
+      snprintf(name, sizeof name, "%.*s", (int)width, *variable);
+      if (is_default && width < sizeof name && unsetenv(name) == 0)
+        variable = environ; /* which has changed */
+      else
+        variable++;
+    }
+}
+
 static _Noreturn void become(const char *const *words, int out, int err) {
   (void)dup2(out, STDOUT_FILENO);
   (void)dup2(err, STDERR_FILENO);
+  clear_defaults();
   execvp(words[0], (char *const *)words);
   _exit(COMMAND_MISSING);
 }

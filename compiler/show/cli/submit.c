@@ -16,6 +16,7 @@
 #include "runtime/plan/plan_io.h"
 #include "runtime/process/asked.h"
 #include "slurm/answers.h"
+#include "slurm/inherited.h"
 #include "slurm/options.h"
 #include "slurm/partitions.h"
 #include "slurm/script.h"
@@ -458,6 +459,12 @@ ExitCode verb_submit(const Options *options) {
     compile_free(c);
     return adopted;
   }
+  const char *cleared = inherited_clear(c->arena);
+  if (*cleared && !options->quiet)
+    complain(EXIT_DONE,
+             "variables of this shell that the job does not get: %s; slurm.env and slurm.sbatch "
+             "say what it gets",
+             cleared);
   ExitCode code = slurm_version(c->arena, &cluster.version);
   if (code == EXIT_DONE && !chain_option(c->arena, options, &with_chain))
     code = complain(EXIT_USER, "more than %d words", WORDS_MAX);
