@@ -48,8 +48,8 @@
 
 ---@class (exact) lockstep.precision
 ---@field [1]? "fp32"|"bf16" one word sets the row; keys change one cell
----@field param? "fp32"|"bf16" what kernels read; derived: the section's word. Default: derived
----@field compute? "fp32"|"bf16" activations and matmul inputs, sums are always fp32; derived: param. Default: derived
+---@field param? "fp32"|"bf16" what persists from step to step; derived: the section's word. Default: derived
+---@field compute? "fp32"|"bf16" activations and matmul inputs, sums are always fp32: parameters of another dtype are cast before their layer; derived: the section's word. Default: derived
 ---@field grad? "fp32"|"bf16" accumulated gradient. Default: fp32
 ---@field reduce? "fp32"|"bf16" gradient on the wire; derived: grad. Default: derived
 ---@field master? "fp32"|"none" the optimizer's copy of the weights; derived: fp32 when param is narrower. Default: derived
@@ -72,7 +72,7 @@
 ---@field zero_unit? string zero 3: what is gathered at once: a layer, or as many layers in a row as reach so many bytes. Default: layer
 ---@field zero_prefetch? integer|string zero 3: gathers ahead of their use. Default: 1
 ---@field zero_reduce? "micro"|"step" zero 2, 3: gradients leave a rank after every micro-batch, or wait whole for the end of the step; fewer bytes, more memory. Default: micro
----@field zero_reshard? "layer"|"chunk"|"step" zero 3: gathered weights are dropped after their layer, or kept until its backward, or for the whole step; fewer gathers, more memory. Default: layer
+---@field zero_reshard? "layer"|"chunk"|"step" zero 3, or a precision.param other than compute: gathered or cast weights are dropped after their layer, or kept until its backward, or for the whole step; fewer gathers and casts, more memory. Default: layer
 ---@field zero_keep? string zero 3: parameters smaller than this stay whole. Default: 64KiB
 ---@field bucket? string largest gradient collective; it holds at least one parameter. Default: 25MiB
 

@@ -102,7 +102,9 @@ typedef struct Block {
   int64_t elements, shard_elements;               /* padding between parameters included */
   int64_t stride_elements, shard_stride_elements; /* from layer to layer */
   int32_t partials[NORM_GROUPS];                  /* sums of squares of one layer, by group */
-  int32_t init, gather, regather, reduce, clear, pad, norm, update; /* segments */
+  /* Segments. gather: the pieces that ranks have updated become whole parameters. fetch, refetch:
+   * makes the copy that kernels read, for forward and for backward: gathered, cast or both. */
+  int32_t init, gather, fetch, refetch, reduce, clear, pad, norm, update;
   int32_t join[2]; /* for the first and the last stage that hold it */
 } Block;
 
@@ -203,12 +205,6 @@ enum { ZERO_AXES = MESH_BIT(MESH_DP) | MESH_BIT(MESH_CP) };
 enum { TENSOR_AXES = MESH_BIT(MESH_TP) | MESH_BIT(MESH_TP_GROUP) };
 uint32_t param_cut_axes(const Graph *g, ParamId p); /* of TENSOR_AXES */
 uint32_t norm_group_axes(int32_t group);            /* of TENSOR_AXES */
-
-/* How the elements of a block are stored in this role: dtype, elements a layer with gaps. */
-DType role_dtype(const Draft *d, BaseRole role);
-bool role_is_shard(const Block *block, BaseRole role);
-int64_t block_bytes(const Draft *d, const Block *block, BaseRole role);
-int64_t block_stride_bytes(const Draft *d, const Block *block, BaseRole role);
 
 /* How many library calls a communication makes, when each moves one run of memory. */
 uint64_t record_flat_calls(const Record *record);

@@ -13,8 +13,9 @@
 typedef struct Draft Draft;
 
 typedef enum BaseRole {
-  BASE_PARAM, /* whole parameters of a layer, as kernels read them */
-  BASE_GRAD,  /* whole gradients, as kernels write them */
+  BASE_PARAM,        /* whole parameters of a layer, as kernels read them */
+  BASE_GRAD,         /* whole gradients, as kernels write them */
+  BASE_PARAM_STORED, /* whole parameters as they persist, where kernels read another dtype */
   BASE_PARAM_SHARD,
   BASE_GRAD_SHARD,
   BASE_MASTER,
@@ -34,9 +35,10 @@ typedef enum BaseRole {
   BASE_NORMS,    /* their sums, one f64 per norm group */
   BASE_WIRE,     /* gradients on the wire */
   BASE_WIRE_SHARD,
-  BASE_PACKED,   /* pieces of a collective, put together */
-  BASE_RECEIVED, /* the same on arrival, where they cannot stay */
-  BASE_TRANSFER, /* what goes to or comes from another pipeline stage */
+  BASE_CAST_SHARD, /* the rank's parameters in the dtype that kernels read, to be gathered */
+  BASE_PACKED,     /* pieces of a collective, put together */
+  BASE_RECEIVED,   /* the same on arrival, where they cannot stay */
+  BASE_TRANSFER,   /* what goes to or comes from another pipeline stage */
   BASE_ROLE_COUNT
 } BaseRole;
 

@@ -1,6 +1,6 @@
 /* sizes.c -- numbers derived from a draft, for all rooms that fill it in: the mesh, blocks of
  * parameters, what host and device share, the order of stages. */
-#include "compiler/draft/draft.h"
+#include "compiler/draft/roles.h"
 #include "runtime/plan/plan_flat.h"
 
 /* ---- the mesh */
@@ -51,6 +51,8 @@ uint32_t norm_group_axes(int32_t group) {
 DType role_dtype(const Draft *d, BaseRole role) {
   switch (role) {
   case BASE_PARAM:
+  case BASE_CAST_SHARD: return d->train->compute_dtype;
+  case BASE_PARAM_STORED:
   case BASE_PARAM_SHARD: return d->train->param_dtype;
   case BASE_GRAD:
   case BASE_GRAD_SHARD: return d->train->grad_dtype;
@@ -58,9 +60,30 @@ DType role_dtype(const Draft *d, BaseRole role) {
   }
 }
 
+bool params_are_cast(const Draft *d) {
+  return d->train->param_dtype != d->train->compute_dtype;
+}
+
+bool block_is_fetched(const Draft *d, const Block *block) {
+  return block->shards_params || params_are_cast(d);
+}
+
+BaseRole stored_role(const Draft *d, const Block *block) {
+  return block->shards_params ? BASE_PARAM_SHARD
+         : params_are_cast(d) ? BASE_PARAM_STORED
+                              : BASE_PARAM;
+}
+
 bool role_is_shard(const Block *block, BaseRole role) {
-  if (role == BASE_PARAM_SHARD || role == BASE_GRAD_SHARD) return true;
-  return block->shards_state && role != BASE_PARAM && role != BASE_GRAD;
+  switch (role) {
+  case BASE_PARAM_SHARD:
+  case BASE_CAST_SHARD:
+  case BASE_GRAD_SHARD: return true;
+  case BASE_PARAM:
+  case BASE_PARAM_STORED:
+  case BASE_GRAD: return false;
+  default: return block->shards_state;
+  }
 }
 
 int64_t block_bytes(const Draft *d, const Block *block, BaseRole role) {

@@ -49,7 +49,7 @@ enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
   V(BUFFER_MASTER, "master") V(BUFFER_MOMENT1, "moment m") V(BUFFER_MOMENT2, "moment v") \
   V(BUFFER_ACTIVATION, "activations") V(BUFFER_GRAD_ACTIVATION, "activation gradients") \
   V(BUFFER_WORKSPACE, "workspace") V(BUFFER_COMM, "communication") V(BUFFER_DATA, "data") \
-  V(BUFFER_CONTROL, "control") X(BufferKind) \
+  V(BUFFER_CONTROL, "control") V(BUFFER_CAST, "parameters, cast") X(BufferKind) \
   E(Target) V(TARGET_CPU, "cpu") V(TARGET_CUDA, "cuda") X(Target) \
   E(Tier) V(TIER_DEVICE, "device") V(TIER_HOST, "host") V(TIER_FILE, "file") X(Tier) \
   E(ProgramKind) V(PROGRAM_INIT, "init") V(PROGRAM_TRAIN_STEP, "train_step") \
@@ -80,7 +80,7 @@ enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
   V(PURPOSE_CONVERSION, "conversion") V(PURPOSE_LOAD, "load") V(PURPOSE_INIT, "init") \
   V(PURPOSE_GATHER, "gather") V(PURPOSE_REDUCE, "reduce") V(PURPOSE_CLEAR, "clear") \
   V(PURPOSE_NORM, "norm") V(PURPOSE_UPDATE, "update") V(PURPOSE_CONTROL, "control") \
-  V(PURPOSE_TRANSFER, "transfer") X(Purpose) \
+  V(PURPOSE_TRANSFER, "transfer") V(PURPOSE_CAST, "cast") X(Purpose) \
   E(Direction) V(DIRECTION_FORWARD, "forward") V(DIRECTION_BACKWARD, "backward") \
   V(DIRECTION_UPDATE, "update") V(DIRECTION_CONTROL, "control") X(Direction)
 /* clang-format on */

@@ -113,6 +113,34 @@ static void check_cell(const Size *size, int64_t ranks, int zero, double in_tabl
   golden_close(&g);
 }
 
+/* A cell of every precision: bytes a parameter on one rank, and of what ranks that share all have a
+ * part. Sizes are multiples of the grain, so that nothing is padded. */
+static void check_precision(const char *precision, int whole, int64_t ranks, int zero) {
+  static const Size size = {.parameters = 256 * 1024 + 2 * 2 * 1024 * 512,
+                            .layers = 2,
+                            .inputs = 256,
+                            .width = 1024,
+                            .hidden = 512};
+  Golden g;
+  golden_open(&g,
+              "model = { \"%s/models/squares.lua\", width = 1024, hidden = 512, layers = 2, "
+              "inputs = 256 }, train = { batch = \"%lld samples\", steps = 1 }, "
+              "memory = { recompute = \"none\" }, precision = { %s }, parallel = { zero = %d }, "
+              "cluster = { \"dgx-a100\", devices = %lld },",
+              GOLDEN_FOLDER, (long long)ranks, precision, zero, (long long)ranks);
+  CHECK(g.is_compiled);
+  if (g.is_compiled) {
+    static const BufferKind kinds[] = {BUFFER_PARAM, BUFFER_GRAD, BUFFER_MASTER, BUFFER_MOMENT1,
+                                       BUFFER_MOMENT2};
+    int64_t bytes = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+      bytes += kind_bytes(&g, kinds[i]);
+    CHECK_INT(g.compiled.parameters, size.parameters);
+    CHECK_INT(bytes * ranks, whole * size.parameters);
+  }
+  golden_close(&g);
+}
+
 int main(void) {
   static const int64_t ranks[] = {1, 4, 16, 64, 256, 1024};
   for (int s = 0; s < 3; s++)
@@ -121,5 +149,17 @@ int main(void) {
       TEST("zero 2: 2P + 14P/N") check_cell(&sizes[s], ranks[r], 2, printed[s][r][1]);
       TEST("zero 3: 16P/N") check_cell(&sizes[s], ranks[r], 3, printed[s][r][2]);
     }
+  static const struct {
+    const char *precision;
+    int bytes;
+  } rows[] = {{"\"bf16\"", 18},
+              {"\"bf16\", grad = \"bf16\"", 16},
+              {"\"bf16\", param = \"fp32\"", 16},
+              {"\"bf16\", grad = \"bf16\", master = \"none\"", 12}};
+  TEST("bytes a parameter of each precision, alone and divided by eight ranks")
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    check_precision(rows[i].precision, rows[i].bytes, 1, 0);
+    check_precision(rows[i].precision, rows[i].bytes, 8, 3);
+  }
   CHECK_DONE();
 }

@@ -108,7 +108,37 @@ static void check_plan_bytes(void) {
   plan_close(&second);
 }
 
-enum { ORDER_STEPS = 6 };
+enum { FEW_STEPS = 6 };
+
+/* A short run of so many ranks in bf16, its parameters fp32 or of a master; NULL: of no other key.
+ */
+static void run_stored(const char *param, const char *devices, const char *zero, const char *more,
+                       RunRecord *record) {
+  char log_dir[128], plan_path[128];
+  (void)snprintf(log_dir, sizeof log_dir, "log.dir=%s/run", folder);
+  (void)snprintf(plan_path, sizeof plan_path, "%s/job.plan", folder);
+  JobChanges changes = {{log_dir, "train.batch=8 sequences", "train.microbatch=2", "train.steps=6",
+                         "precision=bf16", param, devices, zero, more}};
+  Plan plan;
+  bool planned = job_plan("gpt2", &changes, plan_path, &plan);
+  CHECK(planned);
+  if (!planned) return;
+  forget_run();
+  CHECK(job_run(&plan, 0, record));
+  CHECK_INT(record->last_step, FEW_STEPS);
+  plan_close(&plan);
+}
+
+static void check_stored(const char *devices, const char *zero, const char *more) {
+  static RunRecord master, cast;
+  const bool reshards = strstr(more, "reshard") != NULL && strstr(zero, "3") == NULL;
+  run_stored("precision.param=bf16", devices, zero, reshards ? NULL : more, &master);
+  run_stored("precision.param=fp32", devices, zero, more, &cast);
+  for (int64_t step = 1; step <= FEW_STEPS; step++) {
+    CHECK(cast.loss[step] == master.loss[step]);
+    CHECK(cast.norm[step] == master.norm[step]);
+  }
+}
 
 /* Eight ranks in the order, and some steps of them. */
 static void run_in_order(const char *order, const char *pp, RunRecord *record) {
@@ -128,7 +158,7 @@ static void run_in_order(const char *order, const char *pp, RunRecord *record) {
   CHECK((slants != 0) == (strchr(order, '-') != NULL));
   forget_run();
   CHECK(job_run(&plan, 0, record));
-  CHECK_INT(record->last_step, ORDER_STEPS);
+  CHECK_INT(record->last_step, FEW_STEPS);
   plan_close(&plan);
 }
 
@@ -136,7 +166,7 @@ static void check_order(const char *order, const char *pp) {
   static RunRecord usual, other;
   run_in_order("tp cp pp dp", pp, &usual);
   run_in_order(order, pp, &other);
-  for (int64_t step = 1; step <= ORDER_STEPS; step++) {
+  for (int64_t step = 1; step <= FEW_STEPS; step++) {
     CHECK(other.loss[step] == usual.loss[step]);
     CHECK(other.norm[step] == usual.norm[step]);
   }
@@ -159,6 +189,14 @@ int main(void) {
   }
   TEST("bf16 with master weights, two ranks") {
     check_job("gpt2", "cluster.devices=2", "model.dropout=0.1", "precision=bf16");
+  }
+  TEST("bf16 of fp32 parameters, which are cast: the bits of a master") {
+    check_stored("cluster.devices=1", "parallel.zero=0", "parallel.zero_reshard=step");
+    check_stored("cluster.devices=1", "parallel.zero=0", "memory.recompute=block");
+    check_stored("cluster.devices=2", "parallel.zero=1", "parallel.zero_reshard=chunk");
+    check_stored("cluster.devices=2", "parallel.zero=2", "model.dropout=0.1");
+    check_stored("cluster.devices=4", "parallel.zero=3", "parallel.zero_keep=0B");
+    check_stored("cluster.devices=4", "parallel.zero=3", "parallel.pp=2");
   }
   TEST("where ranks stand changes no bit: parts, slants by one axis and by two") {
     check_order("dp*2 tp cp pp dp", "parallel.pp=1");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/draft/roles.h"
 #include "kernels/math/bf16.h"
 
 /* One rank's copy of a tensor: part [first, end) of its tp part, read from `at`. */
@@ -147,9 +148,8 @@ static bool find_held(Held *held, ParamId p, int64_t layer, BaseRole role, const
   const StageBlock *on_stage = &stage->blocks[place->block];
   int32_t position = on_stage->held > 0 ? on_stage->position[layer] : -1;
   if (position < 0) return false;
-  BaseRole shard_role = role == BASE_PARAM ? BASE_PARAM_SHARD : BASE_GRAD_SHARD;
-  bool is_shard = on_stage->buffers[role] == NO_ID;
-  BaseRole found = is_shard ? shard_role : role;
+  bool is_shard = role == BASE_PARAM ? block->shards_params : block->shards_grads;
+  BaseRole found = role == BASE_PARAM ? stored_role(d, block) : is_shard ? BASE_GRAD_SHARD : role;
   const Buffer *buffer = &stage->buffers.at[on_stage->buffers[found]];
   bool own_only = is_shard || (role == BASE_GRAD && block->shards_state);
   held->param = &d->train->params.at[p];

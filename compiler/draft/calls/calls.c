@@ -174,7 +174,7 @@ static int32_t init_of(const Block *block) {
 }
 /* Gathers replicated parameters, of which each rank has initialised or updated a piece. */
 static int32_t gather_of(const Block *block) {
-  return block->shards_params ? NO_ID : block->gather;
+  return block->gather;
 }
 
 /* One call for every layer of the stage. */

@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "compiler/draft/roles.h"
+
 typedef struct CallTarget {
   int32_t use;   /* NO_ID: a call of no layer */
   int32_t block; /* of a call of no layer; NO_ID */
@@ -116,6 +118,7 @@ static BufferBinding bind_base(Calls *t, const SegmentBase *base, const CallTarg
   switch (base->role) {
   case BASE_PARAM:
   case BASE_GRAD:
+  case BASE_PARAM_STORED:
   case BASE_PARAM_SHARD:
   case BASE_GRAD_SHARD:
   case BASE_MASTER:
@@ -135,6 +138,9 @@ static BufferBinding bind_base(Calls *t, const SegmentBase *base, const CallTarg
   case BASE_WIRE_SHARD:
     return (BufferBinding){
         calls_buffer(t, "gradients on the wire", BUFFER_COMM, base->size_bytes, at->layer), 0};
+  case BASE_CAST_SHARD:
+    return (BufferBinding){calls_buffer(t, "shard, cast", BUFFER_CAST, base->size_bytes, at->layer),
+                           0};
   case BASE_PACKED:
   case BASE_RECEIVED:
     return (BufferBinding){

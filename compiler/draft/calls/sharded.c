@@ -1,8 +1,9 @@
-/* sharded.c -- collectives around a layer: parameters of sharded blocks are gathered before it is
- * computed, its gradients are reduced after it. */
+/* sharded.c -- what happens around a layer: parameters that are sharded or of another dtype than
+ * kernels read are gathered and cast before it is computed, its gradients are reduced after it. */
 #include "compiler/draft/calls/program.h"
+#include "compiler/draft/roles.h"
 
-/* ---- whole parameters of sharded blocks */
+/* ---- the copies of parameters that kernels read */
 
 bool block_is_read(const LayerUse *use, const Block *block) {
   return block->reads[use->region];
@@ -19,9 +20,10 @@ static bool reads_params(const Calls *t, int32_t segment, int32_t b) {
 void sharded_gather(Calls *t, int32_t u, bool backward, int32_t microbatch, uint32_t flags) {
   const LayerUse *use = &t->draft->chain[u];
   const RegionSegments *parts = &t->parts[use->region];
+  const bool casts = params_are_cast(t->draft);
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     const Block *block = &t->draft->blocks.at[b];
-    if (!block->shards_params || !block_is_read(use, block)) continue;
+    if (!block_is_fetched(t->draft, block) || !block_is_read(use, block)) continue;
     bool read = backward
                     ? reads_params(t, parts->recompute, b) || reads_params(t, parts->backward, b)
                     : reads_params(t, parts->forward, b);
@@ -29,14 +31,15 @@ void sharded_gather(Calls *t, int32_t u, bool backward, int32_t microbatch, uint
     int64_t layer = block_layer(block, use->layer);
     int32_t *slot = &t->gathered[t->slot_first[b] + layer];
     if (*slot != NO_ID) continue;
-    const char *name = calls_name(t, block->name, "parameters, gathered");
-    *slot = calls_buffer(t, name, BUFFER_PARAM, block_bytes(t->draft, block, BASE_PARAM), layer);
+    const char *word = casts ? "parameters, cast" : "parameters, gathered";
+    *slot = calls_buffer(t, calls_name(t, block->name, word), casts ? BUFFER_CAST : BUFFER_PARAM,
+                         block_bytes(t->draft, block, BASE_PARAM), layer);
     if (backward && use->group_last) flags |= CALL_GROUP_LAST;
-    calls_add_block(t, backward ? block->regather : block->gather, b, layer, microbatch, flags);
+    calls_add_block(t, backward ? block->refetch : block->fetch, b, layer, microbatch, flags);
   }
 }
 
-/* Gathered parameters stay until the end of their layer, of its backward or of the step
+/* Such copies stay until the end of their layer, of its backward or of the step
  * (parallel.zero_reshard).
  */
 void sharded_release(Calls *t, int32_t u, ZeroReshardChoice over) {
@@ -82,10 +85,12 @@ static LayerUnit unit_of(const Calls *t, int32_t u) {
 }
 
 /* Gathers layer u's unit and as many units ahead of it as the job asks; step is +1 forward, -1
- * backward. */
+ * backward. A cast alone gains nothing from an early start: it runs on the lane of its readers. */
 void sharded_gather_ahead(Calls *t, int32_t u, int32_t step, int32_t microbatch, uint32_t flags) {
-  if (t->draft->derived.zero != 3) return;
-  for (int64_t ahead = 0; ahead <= t->draft->job->parallel.zero_prefetch; ahead++) {
+  const bool shards = t->draft->derived.zero == 3;
+  if (!shards && !params_are_cast(t->draft)) return;
+  int64_t most = shards ? t->draft->job->parallel.zero_prefetch : 0;
+  for (int64_t ahead = 0; ahead <= most; ahead++) {
     if (u < t->first || u >= t->end) return;
     LayerUnit unit = unit_of(t, u);
     for (; u >= unit.first && u < unit.end; u += step)

@@ -5,6 +5,7 @@
 #include "compiler/draft/cost/cost.h"
 #include "compiler/draft/cost/link.h"
 #include "compiler/draft/emit/tables.h"
+#include "compiler/draft/roles.h"
 #include "kernels/contract/contract.h"
 #include "runtime/csv/csv.h"
 #include "runtime/plan/plan_control.h"
@@ -20,6 +21,7 @@ typedef struct RoleWords {
 static const RoleWords role_words[BASE_ROLE_COUNT] = {
     [BASE_PARAM] = {BUFFER_PARAM, "parameters"},
     [BASE_GRAD] = {BUFFER_GRAD, "gradients"},
+    [BASE_PARAM_STORED] = {BUFFER_PARAM, "parameters_stored"},
     [BASE_PARAM_SHARD] = {BUFFER_PARAM, "parameter_shard"},
     [BASE_GRAD_SHARD] = {BUFFER_GRAD, "gradient_shard"},
     [BASE_MASTER] = {BUFFER_MASTER, "master"},
@@ -39,6 +41,7 @@ static const RoleWords role_words[BASE_ROLE_COUNT] = {
     [BASE_NORMS] = {BUFFER_WORKSPACE, "squares_by_group"},
     [BASE_WIRE] = {BUFFER_COMM, "wire"},
     [BASE_WIRE_SHARD] = {BUFFER_COMM, "wire_shard"},
+    [BASE_CAST_SHARD] = {BUFFER_CAST, "cast_shard"},
     [BASE_PACKED] = {BUFFER_COMM, "packed"},
     [BASE_RECEIVED] = {BUFFER_COMM, "received"},
     [BASE_TRANSFER] = {BUFFER_ACTIVATION, "transfer"},
@@ -357,7 +360,7 @@ static const char *base_name(Tables *t, const Draft *d, const SegmentBase *base)
   if (base->role == BASE_TRANSFER || base->role == BASE_PARTIALS)
     return arena_printf(t->arena, "%s.%d", name, base->number);
   bool block =
-      base->role <= BASE_MOMENT2 || base->role == BASE_WIRE || base->role == BASE_WIRE_SHARD;
+      base->role <= BASE_MOMENT2 || (base->role >= BASE_WIRE && base->role <= BASE_CAST_SHARD);
   return block ? arena_printf(t->arena, "%s.%s", d->blocks.at[base->number].name, name) : name;
 }
 

@@ -2,7 +2,7 @@
 #ifndef LOCKSTEP_BLOCK_H
 #define LOCKSTEP_BLOCK_H
 
-#include "compiler/draft/draft.h"
+#include "compiler/draft/roles.h"
 #include "kernels/contract/contract.h"
 
 /* How many pairs fit into the dims of one pack. */

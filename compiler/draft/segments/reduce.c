@@ -1,7 +1,9 @@
 /* reduce.c -- collectives on gradients and parameters, one segment for each block and verb.
  *
- *   gather   parameters of all ranks' shards: before use (zero 3), after updates (zero 1, 2)
- *   regather the same for backward: only what it reads
+ *   gather   the pieces of parameters that ranks have updated (zero 1, 2)
+ *   fetch    the copy of parameters that kernels read, before they do: cast to the dtype of
+ *            compute where another persists, gathered from all ranks' shards (zero 3)
+ *   refetch  the same for backward: only what it reads
  *   reduce   gradients of a layer over the ranks that divide the batch, in precision.reduce:
  *            zero 0 all-reduce; zero 1 reduce-scatter in place; zero 2, 3 reduce-scatter of every
  *            micro-batch into the shard. With hybrid sharding, replicas then sum their shards
@@ -121,29 +123,64 @@ static Operand *grad_operand(Draft *d, int32_t segment, Record *record, const Pi
                      access);
 }
 
-/* ---- gather */
+/* ---- gather, fetch */
 
-static Record *gather_run(Draft *d, int32_t segment, const PieceRun *run) {
+static Record *gather_record(Draft *d, int32_t segment, const PieceRun *run) {
   const Block *block = &d->blocks.at[run->block];
-  DType dtype = d->train->param_dtype;
   const char *meaning = arena_printf(d->compile->arena, "%s parameters", block->name);
   Record *record = collective(d, segment, RECORD_ALL_GATHER, PURPOSE_GATHER,
                               mesh_used(&d->mesh, ZERO_AXES), meaning);
   record->direction = DIRECTION_UPDATE;
   set_pieces(d, record, run);
-  if (block->shards_params)
-    run_operand(d, segment, record, run, BASE_PARAM_SHARD, dtype, true, ACCESS_READ);
-  run_operand(d, segment, record, run, BASE_PARAM, dtype, false,
-              block->shards_params ? ACCESS_WRITE : ACCESS_UPDATE);
   return record;
 }
 
+static Operand *param_operand(Draft *d, int32_t segment, Record *record, const PieceRun *run,
+                              BaseRole role, Access access) {
+  return run_operand(d, segment, record, run, role, role_dtype(d, role),
+                     role_is_shard(&d->blocks.at[run->block], role), access);
+}
+
 static int32_t build_gather(Draft *d, int32_t b) {
-  if (!d->blocks.at[b].shards_state) return NO_ID;
+  if (!d->blocks.at[b].shards_state || d->blocks.at[b].shards_params) return NO_ID;
   int32_t segment = block_segment(d, b, "gather");
   for (int32_t first = 0; first < d->blocks.at[b].params.count;) {
     PieceRun run = next_run(d, b, first);
-    gather_run(d, segment, &run);
+    param_operand(d, segment, gather_record(d, segment, &run), &run,
+                  stored_role(d, &d->blocks.at[b]), ACCESS_UPDATE);
+    first = run.end;
+  }
+  return segment;
+}
+
+/* A shard is cast before it is gathered, so that the wire carries the dtype of compute. */
+static void fetch_run(Draft *d, int32_t segment, const PieceRun *run, uint32_t when_none) {
+  const bool shards = d->blocks.at[run->block].shards_params;
+  BaseRole from = stored_role(d, &d->blocks.at[run->block]);
+  if (params_are_cast(d)) {
+    BaseRole to = shards ? BASE_CAST_SHARD : BASE_PARAM;
+    Record *record = segment_kernel(d, segment, KERNEL_cast, PURPOSE_CAST);
+    record->direction = DIRECTION_UPDATE;
+    record->when_none = when_none;
+    record_dim(record, shards ? run->shard_elements : run->elements);
+    param_operand(d, segment, record, run, from, ACCESS_READ);
+    param_operand(d, segment, record, run, to, ACCESS_WRITE);
+    from = to;
+  }
+  if (!shards) return;
+  Record *record = gather_record(d, segment, run);
+  record->when_none = when_none;
+  param_operand(d, segment, record, run, from, ACCESS_READ);
+  param_operand(d, segment, record, run, BASE_PARAM, ACCESS_WRITE);
+}
+
+static int32_t build_fetch(Draft *d, int32_t b) {
+  if (!block_is_fetched(d, &d->blocks.at[b])) return NO_ID;
+  const char *cast = contract_of(KERNEL_cast)->row->name;
+  int32_t segment = block_segment(d, b, d->blocks.at[b].shards_params ? "gather" : cast);
+  for (int32_t first = 0; first < d->blocks.at[b].params.count;) {
+    PieceRun run = next_run(d, b, first);
+    fetch_run(d, segment, &run, 0);
     first = run.end;
   }
   return segment;
@@ -152,7 +189,7 @@ static int32_t build_gather(Draft *d, int32_t b) {
 /* Whether a record of the segment reads a parameter of the run. Records that do not run in the last
  * layer of a recompute group count only with `but_last`. */
 static bool reads_run(const Draft *d, int32_t segment, const PieceRun *run, bool but_last) {
-  int64_t width = dtype_bytes(d->train->param_dtype);
+  int64_t width = dtype_bytes(role_dtype(d, BASE_PARAM));
   int64_t first = run->at * width, end = first + run->elements * width;
   const Segment *at = segment == NO_ID ? NULL : &d->segments.at[segment];
   for (int32_t r = 0; at != NULL && r < at->records.count; r++) {
@@ -180,16 +217,16 @@ static bool backward_reads(const Draft *d, const PieceRun *run, bool but_last) {
 }
 
 /* For backward, without what only forward reads, such as biases. */
-static int32_t build_regather(Draft *d, int32_t b) {
-  if (!d->blocks.at[b].shards_params) return NO_ID;
+static int32_t build_refetch(Draft *d, int32_t b) {
+  if (!block_is_fetched(d, &d->blocks.at[b])) return NO_ID;
   int32_t segment = NO_ID;
   for (int32_t first = 0; first < d->blocks.at[b].params.count;) {
     PieceRun run = next_run(d, b, first);
     first = run.end;
     if (!backward_reads(d, &run, true)) continue;
-    if (segment == NO_ID) segment = block_segment(d, b, "regather");
-    Record *record = gather_run(d, segment, &run);
-    if (!backward_reads(d, &run, false)) record->when_none = CALL_GROUP_LAST;
+    if (segment == NO_ID)
+      segment = block_segment(d, b, d->blocks.at[b].shards_params ? "regather" : "recast");
+    fetch_run(d, segment, &run, backward_reads(d, &run, false) ? 0 : CALL_GROUP_LAST);
   }
   return segment;
 }
@@ -444,19 +481,22 @@ static int32_t build_join(Draft *d, int32_t b, bool to_last) {
 }
 
 void reduce_segments_build(Draft *d, int32_t b) {
-  int32_t gather = build_gather(d, b), regather = build_regather(d, b);
+  int32_t gather = build_gather(d, b), fetch = build_fetch(d, b), refetch = build_refetch(d, b);
   int32_t reduce = build_reduce(d, b);
   int32_t clear = d->blocks.at[b].tied && draft_ends_apart(d) ? build_clear(d, b) : NO_ID;
   int32_t pad = build_pad(d, b);
   if (mesh_used(&d->mesh, BATCH_AXES) != 0) { /* otherwise only the sum along tp is left */
+    const bool moves = d->blocks.at[b].shards_params;
     if (gather != NO_ID) segment_set_lane(d, gather, LANE_DP);
-    if (regather != NO_ID) segment_set_lane(d, regather, LANE_DP);
+    if (moves && fetch != NO_ID) segment_set_lane(d, fetch, LANE_DP);
+    if (moves && refetch != NO_ID) segment_set_lane(d, refetch, LANE_DP);
     if (reduce != NO_ID) segment_set_lane(d, reduce, LANE_DP);
   }
   Block *block = &d->blocks.at[b];
   block->pad = pad;
   block->gather = gather;
-  block->regather = regather;
+  block->fetch = fetch;
+  block->refetch = refetch;
   block->reduce = reduce;
   block->clear = clear;
   if (clear == NO_ID) return;

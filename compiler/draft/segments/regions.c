@@ -2,6 +2,7 @@
  * there are. */
 #include <string.h>
 
+#include "compiler/draft/roles.h"
 #include "compiler/draft/segments/segments.h"
 #include "compiler/draft/segments/storage.h"
 #include "kernels/contract/contract.h"

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "compiler/draft/memory/pack.h"
+#include "compiler/draft/roles.h"
 #include "kernels/contract/joins.h"
 
 enum { VALUE_ALIGN_BYTES = 64 };

@@ -74,7 +74,7 @@ static void init_param(Draft *d, int32_t segment, ParamId p) {
   Record *record = param_record(d, segment, init_kernels[param->init], PURPOSE_INIT, p);
   add_init_numbers(d, record, p, block->shards_state);
   record->random = true;
-  BaseRole stored = block->shards_params ? BASE_PARAM_SHARD : BASE_PARAM;
+  BaseRole stored = stored_role(d, block);
   own_operand(d, segment, record, p, d->has_master ? BASE_MASTER : stored, ACCESS_WRITE);
   if (!d->has_master) return;
   record = param_record(d, segment, KERNEL_cast, PURPOSE_INIT, p);
@@ -97,7 +97,7 @@ static int32_t build_init(Draft *d, int32_t b) {
   const Block *block = &d->blocks.at[b];
   int32_t segment = block_segment(d, b, "init");
   if (d->has_master) zero_block(d, segment, b, BASE_MASTER);
-  zero_block(d, segment, b, block->shards_params ? BASE_PARAM_SHARD : BASE_PARAM);
+  zero_block(d, segment, b, stored_role(d, block));
   for (int32_t i = 0; i < block->params.count; i++)
     init_param(d, segment, d->blocks.at[b].params.at[i]);
   zero_block(d, segment, b, block->shards_grads ? BASE_GRAD_SHARD : BASE_GRAD);
@@ -165,7 +165,7 @@ static void update_param(Draft *d, int32_t segment, ParamId p) {
   record_dim(record, own_elements(d, p));
   for (int32_t i = 0; i < kernel->attr_count; i++)
     record_attr(record, update_number(d->job, kernel->attrs[i].name, d->train->params.at[p].decay));
-  BaseRole stored = d->blocks.at[b].shards_params ? BASE_PARAM_SHARD : BASE_PARAM;
+  BaseRole stored = stored_role(d, &d->blocks.at[b]);
   own_operand(d, segment, record, p, own_grad(d, b), ACCESS_READ);
   own_operand(d, segment, record, p, stored, d->has_master ? ACCESS_WRITE : ACCESS_UPDATE);
   for (int32_t i = STATES; i < kernel->operand_count; i++)

@@ -4,6 +4,7 @@
  * Control and staging come first and have the same offsets on every stage. Then every block has one
  * buffer per kind with its layers one after another, so that layer l of a tensor is at a constant
  * distance from layer l - 1. */
+#include "compiler/draft/roles.h"
 #include "compiler/draft/stages/stages.h"
 
 static int32_t persistent_in(Draft *d, Stage *stage, Tier tier, const char *name, BufferKind kind,
@@ -48,8 +49,9 @@ static void find_layers(const Draft *d, const Stage *stage, int32_t b, StageBloc
 
 static bool persists(const Draft *d, const Block *block, BaseRole role) {
   switch (role) {
-  case BASE_PARAM: return !block->shards_params;
-  case BASE_PARAM_SHARD: return block->shards_params;
+  case BASE_PARAM:
+  case BASE_PARAM_STORED:
+  case BASE_PARAM_SHARD: return role == stored_role(d, block);
   case BASE_GRAD: return !block->shards_grads;
   case BASE_GRAD_SHARD: return block->shards_grads;
   case BASE_MASTER: return d->has_master;
@@ -65,6 +67,7 @@ static void place_block(Draft *d, Stage *stage, int32_t b) {
   } roles[BASE_MOMENT2 + 1] = {
       [BASE_PARAM] = {"parameters", BUFFER_PARAM},
       [BASE_GRAD] = {"gradients", BUFFER_GRAD},
+      [BASE_PARAM_STORED] = {"parameters", BUFFER_PARAM},
       [BASE_PARAM_SHARD] = {"parameters", BUFFER_PARAM},
       [BASE_GRAD_SHARD] = {"gradients", BUFFER_GRAD},
       [BASE_MASTER] = {"master", BUFFER_MASTER},

@@ -80,7 +80,7 @@ static ParamId make(Trace *t, const char *name, const DimList *dims, Init init, 
                  .dim_count = dims->count,
                  .elements = elements,
                  .decay = decay,
-                 .value = graph_value_dims(g, dims->at, dims->count, g->param_dtype, full),
+                 .value = graph_value_dims(g, dims->at, dims->count, g->compute_dtype, full),
                  .grad = NO_ID,
                  .origin = t->at};
   for (int32_t i = 0; i < dims->count; i++)

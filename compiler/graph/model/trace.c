@@ -182,7 +182,8 @@ static DType dtype_of_word(int32_t word) {
 static Graph *new_graph(Compile *c, const Model *model, bool training) {
   const Job *job = model->job;
   int32_t param = job->set[FIELD_precision_param] ? job->precision.param : job->precision.head;
-  int32_t compute = job->set[FIELD_precision_compute] ? job->precision.compute : param;
+  int32_t compute =
+      job->set[FIELD_precision_compute] ? job->precision.compute : job->precision.head;
   Graph *g = graph_new(c, training);
   g->model_name = model->name;
   g->param_dtype = dtype_of_word(param);

@@ -56,7 +56,7 @@ static double fact_of(const Facts *facts, int32_t fact) {
 }
 
 static bool check_device(Compile *c, const Job *job, const Cluster *cluster, bool is_cpu) {
-  if (is_cpu || job->precision.param != CHOICE_BF16 || cluster->flops_bf16 > 0) return true;
+  if (is_cpu || job->precision.compute != CHOICE_BF16 || cluster->flops_bf16 > 0) return true;
   Span at = job->precision.head_origin.span;
   if (!at.file) at = job->cluster.head_origin.span;
   error_at(c, at, "device-precision", "%s has no bf16 arithmetic", cluster->device);

@@ -32,10 +32,14 @@ static bool derive_zero(Compile *c, Job *job, Derived *out) {
 
 static void check_users(Compile *c, const Job *job, const Derived *out) {
   static const int32_t fields[] = {FIELD_parallel_zero_unit, FIELD_parallel_zero_prefetch,
-                                   FIELD_parallel_zero_keep, FIELD_parallel_zero_reshard};
+                                   FIELD_parallel_zero_keep};
+  const bool is_cast = job->precision.param != job->precision.compute;
   const char *state = arena_printf(c->arena, "zero is %lld", (long long)out->zero);
   for (size_t i = 0; out->zero != 3 && i < sizeof fields / sizeof *fields; i++)
     refuse_useless(c, job, fields[i], "zero 3", state);
+  if (out->zero != 3 && !is_cast)
+    refuse_useless(c, job, FIELD_parallel_zero_reshard,
+                   "zero 3, and for parameters that are cast for kernels", state);
   if (out->zero < 2) refuse_useless(c, job, FIELD_parallel_zero_reduce, "zero 2 or 3", state);
   if (out->zero == 0) refuse_useless(c, job, FIELD_parallel_zero_group, "zero 1 to 3", state);
 }

@@ -45,11 +45,6 @@ static void check_optimizer(Compile *c, Job *job) {
   derive_number(c, job, FIELD_optimizer_weight_decay, row->decay);
 }
 
-static const char *word_of(const Job *job, int32_t field) {
-  int32_t index = *(const int32_t *)(const void *)((const char *)job + spec_fields[field].offset);
-  return index == CHOICE_BF16 ? "bf16" : "fp32";
-}
-
 static void check_precision(Compile *c, Job *job) {
   Arena *arena = c->arena;
   const char *row = arena_printf(arena, "precision = \"%s\"", job->precision.head_text);
@@ -58,8 +53,8 @@ static void check_precision(Compile *c, Job *job) {
     field_derive(job, FIELD_precision_param, row);
   }
   if (!job->set[FIELD_precision_compute]) {
-    job->precision.compute = job->precision.param;
-    field_derive(job, FIELD_precision_compute, "as precision.param");
+    job->precision.compute = job->precision.head;
+    field_derive(job, FIELD_precision_compute, row);
   }
   if (!job->set[FIELD_precision_reduce]) {
     job->precision.reduce = job->precision.grad;
@@ -74,14 +69,6 @@ static void check_precision(Compile *c, Job *job) {
     error_at(c, job->origin[FIELD_precision_master].span, "conflict",
              "precision.master: param is fp32 itself, a copy of it would be the same");
     fix_last(c, "remove master");
-  }
-  if (job->precision.param != job->precision.compute) {
-    int32_t said = field_is_said(job, FIELD_precision_compute) ? FIELD_precision_compute
-                                                               : FIELD_precision_param;
-    error_at(c, job->origin[said].span, "not-built",
-             "precision: param %s with compute %s is not built yet; the two are the same",
-             word_of(job, FIELD_precision_param), word_of(job, FIELD_precision_compute));
-    fix_last(c, "precision = \"%s\"", word_of(job, FIELD_precision_compute));
   }
 }
 

@@ -2,11 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/draft/roles.h"
 #include "compiler/show/explain/communicators.h"
 #include "runtime/plan/plan_place.h"
 
 const MemoryRow memory_rows[MEMORY_ROWS] = {
     {"M_model", "parameters", BUFFER_PARAM},
+    {"", "parameters, cast", BUFFER_CAST},
     {"M_grad", "gradients", BUFFER_GRAD},
     {"M_opt", "master", BUFFER_MASTER},
     {"", "moment m", BUFFER_MOMENT1},
@@ -67,6 +69,8 @@ static const char *row_note(const Compiled *compiled, const MemoryRow *row, int6
                    arena_printf(arena, "%s x %s", count_text(compiled, compiled->parameters),
                                 dtype_name(d->train->param_dtype)),
                    passing_bytes, "gathered");
+  case BUFFER_CAST:
+    return arena_printf(arena, "%s, as kernels read them", dtype_name(d->train->compute_dtype));
   case BUFFER_GRAD:
     return gradients_text(compiled,
                           arena_printf(arena, "%s; %lld pass%s", dtype_name(d->train->grad_dtype),
@@ -164,6 +168,7 @@ static void print_kinds(MemoryTable *table) {
   for (size_t r = 0; r < MEMORY_ROWS; r++) {
     const MemoryRow *row = &memory_rows[r];
     int64_t passing_bytes = 0;
+    if (row->kind == BUFFER_CAST && !params_are_cast(table->compiled->draft)) continue;
     for (uint32_t i = 0; i < table->columns.count; i++) {
       const Peak *peak = &table->columns.peak[i];
       value[i] = (double)peak->by_kind[row->kind];

@@ -1,4 +1,5 @@
 /* summary.c -- the dozen lines that `compile` prints. */
+#include "compiler/draft/roles.h"
 #include "compiler/show/explain/words.h"
 
 static bool by_tokens(const Compiled *compiled) {
@@ -43,10 +44,14 @@ static void print_ranks(const Compiled *compiled, FILE *out) {
   const char *chunks = "";
   if (compiled->job->memory.loss_chunks > 1)
     chunks = arena_printf(arena, "   loss in %lld", (long long)compiled->job->memory.loss_chunks);
+  const Graph *g = compiled->draft->train;
+  const char *params = "";
+  if (params_are_cast(compiled->draft))
+    params = arena_printf(arena, ", parameters %s", dtype_name(g->param_dtype));
   put_line(out, "passes",
-           arena_printf(arena, "%-18s recompute %s%s   precision %s",
+           arena_printf(arena, "%-18s recompute %s%s   precision %s%s",
                         d->pp > 1 ? pipeline_text(compiled) : "one stage", recompute_text(compiled),
-                        chunks, compiled->job->precision.compute == CHOICE_BF16 ? "bf16" : "fp32"));
+                        chunks, dtype_name(g->compute_dtype), params));
 }
 
 static void print_memory(const Compiled *compiled, FILE *out) {

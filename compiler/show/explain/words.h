@@ -24,7 +24,7 @@ typedef struct MemoryRow {
   const char *head, *name;
   BufferKind kind;
 } MemoryRow;
-enum { MEMORY_ROWS = 11 };
+enum { MEMORY_ROWS = 12 };
 extern const MemoryRow memory_rows[MEMORY_ROWS];
 
 enum { SCREEN_COLUMNS = 80 };

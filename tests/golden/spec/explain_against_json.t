@@ -11,6 +11,7 @@ return job {
 {"version":1,
  "job":{"ranks":4,"memory":{
    "parameters":128774144,
+   "parameters, cast":0,
    "gradients":273946624,
    "master":156399616,
    "moment m":156399616,
@@ -25,6 +26,7 @@ return job {
   "sent_bytes":1885504608,"predicted_step_ns":5604793,"tokens_per_s":1461606},
  "against":{"ranks":4,"memory":{
    "parameters":312799232,
+   "parameters, cast":0,
    "gradients":625598464,
    "master":625598464,
    "moment m":625598464,

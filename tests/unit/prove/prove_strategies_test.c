@@ -353,6 +353,27 @@ static void test_blocks(void) {
   }
 }
 
+/* Where parameters persist in another dtype than kernels read. */
+static void test_casts(void) {
+  static const JobChanges cast = {{"cluster.devices=2", "parallel.zero=3", "parallel.zero_keep=0B",
+                                   "precision=bf16", "precision.param=fp32"}};
+  TEST("parameters that are gathered without a cast are found") {
+    begin(&cast);
+    drop(record_of("h.gather", "cast", 0));
+    expect_finding("types: ...(all_gather h.gather): bytes 0 to 128 hold nothing known");
+  }
+  TEST("a kernel that reads the bytes of parameters as they persist is found") {
+    BEGIN("cluster.devices=1", "precision=bf16", "precision.param=fp32");
+    drop(record_of("h.cast", "cast", 0));
+    expect_finding("types: ...layernorm h.*.ln_1): operand 1 weight holds nothing");
+  }
+  TEST("parameters that persist in another dtype than the job's are found") {
+    begin(&cast);
+    b.tensors[0].dtype = DTYPE_BF16;
+    expect_finding("precision.param is fp32, and bf16 is used");
+  }
+}
+
 /* Gradients go from stage to stage as values came. */
 static void test_sent_gradients(void) {
   TEST("a gradient that a stage sends back without one of its parts is found") {
@@ -444,6 +465,7 @@ int main(void) {
   test_microbatches();
   test_moved_parts();
   test_blocks();
+  test_casts();
   test_sent_gradients();
   test_numbers();
   test_once();

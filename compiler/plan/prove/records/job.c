@@ -235,6 +235,18 @@ static void check_inputs(const View *view) {
 
 /* ---- random numbers */
 
+/* Parameters persist in one dtype, and kernels read one. */
+static void check_dtypes(const View *view) {
+  const Plan *plan = view->plan;
+  for (uint32_t i = 0; i < plan->tensors_count; i++)
+    if (plan->tensors[i].kind == BUFFER_PARAM)
+      check_word(view, "precision.param", dtype_name((DType)plan->tensors[i].dtype));
+  for (uint32_t i = 0; i < plan->values_count; i++)
+    if (plan->values[i].kind == VALUE_PARAM || plan->values[i].kind == VALUE_PARAM_GRAD)
+      check_word(view, plan->values[i].kind == VALUE_PARAM ? "precision.compute" : "precision.grad",
+                 dtype_name((DType)plan->values[i].dtype));
+}
+
 /* Two streams are the same only where two names are. */
 static void check_keys(const View *view) {
   const Plan *plan = view->plan;
@@ -244,10 +256,6 @@ static void check_keys(const View *view) {
       prove_finding(view, NULL, -1, "records", "parameter %.80s begins with another's numbers",
                     name);
   }
-  for (uint32_t i = 0; i < plan->values_count; i++)
-    if (plan->values[i].kind == VALUE_PARAM || plan->values[i].kind == VALUE_PARAM_GRAD)
-      check_word(view, plan->values[i].kind == VALUE_PARAM ? "precision.param" : "precision.grad",
-                 dtype_name((DType)plan->values[i].dtype));
   for (uint32_t i = 0; i < plan->nodes_count; i++) {
     const char *path = plan_string(plan, plan->nodes[i].path);
     const PlanNode *node = &plan->nodes[i];
@@ -277,6 +285,7 @@ void prove_job(const View *view) {
   check_batch(view);
   check_inputs(view);
   check_vocab(view);
+  check_dtypes(view);
   check_keys(view);
   check_lanes(view);
   check_loads(view);

@@ -70,6 +70,7 @@ static const char *key_of(const PlanRecord *record) {
   case PURPOSE_NORM: return "optimizer.clip";
   case PURPOSE_GATHER:
   case PURPOSE_REDUCE: return "parallel.zero";
+  case PURPOSE_CAST: return "precision.compute";
   case PURPOSE_TRANSFER: return "parallel.pp";
   case PURPOSE_CONTROL: return "parallel.dp";
   default: return "model";

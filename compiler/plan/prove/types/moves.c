@@ -318,7 +318,22 @@ static void turn_value(Typing *t, bool turn(Typing *t, Type *type)) {
     write_type(t, 1, &type);
 }
 
-/* ---- gradients of a tensor, element by element */
+/* ---- a tensor, element by element */
+
+/* The same parameters in another dtype; the padding between them is zeros. */
+static bool keep_params(Typing *t, Type *type, const Type *other) {
+  (void)other;
+  return type->kind == TYPE_ZERO || (type->kind == TYPE_STATE && type->state == BUFFER_PARAM) ||
+         refuse_found(t, type, "it casts something that is not a parameter");
+}
+
+void type_cast(Typing *t) {
+  const KernelContract *contract = record_contract(t);
+  if (contract == NULL || contract->row->role != ROLE_CAST)
+    REFUSE(t, "it does more than change the dtype");
+  else
+    turn_tensors(t, 1, 1, keep_params);
+}
 
 static bool keep_sums(Typing *t, Type *type, const Type *other) {
   (void)other;

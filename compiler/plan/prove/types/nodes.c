@@ -112,7 +112,8 @@ static bool read_value(Typing *t, NodeCall *c, uint32_t operand, const FormSlot 
           (found->microbatch == TYPE_ANY || found->microbatch == 0) &&
           found->dtype == wanted.dtype && found->state == wanted.state &&
           found->run == wanted.run && found->runs == wanted.runs &&
-          (found->kind != TYPE_VALUE || found->dtype == stored_as(t, slot, slot->in));
+          ((found->kind != TYPE_VALUE && found->kind != TYPE_STATE) ||
+           found->dtype == stored_as(t, slot, slot->in));
   return is_it || refuse_operand(t, operand, found, &wanted);
 }
 

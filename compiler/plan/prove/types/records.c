@@ -111,7 +111,7 @@ static void (*const rules[Purpose_COUNT])(Typing *t) = {
     [PURPOSE_CLEAR] = type_clear,     [PURPOSE_NORM] = type_norm,
     [PURPOSE_GATHER] = type_move,     [PURPOSE_REDUCE] = type_move,
     [PURPOSE_CONTROL] = type_control, [PURPOSE_UPDATE] = type_update,
-    [PURPOSE_LOAD] = type_load,
+    [PURPOSE_LOAD] = type_load,       [PURPOSE_CAST] = type_cast,
 };
 
 void type_record(Typing *t) {

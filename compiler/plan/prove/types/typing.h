@@ -80,8 +80,9 @@ bool join_packed(Typing *t);
 
 /* ---- rules, by the record's purpose; each reads operands and refuses, or writes results */
 
-void type_node(Typing *t);       /* nodes.c: a node of the model or a part of one */
-void type_move(Typing *t);       /* moves.c: conversions of layout, parameters, gradients */
+void type_node(Typing *t); /* nodes.c: a node of the model or a part of one */
+void type_move(Typing *t); /* moves.c: conversions of layout, parameters, gradients */
+void type_cast(Typing *t);
 void type_all_reduce(Typing *t); /* sums over ranks, in place */
 void type_control(Typing *t);    /* the loss, and requests */
 void type_ring(Typing *t);       /* ring.c: a value arrives from another rank */

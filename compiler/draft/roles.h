@@ -1,0 +1,20 @@
+/* roles.h -- in which form a block's parameters, gradients and states are: dtype, whole or shard,
+ * bytes. Derived from a draft: sizes.c. */
+#ifndef LOCKSTEP_DRAFT_ROLES_H
+#define LOCKSTEP_DRAFT_ROLES_H
+
+#include "compiler/draft/draft.h"
+
+/* How the elements of a block are stored in this role: dtype, elements a layer with gaps. */
+DType role_dtype(const Draft *d, BaseRole role);
+/* Whether kernels read parameters in another dtype than the one that persists. */
+bool params_are_cast(const Draft *d);
+/* Whether kernels read a copy of the block's parameters, which lives for some layers only. */
+bool block_is_fetched(const Draft *d, const Block *block);
+/* The base in which the block's parameters persist. */
+BaseRole stored_role(const Draft *d, const Block *block);
+bool role_is_shard(const Block *block, BaseRole role);
+int64_t block_bytes(const Draft *d, const Block *block, BaseRole role);
+int64_t block_stride_bytes(const Draft *d, const Block *block, BaseRole role);
+
+#endif
