@@ -326,6 +326,31 @@ static bool check_posts(const Plan *plan, uint32_t index, char *why) {
   return true;
 }
 
+/* The staging ring holds the micro-batches of a step, or the one of an evaluation; other programs
+ * have no samples to load. */
+static bool check_loads(const Plan *plan, const PlanProgram *program, uint32_t position,
+                        char *why) {
+  const uint32_t index = program->calls_first + position;
+  const PlanCall *call = &plan->calls[index];
+  const PlanSegment *segment = &plan->segments[call->segment];
+  const PlanLoop *loop = find_loop(plan, program, position);
+  const int64_t grown = loop == NULL ? 0 : (loop->times - 1) * (int64_t)loop->microbatch_stride;
+  const int64_t staged = program->kind == PROGRAM_TRAIN_STEP  ? plan->jobs[0].accumulation
+                         : program->kind == PROGRAM_EVAL_STEP ? 1
+                                                              : 0;
+  for (uint32_t i = 0; i < segment->records_count; i++) {
+    const PlanRecord *record = &plan->records[segment->records_first + i];
+    if (record->kind != RECORD_LOAD || !plan_when(record->when_all, record->when_none, call->flags))
+      continue;
+    const int64_t microbatch = call->microbatch < 0 ? 0 : call->microbatch + grown;
+    if (microbatch >= staged)
+      return plan_refuse(why, "calls[%u]: %s loads micro-batch %lld in %s, which has %lld", index,
+                         plan_string(plan, segment->name), (long long)microbatch,
+                         ProgramKind_names[program->kind], (long long)staged);
+  }
+  return true;
+}
+
 static bool check_call(const Plan *plan, const PlanClass *class, const PlanProgram *program,
                        uint32_t position, char *why) {
   uint32_t index = program->calls_first + position;
@@ -347,7 +372,8 @@ static bool check_call(const Plan *plan, const PlanClass *class, const PlanProgr
   }
   for (uint32_t i = 0; i < call->waits_count; i++)
     if (!check_wait(plan, program, position, call->waits_first + i, why)) return false;
-  return plan_check_joins(plan, call, why) && check_posts(plan, index, why);
+  return check_loads(plan, program, position, why) && plan_check_joins(plan, call, why) &&
+         check_posts(plan, index, why);
 }
 
 /* The call's micro-batch and those of its posts, after the loop has added `growth`. */

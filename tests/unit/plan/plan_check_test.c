@@ -102,6 +102,31 @@ static void test_collectives(void) {
   }
 }
 
+static void test_loads(void) {
+  static const struct {
+    ProgramKind program;
+    int32_t microbatch;
+    const char *words;
+  } cases[] = {
+      {PROGRAM_TRAIN_STEP, -1, NULL},
+      {PROGRAM_TRAIN_STEP, 1, NULL},
+      {PROGRAM_TRAIN_STEP, 2, "loads micro-batch 2 in train_step, which has 2"},
+      {PROGRAM_EVAL_STEP, 0, NULL},
+      {PROGRAM_EVAL_STEP, 1, "loads micro-batch 1 in eval_step, which has 1"},
+      {PROGRAM_INIT, -1, "loads micro-batch 0 in init, which has 0"},
+      {PROGRAM_SNAPSHOT, 0, "loads micro-batch 0 in snapshot, which has 0"},
+  };
+  TEST("only micro-batches that are staged are loaded") {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+      begin(RECORD_LOAD);
+      sketch.b.jobs[0].accumulation = 2;
+      sketch.b.programs[0].kind = cases[i].program;
+      sketch.b.calls[0].microbatch = cases[i].microbatch;
+      expect(cases[i].words);
+    }
+  }
+}
+
 static void test_lanes(void) {
   TEST("one lane has priority 0, whichever stands first, and no two have one name") {
     begin(RECORD_ALL_REDUCE), operand(12, ACCESS_UPDATE);
@@ -442,6 +467,7 @@ int main(void) {
   test_seats();
   test_job();
   test_collectives();
+  test_loads();
   test_lanes();
   test_flat_calls();
   test_others();

@@ -211,6 +211,7 @@ static void test_communication(void) {
   }
   TEST("a program that one class lacks is found") {
     begin(1, 1, 4, 2, false);
+    record_of("begin", 0)->when_all = record_of("begin", 0)->when_none = CALL_GROUP_LAST;
     program_of(1, PROGRAM_EVAL_STEP)->kind = PROGRAM_SNAPSHOT;
     expect_with("timeline", "communication: classes[1] has no eval_step");
   }

@@ -248,6 +248,7 @@ static void check_record(const Records *r, const PlanRecord *record) {
 void prove_records(const View *view) {
   Records r = {.view = *view};
   prove_job(view);
+  prove_programs(view);
   for (uint32_t s = 0; s < view->plan->segments_count; s++) {
     r.walk = walk_segment(view, &view->plan->segments[s]);
     for (r.index = 0; r.index < r.walk.segment->records_count; r.index++)

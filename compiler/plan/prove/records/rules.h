@@ -37,6 +37,9 @@ void run_rule(Case *c);
 void prove_job(const View *view);
 const char *job_setting(const Plan *plan, const char *key);
 
+/* Every program has only records that purposes.def allows it: programs.c. */
+void prove_programs(const View *view);
+
 /* Sizes and strides of a broadcast, with contiguous neighbours merged. */
 void broadcast_merge(int64_t *dims, uint32_t *count);
 
