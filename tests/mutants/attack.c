@@ -256,6 +256,14 @@ static void change_operand(Edit *e, PlanRecord *record) {
         operand->size_bytes / (uint64_t)dtype_bytes(was) * (uint64_t)dtype_bytes(operand->dtype);
   } else if (is_word(e, 2, "stride")) {
     operand->member_stride = (int64_t)number(e, 3);
+  } else if (is_word(e, 2, "first") || is_word(e, 2, "row")) {
+    const Plan plan = build_view(e->b);
+    if (operand->by == PLAN_NONE) wrong(e, "no piece of a row");
+    if (is_word(e, 2, "row")) operand->size_bytes *= (uint64_t)plan_comm_size(&plan, operand->by);
+    operand->by = PLAN_NONE;
+    operand->member_stride = 0;
+  } else if (is_word(e, 2, "by")) {
+    operand->by = comm_called(e, word(e, 3));
   } else if (is_word(e, 2, "piece")) {
     const Plan plan = build_view(e->b);
     operand->by = comm_called(e, word(e, 3));
@@ -267,7 +275,7 @@ static void change_operand(Edit *e, PlanRecord *record) {
     *operand = *operand_at(e, from, number(e, 3));
     operand->access = was.access;
   } else {
-    wrong(e, "as, +, size, stride or piece is meant to be here");
+    wrong(e, "as, +, size, dtype, stride, first, row, by or piece is meant to be here");
   }
 }
 
@@ -416,6 +424,7 @@ static const Word words[] = {
     {"buffer", NULL, NULL, change_buffer},
     {"file", NULL, NULL, change_file},
     {"input", NULL, NULL, change_input},
+    {"dim_of", NULL, NULL, change_dim_of},
     {"node", NULL, NULL, change_node},
     {"parameter", NULL, NULL, change_parameter},
     {"tensor", NULL, NULL, change_tensors},

@@ -23,6 +23,8 @@
  *                              segment; the record joins none then
  *   operand I + BYTES          stands further on; `operand I stride BYTES`: from member to member;
  *                              `operand I size BYTES`, in a base that grows with it
+ *   operand I first            of a row of pieces the first one, on all ranks; `operand I row`: all
+ *                              of it; `operand I by COMM`: pieces of another communicator's members
  *   operand I piece COMM       each member has one piece of it; `operand I dtype DTYPE`: as many
  *                              numbers of another kind
  *   purpose PURPOSE            is said to be for something else
@@ -48,9 +50,12 @@
  *   buffer NAME KIND           the first buffer of that name is said to be for something else
  *   file NUMBER as NUMBER      its samples are read from another of the plan's files
  *   input NAME role ROLE       is filled with something else; `vocab`, `sample_elements`: = +
- * NUMBER node N OP PATH + NUMBER    the N-th such node, and records of it, draw other random
- * numbers parameter A key of B       begins with the same random numbers tensor A name of B the two
- * change their names, and so their places in checkpoints
+ *   dim_of VALUE I = * + NUMBER   values of that name (a pattern) have another size of dim I, and
+ * so have what holds them; `dim_of VALUE I real = NUMBER`: its size without padding; `dim_of VALUE
+ * I name NAME`. "d NAME": of the parameter's gradient node N OP PATH + NUMBER    the N-th such
+ * node, and records of it, draw other random numbers parameter A key of B       begins with the
+ * same random numbers tensor A name of B         the two change their names, and so their places in
+ * checkpoints
  *
  *   named WORD...              one finding of the refusal has all of these words
  *   says "TEXT"                and this is how people read it; several lines are one text

@@ -73,6 +73,7 @@ void change_field(Edit *e);
 void change_buffer(Edit *e);
 void change_input(Edit *e);
 void change_file(Edit *e);
+void change_dim_of(Edit *e);
 void change_node(Edit *e);
 void change_parameter(Edit *e);
 void change_tensors(Edit *e);

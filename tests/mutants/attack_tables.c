@@ -91,6 +91,54 @@ void change_file(Edit *e) {
   e->b->files[one].path = e->b->files[other].path;
 }
 
+/* "d NAME": the gradient of that parameter, and not the parameter. */
+static bool is_named(const Edit *e, uint32_t value, const char *pattern) {
+  if (value == PLAN_NONE) return false;
+  const bool is_gradient = strncmp(pattern, "d ", 2) == 0;
+  return is_gradient == (e->b->values[value].kind == VALUE_PARAM_GRAD) &&
+         matches(pattern + 2 * is_gradient, string(e, e->b->values[value].name));
+}
+
+/* A copy of a layout in which one dim is another. */
+static uint32_t change_layout_dim(Edit *e, uint32_t layout) {
+  PlanLayout copy = e->b->layouts[layout];
+  const uint32_t dim = (uint32_t)number(e, 2), first = e->b->layout_dims_count;
+  if (dim >= copy.dims_count) wrong(e, "no such dim");
+  for (uint32_t i = 0; i < copy.dims_count; i++) {
+    PlanLayoutDim of = e->b->layout_dims[copy.dims_first + i];
+    const uint32_t cuts = e->b->cuts_count;
+    for (uint32_t k = 0; k < of.cuts_count; k++)
+      build_cuts(e->b, e->b->cuts[of.cuts_first + k]);
+    of.cuts_first = cuts;
+    if (i == dim && is_word(e, 3, "name"))
+      of.name = build_string(e->b, word(e, 4));
+    else if (i == dim && is_word(e, 3, "real"))
+      of.real_size = (int64_t)changed(e, 4, (double)of.real_size);
+    else if (i == dim)
+      of.real_size = of.size = (int64_t)changed(e, 3, (double)of.size);
+    build_layout_dims(e->b, of);
+  }
+  copy.dims_first = first;
+  return build_layouts(e->b, copy);
+}
+
+/* With all operands and tensors that are said to hold it. */
+void change_dim_of(Edit *e) {
+  bool found = false;
+  for (uint32_t v = 0; v < e->b->values_count; v++) {
+    if (!is_named(e, v, word(e, 1))) continue;
+    e->b->values[v].layout = change_layout_dim(e, e->b->values[v].layout);
+    found = true;
+  }
+  for (uint32_t i = 0; i < e->b->operands_count; i++)
+    if (is_named(e, e->b->operands[i].value, word(e, 1)) && e->b->operands[i].layout != PLAN_NONE)
+      e->b->operands[i].layout = change_layout_dim(e, e->b->operands[i].layout);
+  for (uint32_t i = 0; i < e->b->tensors_count; i++)
+    if (is_named(e, e->b->tensors[i].value, word(e, 1)))
+      e->b->tensors[i].layout = change_layout_dim(e, e->b->tensors[i].layout);
+  if (!found) wrong(e, "no such value");
+}
+
 /* Records that carry it out draw the same. */
 void change_node(Edit *e) {
   int skip = (int)number(e, 1);

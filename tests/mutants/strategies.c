@@ -64,10 +64,12 @@ void strategy_write_job(FILE *out, const Strategy *s) {
     return;
   }
   fprintf(out, "return job { \"%s/%s.lua\",\n  %s\n", JOBS_FOLDER, s->model, s->more);
-  fprintf(out, "  train = { batch = \"%d %s, steps = %d },\n", microbatches_of(s) * replicas_of(s),
-          strcmp(s->model, "mlp") == 0 ? "samples\", microbatch = 1"
-                                       : "sequences\", microbatch = 1, context = 16",
-          TRIAL_STEPS);
+  if (strstr(s->more, "train = {") == NULL)
+    fprintf(out, "  train = { batch = \"%d %s, steps = %d },\n",
+            microbatches_of(s) * replicas_of(s),
+            strcmp(s->model, "mlp") == 0 ? "samples\", microbatch = 1"
+                                         : "sequences\", microbatch = 1, context = 16",
+            TRIAL_STEPS);
   fprintf(out, "  parallel = { %s },\n", s->parallel);
   if (strstr(s->more, "cluster") == NULL)
     fprintf(out, "  cluster = { \"here\", devices = %d },\n", s->devices);

@@ -9,6 +9,7 @@
 #include "compiler/plan/prove/derivatives/gradients.h"
 #include "compiler/plan/prove/walk.h"
 #include "kernels/contract/contract.h"
+#include "runtime/plan/plan_text.h"
 
 typedef struct DerivedModel {
   const Plan *plan;
@@ -99,6 +100,41 @@ static void check_parameters_of(const DerivedModel *m, const PlanNode *node) {
   }
 }
 
+/* The part has the dims of the whole but for the divided one, which has an entry for each part. */
+static bool is_part_of(const Plan *plan, uint32_t part, uint32_t whole, uint32_t count,
+                       double divided) {
+  const PlanLayout *a = &plan->layouts[plan->values[part].layout];
+  const PlanLayout *b = &plan->layouts[plan->values[whole].layout];
+  bool fits = a->dims_count + 1 == b->dims_count && divided >= 0 && divided < b->dims_count &&
+              plan->values[part].dtype == plan->values[whole].dtype;
+  for (uint32_t i = 0, k = 0; i < b->dims_count && fits; i++) {
+    const PlanLayoutDim *of = &plan->layout_dims[b->dims_first + i];
+    if (i == divided) {
+      fits = of->size == count && of->real_size == count;
+      continue;
+    }
+    const PlanLayoutDim *at = &plan->layout_dims[a->dims_first + k++];
+    fits = at->size == of->size && at->real_size == of->real_size && at->name == of->name;
+  }
+  return fits;
+}
+
+/* A split names the parts of a value, and a join puts them together: the dims of a part are those
+ * of the whole, but for the one that is divided. These nodes have no records that tell. */
+static void check_parts(const DerivedModel *m, const PlanNode *node) {
+  const Plan *plan = m->plan;
+  bool splits = strcmp(plan_string(plan, node->op), "split") == 0;
+  if (!splits && strcmp(plan_string(plan, node->op), "join") != 0) return;
+  const uint32_t first = splits ? node->outputs_first : node->inputs_first;
+  const uint32_t count = splits ? node->outputs_count : node->inputs_count;
+  bool fits = (splits ? node->inputs_count : node->outputs_count) == 1 && node->attrs_count == 1;
+  for (uint32_t i = 0; i < count && fits; i++)
+    fits = is_part_of(plan, plan->uses[first + i].value,
+                      splits ? node_input(plan, node, 0) : node_output(plan, node, 0), count,
+                      plan->reals[node->attrs_first]);
+  if (!fits) report(m, node, "its parts are not equal parts of one dim of the whole", "");
+}
+
 /* Parameter gradients accumulate; every other value is made once. */
 static void make(DerivedModel *m, const PlanNode *node, uint32_t value) {
   uint32_t kind = m->plan->values[value].kind;
@@ -113,6 +149,7 @@ static void go_forward(DerivedModel *m) {
   for (uint32_t i = 0; i < m->region->forward_count; i++) {
     const PlanNode *node = &m->plan->nodes[m->region->forward_first + i];
     check_parameters_of(m, node);
+    check_parts(m, node);
     for (uint32_t k = 0; k < node->outputs_count; k++)
       make(m, node, node_output(m->plan, node, k));
     if (strcmp(plan_string(m->plan, node->op), "copy") == 0 && node->inputs_count == 1)
@@ -144,10 +181,17 @@ static void check_like(const DerivedModel *m, const PlanNode *node, uint32_t mad
   if (!same) report(m, node, "its result has not the dims or the dtype of ", name_of(m, of));
 }
 
+/* Each use of a parameter adds to a gradient with the parameter's dims. */
+static void check_gradient(const DerivedModel *m, const PlanNode *node, uint32_t made) {
+  const uint32_t parameter = value_named(&m->view, made, VALUE_PARAM);
+  if (parameter != PLAN_NONE) check_like(m, node, made, parameter);
+}
+
 /* Sums and multiples are judged where they are used: no row needs to ask for them. */
 static void run_backward(DerivedModel *m, const PlanNode *node) {
   bool told = false;
   check_parameters_of(m, node);
+  check_parts(m, node);
   for (uint32_t i = 0; i < node->outputs_count; i++) {
     uint32_t value = node_output(m->plan, node, i);
     Applied applied = applied_of(m->plan, node, i, m->name);
@@ -155,6 +199,7 @@ static void run_backward(DerivedModel *m, const PlanNode *node) {
     bool counts = sum != 0 && !applied.is_sum;
     uint32_t asked = counts ? asked_for(&m->asked, sum) : 0;
     if (asked != 0 && asked != PLAN_NONE) check_like(m, node, value, asked - 1);
+    if (m->plan->values[value].kind == VALUE_PARAM_GRAD) check_gradient(m, node, value);
     if (asked == 0 && counts && !told) report_unasked(m, node);
     told = told || asked == 0;
     bool adds_up = m->plan->values[value].kind == VALUE_PARAM_GRAD; /* the sum over all uses */
@@ -263,6 +308,7 @@ static Sum run(const DerivedModel *m, const PlanRegion *region, Sum input) {
   if (region->input != PLAN_NONE) m->name[region->input] = input;
   for (uint32_t i = 0; i < region->forward_count; i++) {
     const PlanNode *node = &m->plan->nodes[region->forward_first + i];
+    if (region->program == PROGRAM_EVAL_STEP) check_parts(m, node);
     for (uint32_t k = 0; k < node->outputs_count; k++) {
       uint32_t value = node_output(m->plan, node, k);
       Applied applied = applied_of(m->plan, node, k, m->name);
@@ -293,11 +339,26 @@ static void report_other(const DerivedModel *m) {
     report(m, NULL, "what is evaluated is not what is trained", "");
 }
 
+/* A parameter or an input that training and evaluation both have is one: the same dims and dtype
+ * under one name. */
+static void check_shared(const DerivedModel *m) {
+  const Plan *plan = m->plan;
+  for (uint32_t v = 0; v < plan->values_count; v++) {
+    const PlanValue *value = &plan->values[v];
+    if (value->kind != VALUE_INPUT && value->kind != VALUE_PARAM) continue;
+    const PlanValue *first = &plan->values[value_named(&m->view, v, (ValueKind)value->kind)];
+    if (value->dtype != first->dtype || !layouts_alike(plan, value->layout, first->layout))
+      prove_finding(&m->view, NULL, -1, "derivatives", "%s %.80s is stated with two sets of dims",
+                    ValueKind_names[value->kind], name_of(m, v));
+  }
+}
+
 /* Inputs and parameters are matched by name. */
 void prove_evaluation(const View *view) {
   const Plan *plan = view->plan;
   DerivedModel m = {.plan = plan, .view = *view};
   uint32_t trained = regions_trained(plan), evaluated = plan->regions_count - trained;
+  check_shared(&m);
   if (evaluated != 0 && evaluated != trained)
     prove_finding(&m.view, NULL, -1, "derivatives", "%u regions are evaluated, %u trained",
                   evaluated, trained);

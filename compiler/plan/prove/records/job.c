@@ -213,6 +213,21 @@ static void check_vocab(const View *view) {
                   plan->jobs[0].vocab, least);
 }
 
+/* A sample has as many tokens as its inputs have places in seq. */
+static void check_tokens(const View *view) {
+  const Plan *plan = view->plan;
+  bool has_seq = false;
+  for (uint32_t v = 0; v < plan->values_count; v++) {
+    const PlanLayout *layout = &plan->layouts[plan->values[v].layout];
+    for (uint32_t i = 0; i < layout->dims_count && plan->values[v].kind == VALUE_INPUT; i++)
+      has_seq = has_seq || strcmp(plan_string(plan, plan->layout_dims[layout->dims_first + i].name),
+                                  "seq") == 0;
+  }
+  if (!has_seq && plan->jobs[0].sample_tokens != 1)
+    prove_finding(view, NULL, -1, "records", "expected samples of 1 token, found %lld",
+                  (long long)plan->jobs[0].sample_tokens);
+}
+
 static void check_inputs(const View *view) {
   const Plan *plan = view->plan;
   uint32_t input = 0;
@@ -284,6 +299,7 @@ void prove_job(const View *view) {
   if (view->plan->regions_count == 0) return;
   check_batch(view);
   check_inputs(view);
+  check_tokens(view);
   check_vocab(view);
   check_dtypes(view);
   check_keys(view);

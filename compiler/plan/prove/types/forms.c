@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "runtime/plan/plan_text.h"
+
 typedef struct FormRow {
   const char *op;
   KernelId kernel;
@@ -166,6 +168,67 @@ static bool labels_by_name(const Reading *r, FormSlot *slot) {
   return count <= FORM_DIMS_MAX;
 }
 
+/* ---- equal letters are equal dims */
+
+/* The first dim that has a label, and its value. */
+typedef struct Labelled {
+  uint32_t label, value;
+  const PlanLayoutDim *dim;
+} Labelled;
+
+typedef struct Labels {
+  Labelled at[FORM_SLOTS_MAX * FORM_DIMS_MAX];
+  uint32_t count;
+} Labels;
+
+/* `here`, if nothing has its label yet. */
+static const Labelled *first_of_label(Labels *labels, Labelled here) {
+  uint32_t i = 0;
+  while (i < labels->count && labels->at[i].label != here.label)
+    i++;
+  if (i == labels->count) labels->at[labels->count++] = here;
+  return &labels->at[i];
+}
+
+static const char *dim_text(const Reading *r, const Labelled *of) {
+  const Plan *plan = r->t->plan;
+  Arena *arena = r->t->view->arena;
+  const char *name = plan_string(plan, of->dim->name);
+  const char *value = plan_string(plan, plan->values[of->value].name);
+  const long long size = of->dim->size, real = of->dim->real_size;
+  return size == real ? arena_printf(arena, "%.24s of %lld in %.60s", name, size, value)
+                      : arena_printf(arena, "%.24s of %lld, padded to %lld, in %.60s", name, real,
+                                     size, value);
+}
+
+static bool same_dim(const Plan *plan, const PlanLayoutDim *a, const PlanLayoutDim *b) {
+  return a->size == b->size && a->real_size == b->real_size &&
+         strcmp(plan_string(plan, a->name), plan_string(plan, b->name)) == 0;
+}
+
+/* Dims of one label have one name and one size, with padding and without. */
+static void compare_dims(const Reading *r, const FormSlot *slot, Labels *labels) {
+  uint32_t count = 0;
+  const PlanLayoutDim *dims = meaning_dims(&r->t->meaning, value_of(slot), &count);
+  for (uint32_t i = 0; i < slot->dim_count && i < count; i++) {
+    const Labelled here = {slot->label[i], value_of(slot), &dims[i]};
+    const Labelled *first = first_of_label(labels, here);
+    if (same_dim(r->t->plan, first->dim, here.dim)) continue;
+    r->form->unlike = arena_printf(r->t->view->arena, "expected %s, found %s", dim_text(r, first),
+                                   dim_text(r, &here));
+    return;
+  }
+}
+
+/* Of rows of numbers only how many there are counts, which their size says. */
+static void compare_operands(const Reading *r) {
+  Form *form = r->form;
+  Labels labels = {.count = 0};
+  for (uint32_t i = 0; i < form->slot_count && form->unlike == NULL; i++)
+    if (value_of(&form->slot[i]) != PLAN_NONE && !form->slot[i].is_rows)
+      compare_dims(r, &form->slot[i], &labels);
+}
+
 static bool read_form(const Typing *t, const PlanNode *node, Form *form) {
   const FormRow *row = form->row;
   Reading r = {.t = t, .node = node, .form = form};
@@ -179,6 +242,7 @@ static bool read_form(const Typing *t, const PlanNode *node, Form *form) {
       fits = labels_by_name(&r, &form->slot[i]);
     else if (value_of(&form->slot[i]) != PLAN_NONE)
       set_labels(&r, &form->slot[i]);
+  if (fits) compare_operands(&r);
   return fits;
 }
 

@@ -24,15 +24,16 @@ typedef struct FormSlot {
 typedef struct Form {
   const struct FormRow *row; /* of rules.def */
   const char *rules;
-  bool transposed; /* a product with a transposed weight */
-  bool fits;       /* the node has the values that the row needs */
-  bool makes_part; /* it makes only a part of the node: other records do the rest */
+  bool transposed;    /* a product with a transposed weight */
+  bool fits;          /* the node has the values that the row needs */
+  bool makes_part;    /* it makes only a part of the node: other records do the rest */
+  const char *unlike; /* dims of one letter that are not the same; NULL: none */
   uint32_t slot_count, inputs, outputs;
   FormSlot slot[FORM_SLOTS_MAX];
 } Form;
 
 /* The form of the record's kernel for this node. NULL: the kernel has no row, or the node's values
- * do not have its dims. Cached by node in t->forms. */
+ * do not have as many dims. Cached by node in t->forms. */
 const Form *form_of(Typing *t, const PlanNode *node);
 
 /* Whether the row has such a rule; whether the rule names this label. */

@@ -314,6 +314,10 @@ static void carry_out(Typing *t, NodeCall *c) {
            plan_string(t->plan, c->node->op));
     return;
   }
+  if (c->form->unlike != NULL) {
+    REFUSE(t, "%s", c->form->unlike);
+    return;
+  }
   if (!all_there(t, c) || !read_inputs(t, c) || !join_axes(t, c, joint, &turn)) return;
   for (uint32_t i = 0; i < c->form->slot_count && !t->refused; i++)
     if (c->form->slot[i].out != PLAN_NONE) write_output(t, c, i, joint, turn);
