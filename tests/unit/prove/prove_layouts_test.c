@@ -273,6 +273,11 @@ static void begin_sink(const char *kernel, Purpose purpose, int operands) {
   for (int i = 0; i < operands; i++)
     (void)bench_operand(&bench, PLAN_NONE, BUFFER_GRAD);
   bench_node(&bench, "linear_dw", (uint32_t[]){X, D_Y}, 2, (uint32_t[]){GRADIENT}, 1);
+  bench.b.classes[0].tensors_count = 1;
+  build_tensors(&bench.b, (PlanTensor){.kind = BUFFER_MOMENT1,
+                                       .value = PARAM,
+                                       .layout = bench.b.values[PARAM].layout,
+                                       .layer_count = 1});
   bench_open(&bench);
 }
 
@@ -308,6 +313,14 @@ static void test_squares(void) {
     whole.place[0] = place_of("OI", '+');
     bench_put(&bench, 0, &whole);
     bench_refuses(&bench, "squares of partial sums");
+  }
+  TEST("squares are of the elements that the rank updates") {
+    static const PlaceKind kinds[] = {PLACE_ROW, PLACE_FLAT, PLACE_CUT};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+      whole.place[0] = (Place){.kind = (uint8_t)kinds[i]};
+      bench_put(&bench, 0, &whole);
+      bench_refuses(&bench, "operand 0...wanted: sum w");
+    }
     bench_close(&bench);
   }
 }

@@ -65,10 +65,31 @@ static void write_squares(Typing *t, const Type *squares) {
   if (here > 0) join_neighbours(t, &at.reached->spans, here - 1);
 }
 
+/* A rank squares the elements that it updates: those of which it holds the moments. Then pieces of
+ * a row are those of the rank, each is squared by one rank, and no rank takes what is not reduced.
+ */
+static bool is_updated_here(Typing *t, const Type *gradient) {
+  const PlanClass *class = t->view->class;
+  Type wanted = *gradient;
+  uint32_t i = class->tensors_first;
+  while (i < class->tensors_first + class->tensors_count &&
+         (t->plan->tensors[i].kind != BUFFER_MOMENT1 || t->plan->tensors[i].value != t->at->value))
+    i++;
+  if (i == class->tensors_first + class->tensors_count)
+    return REFUSE(t, "expected a gradient of a parameter that the rank updates");
+  layout_places(t->plan, t->plan->tensors[i].layout, wanted.place);
+  wanted.piece = t->plan->layouts[t->plan->tensors[i].layout].piece;
+  return memcmp(gradient, &wanted, sizeof wanted) == 0 || refuse_operand(t, 0, gradient, &wanted);
+}
+
 static void square(Typing *t) {
   const Place owed = {.kind = PLACE_OWED, .style = REDUCE_SUM};
   Type gradient;
   if (!read_gradient(t, 0, &gradient)) return;
+  for (uint32_t axis = 0; axis < t->plan->axes_count; axis++)
+    if (gradient.place[axis].kind == PLACE_OWED)
+      refuse_found(t, &gradient, "squares of partial sums");
+  if (t->refused || !is_updated_here(t, &gradient)) return;
   Type squares = {.kind = TYPE_SQUARES,
                   .dtype = DTYPE_F64,
                   .ref = t->at->value,
@@ -76,12 +97,9 @@ static void square(Typing *t) {
                   .microbatch = TYPE_ANY,
                   .squares = square_hash(t->at->value, gradient.layer != TYPE_ANY)};
   const uint32_t stages = axes_dividing(t, DIVIDES_DEPTH);
-  for (uint32_t axis = 0; axis < t->plan->axes_count; axis++) {
-    if (gradient.place[axis].kind == PLACE_OWED)
-      refuse_found(t, &gradient, "squares of partial sums");
+  for (uint32_t axis = 0; axis < t->plan->axes_count; axis++)
     if (gradient.place[axis].kind != PLACE_WHOLE || (stages >> axis & 1) != 0)
       squares.place[axis] = owed;
-  }
   write_squares(t, &squares);
 }
 
