@@ -254,6 +254,32 @@ static void test_reduce_twice(void) {
   bench_close(&bench);
 }
 
+/* ---- gradients are rounded to be sent */
+
+static void test_rounding(void) {
+  begin(RECORD_KERNEL, "cast", PURPOSE_REDUCE, DIVIDES_SAMPLES);
+  bench_dim(&bench, BENCH_SIZE * BENCH_SIZE);
+  with_operands(1, 1);
+  Type owed = sum_of(PLACE_OWED), sent = owed, whole = sum_of(PLACE_WHOLE), added = whole;
+  owed.piece = whole.piece = added.piece = sent.piece = 0;
+  sent.dtype = added.dtype = DTYPE_BF16;
+  sent.mask = added.mask = 1;
+  TEST("a gradient is rounded before ranks add it up, and widened after it") {
+    CHECK(turns(&owed, &sent));
+    CHECK(turns(&added, &whole));
+  }
+  TEST("and at no other time") {
+    CHECK(!turns(&whole, &added));
+    findings_expect(&bench.report, "no rank is sent");
+    CHECK(!turns(&sent, &owed));
+    findings_expect(&bench.report, "have not added up");
+    owed.is_joined = sent.is_joined = 1;
+    CHECK(!turns(&owed, &sent));
+    findings_expect(&bench.report, "two stages share");
+  }
+  bench_close(&bench);
+}
+
 /* ---- a tied tensor */
 
 static void test_join(void) {
@@ -269,6 +295,7 @@ static void test_join(void) {
   Type mine = sum_of(PLACE_WHOLE), theirs = mine, type;
   mine.layer = theirs.layer = TYPE_ANY;
   theirs.use[0].nodes = 2;
+  theirs.is_joined = 1;
   TEST("a stage sends its uses and gets the others") {
     CHECK(moves(&mine, &theirs));
     CHECK_INT(bench.t.join_count, 1);
@@ -427,6 +454,7 @@ int main(void) {
   test_gather();
   test_reduce();
   test_reduce_twice();
+  test_rounding();
   test_join();
   test_transfers();
   test_statistics();

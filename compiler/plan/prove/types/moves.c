@@ -335,16 +335,48 @@ void type_cast(Typing *t) {
     turn_tensors(t, 1, 1, keep_params);
 }
 
+/* Axes that divide samples or tokens, along which ranks have summands. */
+static uint32_t owed_axes(const Typing *t, const Type *type) {
+  uint32_t owed = 0;
+  EACH_BIT(axis, axes_dividing(t, DIVIDES_SAMPLES) | axes_dividing(t, DIVIDES_TOKENS))
+  owed |= (uint32_t)(type->place[axis].kind == PLACE_OWED) << axis;
+  return owed;
+}
+
+/* A gradient is rounded to be sent: it is owed, and when it is widened again, ranks have added it
+ * up. Rounded by one of two stages, copies of a tied parameter would drift apart. */
+static bool may_round(Typing *t, Type *type, DType from) {
+  const int64_t kept = dtype_bytes((DType)t->plan->values[type->ref].dtype);
+  const int64_t was = dtype_bytes(from), is = dtype_bytes((DType)type->dtype);
+  const uint32_t owed = owed_axes(t, type);
+  if (is < was && is < kept) {
+    type->mask = owed;
+    if (type->is_joined) return refuse_found(t, type, "it rounds a sum that two stages share");
+    return owed != 0 || refuse_found(t, type, "it rounds a gradient that no rank is sent");
+  }
+  if (is > was && was < kept && (type->mask & ~owed) == 0)
+    return refuse_found(t, type, "ranks have not added up what was rounded for it");
+  if (is > was) type->mask = 0;
+  return true;
+}
+
 static bool keep_sums(Typing *t, Type *type, const Type *other) {
   (void)other;
-  return type->kind == TYPE_ZERO || type->kind == TYPE_SUM ||
-         refuse_found(t, type, "it casts something that is not a gradient");
+  if (type->kind == TYPE_ZERO) return true;
+  return type->kind == TYPE_SUM
+             ? may_round(t, type, (DType)operand_at(t, 0)->dtype)
+             : refuse_found(t, type, "it casts something that is not a gradient");
 }
 
 /* Both are gradients of one tensor, over adjacent micro-batches or uses. */
 static bool add_sums(Typing *t, Type *sum, const Type *other) {
   bool zeros = sum->kind == TYPE_ZERO && other->kind == TYPE_ZERO;
-  return zeros || (sum->kind == TYPE_SUM && join_parts(t, sum, other)) ||
+  Type added = *other;
+  for (uint32_t i = 0; i < 2 && !zeros; i++) {
+    Type *of = i == 0 ? sum : &added;
+    if (of->kind == TYPE_SUM && !may_round(t, of, (DType)operand_at(t, i)->dtype)) return false;
+  }
+  return zeros || (sum->kind == TYPE_SUM && join_parts(t, sum, &added)) ||
          refuse_joined(t, sum, other, "added to");
 }
 

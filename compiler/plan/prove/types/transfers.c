@@ -48,11 +48,21 @@ static bool has_join(const Typing *t, Join wanted) {
   return false;
 }
 
+/* Both stages add up the same two numbers: what is sent is in the dtype that gradients are kept in,
+ * and neither stage rounds it or what it has sent. */
 void type_join(Typing *t) {
   Type sum = t->at->operands_count == 2 ? read_type(t, 0) : (Type){0};
   if (sum.kind != TYPE_SUM || sum.layer != TYPE_ANY || !is_whole_step(t, &sum) ||
       t->join_count == TYPING_JOINS_MAX) {
     refuse_found(t, &sum, "it sends no gradient of a whole step to the other stage");
+    return;
+  }
+  const DType kept = (DType)t->plan->values[sum.ref].dtype;
+  if (sum.dtype != kept || sum.is_joined) {
+    refuse_found(t, &sum,
+                 sum.is_joined ? "expected the gradient of its own uses, found"
+                               : arena_printf(t->view->arena, "expected a gradient in %s, found",
+                                              dtype_name(kept)));
     return;
   }
   uint32_t own = (uint32_t)(t->view->class - t->plan->classes);
@@ -68,6 +78,8 @@ void type_join(Typing *t) {
   memset(like.use, 0, sizeof like.use);
   const Join join = {own, to, sum.ref, type_of(&t->types, &like), sum.use[0].nodes};
   if (!has_join(t, join)) t->join[t->join_count++] = join; /* a step is checked more than once */
+  sum.is_joined = 1;
+  write_type(t, 0, &sum);
   sum.use[0].nodes = all_uses(&t->meaning, sum.ref) & ~sum.use[0].nodes;
   write_type(t, 1, &sum);
 }

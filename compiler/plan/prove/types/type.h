@@ -76,9 +76,11 @@ typedef struct Type {
   uint8_t state;     /* STATE: BufferKind */
   uint8_t part;      /* VALUE: TypePart */
   uint8_t use_count; /* SUM */
-  uint16_t pad;
+  uint8_t is_joined; /* SUM: sent to the other stage that has the parameter, or come from it */
+  uint8_t pad;
   uint32_t ref;       /* value of the plan; CONTROL: ControlMade bits */
-  uint32_t mask;      /* PART_VIEWS: which views are there */
+  uint32_t mask;      /* PART_VIEWS: which views are there; SUM: of a rounded one the axes along
+                         which it was owed before */
   uint32_t run, runs; /* VALUE: which of so many equal runs of its tokens; runs 0: all of them */
   int32_t layer, microbatch;
   Place place[TYPE_AXES_MAX];
