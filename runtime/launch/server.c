@@ -258,6 +258,22 @@ static bool add_variable(char ***environment, const char *variable) {
   return result == PMIX_SUCCESS;
 }
 
+static bool ends_with(const char *text, size_t length, const char *end) {
+  size_t end_length = strlen(end);
+  return length >= end_length && memcmp(text + length - end_length, end, end_length) == 0;
+}
+
+/* PMIx's variables of another server's process must not reach a rank. Those by which a user says
+ * where PMIx is installed and how it behaves must: PMIX_MCA_..., PMIX_LIBDIR, PMIX_PREFIX. Without
+ * them a rank loads the plug-ins of another PMIx than its own. */
+static bool is_of_process(const char *variable) {
+  size_t length = strcspn(variable, "=");
+  if (strncmp(variable, "PMIX_", 5) != 0) return false;
+  bool is_place = (ends_with(variable, length, "DIR") && !ends_with(variable, length, "TMPDIR")) ||
+                  ends_with(variable, length, "PREFIX");
+  return !is_place && strncmp(variable, "PMIX_MCA_", 9) != 0;
+}
+
 /* MPI's files go into a folder that is removed however the ranks end. */
 static bool add_all(const Server *server, char ***environment) {
   char files[128], segments[128];
@@ -265,7 +281,7 @@ static bool add_all(const Server *server, char ***environment) {
   (void)snprintf(segments, sizeof segments, "OMPI_MCA_btl_vader_backing_directory=%s",
                  server->segments);
   for (char **at = environ; *at; at++)
-    if (strncmp(*at, "PMIX_", 5) != 0 && !add_variable(environment, *at)) return false;
+    if (!is_of_process(*at) && !add_variable(environment, *at)) return false;
   return add_variable(environment, files) && add_variable(environment, segments);
 }
 
