@@ -8,6 +8,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 
 set -eEuo pipefail
+export LC_ALL=C # bash and awk write and read numbers with the locale's decimal comma
 folder=$PWD
 inherited=" $(compgen -A function | paste -sd' ' || true) " # module, where a site exports it
 ulimit -S -c 0
@@ -406,18 +407,32 @@ unstarted() { # LOG...
   echo "$count"
 }
 
-# What Slurm says of a step whose ranks say nothing.
+# What Slurm says of a step whose ranks say nothing: what ended it first.
 slurm_words() { # LOG...
+  local kind words
+  for kind in '(slurmstepd[^:]*|slurmd[^:]*|srun|sbatch): fatal' '(slurmstepd[^:]*|slurmd[^:]*|srun|sbatch): error' 'slurm(step)?d[^:]*'; do
+    words=$(cat "$@" 2>/dev/null | sed -nE "s/^$kind: //p" | grep -Ev ': tasks? [^:]*: (Exited|Killed|Terminated)' | sed -n 1p) || true
+    [ -z "$words" ] || break
+  done
+  printf '%s' "$words"
+}
+
+# The last line of a rank that is neither an echo nor progress: of a program before it, or of the loader.
+rank_words() {
   local log
-  for log in "$@"; do
-    [ ! -s "$log" ] || sed -nE 's/^(slurmstepd[^:]*|srun): error: //p' "$log"
-  done | grep -Ev ': tasks? [^:]*: (Exited|Killed|Terminated)' | sed -n 1p
+  for log in "$logs"/rank.*."$try".log; do
+    [ ! -s "$log" ] || tail -n 1 "$log"
+  done | grep -Ev '^lockstep-rank: ended because|another rank|^step |^[a-z]+  |^[[:space:]]*$' | sed -n 1p || true
 }
 
 reason() {
   local why
   why=$(last_words)
-  [ -n "$why" ] || why=$(slurm_words "$logs"/rank.*."$try".log "$messages" || true)
+  [ -n "$why" ] || why=$(slurm_words "$logs"/rank.*."$try".log "$messages")
+  [ -n "$why" ] || why=$(sed -nE 's/^srun: error: (.*: (Killed|Terminated).*)/\1/p' "$messages" | sed -n 1p)
+  [ -n "$why" ] || why=$(rank_words)
+  [ -n "$why" ] || why=$(last_line "$messages")
+  why=${why#: }
   printf '%s' "${why:-srun ended with $code}"
 }
 
@@ -439,7 +454,9 @@ look_at_nodes() {
   cat "$logs"/preflight.*err
   first=$(grep -hE '^(bad [^:]*|all): ' "$findings" 2>/dev/null | sed 's/^bad //; q' || true)
   [ -n "$first" ] || first=$(cat "$logs"/preflight.*err | sed -n 's/^lockstep-rank: //p' | sed -n 1p)
-  [ -n "$first" ] || first=$(slurm_words "$logs"/preflight.*err || true)
+  [ -n "$first" ] || first=$(slurm_words "$logs"/preflight.*err)
+  [ -n "$first" ] || first=$(last_line "$logs/preflight.err")
+  first=${first#: }
   code=$verdict
   [ "$code" -ne 0 ] || code=$answer
   [ "$(unstarted "$logs"/preflight.[0-9]*.err)" -lt "$SLURM_JOB_NUM_NODES" ] || code=1
@@ -479,6 +496,7 @@ load_module() { # NAME
 # What slurm.setup and modules change of the shell, beside its variables and functions.
 set_back() {
   IFS=$' \t\n'
+  export LC_ALL=C
   set +afx
   cd "$folder"
   watch_script

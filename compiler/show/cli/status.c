@@ -123,15 +123,44 @@ static bool is_queued(Arena *arena, const RunStatus *s) {
   return s->jobs.count > 0 && strtoll(s->jobs.at[0], NULL, 10) > strtoll(newest, NULL, 10);
 }
 
+/* Slurm's log of a job. */
+static FILE *open_log(Arena *arena, const RunStatus *s, const char *job) {
+  return fopen(arena_printf(arena, "%s/slurm/%s.log", s->folder, job), "r");
+}
+
+/* Whether a line is of Slurm's programs or of a script that they could not start: a site's prolog
+ * may write anything. */
+static bool is_of_slurm(const char *line) {
+  static const char *const begins[] = {
+      "slurmstepd", "slurmd", "sbatch: ", "srun: ", "lockstep: ", "mkdir: "};
+  for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+    if (strncmp(line, begins[i], strlen(begins[i])) == 0) return true;
+  return strstr(line, "slurm_script: ") != NULL;
+}
+
 /* A script that begins writes a line of events.jsonl. Before that, what is in Slurm's log comes
- * from Slurm, or from a script that failed to begin. "": the log is empty. */
+ * from Slurm, or from a script that failed to begin. "": there is no such line. */
 static const char *unstarted_words(Arena *arena, const RunStatus *s) {
   char line[300] = "";
-  FILE *log = fopen(arena_printf(arena, "%s/slurm/%s.log", s->folder, s->jobs.at[0]), "r");
-  while (log && fgets(line, sizeof line, log) && line[strspn(line, " \n")] == 0)
-    continue;
+  bool is_found = false;
+  FILE *log = open_log(arena, s, s->jobs.at[0]);
+  while (log && !is_found && fgets(line, sizeof line, log))
+    is_found = is_of_slurm(line);
   if (log) fclose(log);
-  return arena_copy_n(arena, line, strcspn(line, "\n"));
+  return is_found ? arena_copy_n(arena, line, strcspn(line, "\n")) : "";
+}
+
+/* "*** JOB 7 ON n1 CANCELLED AT ... DUE TO TIME LIMIT ***": Slurm's last line about a job that it
+ * has ended together with the script. "": the log ends otherwise. */
+static const char *ended_words(Arena *arena, const RunStatus *s) {
+  char line[300], last[300] = "";
+  FILE *log = open_log(arena, s, run_event(arena, s->folder, "start", "job"));
+  while (log && fgets(line, sizeof line, log))
+    if (line[strspn(line, " \n")]) memcpy(last, line, sizeof last);
+  if (log) fclose(log);
+  const char *words =
+      strncmp(last, "slurmstepd", strlen("slurmstepd")) == 0 ? strstr(last, "*** JOB ") : NULL;
+  return words ? arena_copy_n(arena, words, strcspn(words, "\n")) : "";
 }
 
 /* A start that ends says how. One that has not is running, or was killed. */
@@ -177,6 +206,10 @@ static void read_state(Arena *arena, RunStatus *s) {
   bool is_over = strcmp(event, "end") == 0;
   s->why = run_event(arena, s->folder, is_over ? "end" : "failure", "why");
   if (strcmp(s->state, "done") != 0 && read_failure(arena, s) && !*event) s->state = "failed";
+  const char *ended = is_over || strcmp(event, "cancel") == 0 ? "" : ended_words(arena, s);
+  if (!*ended) return;
+  s->state = "ended by Slurm";
+  s->why = ended;
 }
 
 /* Lines of the newest steps, which the caller frees; how many. */
