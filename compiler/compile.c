@@ -89,8 +89,8 @@ static bool arrange_backward(Graph *g, const Job *job, const Derived *derived,
   /* the last linear layer and its loss run over one chunk of tokens at a time */
   if (!backward_chunks(g, job->memory.loss_chunks, chunks_at)) return false;
   if (g->training && derived->pp > 1 && pipe_rules[job->parallel.pipeline].is_split)
-    backward_split(g); /* weight gradients become steps of their own: they may wait */
-  backward_pair(g);    /* makes nodes that can be fused neighbours */
+    backward_split(g);      /* weight gradients become steps of their own: they may wait */
+  backward_fusion_order(g); /* makes nodes that can be fused neighbours */
   return true;
 }
 
@@ -133,7 +133,7 @@ Draft *compile_once(Compile *c, const Job *job, const Compiled *known, Recompute
   block_segments_build(d);         /* init, gather, reduce, norm, update */
   step_segments_build(d);          /* load; control values that all ranks share */
   pieces_pack(d);                  /* collectives of many pieces: one run a member */
-  records_join(d);                 /* marks records that kernels may fuse */
+  records_fuse(d);                 /* marks records that kernels may fuse */
   cost_segments(d);                /* predicted time of each segment */
   if (!stages_cut(d)) return NULL; /* layers -> pipeline stages */
   state_layout(d);                 /* parameters, gradients, optimizer state */

@@ -37,7 +37,7 @@ typedef struct KernelArgs {
   void *stream; /* of a GPU: where the work is issued; NULL on a processor */
 } KernelArgs;
 
-/* Rows of kernels that draw numbers begin their control with "seed"; behind it is "step", where
+/* Rows of kernels that draw numbers begin their control with "seed"; after it is "step", where
  * masks change from step to step. */
 static inline uint64_t kernel_seed(const KernelArgs *args) {
   return *(const uint64_t *)args->control[0];
@@ -54,7 +54,7 @@ typedef enum KernelStatus {
   KERNEL_FAILED   /* memory or the device: a retry may help */
 } KernelStatus;
 
-/* What all calls of a record have in common, known before the first. */
+/* The facts that all calls of a record share, known before the first. */
 typedef struct KernelUse {
   KernelTarget target; /* that the plan was made for */
   const uint32_t *dtype;
@@ -68,17 +68,17 @@ typedef struct KernelUse {
   const char *path;    /* of its op, for what is told of it; NULL: it has none */
 } KernelUse;
 
-/* How two records run as one (joins.def). */
-typedef struct KernelJoined {
-  /* Runs a call of the first record and, with it, the call of the second behind it. Afterwards all
-   * that the two write is as if they had run one after the other; where the second writes over what
-   * the first has written, the value between need never be in memory. The `state` of either
-   * arguments is what that record's own prepare made. NULL: they run one after the other. */
-  KernelStatus (*run)(const struct KernelJoined *joined, const KernelArgs *first,
+/* The fused form of two records (fusions.def). */
+typedef struct KernelFused {
+  /* Runs a call of the first record and the call of the second after it. Afterwards memory is as if
+   * they had run one after the other; where the second overwrites the result of the first, that
+   * result need never be in memory. The `state` of either arguments is the result of that record's
+   * own prepare. NULL: they run one after the other. */
+  KernelStatus (*run)(const struct KernelFused *fused, const KernelArgs *first,
                       const KernelArgs *second, const char **why);
   void (*release)(void *state); /* NULL: there is nothing to release */
   void *state;
-} KernelJoined;
+} KernelFused;
 
 /* A kernel on one processor. */
 typedef struct Kernel {
@@ -92,16 +92,16 @@ typedef struct Kernel {
   KernelStatus (*run)(const KernelArgs *args, const char **why);
   /* Records of the kernel that share dtypes, control and `accumulate`, none of which touches what
    * another one writes, in as few launches as may be. NULL: they are run one after another. */
-  KernelStatus (*run_together)(const struct Kernel *kernel, const KernelArgs *args, int32_t count,
-                               const char **why);
+  KernelStatus (*run_batch)(const struct Kernel *kernel, const KernelArgs *args, int32_t count,
+                            const char **why);
   void (*release)(void *state); /* NULL: prepare makes nothing */
-  /* Called once for two records that a plan lets run as one (plan.def, `joins`), after both were
-   * prepared: use[0] is this kernel's, use[1] that of `second`, whose record runs right behind.
-   * Fills in `joined`, all zeros before, or leaves it so: then they run one after the other. The
+  /* Called once for two records that a plan allows to fuse (plan.def, `fuses`), after both were
+   * prepared: use[0] is this kernel's, use[1] that of `second`, whose record runs right after.
+   * Fills in `fused`, all zeros before, or leaves it so: then they run one after the other. The
    * choice may depend on the uses and on this machine's libraries only, so that replicas agree.
-   * NULL: this kernel joins none. */
-  KernelStatus (*join)(const struct Kernel *kernel, const struct Kernel *second,
-                       const KernelUse use[2], KernelJoined *joined, const char **why);
+   * NULL: this kernel fuses none. */
+  KernelStatus (*fuse)(const struct Kernel *kernel, const struct Kernel *second,
+                       const KernelUse use[2], KernelFused *fused, const char **why);
 } Kernel;
 
 /* The kernels of a processor, by KernelId. KERNEL_FAST has the reference where kernels.def lists no

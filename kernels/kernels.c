@@ -1,5 +1,5 @@
 /* kernels.c -- the kernels of this machine's processors, by number. */
-#include "kernels/contract/joins.h"
+#include "kernels/contract/fusions.h"
 #include "kernels/kernel.h"
 #include "kernels/prepare.h"
 #include "kernels/variants.h"
@@ -19,45 +19,45 @@
 #include "kernels/kernels.def"
 #undef KERNEL
 
-/* ---- two as one */
+/* ---- fusions */
 
-/* Whether the operand that joins.def says they have in common is one. */
-static bool share(const KernelJoin *join, const KernelArgs *first, const KernelArgs *second) {
-  int32_t i = join->first_operand, k = join->second_operand;
+/* True if the operand that fusions.def names is the same memory in both calls. */
+static bool share(const KernelFusion *fusion, const KernelArgs *first, const KernelArgs *second) {
+  int32_t i = fusion->first_operand, k = fusion->second_operand;
   return first->operand[i] == second->operand[k] && first->bytes[i] == second->bytes[k] &&
          first->dtype[i] == second->dtype[k];
 }
 
-static KernelStatus run_two(KernelId first, KernelId second, CpuJoined *as_one, const KernelArgs *a,
+static KernelStatus run_two(KernelId first, KernelId second, CpuFused *as_one, const KernelArgs *a,
                             const KernelArgs *b, const char **why) {
-  const KernelJoin *join = contract_join(first, second);
-  if (share(join, a, b) && as_one(a, b)) return KERNEL_DONE;
+  const KernelFusion *fusion = contract_fusion(first, second);
+  if (share(fusion, a, b) && as_one(a, b)) return KERNEL_DONE;
   const Kernel *kernel = kernels_of(KERNEL_FAST);
   KernelStatus ended = kernel[first].run(a, why);
   return ended == KERNEL_DONE ? kernel[second].run(b, why) : ended;
 }
 
-#define JOIN(first, of_first, second, of_second, targets) targets(first, second)
+#define FUSION(first, of_first, second, of_second, targets) targets(first, second)
 #define CUDA(first, second)
 #define ANY(first, second)                                                                         \
-  static KernelStatus run_##first##_##second(const KernelJoined *joined, const KernelArgs *a,      \
+  static KernelStatus run_##first##_##second(const KernelFused *fused, const KernelArgs *a,        \
                                              const KernelArgs *b, const char **why) {              \
-    (void)joined;                                                                                  \
+    (void)fused;                                                                                   \
     return run_two(KERNEL_##first, KERNEL_##second, cpu_##first##_##second, a, b, why);            \
   }
-#include "kernels/joins.def"
+#include "kernels/fusions.def"
 #undef ANY
 
-static KernelStatus join_fast(const Kernel *kernel, const Kernel *second, const KernelUse use[2],
-                              KernelJoined *joined, const char **why) {
+static KernelStatus fuse_fast(const Kernel *kernel, const Kernel *second, const KernelUse use[2],
+                              KernelFused *fused, const char **why) {
   (void)use, (void)why;
 #define ANY(first, after)                                                                          \
   if (kernel->id == KERNEL_##first && second->id == KERNEL_##after)                                \
-    joined->run = run_##first##_##after;
-#include "kernels/joins.def"
+    fused->run = run_##first##_##after;
+#include "kernels/fusions.def"
 #undef ANY
 #undef CUDA
-#undef JOIN
+#undef FUSION
   return KERNEL_DONE;
 }
 
@@ -70,7 +70,7 @@ static const Kernel kernels[2][KERNEL_COUNT] = {
         },
     [KERNEL_FAST] =
         {
-#define KERNEL(name, ...) {KERNEL_##name, kernel_check_use, run_fast_##name, NULL, NULL, join_fast},
+#define KERNEL(name, ...) {KERNEL_##name, kernel_check_use, run_fast_##name, NULL, NULL, fuse_fast},
 #include "kernels/kernels.def"
 #undef KERNEL
         },

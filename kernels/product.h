@@ -40,7 +40,7 @@ const ProductChoice *product_choice(void);
  * takes. */
 const char *product_name(Product product);
 
-/* Whether this processor and system can compute with it. */
+/* True if this processor and system can compute with it. */
 bool product_runs_here(Product product);
 
 /* Why it cannot be used in this process, or NULL. Asks the system for what it needs, such as tile

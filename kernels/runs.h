@@ -1,4 +1,4 @@
-/* runs.h -- where in its sample a rank's token stands: kernels.def, `first` and `second`. */
+/* runs.h -- the position of a rank's token in its sample: kernels.def, `first` and `second`. */
 #ifndef LOCKSTEP_KERNELS_RUNS_H
 #define LOCKSTEP_KERNELS_RUNS_H
 
@@ -21,7 +21,7 @@ KERNEL_INLINE bool runs_joined(Runs runs) {
   return runs.seq / 2 == 0 || runs.second == runs.first + runs.seq / 2;
 }
 
-/* Tokens from `token` on that stand one after another, at most `count`. */
+/* The number of adjacent tokens from `token` on, at most `count`. */
 KERNEL_INLINE int64_t runs_length(Runs runs, int64_t token, int64_t count) {
   int64_t left = runs.seq / 2 - token;
   return runs_joined(runs) || left <= 0 || count < left ? count : left;

@@ -1,5 +1,5 @@
 /* variants.h -- declares every kernel of kernels.def: reference_NAME, and cpu_NAME where it is
- * FAST; and two as one. */
+ * FAST; and fusions. */
 #ifndef LOCKSTEP_VARIANTS_H
 #define LOCKSTEP_VARIANTS_H
 
@@ -13,14 +13,14 @@
 #include "kernels/kernels.def"
 #undef KERNEL
 
-/* Two as one: cpu_FIRST_SECOND where joins.def says ANY. False, and nothing is done: the fast path
- * cannot. */
-typedef bool CpuJoined(const KernelArgs *first, const KernelArgs *second);
-#define ANY(first, second) CpuJoined cpu_##first##_##second;
+/* A fusion: cpu_FIRST_SECOND where fusions.def says ANY. False, and nothing is done, where the fast
+ * path cannot. */
+typedef bool CpuFused(const KernelArgs *first, const KernelArgs *second);
+#define ANY(first, second) CpuFused cpu_##first##_##second;
 #define CUDA(first, second)
-#define JOIN(first, of_first, second, of_second, targets) targets(first, second)
-#include "kernels/joins.def"
-#undef JOIN
+#define FUSION(first, of_first, second, of_second, targets) targets(first, second)
+#include "kernels/fusions.def"
+#undef FUSION
 #undef CUDA
 #undef ANY
 

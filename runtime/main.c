@@ -43,7 +43,7 @@ static const char usage[] =
     "  --keep-plan PATH           rename PLAN to PATH when the run starts, remove it when it\n"
     "                             cannot\n"
     "  --json                     one JSON document on stdout, the lines of the run on stderr\n"
-    "  --preflight [full]         what this node is and, as one process of several nodes, how\n"
+    "  --preflight [full]         describes this node and, in a process of several nodes, how\n"
     "                             they reach each other; full: memory and disk are used, too,\n"
     "                             data read, all cores busy; nothing runs\n"
     "  --preflight-judge ID [--full] [--write=BYTES] FILE...\n"
@@ -139,7 +139,7 @@ static bool parse_options(RunOptions *options, int count, char **word, Status *s
          status_fail(status, STATUS_USER, "--processes and --threads exclude each other");
 }
 
-/* Whether the command line asks for --json, even if other words of it are wrong. */
+/* True if the command line asks for --json, even if other words of it are wrong. */
 static bool asks_json(int count, char **word) {
   for (int i = 2; i < count; i++)
     if (strcmp(word[i], "--json") == 0) return true;

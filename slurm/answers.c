@@ -63,7 +63,7 @@ static const char *parsable_number(Arena *arena, const char *line) {
   return *rest == 0 || (*rest == ';' && is_cluster_name(rest + 1)) ? number : NULL;
 }
 
-/* What sbatch prints without --parsable. */
+/* The number in the line that sbatch prints without --parsable. */
 static const char *submitted_number(Arena *arena, const char *line) {
   static const char begin[] = "Submitted batch job ";
   const char *at = strstr(line, begin);

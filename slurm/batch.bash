@@ -1,5 +1,5 @@
-# batch.bash -- the fixed half of a batch script: what lockstep sbatch prints after the variables that it sets. Ranks run
-# as one step; when it ends, its exit codes say what comes next:
+# batch.bash -- the fixed half of a batch script; lockstep sbatch prints it after the variables that it sets. All ranks run
+# in one job step; when it ends, its exit code decides what comes next:
 #   0          done
 #   4          nothing was left to do
 #   1, 3       the job or lockstep must change: never tried again
@@ -130,10 +130,10 @@ finish() { # CODE WHAT [CODE-OF-THE-EVENT]
   leave "$1"
 }
 
-# The jobs of a chain stand in slurm/job, in order: those that wait for this one.
+# slurm/job lists the jobs of a chain in order: those after this one wait for it.
 later_jobs() { sed "0,/^$job\$/d" "$run/slurm/job" 2>/dev/null || true; }
 
-# What is done, or must be mended first, no later job goes on with.
+# No later job of the chain goes on with a run that is done, or that must be mended first.
 drop_chain() {
   local later
   mapfile -t later < <(later_jobs)

@@ -17,7 +17,7 @@ typedef enum Reads {
 
 typedef struct VariableRow {
   Reads reads;
-  const char *prefix, *names; /* separated by blanks, each behind the prefix */
+  const char *prefix, *names; /* separated by blanks, each to be put after the prefix */
   const char *more;           /* words, or what to say */
 } VariableRow;
 

@@ -116,8 +116,8 @@ static bool is_host(const char *name) {
   return *name && *name != '-';
 }
 
-/* Hosts that the plan names stand in the order of their switches, which Slurm's need not be. False:
- * reported. */
+/* Lists the hosts that the plan names, in the order of their switches, which need not be Slurm's
+ * order. False: reported. */
 static bool list_hosts(const LaunchMaking *m) {
   const Fabric *fabric = m->compiled->fabric;
   m->launch->needs_hosts = fabric->kind_count > 1;
@@ -149,7 +149,7 @@ static bool check_types(const LaunchMaking *m) {
   }
   if (job->slurm.spares > 0)
     return error_at(m->c, field_place(job, FIELD_slurm_spares), "slurm-types",
-                    "no spare node stands in for nodes of several types");
+                    "no spare node replaces nodes of several types");
   if ((exclusive && exclusive->is_off) || find_pair(own, "oversubscribe"))
     return error_at(m->c, exclusive ? exclusive->origin.span : m->compiled->cluster.at,
                     "slurm-types", "nodes of several types are taken whole: exclusive stays");
@@ -304,7 +304,7 @@ static void add_whole_nodes(const LaunchMaking *m) {
         "default: all have booted; slurm.sbatch['wait-all-nodes']");
 }
 
-/* Of a path whose "%" Slurm would fill in, the text that it makes the path of. */
+/* The text that Slurm turns into `path`: every "%" is doubled, because Slurm would fill it in. */
 static const char *without_patterns(const LaunchMaking *m, const char *path) {
   char *text = arena_alloc(m->c->arena, 2 * strlen(path) + 1), *to = text;
   for (; *path; path++) {
@@ -374,7 +374,7 @@ static const char *mask_text(const LaunchMaking *m, const Cores *cores) {
   return text;
 }
 
-/* What the ranks of a node have, in order; NULL: a rank may use any core. */
+/* The cores of a node's ranks, in order; NULL: a rank may use any core. */
 static const char *masks_text(const LaunchMaking *m) {
   const Plan *plan = m->launch->plan;
   const char *text = "mask_cpu:";
@@ -531,7 +531,7 @@ static void check_version(const LaunchMaking *m) {
     }
 }
 
-/* What the site's profile says that there is not. */
+/* Refuses requests that exceed the site's profile. */
 static void check_site(const LaunchMaking *m) {
   NodeGroups site;
   if (partitions_of_site(m->c, m->launch->job, &site)) partitions_check(m->c, m->launch, &site);

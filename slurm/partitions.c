@@ -116,7 +116,7 @@ static bool is_listed(const char *word, const char *list) {
   return false;
 }
 
-/* Whether the partition is one that the job asks for, or the default one if it asks for none. */
+/* True if the partition is one that the job asks for, or the default one if it asks for none. */
 static bool is_asked(const Asking *a, const NodeGroup *group) {
   const Job *job = a->launch->job;
   return job->set[FIELD_slurm_partition] ? is_listed(group->partition, job->slurm.partition)
@@ -184,7 +184,7 @@ static bool has_feature(const Asking *a, const NodeGroup *group) {
   return word[feature_width(word)] || is_listed(word, group->features);
 }
 
-/* What the requested partitions offer: the most of any of them. */
+/* Resources of the requested partitions: the most of any of them. */
 typedef struct Room {
   const char *partition; /* one of them; NULL: nothing is known */
   int64_t nodes;

@@ -25,7 +25,7 @@ static const char *joined(Arena *arena, const LaunchLine *line, const char *valu
   return arena_printf(arena, "%s%s%s", line->name, value ? "=" : "", value ? value : "");
 }
 
-/* What a user wrote, as comments: each of its lines is one. */
+/* Prints the user's reason as comments, one for each of its lines. */
 static void print_reason(Arena *arena, const char *reason, FILE *out) {
   const char *plain = text_plain(arena, reason);
   fputs("# reason: ", out);
@@ -45,7 +45,7 @@ static uint32_t crc_add(uint32_t sum, int byte, uint32_t polynomial) {
   return sum;
 }
 
-/* What `cksum FILE` prints of it: the CRC of POSIX, and bytes. "" when it cannot be read. */
+/* The CRC and bytes that `cksum FILE` prints (POSIX). "" when the file cannot be read. */
 static const char *file_sum(Arena *arena, const char *path) {
   enum { POLYNOMIAL = 0x04c11db7 };
   uint32_t sum = 0;
@@ -151,7 +151,7 @@ static void print_variables(Compile *c, const Launch *launch, FILE *out) {
                                       [CHOICE_PREFLIGHT_OFF] = "off"};
   const Job *job = launch->job;
   TextList inside = container_words(c, job);
-  fputs("\n# shellcheck disable=SC2016 # what stands in single quotes is meant as it is\n", out);
+  fputs("\n# shellcheck disable=SC2016 # texts in single quotes are meant literally\n", out);
   print_word(c, "programs", launch->programs, out);
   print_word(c, "plan", launch->plan_path, out);
   fprintf(out, "plan_id=%016llx\n", (unsigned long long)launch->plan_id);

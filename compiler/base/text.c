@@ -89,7 +89,7 @@ static int32_t edit_distance(const char *a, const char *b) {
   return rows[a_length % 3][b_length];
 }
 
-/* Whether letters are only swapped, doubled, or missing where one is doubled: "pt" and "tpp" for
+/* True if letters are only swapped, doubled, or missing where one is doubled: "pt" and "tpp" for
  * "tp". */
 static bool has_same_letters(const char *a, const char *b) {
   return strspn(a, b) == strlen(a) && strspn(b, a) == strlen(b);

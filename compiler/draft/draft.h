@@ -56,7 +56,7 @@ typedef struct Loop {
   int32_t microbatch_stride; /* from one iteration to the next */
 } Loop;
 
-/* Calls that run as one. */
+/* Calls that one launch runs. */
 typedef struct KernelLaunch {
   int32_t first_call, call_count;
 } KernelLaunch;
@@ -93,7 +93,7 @@ typedef struct Block {
   bool *reads;                        /* by region: its forward reads them */
   RegionId reader_first, reader_last; /* the first and the last of these */
   bool tied;
-  /* What is divided over shard_ranks: optimizer state (ZeRO 1 and up), gradients in every
+  /* Flags of what is sharded over shard_ranks: optimizer state (ZeRO 1 and up), gradients in every
    * micro-batch (2 and up; not when they wait for the end of the step, or for another chunk of
    * their stage), parameters (3). */
   bool shards_state, shards_grads, shards_params;
@@ -208,10 +208,10 @@ uint32_t norm_group_axes(int32_t group);            /* of TENSOR_AXES */
 
 /* How many library calls a communication makes, when each moves one run of memory. */
 uint64_t record_flat_calls(const Record *record);
-/* Whether collectives of many pieces are packed. */
+/* True if collectives of many pieces are packed. */
 bool pieces_are_packed(const Draft *d);
-/* Whether a kernel that works on many tensors is started once for all of them. */
-bool tensors_run_together(const Draft *d);
+/* True if a kernel that works on many tensors is started once for all of them. */
+bool tensors_run_batch(const Draft *d);
 
 /* The offset of a control slot in the control block of plans made here. */
 static inline int64_t draft_slot_offset(ControlSlot slot) {
@@ -236,7 +236,7 @@ static inline int32_t draft_stage(const Draft *d, int32_t chunk) {
   return pipeline_stage_of(draft_pipe_kind(d), d->stage_count, chunk);
 }
 
-/* Whether the model's first and last chunk are on different stages; known before stages are cut,
+/* True if the model's first and last chunk are on different stages; known before stages are cut,
  * too. */
 bool draft_ends_apart(const Draft *d);
 

@@ -82,9 +82,9 @@ typedef struct Record {
                       of dims */
   int32_t piece_count;
   int64_t flops, bytes;
-  int64_t joined_bytes; /* that it need not read again, as it may run as one with the record before
+  int64_t fused_bytes; /* that it need not read again, as it may run as one with the record before
                            it; 0: it runs alone */
-  const char *meaning;  /* of a communication: the logical value; NULL else */
+  const char *meaning; /* of a communication: the logical value; NULL else */
   const Layout *layout_before, *layout_after;
   uint32_t axes; /* MESH_BITs that vary within its communicator */
   ReduceOp reduce;

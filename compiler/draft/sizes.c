@@ -103,7 +103,7 @@ bool pieces_are_packed(const Draft *d) {
   return d->cluster->target == TARGET_CUDA;
 }
 
-bool tensors_run_together(const Draft *d) {
+bool tensors_run_batch(const Draft *d) {
   return d->cluster->target == TARGET_CUDA;
 }
 

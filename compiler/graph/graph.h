@@ -76,7 +76,7 @@ typedef struct Node {
 } Node;
 
 typedef struct Param {
-  const char *name; /* "h.*.attn.c_attn.weight": * stands for the layer */
+  const char *name; /* "h.*.attn.c_attn.weight": * is the layer */
   RegionId region;  /* the region whose parameter block holds it */
   int32_t dim_count;
   DimId dims[DIMS_MAX];
@@ -177,12 +177,12 @@ int64_t value_row_stride(const Graph *g,
 bool value_has_dim(const Graph *g, ValueId v, DimId d);
 char *value_dims_text(Graph *g, ValueId v); /* "[batch, seq, width]" */
 
-/* Whether the node at this position, of the list that has chunks, runs in them. */
+/* True if the node at this position, of the list that has chunks, runs in them. */
 static inline bool region_in_chunks(const Region *r, int32_t at) {
   return r->chunks > 0 && at >= r->chunk_first && at < r->chunk_first + r->chunk_count;
 }
 
-/* Whether something before the region needs the gradient of its input. */
+/* True if something before the region needs the gradient of its input. */
 bool region_feeds_back(const Graph *g, RegionId r);
 
 #endif

@@ -28,7 +28,7 @@ typedef struct Layout {
   ReduceOp owed;
 } Layout;
 
-/* Of a value as the graph has it: cut after shard/, whole before. */
+/* The layout of a value: sharded after shard/, whole before. */
 Layout value_layout(const Graph *g, ValueId v);
 Layout param_layout(const Graph *g, ParamId p);
 

@@ -14,19 +14,19 @@ bool spec_data(Compile *c, Job *job);
 /* For machines that do not have the data: names a format where the headers would have. */
 void spec_data_assume(Job *job);
 
-/* What the model reads of a sample, for spec_data_inputs. */
+/* An input of the model, as spec_data_inputs needs it. */
 typedef struct DataInput {
   const char *name;
   int64_t elements;    /* of a sample */
   bool is_ids;         /* else numbers */
   int64_t vocab;       /* of ids: what the model looks them up in, or its classes; 0: unknown */
   bool is_stream;      /* ids over batch and seq: the tokens, or as targets the next ones */
-  const char *feature; /* the dimension behind batch when it is the only one, or NULL */
+  const char *feature; /* the dimension after batch when it is the only one, or NULL */
   Span at;
 } DataInput;
 typedef VEC(DataInput) DataInputs;
 
-/* Whether the job's kind of data can fill the model's inputs, and data.columns has as many names as
+/* True if the job's kind of data can fill the model's inputs, and data.columns has as many names as
  * they take, and ids of tables are below what the model takes. has_vocab: the model has a dimension
  * that bounds ids. */
 bool spec_data_inputs(Compile *c, const Job *job, const DataInputs *inputs, bool has_vocab);

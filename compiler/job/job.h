@@ -45,7 +45,7 @@ typedef enum OriginKind {
 } OriginKind;
 typedef struct Origin {
   OriginKind kind;
-  Span span; /* of the value; of the section or key that uses it when it stands in a variable */
+  Span span;        /* of the value; of the section or key that uses it when it is in a variable */
   const char *rule; /* of derived values: the arithmetic, "16 sequences / (1 x 16)" */
 } Origin;
 
@@ -129,7 +129,7 @@ typedef struct ClusterType {
   int64_t nodes, devices;                /* 0: as the files say */
   double intra_bytes_per_s;              /* between ranks of a node, one way; 0 = unknown */
   double inter_bytes_per_s;              /* of one rank to other nodes; 0 = unknown */
-  bool is_intra_nearer, is_inter_nearer; /* said nearer to the job than the files: stands instead */
+  bool is_intra_nearer, is_inter_nearer; /* set nearer to the job than the files: replaces theirs */
   const char *hwloc, *nccl_topo;         /* files, or NULL */
   const char *hosts;                     /* of the network, as a list; NULL: the next ones */
   Span hwloc_at, nccl_topo_at, hosts_at;
@@ -159,7 +159,7 @@ typedef struct Cluster {
   int64_t inter_latency_ns;      /* between nodes */
 } Cluster;
 
-/* What this machine is, for cluster = "here". */
+/* This machine, for cluster = "here". */
 typedef struct Machine {
   int64_t memory_bytes;
   int64_t cores;

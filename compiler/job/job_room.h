@@ -59,7 +59,7 @@ extern const SectionInfo spec_sections[SECTION_COUNT];
 
 int32_t field_find(SectionId section, const char *key); /* -1: none */
 int32_t section_find(const char *name);
-const char *field_name(Arena *arena, int32_t field); /* "train.batch"; keys of job stand alone */
+const char *field_name(Arena *arena, int32_t field); /* "train.batch"; keys of job have no prefix */
 const char *kind_example(const FieldInfo *field,
                          Arena *arena); /* what is expected, with an example */
 
@@ -79,7 +79,7 @@ typedef struct Raw Raw;
  * a section. `raw`: the value given to it, for the fix; NULL: none. */
 Meant refuse_name(Compile *c, Span at, int32_t section, const char *name, const Raw *raw);
 
-/* The one of `words` that `word` stands for elsewhere ("fp16", "AdamW"); NULL: none. `where`: the
+/* The one of `words` that `word` means in other tools ("fp16", "AdamW"); NULL: none. `where`: the
  * section or key that takes it. meant_word takes the nearest of them too. */
 const char *translated_word(Arena *arena, const char *where, const char *words, const char *word);
 const char *meant_word(Arena *arena, const char *where, const char *words, const char *word);
@@ -96,7 +96,7 @@ typedef struct RawEntry {
 } RawEntry;
 struct Raw {
   RawKind kind;
-  bool is_typed;    /* of -D: a text that stands for any type */
+  bool is_typed;    /* of -D: a text, which may become any type */
   double number;    /* also 0 / 1 of a flag */
   const char *text; /* RAW_OTHER: what it is */
   VEC(Raw *) list;
@@ -140,7 +140,7 @@ typedef struct SpecFile {
 SpecFile spec_file_read(Compile *c, lua_State *L, const char *path, const char *constructor,
                         Span at);
 
-/* Keys that stand twice in one table. */
+/* Refuses keys that are twice in one table. */
 void refuse_repeated(Compile *c, const SpanMap *spans);
 
 void override_apply(Compile *c, Merged *merged, const char *text);
@@ -169,16 +169,16 @@ bool check_words(Compile *c, const Value *value, int32_t field, Job *job);
 bool check_pairs(Compile *c, const Value *value, int32_t field, Job *job);
 bool refuse_type(Compile *c, const Value *value, int32_t field);
 
-/* What the site of slurm = "SITE" says of keys that the job leaves open (site.c). */
+/* Fills in keys that the job leaves open from the site of slurm = "SITE" (site.c). */
 bool site_apply(Compile *c, lua_State *L, Job *job);
 
-/* Why a text of the allocation cannot stand in a script, or NULL. */
+/* Why a text of the allocation cannot be part of a script, or NULL. */
 const char *launch_text_fault(const char *text);
 
 /* 2^53: beyond it a double skips whole numbers. */
 #define COUNT_MOST 9007199254740992.0
 
-/* What was probably meant by a value that the key does not take, as Lua; NULL: nobody knows
+/* The value that was probably meant, as Lua, by one that the key does not take; NULL: unknown
  * (mend.c). */
 /* A word or a number by which people mean "never", of a key that knows never: 0, false, "none". */
 bool is_off(int32_t field, const Raw *raw);
@@ -189,8 +189,8 @@ const char *mended_value(Arena *arena, int32_t field, const Raw *raw);
 bool field_is_said(const Job *job, int32_t field); /* by a file or -D */
 void field_derive(Job *job, int32_t field, const char *rule);
 
-/* "conflict": the key is written where it changes nothing. `owner`: what it is for; `state`: what
- * stands instead. */
+/* "conflict": the key is written where it changes nothing. `owner`: what it is for; `state`: the
+ * value that makes it useless. */
 void refuse_useless(Compile *c, const Job *job, int32_t field, const char *owner,
                     const char *state);
 
@@ -201,10 +201,10 @@ int64_t chunks_of(const Job *job); /* model chunks of a pipeline stage */
 /* tp, cp, pp and dp, whose product is the cluster's ranks. */
 bool derive_degrees(Compile *c, Job *job, const Cluster *cluster, Derived *out);
 
-/* Who shares states: zero and shard_ranks. After derive_degrees. */
+/* Which ranks share states: zero and shard_ranks. After derive_degrees. */
 bool derive_shards(Compile *c, Job *job, const Cluster *cluster, Derived *out);
 
-/* Whether cp and tp can cut sequences of sample_tokens; has_seq false: there are none. */
+/* True if cp and tp can cut sequences of sample_tokens; has_seq false: there are none. */
 bool derive_cuts(Compile *c, Job *job, const ModelFacts *model, bool has_seq, Derived *out);
 
 /* Warns when stages of a pipeline idle for much of a step. `unit`: what a batch counts. */

@@ -40,7 +40,7 @@ static void normalise(char *path) {
 
 char *path_join(Arena *arena, const char *directory, const char *path) {
   bool is_alone = *path == '/' || !directory || !*directory;
-  /* One byte more than needed: normalise writes a slash behind the last part before it cuts it. */
+  /* One byte more than needed: normalise writes a slash after the last part before it cuts it. */
   char *joined =
       is_alone ? arena_printf(arena, "%s ", path) : arena_printf(arena, "%s/%s ", directory, path);
   joined[strlen(joined) - 1] = 0;

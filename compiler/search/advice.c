@@ -226,8 +226,8 @@ void advice_unfit(Compile *c, const Job *job, const Compiled *out) {
             format_bytes(c->arena, needs_bytes - out->budget_bytes));
 }
 
-/* What a process takes of a GPU besides NCCL: its context, and the code of kernels and libraries.
- * An estimate. */
+/* An estimate of a process's memory on a GPU besides NCCL: its context, and the code of kernels and
+ * libraries. */
 #define CONTEXT_BYTES ((int64_t)600 << 20)
 
 void advice_outside(Compile *c, const Job *job, const Compiled *out) {

@@ -50,12 +50,12 @@ typedef struct ProductBlocks {
 
 typedef struct ProductShape {
   int64_t m, n, k;
-  bool rows_stand;   /* a's elements stand one after another along k */
+  bool rows_stand;   /* a's elements are adjacent along k */
   bool factors_bf16; /* a and b */
   bool narrow;       /* c is bf16 */
 } ProductShape;
 
-/* Whether a is read where it is: its rows have whole units (whole registers of them for tiles) one
+/* True if a is read where it is: its rows have whole units (whole registers of them for tiles) one
  * after another, and there are enough of them for one panel. */
 bool product_reads_rows(GemmKind kind, const ProductShape *shape);
 
@@ -66,7 +66,7 @@ int64_t product_blocks_bytes(const ProductBlocks *blocks);
 /* The most that a variant needs. */
 int64_t product_bytes(const ProductShape *shape);
 
-/* ---- attention: where a thread's blocks stand in its part of the scratch, in floats */
+/* ---- attention: offsets of a thread's blocks in its part of the scratch, in floats */
 
 enum {
   HEAD_MAX = 128,
@@ -77,7 +77,7 @@ enum {
   BACKWARD_QUERIES = BACKWARD_PANELS * QUERY_PANEL
 };
 
-/* Of queries of one head, one task of the forward pass. */
+/* The blocks of one task of the forward pass: queries of one head. */
 typedef struct ForwardBlocks {
   int64_t count; /* per head */
   int64_t panels;

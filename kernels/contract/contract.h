@@ -22,7 +22,7 @@ typedef enum KernelId {
   KERNEL_COUNT
 } KernelId;
 
-/* What a kernel is for, where code must tell kernels apart. */
+/* The purpose of a kernel, where code must tell kernels apart. */
 typedef enum KernelRole {
   ROLE_NONE, /* not a kernel; no row has it */
   ROLE_EMBEDDING,
@@ -146,10 +146,10 @@ int32_t contract_operand(const KernelContract *contract, const char *name);
 uint32_t contract_control_reads(const KernelContract *contract);
 uint32_t contract_control_writes(const KernelContract *contract);
 
-/* Whether these dims are valid for the kernel: their number is right, and flags are 0 or 1. */
+/* True if these dims are valid for the kernel: their number is right, and flags are 0 or 1. */
 bool contract_dims_fit(const KernelContract *contract, const int64_t *dims, uint32_t count);
 
-/* Whether a record may have so many operands: all, or all except scratch that may be left out. */
+/* True if a record may have so many operands: all, or all except scratch that may be left out. */
 bool contract_operands_fit(const KernelContract *contract, uint32_t count);
 
 /* Elements of an operand, from its first to its last; dims must be valid. -1: a dim is negative, or
@@ -165,7 +165,7 @@ typedef struct KernelView {
 bool contract_view(const KernelContract *contract, int32_t operand, const int64_t *dims,
                    KernelView *view);
 
-/* Whether an operand may have this dtype, in a record whose operands have `dtypes`. */
+/* True if an operand may have this dtype, in a record whose operands have `dtypes`. */
 bool contract_dtype_fits(const KernelContract *contract, int32_t operand, const uint32_t *dtypes);
 
 /* Bytes of the scratch operand; 0: the kernel has none. dims must be valid. */

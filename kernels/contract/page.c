@@ -1,6 +1,6 @@
 /* page.c -- writes docs/kernels.md from the rows of kernels.def. */
 #include "kernels/contract/contract.h"
-#include "kernels/contract/joins.h"
+#include "kernels/contract/fusions.h"
 
 /* The text before the first kernel. */
 typedef struct Family {
@@ -112,20 +112,20 @@ static void print_family(FILE *out, const Family *family) {
   fputc('\n', out);
 }
 
-static void print_joins(FILE *out) {
+static void print_fusions(FILE *out) {
   int32_t count;
-  fputs("\n## Two as one\n\n"
-        "The rows of `kernels/joins.def`: a plan may mark the second to run as one with the first "
-        "where they have an operand in common. What is in memory afterwards is what both write; "
-        "only a value that the second overwrites in place need not have been there.\n\n"
+  fputs("\n## Fusions\n\n"
+        "The rows of `kernels/fusions.def`: a plan may mark the second to be fused with the first "
+        "where they have an operand in common. Memory then holds everything that both write; "
+        "only a value that the second overwrites in place is never written.\n\n"
         "| first | its | second | its | in plans for |\n|---|---|---|---|---|\n",
         out);
-  for (const KernelJoin *join = contract_joins(&count); count > 0; join++, count--) {
-    const KernelContract *first = contract_of(join->first), *second = contract_of(join->second);
-    bool is_any = (join->targets >> KERNEL_TARGET_CPU & 1u) != 0;
+  for (const KernelFusion *fusion = contract_fusions(&count); count > 0; fusion++, count--) {
+    const KernelContract *first = contract_of(fusion->first), *second = contract_of(fusion->second);
+    bool is_any = (fusion->targets >> KERNEL_TARGET_CPU & 1u) != 0;
     fprintf(out, "| %s | %s | %s | %s | %s |\n", first->row->name,
-            first->operands[join->first_operand].name, second->row->name,
-            second->operands[join->second_operand].name, is_any ? "all" : "GPUs");
+            first->operands[fusion->first_operand].name, second->row->name,
+            second->operands[fusion->second_operand].name, is_any ? "all" : "GPUs");
   }
 }
 
@@ -142,7 +142,7 @@ void contract_page(FILE *out) {
       "a view: rows that are `stride` elements apart. The dtype *float* is the same for all "
       "operands of a call that have it: f32, bf16 or f64.\n\n"
       "Ranks that share one tensor call a kernel for their part of it; results do not depend on "
-      "who has which part. Tokens of a sample may come in two runs: local token i of seq stands "
+      "who has which part. Tokens of a sample may come in two runs: local token i of seq is "
       "at position first + i while i < seq / 2, else at second + i - seq / 2.\n",
       out);
   for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
@@ -150,5 +150,5 @@ void contract_page(FILE *out) {
       print_kernel(out, contract_of((KernelId)entries[i].kernel));
     else
       print_family(out, &entries[i].family);
-  print_joins(out);
+  print_fusions(out);
 }

@@ -29,14 +29,14 @@ enum {
    * 132, so that memory is busy while one block waits for its sums. */
   WORK_NORM_BLOCKS_CUDA = 264,
 
-  /* What cuDNN's attention asks for besides its arrays (workspace.c), on sm_90; less on sm_80. */
+  /* cuDNN's attention asks for this besides its arrays (workspace.c), on sm_90; less on sm_80. */
   WORK_ATTENTION_CUDA = 256,
 
   /* mse, square_sum: an f64 for every block of elements. */
   WORK_SUM_BLOCK = 4096
 };
 
-/* What a record's scratch depends on. */
+/* The inputs of a record's scratch size. */
 typedef struct WorkspaceUse {
   KernelTarget target; /* that the plan is for */
   const int64_t *dims;

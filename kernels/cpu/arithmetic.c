@@ -1,7 +1,7 @@
 /* arithmetic.c -- a op b where b is all of a's shape or repeats along the leading axes; sums over
  * leading axes; scale * x + shift. Other broadcasts go to the reference. */
 #include "kernels/cpu/columns.h"
-#include "kernels/cpu/joined.h"
+#include "kernels/cpu/fused.h"
 #include "kernels/cpu/ranges.h"
 #include "kernels/cpu/vec.h"
 

@@ -6,7 +6,7 @@
 #include <float.h>
 #include <math.h>
 
-/* One thread's blocks. A panel of q, and of out, begins 48 padded heads behind the one before. */
+/* One thread's blocks. A panel of q, and of out, begins 48 padded heads after the one before. */
 typedef struct Scratch {
   float *q;
   float *out; /* [head][48]: transposed, not yet normalised */
@@ -86,7 +86,7 @@ static void drop_column(const AttentionStep *t, float *scores, int64_t j) {
   }
 }
 
-/* Probabilities as a packed panel: f32 as they stand (when 48 wide), else in units of the panel. */
+/* Probabilities as a packed panel: f32 unchanged (when 48 wide), else in units of the panel. */
 static const float *pack_probabilities(const AttentionStep *t, Scratch *s, int64_t vectors) {
   float *p = s->scores;
   int64_t units = gemm_units(t->a->kind, t->keys);

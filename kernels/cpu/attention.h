@@ -125,7 +125,7 @@ static inline void keep_factors(const Attention *a, int64_t b, int64_t h, int64_
     }
 }
 
-/* Element d of query q stands at from[d * 48 + q]: writes queries 0 .. count-1, each times
+/* Element d of query q is at from[d * 48 + q]: writes queries 0 .. count-1, each times
  * factor[q], as rows `stride` apart. */
 static inline void write_queries(const Attention *a, const float *from, const float *factor,
                                  int64_t count, void *to, int64_t to_first, int64_t stride,

@@ -28,7 +28,7 @@ typedef struct Backward {
   int64_t group;
 } Backward;
 
-/* What a task works on; changes as it goes through groups and blocks. */
+/* The current block of a task; changes as it goes through groups and blocks. */
 typedef struct Task {
   const Attention *a;
   const BackwardBlocks *blocks;

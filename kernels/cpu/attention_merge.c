@@ -5,7 +5,7 @@
 #include "kernels/cpu/ranges.h"
 #include "kernels/cpu/vec.h"
 
-/* What both sides of a row are multiplied by. */
+/* The factors of both sides of a row. */
 typedef struct Weights {
   float old, added;
 } Weights;

@@ -112,7 +112,7 @@ static void slopes(const KernelArgs *args, const Classes *c, int64_t row, int64_
   float_put(logits, row + mine, bf16, (float)((p - 1) * scale));
 }
 
-/* What one kernel makes of its rows. */
+/* The rows of one kernel, and its results. */
 typedef struct RowLoss {
   Classes classes;
   bool parts, train;

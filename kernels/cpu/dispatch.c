@@ -1,5 +1,4 @@
-/* dispatch.c -- cpu_NAME for every FAST kernel, and two as one, at the level that product.h chose.
- */
+/* dispatch.c -- cpu_NAME for every FAST kernel and fusion, at the level that product.h chose. */
 #include "kernels/kernel.h"
 #include "kernels/product.h"
 #include "kernels/variants.h"
@@ -22,7 +21,7 @@
   }
 
 #define ANY(first, second)                                                                         \
-  CpuJoined cpu_##first##_##second##_avx2, cpu_##first##_##second##_avx512;                        \
+  CpuFused cpu_##first##_##second##_avx2, cpu_##first##_##second##_avx512;                         \
   bool cpu_##first##_##second(const KernelArgs *a, const KernelArgs *b) {                          \
     switch (product_choice()->f32) {                                                               \
     case PRODUCT_AVX512: return cpu_##first##_##second##_avx512(a, b);                             \
@@ -56,5 +55,5 @@ const char *kernel_isa(void) {
 #undef KERNEL
 
 #define CUDA(first, second)
-#define JOIN(first, of_first, second, of_second, targets) targets(first, second)
-#include "kernels/joins.def"
+#define FUSION(first, of_first, second, of_second, targets) targets(first, second)
+#include "kernels/fusions.def"

@@ -10,7 +10,7 @@
 
 enum { STRIP = 64, FIRST_ROWS = 32, CHUNK = 256 };
 
-/* Of the table held here; -1: padding (below 0, so below `first`), or another rank's. */
+/* The row of the table held here; -1: padding (below 0, so below `first`), or another rank's. */
 ALWAYS_INLINE int64_t row_of(const KernelArgs *args, int32_t id) {
   int64_t row = id - (int64_t)args->attr[0];
   return row >= 0 && row < args->dim[2] ? row : -1;

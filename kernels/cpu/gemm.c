@@ -2,9 +2,9 @@
 #include "kernels/cpu/gemm.h"
 
 enum {
-  PACK_ROWS = 64,   /* of a, packed by one task: whole cache lines where rows stand side by side */
+  PACK_ROWS = 64,   /* of a, packed by one task: whole cache lines where rows are adjacent */
   PACK_DEPTH = 256, /* of b, packed by a task for all its panels before it goes on: where these
-                       stand side by side, their lines are fetched together */
+                       are adjacent, their lines are fetched together */
   TASK_ROWS = 96,   /* multiplied by a task's panels before the next: they stay in the second-level
                        cache */
   TASK_COLUMNS = 288,   /* of b: six panels, or nine of tiles */
@@ -170,8 +170,9 @@ static void multiply_task(void *context, int64_t task, int32_t worker) {
   if (t->stream) v_stream_end();
 }
 
-/* Where a is read as it stands and columns are many, a task packs its own: they stay in its core's
- * cache. Else all is packed before the first task, and tasks are blocks of rows and columns. */
+/* Where a is not packed and columns are many, each task packs its own columns: they stay in its
+ * core's cache. Else all columns are packed before the first task, and tasks are blocks of rows and
+ * columns. */
 static void run_block(GemmBlock *t) {
   Threads *threads = t->g->threads;
   int64_t panel = gemm_columns(t->kind), panels = ceil_div(t->columns, panel);

@@ -3,8 +3,8 @@
  * Method: both factors are packed into panels (Goto and van de Geijn: Anatomy of High-Performance
  * Matrix Multiplication; TOMS 34(3), 2008) of 8 rows of a and 48 columns of b. One step of the
  * inner kernel consumes a 4-byte unit of every row and column: one f32, or two consecutive k of
- * bf16. Rows of a that stand as the inner kernel wants their units are not packed: eight or sixteen
- * streams are read as fast as one. Which variant multiplies bf16 is chosen once per process
+ * bf16. Rows of a whose layout the inner kernel can read are not packed: eight or sixteen streams
+ * are read as fast as one. Which variant multiplies bf16 is chosen once per process
  * (kernels/product.h): pairs by dot products; pairs by tiles, with panels of 32 rows and 32 columns
  * (gemm_tile.c); or bf16 is widened while it is packed.
  *

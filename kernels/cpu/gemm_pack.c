@@ -96,7 +96,7 @@ ALWAYS_INLINE Vec pair_unit(const uint16_t *from, int64_t k_stride, bool second,
 
 #endif
 
-/* `groups` groups of lines that stand side by side, all of one row before the next; only the last
+/* Packs `groups` groups of adjacent lines, all of one row before the next; only the last
  * may lack lines. */
 ALWAYS_INLINE void pack_groups(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k,
                                bool pairs, PackTarget to, int64_t groups) {

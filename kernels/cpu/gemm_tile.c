@@ -9,7 +9,7 @@
 
 enum { BLOCK = TILE_SIDE * TILE_SIDE };
 
-/* Lines whose elements stand side by side: a copy. */
+/* Lines whose elements are adjacent: a copy. */
 static void copy_block(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k,
                        float *to) {
   size_t bytes = (size_t)min64(2 * k, 4 * TILE_SIDE);

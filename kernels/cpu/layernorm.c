@@ -5,11 +5,11 @@
 #include <math.h>
 
 #include "kernels/contract/blocks.h"
-#include "kernels/cpu/joined.h"
+#include "kernels/cpu/fused.h"
 #include "kernels/cpu/ranges.h"
 #include "kernels/cpu/vec.h"
 
-CpuJoined CPU(add_layernorm);
+CpuFused CPU(add_layernorm);
 
 typedef struct Shape {
   bool x_bf16, weight_bf16, bias_bf16, y_bf16, d_y_bf16, d_x_bf16;
@@ -101,7 +101,7 @@ static void backward_row(const KernelArgs *args, const Shape *s, int64_t r, floa
   }
 }
 
-/* Task i is block i: its sums stand at work[i][2][padded width]. */
+/* Task i is block i: its sums are at work[i][2][padded width]. */
 static void backward_rows(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
   const Shape *s = (const Shape *)context;
   int64_t padded = ceil_div(s->width, LANES) * LANES;

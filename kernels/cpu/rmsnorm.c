@@ -2,11 +2,11 @@
 #include <math.h>
 
 #include "kernels/contract/blocks.h"
-#include "kernels/cpu/joined.h"
+#include "kernels/cpu/fused.h"
 #include "kernels/cpu/ranges.h"
 #include "kernels/cpu/vec.h"
 
-CpuJoined CPU(add_rmsnorm);
+CpuFused CPU(add_rmsnorm);
 
 typedef struct Shape {
   bool x_bf16, weight_bf16, y_bf16, d_y_bf16, d_x_bf16;

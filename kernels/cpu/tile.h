@@ -150,7 +150,7 @@ static inline void tiles_end(void) {
   __asm__ volatile("tilerelease" ::: "memory");
 }
 
-/* Whether the processor's registers compute what stands above in plain C, bit for bit. The process
+/* True if the processor's tiles compute the functions above, in plain C, bit for bit. The process
  * must have permission. */
 bool tiles_agree(void);
 

@@ -131,7 +131,7 @@ CUDA_KERNEL(tanh_backward) {
 /* ---- a gate: an activation times another value, in one pass. Results are bitwise those of the
  * two: the value between is rounded as it is in memory. ---- */
 
-/* The operands of both as one; `between` is NULL where the second writes over it. */
+/* The operands of a fused pair; `between` is NULL where the second writes over it. */
 template <class T> struct Gate {
   const T *a, *b, *x; /* x: backward alone */
   T *between, *y;
@@ -181,7 +181,7 @@ template <class F, class T, int V> __global__ void gate_backward(Gate<T> g) {
 
 /* The activation's operands are x, y; those of the product a, b, y. */
 template <class F>
-static KernelStatus run_gate(const KernelJoined *, const KernelArgs *activation,
+static KernelStatus run_gate(const KernelFused *, const KernelArgs *activation,
                              const KernelArgs *product, const char **why) {
   void *const *f = activation->operand, *const *m = product->operand;
   const int other = m[0] == f[1] ? 1 : 0;
@@ -205,7 +205,7 @@ static KernelStatus run_gate(const KernelJoined *, const KernelArgs *activation,
 
 /* The product's operands are a, b, y; those of the slope d_y, x, d_x. */
 template <class F>
-static KernelStatus run_gate_backward(const KernelJoined *, const KernelArgs *product,
+static KernelStatus run_gate_backward(const KernelFused *, const KernelArgs *product,
                                       const KernelArgs *slope, const char **why) {
   void *const *m = product->operand, *const *f = slope->operand;
   if (m[2] != f[0] || m[2] == f[1]) {
@@ -226,25 +226,25 @@ static KernelStatus run_gate_backward(const KernelJoined *, const KernelArgs *pr
   });
 }
 
-CUDA_JOIN(silu) {
+CUDA_FUSION(silu) {
   (void)kernel, (void)why;
   if (second->id == KERNEL_multiply && combines_all(&use[1], use[0].dim[0], use[0].dtype[0]))
-    joined->run = run_gate<Silu>;
+    fused->run = run_gate<Silu>;
   return KERNEL_DONE;
 }
 
-CUDA_JOIN(gelu_erf) {
+CUDA_FUSION(gelu_erf) {
   (void)kernel, (void)why;
   if (second->id == KERNEL_multiply && combines_all(&use[1], use[0].dim[0], use[0].dtype[0]))
-    joined->run = run_gate<GeluErf>;
+    fused->run = run_gate<GeluErf>;
   return KERNEL_DONE;
 }
 
-CUDA_JOIN(multiply) {
+CUDA_FUSION(multiply) {
   (void)kernel, (void)why;
   if (!combines_all(&use[0], use[1].dim[0], use[1].dtype[0])) return KERNEL_DONE;
-  if (second->id == KERNEL_silu_backward) joined->run = run_gate_backward<Silu>;
-  if (second->id == KERNEL_gelu_backward) joined->run = run_gate_backward<Gelu>;
-  if (second->id == KERNEL_gelu_erf_backward) joined->run = run_gate_backward<GeluErf>;
+  if (second->id == KERNEL_silu_backward) fused->run = run_gate_backward<Silu>;
+  if (second->id == KERNEL_gelu_backward) fused->run = run_gate_backward<Gelu>;
+  if (second->id == KERNEL_gelu_erf_backward) fused->run = run_gate_backward<GeluErf>;
   return KERNEL_DONE;
 }

@@ -157,7 +157,7 @@ __global__ void sum_repeats(const T *x, T *y, int64_t period, int64_t repeats) {
   });
 }
 
-/* Of few elements that are repeated often, blocks share the repetitions. */
+/* Few elements that are repeated often: blocks share the repetitions. */
 template <class T>
 static void issue_repeats(Launch &run, const T *x, T *y, int64_t period, int64_t repeats) {
   enum { FEW = 32 * 1024, OFTEN = 128 };

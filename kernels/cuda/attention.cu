@@ -16,7 +16,7 @@ struct Attention {
   int64_t batch, seq, heads, kv_heads, head;
   int64_t q_stride, k_stride, v_stride, out_stride;
   int64_t d_q_stride, d_k_stride, d_v_stride;
-  Runs q_runs, k_runs; /* where q's tokens stand, and k's and v's */
+  Runs q_runs, k_runs; /* positions of q's tokens, and of k's and v's */
   bool causal;
   float scale, keep_scale; /* keep_scale: 1 / (1 - rate) */
   uint32_t threshold;
@@ -55,7 +55,7 @@ static Attention attention_of(const KernelArgs *args) {
   return a;
 }
 
-/* What dropout multiplies probability (i, j) of a head by: 0 or 1 / (1 - rate). */
+/* Dropout's factor of probability (i, j) of a head: 0 or 1 / (1 - rate). */
 static __device__ float mask(const Attention &a, uint64_t key, int64_t step, int64_t b, int64_t h,
                              int64_t q_position, int64_t k_position) {
   if (a.threshold == 0) return 1;
@@ -179,7 +179,7 @@ static __device__ bool sees(const Attention &a, const Query &query, int64_t k_to
   return k_token < a.seq && (!a.causal || runs_position(a.k_runs, k_token) <= query.position);
 }
 
-/* What dropout multiplies the probability of a key by. */
+/* Dropout's factor of the probability of a key. */
 static __device__ float keep(const Attention &a, const Query &query, int64_t k_token) {
   return mask(a, query.key, query.step, query.sample, query.head, query.position,
               runs_position(a.k_runs, k_token));
@@ -244,7 +244,7 @@ __global__ void __launch_bounds__(THREADS, S::WIDTH <= 16 ? 3 : 0)
 
 /* ---- backward ---- */
 
-/* Of each row of probabilities: d_out . out. A thread a row. */
+/* d_out . out of each row of probabilities. A thread a row. */
 template <class T>
 __global__ void row_terms(const T *d_out, const T *out, float *term, Attention a) {
   for (EACH_ELEMENT(r, a.batch * a.heads * a.seq)) {
@@ -381,7 +381,7 @@ CUDA_KERNEL(attention) {
   });
 }
 
-/* The operands d_out q k v out lse d_q d_k d_v work stand at 0 .. 9. */
+/* Operands 0 .. 9 are d_out q k v out lse d_q d_k d_v work. */
 template <class T>
 static void launch_backward(Launch &run, const KernelArgs *args, const Attention &a) {
   void *const *at = args->operand;

@@ -90,7 +90,7 @@ static DnnDescriptor product(Pass pass, DnnDescriptor a, DnnDescriptor b, DnnDes
   return c;
 }
 
-/* Scores of keys behind the query hidden. */
+/* Hides the scores of keys after the query. */
 static DnnDescriptor masked(Pass pass, DnnDescriptor scores) {
   if (!pass.shape->causal) return scores;
   DnnDescriptor row = pairs(pass, DNN_I32), column = pairs(pass, DNN_I32);
@@ -126,7 +126,7 @@ static void forward(Pass pass) {
   (void)product(pass, p, v, out);
 }
 
-/* Of each query: d_out . out. */
+/* d_out . out of each query. */
 static DnnDescriptor terms_of(Pass pass, DnnDescriptor d_out, DnnDescriptor out) {
   const AttentionShape *s = pass.shape;
   DnnTensor each = {.type = DNN_F32,

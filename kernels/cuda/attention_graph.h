@@ -1,6 +1,6 @@
 /* attention_graph.h -- attention and its gradients as graphs of cuDNN's operations.
  *
- * The operations are spelled out one by one, and cuDNN recognises the whole: it runs as one kernel,
+ * The operations are listed one by one, and cuDNN recognises the whole: it runs one fused kernel,
  * and nothing between the operations is kept in memory. q, k, v and their gradients are where the
  * plan has them, interleaved or not: strides pick them out. Values are bf16, the log of the
  * softmax's sum and all sums f32. */
@@ -22,7 +22,7 @@ typedef struct AttentionShape {
   bool is_ordered;
 } AttentionShape;
 
-/* Whose addresses a call gives. */
+/* The tensors whose addresses a call gives. */
 typedef enum AttentionTensor {
   ATTENTION_Q = 1,
   ATTENTION_K,

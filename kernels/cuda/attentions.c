@@ -25,7 +25,7 @@ typedef struct Shared {
   DnnPlan plan;
 } Shared;
 
-/* What a record needs at every call. */
+/* The state of a record, used by every call. */
 typedef struct Attending {
   Shared *shared;
   float scale, one, hidden;
@@ -74,8 +74,8 @@ static Halves halves_of(Runs runs) {
   return (Halves){{runs.first, runs.second}, {runs.first + half - 1, runs.second + rest - 1}};
 }
 
-/* What is seen of a ring's block from another rank: by all queries the first half of the keys, or
- * by the second half of the queries all keys. Said by the shape, which hides nothing then. */
+/* The visible part of a ring's block from another rank: all queries see the first half of the keys,
+ * or the second half of the queries sees all keys. The shape is cut so, and hides nothing then. */
 static bool say_half(AttentionShape *shape, Runs query, Runs key) {
   Halves q = halves_of(query), k = halves_of(key);
   int64_t half = shape->sample / 2;
@@ -392,7 +392,7 @@ static void bind_all(Bound *bound, Attending *attending, const KernelArgs *args)
   bind(bound, ATTENTION_TERMS, sums + attention_d_q_sum_bytes(shape));
 }
 
-/* What the graph leaves out: queries that see nothing, and keys that none sees. */
+/* Fills in what the graph does not write: queries that see nothing, and keys that no query sees. */
 static KernelStatus fill_unseen(const AttentionShape *shape, const KernelArgs *args,
                                 const char **why) {
   const int64_t queries = shape->sample - shape->seq, keys = shape->sample - shape->keys;

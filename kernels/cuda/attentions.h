@@ -19,8 +19,8 @@ enum { ATTENTIONS_TEXT_BYTES = 512 };
 const Kernel *kernels_cuda_attending(const Kernel *base, const DnnApi *api, const char *missing,
                                      ProductGpu *gpu);
 
-/* What a record asks for, as a shape of cuDNN's graph; `why`: what the graph cannot say, NULL where
- * it can. */
+/* A record's attention, as a shape of cuDNN's graph; `why`: what the graph cannot express, NULL
+ * where it can. */
 AttentionShape attention_shape_of(KernelId id, const KernelUse *use, const char **why);
 
 /* How many records were bound to the library and how many not, and why the first was not; "" where

@@ -34,7 +34,7 @@ struct alignas(16) Wide {
   uint64_t at[2];
 };
 
-/* Calls `body` with a number as large as one of `dtype`. */
+/* Calls `body` with an integer of the size of `dtype`. */
 template <class Body> static KernelStatus with_size(uint32_t dtype, const char **why, Body body) {
   switch (dtype_bytes((DType)dtype)) {
   case 2: return body(uint16_t());

@@ -192,10 +192,10 @@ KernelStatus with_floats(uint32_t first, uint32_t second, const char **why, Body
 #define CUDA_KERNEL(name)                                                                          \
   extern "C" KernelStatus cuda_##name(const KernelArgs *args, const char **why)
 
-/* Defines cuda_NAME_join. */
-#define CUDA_JOIN(name)                                                                            \
+/* Defines cuda_NAME_fusion. */
+#define CUDA_FUSION(name)                                                                          \
   extern "C" KernelStatus cuda_##name##_join(const Kernel *kernel, const Kernel *second,           \
-                                             const KernelUse use[2], KernelJoined *joined,         \
+                                             const KernelUse use[2], KernelFused *fused,           \
                                              const char **why)
 
 /* cuda_NAME_together, and of it cuda_NAME. */

@@ -47,8 +47,8 @@ void dnn_reduce(DnnGraph *graph, int operator, DnnDescriptor x, DnnDescriptor y)
 /* y is x's memory with other sizes and strides. */
 void dnn_reshape(DnnGraph *graph, DnnDescriptor x, DnnDescriptor y);
 
-/* Of all operations; for the GPU of `handle`, or for a described one where it is NULL. False: see
- * graph->status. */
+/* Finishes the graph of all operations; for the GPU of `handle`, or for a described one where it is
+ * NULL. False: see graph->status. */
 bool dnn_graph_finish(DnnGraph *graph, DnnHandle *handle);
 
 #endif

@@ -2,7 +2,7 @@
 
 enum { CONFIGS_MAX = 8 };
 
-/* What cuDNN recommends, best first. */
+/* Configurations that cuDNN recommends, best first. */
 typedef struct Advice {
   const DnnApi *api;
   DnnDescriptor asked, config[CONFIGS_MAX];

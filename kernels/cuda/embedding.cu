@@ -66,7 +66,7 @@ struct Found {
   int count;
 };
 
-/* Of ids in the table. */
+/* True if the id is in the table and this block adds its gradient. */
 static __device__ bool is_of_part(const Table &table, int32_t id) {
   return has_row(table, id) && ((uint32_t)id & (gridDim.x - 1)) == blockIdx.x;
 }
@@ -108,7 +108,7 @@ static __device__ void find(Found *found, const Table &table, const int32_t *ids
   found->count += __shfl_sync(0xffffffffu, until, WARP_LANES - 1);
 }
 
-/* Adds the rows of d_y that bits stand for, the lowest first. */
+/* Adds the rows of d_y whose bits are set, the lowest first. */
 template <int V, class T, class RowOf>
 static __device__ void add_rows(float *sum, const T *d_y, int64_t width, unsigned bits,
                                 RowOf row_of) {

@@ -11,8 +11,8 @@ static Together *const together[KERNEL_COUNT] = {
 };
 
 /* One launch for many records where the kernel has that, else one for each. */
-static KernelStatus run_together(const Kernel *kernel, const KernelArgs *args, int32_t count,
-                                 const char **why) {
+static KernelStatus run_batch(const Kernel *kernel, const KernelArgs *args, int32_t count,
+                              const char **why) {
   KernelStatus ended = KERNEL_DONE;
   if (together[kernel->id] != NULL) return together[kernel->id](args, count, why);
   for (int32_t i = 0; i < count && ended == KERNEL_DONE; i++)
@@ -22,7 +22,7 @@ static KernelStatus run_together(const Kernel *kernel, const KernelArgs *args, i
 
 static const Kernel kernels[KERNEL_COUNT] = {
 #define KERNEL(name, ...)                                                                          \
-  {KERNEL_##name, kernel_check_use, cuda_##name, run_together, NULL, cuda_##name##_join},
+  {KERNEL_##name, kernel_check_use, cuda_##name, run_batch, NULL, cuda_##name##_join},
 #include "kernels/kernels.def"
 #undef KERNEL
 };

@@ -28,7 +28,7 @@ typedef struct LtCandidate {
 enum { LT_DONE = 0, LT_INVALID = 7, LT_NOT_SUPPORTED = 15 };
 enum { LT_F32 = 0, LT_BF16 = 14, LT_COMPUTE_F32 = 68 };
 enum { LT_PLAIN = 0, LT_TRANSPOSED = 1 };
-/* What the end of a product does besides: adds a bias; GELU (the tanh form), whose argument AUX
+/* The epilogue of a product: adds a bias; GELU (the tanh form), whose argument AUX
  * keeps; multiplies by GELU's slope at what AUX has; sums a factor over k into the bias. */
 enum {
   LT_EPILOGUE_NONE = 1,
@@ -72,7 +72,7 @@ enum {
   LT_ALGORITHM_STAGES = 6
 };
 
-/* Matrices stand column after column; d = alpha op(a) op(b) + beta c. `stream` is a cudaStream_t.
+/* Matrices are column-major; d = alpha op(a) op(b) + beta c. `stream` is a cudaStream_t.
  * As in cublasLt.h. */
 typedef struct LtApi {
   size_t (*get_version)(void);

@@ -1,4 +1,4 @@
-/* norm.cu -- layernorm and rmsnorm, also together with the addition before or behind them.
+/* norm.cu -- layernorm and rmsnorm, also fused with the addition before or after them.
  *
  * Forward, a block has a row, and keeps it in registers: x is read once. Backward, each block walks
  * over rows and keeps its sums for the weights' gradients in registers, and of rows up to 8,192
@@ -60,7 +60,7 @@ static bool is_taken(int64_t width, const char **why) {
 
 /* ---- forward ---- */
 
-/* What layernorm and rmsnorm have in common; rmsnorm has no mean and no bias. With b, x is not read
+/* The arguments of layernorm and rmsnorm; rmsnorm has no mean and no bias. With b, x is not read
  * but made: a + b. */
 template <class T> struct NormForward {
   const T *a, *b;
@@ -152,7 +152,7 @@ CUDA_KERNEL(rmsnorm) {
 
 /* ---- backward ---- */
 
-/* What layernorm_backward and rmsnorm_backward have in common; rmsnorm's mean is 0, and its d_bias
+/* The arguments of layernorm_backward and rmsnorm_backward; rmsnorm's mean is 0, and its d_bias
  * is not made. With `other`, y is d_x + other, and d_x is written where it is not NULL. */
 template <class T> struct NormBackward {
   const T *d_y, *x, *weight;
@@ -198,8 +198,8 @@ static __device__ void store_slope(const NormBackward<typename C::T> &n, int64_t
 }
 
 /* Makes of a and b their sums over the threads that share a row. All threads of the block call it,
- * `turn` being 0 and 1 by turns: who writes the one turn's parts has seen everyone reach the
- * other's, and so be through with this one's. */
+ * with `turn` alternating between 0 and 1: a thread that writes parts of one turn has seen all others
+ * reach the other turn, so they have read the earlier parts of this one. */
 template <class C> static __device__ void row_sums(float *a, float *b, int turn) {
   enum { WARPS = C::THREADS / WARP_LANES, ALL = WARPS * C::ROWS };
   SHARED(float, parts, 2 * 2 * ALL);
@@ -219,7 +219,7 @@ template <class C> static __device__ void row_sums(float *a, float *b, int turn)
   }
 }
 
-/* What a thread's columns add to the gradients of weight and bias. */
+/* The share of a thread's columns in the gradients of weight and bias. */
 template <class C> struct Gradients { float weight[C::COUNT], bias[C::COUNT]; };
 
 /* Writes the block's sums: those of the threads with the first of its rows, then of the second ..
@@ -362,7 +362,7 @@ CUDA_KERNEL(rmsnorm_backward) {
   return norm_backward(args, nullptr, nullptr, false, why, "rmsnorm_backward");
 }
 
-/* ---- an addition before or behind a norm, in one pass over the rows. Results are bitwise those of
+/* ---- an addition before or after a norm, in one pass over the rows. Results are bitwise those of
  * the two: the value between is rounded as it is in memory. ---- */
 
 static bool adds_rows(const KernelUse *add, const KernelUse *norm) {
@@ -370,7 +370,7 @@ static bool adds_rows(const KernelUse *add, const KernelUse *norm) {
 }
 
 template <bool HAS_BIAS>
-static KernelStatus run_added(const KernelJoined *, const KernelArgs *add, const KernelArgs *norm,
+static KernelStatus run_added(const KernelFused *, const KernelArgs *add, const KernelArgs *norm,
                               const char **why) {
   if (add->operand[2] == norm->operand[0])
     return norm_forward(add, norm, HAS_BIAS, why, HAS_BIAS ? "layernorm" : "rmsnorm");
@@ -380,16 +380,16 @@ static KernelStatus run_added(const KernelJoined *, const KernelArgs *add, const
                               : cuda_rmsnorm(norm, why);
 }
 
-CUDA_JOIN(add) {
+CUDA_FUSION(add) {
   (void)kernel, (void)why;
   if (!adds_rows(&use[0], &use[1])) return KERNEL_DONE;
-  if (second->id == KERNEL_layernorm) joined->run = run_added<true>;
-  if (second->id == KERNEL_rmsnorm) joined->run = run_added<false>;
+  if (second->id == KERNEL_layernorm) fused->run = run_added<true>;
+  if (second->id == KERNEL_rmsnorm) fused->run = run_added<false>;
   return KERNEL_DONE;
 }
 
 template <bool HAS_BIAS>
-static KernelStatus run_then_added(const KernelJoined *, const KernelArgs *norm,
+static KernelStatus run_then_added(const KernelFused *, const KernelArgs *norm,
                                    const KernelArgs *add, const char **why) {
   void *d_x = norm->operand[4], *const *at = add->operand;
   const char *name = HAS_BIAS ? "layernorm_backward" : "rmsnorm_backward";
@@ -399,14 +399,14 @@ static KernelStatus run_then_added(const KernelJoined *, const KernelArgs *norm,
   return ended == KERNEL_DONE ? cuda_add(add, why) : ended;
 }
 
-CUDA_JOIN(layernorm_backward) {
+CUDA_FUSION(layernorm_backward) {
   (void)kernel, (void)why;
-  if (second->id == KERNEL_add && adds_rows(&use[1], &use[0])) joined->run = run_then_added<true>;
+  if (second->id == KERNEL_add && adds_rows(&use[1], &use[0])) fused->run = run_then_added<true>;
   return KERNEL_DONE;
 }
 
-CUDA_JOIN(rmsnorm_backward) {
+CUDA_FUSION(rmsnorm_backward) {
   (void)kernel, (void)why;
-  if (second->id == KERNEL_add && adds_rows(&use[1], &use[0])) joined->run = run_then_added<false>;
+  if (second->id == KERNEL_add && adds_rows(&use[1], &use[0])) fused->run = run_then_added<false>;
   return KERNEL_DONE;
 }

@@ -53,7 +53,7 @@ static inline bool is_aligned(const void *at) {
   return (uintptr_t)at % PACK_BYTES == 0;
 }
 
-/* Whether a kernel of two operands combines them one by one, without repeating any: as many
+/* True if a kernel of two operands combines them one by one, without repeating any: as many
  * elements as this, and all of this dtype. */
 static inline bool combines_all(const KernelUse *use, int64_t elements, uint32_t dtype) {
   int64_t axes = use->dim[0], inner = 1;

@@ -16,8 +16,8 @@ static struct {
   Kernel kernels[KERNEL_COUNT];
 } lt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- what to multiply: the library's matrices stand column after column, ours row after row, so
- * that each of ours is its transposed one there */
+/* ---- the factors: the library's matrices are column-major, ours row-major, so that each of ours
+ * is a transposed one there */
 
 static Matrices forward(const int64_t *dim, int32_t bias) {
   int64_t rows = dim[0], in = dim[1], out = dim[2];
@@ -348,7 +348,7 @@ const Kernel *kernels_cuda_with(const LtApi *api, ProductGpu *gpu) {
     memcpy(lt.kernels, kernels_cuda(), sizeof lt.kernels);
 #define SET(name)                                                                                  \
   lt.kernels[KERNEL_##name] =                                                                      \
-      (Kernel){KERNEL_##name, prepare, run_##name, NULL, release, product_join}
+      (Kernel){KERNEL_##name, prepare, run_##name, NULL, release, product_fusion}
     SET(linear);
     SET(linear_bias);
     SET(linear_dx);

@@ -46,8 +46,8 @@ typedef struct ProductTo {
 KernelStatus product_run(const Product *product, const KernelArgs *args, ProductTo to,
                          const char **why);
 
-/* Kernel.join of the products (products_joined.c). */
-KernelStatus product_join(const Kernel *kernel, const Kernel *second, const KernelUse use[2],
-                          KernelJoined *how, const char **why);
+/* Kernel.fuse of the products (products_fused.c). */
+KernelStatus product_fusion(const Kernel *kernel, const Kernel *second, const KernelUse use[2],
+                            KernelFused *how, const char **why);
 
 #endif

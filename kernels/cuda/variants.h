@@ -1,6 +1,6 @@
 /* variants.h -- declares cuda_NAME for every kernel of kernels.def, cuda_NAME_together for those
- * that run many records in one launch (CUDA_KERNEL_TOGETHER defines both), cuda_NAME_join for those
- * that run as one with the record behind them (Kernel.join), and their table. */
+ * that run many records in one launch (CUDA_KERNEL_TOGETHER defines both), cuda_NAME_fusion for
+ * those that be fused with the record behind them (Kernel.fuse), and their table. */
 #ifndef LOCKSTEP_CUDA_VARIANTS_H
 #define LOCKSTEP_CUDA_VARIANTS_H
 
@@ -12,7 +12,7 @@
   KernelStatus cuda_##name##_together(const KernelArgs *args, int32_t count, const char **why)     \
       __attribute__((weak));                                                                       \
   KernelStatus cuda_##name##_join(const Kernel *kernel, const Kernel *second,                      \
-                                  const KernelUse use[2], KernelJoined *joined, const char **why)  \
+                                  const KernelUse use[2], KernelFused *fused, const char **why)    \
       __attribute__((weak));
 #include "kernels/kernels.def"
 #undef KERNEL

@@ -6,8 +6,8 @@
 
 #include "kernels/inline.h"
 
-/* Of the elements, sample by sample, those that count; the rest is padding at the end. By the
- * control slots of mse's row. */
+/* The number of elements that count; the rest is padding at the end, sample by sample. The control
+ * slots are those of mse's row. */
 KERNEL_INLINE int64_t mse_counted(int64_t elements, const int64_t *microbatch_samples,
                                   const int64_t *padded_samples) {
   if (*padded_samples <= 0 || *microbatch_samples <= 0) return elements;

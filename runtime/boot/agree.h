@@ -27,14 +27,14 @@ BootFacts facts_here(const Plan *plan, int32_t rank, bool reference_kernels);
 /* Numbers the nodes in the order of their first ranks. Returns how many there are. */
 int32_t agree_nodes(const BootFacts *facts, int32_t rank_count, int32_t *node);
 
-/* Whether all ranks have the same program, plan and kernels. Otherwise names the first rank that
+/* True if all ranks have the same program, plan and kernels. Otherwise names the first rank that
  * differs from rank 0, with both values. */
 bool agree_versions(const BootFacts *facts, int32_t rank_count, Status *status);
 
-/* Whether exactly the ranks that the plan puts on one node are on one node. */
+/* True if exactly the ranks that the plan puts on one node are on one node. */
 bool agree_places(const Plan *plan, const BootFacts *facts, int32_t rank_count, Status *status);
 
-/* Whether every node has the hardware that the plan names on it, and nodes of one kind are alike.
+/* True if every node has the hardware that the plan names on it, and nodes of one kind are alike.
  */
 bool agree_seats(const Plan *plan, const BootFacts *facts, int32_t rank_count, Status *status);
 

@@ -59,7 +59,7 @@ static int start_thread(RankThread *rank) {
   return failure;
 }
 
-/* Whether all ended normally; otherwise `cause` is the rank that failed first. */
+/* True if all ended normally; otherwise `cause` is the rank that failed first. */
 static bool run_all(ThreadLaunch *launch, int32_t rank_count, Status *status) {
   RankThread *ranks = calloc((size_t)rank_count, sizeof *ranks);
   if (!ranks)

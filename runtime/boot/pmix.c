@@ -105,7 +105,7 @@ static bool show_facts(PmixBoot *boot, const BootPmixSetup *setup, Status *statu
   return client_exchange(&boot->client, "lockstep.facts", &own, boot->facts, sizeof own, status);
 }
 
-/* What all ranks see alike is reported by rank 0. */
+/* Rank 0 alone reports an error that all ranks see. */
 static bool leave_to_first(const Client *client, bool good, Status *status) {
   if (!good && client->rank != 0)
     (void)status_fail(status, STATUS_ECHO, "ended because rank 0 did");
@@ -120,7 +120,7 @@ static bool check_job(const PmixBoot *boot, const BootPmixSetup *setup, Status *
   return leave_to_first(&boot->client, good, status);
 }
 
-/* Whether every rank of this node has its own cores to spin on. */
+/* True if every rank of this node has its own cores to spin on. */
 static bool has_cores(const PmixBoot *boot, int32_t threads) {
   return (int64_t)boot->base.here.count * threads <= boot->base.allowed.count;
 }

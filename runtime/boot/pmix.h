@@ -5,7 +5,7 @@
 #include "runtime/boot/boot.h"
 #include "runtime/plan/mesh.h"
 
-/* Whether such a server started this process. */
+/* True if such a server started this process. */
 bool boot_pmix_is_launched(void);
 
 typedef struct BootPmixSetup {

@@ -9,7 +9,7 @@
  * CheckpointPart. Rank 0's is renamed last: if it exists, all parts exist.
  *
  * Numbers are little-endian. An entry is one layer of one tensor; the settings are those of the
- * plan that wrote the file. table_sum covers what stands between header and tensors, each entry has
+ * plan that wrote the file. table_sum covers the bytes between header and tensors, each entry has
  * the checksum of its bytes. A file is written beside its name, synced and renamed: a name means a
  * whole file. Files are read, never mapped: a disk that fails is an error, not a signal. */
 #ifndef LOCKSTEP_CHECKPOINT_H
@@ -183,7 +183,7 @@ void checkpoint_view(Checkpoint *checkpoint);
 bool checkpoint_sums(const Checkpoint *checkpoint, CheckpointFault *fault, Status *status);
 void checkpoint_close(Checkpoint *checkpoint);
 
-/* Whether a part was written on the same mesh; another mesh would cut tensors differently. `part`
+/* True if a part was written on the same mesh; another mesh would cut tensors differently. `part`
  * NULL: whole state. */
 bool checkpoint_same_mesh(const CheckpointPart *part, const Plan *plan);
 
@@ -212,7 +212,7 @@ void checkpoint_changes_free(CheckpointChanges *changes);
 int32_t checkpoint_changes_text(const CheckpointChanges *changes, uint32_t effects, bool derived,
                                 char *text, size_t text_bytes);
 
-/* Whether a rank's file holds exactly the persistent tensors of its class, for this mesh if it is
+/* True if a rank's file holds exactly the persistent tensors of its class, for this mesh if it is
  * in parts; otherwise reports what differs, by the user's keys if `changes` explain it. */
 bool checkpoint_match(const Checkpoint *own, const Plan *plan, const PlanClass *class,
                       const CheckpointChanges *changes, Status *status);

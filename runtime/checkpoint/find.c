@@ -27,7 +27,7 @@ static bool newest_below(const char *directory, int64_t below, int64_t *newest, 
          status_fail(status, STATUS_WORLD, "%s: cannot be read: %s", directory, strerror(failure));
 }
 
-/* What rank 0 tells the others about the checkpoint that it has picked. */
+/* Rank 0's message to the others about the checkpoint that it has picked. */
 typedef struct CheckpointHead {
   enum { HEAD_NONE, HEAD_PICKED, HEAD_FAILED } state;
   bool in_parts;
@@ -137,7 +137,7 @@ static bool share_table(const CheckpointSearch *search, const Role *role, Checkp
   return true;
 }
 
-/* What went wrong, and where. */
+/* The fault that was found, and the rank that found it. */
 typedef struct FindVerdict {
   int32_t fault;
   int32_t rank;

@@ -8,7 +8,7 @@
 
 #include "runtime/checkpoint/checkpoint.h"
 
-/* What to look for. All ranks of the job look together. */
+/* The checkpoint to look for. All ranks of the job look together. */
 typedef struct CheckpointSearch {
   const Plan *plan;
   const Mesh *mesh;
@@ -53,7 +53,7 @@ bool checkpoint_restore(const CheckpointSearch *search, const Checkpoint *own,
 bool checkpoint_install(const CheckpointSearch *search, const Checkpoint *own,
                         const CheckpointTarget *target, CheckpointFault *fault, Status *status);
 
-/* Whether to go on to the checkpoint before after a failure: then rank 0 reports it. `own` is
+/* True if to go on to the checkpoint before after a failure: then rank 0 reports it. `own` is
  * closed; an echo gets no text. */
 bool checkpoint_skip(const CheckpointSearch *search, Checkpoint *own, CheckpointFault fault,
                      Status *status);

@@ -27,8 +27,8 @@ typedef struct CommElements {
   DType dtype;
 } CommElements;
 
-/* What a gather or scatter moves: a member's share is, pair after pair, pair[2i] pieces of
- * pair[2i + 1] elements; the whole holds, piece by piece, that piece of every member in member
+/* The pieces that a gather or scatter moves: a member's share is, pair after pair, pair[2i] pieces
+ * of pair[2i + 1] elements; the whole holds, piece by piece, that piece of every member in member
  * order. */
 typedef struct CommPieces {
   const int64_t *pair;
@@ -83,7 +83,7 @@ typedef struct CommOps {
   void (*leave)(Comm *self);
   /* Makes every present and future call of every rank return false. */
   void (*abort)(Comm *self);
-  /* Whether some rank has aborted, as far as this one knows. May be called by any thread. */
+  /* True if some rank has aborted, as far as this one knows. May be called by any thread. */
   bool (*is_aborted)(const Comm *self);
   /* How many ranks this rank's group of communicator `comm` has. */
   int32_t (*members)(const Comm *self, uint32_t comm);

@@ -17,7 +17,7 @@ typedef struct GroupPost {
   PostState state;
 } GroupPost;
 
-/* What one member sends in the exchange that it is in. */
+/* The messages that one member sends in its current exchange. */
 typedef struct GroupBoard {
   GroupPost post[COMM_POSTS_MAX];
   int32_t count;

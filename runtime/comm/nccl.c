@@ -404,8 +404,8 @@ static bool open_anew(NcclWorld *world, uint32_t comm, uint32_t lane, const Mesh
   return good;
 }
 
-/* Of the open communicators that have all members of this one, the smallest; NULL: none. The same
- * lane of the same members counts too. */
+/* The smallest open communicator that has all members of this one; NULL: none. One of the same
+ * members and lane counts too. */
 static const NcclGroup *parent_of(const NcclWorld *world, uint32_t axes_mask) {
   const Plan *plan = world->plan;
   const NcclGroup *best = NULL;
@@ -521,8 +521,8 @@ bool nccl_world_look(void *context, Status *status) {
 }
 
 /* Only once: an aborted communicator no longer exists. All in one group, whose end waits: the abort
- * of one waits until its kernels are over, and these may stand behind those of another, which end
- * only when that is told, too. */
+ * of one waits until its kernels are over; they may be queued after kernels of another
+ * communicator, which end only when that one is aborted, too. */
 void nccl_world_abort(NcclWorld *world) {
   if (world == NULL || world->is_gone) return;
   atomic_store(&world->is_aborted, true);

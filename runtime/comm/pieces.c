@@ -60,9 +60,9 @@ void piece_span_copy(const PieceSpan *span, void *whole, int32_t member, void *r
   int64_t unit = dtype_bytes(span->pieces->dtype);
   PieceWalk walk = pieces_walk(span->pieces, span->part.first, span->part.first + span->part.count);
   for (Piece piece; pieces_next(&walk, &piece);) {
-    char *stands = (char *)whole + piece_whole_at(&piece, span->members, member) * unit;
+    char *in_whole = (char *)whole + piece_whole_at(&piece, span->members, member) * unit;
     char *in_row = (char *)row + (piece.share_at - span->part.first) * unit;
-    memcpy(to_row ? in_row : stands, to_row ? stands : in_row, (size_t)(piece.count * unit));
+    memcpy(to_row ? in_row : in_whole, to_row ? in_whole : in_row, (size_t)(piece.count * unit));
   }
 }
 
@@ -82,8 +82,8 @@ void turn_span_copy(const TurnSpan *span, void *array, void *row, bool to_row) {
   for (int64_t at = span->part.first, next; at < end; at = next) {
     next = (at / run + 1) * run < end ? (at / run + 1) * run : end;
     TurnRun where = turn_run(span->turn, span->members, span->from, span->to, at / run);
-    char *stands = (char *)array + ((to_row ? where.x_at : where.y_at) + at % run) * unit;
+    char *in_whole = (char *)array + ((to_row ? where.x_at : where.y_at) + at % run) * unit;
     char *in_row = (char *)row + (at - span->part.first) * unit;
-    memcpy(to_row ? in_row : stands, to_row ? stands : in_row, (size_t)((next - at) * unit));
+    memcpy(to_row ? in_row : in_whole, to_row ? in_whole : in_row, (size_t)((next - at) * unit));
   }
 }

@@ -12,7 +12,7 @@ typedef struct Window {
   size_t size_bytes;
 } Window;
 
-/* What another process needs to map it. */
+/* The facts that another process needs to map the window. */
 typedef struct WindowKey {
   int32_t pid, file;      /* file -1: there is none */
   uint64_t device, inode; /* so that another process with the same pid is not mistaken for it */

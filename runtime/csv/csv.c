@@ -30,7 +30,7 @@ static int bad_field(Csv *csv, const char *what) {
 
 /* ---- characters */
 
-/* Every kind of line end is returned as one \n. */
+/* Every kind of line end is returned as a single \n. */
 static int next_char(Csv *csv) {
   int c = getc_unlocked(csv->in);
   if (c == '\r') {
@@ -86,7 +86,7 @@ static const Separator *separator_of(int c) {
   return NULL;
 }
 
-/* What separates the fields of the next record, outside quotes; NULL: commas, or nothing. */
+/* The separator of the next record's fields, outside quotes; NULL: commas, or one field. */
 static const Separator *find_separator(FILE *in) {
   const Separator *found = NULL;
   bool in_quotes = false, has_comma = false;
@@ -101,7 +101,7 @@ static const Separator *find_separator(FILE *in) {
   return has_comma ? NULL : found;
 }
 
-/* Whether the next line has a comma between two digits. */
+/* True if the next line has a comma between two digits. */
 static bool has_decimal_commas(FILE *in) {
   bool after_digit = false, after_comma = false;
   int c = getc_unlocked(in);
@@ -266,7 +266,7 @@ CsvResult csv_next(Csv *csv) {
   if (result != CSV_RECORD || csv->field_count == csv->column_count) return result;
   const char *hint = "";
   if (csv->field_count > csv->column_count)
-    hint = "; a comma inside a value stands in quotes, and the decimal sign is a point";
+    hint = "; put quotes around a value with a comma; the decimal sign is a point";
   else if (csv->field_count == 1 && strpbrk(csv_field(csv, 0), ";\t|"))
     hint = "; fields are separated by commas";
   refuse(csv, "%d field%s, but the header names %d column%s%s", csv->field_count,

@@ -235,8 +235,8 @@ static void fill_synthetic(const Samples *samples, uint32_t input, int64_t numbe
   }
 }
 
-/* What a loss compares with is -1, which has no weight: targets, and ids of a column, which may be
- * classes. Where such a column is looked up, -1 is a row of zeros. */
+/* Padding of targets is -1, which a loss ignores; so is that of a column of ids, which may be
+ * classes. Where such a column is looked up, -1 gives a row of zeros. */
 static void fill_padding(const PlanInput *input, uint8_t *out) {
   bool classes = input->role == INPUT_COLUMNS && input->dtype == DTYPE_I32;
   memset(out, 0, (size_t)(input->sample_elements * dtype_bytes((DType)input->dtype)));

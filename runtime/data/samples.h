@@ -39,7 +39,7 @@ void samples_close(Samples *samples);
 /* The sample at a position of the stream. */
 int64_t samples_at(const Samples *samples, int64_t position);
 
-/* Offset of an input in a staged micro-batch; the inputs stand in table order, 64-byte aligned. For
+/* Offset of an input in a staged micro-batch; the inputs are in table order, 64-byte aligned. For
  * input == inputs_count: the size of the whole. */
 uint64_t samples_input_offset(const Plan *plan, uint32_t input);
 

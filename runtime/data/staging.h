@@ -1,6 +1,6 @@
 /* staging.h -- a thread per rank that stages micro-batches ahead of the steps that need them.
  *
- * What a rank will load is known from the start: the micro-batches of each step and, after steps
+ * The loads of a rank are known from the start: the micro-batches of each step and, after steps
  * that validate, those of the validation. The thread walks this list and fills a ring of slots in
  * host memory, each as large as a step; runs of programs take them in the same order. */
 #ifndef LOCKSTEP_STAGING_H
@@ -25,7 +25,7 @@ typedef struct StagingSetup {
   bool is_held;           /* first_step and samples_before are set later by staging_begin */
 } StagingSetup;
 
-/* Whether the run validates after `step`: every validate_every steps and after the last. */
+/* True if the run validates after `step`: every validate_every steps and after the last. */
 bool staging_validates(const StagingSetup *setup, int64_t step);
 
 Staging *staging_start(const StagingSetup *setup, Status *status);

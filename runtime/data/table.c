@@ -20,7 +20,7 @@ static bool refuse(const TableReader *reader) {
                      reader->csv.why);
 }
 
-/* Adds the columns of one input, which are given as one line of CSV. */
+/* Adds the columns of one input; `line` lists them in CSV. */
 static bool add_names(TableReader *reader, Table *table, const char *line, uint32_t vocab) {
   bool good = csv_split(&reader->csv, line) || refuse(reader);
   for (int32_t i = 0; good && i < reader->csv.field_count; i++) {

@@ -31,7 +31,7 @@ struct Work {
   WorkRun *run;
   void *context;
   const PlanRecord *record;
-  const PlanRecord *second; /* that runs as one with it, its operands behind the record's; NULL */
+  const PlanRecord *second; /* that is fused with it, its operands after the record's; or NULL */
   int32_t layer;
   int64_t microbatch;
   void *operand[KERNEL_OPERANDS_MAX];
@@ -59,7 +59,7 @@ typedef struct DeviceSetup {
 
 enum { DEVICE_WINDOW_BYTES = 1 << 24 };
 
-/* Who waits for a mark. */
+/* The waiter for a mark. */
 typedef enum MarkFor { MARK_FOR_QUEUES, MARK_FOR_HOST, MarkFor_COUNT } MarkFor;
 
 typedef enum Progress { PROGRESS_PENDING, PROGRESS_PASSED, PROGRESS_FAILED } Progress;
@@ -78,7 +78,7 @@ typedef struct DeviceOps {
   bool (*copy)(Queue *queue, void *to, const void *from, uint64_t size_bytes, uint64_t number,
                Status *status);
   /* The mark of what was issued to the queue last will be asked for: it is passed when that work is
-   * done. Without this call it may be passed only when work is done that was issued behind it. */
+   * done. Without this call it may be passed only when later work is done, too. */
   bool (*mark)(Queue *queue, MarkFor whom, Status *status);
   /* Work issued to `queue` from now on starts after the mark is passed. */
   bool (*wait)(Queue *queue, const Queue *other, uint64_t number, Status *status);

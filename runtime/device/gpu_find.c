@@ -8,11 +8,11 @@ static const char visible[] = "CUDA_VISIBLE_DEVICES";
 
 /* Domain, bus, device and function. False: it is no address. */
 static bool read_address(const char *text, unsigned long part[4]) {
-  static const char behind[] = "::.";
-  for (size_t i = 0; i < sizeof behind; i++) {
+  static const char separators[] = "::.";
+  for (size_t i = 0; i < sizeof separators; i++) {
     char *end;
     part[i] = strtoul(text, &end, 16);
-    if (end == text || *end != behind[i]) return false;
+    if (end == text || *end != separators[i]) return false;
     text = end + 1;
   }
   return true;

@@ -15,7 +15,7 @@ typedef struct Server {
   bool is_open;
 } Server;
 
-/* Once in a process. Removes first what an earlier, killed launcher has left behind. */
+/* Called once in a process. Removes first the files that an earlier, killed launcher has left. */
 bool server_open(Server *server, int32_t rank_count, Status *status);
 
 /* `in_order`: all ranks have left. If some were killed while they joined, the library has been seen

@@ -36,7 +36,7 @@ static void add_text(Text *text, const char *name, const char *value) {
     text_add(text, "null");
 }
 
-/* Of every rank, in order: null for an empty text. */
+/* Adds a text of every rank, in order; null for an empty one. */
 static void add_of_ranks(const ReportSetup *setup, const char *name, const char *first,
                          Text *text) {
   text_add(text, ",\n \"%s\": [", name);

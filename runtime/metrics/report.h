@@ -39,7 +39,7 @@ typedef struct ReportSetup {
   int32_t replicas;
   int32_t nodes;     /* machines that the ranks are on */
   double node_price; /* of one, dollars an hour; NAN: unknown */
-  /* Who runs attention on a GPU, op by op. */
+  /* The library or kernel that runs attention on a GPU, op by op. */
   const AttentionTold *attention;
   int32_t attention_count;
   int64_t first_step;

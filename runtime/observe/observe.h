@@ -37,7 +37,7 @@ void observe_close(Observe *observe);
 /* Call when a step has ended and its records are in the log, before the next one begins. */
 void observe_step(Observe *observe, int64_t step, const StepSpan *span);
 
-/* Whether ranks are compared after this step. */
+/* True if ranks are compared after this step. */
 bool observe_compares(const Observe *observe, int64_t step);
 
 /* All ranks call it, between steps. False: another rank has failed. */

@@ -8,7 +8,7 @@
 
 enum { STRAGGLER_PERCENT = 10, STRAGGLERS_SHOWN = 8 };
 
-/* What a rank sends to the others; sums over `steps`. */
+/* Times that a rank sends to the others; sums over `steps`. */
 typedef struct RankTimes {
   char node[TRACE_NODE_BYTES];
   int64_t steps;

@@ -2,7 +2,7 @@
 #ifndef LOCKSTEP_PLAN_LIMITS_H
 #define LOCKSTEP_PLAN_LIMITS_H
 
-/* Of one call, in a plan and in a kernel. */
+/* Most operands, dims and attributes of one kernel call, in a plan and in a kernel. */
 enum { KERNEL_OPERANDS_MAX = 12, KERNEL_DIMS_MAX = 64, KERNEL_ATTRS_MAX = 12 };
 
 /* How often one layer of a model may use a parameter. */

@@ -6,9 +6,9 @@
  *
  * Replay of a program: for each call in order (loops repeat theirs), for each record of its segment
  * whose `when` masks allow it: operand address = arena + binding of its base + operand offset; run
- * the kernel or the communication. Records of one lane run in list order, those of a launch in any,
- * and one that joins the record before it may run as one with it; across lanes exactly the stated
- * edges hold. */
+ * the kernel or the communication. Records of one lane run in list order, those of a launch in any
+ * order, and a record with `fuses` may be fused with the one before it; across lanes exactly the
+ * stated edges hold. */
 #ifndef LOCKSTEP_PLAN_H
 #define LOCKSTEP_PLAN_H
 
@@ -97,7 +97,7 @@ PLAN_ENUMS(PLAN_E, PLAN_V, PLAN_X)
 #undef PLAN_X
 enum { DType_COUNT = DTYPE_COUNT };
 
-/* What it means when a job resumes with another value of a key than its checkpoint was made with.
+/* The effect of resuming a job with another value of a key than its checkpoint was made with.
  * EXPERIMENT: it is another experiment. MODEL: as EXPERIMENT if the traced model also differs,
  * otherwise only another spelling. SCHEDULE: changes the rate or the length from here on. LAYOUT:
  * state may be cut differently. SAFE: nothing that is learned depends on it. */

@@ -77,7 +77,7 @@ static bool check_tensor_layout(const Plan *plan, uint32_t index, char *why) {
   return true;
 }
 
-/* Whether a rank of `writer` writes the state of a rank of `class`: it has coordinate 0 along all
+/* True if a rank of `writer` writes the state of a rank of `class`: it has coordinate 0 along all
  * axes on which state is the same, and the same coordinates along the others. */
 static bool writes_for(const Plan *plan, const PlanClass *writer, const PlanClass *class) {
   bool writes = true;

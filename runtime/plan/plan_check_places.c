@@ -87,7 +87,7 @@ static bool check_seats(const Plan *plan, uint32_t index, char *why) {
   for (uint32_t a = 0; a < place->seats_count; a++)
     for (uint32_t b = 0; b < a; b++)
       if (seat[a].device == seat[b].device)
-        return plan_refuse(why, "places[%u]: device %u stands on two seats", index, seat[a].device);
+        return plan_refuse(why, "places[%u]: device %u is on two seats", index, seat[a].device);
   return true;
 }
 
@@ -112,8 +112,8 @@ static bool check_place(const Plan *plan, uint32_t index, uint64_t *ranks, uint6
 static bool check_link(const Plan *plan, uint32_t index, char *why) {
   const PlanLink *link = &plan->links[index];
   if (link->class != index / plan->comms_count || link->comm != index % plan->comms_count)
-    return plan_refuse(why, "links[%u]: of classes[%u] and comms[%u], which stand elsewhere", index,
-                       link->class, link->comm);
+    return plan_refuse(why, "links[%u]: of classes[%u] and comms[%u], which have another index",
+                       index, link->class, link->comm);
   if (!isfinite(link->bytes_per_s) || link->bytes_per_s < 0 || link->latency_ns < 0)
     return plan_refuse(why, "links[%u]: %g bytes/s, %lld ns", index, link->bytes_per_s,
                        (long long)link->latency_ns);

@@ -245,8 +245,9 @@ static bool check_record(const Plan *plan, const PlanSegment *segment, uint32_t 
   for (uint32_t i = 0; i < record->operands_count; i++)
     if (!check_operand(plan, segment, record->operands_first + i, why)) return false;
   if (!check_edges(plan, segment, position, why)) return false;
-  if (record->joins > 1 || (record->joins == 1 && record->kind != RECORD_KERNEL))
-    return plan_refuse(why, "records[%u]: %s joins %u", index, kind_name(record), record->joins);
+  if (record->fuses > 1 || (record->fuses == 1 && record->kind != RECORD_KERNEL))
+    return plan_refuse(why, "records[%u]: %s has fuses %u", index, kind_name(record),
+                       record->fuses);
   if (record->parts == 1 || (record->part > 0 && record->part >= record->parts))
     return plan_refuse(why, "records[%u]: run %u of %u", index, record->part, record->parts);
   if (record->purpose == PURPOSE_TRANSFER &&

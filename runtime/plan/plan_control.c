@@ -123,11 +123,11 @@ static bool check_place(const Plan *plan, uint32_t index, char *why) {
   const char *name = plan_string(plan, slot->name);
   if (slot->offset % CONTROL_SLOT_BYTES != 0 || slot->offset < least ||
       block < CONTROL_SLOT_BYTES || slot->offset > block - CONTROL_SLOT_BYTES)
-    return plan_refuse(why, "slots[%u] %s: at %llu of %llu bytes, behind %llu", index, name,
+    return plan_refuse(why, "slots[%u] %s: at %llu of %llu bytes, after %llu", index, name,
                        (unsigned long long)slot->offset, (unsigned long long)block,
                        (unsigned long long)least);
   if (before != NULL && before->kind > slot->kind)
-    return plan_refuse(why, "slots[%u] %s: %s behind %s", index, name, SlotKind_names[slot->kind],
+    return plan_refuse(why, "slots[%u] %s: %s after %s", index, name, SlotKind_names[slot->kind],
                        SlotKind_names[before->kind]);
   for (uint32_t i = 0; i < index; i++)
     if (plan->slots[i].name == slot->name ||
@@ -136,12 +136,12 @@ static bool check_place(const Plan *plan, uint32_t index, char *why) {
   return true;
 }
 
-/* Kernels write the loss and its weight as one operand. */
+/* Kernels write the loss and its weight through one operand. */
 static bool check_loss(const Plan *plan, char *why) {
   const PlanSlot *loss = plan_slot(plan, CONTROL_loss), *count = plan_slot(plan, CONTROL_count);
   return (loss != NULL && count != NULL && count == loss + 1 &&
           count->offset == loss->offset + CONTROL_SLOT_BYTES) ||
-         plan_refuse(why, "slots: loss and count do not stand one behind the other");
+         plan_refuse(why, "slots: loss and count are not adjacent");
 }
 
 /* All slots that ranks sum form one operand. */
@@ -151,7 +151,7 @@ static bool check_summed(const Plan *plan, char *why) {
   for (uint32_t i = 0; i < plan->slots_count; i++)
     if (plan->slots[i].reduce == SLOT_SUM) {
       if (plan->slots[i].offset != at)
-        return plan_refuse(why, "slots[%u]: sums do not stand one behind the other", i);
+        return plan_refuse(why, "slots[%u]: sums are not adjacent", i);
       at += CONTROL_SLOT_BYTES;
     }
   return true;

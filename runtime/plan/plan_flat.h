@@ -5,9 +5,9 @@
 
 #include "runtime/plan/plan.h"
 
-/* Of a communication with these dims, which plan_check accepts: PlanRecord in plan.def. An
- * all_to_all has as many pieces as the side that has more; an exchange is a send or a receive for
- * each operand. */
+/* The flat calls of a communication with these dims, which plan_check accepts: PlanRecord in
+ * plan.def. An all_to_all has as many pieces as the side that has more; an exchange is a send or a
+ * receive for each operand. */
 static inline uint64_t plan_flat_calls(RecordKind kind, const int64_t *dims, uint32_t dims_count) {
   if (kind == RECORD_ALL_REDUCE) return 1;
   if (kind == RECORD_EXCHANGE) return dims_count;

@@ -21,15 +21,15 @@ void plan_close(Plan *plan);
 /* The same for a plan's bytes in memory, 8-byte aligned, which must outlive the plan. */
 bool plan_from_bytes(Plan *plan, const void *bytes, size_t byte_count, char why[PLAN_WHY_BYTES]);
 
-/* What it accepts can be replayed without further checks. Exactly one job, at least one class, any
- * other table may be empty. Every reference, range, string, enum and flag is in bounds and every
- * range has one owner. Classes tile the mesh. Bindings of every coordinate of a class lie in its
- * arena with their whole base, and operands in their base. Calls bind every base, waits point back,
- * loops and launches are ordered and disjoint, what runs as one launch is alike, what joins
- * the record before it may (plan_check_joins.c), `after` edges lead to earlier records on other
- * lanes. Kernels have a name and at most the operands, dims and
- * attributes of kernel.h. A LOAD has one operand per input, of exactly a micro-batch; an all-reduce
- * one, updated in place; other collectives a source and a destination. */
+/* A plan that it accepts can be replayed without further checks. Exactly one job, at least one
+ * class, any other table may be empty. Every reference, range, string, enum and flag is in bounds
+ * and every range has one owner. Classes tile the mesh. Bindings of every coordinate of a class lie
+ * in its arena with their whole base, and operands in their base. Calls bind every base, waits
+ * point back, loops and launches are ordered and disjoint, records of one launch are alike, records
+ * that may be fused give the same bytes (plan_check_fusions.c), `after` edges lead to earlier
+ * records on other lanes. Kernels have a name and at most the operands, dims and attributes of
+ * kernel.h. A LOAD has one operand per input, of exactly a micro-batch; an all-reduce one, updated
+ * in place; other collectives a source and a destination. */
 bool plan_check(const Plan *plan, char why[PLAN_WHY_BYTES]);
 
 /* The text form, one record a line; with `segment` only that segment. plan_parse reads the whole

@@ -6,7 +6,7 @@
 
 enum { PLAN_LAYOUT_BYTES = 96 };
 
-/* What a layout is along one axis of the mesh. */
+/* The state of a layout along one axis of the mesh. */
 typedef enum Along {
   ALONG_WHOLE, /* every rank has the whole */
   ALONG_CUT,   /* ranks have parts of one dim */

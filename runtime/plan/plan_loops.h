@@ -47,8 +47,8 @@ static inline int64_t plan_loads(const Plan *plan, const PlanProgram *program) {
   return loads;
 }
 
-/* What a run of the program issues: kernels, communications and loads, those of a launch as one,
- * and a record that may join with the one before it. */
+/* How many works a run of the program issues: kernels, communications and loads; a launch counts
+ * once, and so does a record with the one that may be fused with it. */
 static inline uint64_t plan_issues(const Plan *plan, const PlanProgram *program) {
   uint64_t issues = 0;
   for (uint32_t c = 0; c < program->calls_count; c++) {
@@ -57,7 +57,7 @@ static inline uint64_t plan_issues(const Plan *plan, const PlanProgram *program)
     const PlanSegment *segment = &plan->segments[call->segment];
     for (uint32_t i = 0; i < segment->records_count && launch == NULL; i++) {
       const PlanRecord *record = &plan->records[segment->records_first + i];
-      if (plan_when(record->when_all, record->when_none, call->flags) && !record->joins)
+      if (plan_when(record->when_all, record->when_none, call->flags) && !record->fuses)
         issues += plan_call_times(plan, program, c);
     }
   }

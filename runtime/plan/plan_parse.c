@@ -89,7 +89,7 @@ static bool take_unsigned(Parser *p, uint64_t limit, uint64_t *value) {
     if (__builtin_mul_overflow(*value, 10u, value) ||
         __builtin_add_overflow(*value, (uint64_t)(*p->at - '0'), value) || *value > limit)
       return fail(p, "number too large");
-  return p->at > start || fail(p, "a number should stand");
+  return p->at > start || fail(p, "expected a number");
 }
 
 static bool take_u32(Parser *p, uint32_t *value) {
@@ -117,12 +117,12 @@ static bool take_i32(Parser *p, int32_t *value) {
 static bool take_real(Parser *p, double *value) {
   char word[WORD_BYTES], *stop;
   if (skip(p, "nan:")) {
-    if (!take_word(p, word, "")) return fail(p, "16 digits should stand");
+    if (!take_word(p, word, "")) return fail(p, "expected 16 digits");
     uint64_t bits = strtoull(word, &stop, 16);
     memcpy(value, &bits, sizeof bits);
     return (*stop == '\0' && *value != *value) || fail(p, "no NaN");
   }
-  if (!take_word(p, word, "")) return fail(p, "a number should stand");
+  if (!take_word(p, word, "")) return fail(p, "expected a number");
   *value = strtod(word, &stop);
   return *stop == '\0' || fail(p, "no number");
 }
@@ -135,7 +135,7 @@ static int hex_digit(char c) {
 /* Decodes "..." into `to`, or only counts if `to` is NULL. Returns the length without the NUL. */
 static bool take_quoted(Parser *p, char *to, size_t room, size_t *length) {
   *length = 0;
-  if (!skip(p, "\"")) return fail(p, "a quoted string should stand");
+  if (!skip(p, "\"")) return fail(p, "expected a quoted string");
   while (p->at < p->end && *p->at != '"') {
     char c = *p->at++;
     if (c == '\\') {
@@ -144,7 +144,7 @@ static bool take_quoted(Parser *p, char *to, size_t room, size_t *length) {
       if (c == 'x') {
         int high = p->end - p->at >= 2 ? hex_digit(p->at[0]) : -1;
         int low = high >= 0 ? hex_digit(p->at[1]) : -1;
-        if (low < 0 || high * 16 + low == 0) return fail(p, "two hex digits, not 00, should stand");
+        if (low < 0 || high * 16 + low == 0) return fail(p, "expected two hex digits, not 00");
         c = (char)(high * 16 + low);
         p->at += 2;
       }
@@ -166,7 +166,7 @@ static bool take_string(Parser *p, uint32_t *offset) {
   if (skip(p, "@")) {
     if (!take_u32(p, offset)) return false;
     if (*offset >= p->strings_count || strcmp(p->strings + *offset, text) != 0)
-      return fail(p, "another string stands there");
+      return fail(p, "another string is there");
     return true;
   }
   *offset = plan_names_find(&p->names, text);
@@ -182,7 +182,7 @@ static bool same_word(const char *word, const char *name) {
 static bool take_name(Parser *p, const char *const *names, uint32_t count, const char *stops,
                       uint32_t *value) {
   char word[WORD_BYTES];
-  if (!take_word(p, word, stops)) return fail(p, "a name should stand");
+  if (!take_word(p, word, stops)) return fail(p, "expected a name");
   for (*value = 0; *value < count; ++*value)
     if (same_word(word, names[*value])) return true;
   p->at -= strlen(word);
@@ -201,7 +201,7 @@ static bool take_flags(Parser *p, uint32_t *flags) {
 }
 
 static bool take_ref(Parser *p, uint32_t *index) {
-  if (!skip(p, "#")) return fail(p, "a reference should stand");
+  if (!skip(p, "#")) return fail(p, "expected a reference");
   return take_u32(p, index) && skip_hint(p);
 }
 
@@ -212,9 +212,9 @@ static bool take_opt(Parser *p, uint32_t *index) {
 
 static bool take_range(Parser *p, uint32_t *first, uint32_t *count) {
   uint32_t end;
-  if (!skip(p, "[")) return fail(p, "a range should stand");
+  if (!skip(p, "[")) return fail(p, "expected a range");
   if (!take_u32(p, first)) return false;
-  if (!skip(p, "..")) return fail(p, "\"..\" should stand");
+  if (!skip(p, "..")) return fail(p, "expected \"..\"");
   if (!take_u32(p, &end)) return false;
   *count = end - *first;
   if (end < *first || !skip(p, ")")) return fail(p, "no range");
@@ -224,7 +224,7 @@ static bool take_range(Parser *p, uint32_t *first, uint32_t *count) {
 /* ---- records: parse_TABLE reads the fields in the order of plan.def */
 
 #define FIELD(f, take)                                                                             \
-  if (!skip(p, " " #f "=")) return fail(p, #f "= should stand");                                   \
+  if (!skip(p, " " #f "=")) return fail(p, "expected " #f "=");                                    \
   if (!take) return false;
 #define TABLE(Type, table)                                                                         \
   static bool parse_##table(Parser *p, Type *record) {                                             \
@@ -249,16 +249,16 @@ static bool take_range(Parser *p, uint32_t *first, uint32_t *count) {
 #undef FIELD
 
 static bool parse_ints(Parser *p, int64_t *value) {
-  return (skip(p, " ") || fail(p, "a number should stand")) && take_i64(p, value);
+  return (skip(p, " ") || fail(p, "expected a number")) && take_i64(p, value);
 }
 
 static bool parse_reals(Parser *p, double *value) {
-  return (skip(p, " ") || fail(p, "a number should stand")) && take_real(p, value);
+  return (skip(p, " ") || fail(p, "expected a number")) && take_real(p, value);
 }
 
 static bool parse_strings(Parser *p, char *to) {
   size_t length;
-  return (skip(p, " ") || fail(p, "a string should stand")) &&
+  return (skip(p, " ") || fail(p, "expected a string")) &&
          take_quoted(p, to, (size_t)(p->strings + p->strings_count - to), &length);
 }
 
@@ -278,9 +278,9 @@ static const char *const table_names[TABLE_COUNT] = {
 /* "calls[12]" -> which table, which index. */
 static bool take_place(Parser *p, uint32_t *table, uint32_t *index) {
   if (!take_name(p, table_names, TABLE_COUNT, "[", table)) return false;
-  if (!skip(p, "[")) return fail(p, "an index should stand");
+  if (!skip(p, "[")) return fail(p, "expected an index");
   if (!take_u32(p, index)) return false;
-  return skip(p, "]") || fail(p, "\"]\" should stand");
+  return skip(p, "]") || fail(p, "expected \"]\"");
 }
 
 /* Counts the records of all tables: they are in order and complete. */
@@ -291,7 +291,7 @@ static bool count_records(Parser *p, uint32_t counts[TABLE_COUNT]) {
     if (!take_place(p, &table, &index)) return false;
     if (index != counts[table]) return fail(p, "out of order");
     if (table == TABLE_strings && (!skip(p, " ") || !take_quoted(p, NULL, 0, &length)))
-      return fail(p, "a quoted string should stand");
+      return fail(p, "expected a quoted string");
     if (length >= UINT32_MAX - counts[table]) return fail(p, "too many");
     counts[table] += (uint32_t)length + 1;
     p->at = p->end;

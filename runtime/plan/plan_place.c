@@ -108,10 +108,10 @@ RankPlace plan_place(const Plan *plan, uint32_t rank) {
       high = middle;
   }
   const PlanPlace *run = &plan->places[low];
-  uint32_t behind = rank - run->rank_first, position = behind % run->node_ranks;
+  uint32_t offset = rank - run->rank_first, position = offset % run->node_ranks;
   const PlanSeat *seats = &plan->seats[run->seats_first];
   return (RankPlace){.run = run,
-                     .node = run->node_first + behind / run->node_ranks,
+                     .node = run->node_first + offset / run->node_ranks,
                      .position = position,
                      .seat = run->seats_count > 0 ? &seats[position] : NULL};
 }

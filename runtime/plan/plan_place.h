@@ -16,7 +16,7 @@ static inline uint32_t plan_coordinate(const Plan *plan, uint32_t rank, uint32_t
 /* The rank that differs in this one coordinate. */
 uint32_t plan_rank_along(const Plan *plan, uint32_t rank, uint32_t axis, uint32_t coordinate);
 
-/* Whether ranks of the two classes have the same coordinates along all axes of the mask. */
+/* True if ranks of the two classes have the same coordinates along all axes of the mask. */
 bool plan_classes_meet(const Plan *plan, const PlanClass *a, const PlanClass *b, uint32_t axes);
 
 /* The class `distance` places further along the only axis of the communicator, wrapping around;

@@ -82,7 +82,7 @@ static void print_flags(FILE *out, uint32_t flags) {
   if (flags == 0) putc('-', out);
 }
 
-/* What a reader wants to know about the target of a reference. */
+/* A hint for readers about the target of a reference. */
 #define NAME_programs(index) ProgramKind_names[plan->programs[index].kind]
 #define NAME_segments(index) plan_string(plan, plan->segments[index].name)
 #define NAME_kernels(index)  plan_string(plan, plan->kernels[index].name)

@@ -17,7 +17,7 @@ bool plan_check_places(const Plan *plan, char *why);
 bool plan_check_model(const Plan *plan, char *why);
 bool plan_check_segments(const Plan *plan, char *why);
 bool plan_check_classes(const Plan *plan, char *why);
-/* Of one call, whose bindings are good. */
-bool plan_check_joins(const Plan *plan, const PlanCall *call, char *why);
+/* Checks the records of one call, whose bindings are good. */
+bool plan_check_fusions(const Plan *plan, const PlanCall *call, char *why);
 
 #endif

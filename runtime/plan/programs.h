@@ -11,10 +11,10 @@
  * pipeline may need no samples. */
 int64_t programs_loads(const Plan *plan, ProgramKind kind);
 
-/* Whether every class has its programs, and the loads make up the job's batches. */
+/* True if every class has its programs, and the loads make up the job's batches. */
 bool programs_check(const Plan *plan, const Mesh *mesh, Status *status);
 
-/* Whether the sum of losses reaches all ranks: otherwise rank 0 would report its own share as the
+/* True if the sum of losses reaches all ranks: otherwise rank 0 would report its own share as the
  * whole. */
 bool programs_reduce(const Plan *plan, const PlanProgram *program);
 

@@ -1,4 +1,4 @@
-/* walk.c -- loops are few, do not nest, and stand in order. */
+/* walk.c -- the order of calls; loops are few, do not nest, and are listed in order. */
 #include "runtime/plan/walk.h"
 
 #include "runtime/plan/plan_loops.h"

@@ -23,7 +23,7 @@ typedef struct Client {
   bool is_open;
 } Client;
 
-/* Whether a PMIx server started this process. */
+/* True if a PMIx server started this process. */
 bool client_is_launched(void);
 
 bool client_open(Client *client, Status *status);

@@ -16,7 +16,7 @@ typedef struct Judge {
   FILE *out;
 } Judge;
 
-/* The number behind " NAME=". False: it is not there. */
+/* The number after " NAME=". False: it is not there. */
 static bool read_number(const char *line, const char *name, int base, uint64_t *number) {
   const char *at = strstr(line, name);
   char *end = NULL;

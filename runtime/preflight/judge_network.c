@@ -146,7 +146,7 @@ static void judge_rates(const NetworkJudge *j) {
   }
 }
 
-/* Whether ranks along the axis are on more than one node. */
+/* True if ranks along the axis are on more than one node. */
 static bool leaves_node(const Plan *plan, uint32_t axis) {
   bool leaves = false;
   for (uint32_t at = 1; at < plan->axes[axis].size && !leaves; at++)

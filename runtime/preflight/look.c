@@ -67,7 +67,8 @@ static int64_t count_cores(void) {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/* Of the nodes that the plan describes, the one of which this node lacks the fewest devices. */
+/* Compares this node with those that the plan describes: the fewest devices that it lacks of any.
+ */
 static int64_t count_lacking(const Plan *plan) {
   int64_t least = 0;
   for (uint32_t i = 0; i < plan->places_count; i++) {

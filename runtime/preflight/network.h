@@ -12,7 +12,7 @@
 
 #include "runtime/process/status.h"
 
-/* Whether this process was started as one of several, and can reach the others. */
+/* True if this process was started as one of several, and can reach the others. */
 bool network_is_there(void);
 
 /* Takes at most 50 s: then the process ends with a line on stderr and code 2. `all_pairs`: with

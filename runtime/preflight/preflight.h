@@ -33,7 +33,7 @@ void preflight_print(const Preflight *facts, FILE *out);
 /* The memory that the ranks of a node take, on the node where that is most. */
 uint64_t preflight_node_bytes(const Plan *plan);
 
-/* What the judge needs besides the plan. */
+/* The judge's input besides the plan. */
 typedef struct PreflightAsked {
   bool is_full;    /* each node has made the full check (full.h) */
   double write_bs; /* the rate at which the job expects to write checkpoints, in bytes/s; 0: none */

@@ -10,7 +10,7 @@
 
 enum { PATH_BYTES = 4096 };
 
-/* Whether the folder has entries besides "." and "..", and a lock. */
+/* True if the folder has entries besides "." and "..", and a lock. */
 static bool holds_something(DIR *folder) {
   for (struct dirent *item; (item = readdir(folder));)
     if (strcmp(item->d_name, ".") != 0 && strcmp(item->d_name, "..") != 0 &&

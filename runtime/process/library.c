@@ -6,7 +6,7 @@
 
 enum { WHY_BYTES = 320 };
 
-/* That the library is not there is said by its own name; that what it needs is not, by another. */
+/* True if the library itself is absent: dlerror then names it, and not a library that it needs. */
 static bool is_absence(const char *why, const char *place) {
   static const char absent[] = ": cannot open shared object file";
   size_t length = strlen(place);

@@ -99,7 +99,7 @@ static LockResult say_held(const char *folder, const char *record, bool is_certa
   return LOCK_HELD;
 }
 
-/* Whether a lock granted by the kernel also excludes other hosts. */
+/* True if a lock granted by the kernel also excludes other hosts. */
 static bool reaches_all(const char *folder) {
   char full[PATH_BYTES];
   return !realpath(folder, full) || !lock_is_of_host("/proc/self/mounts", full);

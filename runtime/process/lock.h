@@ -27,10 +27,10 @@ void lock_give_back(Lock *lock);
 
 /* ---- used where locks do not reach other hosts; declared for tests */
 
-/* Whether `record`, the text of a lock file, names a run that may be alive, seen from `host`. */
+/* True if `record`, the text of a lock file, names a run that may be alive, seen from `host`. */
 bool lock_holder_lives(const char *record, const char *host);
 
-/* Whether the mount of `folder`, an absolute path, in the table `mounts` (/proc/self/mounts) keeps
+/* True if the mount of `folder`, an absolute path, in the table `mounts` (/proc/self/mounts) keeps
  * locks to this host. */
 bool lock_is_of_host(const char *mounts, const char *folder);
 

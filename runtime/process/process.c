@@ -64,8 +64,8 @@ static uint64_t take_hex(const char **at) {
   }
 }
 
-/* A line is "first-end rwxp offset device inode   /path". Fills `byte` with the place in the file
- * that `address` stands for; NULL when the line is of other memory. */
+/* A line is "first-end rwxp offset device inode   /path". Fills `byte` with the offset in the file
+ * that is mapped at `address`; NULL when the line is of other memory. */
 static const char *file_at(const char *line, uint64_t address, uint64_t *byte) {
   uint64_t first = take_hex(&line);
   line += *line == '-';

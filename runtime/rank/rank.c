@@ -68,7 +68,7 @@ static bool start_data(Rank *rank, Status *status) {
   return rank->staging != NULL;
 }
 
-/* Whether the rank keeps when its records ran. On a GPU the host knows only when it issued them,
+/* True if the rank records when its records ran. On a GPU the host knows only when it issued them,
  * which is no time of a record. */
 static bool observes(const Rank *rank) {
   return rank_is_asked_times(rank) && rank->run->cuda == NULL;

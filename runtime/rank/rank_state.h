@@ -22,7 +22,7 @@ typedef struct Underway {
   const void *samples; /* given back when it has ended well */
 } Underway;
 
-/* What ranks tell each other about themselves. */
+/* Facts that ranks exchange about themselves. */
 typedef struct RankFacts {
   Peak peak;
   uint64_t planned_bytes;        /* rounded up to whole blocks */
@@ -131,7 +131,7 @@ void rank_request_done(Rank *rank, Asked what);
 
 /* ---- rank_save.c */
 
-/* Whether the job has checkpoints. */
+/* True if the job has checkpoints. */
 bool rank_checkpoints(const Rank *rank);
 bool rank_wants_checkpoint(const Rank *rank, int64_t step);
 /* False with status code 0: the checkpoint was damaged. */

@@ -131,7 +131,7 @@ static bool end_step(Rank *rank, int64_t step, Status *status) {
   return true;
 }
 
-/* Whether something happens between this step and the next, as known when it was started: then the
+/* True if something happens between this step and the next, as known when it was started: then the
  * next step waits for it. The same on all ranks. */
 static bool pauses_after(const Rank *rank, int64_t step) {
   int64_t every = rank->job->checkpoint_every_steps;

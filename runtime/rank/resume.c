@@ -30,7 +30,7 @@ static const char *run_directory(const Run *run) {
   return plan_string(run->plan, run->plan->jobs[0].run_dir);
 }
 
-/* Whether the user named this checkpoint, or said that any will do. */
+/* True if the user named this checkpoint, or said that any will do. */
 static bool is_accepted(const Run *run) {
   return run->options->resume == RESUME_PATH || run->options->resume == RESUME_ANYWAY;
 }

@@ -33,7 +33,7 @@ static void set_boot(Boot *boot) {
   pthread_mutex_unlock(&boot_lock);
 }
 
-/* What all processes receive is reported by the one with rank 0. */
+/* Only the process with rank 0 reports a signal, which all processes receive. */
 static bool speaks(const Boot *boot) {
   const char *rank = getenv("PMIX_RANK");
   return boot ? boot->rank_first == 0 : rank == NULL || strcmp(rank, "0") == 0;

@@ -73,7 +73,7 @@ RunOptions run_defaults(const Plan *plan);
 /* True: the run ended normally, with status code STATUS_DONE or STATUS_STOPPED. */
 bool run_job(const Plan *plan, const RunOptions *options, Status *status);
 
-/* What a process shares among its ranks, which only read it. */
+/* Facts that the ranks of a process share; ranks only read them. */
 typedef struct Run {
   const Plan *plan;
   const RunOptions *options;

@@ -66,10 +66,10 @@ static void poison_from(const Hostile *hostile, uint8_t *at, uint8_t *end, int32
   size_t size_bytes[SHARED_PARTS];
   shared_parts(hostile, first, size_bytes);
   for (; part < SHARED_PARTS && at < end; part++) {
-    uint8_t *open = first[part], *behind = open + size_bytes[part];
-    if (behind <= at || open >= end) continue;
+    uint8_t *open = first[part], *after = open + size_bytes[part];
+    if (after <= at || open >= end) continue;
     if (open > at) poison_from(hostile, at, open, part + 1);
-    at = behind;
+    at = after;
   }
   if (at < end) ASAN_POISON_MEMORY_REGION(at, (size_t)(end - at));
 }

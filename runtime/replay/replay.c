@@ -15,8 +15,8 @@
 #include "kernels/math/philox.h"
 #include "runtime/data/samples.h"
 #include "runtime/plan/plan_loops.h"
+#include "runtime/replay/replay_fused.h"
 #include "runtime/replay/replay_graph.h"
-#include "runtime/replay/replay_joined.h"
 
 /* Each operand of a load is a copy of its own, called a part; what waits for a record waits for its
  * last part. */
@@ -188,7 +188,7 @@ static bool run_at_once(Replay *replay, const ReplayLaunch *launch, const Queue 
     launch->args[i] = replay_kernel_args(replay, &launch->work[i], replay_threads(replay, queue),
                                          replay->device->ops->stream(queue));
   const char *why = NULL;
-  KernelStatus ended = kernel->run_together(kernel, launch->args, (int32_t)launch->count, &why);
+  KernelStatus ended = kernel->run_batch(kernel, launch->args, (int32_t)launch->count, &why);
   for (uint32_t i = 0; i < launch->count && ended == KERNEL_DONE; i++)
     replay->count[launch->work[i].record - plan->records].runs++;
   if (ended == KERNEL_DONE) return true;
@@ -203,7 +203,7 @@ static bool run_launch(const Work *work, Queue *queue, Status *status) {
   Replay *replay = work->context;
   const ReplayLaunch *launch = work->operand[0];
   const PlanRecord *record = work->record;
-  bool apart = replay_kernel(replay, record)->run_together == NULL || replay->watch != NULL;
+  bool apart = replay_kernel(replay, record)->run_batch == NULL || replay->watch != NULL;
   bool ran = true;
   for (uint32_t i = 0; i < launch->count && apart && ran; i++)
     ran = run_record(&launch->work[i], queue, status);
@@ -311,13 +311,13 @@ static bool issue_load(const Walker *walker, const Work *work, Queue *queue, uin
   return issued;
 }
 
-/* Who waits for it waits for nothing that is issued behind it. */
+/* Marks this work now, so that waiters do not also wait for later work. */
 static bool issue_mark(const Replay *replay, Queue *queue, bool is_awaited, Status *status) {
   return !is_awaited || replay->device->ops->mark(queue, MARK_FOR_QUEUES, status);
 }
 
-/* Record `*number` of the call and, if one runs as one with it, the one behind: then that is
- * *number. The work of two has the number of the second: who waits for the first waits for both. */
+/* Issues record `*number` of the call and, if the next one is fused with it, both: *number is then
+ * the second's. The work has the second's number, so a waiter for the first waits for both. */
 static bool issue_record(const Walker *walker, const Position *at, uint32_t *number,
                          uint32_t *lanes_seen, Status *status) {
   Replay *replay = walker->replay;
@@ -332,7 +332,7 @@ static bool issue_record(const Walker *walker, const Position *at, uint32_t *num
     return false;
   Work work = replay_work(replay, at, record);
   note_high_water(replay, record, work.operand);
-  if (replay_join_work(replay, at, &work)) {
+  if (replay_fuse_work(replay, at, &work)) {
     note_high_water(replay, work.second, work.operand + record->operands_count);
     *number = (uint32_t)(work.second - all);
   }
@@ -346,8 +346,8 @@ static bool issue_record(const Walker *walker, const Position *at, uint32_t *num
   return issued && issue_mark(replay, queue, is_awaited, status);
 }
 
-/* Calls of a launch: what they wait for comes before all of them, and when the last one has come
- * their records are issued as one work, which the marks of each of them mean. */
+/* Calls of a launch: the launch waits for everything that any of them waits for. When the last call
+ * is reached, their records are issued in one work, and the marks of each call mean that work. */
 static bool issue_launched(const Walker *walker, const Position *at, const PlanLaunch *of,
                            Status *status) {
   Replay *replay = walker->replay;

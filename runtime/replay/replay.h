@@ -45,7 +45,7 @@ typedef struct ReplayCount {
   int64_t sent_bytes; /* by this rank, as comm.h counts */
 } ReplayCount;
 
-/* What a kernel's prepare made for a record. */
+/* The result of a kernel's prepare for a record. */
 typedef struct ReplayKernel {
   void *state;
   uintptr_t addresses; /* the addresses of its operands in all calls, or-ed together */
@@ -53,13 +53,13 @@ typedef struct ReplayKernel {
   bool is_prepared;
 } ReplayKernel;
 
-/* A record and the one that runs as one with it. */
-typedef struct ReplayJoined {
+/* A record and the one that is fused with it. */
+typedef struct ReplayFused {
   const PlanRecord *second; /* NULL: none */
-  KernelJoined how;
-} ReplayJoined;
+  KernelFused how;
+} ReplayFused;
 
-/* Records that run as one (PlanLaunch), in list order, as this rank has them. */
+/* The records of one launch (PlanLaunch), in list order, with this rank's addresses. */
 typedef struct ReplayLaunch {
   Work *work;
   KernelArgs *args;
@@ -67,11 +67,11 @@ typedef struct ReplayLaunch {
   bool is_awaited;
 } ReplayLaunch;
 
-/* What looks at records before and after they run (replay_look.h). */
+/* Looks at records before and after they run (replay_look.h). */
 typedef struct ReplayWatch ReplayWatch;
 void replay_watch(ReplayWatch *watch, const Work *work, bool is_over);
 
-/* Whether a program's runs may be graphs; decided once. */
+/* True if a program's runs may be graphs; decided once. */
 typedef enum ReplayFit { FIT_UNKNOWN, FIT_GRAPH, FIT_ISSUED } ReplayFit;
 
 /* A program as a graph (replay_graph.h). */
@@ -116,7 +116,7 @@ typedef struct Replay {
   const double **attr;    /* of each record, as this rank has them */
   double *varied;         /* those that differ from the plan's table */
   ReplayKernel *prepared; /* of each record */
-  ReplayJoined *joined;   /* of each record that is the first of two */
+  ReplayFused *fused;     /* of each record that is the first of two */
   ReplayLaunch *launch;   /* of each launch; empty: of another class */
   ReplayCount *count;     /* of each record */
   bool *awaited;          /* of each record: another queue may wait for it */
@@ -147,7 +147,7 @@ const ReplayCount *replay_count(const Replay *replay, uint32_t record);
 /* The kernel for the processor of the record's lane; NULL: this process has none. */
 const Kernel *replay_kernel(const Replay *replay, const PlanRecord *record);
 
-/* What prepare is told of a record. */
+/* The arguments of a kernel's prepare for a record. */
 KernelUse replay_kernel_use(const Replay *replay, const PlanRecord *record);
 
 /* The record of this call, ready to be issued, and the arguments of its kernel. */

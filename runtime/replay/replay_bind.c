@@ -8,8 +8,8 @@
 #include "runtime/plan/plan_loops.h"
 #include "runtime/plan/programs.h"
 #include "runtime/replay/replay.h"
+#include "runtime/replay/replay_fused.h"
 #include "runtime/replay/replay_graph.h"
-#include "runtime/replay/replay_joined.h"
 
 bool replay_kernel_fail(const Plan *plan, const PlanRecord *record, KernelStatus ended,
                         const char *why, Status *status) {
@@ -59,7 +59,7 @@ static bool prepare_kernel(const Replay *replay, const PlanRecord *record, Statu
   return ended == KERNEL_DONE || replay_kernel_fail(plan, record, ended, why, status);
 }
 
-/* What the calls of the programs use. */
+/* Prepares the kernels that the calls of the programs use. */
 static bool prepare_kernels(const Replay *replay, Status *status) {
   const Plan *plan = replay->setup.plan;
   for (uint32_t i = 0; i < plan->records_count; i++)
@@ -78,7 +78,7 @@ static void release_kernels(const Replay *replay) {
   }
 }
 
-/* Whether a record has the control slots of its kernel's row, in the same order. */
+/* True if a record has the control slots of its kernel's row, in the same order. */
 static bool control_fits(const Plan *plan, const PlanRecord *record,
                          const KernelContract *contract) {
   if (record->controls_count != (uint32_t)contract->control_count) return false;
@@ -102,7 +102,7 @@ static void note_use(const Replay *replay, const Position *at, const PlanRecord 
   }
 }
 
-/* What must hold before a record may run, beyond what plan_check has established. */
+/* Checks a record before it may run, beyond what plan_check has established. */
 static bool check_record(const Replay *replay, const Position *at, const PlanRecord *record,
                          Status *status) {
   const Plan *plan = replay->setup.plan;
@@ -252,7 +252,7 @@ static bool allocate(Replay *replay, const Plan *plan) {
   replay->prepared = calloc(plan->records_count + 1, sizeof *replay->prepared);
   replay->count = calloc(plan->records_count + 1, sizeof *replay->count);
   replay->awaited = calloc(plan->records_count + 1, sizeof *replay->awaited);
-  replay->joined = calloc(plan->records_count + 1, sizeof *replay->joined);
+  replay->fused = calloc(plan->records_count + 1, sizeof *replay->fused);
   replay->launch = calloc(plan->launches_count + 1, sizeof *replay->launch);
   size_t varying = 0;
   for (uint32_t i = 0; i < plan->records_count; i++)
@@ -260,7 +260,7 @@ static bool allocate(Replay *replay, const Plan *plan) {
   replay->varied = calloc(varying + 1, sizeof *replay->varied);
   return replay->kernel && replay->binding_at && replay->operand_offset && replay->operand_dtype &&
          replay->operand_bytes && replay->control_at && replay->attr && replay->prepared &&
-         replay->count && replay->awaited && replay->joined && replay->launch && replay->varied;
+         replay->count && replay->awaited && replay->fused && replay->launch && replay->varied;
 }
 
 /* Records without varies read the plan's table; the others have copies, because records may share a
@@ -386,7 +386,7 @@ bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
     if (!walk_calls(plan, &plan->programs[number], check_call, replay, status)) return false;
   }
   if (replay->queues_mask != 0) note_awaited(replay);
-  if (!prepare_kernels(replay, status) || !replay_bind_joined(replay, status) ||
+  if (!prepare_kernels(replay, status) || !replay_bind_fused(replay, status) ||
       !bind_launches(replay, status))
     return false;
   if (!fill_samples(replay) ||
@@ -400,7 +400,7 @@ void replay_free(Replay *replay) {
   if (replay->device) replay->device->ops->close(replay->device);
   threads_free(replay->threads_beside);
   hostile_stop(&replay->hostile);
-  replay_free_joined(replay);
+  replay_free_fused(replay);
   release_kernels(replay);
   free_launches(replay);
   free(replay->kernel);

@@ -5,7 +5,7 @@
 
 #include "runtime/plan/walk.h"
 
-/* What a program issues. */
+/* The amount of work that a program issues. */
 typedef struct GraphExtent {
   const Replay *replay;
   int64_t nodes;
@@ -33,8 +33,8 @@ static GraphExtent measure(const Replay *replay, const PlanProgram *program) {
   return extent;
 }
 
-/* Of all classes: to NCCL whether a call is captured is a property of the call, and has to be the
- * same on all ranks that make it. */
+/* Fits all classes alike: NCCL requires that a call is captured on all ranks that make it, or on
+ * none. */
 static ReplayFit fit_of(const Replay *replay, ProgramKind kind) {
   const Plan *plan = replay->setup.plan;
   for (uint32_t i = 0; i < plan->programs_count; i++)
@@ -77,8 +77,8 @@ static bool issue_all(Replay *replay, uint32_t lanes_mask, uint64_t first, Repla
   return ops->issue(compute, &place, replay_next_number(replay), status);
 }
 
-/* What capturing has counted: on a GPU, where work is captured by running its host part, a whole
- * run; on a processor only what is counted at issue. Replaying counts the rest. */
+/* Corrects what capturing has counted: on a GPU, where work is captured by running its host part, a
+ * whole run; on a processor only what is counted at issue. Replaying counts the rest. */
 static void note_counts(ReplayCount *counts, const Replay *replay, int sign) {
   for (uint32_t i = 0; i < replay->setup.plan->records_count; i++) {
     counts[i].runs += sign * replay->count[i].runs;

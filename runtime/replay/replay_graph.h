@@ -1,5 +1,6 @@
-/* replay_graph.h -- runs a program as one graph: captured once, and from then on replayed by one
- * call of the host. The graph holds exactly what would have been issued, so results are the same.
+/* replay_graph.h -- runs a program in one CUDA graph: captured once, and from then on replayed by
+ * one call of the host. The graph holds exactly what would have been issued, so results are the
+ * same.
  */
 #ifndef LOCKSTEP_REPLAY_GRAPH_H
 #define LOCKSTEP_REPLAY_GRAPH_H
@@ -12,7 +13,7 @@ enum { REPLAY_GRAPH_NODES_MAX = 1 << 14 };
 /* Issues the program's calls. */
 typedef bool ReplayIssue(void *walker, Status *status);
 
-/* Whether this run of the program uses a graph: graphs are asked for, the program reads the same
+/* True if this run of the program uses a graph: graphs are asked for, the program reads the same
  * addresses in every run, it is not too large on any rank, records are not being checked, and it is
  * not the first run, in which libraries set themselves up. */
 bool replay_graph_fits(Replay *replay, const PlanProgram *program);

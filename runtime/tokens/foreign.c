@@ -17,7 +17,7 @@ typedef enum ForeignKind {
   INDEX
 } ForeignKind;
 
-/* What to do, for tokens and for tables. */
+/* The fix for each kind of file, for tokens and for tables. */
 static const char *const advice[][2] = {
     [OF_ROWS] = {"write the ids out raw, numpy.array(ids, \"uint16\").tofile(\"train.u16\"), and "
                  "say format = \"u16\"",

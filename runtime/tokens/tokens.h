@@ -38,7 +38,7 @@ typedef struct TokensForeign {
 /* Looks at the file's first bytes and its name. False: not a known kind, or not readable. */
 bool tokens_foreign(const char *path, TokensForeign *foreign);
 
-/* Whether the file is text, by its name or because all of its first bytes are. */
+/* True if the file is text, by its name or because all of its first bytes are. */
 bool tokens_is_text(const char *path);
 
 /* Maps `path` read-only and checks its header against its size. A raw format refuses files that are
@@ -59,7 +59,7 @@ static inline uint32_t tokens_id(const TokenFile *file, int64_t i) {
 /* The position of the first id >= vocab in [first, first + count), or -1. */
 int64_t tokens_find_bad(const TokenFile *file, int64_t first, int64_t count, uint32_t vocab);
 
-/* What the first 65,536 ids of a file and 15 windows of 4,096 over the rest of it tell. */
+/* Facts about the first 65,536 ids of a file and 15 windows of 4,096 over the rest of it. */
 typedef struct TokensLook {
   int64_t bad;          /* the position of an id that is not below the vocabulary; -1: none */
   int64_t looked;       /* ids */
@@ -70,7 +70,7 @@ typedef struct TokensLook {
 } TokensLook;
 TokensLook tokens_look(const TokenFile *file, uint32_t vocab);
 
-/* Whether ids of `vocab` can be stored in this file: two bytes are too few above 65,536. One byte
+/* True if ids of `vocab` can be stored in this file: two bytes are too few above 65,536. One byte
  * may be meant, for tokens that are bytes. */
 static inline bool tokens_has_room(int32_t id_bytes, int64_t vocab) {
   return id_bytes != 2 || vocab <= 65536;

@@ -93,7 +93,7 @@ static void print_record(TracePrinter *p, const Trace *trace, const TraceEntry *
   fprintf(p->out, ",\"args\":{\"step\":%" PRId64 ",\"record\":%u", entry->step, entry->record);
   if (entry->layer >= 0) fprintf(p->out, ",\"layer\":%d", entry->layer);
   if (entry->microbatch >= 0) fprintf(p->out, ",\"microbatch\":%d", entry->microbatch);
-  if (record->joins) fputs(",\"joins\":true", p->out);
+  if (record->fuses) fputs(",\"fused\":true", p->out);
   if (record->comm != PLAN_NONE) {
     fputs(",\"over\":", p->out);
     print_string(plan_string(p->plan, p->plan->comms[record->comm].name), p->out);

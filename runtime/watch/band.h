@@ -63,11 +63,11 @@ bool band_open(Band *band, Client *client, const int32_t *node, uint32_t lanes_c
                Status *status);
 void band_close(Band *band);
 
-/* Whether this rank judges all ranks; whether it listens. A root is also an agent. */
+/* True if this rank judges all ranks; whether it listens. A root is also an agent. */
 bool band_is_root(const Band *band, int32_t rank);
 bool band_is_agent(const Band *band);
 
-/* Whether `rank` is on this node and is not an agent. */
+/* True if `rank` is on this node and is not an agent. */
 bool band_is_charge(const Band *band, int32_t rank);
 
 /* The next complete message of a peer. BAND_GONE: its connection has ended. */

@@ -22,7 +22,7 @@ typedef struct Failure {
   int32_t code;                  /* of the run */
 } Failure;
 
-/* Whether this run may write a report into its folder: another run may be using it, or a finished
+/* True if this run may write a report into its folder: another run may be using it, or a finished
  * run may be there. */
 bool failure_is_written(const Failure *failure);
 

@@ -57,7 +57,7 @@ typedef struct FlightNow {
   uint32_t is_running;
 } FlightNow;
 
-/* What a rank tells about itself; processes send it ten times a second. */
+/* A rank's message about itself; processes send it ten times a second. */
 typedef struct Beat {
   int64_t step;
   int64_t usual_ns; /* of its steps; 0: not known yet */

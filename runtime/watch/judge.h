@@ -17,7 +17,7 @@ typedef enum Loss {
   LOSS_STUCK   /* it still sends, but does not finish what others wait for */
 } Loss;
 
-/* What is known of one rank. Times are those of the watching rank in ms; 0: it has not happened. */
+/* Facts about one rank. Times are those of the watching rank in ms; 0: it has not happened. */
 typedef struct RankView {
   bool has_come;
   bool has_left;  /* normally */
@@ -36,7 +36,7 @@ typedef struct Verdict {
 /* The rank that was lost first. */
 Verdict judge(const Plan *plan, const Mesh *mesh, const RankView *view, int64_t now_ms);
 
-/* Whether the whole node of `rank`, which is dead or silent, is lost: all of its ranks are, there
+/* True if the whole node of `rank`, which is dead or silent, is lost: all of its ranks are, there
  * are at least two of them, and there are other nodes. `node` is the node name of each rank. */
 bool judge_node_is_lost(const RankView *view, const char *const *node, int32_t rank_count,
                         int32_t rank, int64_t now_ms);
@@ -44,7 +44,7 @@ bool judge_node_is_lost(const RankView *view, const char *const *node, int32_t r
 /* The lane on which a rank is in a communication, and that record; PLAN_LANES_MAX: none. */
 uint32_t judge_waiting(const Plan *plan, const Beat *beat);
 
-/* Whether `rank` has reached the communication that `other` is in on `lane`, of which it must be a
+/* True if `rank` has reached the communication that `other` is in on `lane`, of which it must be a
  * member; and whether it is a member. */
 bool judge_has_arrived(const RankView *view, int32_t other, uint32_t lane, int32_t rank);
 bool judge_is_member(const Plan *plan, const Mesh *mesh, const RankView *view, int32_t other,

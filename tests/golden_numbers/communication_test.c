@@ -282,7 +282,7 @@ static void test_sharing(void) {
   }
 }
 
-/* Whether explain says so of a ring of four ranks, each with 4,096 tokens. */
+/* True if explain says so of a ring of four ranks, each with 4,096 tokens. */
 static void check_ring(const char *kv_heads, const char *said) {
   enum { TEXT_BYTES = 1 << 16 };
   char text[TEXT_BYTES] = "";

@@ -35,7 +35,7 @@ typedef struct Found {
   int64_t predicted_ns;  /* of all runs */
 } Found;
 
-/* Whether a record of the segment is one of them. */
+/* True if a record of the segment is one of them. */
 bool golden_is(const Plan *plan, const PlanSegment *segment, uint32_t record, const Which *which);
 
 Found golden_find(const Plan *plan, uint32_t class, Which which);

@@ -240,7 +240,7 @@ static PlanOperand *operand_at(const Edit *e, const PlanRecord *record, double i
 
 static void change_operand(Edit *e, PlanRecord *record) {
   PlanOperand *operand = operand_at(e, record, number(e, 1));
-  record->joins = 0; /* what stands elsewhere could be refused for that alone */
+  record->fuses = 0; /* what stands elsewhere could be refused for that alone */
   if (is_word(e, 2, "+")) {
     operand->offset += (uint64_t)(int64_t)number(e, 3);
   } else if (is_word(e, 2, "size")) {
@@ -307,7 +307,7 @@ static void become_like(Edit *e, PlanRecord *record) {
   record->operands_first = was.operands_first, record->operands_count = was.operands_count;
   record->after_first = was.after_first, record->after_count = was.after_count;
   record->when_all = was.when_all, record->when_none = was.when_none;
-  record->lane = was.lane, record->joins = 0;
+  record->lane = was.lane, record->fuses = 0;
 }
 
 static bool is_of_segment(const Edit *e, uint32_t call, const PlanSegment *segment) {

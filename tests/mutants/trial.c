@@ -64,10 +64,10 @@ static KernelStatus prepare_plain(const Kernel *kernel, const KernelUse *use, vo
 }
 
 /* As the fast kernels do, whichever way they are run alone. */
-static KernelStatus join_fast(const Kernel *kernel, const Kernel *second, const KernelUse use[2],
-                              KernelJoined *joined, const char **why) {
+static KernelStatus fuse_fast(const Kernel *kernel, const Kernel *second, const KernelUse use[2],
+                              KernelFused *joined, const char **why) {
   const Kernel *fast = kernels_of(KERNEL_FAST);
-  return fast[kernel->id].join(&fast[kernel->id], &fast[second->id], use, joined, why);
+  return fast[kernel->id].fuse(&fast[kernel->id], &fast[second->id], use, joined, why);
 }
 
 /* What a launch runs as one, it may run in any order. */
@@ -82,7 +82,7 @@ static KernelStatus run_backwards(const Kernel *kernel, const KernelArgs *args, 
 /* The fast kernels, each after a while; and those for plans for GPUs, which have other scratch. */
 static const Kernel slow_kernels[2][KERNEL_COUNT] = {
     {
-#define KERNEL(name, ...) {KERNEL_##name, prepare_fast, slow_##name, NULL, NULL, join_fast},
+#define KERNEL(name, ...) {KERNEL_##name, prepare_fast, slow_##name, NULL, NULL, fuse_fast},
 #include "kernels/kernels.def"
 #undef KERNEL
     },

@@ -51,7 +51,7 @@ static Plan each_alone(const Plan *plan) {
   for (uint32_t i = 0; i < plan->programs_count; i++)
     programs[i].launches_first = programs[i].launches_count = 0;
   for (uint32_t i = 0; i < plan->records_count; i++)
-    records[i].joins = 0;
+    records[i].fuses = 0;
   each.programs = programs, each.records = records;
   return each;
 }

@@ -110,7 +110,7 @@ cudaError_t cudaGetLastError(void) {
   return error;
 }
 
-/* Whether these are over. */
+/* True if these are over. */
 static cudaError_t answer(CudaWorks works) {
   if ((works & ~done) == 0) return cudaSuccess;
   return last = cudaErrorNotReady;

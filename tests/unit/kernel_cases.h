@@ -171,7 +171,7 @@ static inline bool case_is_scratch(const CaseCall *c, int32_t operand) {
   return c->contract->operands[operand].access == KERNEL_SCRATCH;
 }
 
-/* Whether the kernel leaves the operand as it was. */
+/* True if the kernel leaves the operand as it was. */
 static inline bool case_is_read_only(const CaseCall *c, int32_t operand) {
   return c->contract->operands[operand].access == KERNEL_READ &&
          !(operand == 0 && c->call.shared[0]);

@@ -1,8 +1,8 @@
-/* kernel_pair.h -- for tests: two kernels of a row of joins.def on one middle value. */
+/* kernel_pair.h -- for tests: two kernels of a row of fusions.def on one middle value. */
 #ifndef LOCKSTEP_TESTS_KERNEL_PAIR_H
 #define LOCKSTEP_TESTS_KERNEL_PAIR_H
 
-#include "kernels/contract/joins.h"
+#include "kernels/contract/fusions.h"
 #include "tests/unit/kernel_call.h"
 
 typedef struct PairShape {
@@ -54,9 +54,9 @@ static inline void pair_operand(Call *call, const KernelContract *contract, Kern
 }
 
 /* Deterministic: two of the same shape hold the same numbers. */
-static inline void pair_make(Pair *pair, const KernelJoin *join, KernelTarget target,
+static inline void pair_make(Pair *pair, const KernelFusion *fusion, KernelTarget target,
                              const PairShape *shape) {
-  const KernelId id[2] = {join->first, join->second};
+  const KernelId id[2] = {fusion->first, fusion->second};
   *pair = (Pair){0};
   for (int32_t k = 0; k < 2; k++) {
     const KernelContract *contract = contract_of(id[k]);
@@ -66,9 +66,9 @@ static inline void pair_make(Pair *pair, const KernelJoin *join, KernelTarget ta
     call->attr[0] = 1e-5; /* of norms */
     pair_dims(call, contract, shape);
     for (int32_t i = 0; i < contract->operand_count; i++) {
-      bool over = (contract->operands[i].over >> join->second_operand & 1u) != 0;
-      if (k == 1 && (i == join->second_operand || (shape->in_place && over)))
-        (void)call_share(call, &pair->call[0], join->first_operand);
+      bool over = (contract->operands[i].over >> fusion->second_operand & 1u) != 0;
+      if (k == 1 && (i == fusion->second_operand || (shape->in_place && over)))
+        (void)call_share(call, &pair->call[0], fusion->first_operand);
       else
         pair_operand(call, contract, target, shape, i);
     }
@@ -80,12 +80,12 @@ static inline void pair_free(Pair *pair) {
 }
 
 /* As one where the kernels have a way to; false: they have none. */
-static inline bool pair_run_joined(Pair *pair, const Kernel *kernels, KernelTarget target,
-                                   Threads *threads, int64_t threads_count) {
+static inline bool pair_run_fused(Pair *pair, const Kernel *kernels, KernelTarget target,
+                                  Threads *threads, int64_t threads_count) {
   const Kernel *of[2];
   KernelArgs args[2];
   KernelUse use[2];
-  KernelJoined joined = {0};
+  KernelFused fused = {0};
   const char *why = "";
   for (int32_t k = 0; k < 2; k++) {
     Call *call = &pair->call[k];
@@ -106,10 +106,10 @@ static inline bool pair_run_joined(Pair *pair, const Kernel *kernels, KernelTarg
                          .align_bytes = CALL_ALIGN_BYTES};
     if (of[k]->prepare(of[k], &use[k], &args[k].state, &why) != KERNEL_DONE) abort();
   }
-  if (of[0]->join != NULL && of[0]->join(of[0], of[1], use, &joined, &why) != KERNEL_DONE) abort();
-  bool is_joined = joined.run != NULL;
-  if (is_joined && joined.run(&joined, &args[0], &args[1], &why) != KERNEL_DONE) abort();
-  if (joined.release != NULL) joined.release(joined.state);
+  if (of[0]->fuse != NULL && of[0]->fuse(of[0], of[1], use, &fused, &why) != KERNEL_DONE) abort();
+  bool is_joined = fused.run != NULL;
+  if (is_joined && fused.run(&fused, &args[0], &args[1], &why) != KERNEL_DONE) abort();
+  if (fused.release != NULL) fused.release(fused.state);
   for (int32_t k = 0; k < 2; k++)
     if (of[k]->release != NULL) of[k]->release(args[k].state);
   return is_joined;

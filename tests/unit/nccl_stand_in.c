@@ -113,7 +113,7 @@ static bool meet(NcclHandle *comm, int error) {
   return barrier_wait(&comm->meeting->barrier) && atomic_load(&comm->meeting->error) == NCCL_DONE;
 }
 
-/* Whether the group that begins now is the one that shall fail. */
+/* True if the group that begins now is the one that shall fail. */
 static bool is_failing(const NcclHandle *comm) {
   return comm->rank == atomic_load(&failing_rank) && atomic_load(&failing_call) > 0 &&
          atomic_fetch_sub(&failing_call, 1) == 1;

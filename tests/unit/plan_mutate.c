@@ -337,11 +337,11 @@ static bool change_launch(Mutator *m) {
 }
 
 /* A record may run as one with what is before it, or may no longer. */
-static bool change_joins(Mutator *m) {
+static bool change_fuses(Mutator *m) {
   PlanRecord *record = ANY(m, records);
-  record->joins ^= 1;
+  record->fuses ^= 1;
   return mutant_said(m, "record %u (%s) %s what is before it", NUMBER(m, records, record),
-                     mutant_record_name(m, record), record->joins ? "joins" : "no longer joins");
+                     mutant_record_name(m, record), record->fuses ? "joins" : "no longer joins");
 }
 
 /* ---- overlap */
@@ -485,7 +485,7 @@ static Mutate *const ways[MUTATION_EVENT][WAYS_MAX + 1] = {
     [MUTATION_RETARGET] = {retarget_binding, retarget_operand, retarget_communicator, retarget_axes,
                            retarget_distance, retarget_member},
     [MUTATION_RESIZE] = {resize_operand, resize_buffer, resize_dim, resize_piece},
-    [MUTATION_REORDER] = {reorder_records, reorder_calls, change_launch, change_joins},
+    [MUTATION_REORDER] = {reorder_records, reorder_calls, change_launch, change_fuses},
     [MUTATION_OVERLAP] = {overlap_buffers, overlap_lifetimes, overlap_tensors, overlap_peak},
     [MUTATION_MEANING] = {change_access, change_flags, change_condition, change_layer,
                           change_microbatch, change_loop, change_communication, change_reduction,

@@ -57,7 +57,7 @@ static bool has_kernel(const Mutator *m, const PlanRecord *record) {
   return contract_for(m, record) != NULL;
 }
 
-/* Whether the operand is as long for `other`, as whose operand `index` it would serve. */
+/* True if the operand is as long for `other`, as whose operand `index` it would serve. */
 static bool operand_would_do(const Mutator *m, const PlanOperand *operand,
                              const KernelContract *other, int32_t index, const int64_t *dims,
                              const uint32_t *dtypes) {
@@ -69,7 +69,7 @@ static bool operand_would_do(const Mutator *m, const PlanOperand *operand,
          (int64_t)operand->size_bytes;
 }
 
-/* Whether the record's operands but `without` (PLAN_NONE: all) serve as those of `other`. */
+/* True if the record's operands but `without` (PLAN_NONE: all) serve as those of `other`. */
 static bool would_do(const Mutator *m, const PlanRecord *record, const KernelContract *other,
                      uint32_t without) {
   const int64_t *dims = &m->b->ints[record->dims_first];

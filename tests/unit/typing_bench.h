@@ -202,7 +202,7 @@ static inline bool bench_run(Bench *bench) {
   return !bench->t.refused;
 }
 
-/* Whether exactly this stands in the operand. */
+/* True if exactly this stands in the operand. */
 static inline bool bench_has(Bench *bench, uint32_t operand, const Type *wanted) {
   const Spans *spans = &bench->t.reached[operand].spans;
   uint32_t number = spans_read(&bench->t.types, spans, 0, bench->b.operands[operand].size_bytes);

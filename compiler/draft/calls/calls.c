@@ -203,13 +203,13 @@ static void join_tied(Calls *t) {
   }
 }
 
-/* ---- what runs as one */
+/* ---- calls that one launch runs */
 
-/* What takes so long has hidden what it costs to begin; what waits for it should not wait longer.
- */
+/* Above this time the launch overhead no longer matters; a longer launch would only delay its
+ * waiters. */
 enum { LAUNCH_NS = 250000 };
 
-/* What these calls have to themselves they have as long as any of them runs. */
+/* Extends the live range of these calls' own buffers over the whole launch. */
 static void add_launch(Calls *t, KernelLaunch launch) {
   int32_t last = launch.first_call + launch.call_count - 1;
   for (int32_t i = 0; i < t->stage->buffers.count; i++) {
@@ -224,11 +224,11 @@ static void add_launch(Calls *t, KernelLaunch launch) {
 }
 
 /* The calls [first, end) are all for tensors of their own. */
-static void run_together(Calls *t, int32_t first, int32_t end) {
+static void run_batch(Calls *t, int32_t first, int32_t end) {
   const Call *calls = t->stage->programs[t->kind].calls.at;
   KernelLaunch launch = {first, 0};
   int64_t took_ns = 0;
-  for (int32_t i = first; i < end && tensors_run_together(t->draft); i++) {
+  for (int32_t i = first; i < end && tensors_run_batch(t->draft); i++) {
     launch.call_count++;
     took_ns += t->draft->segments.at[calls[i].segment].compute_ns;
     if (took_ns < LAUNCH_NS && i + 1 < end) continue;
@@ -258,8 +258,8 @@ static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline) {
   int32_t moved = calls_here(&t);
   if (pipeline != NULL) calls_rotate(&t); /* a loop may take the place of what is before */
   moved -= calls_here(&t);
-  run_together(&t, norms - moved, norms_end - moved);
-  run_together(&t, updates - moved, updates_end - moved);
+  run_batch(&t, norms - moved, norms_end - moved);
+  run_batch(&t, updates - moved, updates_end - moved);
 }
 
 static void build_init(Draft *d, Stage *stage) {
@@ -283,10 +283,10 @@ static void build_eval(Draft *d, Stage *stage) {
   for (int32_t k = 0; k < chunks; k++) {
     int32_t chunk = draft_chunk(d, stage->number, k);
     int32_t before = chunk > 0 ? distance(d, chunk, chunk - 1) : 0;
-    int32_t behind = chunk < d->chunk_count - 1 ? distance(d, chunk, chunk + 1) : 0;
+    int32_t after = chunk < d->chunk_count - 1 ? distance(d, chunk, chunk + 1) : 0;
     if (before != 0) exchange(&flights, &(Transfer){false, false, before, k, 0}, 1);
     run_step(&flights, &(PipeStep){PIPE_FORWARD, k, 0, 0});
-    if (behind != 0) exchange(&flights, &(Transfer){true, false, behind, k, 0}, 1);
+    if (after != 0) exchange(&flights, &(Transfer){true, false, after, k, 0}, 1);
   }
   calls_add(&t, t.ends->control, NO_ID, -1);
 }

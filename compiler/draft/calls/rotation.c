@@ -102,7 +102,7 @@ static bool same_place(const Rotation *r, const BufferBinding *a, const BufferBi
   return r->slot[a->buffer] == r->slot[b->buffer];
 }
 
-/* Whether call b is call a, `stride` micro-batches later. */
+/* True if call b is call a, `stride` micro-batches later. */
 static bool comes_again(const Rotation *r, int32_t a, int32_t b, int32_t stride) {
   const Call *x = &r->program->calls.at[a], *y = &r->program->calls.at[b];
   if (x->segment != y->segment || x->layer != y->layer || x->flags != y->flags ||
@@ -253,9 +253,9 @@ static int32_t *join_buffers(Rotation *r, int32_t *root) {
 
 static void join_calls(const Rotation *r, const int32_t *number) {
   Call *call = r->program->calls.at;
-  int32_t behind = r->program->calls.count - loop_end(r);
-  memmove(&call[r->first + r->period], &call[loop_end(r)], (size_t)behind * sizeof *call);
-  r->program->calls.count = r->first + r->period + behind;
+  int32_t tail = r->program->calls.count - loop_end(r);
+  memmove(&call[r->first + r->period], &call[loop_end(r)], (size_t)tail * sizeof *call);
+  r->program->calls.count = r->first + r->period + tail;
   for (int32_t i = 0; i < r->program->calls.count; i++)
     for (int32_t k = 0; k < call[i].binding_count; k++)
       call[i].bindings[k].buffer = number[call[i].bindings[k].buffer];

@@ -6,12 +6,12 @@
 
 #define MIB ((int64_t)1 << 20)
 
-/* Channels: inside a node those of GPUs behind NVSwitches, which have most; between nodes NCCL
+/* Channels: inside a node those of GPUs on NVSwitches, which have most; between nodes NCCL
  * stops doubling at 16. Members send to each other over more of them inside a node, and over
  * buffers that all peers share between nodes (16 steps of 128 KiB a channel, each way). */
 enum { CHANNELS_IN_NODE = 24, CHANNELS_BETWEEN = 16, PAIR_CHANNELS_IN_NODE = 32 };
 enum { RECEIVES_MIB = 10, SENDS_MIB = 2, SHARED_MIB = 2 };
-/* Of a tree: a parent and a child, and between nodes one more child. */
+/* Peers in a tree: a parent and a child, and between nodes one more child. */
 enum { TREE_IN_NODE = 2, TREE_BETWEEN = 3 };
 
 enum { PEERS_MOST = 16 };
@@ -27,7 +27,7 @@ static void add_peer(Peers *peers, int64_t distance) {
   if (distance != 0 && peers->count < PEERS_MOST) peers->distance[peers->count++] = distance;
 }
 
-/* Of all its exchanges: one peer may be named by several. */
+/* The peers of all exchanges of a class; several exchanges may name one peer. */
 typedef struct Exchanges {
   Peers to, from;
 } Exchanges;
@@ -61,7 +61,7 @@ static int64_t estimate(const Communicator *use) {
   return mib * MIB;
 }
 
-/* Of the class's first rank: classes are ranges along the axes. */
+/* The number of the class's first rank; classes are ranges along the axes. */
 static uint32_t first_rank(const Plan *plan, uint32_t class) {
   uint32_t rank = 0;
   for (uint32_t axis = 0; axis < plan->axes_count; axis++)
@@ -70,7 +70,7 @@ static uint32_t first_rank(const Plan *plan, uint32_t class) {
   return rank;
 }
 
-/* Whether all members of its group are on the node of `rank`. */
+/* True if all members of its group are on the node of `rank`. */
 static bool is_in_node(const Plan *plan, uint32_t comm, uint32_t rank) {
   uint32_t node = plan_place(plan, rank).node, size = plan_comm_size(plan, comm);
   for (uint32_t member = 0; member < size; member++) {

@@ -14,7 +14,7 @@ int64_t cost_kernel_ns(const Draft *d, const Record *record) {
   double peak = cost_peak(d);
   if (peak > 0) seconds = (double)record->flops / peak;
   double moving = cluster->memory_bytes_per_s > 0
-                      ? (double)(record->bytes - record->joined_bytes) / cluster->memory_bytes_per_s
+                      ? (double)(record->bytes - record->fused_bytes) / cluster->memory_bytes_per_s
                       : 0;
   if (moving > seconds) seconds = moving;
   return (int64_t)(seconds * 1e9 + 0.5);

@@ -9,7 +9,8 @@
 /* Adds how often each record of the plan runs in the program; `times` has one for each. */
 void count_records(Arena *arena, const Plan *plan, const PlanProgram *program, int64_t *times);
 
-/* Of the train step of every class, by the axes along which communicators vary. Needs no links. */
+/* The communication of every class's train step, by the axes along which communicators vary. Needs
+ * no links. */
 Demands demands_of(Arena *arena, const Plan *plan);
 
 #endif

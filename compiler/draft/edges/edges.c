@@ -103,12 +103,12 @@ static bool never_together(const Record *a, const Record *b) {
   return ((a->when_all & b->when_none) | (a->when_none & b->when_all)) != 0;
 }
 
-/* Whether `a` runs whenever `b` does. */
+/* True if `a` runs whenever `b` does. */
 static bool runs_with(const Record *a, const Record *b) {
   return (a->when_all & ~b->when_all) == 0 && (a->when_none & ~b->when_none) == 0;
 }
 
-/* Whether an earlier record on record i's lane has waited for record j or a later one. */
+/* True if an earlier record on record i's lane has waited for record j or a later one. */
 static bool is_implied(const Segment *segment, int32_t i, int32_t j) {
   const Record *at = segment->records.at;
   for (int32_t earlier = j + 1; earlier < i; earlier++) {
@@ -127,7 +127,7 @@ typedef struct Touched {
   Numbers readers, writers;
 } Touched;
 
-/* What is left of such a list, which is consumed from its end. */
+/* The rest of such a list; entries are taken from its end. */
 typedef struct Before {
   const int32_t *at;
   int32_t count;
@@ -235,8 +235,8 @@ static void note_touches(const Draft *d, const Segment *segment, LaneProfile *pr
   }
 }
 
-/* What has finished on every lane when a record has: everything known to the record before it on
- * its lane, and what it waited for. */
+/* Notes what has finished on every lane when a record has: everything known to the record before it
+ * on its lane, and what it waited for. */
 static void note_order(LaneProfile *profile, const Record *record, int32_t number) {
   int32_t *over = profile->over[number], before = profile->last[record->lane];
   for (int32_t lane = 0; lane < Lane_COUNT; lane++)
@@ -395,7 +395,7 @@ static void wait_for(Edges *e, int32_t position, Lane lane, const EdgeMarks *nee
   }
 }
 
-/* What the lanes of a call need from other lanes in earlier calls. */
+/* Finds what the lanes of a call need from other lanes in earlier calls. */
 static void find_needs(const Edges *e, const Call *call, const LaneProfile *profile,
                        EdgeMarks need[Lane_COUNT]) {
   for (int32_t i = 0; i < profile->uses.count; i++) {
@@ -429,8 +429,8 @@ static void note_uses(const Edges *e, const Call *call, const LaneProfile *profi
   }
 }
 
-/* What the first record of a lane knows: from its waits for earlier calls, and from the lanes of
- * this call that it is ordered after anyway. */
+/* Notes what has finished before the first record of a lane: from its waits for earlier calls, and
+ * from the lanes of this call that it is ordered after anyway. */
 static void start_lane(Edges *e, int32_t position, const LaneProfile *profile, Lane lane,
                        const EdgeMarks *need) {
   const int32_t *over = profile->over[profile->first[lane]];
@@ -494,7 +494,7 @@ void edges_build(Draft *d) {
       e.flags[s] |= segment->records.at[i].when_all | segment->records.at[i].when_none;
     order_segment(d->compile->arena, e.touches[s], segment);
     for (int32_t i = 0; i < segment->records.count; i++) /* what waits itself runs by itself */
-      if (segment->records.at[i].after.count > 0) segment->records.at[i].joined_bytes = 0;
+      if (segment->records.at[i].after.count > 0) segment->records.at[i].fused_bytes = 0;
   }
   for (int32_t s = 0; s < d->stage_count; s++) {
     e.stage = &d->stages[s];

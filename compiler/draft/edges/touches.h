@@ -20,7 +20,7 @@ typedef struct Touches {
   int32_t count;
 } Touches;
 
-/* Of every record of the segment, in the compile's arena. */
+/* The touches of every record of the segment, in the compile's arena. */
 const Touches *touches_of(const Draft *d, const Segment *segment);
 
 #endif

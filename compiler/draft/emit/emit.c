@@ -78,7 +78,7 @@ static void set_optimizer(PlanJob *record, const Job *job) {
 static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
   const Job *job = d->job;
   const Derived *derived = &d->derived;
-  const Stage *first = &d->stages[0]; /* these two stand at the same place on every stage */
+  const Stage *first = &d->stages[0]; /* both have the same offset on every stage */
   bool by_steps = job->checkpoint.every.unit == UNIT_STEPS;
   const char *resume = job->checkpoint.resume;
   Resume resume_kind = strcmp(resume, "auto") == 0     ? RESUME_AUTO
@@ -255,7 +255,7 @@ static double vary_value(const LoweredVary *vary, int64_t member) {
   return vary->stride * (double)member + (vary->values != NULL ? vary->values[member] : 0);
 }
 
-/* Everything by which one attr varies between ranks, as one row: affine along one communicator, or
+/* How one attr varies between ranks, in one row: affine along one communicator, or
  * a table over the ranks along several. */
 static void emit_vary(Tables *t, const Draft *d, const Record *record, int32_t attr) {
   uint32_t all = 0;
@@ -338,7 +338,7 @@ static void emit_record(Tables *t, const Draft *d, const Record *record) {
       .accumulate = record->accumulate,
       .part = (uint32_t)record->part,
       .parts = (uint32_t)record->parts,
-      .joins = record->joined_bytes > 0,
+      .fuses = record->fused_bytes > 0,
       .after_first = (uint32_t)t->edges.count,
       .after_count = (uint32_t)record->after.count,
       .comm = record->meaning != NULL ? table_comm(t, record->axes, record->lane) : PLAN_NONE,
@@ -475,7 +475,7 @@ static void emit_buffers(Tables *t, const Stage *stage, const uint32_t index[Pro
   }
 }
 
-/* Layers [first, first + count) of a parameter, which stand one after another on this stage. */
+/* Layers [first, first + count) of a parameter, which are adjacent on this stage. */
 static void emit_tensor(Tables *t, const Draft *d, const Stage *stage, ParamId p, BaseRole role,
                         int64_t first, int64_t count) {
   const Param *param = &d->train->params.at[p];

@@ -7,8 +7,8 @@
 
 #include "compiler/draft/draft.h"
 
-/* All tables stand in the compile's arena. Where ranks are is chosen here: how much they
- * communicate is not known before. */
+/* All tables are in the compile's arena. The order of ranks is chosen here, because it depends on
+ * how much they communicate, which is known only now. */
 Choice emit_plan(const Draft *d, int64_t parameters, Plan *plan);
 
 #endif

@@ -72,11 +72,10 @@ static void add_taken(Arena *arena, TakenList *list, Taken taken) {
     if (list->at[stop].first < taken.first) taken.first = list->at[stop].first;
     if (list->at[stop].end > taken.end) taken.end = list->at[stop].end;
   }
-  int32_t behind = list->count - stop;
+  int32_t tail = list->count - stop;
   if (stop == at) VEC_PUSH(arena, list, taken);
-  if (stop != at + 1)
-    memmove(&list->at[at + 1], &list->at[stop], (size_t)behind * sizeof *list->at);
-  list->count = at + 1 + behind;
+  if (stop != at + 1) memmove(&list->at[at + 1], &list->at[stop], (size_t)tail * sizeof *list->at);
+  list->count = at + 1 + tail;
   list->at[at] = taken;
 }
 

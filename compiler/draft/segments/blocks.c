@@ -46,7 +46,7 @@ static int32_t find_block(Draft *d, ParamId p, bool *reads) {
   bool tied = reader_first != reader_last, whole = stays_whole(d, param);
   int64_t zero = d->derived.shard_ranks > 1 ? d->derived.zero : 0;
   bool shards_params = zero == 3 && !whole;
-  /* Whether two chunks of one stage add to its gradients, at different times of a micro-batch. */
+  /* True if two chunks of one stage add to its gradients, at different times of a micro-batch. */
   bool is_made_twice = tied && d->mesh.size[MESH_PP] > 1 && !draft_ends_apart(d);
   for (int32_t b = 0; b < d->blocks.count && !tied; b++) {
     const Block *block = &d->blocks.at[b];

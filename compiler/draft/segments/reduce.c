@@ -186,7 +186,7 @@ static int32_t build_fetch(Draft *d, int32_t b) {
   return segment;
 }
 
-/* Whether a record of the segment reads a parameter of the run. Records that do not run in the last
+/* True if a record of the segment reads a parameter of the run. Records that do not run in the last
  * layer of a recompute group count only with `but_last`. */
 static bool reads_run(const Draft *d, int32_t segment, const PieceRun *run, bool but_last) {
   int64_t width = dtype_bytes(role_dtype(d, BASE_PARAM));

@@ -22,7 +22,7 @@ static bool has_rows(const Graph *g, ValueId v) {
   return value->extra_elements > 0 || (value->dim_count > 0 && g->dims.at[value->dims[0]].carried);
 }
 
-/* The record's run of tokens within the operand; tokens stand first in every value. */
+/* The record's run of tokens within the operand; tokens are the outermost dim of every value. */
 static void take_part(const Storage *storage, ValueId v, const Record *record, int64_t *offset,
                       int64_t *size) {
   if (record->parts == 0 || !has_rows(storage->graph, v)) return;
@@ -143,7 +143,7 @@ static void emit_variant(const Emission *e, int32_t at, const Lowered *low, uint
   memcpy(record->varies, low->varies, sizeof record->varies);
 }
 
-/* Whether it adds to what lasts longer than a chunk. */
+/* True if it adds to what lasts longer than a chunk. */
 static bool sums_up(const Graph *g, const Node *n) {
   for (int32_t i = 0; i < n->output_count; i++) {
     ValueKind kind = graph_value(g, n->outputs[i])->kind;

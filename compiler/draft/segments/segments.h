@@ -26,6 +26,6 @@ void step_segments_build(Draft *d);
 void pieces_pack(Draft *d);
 
 /* Marks the records that may run as one with the record before them. */
-void records_join(Draft *d);
+void records_fuse(Draft *d);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "compiler/draft/memory/pack.h"
 #include "compiler/draft/roles.h"
-#include "kernels/contract/joins.h"
+#include "kernels/contract/fusions.h"
 
 enum { VALUE_ALIGN_BYTES = 64 };
 
@@ -128,8 +128,8 @@ static void keep_exchanges(Storage *p) {
 
 /* ---- chunks: nodes that run several times over, one after another, each time on other tokens */
 
-/* What only they make and read is made anew each time. Everything else that they touch is there
- * from the first node of the first chunk to the last one of the last. */
+/* A value that only the chunked nodes write and read lives within one chunk. Every other value that
+ * they touch lives from the first node of the first chunk to the last node of the last chunk. */
 static void keep_over_chunks(Storage *p) {
   const Region *r = p->region;
   ListKind list = p->graph->training ? LIST_BACKWARD : LIST_FORWARD;
@@ -204,8 +204,7 @@ static void place_frames(Storage *p) {
   }
 }
 
-/* Where a node's bytes are in use from, and until: two that may run as one have both's while either
- * runs. */
+/* Live range of a node's operands; a fusible pair keeps both nodes' operands live. */
 typedef struct InUse {
   int32_t first, last;
 } InUse;
@@ -220,7 +219,7 @@ static InUse *in_use(const Storage *p, Arena *arena, ListKind list, const Lowere
     const KernelContract *second =
         lowered[i].kind == RECORD_KERNEL ? contract_find(lowered[i].kernel) : NULL;
     if (first != NULL && second != NULL &&
-        contract_may_join(first->id, second->id, (KernelTarget)p->draft->cluster->target))
+        contract_may_fuse(first->id, second->id, (KernelTarget)p->draft->cluster->target))
       span[before].last = i, span[i].first = before;
     before = second != NULL ? i : NO_ID;
   }

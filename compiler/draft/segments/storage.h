@@ -56,7 +56,7 @@ Storage *storage_assign(Draft *d, const Graph *g, const Region *region,
 Address storage_address(const Storage *places, ValueId v);
 int64_t storage_span_bytes(const Storage *places,
                            ValueId v); /* from the first to the last byte it touches */
-/* Whether it has one chunk's worth of bytes, used again by the next. */
+/* True if it has one chunk's worth of bytes, used again by the next. */
 bool storage_in_chunk(const Storage *places, ValueId v);
 
 #endif

@@ -127,7 +127,7 @@ static int32_t build_norm(Draft *d, int32_t b) {
     int64_t work = contract_workspace_bytes(contract_of(KERNEL_square_sum), &use);
     int32_t scratch_base = segment_base(d, segment, BASE_SCRATCH, NO_ID, scratch + work);
     record_operand(record, scratch_base, scratch, work, DTYPE_F64, ACCESS_WRITE);
-    if (tensors_run_together(d)) scratch += round_up(work, f64);
+    if (tensors_run_batch(d)) scratch += round_up(work, f64);
   }
   return segment;
 }

@@ -164,14 +164,14 @@ int32_t *balance_listed(Arena *arena, const BalanceChain *chain, const int32_t *
                         int32_t layers_count, int32_t groups, const char **why) {
   if (!list_fits(arena, chain, layers, layers_count, groups, why)) return NULL;
   int32_t *boundaries = ARENA_ARRAY(arena, int32_t, groups + 1);
-  int32_t unit = 0, behind = 0; /* behind: index after the last layer so far */
+  int32_t unit = 0, after = 0; /* after: index after the last layer so far */
   for (int32_t g = 0; g < groups; g++) {
     boundaries[g] = g == 0 ? 0 : unit;
     for (int32_t left = layers[g]; left > 0; unit++)
-      if (chain->is_layer[unit]) left--, behind = unit + 1;
+      if (chain->is_layer[unit]) left--, after = unit + 1;
     while (unit < chain->unit_count && !chain->is_layer[unit])
       unit++;
-    if (g == groups - 2 && layers[groups - 1] == 0) unit = behind; /* the last unit is alone */
+    if (g == groups - 2 && layers[groups - 1] == 0) unit = after; /* the last unit is alone */
   }
   boundaries[groups] = chain->unit_count;
   return boundaries;

@@ -84,7 +84,7 @@ static bool refuse_cut(Draft *d, int32_t pieces) {
   return false;
 }
 
-/* The first chunk has what stands before the units that were cut. */
+/* Adds the nodes before the units that were cut to the first chunk. */
 static bool move_boundaries(Draft *d, int32_t before) {
   for (int32_t c = 1; c <= d->chunk_count; c++)
     d->chunk_first[c] += before;

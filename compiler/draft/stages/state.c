@@ -89,7 +89,8 @@ static void place_block(Draft *d, Stage *stage, int32_t b) {
   }
 }
 
-/* What the host writes and reads. For a GPU it is pinned memory, of which the device has a copy. */
+/* Places the buffers that the host writes and reads. For a GPU they are pinned memory, and the
+ * device has a copy. */
 static void place_host_side(Draft *d, Stage *stage) {
   bool apart = d->cluster->target != TARGET_CPU;
   Tier host = apart ? TIER_HOST : TIER_DEVICE;

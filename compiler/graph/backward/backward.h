@@ -1,5 +1,5 @@
-/* backward.h -- what backward recomputes, which of its nodes may be deferred, which come in chunks,
- * and which stand side by side to run as one.
+/* backward.h -- what backward recomputes, which of its nodes may be deferred, which run in chunks,
+ * and which are made neighbours so that kernels can fuse them.
  *
  * In:   a sharded graph with backward lists.   Out: region->recompute, region->weight, chunks, the
  * order of nodes. */
@@ -34,8 +34,8 @@ int64_t backward_chunks_most(Graph *g, int64_t most);
  * so that a schedule may run them later. After recompute_apply. */
 void backward_split(Graph *g);
 
-/* Brings nodes that may run as one on the graph's target (joins.def) next to each other, in
+/* Brings nodes that may run as one on the graph's target (fusions.def) next to each other, in
  * forward, recompute and backward. After the others. */
-void backward_pair(Graph *g);
+void backward_fusion_order(Graph *g);
 
 #endif

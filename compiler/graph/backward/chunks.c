@@ -1,8 +1,8 @@
 /* chunks.c -- the last layer and its loss in runs of tokens, so that the logits of one run exist at
  * a time instead of those of the whole micro-batch.
  *
- * The gradient of the loss needs nothing from behind it: cross-entropy leaves it in the place of
- * the logits. So the forward nodes from the last linear layer on move into backward, in front of
+ * The gradient of the loss needs no later node: cross-entropy writes it over the logits.
+ * So the forward nodes from the last linear layer on move into backward, in front of
  * the nodes that read that gradient, and all of them together run once for each chunk: logits,
  * loss, gradients of the layer's input and of its weights. Validation has forward nodes alone. */
 #include "compiler/graph/backward/backward.h"
@@ -11,8 +11,8 @@
 typedef struct Chunking {
   Graph *graph;
   Region *region;
-  ValueId logits; /* where the gradient stands, too */
-  bool *behind;   /* by value: comes of the chunks, or of what comes behind them */
+  ValueId logits; /* the gradient is written over them */
+  bool *after;    /* by value: made by the chunked nodes, or by nodes after them */
   NodeList nodes;
 } Chunking;
 
@@ -42,7 +42,7 @@ static Region *region_of_loss(const Graph *g) {
 
 static void comes_behind(const Chunking *c, const Node *n) {
   for (int32_t k = 0; k < n->output_count; k++)
-    c->behind[n->outputs[k]] = c->behind[root_of(c->graph, n->outputs[k])] = true;
+    c->after[n->outputs[k]] = c->after[root_of(c->graph, n->outputs[k])] = true;
 }
 
 static void take(Chunking *c, NodeId id) {
@@ -61,7 +61,7 @@ static bool is_of_loss(const Graph *g, const Node *n) {
 
 static bool must_follow(const Chunking *c, const Node *n) {
   for (int32_t k = 0; k < n->input_count; k++)
-    if (c->behind[root_of(c->graph, n->inputs[k])]) return true;
+    if (c->after[root_of(c->graph, n->inputs[k])]) return true;
   return false;
 }
 
@@ -73,7 +73,7 @@ static bool find_tail(Chunking *c) {
   if (c->region == NULL) return false;
   const NodeList *list = &c->region->forward;
   c->logits = last_of(g, list)->inputs[0];
-  c->behind = ARENA_ARRAY(g->compile->arena, bool, g->values.count + 1);
+  c->after = ARENA_ARRAY(g->compile->arena, bool, g->values.count + 1);
   for (int32_t i = 0; i < list->count; i++) {
     const Node *n = graph_node(g, list->at[i]);
     bool makes_logits = n->outputs[0] == c->logits, follows = must_follow(c, n);
@@ -102,7 +102,7 @@ static bool is_gradient(const Chunking *c, const Node *n) {
   return reads && in_runs(n);
 }
 
-/* What reads nothing of the chunks comes before them. */
+/* Nodes that read nothing of the chunks run before them. */
 static void take_backward(Chunking *c) {
   Arena *arena = c->graph->compile->arena;
   NodeList before = {0}, after = {0}, old = c->region->backward;

@@ -21,7 +21,7 @@ typedef struct Clones {
   int32_t count;  /* values there were before cloning */
 } Clones;
 
-/* Whether a forward node of the region makes the value; carried input, data and parameters exist
+/* True if a forward node of the region makes the value; carried input, data and parameters exist
  * anyway. */
 static bool made_here(const Clones *c, ValueId v) {
   if (v == NO_ID || v >= c->count || v == c->region->input) return false;
@@ -53,7 +53,7 @@ static void select_light(Clones *c) {
   }
 }
 
-/* Whether the node is recomputed. Not for its statistics alone, as of a norm at the end of the
+/* True if the node is recomputed. Not for its statistics alone, as of a norm at the end of the
  * block: they are small and are kept. */
 static bool is_cloned(const Clones *c, const Node *n) {
   if (c->at_hand != NULL && !is_selected(c, n)) return false;

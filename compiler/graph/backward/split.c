@@ -4,7 +4,7 @@
  * A node can be deferred if it only makes parameter gradients, or values that only deferred nodes
  * read. It cannot if a later node overwrites what it reads, if another contribution to the same
  * gradient cannot be deferred, because the first one assigns, or if it reads a parameter, because
- * sharded ones are gathered for backward and dropped behind it. */
+ * sharded ones are gathered for backward and dropped after it. */
 #include "compiler/graph/backward/backward.h"
 
 typedef struct Waiting {

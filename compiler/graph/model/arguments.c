@@ -101,7 +101,7 @@ static bool add_dim(Trace *t, const char *name, DimList *dims) {
   if (d == NO_ID) return false;
   for (int32_t i = 0; i < dims->count; i++)
     if (dims->at[i] == d) {
-      trace_fault(t, "repeated-dimension", NULL, "%s: '%s' stands twice in one list", t->op, name);
+      trace_fault(t, "repeated-dimension", NULL, "%s: '%s' is twice in one list", t->op, name);
       return false;
     }
   if (dims->count == DIMS_MAX) {

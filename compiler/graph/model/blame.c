@@ -18,7 +18,7 @@ static bool is_said(const Size *size) {
          size->is.origin.span.file != NULL;
 }
 
-/* A computed size stands for the sizes that its function read. */
+/* Replaces a computed size by the sizes that its function read. */
 static void collect(const Model *model, const Size *size, Said *said, int32_t depth) {
   for (int32_t i = 0; i < said->count; i++)
     if (said->at[i] == size) return;
@@ -63,7 +63,7 @@ static const char *said_text(Model *model, const Said *said, const Size *first) 
   return text;
 }
 
-/* Whether Lua itself raised the error, about its arithmetic, and no assert of the file. */
+/* True if Lua itself raised the error, about its arithmetic, and no assert of the file. */
 static bool is_raw(const Diag *error) {
   return strcmp(error->name, "lua-error") == 0 &&
          (strncmp(error->message, "attempt to ", 11) == 0 ||

@@ -185,7 +185,7 @@ static int make_loss(Trace *t, OpKind op, ValueId y, ValueId target) {
                        "%s: the loss comes after the stacks, not inside one", t->op);
   if (g->loss != NO_ID) {
     trace_fault(t, "two-losses", NULL, "%s: a model has one loss, and this is the second", t->op);
-    note_at(g->compile, t->loss_at, "the first stands here");
+    note_at(g->compile, t->loss_at, "the first is here");
     return 1;
   }
   DimId batch = graph_dim(g, "batch");

@@ -2,7 +2,7 @@
  *
  * Ring: k and v travel round the members, one block a step; each step's out is merged by its
  * log-sum-exp. In step i a rank has the block of the member i places back. In backward the blocks
- * travel round again, and the gradients of a block follow it, one step behind, until they are back
+ * travel round again, and the gradients of a block follow it, one step later, until they are back
  * at its owner.
  *
  * Ulysses: all_to_all gives each member all tokens of some heads, and back. */

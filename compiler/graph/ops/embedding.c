@@ -4,7 +4,7 @@
  *
  * inputs: table [entries, features...], ids. y has the dims of ids, then the table's features.
  * Where the entries of the table are cut, a part gives zeros for ids of other parts. positions: no
- * inputs; y[i] = where token i stands in its sample, also when seq is cut. */
+ * inputs; y[i] = the position of token i in its sample, also when seq is cut. */
 #include "compiler/graph/ops/rule.h"
 
 /* The largest position is known here and must have a row. Other ids are checked with the data. */

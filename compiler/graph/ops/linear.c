@@ -4,7 +4,7 @@
  *
  * inputs: x, w [, bias]. w is [out..., in...], in being x's features in their order; a shared
  * handle used the other way round is [in..., out...] and called transposed (a head tied to an
- * embedding is not: [vocab, width] maps width to vocab as it stands). Nothing is ever reshaped:
+ * embedding is not: [vocab, width] maps width to vocab as it is). Nothing is ever reshaped:
  * several names may be on either side. */
 #include "compiler/graph/ops/divide.h"
 #include "compiler/graph/ops/rule.h"

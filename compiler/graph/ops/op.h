@@ -54,7 +54,7 @@ typedef struct LoweredVary {
   const double *values; /* NULL, or one per member */
 } LoweredVary;
 
-/* A node as one kernel call: kernels.def states the order of operands, dims and attrs. */
+/* The kernel call of a node: kernels.def states the order of operands, dims and attrs. */
 typedef struct Lowered {
   const char *kernel; /* NULL: the node is only a view, no record */
   int32_t operand_count;
@@ -74,7 +74,7 @@ typedef struct Lowered {
   bool random; /* the record gets a key from the node's path */
 } Lowered;
 
-/* What the names of dims do not tell about an op's layouts. */
+/* Facts about an op's layouts that do not follow from names of dims. */
 enum {
   LAYOUT_LINEAR = 1u << 0, /* partial sums may pass through when all inputs are partial sums */
   LAYOUT_WHOLE_FEATURES = 1u << 1, /* it needs all features of a token */
@@ -88,7 +88,7 @@ enum {
       1u << 8, /* cut like the op that it is the gradient of, whatever its inputs are */
 };
 
-/* What the ids of input 1 index, when that input is ids. */
+/* The table that the ids of input 1 index, when that input is ids. */
 typedef enum IdsOf {
   IDS_OF_NOTHING,
   IDS_OF_ROWS,   /* of input 0, a table */
@@ -169,8 +169,9 @@ uint32_t op_layout(const Node *n);
 void op_lower(const Graph *g, const Node *n, Lowered *out);
 void op_lower_part(const Graph *g, const Node *n, int64_t parts, Lowered *out);
 
-/* Whether both nodes go element by element and may run as one on the graph's target (joins.def). */
-bool op_may_pair(const Graph *g, const Node *first, const Node *second);
+/* True if both nodes go element by element and may run as one on the graph's target (fusions.def).
+ */
+bool op_may_fuse(const Graph *g, const Node *first, const Node *second);
 
 /* A dense value: v itself, or a copy of it appended to `list` on behalf of `n`. */
 ValueId op_dense(Graph *g, NodeList *list, const Node *n, ValueId v);

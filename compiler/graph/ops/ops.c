@@ -2,7 +2,7 @@
 #include <assert.h>
 
 #include "compiler/graph/ops/rule.h"
-#include "kernels/contract/joins.h"
+#include "kernels/contract/fusions.h"
 
 static const OpDef *const table[OP_COUNT] = {
 #define OP(name) [OP_##name] = &op_##name,
@@ -31,9 +31,9 @@ static const KernelContract *element_kernel(const Node *n) {
   return role == ROLE_ACTIVATION || role == ROLE_ARITHMETIC ? contract : NULL;
 }
 
-bool op_may_pair(const Graph *g, const Node *first, const Node *second) {
+bool op_may_fuse(const Graph *g, const Node *first, const Node *second) {
   const KernelContract *a = element_kernel(first), *b = element_kernel(second);
-  return a != NULL && b != NULL && contract_may_join(a->id, b->id, (KernelTarget)g->target);
+  return a != NULL && b != NULL && contract_may_fuse(a->id, b->id, (KernelTarget)g->target);
 }
 
 /* Sets scratch, and the access of operands that are read before they are written, from the kernel's

@@ -55,7 +55,7 @@ static bool tokens_first(Graph *g, const Node *n, ValueId v) {
     bool carried = g->dims.at[value->dims[i]].carried;
     if (carried && feature_seen)
       return error_at(g->compile, n->origin, "carried-first",
-                      "%s: batch and seq stand before the features, got %s", op_def(n->op)->name,
+                      "%s: batch and seq come before the features, got %s", op_def(n->op)->name,
                       value_dims_text(g, v));
     feature_seen |= !carried;
   }

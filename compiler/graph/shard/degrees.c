@@ -153,7 +153,7 @@ static bool check_token_axes(const Graph *g) {
     if (is_seq != is_cp)
       good = error_at(g->compile, g->cp_at, "degrees",
                       "parallel.cp cuts seq and nothing else; '%s' %s", dim->name,
-                      is_seq ? "is said to be on another axis" : "is said to be on cp");
+                      is_seq ? "is on another axis" : "is on cp");
   }
   return good;
 }

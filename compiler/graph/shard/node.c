@@ -116,7 +116,7 @@ static bool cut_among_inputs(const Shard *s, const Node *n, DimId part) {
   return false;
 }
 
-/* Whether dim i of an output, which has a part, is cut in the inputs of n. */
+/* True if dim i of an output, which has a part, is cut in the inputs of n. */
 static bool comes_cut(const Shard *s, const Node *n, int32_t i, DimId part) {
   if (!has_layout(n, LAYOUT_SAME_PLACES))
     return cut_among_inputs(s, n, part) || (s->everywhere && base_of(s, part) == s->seq);
@@ -152,7 +152,7 @@ static void add_param_partial(Shard *s, const Node *n, ValueId v, uint32_t parti
     error_at(
         g->compile, n->origin, "degrees",
         "parameter '%s' is used in two ways that ranks share differently; its gradients cannot "
-        "be summed as one",
+        "be summed",
         param->name);
   param->partial |= partial;
 }

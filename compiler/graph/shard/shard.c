@@ -45,7 +45,7 @@ static bool makes_whole(const Node *n) {
   return (op_def(n->op)->layout & LAYOUT_MAKES_WHOLE) != 0;
 }
 
-/* Whether backward reuses the result of this conversion where it needs the same one. A sum made in
+/* True if backward reuses the result of this conversion where it needs the same one. A sum made in
  * place must not be made again; a gathered value is kept, unless the job asks to gather it again.
  */
 static bool serves_backward(const Shard *s, const Node *n) {

@@ -108,7 +108,7 @@ static const char *settle_text(Job *job, const Facts *facts, int32_t fact, Span 
   return *value;
 }
 
-/* Whether a rate is stated nearer to the job than, or beside, the files that describe the node. */
+/* True if a rate is stated nearer to the job than, or beside, the files that describe the node. */
 static bool is_nearer(const Job *job, int32_t field, const Facts *facts, int32_t fact) {
   if (is_own(job, field)) return true;
   if (!facts->is_known[fact] || is_own(job, FIELD_cluster_hwloc) ||
@@ -305,7 +305,7 @@ static bool read_one_type(Compile *c, lua_State *L, Job *job, const Machine *mac
   type->devices = cluster->devices;
   cluster->types = type;
   cluster->type_count = 1;
-  /* Nodes of "here" stand for nodes, but all of their ranks are threads of this machine. */
+  /* Nodes of "here" are simulated: all of their ranks are threads of this machine. */
   int64_t sharers = cluster->devices * (is_here ? cluster->nodes : 1);
   settle_memory(c, job, machine, facts, &device, sharers > 0 ? sharers : 1, cluster);
   int64_t cores =

@@ -35,7 +35,7 @@ enum {
   FACT_TEXTS
 };
 
-/* What a chain of files says, the later file first. */
+/* The values of a chain of files; the later file wins. */
 typedef struct Facts {
   double number[10];
   bool is_known[10];

@@ -61,7 +61,7 @@ static const char *product_text(Arena *arena, const Job *job) {
                       (long long)job->parallel.cp, (long long)job->parallel.pp);
 }
 
-/* Of the degrees, one that another value could put right while the others stay; -1: none. */
+/* A degree that another value could put right while the others stay as they are; -1: none. */
 static int32_t find_culprit(Job *job, int64_t ranks, int32_t from) {
   int64_t product = job->parallel.tp * job->parallel.cp * job->parallel.pp;
   for (int32_t i = from; i < DEGREE_FIELDS; i++)

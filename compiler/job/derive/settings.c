@@ -51,7 +51,7 @@ static SettingEffect field_effect(int32_t field) {
 
 /* ---- values */
 
-/* A long list is cut for people; its hash stands for the rest. */
+/* A long list is cut for people, and ends with the hash of all of it. */
 static const char *exact_list(Arena *arena, const TextList *list) {
   enum { SHOWN = 3 };
   const char *shown = "", *all = "";

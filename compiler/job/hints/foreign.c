@@ -135,7 +135,7 @@ static const char *text_of(const Scan *s) {
   return arena_copy_n(s->arena, s->at, (size_t)(s->end - s->at));
 }
 
-/* The rest of the line behind `p`, without blanks around it. */
+/* The rest of the line after `p`, without blanks around it. */
 static const char *rest_of_line(Arena *arena, const char *p) {
   p = skip_blanks(p);
   size_t length = strcspn(p, "\r\n");
@@ -164,7 +164,7 @@ static const char *lua_comment(Scan *s, const char *text) {
   return arena_printf(s->arena, "-- %s", rest_of_line(s->arena, text));
 }
 
-/* "#list" is Lua for its length: it has no blank, and stands where a value may. */
+/* "#list" is Lua for its length: it has no blank, and is where a value may be. */
 static bool habit_hash(Scan *s, Foreign *found) {
   if (*s->at != '#') return false;
   bool is_alone = s->at[1] == ' ' || s->at[1] == '\t' || s->at[1] == '#' || s->at[1] == '!';
@@ -173,7 +173,7 @@ static bool habit_hash(Scan *s, Foreign *found) {
   return say(s, 1, found, "a comment begins with --, not with #", lua_comment(s, text));
 }
 
-/* "a // b" is an integer division in Lua, but two words in a row behind // are a comment. */
+/* "a // b" is an integer division in Lua, but two words in a row after // are a comment. */
 static bool habit_slashes(Scan *s, Foreign *found) {
   if (!is(s, "//")) return false;
   const char *word = skip_blanks(s->at + 2), *p = word;
@@ -230,7 +230,7 @@ static bool habit_half_quote(Scan *s, Foreign *found) {
 
 /* ---- habits: keys */
 
-/* `key = value` behind the sign that stands for the "=". */
+/* `key = value` after the sign that replaces the "=". */
 static const char *entry_text(Scan *s, const char *key, const char *value) {
   const char *text = foreign_value(s->arena, value);
   if (!text) text = *skip_blanks(value) == '{' ? "{" : "";

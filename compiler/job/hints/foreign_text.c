@@ -147,7 +147,7 @@ static const char *lua_word(const char *word, size_t length) {
   return NULL;
 }
 
-/* A text or word at `p` with a colon behind it is a key; anything else is copied as it is. */
+/* A text or word at `p` with a colon after it is a key; anything else is copied as it is. */
 static const char *take_key(Arena *arena, const char **p, const char *end) {
   const char *from = *p, *after = from;
   bool is_text = *from == '"' || *from == '\'';

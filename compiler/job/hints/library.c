@@ -9,7 +9,7 @@
 
 typedef struct Name {
   const char *name, *doc;  /* doc: sentences in one line */
-  const char *head, *body; /* what else help shows: behind the name, below the doc; or NULL */
+  const char *head, *body; /* what else help shows: after the name, below the doc; or NULL */
 } Name;
 typedef VEC(Name) Names;
 

@@ -75,7 +75,7 @@ static const char *spelled(const Spelling *words, size_t count, const char *word
 }
 #define SPELLED(words, word) spelled(words, sizeof(words) / sizeof *(words), word)
 
-/* The next word in small letters; *text goes behind it. */
+/* The next word in small letters; *text moves past it. */
 static const char *next_word(Arena *arena, const char **text) {
   *text += strspn(*text, " \t_-");
   size_t length = strcspn(*text, " \t");
@@ -86,7 +86,7 @@ static const char *next_word(Arena *arena, const char **text) {
   return word;
 }
 
-/* Digits without the commas and lines that group them; *text goes behind. */
+/* Digits without the commas and underscores that group them; *text moves past them. */
 static const char *plain_number(Arena *arena, const char **text) {
   char *number = arena_copy(arena, *text), *out = number;
   const char *p = *text + strspn(*text, " \t");
@@ -221,7 +221,7 @@ static const char *mended_duration(Arena *arena, const Raw *raw) {
                       : arena_printf(arena, "\"%lldh\"", minutes / 60);
 }
 
-/* What -D says is text, also where the file would have a number. */
+/* A value of -D is text, also where the file would have a number. */
 static bool is_bare_number(const char *text, double *number) {
   char *end;
   *number = strtod(text, &end);

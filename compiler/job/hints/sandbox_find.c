@@ -49,7 +49,7 @@ static const char *plain_name(Arena *arena, const char *name) {
   return plain;
 }
 
-/* The run of letters or of digits that stands next in `*text`, in small letters. */
+/* The next run of letters or of digits in `*text`, in small letters. */
 static const char *next_run(Arena *arena, const char **text) {
   while (**text && !isalnum((unsigned char)**text))
     ++*text;

@@ -322,7 +322,7 @@ static bool check_text(Compile *c, const char *path, const char *text, size_t si
                   (unsigned char)*bad, is_letter ? "; save it as UTF-8" : "");
 }
 
-/* The whole file with a NUL behind it, in the arena. NULL when reported. */
+/* The whole file with a NUL after it, in the arena. NULL when reported. */
 static char *read_source(Compile *c, const char *path, Span at) {
   struct stat status;
   bool exists = stat(path, &status) == 0, is_file = exists && S_ISREG(status.st_mode);

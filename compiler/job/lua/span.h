@@ -9,7 +9,7 @@
 typedef struct PlacedKey {
   const char *path; /* "train.batch"; list items are numbers from 1: "data.train.2" */
   Span key, value;
-  bool is_repeated; /* the same key stands twice in one table: Lua keeps the last in silence */
+  bool is_repeated; /* the same key is twice in one table: Lua silently keeps the last */
 } PlacedKey;
 
 typedef struct SpanMap {

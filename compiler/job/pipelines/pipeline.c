@@ -89,7 +89,7 @@ typedef struct OrderSimulation {
   int64_t now;
 } OrderSimulation;
 
-/* Whether the model chunk's forward (backward) has what the chunk before (after) it makes. */
+/* True if the model chunk's forward (backward) has what the chunk before (after) it makes. */
 static bool *input_of(const OrderSimulation *s, PipeAction action, int32_t model_chunk, int32_t k) {
   return &s->is_there[action][(int64_t)model_chunk * s->pipeline->shape.microbatches + k];
 }

@@ -2,7 +2,7 @@
  *
  * A model is cut into V = stages * chunks model chunks; which stage holds a chunk is
  * pipeline_stage_of, and chunk c is its local chunk c / stages. Per micro-batch, every chunk runs
- * forward after the chunk before it and backward after the chunk behind it. Some orders split
+ * forward after the chunk before it and backward after the chunk that follows it. Some orders split
  * backward: input gradients, and later weight gradients, which nobody waits for.
  *
  *   gpipe        all forwards, then all backwards (arXiv:1811.06965)
@@ -110,7 +110,7 @@ typedef struct PipeExchange {
   int32_t transfer_first, transfer_count;
 } PipeExchange;
 
-/* What one stage does: steps in order; exchanges in order, each between two steps. */
+/* The work of one stage: steps in order; exchanges in order, each between two steps. */
 typedef struct PipeStage {
   PipeStep *steps;
   int32_t step_count;

@@ -7,7 +7,8 @@
 #include "compiler/job/job_room.h"
 #include "compiler/job/units.h"
 
-/* What a number may be. Most counts begin at 1; their ends keep later arithmetic inside 64 bits. */
+/* The range of a number. Most counts begin at 1; their ends keep later arithmetic inside 64 bits.
+ */
 typedef struct Range {
   int32_t field;
   double least, most;
@@ -279,7 +280,7 @@ static void fix_numbered(Compile *c, const Numbered *n) {
   fix_last(c, "%s = { \"%s\", %s = 2 }", spec_fields[n->field].key, n->word, n->key);
 }
 
-/* Of a word that has no number. Nobody may have written it: the number alone can be told by -D. */
+/* Refuses a word that has no number. The word may be from no file: -D can set the number alone. */
 static bool refuse_numbered(Compile *c, const Value *value, const Numbered *n, const char *word) {
   error_at(c, value->origin.span, "wrong-type", "%s: only \"%s\" says %s",
            field_name(c->arena, n->field), n->word, n->asks);

@@ -128,17 +128,17 @@ static bool refuse_split_number(Compile *c, const SectionInfo *info, const Raw *
   while (spans && i < spans->keys.count && strcmp(spans->keys.at[i].path, path) != 0)
     i++;
   if (!spans || i == 0 || i == spans->keys.count || item->kind != RAW_NUMBER) return false;
-  const PlacedKey *before = &spans->keys.at[i - 1], *behind = &spans->keys.at[i];
+  const PlacedKey *before = &spans->keys.at[i - 1], *after = &spans->keys.at[i];
   size_t width = strlen(info->name);
   if (strncmp(before->path, info->name, width) != 0 || before->path[width] != '.') return false;
   const char *key = before->path + width + 1;
-  int32_t field = field_find((SectionId)(info - spec_sections), key), digits = behind->value.length;
+  int32_t field = field_find((SectionId)(info - spec_sections), key), digits = after->value.length;
   for (int32_t j = 0; j < raw->named.count; j++) {
     const Raw *whole = raw->named.at[j].value;
     if (strcmp(raw->named.at[j].key, key) != 0 || whole->kind != RAW_NUMBER) continue;
     bool is_decimal = field >= 0 && spec_fields[field].kind == KIND_NUMBER;
     Span at = before->value;
-    if (at.line == behind->value.line) at.length = behind->value.column + digits - at.column;
+    if (at.line == after->value.line) at.length = after->value.column + digits - at.column;
     error_at(c, at, "wrong-type", "%s: a comma separates values; %s", before->path,
              is_decimal ? "a number has a point" : "digits are not grouped");
     fix_last(c, "%s = %.0f%s%0*.0f", key, whole->number, is_decimal ? "." : "", (int)digits,

@@ -1,6 +1,6 @@
 /* override.c -- -D section.key=value and -D section=NAME, in the order given. Values arrive as
- * texts and take the type of their key; where a table may stand, one that begins with { is what it
- * would be in a file. */
+ * texts and take the type of their key; where a table may be, a text that begins with { is what
+ * it would be in a file. */
 #include <string.h>
 
 #include "compiler/job/job_room.h"

@@ -93,7 +93,7 @@ static int64_t stage_stride(const AlikeWalk *w) {
   return least;
 }
 
-/* Of each position. */
+/* Mixes the distances of each position into one number. */
 static uint64_t mix_distances(const AlikeWalk *w, int64_t slot, int64_t seats) {
   uint64_t mixed = 0;
   for (int64_t p = 0; p < seats; p++)
@@ -133,13 +133,13 @@ static NodeClass *class_like(const AlikeWalk *w, NodeClasses *classes, const Nod
 
 /* ---- nodes that are blocks: all communicators of a node connect the same nodes */
 
-/* Whether communicators on a diagonal wrap around completely; then all of a node pass the same
+/* True if communicators on a diagonal wrap around completely; then all of a node pass the same
  * nodes. */
 static bool goes_around(const Placement *at, uint32_t axes) {
   return !alike_is_diagonal(at, axes) || most_turn(at, axes) >= at->digit[at->slanted].size - 1;
 }
 
-/* Whether nodes of the run hold whole pieces of every axis. */
+/* True if nodes of the run hold whole pieces of every axis. */
 static bool are_blocks(const AlikeWalk *w, const NodeRun *run) {
   int64_t seats = w->fabric->kinds[run->kind].seat_count;
   bool are = run->slot_first % seats == 0;
@@ -159,7 +159,7 @@ static int64_t stage_end(const AlikeWalk *w, const NodeClass *at, int64_t slot, 
   return next < end ? next : end;
 }
 
-/* A longer distance is never faster, so the farthest node stands for all. */
+/* A longer distance is never faster, so the farthest node represents all. */
 static void count_blocks(const AlikeWalk *w, NodeClasses *classes, const NodeRun *run,
                          int64_t end) {
   int64_t seats = w->fabric->kinds[run->kind].seat_count;

@@ -1,4 +1,4 @@
-/* alike.h -- nodes whose communicators look alike, so that one stands for all. Private to the
+/* alike.h -- nodes whose communicators look alike, so that one represents all. Private to the
  * room. */
 #ifndef LOCKSTEP_ALIKE_H
 #define LOCKSTEP_ALIKE_H
@@ -54,7 +54,7 @@ static inline int64_t coordinate_of(const Placement *at, int32_t axis, int64_t s
   return coordinate;
 }
 
-/* Whether members of a communicator along the axes differ in the slanted digit only because of the
+/* True if members of a communicator along the axes differ in the slanted digit only because of the
  * slant. */
 bool alike_is_diagonal(const Placement *at, uint32_t axes);
 

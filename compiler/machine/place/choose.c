@@ -42,7 +42,7 @@ static const Reach *known_reach(KnownSeat *known, const Fabric *fabric, const Pl
   return &known->reach[axes];
 }
 
-/* Of the stage for which it is the largest. */
+/* The price on the stage for which it is the largest. */
 static Price price_of(const Fabric *fabric, const Placement *at, const Demands *demands) {
   Price largest = {0};
   KnownSeat known;
@@ -76,7 +76,7 @@ typedef struct Search {
   int64_t *priced;
 } Search;
 
-/* What is less by so little is not worth another order than people expect. */
+/* Gains below 0.1 % do not justify an unusual order. */
 static bool is_better(Price price, Price than) {
   if (price.leaves_domain != than.leaves_domain) return than.leaves_domain;
   return price.seconds < than.seconds * (1 - 1e-3);
@@ -194,7 +194,7 @@ static void try_fills(const Search *s, int64_t part[ORDER_WORDS], int32_t word, 
       try_fills(s, part, word + 1, room / part[word], fills);
 }
 
-/* What every node has room for, whatever its kind. */
+/* Seats that every node has, whatever its kind. */
 static int64_t common_seats(const Fabric *fabric) {
   int64_t common = 0;
   for (int32_t k = 0; k < fabric->kind_count; k++) {
@@ -234,7 +234,7 @@ static bool is_lower(Price price, Price than) {
 /* A search ends after so many placements, whatever the machine: the best so far stays. */
 enum { PRICED_MOST = 20000, SEATS_SWAPPED_MOST = 32 };
 
-/* Swaps two seats, turns round all from one to the other, or puts the first behind the other. */
+/* Swaps two seats, reverses all from one to the other, or puts the first after the other. */
 typedef enum Move { MOVE_SWAP, MOVE_TURN, MOVE_SHIFT, MOVES } Move;
 
 static void move_seats(int32_t *seats, int32_t from, int32_t to, Move move) {

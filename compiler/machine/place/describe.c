@@ -283,7 +283,7 @@ static const char *cores_of_run(Compile *c, const HostNode *host, int32_t first,
   return cpuset_text(c->arena, cpus);
 }
 
-/* Of its NUMA node, else the first; -1: none. */
+/* The NIC of this NUMA node, else the first; -1: none. */
 static int32_t nic_at(const HostNode *host, int32_t numa) {
   int32_t found = -1;
   for (int32_t n = 0; n < host->nics.count; n++) {

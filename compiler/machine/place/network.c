@@ -69,7 +69,7 @@ static Names sorted_hosts(Compile *c, const Switches *network) {
   return hosts;
 }
 
-/* What the cluster names, drained or of a type, is there. */
+/* Checks that every node that the cluster names, drained or of a type, exists. */
 static bool check_names(Compile *c, const Cluster *cluster, const Names *hosts, const Names *named,
                         Span at, const char *who) {
   assert(hosts->list.at); /* a network without hosts is only counted */
@@ -125,7 +125,7 @@ static void link_items(Compile *c, int32_t owners, int32_t items, const int32_t 
   for (int32_t i = 0; i <= owners; i++)
     (*first)[i] = -1;
   for (int32_t i = items - 1; i >= 0; i--) {
-    int32_t of = owner[i] < 0 ? owners : owner[i]; /* behind all: those of nobody */
+    int32_t of = owner[i] < 0 ? owners : owner[i]; /* after all others: items without an owner */
     (*next)[i] = (*first)[of];
     (*first)[of] = i;
   }

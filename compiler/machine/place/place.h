@@ -60,7 +60,7 @@ typedef struct Placement {
 /* NULL: a part of the order does not divide its axis. */
 Placement *place_in_order(const Fabric *fabric, const Mesh *mesh, const Order *order);
 
-/* Whether the members of every communicator along the axes are connected by NVLink, xGMI or other
+/* True if the members of every communicator along the axes are connected by NVLink, xGMI or other
  * links that are faster than the network; true if no such links are known. */
 bool place_is_in_domain(const Fabric *fabric, const Placement *at, uint32_t axes);
 

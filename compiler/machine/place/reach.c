@@ -1,7 +1,7 @@
 /* reach.c -- the rates between the members of a communicator.
  *
- * Communicators of a mask on a node are told apart by their first slot; of nodes that are alike one
- * stands for all. */
+ * Communicators of a mask on a node are told apart by their first slot; one of the nodes that are
+ * alike represents all. */
 #include <string.h>
 
 #include "compiler/machine/place/alike.h"

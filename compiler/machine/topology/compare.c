@@ -36,7 +36,7 @@ static void compare_numas(Comparison *k) {
   for (int32_t i = 0; i < k->wanted->numas.count; i++) {
     const NumaNode *wanted = &k->wanted->numas.at[i];
     const NumaNode *found = find_numa(k->found, wanted->os_index);
-    if (!found) continue; /* their count differs, and is said */
+    if (!found) continue; /* their count differs, which is reported */
     if (!is_near((double)wanted->memory_bytes, (double)found->memory_bytes))
       differ(k, arena_printf(k->arena, "memory of NUMA node %d: %s described, %s here",
                              wanted->os_index, format_bytes(k->arena, wanted->memory_bytes),

@@ -99,7 +99,7 @@ static bool read_memory(HwlocWalk *w) {
   return true;
 }
 
-/* What the machine has and its cgroup does not allow. */
+/* Reads the processors that the machine has and its cgroup does not allow. */
 static bool read_barred(HwlocWalk *w) {
   hwloc_bitmap_t barred = hwloc_bitmap_alloc();
   hwloc_bitmap_andnot(barred, hwloc_get_root_obj(w->from)->cpuset,

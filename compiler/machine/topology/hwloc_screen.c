@@ -17,7 +17,7 @@ static bool is_type(const xmlNode *object, const char *type) {
   return is && strcmp(is, type) == 0;
 }
 
-/* Attributes that hold one whole number, wherever they stand. */
+/* Attributes that hold one whole number, in any element. */
 static bool is_count(const char *name) {
   static const char *const counts[] = {
       "os_index",     "gp_index", "depth",  "cache_size", "cache_linesize", "cache_associativity",
@@ -123,7 +123,7 @@ static bool screen_duplicates(Compile *c, const char *path, const xmlNode *root)
   for (int32_t i = 1; i < cards.list.count; i++)
     if (compare_addresses(&cards.list.at[i - 1], &cards.list.at[i]) == 0)
       return error_at(c, xml_span(path, cards.list.at[i]), "topology-duplicate",
-                      "%s stands in the file twice", xml_attr(cards.list.at[i], "pci_busid"));
+                      "%s is in the file twice", xml_attr(cards.list.at[i], "pci_busid"));
   return true;
 }
 

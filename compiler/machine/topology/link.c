@@ -65,7 +65,7 @@ const char *topology_link_text(const HostNode *node, int32_t a, int32_t b, char 
 
 /* ---- bandwidth
  *
- * Of PCIe, 16 lanes of generation 3 carry 15.75 GB/s and give 12 to large messages, and so for the
+ * PCIe: 16 lanes of generation 3 carry 15.75 GB/s and give 12 to large messages, and so for the
  * others: NCCL (src/graph/topo.h, PCI_BW) counts on that share. Between sockets NCCL counts on 10
  * GB/s for Intel since Skylake and 6 before, 16 for AMD, 32 for POWER9 and 6 for Arm (SKL_QPI_BW,
  * AMD_BW, P9_BW, ARM_BW there). NVLink gives about four fifths of its 25 GB/s a link (20 of
@@ -136,7 +136,7 @@ LinkClass topology_rails(const HostNode *node, int32_t gpu, bool *is_rail) {
   return nearest;
 }
 
-/* Whether rail `n` is better for a GPU than rail `best`: by socket, then by how many GPUs use it
+/* True if rail `n` is better for a GPU than rail `best`: by socket, then by how many GPUs use it
  * already, then by bandwidth. */
 static bool is_better_rail(const HostNode *node, int32_t gpu, int32_t n, int32_t best,
                            const int32_t *users) {

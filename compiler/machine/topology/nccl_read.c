@@ -89,8 +89,7 @@ static bool read_nic(NcclReader *r, const xmlNode *nic, int32_t device) {
   return true;
 }
 
-/* What a link to nowhere looks like: QEMU's PCIe switch says 2.5 GT/s x1 whatever runs behind it.
- */
+/* An emulated link: QEMU's PCIe switch reports 2.5 GT/s x1, whatever is connected to it. */
 static bool is_emulated(const Device *device) {
   return device->vendor_id == 0x104c && device->device_id == 0x8232;
 }
@@ -119,7 +118,7 @@ static bool read_ids(NcclReader *r, const xmlNode *pci, Device *device, uint32_t
   device->pci = small_letters(r->c->arena, busid);
   int32_t other = find_pci(r->node, device->pci);
   if (other >= 0) {
-    error_at(r->c, at(r, pci), "topology-duplicate", "%s stands in the file twice", device->pci);
+    error_at(r->c, at(r, pci), "topology-duplicate", "%s is in the file twice", device->pci);
     if (r->node->devices.at[other].kind == DEVICE_GPU)
       fix_last(r->c, "a dump of the machine with undivided GPUs (MIG off)");
     return false;
@@ -222,7 +221,7 @@ static bool check_host(NcclReader *r, const xmlNode *cpu) {
   return true;
 }
 
-/* Of a NIC that is no PCI device, as in some virtual machines. */
+/* Reads a NIC that is no PCI device, as in some virtual machines. */
 static bool read_plain_nic(NcclReader *r, const xmlNode *nic) {
   if (r->node->devices.count == DEVICES_MOST)
     return error_at(r->c, at(r, nic), "topology-limit", "more than %d devices", DEVICES_MOST);
@@ -245,8 +244,8 @@ static bool read_cpu(NcclReader *r, const xmlNode *cpu) {
   if (!xml_number(r->c, r->path, cpu, (XmlNumber){"numaid", -1, 65535, -1}, &numa)) return false;
   for (int32_t i = 0; i < r->node->numas.count; i++)
     if (r->node->numas.at[i].os_index == numa)
-      return error_at(r->c, at(r, cpu), "topology-duplicate",
-                      "numaid %lld stands in the file twice", (long long)numa);
+      return error_at(r->c, at(r, cpu), "topology-duplicate", "numaid %lld is in the file twice",
+                      (long long)numa);
   if (r->node->numas.count == NUMA_MOST)
     return error_at(r->c, at(r, cpu), "topology-limit", "more than %d NUMA nodes", NUMA_MOST);
   CpuSet *cpus = cpuset_new(r->c->arena);
@@ -266,7 +265,7 @@ static bool read_cpu(NcclReader *r, const xmlNode *cpu) {
 
 /* ---- links */
 
-/* A switch stands only as a target; in a virtual machine its address is all ones, and longer than
+/* A switch appears only as a target; in a virtual machine its address is all ones, and longer than
  * one. */
 static int32_t link_target(NcclReader *r, const char *target, uint32_t class_id) {
   const char *pci = small_letters(r->c->arena, target);
@@ -316,10 +315,10 @@ static bool add_wire(NcclReader *r, const NcclWire *wire) {
   return true;
 }
 
-/* NCCL passes over a device outside of a <cpu>; here that is said. */
+/* Reports a device outside of a <cpu>, which NCCL ignores. */
 static bool is_outside(NcclReader *r, const xmlNode *child) {
   if (!xml_is(child, "pci") && !xml_is(child, "nic") && !xml_is(child, "gpu")) return false;
-  error_at(r->c, at(r, child), "topology-value", "<%s> stands outside of a <cpu>",
+  error_at(r->c, at(r, child), "topology-value", "<%s> is outside of a <cpu>",
            (const char *)child->name);
   fix_last(r->c, "move it into the <cpu> of its NUMA node");
   return true;

@@ -153,7 +153,7 @@ static void pair_directly(HostNode *node) {
   }
 }
 
-/* What GPUs have to each switch. */
+/* The links of GPUs to each switch. */
 typedef struct Fabric {
   int32_t gpus, switches;
   FastLink *to; /* gpus x switches */

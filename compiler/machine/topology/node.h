@@ -147,10 +147,10 @@ int32_t topology_link_count(const HostNode *node, int32_t a, int32_t b);
  * constants and their sources see link.c. */
 double topology_bandwidth(const HostNode *node, int32_t a, int32_t b);
 
-/* Whether the two are on one card: their addresses are equal up to the function. */
+/* True if the two are on one card: their addresses are equal up to the function. */
 bool topology_is_same_card(const Device *a, const Device *b);
 
-/* Whether a NIC is used for training: it is of a fabric, and not down. */
+/* True if a NIC is used for training: it is of a fabric, and not down. */
 bool topology_carries(const Device *nic);
 
 /* The NICs that a GPU (by number) should use: those of the nearest class with at least half the

@@ -331,7 +331,7 @@ static void print_warnings(const Screen *s) {
   }
 }
 
-/* What is shown, from the leaves up: a parent stands before its children. */
+/* Marks the devices that are shown, from the leaves up; a parent comes before its children. */
 static void find_shown(Screen *s) {
   int32_t count = s->node->devices.count;
   s->is_shown = ARENA_ARRAY(s->arena, bool, count + 1);

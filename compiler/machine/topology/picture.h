@@ -9,7 +9,7 @@
 void node_print(Arena *arena, const HostNode *node, FILE *out);
 void node_matrix(const HostNode *node, FILE *out);
 
-/* The same as one JSON object, without a line break behind it. */
+/* The same as one JSON object, without a line break after it. */
 void node_json(Arena *arena, const HostNode *node, FILE *out);
 void node_svg(Arena *arena, const HostNode *node, FILE *out);
 
@@ -20,7 +20,7 @@ typedef struct Differences {
 } Differences;
 Differences node_compare(Arena *arena, const HostNode *wanted, const HostNode *found);
 
-/* Whether its links go to NVSwitches. */
+/* True if its links go to NVSwitches. */
 bool gpu_is_switched(const HostNode *node, int32_t gpu);
 
 /* "GPU3", "NIC0", "0000:15:00.0": in the arena. */

@@ -17,8 +17,7 @@ static const char from_hwloc[] = "on that machine: lockstep topology gather -o n
 static const char from_nccl[] =
     "on that machine, of any NCCL program: NCCL_TOPO_DUMP_FILE=node.xml";
 
-static const char from_slurm[] =
-    "it stands beside slurm.conf: scontrol show config | grep SLURM_CONF";
+static const char from_slurm[] = "it is beside slurm.conf: scontrol show config | grep SLURM_CONF";
 
 static void refuse_size(Compile *c, Span span) {
   error_at(c, span, "topology-file", "is larger than 8 MiB; the largest machines take 2 MB");
@@ -45,7 +44,7 @@ static void fix_path(Compile *c, const char *path) {
     fix_last(c, "%s", strstr(name, ".conf") || strstr(name, ".y") ? from_slurm : from_hwloc);
 }
 
-/* The whole file with a NUL behind it; NULL: reported. */
+/* The whole file with a NUL after it; NULL: reported. */
 static char *read_file(Compile *c, const char *path, size_t *size_bytes) {
   Span span = {.file = path};
   struct stat status;
@@ -121,7 +120,7 @@ static bool read_xml(Compile *c, const char *path, const char *bytes, size_t siz
   return is_good;
 }
 
-/* nvidia-smi topo -m: a table of what stands in the other files, without sizes, speeds or
+/* nvidia-smi topo -m: a table of facts that the other files have too, without sizes, speeds or
  * addresses. */
 static bool is_matrix(const char *bytes) {
   const char *row = strstr(bytes, "GPU0");

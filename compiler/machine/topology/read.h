@@ -30,8 +30,8 @@ HostNode *topology_of_this_machine(Compile *c);
 /* This machine as hwloc XML, in the arena; NULL: reported. */
 const char *topology_gather(Compile *c);
 
-/* What in the environment makes hwloc describe something else than this machine
- * ("HWLOC_XMLFILE=h100.xml"), or NULL. It is honoured; whoever shows the result says so. */
+/* The variable that makes hwloc describe another machine than this one
+ * ("HWLOC_XMLFILE=h100.xml"), or NULL. It is honoured; callers tell the user so. */
 const char *topology_environment(Arena *arena);
 
 /* hwloc takes no notice of a setting that it cannot use. False: so it is, reported. */

@@ -41,7 +41,7 @@ static bool add_block_sizes(Conf *conf, const char *text) {
 /* Slurm takes the last of two, and says so in its log. */
 static bool take_once(Conf *conf, const char *key, const char *value, const char **to) {
   if (*to) {
-    error_at(conf->c, conf->span, "topology-value", "%.40s stands in the line twice", key);
+    error_at(conf->c, conf->span, "topology-value", "%.40s is in the line twice", key);
     fix_last(conf->c, "%s=%.40s,%.40s", key, *to, value);
     return false;
   }

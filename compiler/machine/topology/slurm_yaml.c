@@ -51,7 +51,7 @@ static bool take_event(Yaml *y, const yaml_event_t *event, int32_t *open, int32_
   bool is_start =
       event->type == YAML_SEQUENCE_START_EVENT || event->type == YAML_MAPPING_START_EVENT;
   if (event->type == YAML_ALIAS_EVENT)
-    return refuse_for(y, line, "aliases are not read", "write the value where it stands");
+    return refuse_for(y, line, "aliases are not read", "write the value itself");
   if (is_end) return --*depth, true;
   if (!is_scalar && !is_start) return true;
   if (has_tag(event)) return refuse_for(y, line, "tags are not read", "write the value alone");
@@ -95,7 +95,7 @@ static bool parse(Yaml *y, const char *text, size_t size_bytes) {
   return is_good;
 }
 
-/* ---- what stands in it */
+/* ---- keys and values */
 
 static const YamlValue *get(const Yaml *y, const YamlValue *map, const char *key) {
   if (!map || map->kind != YAML_MAPPING_START_EVENT) return NULL;
@@ -121,7 +121,7 @@ static bool check_keys(Yaml *y, const YamlValue *map, const char *words) {
           y, key->line, arena_printf(y->c->arena, "'%.40s' is no key of this place", name),
           *words ? arena_printf(y->c->arena, "of the keys%s", trimmed(y, words)) : "remove it");
     if (get(y, map, name) != &y->values.at[map->items.at[i + 1]])
-      return refuse_for(y, key->line, arena_printf(y->c->arena, "%s stands here twice", name),
+      return refuse_for(y, key->line, arena_printf(y->c->arena, "%s is here twice", name),
                         "remove one");
   }
   return true;

@@ -133,7 +133,7 @@ static const char *numa_head(const TopologyDrawing *d, int32_t numa) {
                       head);
 }
 
-/* Returns where it ends, with the gap behind it. */
+/* Returns the y at which it ends, with the gap after it. */
 static int32_t draw_numa(const TopologyDrawing *d, int32_t numa, int32_t y) {
   int32_t end = y + NUMA_HEAD, spanned = 0;
   label(d->out, MARGIN + GAP, y + 20, numa_head(d, numa));
@@ -181,7 +181,7 @@ static void draw_link(const TopologyDrawing *d, int32_t a, int32_t b, Spot corne
 /* "NV1, NV2": each once. */
 static const char *list_links(const TopologyDrawing *d) {
   const HostNode *node = d->node;
-  const char *all = ""; /* each word behind a comma and a blank */
+  const char *all = ""; /* each word after a comma and a blank */
   for (int32_t i = 0; i < node->gpus.count * node->gpus.count; i++) {
     char text[8];
     if (!is_direct(&node->pairs[i])) continue;

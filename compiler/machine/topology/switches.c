@@ -36,11 +36,11 @@ static bool refuse_length(const Expansion *e) {
 
 static bool expand(Expansion *e, const char *done, const char *rest);
 
-/* One "01-04" of a bracket; `after` stands behind the bracket. */
+/* One "01-04" of a bracket; `after` is the text after the bracket. */
 static bool expand_range(Expansion *e, const char *done, const char *range, const char *after) {
   char *end;
   size_t width = strspn(range, "0123456789");
-  if (width == 0 || width > 9) return refuse_list(e, "numbers of up to 9 digits stand in brackets");
+  if (width == 0 || width > 9) return refuse_list(e, "brackets hold numbers of up to 9 digits");
   long first = strtol(range, &end, 10), last = first;
   if (*end == '-') {
     if (!isdigit((unsigned char)end[1]) || strspn(end + 1, "0123456789") > 9)
@@ -121,7 +121,7 @@ bool switches_add(Compile *c, Span span, Switches *network, Switch added) {
   return true;
 }
 
-/* Names in order, to look up and to find what stands twice. */
+/* Names in order, to look them up and to find repeated ones. */
 typedef struct SwitchEntry {
   const char *name;
   int32_t index;
@@ -146,7 +146,7 @@ static SwitchEntry *sorted_switches(Compile *c, Span span, const Switches *netwo
   for (int32_t i = 1; i < count; i++)
     if (strcmp(entries[i].name, entries[i - 1].name) == 0) {
       error_at(c, span_of(span, &network->list.at[entries[i].index]), "topology-duplicate",
-               "%.60s stands in the file twice", entries[i].name);
+               "%.60s is in the file twice", entries[i].name);
       fix_last(c, "one line for it, with the nodes or switches of both");
       return NULL;
     }
@@ -207,7 +207,7 @@ static bool find_levels(Compile *c, Span span, Switches *network) {
       if (level > 64) {
         error_at(c, span_of(span, at), "topology-switches",
                  "%.60s is above itself, or the tree has more than 64 levels", at->name);
-        fix_last(c, "each switch stands below one that is not below it");
+        fix_last(c, "put each switch below one that is not below it");
         return false;
       }
       if (at->level < level) at->level = level;

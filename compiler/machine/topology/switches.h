@@ -62,8 +62,8 @@ bool hostlist_expand(Compile *c, Span span, const char *text, int32_t most, Name
 /* Adds a switch with what is written beside its name; checks that the name is new. */
 bool switches_add(Compile *c, Span span, Switches *network, Switch added);
 
-/* Expands lists, ties children to parents, finds levels: refuses cycles, two parents, hosts that
- * stand twice. */
+/* Expands lists, ties children to parents, finds levels: refuses cycles, two parents,
+ * repeated hosts. */
 bool switches_finish(Compile *c, Span span, Switches *network);
 
 /* The picture of a network: one line a switch, levels indented; at most `lines` of it. */

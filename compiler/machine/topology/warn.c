@@ -54,7 +54,8 @@ static bool lacks_fast_link(const WarnLook *look, int32_t number) {
   return !has_fast_link(look, number);
 }
 
-/* Of a model that is made with links and described without, or one among GPUs that have them. */
+/* Warns of GPUs without links: their model is made with links, or other GPUs of the node have them.
+ */
 static void look_at_links(WarnLook *look) {
   int32_t without;
   const char *names = pick(look, lacks_fast_link, &without);
@@ -95,7 +96,7 @@ static double expected_gb_s(const Device *device) {
   return model ? pcie_generation_gb_s(model->pcie_generation) : 0;
 }
 
-/* Of the model, or the best of those like it. */
+/* The rate of the model, or the best of GPUs like it. */
 static double most_pcie_gb_s(const WarnLook *look, const Device *at) {
   double most = expected_gb_s(at);
   for (int32_t g = 0; g < look->node->gpus.count; g++) {

@@ -43,7 +43,7 @@ static void meet_exchange(const Simulation *s, uint32_t class) {
   r->has_met = true;
 }
 
-/* Whether ranks of both classes are members of one communicator of this kind. */
+/* True if ranks of both classes are members of one communicator of this kind. */
 static bool together(const Simulation *s, uint32_t a, uint32_t b, uint32_t comm) {
   for (uint32_t axis = 0; axis < s->plan->axes_count; axis++)
     if ((s->plan->comms[comm].axes_mask >> axis & 1U) == 0 &&
@@ -65,8 +65,8 @@ static void meet_collective(const Simulation *s, uint32_t class, uint32_t comm) 
     Runner *other = &s->runners[c];
     if (!together(s, class, c, comm)) continue;
     const PlanRecord *record = awaited(s, other);
-    bool stands_here = record != NULL && record->kind != RECORD_EXCHANGE && record->comm == comm;
-    if (!stands_here || other->has_met) return; /* has_met: it still stands at an earlier one */
+    bool waits_here = record != NULL && record->kind != RECORD_EXCHANGE && record->comm == comm;
+    if (!waits_here || other->has_met) return; /* has_met: it is still in an earlier one */
     met = later(met, other->start_ns);
   }
   for (uint32_t c = 0; c < s->plan->classes_count; c++) {

@@ -6,13 +6,13 @@
 
 #include "runtime/plan/plan.h"
 
-/* Of any record of the plan, as a class runs it. A plan without links prices communications at 0.
- */
+/* Predicted time of any record of the plan, run by a class. A plan without links prices
+ * communications at 0. */
 int64_t price_ns(const Plan *plan, uint32_t class, const PlanRecord *record);
 
 /* ---- for link.c, which prices what is no plan yet, and demand.c, which adds up */
 
-/* What a rank has to do with a communication: kind and members, then every operand is added. */
+/* One rank's share of a communication: kind and members, then every operand is added. */
 typedef struct Traffic {
   RecordKind kind;
   double members, largest_bytes, sent_bytes, received_bytes;

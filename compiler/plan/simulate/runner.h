@@ -47,10 +47,10 @@ typedef struct Runner {
   int64_t *end_ns;                        /* by record of the call */
   int32_t *targets;                       /* by call: the first wait for one of its records */
   LaneTimes *times;
-  bool has_come; /* to the communication it stands at, at `start_ns` */
+  bool has_come; /* to its current communication, at `start_ns` */
   bool has_met;  /* and so have the others, at `met_ns` */
   int64_t start_ns, met_ns;
-  VEC(Pending) pending;    /* of the exchange it stands at */
+  VEC(Pending) pending;    /* of its current exchange */
   uint32_t lanes_iterated; /* those of this iteration */
   IterationEnd before;     /* the iteration before */
 } Runner;
@@ -76,7 +76,7 @@ static inline int64_t later(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-/* Whether members of the communicator are of several classes. */
+/* True if members of the communicator are of several classes. */
 bool meet_is_wide(const Plan *plan, uint32_t comm);
 
 /* The class has come to the exchange, at its start_ns: its transfers begin. */

@@ -135,7 +135,7 @@ static Ready call_ready(const Simulation *s, const Runner *r, uint32_t lane) {
   return ready;
 }
 
-/* What waits for a call of a launch waits for all of it. */
+/* Ends all calls of a launch together: whoever waits for one of them waits for the launch. */
 static void end_launch(const Simulation *s, const Runner *r, int64_t end_ns) {
   const PlanLaunch *launch = plan_launch_of(s->plan, r->program, r->call);
   if (launch == NULL || r->call + 1 < launch->first_call + launch->call_count) return;
@@ -312,7 +312,7 @@ static bool communicate(const Simulation *s, uint32_t class, const PlanRecord *r
   return true;
 }
 
-/* Runs the rest of the current call; false: it stands at a communication. */
+/* Runs the rest of the current call; false: it waits at a communication. */
 static bool run_call(const Simulation *s, uint32_t class, bool *moved) {
   Runner *r = &s->runners[class];
   const PlanCall *call = current_call(s, r);

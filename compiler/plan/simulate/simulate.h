@@ -13,7 +13,7 @@
 #include "compiler/base/base.h"
 #include "compiler/plan/simulate/price.h"
 
-/* What the main lane did, as far as it is known: the rest of its time it waited for the host. */
+/* Time of the main lane by cause; the rest of its time it waited for the host. */
 typedef struct LaneParts {
   int64_t compute_ns;
   int64_t exposed_ns[PLAN_AXES_MAX + 1]; /* in communication over an axis, or waiting for it; last:
@@ -33,7 +33,9 @@ typedef struct LaneTimes {
 /* By class; zeros where a class has no program of the kind. */
 LaneTimes *simulate(Arena *arena, const Plan *plan, ProgramKind kind);
 
-/* What a lane runs without a pause: one record of a call, or all of a call that has one lane. */
+/* Records that a lane runs without a pause: one record of a call, or a whole call that has one
+ * lane.
+ */
 typedef struct Stretch {
   uint32_t class, lane;
   const PlanCall *call;

@@ -86,7 +86,7 @@ static const char *folder_of_script(Arena *arena, const char *number) {
   return NULL;
 }
 
-/* Whether job `number` is called as a script of the run is. */
+/* True if job `number` is called as a script of the run is. */
 static ExitCode check_adopted(Arena *arena, const char *folder, const char *number) {
   TextList asked = {.at = &number, .count = 1};
   Command answer;

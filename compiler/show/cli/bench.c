@@ -136,7 +136,7 @@ static void row_of(const Bench *bench, const ProductChoice *here, char row[ROW_B
                  gflops(PRODUCT_PARTS, sum_of(bench->seconds[1][best[1]])), bench->threads);
 }
 
-/* Of all threads together; 0: not measured. */
+/* The copy rate of all threads together; 0: not measured. */
 static double copied_bytes_per_s(int32_t threads) {
   enum { COPY_BYTES = 64 << 20, COPIES = 6 };
   int ends[2];

@@ -95,7 +95,7 @@ void man_print(Compile *c, FILE *out);              /* lockstep.1 */
 /* False: no completion for this shell. */
 bool completion_print(Compile *c, const char *shell, FILE *out);
 
-/* What exit codes mean; ends with a NULL. */
+/* The meaning of each exit code; ends with a NULL. */
 extern const char *const exit_meanings[];
 
 /* ---- shared by the verbs (common.c) */
@@ -128,7 +128,7 @@ ExitCode finish_output(ExitCode code);
 /* For show and prove: opens the plan words[0], or reports what is wrong with it. */
 ExitCode open_plan(const Options *options, Plan *plan);
 
-/* Whether the file begins as plans do. */
+/* True if the file begins as plans do. */
 bool is_plan_file(const char *path);
 
 /* The folder that holds this executable. False when the system does not say. */

@@ -52,7 +52,7 @@ static void put_candidates(Compile *c, FILE *out) {
   fputs("  esac\n}\n", out);
 }
 
-/* Job files and plans stand beside folders: what a verb takes. */
+/* Completes a verb's file: job files, plans, and folders on the way to them. */
 static const char bash_rest[] =
     "_lockstep() {\n"
     "  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} verb=''\n"

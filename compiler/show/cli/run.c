@@ -118,7 +118,7 @@ static ExitCode run_plan(const Options *options) {
   return become_rank(options, options->words.at[0], NULL);
 }
 
-/* Whether `value` is one of the words that the option lists, as in "fast|reference", or a number
+/* True if `value` is one of the words that the option lists, as in "fast|reference", or a number
  * where it wants one; a placeholder in capitals takes any text. */
 static bool has_word(const Flag *flag, const char *value) {
   const char *at = flag->value;

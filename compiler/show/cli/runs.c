@@ -145,7 +145,7 @@ const char *joined_texts(Arena *arena, const TextList *list, const char *separat
   return text;
 }
 
-/* The text behind a quotation mark, in one line. */
+/* The text after a quotation mark, in one line. */
 static const char *json_text(Arena *arena, const char *p) {
   char *text = arena_alloc(arena, strlen(p) + 1), *to = text;
   for (; *p && *p != '"'; p++) {

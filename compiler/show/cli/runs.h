@@ -36,8 +36,8 @@ bool run_keep_cancel(Arena *arena, const char *folder, const char *job);
 /* "12,13,14": as squeue reads them, with another separator as people do. */
 const char *joined_texts(Arena *arena, const TextList *list, const char *separator);
 
-/* Of the newest line of slurm/events.jsonl that has it, the text or number of "key"; "" when there
- * is none. `event`: only lines of this one; NULL: of all but notes, which change no state. */
+/* The text or number of "key" in the newest line of slurm/events.jsonl that has it; "" when none
+ * has it. `event`: only lines of this one; NULL: of all but notes, which change no state. */
 const char *run_event(Arena *arena, const char *folder, const char *event, const char *key);
 
 /* The text or number of "key" in a line of JSON, or "". */

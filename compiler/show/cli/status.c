@@ -21,7 +21,7 @@ typedef struct StepPart {
   double ms;
 } StepPart;
 
-/* What events.jsonl, metrics.jsonl and the folder of checkpoints say. */
+/* The state of a run by events.jsonl, metrics.jsonl and the folder of checkpoints. */
 typedef struct RunStatus {
   const char *folder, *name;
   const char *state; /* "queued", "training", "done" ... */
@@ -101,8 +101,8 @@ static const char *stopped_words(bool is_saved) {
   return is_saved ? "stopped and saved" : "stopped, nothing saved";
 }
 
-/* Of a run that was started by hand: whether its lock's holder lives, else what its summary says,
- * unless a later start has died without one. */
+/* The state of a run that was started by hand: training if its lock's holder lives, else the state
+ * in its summary, unless a later start has died without a summary. */
 static const char *state_by_hand(Arena *arena, RunStatus *s) {
   char host[256] = "";
   double metrics_s = written_s(arena, s->folder, "metrics.jsonl");
@@ -117,7 +117,7 @@ static const char *state_by_hand(Arena *arena, RunStatus *s) {
   return stopped_words(strcmp(json_value(arena, summary, "checkpoint"), "null") != 0);
 }
 
-/* Whether jobs were submitted after the newest start: those have written nothing yet. */
+/* True if jobs were submitted after the newest start: those have written nothing yet. */
 static bool is_queued(Arena *arena, const RunStatus *s) {
   const char *newest = run_event(arena, s->folder, NULL, "job");
   return s->jobs.count > 0 && strtoll(s->jobs.at[0], NULL, 10) > strtoll(newest, NULL, 10);
@@ -274,7 +274,7 @@ static const char *parts_text(Arena *arena, const RunStatus *s) {
   return text;
 }
 
-/* What a step of the newest took, and where the time went. */
+/* Reads the time of the newest steps, and its parts. */
 static void read_steps(Arena *arena, const char *path, RunStatus *s) {
   char *newest[STEPS_NEWEST] = {NULL};
   int32_t count = newest_steps(path, newest);
@@ -340,7 +340,7 @@ static void read_run(Arena *arena, const char *folder, RunStatus *s) {
 
 /* ---- Slurm, with --ask */
 
-/* Whether squeue lists a job that waits or runs. */
+/* True if squeue lists a job that waits or runs. */
 static bool is_live(const char *words) {
   static const char *const states[] = {"PENDING",    "CONFIGURING", "RUNNING",  "SUSPENDED",
                                        "COMPLETING", "REQUEUE",     "RESIZING", "STAGE_OUT"};
@@ -381,7 +381,7 @@ static void ask_slurm(Arena *arena, RunStatus *s) {
   s->next = "lockstep submit takes the job up again";
 }
 
-/* Whether the files show no end of the job: it waits, runs, or was killed. */
+/* True if the files show no end of the job: it waits, runs, or was killed. */
 static bool is_open(Arena *arena, const RunStatus *s) {
   const char *event = run_event(arena, s->folder, NULL, "event");
   const char *code = run_event(arena, s->folder, "end", "code");

@@ -92,7 +92,7 @@ static ExitCode check_mpi(Arena *arena, const Launch *launch) {
                   listed);
 }
 
-/* Whether srun --help lists the option, as it does those of plug-ins. */
+/* True if srun --help lists the option, as it does those of plug-ins. */
 static bool srun_knows(const char *name) {
   Command answer;
   command_run(&answer, (const char *const[]){"srun", "--help", NULL});

@@ -11,7 +11,7 @@
 #include "compiler/show/cli/runs.h"
 #include "runtime/plan/plan_io.h"
 
-/* What is asked for, and what there is of it. */
+/* The steps that the user asks for, and those that were recorded. */
 typedef struct TraceRequest {
   Compile *c;
   const char *folder;

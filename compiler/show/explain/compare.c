@@ -11,7 +11,7 @@ enum { PERCENT_MOST = 100000 }; /* above this, a percentage says less than the v
 
 typedef struct CompareRow {
   const char *head, *name;
-  int digits; /* behind the point */
+  int digits; /* after the point */
   double value[SIDES];
 } CompareRow;
 

@@ -17,7 +17,7 @@ double sent_bytes(const Plan *plan, const PlanRecord *record) {
   return traffic_sent_bytes(&traffic);
 }
 
-/* Of a class whose records run so many times in a step. */
+/* The traffic of a class whose record i runs times[i] times in a step. */
 static ClassTraffic sum_traffic(const Plan *plan, const int64_t *times, uint32_t axes_mask) {
   ClassTraffic sum = {0};
   for (uint32_t i = 0; i < plan->records_count; i++) {

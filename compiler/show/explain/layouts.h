@@ -1,4 +1,4 @@
-/* layouts.h -- the communications of a plan, alike ones as one line. Private to explain/. */
+/* layouts.h -- the communications of a plan, equal ones in one line. Private to explain/. */
 #ifndef LOCKSTEP_EXPLAIN_LAYOUTS_H
 #define LOCKSTEP_EXPLAIN_LAYOUTS_H
 
@@ -33,7 +33,7 @@ uint64_t whole_bytes(const Plan *plan, const PlanRecord *record);
 /* Bytes that one rank sends for it, by ring algorithms. */
 double sent_bytes(const Plan *plan, const PlanRecord *record);
 
-/* What one rank sends in a step over exactly these axes, on the stage that sends most. */
+/* Bytes that one rank sends in a step over exactly these axes, on the stage that sends most. */
 typedef struct SentMost {
   double bytes;
   uint64_t calls;       /* of NCCL, on the stage that makes most */
@@ -42,7 +42,7 @@ typedef struct SentMost {
 
 SentMost sent_most(const Layouts *l, uint32_t axes_mask);
 
-/* Whether an earlier communicator is over the same axes. */
+/* True if an earlier communicator is over the same axes. */
 bool comm_is_repeated(const Plan *plan, uint32_t comm);
 
 #endif

@@ -158,7 +158,7 @@ void explain_layouts(const Compiled *compiled, FILE *out) {
     return;
   }
   Layouts l = layouts_of(compiled);
-  fputs("Where a value stands before and after each communication.\n"
+  fputs("The layout of a value before and after each communication.\n"
         "  whole  what the ranks hold together; of an all-to-all, one's part; of an\n"
         "         exchange, what it sends\n"
         "  times  in one step, micro-batches and layers of a stage included\n"

@@ -96,7 +96,7 @@ static const char *span_text(Arena *arena, Span2 span) {
   return arena_printf(arena, "%u-%u", span.least, span.most);
 }
 
-/* Whether the word's column is the last. */
+/* True if the word's column is the last. */
 static bool is_last_column(const Compiled *compiled, int32_t word) {
   while (++word < ORDER_WORDS)
     if (where_size(compiled, word) > 1) return false;

@@ -62,7 +62,7 @@ void explain_order(const Compiled *compiled, FILE *out) {
   if (choice->taken_s <= 0) {
     print_wrapped(out,
                   "no rate between ranks is known, so no order is better than another: the usual "
-                  "one stands (cluster.intra and cluster.inter say them)",
+                  "one is kept (cluster.intra and cluster.inter set the rates)",
                   0, 4, SCREEN_COLUMNS);
     return;
   }

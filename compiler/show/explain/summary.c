@@ -138,7 +138,7 @@ static void print_run(const Compiled *compiled, FILE *out) {
                         count_text(compiled, derived->steps * samples), unit, least));
 }
 
-/* Whether two runs give the same bits, where the job asks. */
+/* True if two runs give the same bits, where the job asks. */
 void explain_bits(const Compiled *compiled, FILE *out) {
   Arena *arena = compiled->draft->compile->arena;
   if (!compiled->job->train.deterministic) return;

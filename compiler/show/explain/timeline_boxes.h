@@ -18,7 +18,7 @@ typedef enum BoxKind {
 
 typedef enum TimelineUnit { UNIT_NS, UNIT_FLOPS, UNIT_KERNELS } TimelineUnit;
 
-/* What one lane runs without a pause: consecutive calls of one kind, micro-batch and chunk of
+/* Work that one lane runs without a pause: consecutive calls of one kind, micro-batch and chunk of
  * layers; for communications, of one segment. */
 typedef struct Box {
   int64_t start, end; /* in units */

@@ -43,7 +43,7 @@ const char *duration_text(const Compiled *compiled, double seconds);
 const char *recompute_text(const Compiled *compiled);
 const char *pipeline_text(const Compiled *compiled); /* "1f1b", "interleaved x4", "-" */
 
-/* What one rank of a class does in a train step over exactly these axes; 0: over any. */
+/* The traffic of one rank of a class in a train step over exactly these axes; 0: over any. */
 typedef struct ClassTraffic {
   double sent_bytes;   /* by ring algorithms */
   uint64_t flat_calls; /* of NCCL: collectives of one run of memory, sends and receives */

@@ -88,15 +88,15 @@ const char *work_text(const Compiled *compiled, const Work *work, double amount)
                        : format_scaled(arena, amount, "FLOP");
 }
 
-/* What is not layers: the embedding before them, the head after them. */
+/* Names a region that is no stack of layers: the input side before them, the head after them. */
 static const char *place_of(const Graph *g, RegionId r) {
-  bool before = false, behind = false;
+  bool before = false, after = false;
   for (RegionId other = 0; other < g->regions.count; other++) {
     if (!g->regions.at[other].is_stack) continue;
     before |= other > r;
-    behind |= other < r;
+    after |= other < r;
   }
-  return behind && !before ? "the head" : before && !behind ? "the input side" : "the middle";
+  return after && !before ? "the head" : before && !after ? "the input side" : "the middle";
 }
 
 const char *work_reason(const Compiled *compiled, const Work *work) {

@@ -15,7 +15,7 @@ enum { PAGE_BYTES = 4096, UNIT_BYTES = 2, UNITS = PAGE_BYTES / UNIT_BYTES };
 
 const uint32_t MANY = UINT32_MAX;
 
-/* Who has touched a unit of memory: several threads, as far as nothing ordered them. */
+/* The threads that have touched a unit of memory since the last ordering between them. */
 struct Touch {
   uint32_t run; /* launch of global memory, block of shared memory; 0: nobody */
   uint32_t block, warp, thread;
@@ -27,7 +27,7 @@ struct Page {
   Touch read[UNITS], written[UNITS];
 };
 
-/* Of one launch: the next one may find the same memory in another use. */
+/* Touches of one launch; the next launch may use the same memory for something else. */
 thread_local std::unordered_map<uintptr_t, Page> pages;
 thread_local uint32_t launch;
 thread_local uintptr_t page_number;

@@ -33,7 +33,7 @@ __global__ void read_block(const float *x, float *y, bool own) {
   if (blockIdx.x == 1) y[1] = own ? x[1] : y[0];
 }
 
-/* Packs begin at a multiple of their size, or one element behind. */
+/* The pack begins at a multiple of its size, or one element after it. */
 __global__ void move_pack(const float *x, float *y, bool aligned) {
   if (threadIdx.x > 0 || blockIdx.x > 0) return;
   *(Pack<float, 4> *)y = *(const Pack<float, 4> *)(aligned ? x : x + 1);

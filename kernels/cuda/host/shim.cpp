@@ -25,7 +25,7 @@ enum { STACK_BYTES = 1 << 17, WARP = 32, WARPS_MAX = 32, PAGE_BYTES = 4096 };
 /* A fiber is made once a thread and runs one body after another, and switching is a jump: a context
  * of the system asks the kernel for the signal mask each time. The address sanitizer is told of each
  * switch, and each fiber is made anew for each block. The thread sanitizer is not told: fibers run
- * one after another, as one thread to it; it keeps no stack of calls here (CMakeLists.txt), which
+ * one after another, which to it is one thread; it keeps no stack of calls here (CMakeLists.txt), which
  * fibers would mix up. */
 #if defined(__SANITIZE_ADDRESS__)
 #define SHIM_JUMPS 0
@@ -58,7 +58,7 @@ struct Grid {
   const char *frame; /* of launch: what is pushed on its stack is a thread's own */
 };
 
-/* Whole pages; where a sanitizer looks for accesses behind the end, only what was asked for. */
+/* Whole pages; under a sanitizer, which looks for accesses past the end, only the requested bytes. */
 struct Shared {
   std::unique_ptr<char, void (*)(void *)> bytes{nullptr, free};
   size_t size_bytes = 0;
@@ -288,13 +288,13 @@ void *shared(const void *site, size_t size_bytes) {
 }
 
 void block_barrier() {
-  if (!grid.has_barriers) fail("it has a barrier, and was launched as one without");
+  if (!grid.has_barriers) fail("it has a barrier, and was launched as a kernel without");
   fibers[grid.current].state = State::AT_BLOCK_BARRIER;
   to_scheduler(false);
 }
 
 void warp_barrier(unsigned mask) {
-  if (!grid.has_barriers) fail("it has a warp exchange, and was launched as one without");
+  if (!grid.has_barriers) fail("it has a warp exchange, and was launched as a kernel without");
   if (!(mask >> lane() & 1u)) fail("a thread is not of its own mask");
   fibers[grid.current].mask = mask;
   fibers[grid.current].state = State::AT_WARP_BARRIER;

@@ -4,8 +4,8 @@
  *
  * Blocks run one after another, in an order drawn at random. The threads of a block are fibers:
  * each runs up to the next barrier or warp exchange, then another one, drawn at random, goes on.
- * What a GPU would answer with a hang or with whatever happened to be there ends the program with
- * the kernel's name: a barrier that some threads never reach, a warp exchange that some lanes leave
+ * Faults that a GPU would answer with a hang or with undefined values end the program with the
+ * kernel's name: a barrier that some threads never reach, a warp exchange that some lanes leave
  * out. Shared memory is filled with NaN before each block. With races.cpp what threads do to memory
  * with no barrier between ends the program, too.
  *
@@ -38,7 +38,7 @@ extern __thread Index threadIdx, blockIdx, blockDim, gridDim;
 namespace shim {
 
 /* Bytes of shared memory, the same for all threads of a block; filled with NaN (all bits set) when
- * a block first asks for `site`, which stands for one declaration. */
+ * a block first asks for `site`, which identifies one declaration. */
 void *shared(const void *site, size_t size_bytes);
 
 /* The fiber waits until every thread of the block is here. */
@@ -58,7 +58,8 @@ void launch(const char *name, dim3 grid, dim3 block, bool has_barriers, Body *bo
 
 /* ---- for races.cpp */
 
-/* Who runs, and when: turns are the barriers that its block and its warp have passed. */
+/* The running thread and its time: turns are the barriers that its block and its warp have passed.
+ */
 struct Place {
   uint32_t launch, block; /* numbers: blocks count on from launch to launch */
   uint32_t thread, warp;
@@ -67,9 +68,9 @@ struct Place {
 
 /* False: no kernel runs. */
 bool place(Place *place);
-/* Whether memory is the running thread's own. */
+/* True if memory is the running thread's own. */
 bool is_own(const void *at);
-/* Whether all of a page is a block's own memory. */
+/* True if all of a page is a block's own memory. */
 bool is_shared(const void *page);
 [[noreturn]] void fail(const char *why);
 

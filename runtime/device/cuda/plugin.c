@@ -13,8 +13,9 @@
 #include "runtime/device/cudnn_library.h"
 #include "runtime/device/lt_library.h"
 
-/* Of the architectures that CMakeLists.txt names, such as "80, 90a": code for 8.0 also runs
- * on 8.6 and 8.9, that for 9.0a on 9.0 alone, and none of them on another major version. */
+/* True if a kernel of the architectures in CMakeLists.txt, such as "80, 90a", runs on it: code
+ * for 8.0 also runs on 8.6 and 8.9, that for 9.0a on 9.0 alone, and none of them on another major
+ * version. */
 static bool has_kernels(const struct cudaDeviceProp *gpu) {
   for (const char *at = CUDA_ARCHITECTURES; at != NULL && *at != '\0';) {
     char *end = NULL;
@@ -56,8 +57,8 @@ static bool count_gpus(uint32_t *seen, Status *status) {
   return cuda_done(error, "count the GPUs", status);
 }
 
-/* Of an instance (MIG) the runtime may know only its GPU's UUID; the driver knows its own. It is
- * loaded already. */
+/* Asks the driver for the UUID of an instance (MIG): the runtime may know only its GPU's. The
+ * driver is loaded already. */
 static bool ask_driver(int device, unsigned char uuid[16]) {
   int handle = 0;
   int (*get)(int *, int) = NULL, (*get_uuid)(unsigned char *, int) = NULL;

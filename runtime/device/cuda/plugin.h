@@ -34,7 +34,7 @@ typedef struct CudaPlugin {
   bool (*count)(uint32_t *count, Status *status);
   /* One of them. Nothing of it is taken. */
   bool (*look)(uint32_t device, GpuId *id, Status *status);
-  /* Of the calling thread: one of them, as CUDA counts those that the process sees. False: no such
+  /* Sets the calling thread's GPU, as CUDA counts those that the process sees. False: no such
    * GPU, or one that the kernels were not compiled for; `status` says which. */
   bool (*choose)(uint32_t device, Status *status);
   /* The calling thread's GPU, as set by choose, and how much of its memory is free now. */
@@ -49,8 +49,8 @@ typedef struct CudaPlugin {
   bool (*read_choices)(const char *path, bool must_hold, Status *status);
   bool (*write_choices)(const char *path, Status *status);
   int32_t (*count_choices)(int32_t *added);
-  /* Who runs the attention of the records that were bound, and why (attentions.h): in a line, ""
-   * for none, and before it op by op. */
+  /* The library or kernel that runs attention of the bound records, and the reason (attentions.h):
+   * one line, "" for none, and before it op by op. */
   void (*tell_attention)(char text[CUDA_TEXT_BYTES]);
   int32_t (*list_attention)(AttentionTold *told, int32_t most);
   const NcclApi *nccl; /* between its ranks; NULL: the library */

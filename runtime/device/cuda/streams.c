@@ -1,7 +1,7 @@
 /* streams.c -- a device whose queues are CUDA streams.
  *
  * Work is issued on the calling thread: kernels enqueue themselves. A mark is an event, recorded
- * behind the work where that is said to be waited for, else when something first waits for it. Work
+ * after the work if the caller has announced a waiter, else when something first waits for it. Work
  * that is in the stream by then is waited for, too, which is more than necessary but cannot
  * deadlock, because all of it was issued before; the same if so many marks have followed that the
  * event is in use again. Only await, finish, windows and work of the host block; they poll with
@@ -129,7 +129,7 @@ static bool cuda_copy(Queue *queue, void *to, const void *from, uint64_t size_by
   return done(cuda, error, "issue a copy", status);
 }
 
-/* An event behind all that was issued. NULL: it cannot be recorded. */
+/* An event after all work that was issued. NULL: it cannot be recorded. */
 static const Mark *new_mark(Queue *queue, MarkFor whom, Status *status) {
   Marks *marks = &queue->marks[whom];
   Mark *mark = &marks->at[marks->count % marks->room];

@@ -11,7 +11,7 @@ return model {
 --     the second
 --     6 |     return mse(h, x) + mse(relu(h), x)
 --       |            ^~~
---     two_losses.lua:6:12: note: the first stands here
+--     two_losses.lua:6:12: note: the first is here
 -- two_losses.lua:6:22: error[loss-used]: add: the loss is what forward returns;
 --     nothing is computed from it
 --     6 |     return mse(h, x) + mse(relu(h), x)

@@ -1,11 +1,11 @@
 /* kernels_test.c -- the kernels on a GPU against the plain ones on the processor, and records that
- * join against the same two one after the other. Normal numbers are drawn by the GPU's own
+ * fuse against the same two one after the other. Normal numbers are drawn by the GPU's own
  * functions, whose last bit may differ: there one rounding is allowed.
  *
  * Exit status 77: there is no GPU here, or no CUDA back end; it says which. Arguments: names of
  * kernels to run; all without. */
 #include "runtime/device/cuda/plugin.h"
-#include "tests/unit/joined_against.h"
+#include "tests/unit/fused_against.h"
 
 enum { ALIGN_BYTES = 256 };
 
@@ -120,7 +120,7 @@ static bool run_pair_on_gpu(Pair *pair, bool as_one, int time) {
   Status status = {0};
   Bound bound;
   bind_pair(pair, kernels, &bound);
-  bool can = !as_one || bound.joined.run != NULL;
+  bool can = !as_one || bound.fused.run != NULL;
   if (can) {
     There there = send(calls, 2);
     for (int k = 0; k < 2; k++)
@@ -133,20 +133,20 @@ static bool run_pair_on_gpu(Pair *pair, bool as_one, int time) {
   return can;
 }
 
-/* Which ends of products join is the library's choice, so that it is only said. */
+/* Which ends of products fuse is the library's choice, so that it is only said. */
 static void run_pairs(int name_count, char **names) {
   int32_t count = 0;
-  for (const KernelJoin *join = contract_joins(&count); count > 0; join++, count--) {
-    const char *first = contract_of(join->first)->row->name;
+  for (const KernelFusion *fusion = contract_fusions(&count); count > 0; fusion++, count--) {
+    const char *first = contract_of(fusion->first)->row->name;
     bool wanted = name_count == 0;
     for (int k = 0; k < name_count; k++)
       wanted |= strcmp(names[k], first) == 0;
-    if (!wanted || (join->targets >> KERNEL_TARGET_CUDA & 1u) == 0) continue;
+    if (!wanted || (fusion->targets >> KERNEL_TARGET_CUDA & 1u) == 0) continue;
     TEST(first) {
-      int joined = check_join(join, run_pair_on_gpu);
-      printf("%s and %s: %d cases ran as one\n", first, contract_of(join->second)->row->name,
-             joined);
-      CHECK(joined > 0 || is_product(join->first));
+      int fused = check_join(fusion, run_pair_on_gpu);
+      printf("%s and %s: %d cases ran as one\n", first, contract_of(fusion->second)->row->name,
+             fused);
+      CHECK(fused > 0 || is_product(fusion->first));
     }
   }
 }

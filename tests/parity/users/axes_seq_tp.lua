@@ -9,4 +9,4 @@ return model {
   end,
 }
 -- >>> expected
--- cp 2: degrees: parallel.cp cuts seq and nothing else; 'seq' is said to be on another axis
+-- cp 2: degrees: parallel.cp cuts seq and nothing else; 'seq' is on another axis

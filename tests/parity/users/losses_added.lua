@@ -10,7 +10,7 @@ return model {
 --     the second
 --     5 |     return mse(linear("a", x, "outputs"), y) + mse(linear("b", x, "outputs"), y)
 --       |            ^~~
---     losses_added.lua:5:12: note: the first stands here
+--     losses_added.lua:5:12: note: the first is here
 -- losses_added.lua:5:46: error[loss-used]: add: the loss is what forward returns;
 --     nothing is computed from it
 --     5 |     return mse(linear("a", x, "outputs"), y) + mse(linear("b", x, "outputs"), y)

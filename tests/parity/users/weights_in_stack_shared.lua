@@ -13,6 +13,6 @@ return model {
 }
 -- >>> expected
 -- weights_in_stack_shared.lua:8:17: error[repeated-dimension]: weight: 'width'
---     stands twice in one list
+--     is twice in one list
 --     8 |       local w = weight("w", { "width", "width" })
 --       |                 ^~~~~~

@@ -133,7 +133,7 @@ static void test_pairs_of_two(void) {
     ValueId both = add_node(&b, OP_multiply, "both", INPUTS(first, second), NULL);
     add_node(&b, OP_multiply, "all", INPUTS(both, other), NULL);
     b.g->target = TARGET_CUDA;
-    backward_pair(b.g);
+    backward_fusion_order(b.g);
     CHECK_TEXT(ops_text(b.g, &b.g->regions.at[0].forward),
                "linear gelu_erf tanh silu multiply multiply");
     compile_free(b.c);
@@ -149,7 +149,7 @@ static void test_pairs(void) {
   const char *lists[3] = {ops_text(b.g, &layers->forward), ops_text(b.g, &layers->recompute),
                           ops_text(b.g, &layers->backward)};
   TEST("processors run no gate as one: nothing is moved") {
-    backward_pair(b.g);
+    backward_fusion_order(b.g);
     CHECK_TEXT(ops_text(b.g, &layers->forward), lists[0]);
     CHECK_TEXT(ops_text(b.g, &layers->recompute), lists[1]);
     CHECK_TEXT(ops_text(b.g, &layers->backward), lists[2]);
@@ -158,7 +158,7 @@ static void test_pairs(void) {
   }
   TEST("for GPUs an activation stands next to what it gates, and nothing is read too early") {
     b.g->target = TARGET_CUDA;
-    backward_pair(b.g);
+    backward_fusion_order(b.g);
     check_graph(b.g);
     CHECK(strstr(ops_text(b.g, &layers->forward), "linear linear silu multiply linear add") !=
           NULL);
@@ -166,7 +166,7 @@ static void test_pairs(void) {
     CHECK(strstr(ops_text(b.g, &layers->backward),
                  "multiply silu_backward multiply linear_dw linear_dx") != NULL);
     const char *once = ops_text(b.g, &layers->backward);
-    backward_pair(b.g);
+    backward_fusion_order(b.g);
     CHECK_TEXT(ops_text(b.g, &layers->backward), once);
   }
   compile_free(b.c);

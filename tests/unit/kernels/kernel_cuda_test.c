@@ -52,7 +52,7 @@ static bool make_tensor(const char *name, Mode mode, int i, CaseCall *c) {
 }
 
 /* Of each tensor the bytes that it has when it is alone. */
-static void run_together(const char *name, Mode mode) {
+static void run_batch(const char *name, Mode mode) {
   static CaseCall alone[TOGETHER], together[TOGETHER];
   KernelArgs args[TOGETHER];
   void *control[KERNEL_CONTROLS_MAX];
@@ -64,7 +64,7 @@ static void run_together(const char *name, Mode mode) {
     args[i] = call_args(&together[i].call, control);
   }
   control_addresses(contract_of(kernel->id), &together[0].call.control, control);
-  CHECK(kernel->run_together(kernel, args, TOGETHER, &why) == KERNEL_DONE);
+  CHECK(kernel->run_batch(kernel, args, TOGETHER, &why) == KERNEL_DONE);
   for (int i = 0; i < TOGETHER; i++) {
     if (!same_bytes(&alone[i], &together[i])) printf("%s: tensor %d differs\n", name, i);
     CHECK(same_bytes(&alone[i], &together[i]));
@@ -84,7 +84,7 @@ static void refuse_another_optimizer(void) {
   }
   control_addresses(contract_of(kernel->id), &c[0].call.control, control);
   c[1].call.attr[0] = 0.5;
-  CHECK(kernel->run_together(kernel, args, 2, &why) == KERNEL_REFUSED);
+  CHECK(kernel->run_batch(kernel, args, 2, &why) == KERNEL_REFUSED);
   CHECK(strstr(why, "the same numbers") != NULL);
   call_free(&c[0].call), call_free(&c[1].call);
 }
@@ -105,7 +105,7 @@ int main(int argc, char **argv) {
       if (!is_of_tensors) continue;
       CHECK(takes_many[id] != NULL);
       for (Mode mode = MODE_F32; mode <= MODE_BF16; mode++)
-        run_together(row->name, mode);
+        run_batch(row->name, mode);
     }
     refuse_another_optimizer();
   }

@@ -8,7 +8,7 @@
 #include "kernels/cuda/host/order.h"
 #include "kernels/cuda/host/racing.h"
 #include "kernels/cuda/variants.h"
-#include "tests/unit/joined_against.h"
+#include "tests/unit/fused_against.h"
 
 static bool run(CaseCall *c, int time) {
   const char *why = "";
@@ -22,7 +22,7 @@ static bool run_pair(Pair *pair, bool as_one, int time) {
   Bound bound;
   cuda_host_order((uint64_t)time);
   bind_pair(pair, kernels_cuda(), &bound);
-  bool can = !as_one || bound.joined.run != NULL;
+  bool can = !as_one || bound.fused.run != NULL;
   if (can) run_bound(&bound, as_one);
   unbind(&bound);
   return can;
@@ -58,10 +58,11 @@ int main(int argc, char **argv) {
   }
   kernels_against(KERNEL_TARGET_CUDA, argc - 1, argv + 1, run);
   int32_t count = 0;
-  const KernelJoin *joins = contract_joins(&count);
+  const KernelFusion *fusions = contract_fusions(&count);
   for (int32_t i = 0; argc == 1 && i < count; i++) {
-    if ((joins[i].targets >> KERNEL_TARGET_CUDA & 1u) == 0 || is_product(joins[i].first)) continue;
-    TEST(contract_of(joins[i].first)->row->name) CHECK(check_join(&joins[i], run_pair) > 0);
+    if ((fusions[i].targets >> KERNEL_TARGET_CUDA & 1u) == 0 || is_product(fusions[i].first))
+      continue;
+    TEST(contract_of(fusions[i].first)->row->name) CHECK(check_join(&fusions[i], run_pair) > 0);
   }
   CHECK_DONE();
 }

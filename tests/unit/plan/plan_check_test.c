@@ -281,7 +281,7 @@ static void test_places(void) {
   TEST("every class has a link to every communicator, and only links price communications") {
     all_reduce(), sketch.b.links_count--, expect("links: 1, not one for each of 1 classes and 2");
     all_reduce(), sketch.b.links[1].comm = 0;
-    expect("links[1]: of classes[0] and comms[0], which stand elsewhere");
+    expect("links[1]: of classes[0] and comms[0], which have another index");
     all_reduce(), sketch.b.links[1].bytes_per_s = -1, expect("links[1]: -1 bytes/s");
     all_reduce(), sketch.b.links[1].pair_bytes_per_s = -1;
     expect("links[1]: -1 bytes/s of a pair");
@@ -405,7 +405,7 @@ static void test_seats(void) {
     expect(NULL);
     described(7), expect("places[0]: 7 seats for 8 ranks a node");
     described(8), sketch.b.seats[3].device = 0;
-    expect("places[0]: device 0 stands on two seats");
+    expect("places[0]: device 0 is on two seats");
   }
 }
 
@@ -439,7 +439,7 @@ static void test_slots(void) {
     begin(RECORD_KERNEL), sketch.b.slots[CONTROL_seed].name = build_string(&sketch.b, "sead");
     expect("slots[10]: nothing sets or reads a control value 'sead'");
     begin(RECORD_KERNEL), sketch.b.slots_count = CONTROL_loss;
-    expect("slots: loss and count do not stand one behind the other");
+    expect("slots: loss and count are not adjacent");
   }
   TEST("a plan may lack slots that none of its records has") {
     begin(RECORD_KERNEL), sketch.b.slots_count = CONTROL_lr, expect(NULL);

@@ -120,7 +120,7 @@ static void test_refusals(void) {
   TEST("a broken line is named") {
     expect_refusal(text, "lockstep plan 11", "lockstep plan 12", "another plan format");
     expect_refusal(text, "lockstep plan", "job {", "line 1: not a plan's text");
-    expect_refusal(text, "jobs[0] seed=", "jobs[0] sead=", "line 5: seed= should stand");
+    expect_refusal(text, "jobs[0] seed=", "jobs[0] sead=", "line 5: expected seed=");
     expect_refusal(text, "calls[3]", "calls[4]", "out of order");
     expect_refusal(text, "kind=train_step", "kind=train_stop", "no such name at \"train_stop");
     expect_refusal(text, "layer=-1", "layer=-99999999999", "number too large");
@@ -129,7 +129,7 @@ static void test_refusals(void) {
     expect_refusal(text, "name=\"example\"", "name=\"example", "line 5: ");
     expect_refusal(text, "flags=first_", "flags=third_", "no such name");
     expect_refusal(text, "segment=#0", "segment=#77", "calls[0].segment: no segments[77]");
-    expect_refusal(text, "axes[0] size=4", "axes[0] size=4 rank=0", "divides= should stand");
+    expect_refusal(text, "axes[0] size=4", "axes[0] size=4 rank=0", "expected divides=");
   }
   TEST("every cut is refused or whole") {
     size_t length = strlen(text);

@@ -230,7 +230,7 @@ static const char *results_of(const char *takes, bool varies, const char *read,
   return NULL;
 }
 
-/* Whether a refusal is about layouts, and not of something that the test has wrong. */
+/* True if a refusal is about layouts, and not of something that the test has wrong. */
 static bool is_about_layouts(void) {
   static const char *const words[] = {
       "is a partial sum along", "is cut differently from another along tp",

@@ -41,7 +41,7 @@ static Type cut(Type type, uint8_t dim, CutStyle style) {
   return type;
 }
 
-/* Whether the record makes `to` of `from`. */
+/* True if the record makes `to` of `from`. */
 static bool turns(const Type *from, const Type *to) {
   bench_put(&bench, 0, from);
   bench_size(&bench, 1, to);

@@ -24,7 +24,7 @@ static Plan make_plan(uint32_t times) {
   return build_view(&sketch.b);
 }
 
-/* Whether a program's run is a graph that so many runs have come before. */
+/* True if a program's run is a graph that so many runs have come before. */
 static bool fits(const Plan *plan, uint32_t number, int64_t runs) {
   Replay replay = {.setup = {.plan = plan, .graphs = true}};
   replay.graph[PROGRAM_TRAIN_STEP].runs = runs;

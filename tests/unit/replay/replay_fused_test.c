@@ -1,6 +1,6 @@
-/* LINK: runtime plan_builder -- two records that may run as one: their kernels are asked once, run
+/* LINK: runtime plan_builder -- two records that may be fused: their kernels are asked once, run
  * both in one call or one after the other, and whoever counts or watches sees two records. What a
- * plan may not join is refused before. */
+ * plan may not fuse is refused before. */
 #include "runtime/replay/replay_look.h"
 #include "tests/unit/replay_rig.h"
 
@@ -24,9 +24,9 @@ static KernelStatus run(const KernelArgs *args, const char **why) {
   return KERNEL_DONE;
 }
 
-static KernelStatus run_as_one(const KernelJoined *joined, const KernelArgs *first,
+static KernelStatus run_as_one(const KernelFused *fused, const KernelArgs *first,
                                const KernelArgs *second, const char **why) {
-  CHECK(joined->state == &seen);
+  CHECK(fused->state == &seen);
   CHECK(first->operand[1] == second->operand[0]);
   CHECK(first->attr[1] == 1 && second->attr[1] == 2);
   for (int64_t i = 0; i < first->dim[0]; i++) {
@@ -44,14 +44,14 @@ static void release(void *state) {
   seen.released++;
 }
 
-static KernelStatus join(const Kernel *kernel, const Kernel *second, const KernelUse use[2],
-                         KernelJoined *joined, const char **why) {
+static KernelStatus fusion(const Kernel *kernel, const Kernel *second, const KernelUse use[2],
+                           KernelFused *fused, const char **why) {
   CHECK(kernel->id == KERNEL_affine && second->id == KERNEL_affine);
   CHECK(use[0].attr[1] == 1 && use[1].attr[1] == 2);
   CHECK_INT(use[1].bytes[0], BYTES);
   seen.asked++;
   *why = "no such pair";
-  if (!seen.has_none) *joined = (KernelJoined){run_as_one, release, &seen};
+  if (!seen.has_none) *fused = (KernelFused){run_as_one, release, &seen};
   return seen.asked_as;
 }
 
@@ -62,7 +62,7 @@ static KernelStatus prepare(const Kernel *kernel, const KernelUse *use, void **s
 }
 
 static const Kernel kernels[KERNEL_COUNT] = {
-    [KERNEL_affine] = {KERNEL_affine, prepare, run, NULL, NULL, join}};
+    [KERNEL_affine] = {KERNEL_affine, prepare, run, NULL, NULL, fusion}};
 
 static void affine(const char *path, uint64_t from, uint64_t to, double shift) {
   sketch_kernel(&sketch, "affine", LANE_COMPUTE);
@@ -81,7 +81,7 @@ static void build_for(uint32_t ranks) {
   uint32_t segment = sketch_segment(&sketch);
   affine("first", X, Y, 1);
   affine("second", Y, Z, 2);
-  sketch_newest(&sketch)->joins = 1;
+  sketch_newest(&sketch)->fuses = 1;
   affine("third", Z, X, 0);
   for (int32_t i = 0; i < TIMES; i++)
     sketch_call(&sketch, segment, i);
@@ -131,13 +131,13 @@ static void check_step(void) {
   CHECK_INT(flight.lane[LANE_COMPUTE].entry[1].record, 1);
 }
 
-/* ---- what a plan may not join */
+/* ---- what a plan may not fuse */
 
 static void not_behind_it(void) {
-  sketch.b.records[0].joins = 1;
+  sketch.b.records[0].fuses = 1;
 }
 static void a_third(void) {
-  sketch.b.records[2].joins = 1;
+  sketch.b.records[2].fuses = 1;
 }
 static void not_always(void) {
   sketch.b.records[0].when_all = CALL_FIRST_LAYER;
@@ -146,7 +146,7 @@ static void another_lane(void) {
   sketch.b.records[1].lane = LANE_DP;
 }
 static void twice(void) {
-  sketch.b.records[1].joins = 2;
+  sketch.b.records[1].fuses = 2;
 }
 /* On each rank another half of the value. */
 static void a_half_each(void) {
@@ -243,13 +243,13 @@ static void check_names(void) {
 }
 
 static void check_plans(void) {
-  TEST("a plan joins what is right behind a kernel of the same lane, and shares a value with it") {
-    refused(not_behind_it, "records[0]: joins, but in call 0 no kernel runs right before it");
-    refused(a_third, "records[2]: joins, but in call 0 the record before it joins another one");
+  TEST("a plan fuses what is right behind a kernel of the same lane, and shares a value with it") {
+    refused(not_behind_it, "records[0]: fuses, but in call 0 no kernel runs right before it");
+    refused(a_third, "records[2]: fuses, but in call 0 the record before it fuses another one");
     refused(not_always, "no kernel runs right before it");
     refused(another_lane,
-            "records[1]: joins, but in call 0 the record before it is on another lane");
-    refused(twice, "records[1]: kernel joins 2");
+            "records[1]: fuses, but in call 0 the record before it is on another lane");
+    refused(twice, "records[1]: kernel fuses 2");
     refused(nothing_shared, "it reads nothing that the record before it has");
   }
   TEST("and leaves everything else of it alone") {

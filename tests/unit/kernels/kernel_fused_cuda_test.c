@@ -1,11 +1,11 @@
 /* LINK: runtime kernels_cuda_host lt_stand_in -- two records as one on a GPU, by the shim and by
- * the stand-in of cublasLt, against the same two one after the other: every row of joins.def. */
+ * the stand-in of cublasLt, against the same two one after the other: every row of fusions.def. */
 #include <unistd.h>
 
 #include "kernels/cuda/choices.h"
 #include "kernels/cuda/host/order.h"
 #include "kernels/cuda/variants.h"
-#include "tests/unit/joined_against.h"
+#include "tests/unit/fused_against.h"
 #include "tests/unit/lt_stand_in.h"
 
 /* On this machine by the shim, products by the stand-in; one after the other by our own kernels. */
@@ -13,7 +13,7 @@ static bool run(Pair *pair, bool as_one, int time) {
   Bound bound;
   cuda_host_order((uint64_t)time);
   bind_pair(pair, as_one ? lt_stand_in_kernels() : kernels_cuda(), &bound);
-  bool can = !as_one || bound.joined.run != NULL;
+  bool can = !as_one || bound.fused.run != NULL;
   if (can) run_bound(&bound, as_one);
   unbind(&bound);
   return can;
@@ -27,12 +27,12 @@ static int64_t *first_dim(Pair *pair, int k) {
 
 /* Operands may be larger than the dims say: then one launch for both would do more than is asked
  * for. */
-static void check_shorter(const KernelJoin *join) {
+static void check_shorter(const KernelFusion *fusion) {
   for (Mode mode = MODE_F32; mode <= MODE_BF16; mode++)
     for (int k = 0; k < 2; k++) {
-      PairCase c = {.join = join, .mode = mode};
+      PairCase c = {.fusion = fusion, .mode = mode};
       Pair pair;
-      CHECK(lay_sizes(join, SMALL - 1, &c));
+      CHECK(lay_sizes(fusion, SMALL - 1, &c));
       make_pair(&c, &pair);
       *first_dim(&pair, k) -= 1;
       CHECK(!run(&pair, true, 1));
@@ -61,21 +61,21 @@ static void check_choices(void) {
 
 int main(void) {
   int32_t count = 0;
-  const KernelJoin *joins = contract_joins(&count);
+  const KernelFusion *fusions = contract_fusions(&count);
   case_target = KERNEL_TARGET_CUDA;
   for (int32_t i = 0; i < count; i++) {
-    if ((joins[i].targets >> KERNEL_TARGET_CUDA & 1u) == 0) continue;
-    TEST(contract_of(joins[i].first)->row->name) {
-      int joined = check_join(&joins[i], run);
-      if (joined == 0)
-        printf("%s and %s never run as one\n", contract_of(joins[i].first)->row->name,
-               contract_of(joins[i].second)->row->name);
-      CHECK(joined > 0);
+    if ((fusions[i].targets >> KERNEL_TARGET_CUDA & 1u) == 0) continue;
+    TEST(contract_of(fusions[i].first)->row->name) {
+      int fused = check_join(&fusions[i], run);
+      if (fused == 0)
+        printf("%s and %s never run as one\n", contract_of(fusions[i].first)->row->name,
+               contract_of(fusions[i].second)->row->name);
+      CHECK(fused > 0);
     }
   }
   TEST("two that are not about the same elements run one after the other")
   for (int32_t i = 0; i < count; i++)
-    check_shorter(&joins[i]);
+    check_shorter(&fusions[i]);
   TEST("the file keeps how the products end") check_choices();
   TEST("a library without an end of that kind leaves the two apart") {
     static const int says[] = {LT_NOT_SUPPORTED, LT_INVALID};
@@ -83,7 +83,7 @@ int main(void) {
       choices_clear();
       lt_stand_in_ends(says[how]);
       for (int32_t i = 0; i < count; i++)
-        if (is_product(joins[i].first)) CHECK_INT(check_join(&joins[i], run), 0);
+        if (is_product(fusions[i].first)) CHECK_INT(check_join(&fusions[i], run), 0);
     }
     lt_stand_in_ends(LT_DONE);
   }

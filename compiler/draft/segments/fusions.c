@@ -1,11 +1,12 @@
-/* joins.c -- marks records that may run as one with the record before them.
+/* fusions.c -- marks records that may be fused with the record before them.
  *
- * Which kernels may is said by joins.def. Two records may if, whatever the flags of a call, the
- * first runs right before the second whenever that runs, on the same lane; the second reads what
- * the first has made, at the same place; and neither writes over anything else of the other.
- * storage.c keeps the memory of such nodes apart; what edges.c finds to wait for another lane is
- * left out there. plan_check looks again, by addresses. */
-#include "kernels/contract/joins.h"
+ * fusions.def lists the kernels that may be fused. Two records may be fused if
+ *   - the first runs right before the second in every call in which the second runs, on one lane;
+ *   - the second reads the result of the first, at the same address;
+ *   - neither overwrites another operand of the other.
+ * storage.c keeps the operands of such nodes apart. edges.c takes the mark from a record that waits
+ * for another lane. plan_check checks the marks again, by addresses. */
+#include "kernels/contract/fusions.h"
 
 #include "compiler/draft/segments/segments.h"
 
@@ -19,8 +20,8 @@ static bool meet(const Operand *a, const Operand *b) {
          b->offset_bytes < a->offset_bytes + a->size_bytes;
 }
 
-/* Whether one of the two writes over what is the other's; of what the first writes, the second may
- * have what it reads whole. */
+/* True if one record writes an operand of the other. The second may overwrite a result of the first
+ * if it reads that result whole. */
 static bool disturb(const Record *first, const Record *second) {
   for (int32_t i = 0; i < first->operand_count; i++) {
     const Operand *a = &first->operands[i];
@@ -37,23 +38,23 @@ static bool disturb(const Record *first, const Record *second) {
   return false;
 }
 
-/* Bytes of the operand that the two have in common by joins.def; 0: they may not run as one. A
- * second that adds to what is there runs alone: what ends a product in a library assigns. */
+/* Bytes of the operand that both share by fusions.def; 0: they may not be fused. A second record
+ * that accumulates runs alone, because a library's GEMM epilogue cannot accumulate. */
 static int64_t shared_bytes(const Draft *d, const Record *first, const Record *second) {
-  if (first->kind != RECORD_KERNEL || first->joined_bytes > 0 || first->lane != second->lane ||
+  if (first->kind != RECORD_KERNEL || first->fused_bytes > 0 || first->lane != second->lane ||
       second->accumulate || first->operand_count + second->operand_count > KERNEL_OPERANDS_MAX ||
       disturb(first, second))
     return 0;
   const KernelContract *a = contract_find(first->kernel), *b = contract_find(second->kernel);
   int32_t count;
-  const KernelJoin *join = contract_joins(&count);
+  const KernelFusion *fusion = contract_fusions(&count);
   if (a->control_count > 0 || b->control_count > 0) return 0;
-  for (; count > 0; join++, count--) {
-    if (join->first != a->id || join->second != b->id ||
-        (join->targets >> d->cluster->target & 1u) == 0)
+  for (; count > 0; fusion++, count--) {
+    if (fusion->first != a->id || fusion->second != b->id ||
+        (fusion->targets >> d->cluster->target & 1u) == 0)
       continue;
-    const Operand *made = &first->operands[join->first_operand];
-    if (is_same(made, &second->operands[join->second_operand])) return made->size_bytes;
+    const Operand *made = &first->operands[fusion->first_operand];
+    if (is_same(made, &second->operands[fusion->second_operand])) return made->size_bytes;
   }
   return 0;
 }
@@ -65,7 +66,7 @@ static const Record *record_before(const Segment *segment, int32_t i, uint32_t f
   return NULL;
 }
 
-static int64_t joined_bytes(const Draft *d, const Segment *segment, int32_t i) {
+static int64_t fused_bytes(const Draft *d, const Segment *segment, int32_t i) {
   const Record *record = &segment->records.at[i];
   int64_t bytes = 0;
   for (uint32_t flags = 0; flags < 1u << CALL_FLAGS_BITS; flags++) {
@@ -77,22 +78,22 @@ static int64_t joined_bytes(const Draft *d, const Segment *segment, int32_t i) {
   return bytes;
 }
 
-/* Whether the kernel is the second of some pair. */
+/* True if the kernel is the second of some pair. */
 static bool is_second(const Record *record) {
   int32_t count;
-  const KernelJoin *join = contract_joins(&count);
+  const KernelFusion *fusion = contract_fusions(&count);
   if (record->kind != RECORD_KERNEL) return false;
   KernelId id = contract_find(record->kernel)->id;
-  for (; count > 0; join++, count--)
-    if (join->second == id) return true;
+  for (; count > 0; fusion++, count--)
+    if (fusion->second == id) return true;
   return false;
 }
 
-void records_join(Draft *d) {
+void records_fuse(Draft *d) {
   for (int32_t s = 0; s < d->segments.count; s++) {
     const Segment *segment = &d->segments.at[s];
     for (int32_t i = 0; i < segment->records.count; i++)
       if (is_second(&segment->records.at[i]))
-        segment->records.at[i].joined_bytes = joined_bytes(d, segment, i);
+        segment->records.at[i].fused_bytes = fused_bytes(d, segment, i);
   }
 }

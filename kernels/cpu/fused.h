@@ -1,10 +1,10 @@
-/* joined.h -- an add as one with the norm behind it: whoever makes a row's statistics adds the row
- * first, which is then in the first-level cache.
+/* fused.h -- an add fused with the norm after it: the task that makes a row's statistics adds the
+ * row first, so that it is in the first-level cache.
  *
  * The sum is rounded to its dtype and stored, so that the results have the bits of the two kernels
  * run one after the other, whatever the number of threads. */
-#ifndef LOCKSTEP_KERNELS_CPU_JOINED_H
-#define LOCKSTEP_KERNELS_CPU_JOINED_H
+#ifndef LOCKSTEP_KERNELS_CPU_FUSED_H
+#define LOCKSTEP_KERNELS_CPU_FUSED_H
 
 #include "kernels/cpu/cpu.h"
 

@@ -1,8 +1,8 @@
-/* joined.c -- times two kernels as one beside the same two one after the other.
+/* fused.c -- times two kernels as one beside the same two one after the other.
  *
- * Usage: bench_joined [threads]. For each row of joins.def that plans for processors use, in shapes
- * of a char GPT and of GPT-2 124M: CPU time of the two ways in turn, the median of each, and the
- * median of their ratios. */
+ * Usage: bench_fused [threads]. For each row of fusions.def that plans for processors use, in
+ * shapes of a char GPT and of GPT-2 124M: CPU time of the two ways in turn, the median of each, and
+ * the median of their ratios. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -31,7 +31,7 @@ static double median(double *values) {
 
 static void run(Pair *pair, bool as_one, Threads *threads, int64_t threads_count) {
   if (as_one &&
-      pair_run_joined(pair, kernels_of(KERNEL_FAST), KERNEL_TARGET_CPU, threads, threads_count))
+      pair_run_fused(pair, kernels_of(KERNEL_FAST), KERNEL_TARGET_CPU, threads, threads_count))
     return;
   call_run(&pair->call[0], KERNEL_FAST, threads);
   call_run(&pair->call[1], KERNEL_FAST, threads);
@@ -54,14 +54,14 @@ static double bytes_of(const Pair *pair) {
   return bytes;
 }
 
-static void measure(const KernelJoin *join, const PairShape *shape, const char *model,
+static void measure(const KernelFusion *fusion, const PairShape *shape, const char *model,
                     Threads *threads) {
   Pair sets[SETS_MAX];
   double apart[ROUNDS], as_one[ROUNDS], ratio[ROUNDS];
-  pair_make(&sets[0], join, KERNEL_TARGET_CPU, shape);
+  pair_make(&sets[0], fusion, KERNEL_TARGET_CPU, shape);
   int32_t count = 1;
   for (; count < SETS_MAX && count * bytes_of(&sets[0]) < CACHE_BYTES; count++)
-    pair_make(&sets[count], join, KERNEL_TARGET_CPU, shape);
+    pair_make(&sets[count], fusion, KERNEL_TARGET_CPU, shape);
   double once = time_run(sets, count, count, true, threads, shape->threads);
   int32_t times = (int32_t)(ROUND_SECONDS / once) + 1;
   for (int32_t i = 0; i < ROUNDS; i++) {
@@ -69,15 +69,15 @@ static void measure(const KernelJoin *join, const PairShape *shape, const char *
     as_one[i] = time_run(sets, count, times, true, threads, shape->threads);
     ratio[i] = as_one[i] / apart[i];
   }
-  printf("%-19s %-18s %-8s %-5s %9.1f us %9.1f us   %.3f\n", contract_of(join->first)->row->name,
-         contract_of(join->second)->row->name, model, dtype_name(shape->dtype), median(apart) * 1e6,
-         median(as_one) * 1e6, median(ratio));
+  printf("%-19s %-18s %-8s %-5s %9.1f us %9.1f us   %.3f\n", contract_of(fusion->first)->row->name,
+         contract_of(fusion->second)->row->name, model, dtype_name(shape->dtype),
+         median(apart) * 1e6, median(as_one) * 1e6, median(ratio));
   (void)fflush(stdout);
   for (int32_t i = 0; i < count; i++)
     pair_free(&sets[i]);
 }
 
-static void measure_all(const KernelJoin *join, const char *model, int64_t rows, int64_t width,
+static void measure_all(const KernelFusion *fusion, const char *model, int64_t rows, int64_t width,
                         Threads *threads, int64_t threads_count) {
   for (DType t = DTYPE_F32; t <= DTYPE_BF16; t++) {
     const PairShape shape = {.rows = rows,
@@ -86,7 +86,7 @@ static void measure_all(const KernelJoin *join, const char *model, int64_t rows,
                              .dtype = t,
                              .in_place = true,
                              .threads = threads_count};
-    measure(join, &shape, model, threads);
+    measure(fusion, &shape, model, threads);
   }
 }
 
@@ -96,10 +96,10 @@ int main(int argc, char **argv) {
   if (threads == NULL) return 2;
   printf("%-19s %-18s %-8s %-5s %12s %12s   ratio\n", "first", "second", "model", "dtype", "apart",
          "as one");
-  for (const KernelJoin *join = contract_joins(&count); count > 0; join++, count--) {
-    if (!contract_may_join(join->first, join->second, KERNEL_TARGET_CPU)) continue;
-    measure_all(join, "char", 1024, 384, threads, threads_count);
-    measure_all(join, "GPT-2", 1024, 768, threads, threads_count);
+  for (const KernelFusion *fusion = contract_fusions(&count); count > 0; fusion++, count--) {
+    if (!contract_may_fuse(fusion->first, fusion->second, KERNEL_TARGET_CPU)) continue;
+    measure_all(fusion, "char", 1024, 384, threads, threads_count);
+    measure_all(fusion, "GPT-2", 1024, 768, threads, threads_count);
   }
   threads_free(threads);
   return 0;

@@ -1,7 +1,7 @@
-/* plan_check_joins.c -- two records that may run as one (`joins`) give the same bytes so or one
+/* plan_check_fusions.c -- two records that may be fused (`fuses`) write the same bytes fused or one
  * after the other.
  *
- * Both are kernels of one lane, and the call runs the second right behind the first. The second
+ * Both are kernels of one lane, and the call runs the second right after the first. The second
  * waits for nothing that the first does not wait for, and what it works on is the first's: it reads
  * something that the first reads or has written. Of what the first writes it may touch only that,
  * all of it; and it writes over nothing else that the first touches. Who waits for one of the two
@@ -9,7 +9,7 @@
 #include "runtime/plan/limits.h"
 #include "runtime/plan/plan_why.h"
 
-/* What an operand may be at, whichever rank it is, and what says where it is on each. */
+/* The addresses of an operand over all ranks, and the binding that gives the address on each. */
 typedef struct RecordPlace {
   const PlanOperand *operand;
   const PlanBinding *binding;
@@ -40,7 +40,7 @@ static RecordPlace place_of(const Plan *plan, const PlanCall *call, uint32_t ind
   return moved(plan, place, binding->member_stride, binding->by);
 }
 
-/* Whether the two are one value on every rank: what all ranks together may touch can be the same
+/* True if the two are one value on every rank: what all ranks together may touch can be the same
  * where their operands are not. */
 static bool is_same(const RecordPlace *a, const RecordPlace *b) {
   return a->first == b->first && a->end == b->end &&
@@ -50,7 +50,7 @@ static bool is_same(const RecordPlace *a, const RecordPlace *b) {
          a->binding->by == b->binding->by && a->binding->member_stride == b->binding->member_stride;
 }
 
-/* What keeps two records from running as one, or NULL. */
+/* The reason why two records cannot be fused, or NULL. */
 static const char *operand_fault(const Plan *plan, const PlanCall *call, const PlanRecord *first,
                                  const PlanRecord *second) {
   bool shares = false;
@@ -78,22 +78,22 @@ static const char *operand_fault(const Plan *plan, const PlanCall *call, const P
 static const char *fault(const Plan *plan, const PlanCall *call, const PlanRecord *first,
                          const PlanRecord *second) {
   if (first == NULL || first->kind != RECORD_KERNEL) return "no kernel runs right before it";
-  if (first->joins) return "the record before it joins another one";
+  if (first->fuses) return "the record before it fuses another one";
   if (first->lane != second->lane) return "the record before it is on another lane";
   if (second->after_count > 0) return "it waits for another lane itself";
   if (first->controls_count > 0 || second->controls_count > 0) return "one of the two has controls";
   return operand_fault(plan, call, first, second);
 }
 
-bool plan_check_joins(const Plan *plan, const PlanCall *call, char *why) {
+bool plan_check_fusions(const Plan *plan, const PlanCall *call, char *why) {
   const PlanSegment *segment = &plan->segments[call->segment];
   const PlanRecord *before = NULL;
   for (uint32_t i = 0; i < segment->records_count; i++) {
     const PlanRecord *record = &plan->records[segment->records_first + i];
     if (!plan_when(record->when_all, record->when_none, call->flags)) continue;
-    const char *found = record->joins ? fault(plan, call, before, record) : NULL;
+    const char *found = record->fuses ? fault(plan, call, before, record) : NULL;
     if (found != NULL)
-      return plan_refuse(why, "records[%u]: joins, but in call %u %s", segment->records_first + i,
+      return plan_refuse(why, "records[%u]: fuses, but in call %u %s", segment->records_first + i,
                          (uint32_t)(call - plan->calls), found);
     before = record;
   }

@@ -1,15 +1,16 @@
-#include "runtime/replay/replay_joined.h"
+#include "runtime/replay/replay_fused.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The record that the call runs right behind `record`, if the plan lets it join; NULL: none. */
-static const PlanRecord *joining(const Plan *plan, const Position *at, const PlanRecord *record) {
+/* The record that the call runs right after `record`, if the plan lets it be fused; NULL: none. */
+static const PlanRecord *fused_with(const Plan *plan, const Position *at,
+                                    const PlanRecord *record) {
   const PlanSegment *segment = &plan->segments[at->call->segment];
   const PlanRecord *end = &plan->records[segment->records_first + segment->records_count];
   for (const PlanRecord *next = record + 1; next < end; next++)
     if (plan_when(next->when_all, next->when_none, at->call->flags))
-      return next->joins ? next : NULL;
+      return next->fuses ? next : NULL;
   return NULL;
 }
 
@@ -19,16 +20,16 @@ static bool bind_pair(const Replay *replay, const PlanRecord *record, const Plan
                       Status *status) {
   const Plan *plan = replay->setup.plan;
   const Kernel *kernel = replay_kernel(replay, record);
-  ReplayJoined *joined = &replay->joined[record - plan->records];
-  if (joined->second != NULL || kernel->join == NULL) return true;
+  ReplayFused *fused = &replay->fused[record - plan->records];
+  if (fused->second != NULL || kernel->fuse == NULL) return true;
   const KernelUse use[2] = {replay_kernel_use(replay, record), replay_kernel_use(replay, second)};
   const char *why = NULL;
-  joined->second = second;
-  KernelStatus ended = kernel->join(kernel, replay_kernel(replay, second), use, &joined->how, &why);
+  fused->second = second;
+  KernelStatus ended = kernel->fuse(kernel, replay_kernel(replay, second), use, &fused->how, &why);
   return ended == KERNEL_DONE || replay_kernel_fail(plan, record, ended, why, status);
 }
 
-/* A WalkVisit. A record that different ones join in different calls has the first of them. */
+/* A WalkVisit. A record that different ones fuse in different calls has the first of them. */
 static bool bind_call(void *context, const Position *at, Status *status) {
   const Replay *replay = context;
   const Plan *plan = replay->setup.plan;
@@ -36,13 +37,13 @@ static bool bind_call(void *context, const Position *at, Status *status) {
   for (uint32_t i = 0; i < segment->records_count; i++) {
     const PlanRecord *record = &plan->records[segment->records_first + i];
     if (!plan_when(record->when_all, record->when_none, at->call->flags)) continue;
-    const PlanRecord *second = joining(plan, at, record);
+    const PlanRecord *second = fused_with(plan, at, record);
     if (second != NULL && !bind_pair(replay, record, second, status)) return false;
   }
   return true;
 }
 
-bool replay_bind_joined(Replay *replay, Status *status) {
+bool replay_bind_fused(Replay *replay, Status *status) {
   const Plan *plan = replay->setup.plan;
   for (uint32_t i = 0; i < replay->class->programs_count; i++) {
     uint32_t number = replay->class->programs_first + i;
@@ -51,17 +52,17 @@ bool replay_bind_joined(Replay *replay, Status *status) {
   return true;
 }
 
-void replay_free_joined(const Replay *replay) {
-  for (uint32_t i = 0; replay->joined != NULL && i < replay->setup.plan->records_count; i++) {
-    const KernelJoined *how = &replay->joined[i].how;
+void replay_free_fused(const Replay *replay) {
+  for (uint32_t i = 0; replay->fused != NULL && i < replay->setup.plan->records_count; i++) {
+    const KernelFused *how = &replay->fused[i].how;
     if (how->release != NULL) how->release(how->state);
   }
-  free(replay->joined);
+  free(replay->fused);
 }
 
 /* ---- running */
 
-/* Either of the two as a work of its own. */
+/* Either of the two as a separate work. */
 static Work part_of(const Work *work, bool is_second) {
   Work part = *work;
   part.second = NULL;
@@ -75,7 +76,7 @@ static Work part_of(const Work *work, bool is_second) {
 static bool run_both(Replay *replay, const Work part[2], const Queue *queue, Status *status) {
   const Plan *plan = replay->setup.plan;
   const PlanRecord *first = part[0].record;
-  const KernelJoined *how = &replay->joined[first - plan->records].how;
+  const KernelFused *how = &replay->fused[first - plan->records].how;
   void *stream = replay->device->ops->stream(queue);
   KernelArgs args[2];
   for (int32_t i = 0; i < 2; i++)
@@ -87,8 +88,8 @@ static bool run_both(Replay *replay, const Work part[2], const Queue *queue, Sta
   return ended == KERNEL_DONE || replay_kernel_fail(plan, first, ended, why, status);
 }
 
-/* A WorkRun. What the two take is the time of the first; the second is noted when both are over. */
-static bool run_joined(const Work *work, Queue *queue, Status *status) {
+/* A WorkRun. The time of both is noted for the first; the second is noted when both are over. */
+static bool run_fused(const Work *work, Queue *queue, Status *status) {
   Replay *replay = work->context;
   const Work part[2] = {part_of(work, false), part_of(work, true)};
   const PlanRecord *records = replay->setup.plan->records;
@@ -108,16 +109,16 @@ static bool run_joined(const Work *work, Queue *queue, Status *status) {
   return ran;
 }
 
-bool replay_join_work(Replay *replay, const Position *at, Work *work) {
+bool replay_fuse_work(Replay *replay, const Position *at, Work *work) {
   const Plan *plan = replay->setup.plan;
-  const ReplayJoined *joined = &replay->joined[work->record - plan->records];
-  if (joined->how.run == NULL || replay->watch != NULL) return false;
-  const PlanRecord *next = joining(plan, at, work->record);
-  if (next == NULL || next != joined->second) return false;
+  const ReplayFused *fused = &replay->fused[work->record - plan->records];
+  if (fused->how.run == NULL || replay->watch != NULL) return false;
+  const PlanRecord *next = fused_with(plan, at, work->record);
+  if (next == NULL || next != fused->second) return false;
   const Work second = replay_work(replay, at, next);
   memcpy(work->operand + work->record->operands_count, second.operand,
          next->operands_count * sizeof *work->operand);
-  work->run = run_joined;
+  work->run = run_fused;
   work->second = next;
   return true;
 }

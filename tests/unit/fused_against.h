@@ -1,11 +1,11 @@
-/* joined_against.h -- two records as one on another target: every row of joins.def for it, in sizes
- * with rests, against the plain kernels one after the other, and where no library is asked also
- * against the target's own one after the other, to the bit. Each runs twice, and its bytes are the
- * same both times. */
-#ifndef LOCKSTEP_TESTS_JOINED_AGAINST_H
-#define LOCKSTEP_TESTS_JOINED_AGAINST_H
+/* fused_against.h -- two records as one on another target: every row of fusions.def for it, in
+ * sizes with rests, against the plain kernels one after the other, and where no library is asked
+ * also against the target's own one after the other, to the bit. Each runs twice, and its bytes are
+ * the same both times. */
+#ifndef LOCKSTEP_TESTS_FUSED_AGAINST_H
+#define LOCKSTEP_TESTS_FUSED_AGAINST_H
 
-#include "kernels/contract/joins.h"
+#include "kernels/contract/fusions.h"
 #include "tests/unit/kernel_against.h"
 
 /* Of the first ones all ways, of the larger ones one each: threads of a block are fibers, and slow.
@@ -13,15 +13,15 @@
 enum { SMALL = 2 };
 
 /* rows, in, out, transposed: of some the library's leading dimension is a multiple of 8. */
-static const int64_t joined_products[][4] = {{3, 5, 7, 0},     {5, 24, 16, 0}, {17, 31, 33, 1},
-                                             {64, 64, 64, 0},  {1, 1, 1, 0},   {9, 40, 32, 1},
-                                             {17, 136, 72, 0}, {70, 48, 8, 1}};
+static const int64_t fused_products[][4] = {{3, 5, 7, 0},     {5, 24, 16, 0}, {17, 31, 33, 1},
+                                            {64, 64, 64, 0},  {1, 1, 1, 0},   {9, 40, 32, 1},
+                                            {17, 136, 72, 0}, {70, 48, 8, 1}};
 /* rows, width: by packs and one by one, each number of threads, and rows that are read again. */
-static const int64_t joined_norms[][2] = {{3, 7},    {3, 264},  {1, 1},    {2, 1025}, {3, 2048},
-                                          {1, 4104}, {1, 5000}, {1, 5001}, {1, 9000}, {1, 16384}};
+static const int64_t fused_norms[][2] = {{3, 7},    {3, 264},  {1, 1},    {2, 1025}, {3, 2048},
+                                         {1, 4104}, {1, 5000}, {1, 5001}, {1, 9000}, {1, 16384}};
 enum {
-  PRODUCTS = sizeof joined_products / sizeof *joined_products,
-  NORMS = sizeof joined_norms / sizeof *joined_norms
+  PRODUCTS = sizeof fused_products / sizeof *fused_products,
+  NORMS = sizeof fused_norms / sizeof *fused_norms
 };
 
 typedef struct Pair {
@@ -29,7 +29,7 @@ typedef struct Pair {
 } Pair;
 
 typedef struct PairCase {
-  const KernelJoin *join;
+  const KernelFusion *fusion;
   KernelCase of[2];
   Mode mode;
   bool over, accumulate; /* over: the second writes over the value that the two share */
@@ -60,21 +60,21 @@ static inline void add_dims(KernelCase *of, int64_t elements) {
 }
 
 /* The i-th size of the two; false: there are no more. */
-static inline bool lay_sizes(const KernelJoin *join, int i, PairCase *c) {
-  bool of_product = is_product(join->first);
+static inline bool lay_sizes(const KernelFusion *fusion, int i, PairCase *c) {
+  bool of_product = is_product(fusion->first);
   if (i >= (of_product ? (int)PRODUCTS : (int)NORMS)) return false;
   for (int k = 0; k < 2; k++) {
-    KernelId id = k == 0 ? join->first : join->second;
+    KernelId id = k == 0 ? fusion->first : fusion->second;
     c->of[k] = (KernelCase){.kernel = contract_of(id)->row->name};
     if (is_norm(id)) c->of[k].attr[0] = 1e-5;
   }
-  const int64_t *p = joined_products[of_product ? i : 0], *n = joined_norms[of_product ? 0 : i];
+  const int64_t *p = fused_products[of_product ? i : 0], *n = fused_norms[of_product ? 0 : i];
   if (of_product) {
     set_dims(&c->of[0], p, 4);
-    if (join->second == KERNEL_linear_db)
+    if (fusion->second == KERNEL_linear_db)
       set_dims(&c->of[1], (const int64_t[]){p[0], p[2]}, 2);
     else
-      c->of[1].dim[0] = p[0] * (join->first == KERNEL_linear_dx ? p[1] : p[2]);
+      c->of[1].dim[0] = p[0] * (fusion->first == KERNEL_linear_dx ? p[1] : p[2]);
     return true;
   }
   for (int k = 0; k < 2; k++) {
@@ -100,9 +100,9 @@ static inline void share(CaseCall *c, int32_t operand, const CaseCall *owner, in
 static inline void make_pair(const PairCase *c, Pair *pair) {
   CHECK(case_make(&c->of[0], c->mode, 7, &pair->of[0]));
   CHECK(case_make(&c->of[1], c->mode, 8, &pair->of[1]));
-  share(&pair->of[1], c->join->second_operand, &pair->of[0], c->join->first_operand);
+  share(&pair->of[1], c->fusion->second_operand, &pair->of[0], c->fusion->first_operand);
   if (c->over)
-    share(&pair->of[1], result_of(pair->of[1].contract), &pair->of[0], c->join->first_operand);
+    share(&pair->of[1], result_of(pair->of[1].contract), &pair->of[0], c->fusion->first_operand);
   for (int k = 0; k < 2; k++)
     pair->of[k].call.accumulate = c->accumulate && !pair->of[k].contract->is_broadcast;
 }
@@ -117,7 +117,7 @@ typedef struct Bound {
   KernelArgs args[2];
   KernelUse use[2];
   const Kernel *kernel[2];
-  KernelJoined joined;
+  KernelFused fused;
 } Bound;
 
 static inline void bind_pair(Pair *pair, const Kernel *kernels, Bound *bound) {
@@ -131,8 +131,8 @@ static inline void bind_pair(Pair *pair, const Kernel *kernels, Bound *bound) {
     CHECK(bound->kernel[k]->prepare(bound->kernel[k], &bound->use[k], &bound->args[k].state,
                                     &why) == KERNEL_DONE);
   }
-  if (bound->kernel[0]->join != NULL)
-    CHECK(bound->kernel[0]->join(bound->kernel[0], bound->kernel[1], bound->use, &bound->joined,
+  if (bound->kernel[0]->fuse != NULL)
+    CHECK(bound->kernel[0]->fuse(bound->kernel[0], bound->kernel[1], bound->use, &bound->fused,
                                  &why) == KERNEL_DONE);
 }
 
@@ -140,14 +140,14 @@ static inline void bind_pair(Pair *pair, const Kernel *kernels, Bound *bound) {
 static inline void run_bound(const Bound *bound, bool as_one) {
   const char *why = "";
   KernelStatus ended = KERNEL_DONE;
-  if (as_one) ended = bound->joined.run(&bound->joined, &bound->args[0], &bound->args[1], &why);
+  if (as_one) ended = bound->fused.run(&bound->fused, &bound->args[0], &bound->args[1], &why);
   for (int k = 0; !as_one && k < 2 && ended == KERNEL_DONE; k++)
     ended = bound->kernel[k]->run(&bound->args[k], &why);
   if (ended != KERNEL_DONE) check_failures += 1, printf("%s\n", why);
 }
 
 static inline void unbind(const Bound *bound) {
-  if (bound->joined.release != NULL) bound->joined.release(bound->joined.state);
+  if (bound->fused.release != NULL) bound->fused.release(bound->fused.state);
   for (int k = 0; k < 2; k++)
     if (bound->kernel[k]->release != NULL) bound->kernel[k]->release(bound->args[k].state);
 }
@@ -161,7 +161,7 @@ static inline bool is_near(const Pair *want, const Pair *got, int k, int32_t i) 
     double x = call_get(a, i, e), y = call_get(b, i, e);
     double bound = bound_of(a, (DType)a->dtype[i], rms, x) + more * (rms + fabs(x));
     if (fabs(x - y) <= bound) continue;
-    printf("%s, operand %d element %lld: apart %.9g, joined %.9g, bound %g\n", a->kernel, i,
+    printf("%s, operand %d element %lld: apart %.9g, fused %.9g, bound %g\n", a->kernel, i,
            (long long)e, x, y, bound);
     return false;
   }
@@ -186,19 +186,19 @@ typedef bool RunPair(Pair *pair, bool as_one, int time);
 
 /* True: the two ran as one. */
 static inline bool check_pair(const PairCase *c, RunPair *run) {
-  Pair plain, apart, joined, again, *all[] = {&plain, &apart, &joined, &again};
-  make_pair(c, &joined);
-  bool joins = run(&joined, true, 1);
-  for (int i = 0; joins && i < 4; i++)
-    if (all[i] != &joined) make_pair(c, all[i]);
-  if (joins) {
+  Pair plain, apart, fused, again, *all[] = {&plain, &apart, &fused, &again};
+  make_pair(c, &fused);
+  bool fusions = run(&fused, true, 1);
+  for (int i = 0; fusions && i < 4; i++)
+    if (all[i] != &fused) make_pair(c, all[i]);
+  if (fusions) {
     CHECK(run(&again, true, 2));
     for (int k = 0; k < 2; k++)
       call_run(&plain.of[k].call, KERNEL_REFERENCE, NULL);
-    bool good = are_same(&joined, &again) && are_near(&plain, &joined);
-    if (good && !is_product(c->join->first)) { /* no library is asked: to the bit */
+    bool good = are_same(&fused, &again) && are_near(&plain, &fused);
+    if (good && !is_product(c->fusion->first)) { /* no library is asked: to the bit */
       CHECK(run(&apart, false, 1));
-      good = are_same(&apart, &joined);
+      good = are_same(&apart, &fused);
     }
     if (!good) {
       check_failures++;
@@ -208,27 +208,27 @@ static inline bool check_pair(const PairCase *c, RunPair *run) {
     }
   }
   for (int i = 0; i < 4; i++)
-    if (joins || all[i] == &joined) free_pair(all[i]);
-  return joins;
+    if (fusions || all[i] == &fused) free_pair(all[i]);
+  return fusions;
 }
 
 /* How many of all cases of the two ran as one. */
-static inline int check_join(const KernelJoin *join, RunPair *run) {
-  int joined = 0;
-  PairCase c = {.join = join};
-  bool may_be_over = join->second != KERNEL_linear_db && !is_norm(join->second);
-  bool may_add = contract_operand(contract_of(join->first), "d_w") >= 0 ||
-                 contract_operand(contract_of(join->first), "d_weight") >= 0;
+static inline int check_join(const KernelFusion *fusion, RunPair *run) {
+  int fused = 0;
+  PairCase c = {.fusion = fusion};
+  bool may_be_over = fusion->second != KERNEL_linear_db && !is_norm(fusion->second);
+  bool may_add = contract_operand(contract_of(fusion->first), "d_w") >= 0 ||
+                 contract_operand(contract_of(fusion->first), "d_weight") >= 0;
   Mode last = may_add ? MODE_MIXED : MODE_BF16;
-  for (int i = 0; lay_sizes(join, i, &c); i++)
+  for (int i = 0; lay_sizes(fusion, i, &c); i++)
     for (c.mode = MODE_F32; c.mode <= last; c.mode++)
       for (int how = 0; how < 4; how++) {
         c.over = how % 2 > 0, c.accumulate = how / 2 > 0;
         bool is_taken = i < SMALL || how == (i + (int)c.mode) % (may_add ? 4 : 2);
         if (is_taken && (!c.over || may_be_over) && (!c.accumulate || may_add))
-          joined += check_pair(&c, run);
+          fused += check_pair(&c, run);
       }
-  return joined;
+  return fused;
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* pairs.c -- brings nodes that may run as one next to each other, where the model has others
+/* fusion_order.c -- brings nodes that may be fused next to each other, where the model has others
  * between them: in silu(gate(x)) * up(x) the layer `up` comes between the two.
  *
  * Only kernels that go element by element are moved. The second goes up to the first where what it
@@ -7,7 +7,7 @@
 #include "compiler/graph/backward/backward.h"
 #include "compiler/graph/ops/op.h"
 
-/* Whether the node reads the value, or a view of it. */
+/* True if the node reads the value, or a view of it. */
 static bool reads(const Graph *g, const Node *n, ValueId value) {
   for (int32_t k = 0; k < n->input_count; k++)
     for (ValueId v = n->inputs[k]; v != NO_ID; v = graph_value(g, v)->view_of)
@@ -21,14 +21,14 @@ static bool reads_result(const Graph *g, const Node *n, const Node *of) {
   return false;
 }
 
-/* A result that is a part of a joined value has readers that read the whole. */
+/* A result that is a part of a fused value has readers that read the whole. */
 static bool is_own(const Graph *g, const Node *n) {
   return n->output_count == 1 && graph_value(g, n->outputs[0])->view_of == NO_ID;
 }
 
-static bool may_join(const Graph *g, const Node *first, const Node *second) {
+static bool may_fuse(const Graph *g, const Node *first, const Node *second) {
   return reads_result(g, second, first) && is_own(g, first) && is_own(g, second) &&
-         op_may_pair(g, first, second);
+         op_may_fuse(g, first, second);
 }
 
 /* The first node behind position `at` that reads its result; the end of the list if none does, or
@@ -65,15 +65,15 @@ static void pair_list(const Graph *g, const NodeList *list) {
     const int32_t at = first_reader(g, list, i);
     if (at == list->count || at == i + 1) continue;
     const Node *second = graph_node(g, list->at[at]);
-    if (!may_join(g, first, second)) continue;
+    if (!may_fuse(g, first, second)) continue;
     if (may_go_up(g, list, at, i + 1))
       move(list, at, i + 1);
-    else if (!may_join(g, graph_node(g, list->at[at - 1]), second)) /* it has one before it, else */
+    else if (!may_fuse(g, graph_node(g, list->at[at - 1]), second)) /* it has one before it, else */
       move(list, i--, at - 1);
   }
 }
 
-void backward_pair(Graph *g) {
+void backward_fusion_order(Graph *g) {
   for (RegionId r = 0; r < g->regions.count; r++) {
     const Region *region = &g->regions.at[r];
     if (region->chunks > 0) continue; /* which nodes come in chunks is told by where they stand */

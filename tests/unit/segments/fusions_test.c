@@ -1,9 +1,9 @@
-/* LINK: segments edges draft memory grad ops graph base contract -- which records may run as one
- * with the record before them: those of joins.def, on one lane, whatever the flags of a call, and
+/* LINK: segments edges draft memory grad ops graph base contract -- which records may be fused
+ * with the record before them: those of fusions.def, on one lane, whatever the flags of a call, and
  * only where neither disturbs the other. */
 #include "compiler/draft/edges/edges.h"
 #include "compiler/draft/segments/segments.h"
-#include "kernels/contract/joins.h"
+#include "kernels/contract/fusions.h"
 #include "tests/unit/check.h"
 
 enum { VALUE_BYTES = 1024 };
@@ -39,10 +39,10 @@ static Record *last(void) {
 }
 
 /* Bytes that the last record need not read again. */
-static int64_t joined(void) {
-  records_join(&draft);
+static int64_t fused(void) {
+  records_fuse(&draft);
   edges_build(&draft);
-  int64_t bytes = last()->joined_bytes;
+  int64_t bytes = last()->fused_bytes;
   compile_free(draft.compile);
   return bytes;
 }
@@ -61,33 +61,33 @@ static void add_and_norm(KernelTarget target) {
 }
 
 static void check_pairs(void) {
-  TEST("pairs of joins.def join, each in plans for its targets") {
+  TEST("pairs of fusions.def fuse, each in plans for its targets") {
     bias_and_gelu(KERNEL_TARGET_CUDA);
-    CHECK_INT(joined(), VALUE_BYTES);
+    CHECK_INT(fused(), VALUE_BYTES);
     bias_and_gelu(KERNEL_TARGET_CPU);
-    CHECK_INT(joined(), 0);
+    CHECK_INT(fused(), 0);
     add_and_norm(KERNEL_TARGET_CUDA);
-    CHECK_INT(joined(), VALUE_BYTES);
+    CHECK_INT(fused(), VALUE_BYTES);
     add_and_norm(KERNEL_TARGET_CPU);
-    CHECK_INT(joined(), VALUE_BYTES);
+    CHECK_INT(fused(), VALUE_BYTES);
     begin(KERNEL_TARGET_CUDA);
     ADD("linear_bias", 1, 2, 3, -4, -5);
     ADD("dropout", 4, -6);
-    CHECK_INT(joined(), 0);
+    CHECK_INT(fused(), 0);
   }
   TEST("the second must use what the first has made, of that size, right behind it") {
     begin(KERNEL_TARGET_CUDA);
     ADD("linear_bias", 1, 2, 3, -4, -5);
     ADD("gelu", 7, -6);
-    CHECK_INT(joined(), 0);
+    CHECK_INT(fused(), 0);
     bias_and_gelu(KERNEL_TARGET_CUDA);
     last()->operands[0].size_bytes /= 2;
-    CHECK_INT(joined(), 0);
+    CHECK_INT(fused(), 0);
     begin(KERNEL_TARGET_CUDA);
     ADD("linear_bias", 1, 2, 3, -4, -5);
     ADD("copy", 8, -9);
     ADD("gelu", 4, -6);
-    CHECK_INT(joined(), 0);
+    CHECK_INT(fused(), 0);
   }
 }
 
@@ -96,23 +96,23 @@ static void check_memory(void) {
     begin(KERNEL_TARGET_CUDA);
     ADD("linear_dx", 1, 2, -3, -4);
     ADD("gelu_backward", 3, 5, -3);
-    CHECK_INT(joined(), VALUE_BYTES);
+    CHECK_INT(fused(), VALUE_BYTES);
     begin(KERNEL_TARGET_CUDA);
     ADD("linear_bias", 1, 2, 3, -4, -5);
     ADD("gelu", 4, -1); /* the product still reads it */
-    CHECK_INT(joined(), 0);
+    CHECK_INT(fused(), 0);
     begin(KERNEL_TARGET_CPU);
     ADD("add", 1, 2, -3);
     ADD("layernorm", 3, 4, 5, -6, -1);
-    CHECK_INT(joined(), 0);
+    CHECK_INT(fused(), 0);
     begin(KERNEL_TARGET_CUDA);
     ADD("layernorm_backward", 1, 2, 3, 4, -5, -6, -7, -8);
     ADD("add", 9, 5, -8); /* its scratch */
-    CHECK_INT(joined(), 0);
+    CHECK_INT(fused(), 0);
     begin(KERNEL_TARGET_CUDA);
     ADD("layernorm_backward", 1, 2, 3, 4, -5, -6, -7, -8);
     ADD("add", 9, 5, -9);
-    CHECK_INT(joined(), VALUE_BYTES);
+    CHECK_INT(fused(), VALUE_BYTES);
   }
 }
 
@@ -123,16 +123,16 @@ static void check_flags(void) {
     ADD("layernorm_backward", 1, 2, 3, 4, -5, -6, -7, -8)->when_all = CALL_FIRST_MICROBATCH;
     ADD("layernorm_backward", 1, 2, 3, 4, -5, -6, -7, -8)->when_none = CALL_FIRST_MICROBATCH;
     ADD("add", 9, 5, -10);
-    CHECK_INT(joined(), VALUE_BYTES);
+    CHECK_INT(fused(), VALUE_BYTES);
     begin(KERNEL_TARGET_CUDA);
     ADD("linear_dx", 20, 21, -1, -22);
     ADD("layernorm_backward", 1, 2, 3, 4, -5, -6, -7, -8)->when_all = CALL_FIRST_MICROBATCH;
     ADD("add", 9, 5, -10); /* in other calls the product is */
-    CHECK_INT(joined(), 0);
+    CHECK_INT(fused(), 0);
     begin(KERNEL_TARGET_CUDA);
     ADD("linear_bias", 1, 2, 3, -4, -5);
     ADD("gelu", 4, -6)->when_all = CALL_FIRST_LAYER;
-    CHECK_INT(joined(), VALUE_BYTES);
+    CHECK_INT(fused(), VALUE_BYTES);
   }
 }
 
@@ -141,33 +141,33 @@ static void check_neighbours(void) {
     begin(KERNEL_TARGET_CUDA);
     ADD("linear_dw", 1, 2, -3, -4);
     ADD("linear_db", 2, -5);
-    CHECK_INT(joined(), VALUE_BYTES);
+    CHECK_INT(fused(), VALUE_BYTES);
     begin(KERNEL_TARGET_CUDA);
     ADD("linear_dw", 1, 2, -3, -4);
     ADD("linear_db", 2, -5)->accumulate = true;
-    CHECK_INT(joined(), 0);
+    CHECK_INT(fused(), 0);
   }
-  TEST("a record that joins is not joined") {
+  TEST("a record that fuses is not fused") {
     begin(KERNEL_TARGET_CUDA);
     ADD("layernorm_backward", 1, 2, 3, 4, -5, -6, -7, -8);
     ADD("add", 9, 5, -10);
     ADD("layernorm", 10, 11, 12, -13, -14);
-    CHECK_INT(joined(), 0);
+    CHECK_INT(fused(), 0);
   }
   TEST("both are on one lane, and the second waits for no other") {
     bias_and_gelu(KERNEL_TARGET_CUDA);
     last()->lane = LANE_DP;
-    CHECK_INT(joined(), 0);
+    CHECK_INT(fused(), 0);
     begin(KERNEL_TARGET_CUDA);
     ADD("copy", 8, -6)->lane = LANE_DP; /* reads or writes what gelu writes */
     ADD("linear_bias", 1, 2, 3, -4, -5);
     ADD("gelu", 4, -6);
-    CHECK_INT(joined(), 0);
+    CHECK_INT(fused(), 0);
     begin(KERNEL_TARGET_CUDA);
     ADD("copy", 8, -1)->lane = LANE_DP; /* what the product waits for, both do */
     ADD("linear_bias", 1, 2, 3, -4, -5);
     ADD("gelu", 4, -6);
-    CHECK_INT(joined(), VALUE_BYTES);
+    CHECK_INT(fused(), VALUE_BYTES);
   }
 }
 

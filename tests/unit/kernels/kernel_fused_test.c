@@ -1,7 +1,6 @@
-/* kernel_joined_test.c -- two kernels as one leave the bits of one after the other: every row of
- * joins.def that plans for processors use, in shapes with rests, in place and beside, whatever the
- * number of threads.
- * LINK: kernels */
+/* kernel_fused_test.c -- two kernels as one leave the bits of one after the other: every row of
+ * fusions.def that plans for processors use, in shapes with rests, in place and beside, whatever
+ * the number of threads. LINK: kernels */
 #include "tests/unit/check.h"
 #include "tests/unit/kernel_pair.h"
 
@@ -25,28 +24,28 @@ static bool same_bits(const Pair *a, const Pair *b) {
 }
 
 /* `fewer`: the first adds so many elements less than the operands have. */
-static void make(Pair *pair, const KernelJoin *join, const PairShape *shape, int64_t fewer) {
-  pair_make(pair, join, KERNEL_TARGET_CPU, shape);
+static void make(Pair *pair, const KernelFusion *fusion, const PairShape *shape, int64_t fewer) {
+  pair_make(pair, fusion, KERNEL_TARGET_CPU, shape);
   pair->call[0].dim[1] -= fewer;
 }
 
-static void check_pair(const KernelJoin *join, const PairShape *shape, int64_t fewer,
+static void check_pair(const KernelFusion *fusion, const PairShape *shape, int64_t fewer,
                        Threads *const team[2]) {
-  Pair apart, joined;
-  make(&apart, join, shape, fewer);
+  Pair apart, fused;
+  make(&apart, fusion, shape, fewer);
   call_run(&apart.call[0], KERNEL_FAST, team[0]);
   call_run(&apart.call[1], KERNEL_FAST, team[0]);
   for (int32_t t = 0; t < 2; t++) {
-    make(&joined, join, shape, fewer);
-    CHECK(pair_run_joined(&joined, kernels_of(KERNEL_FAST), KERNEL_TARGET_CPU, team[t],
-                          threads_count(team[t])));
-    bool same = same_bits(&apart, &joined);
+    make(&fused, fusion, shape, fewer);
+    CHECK(pair_run_fused(&fused, kernels_of(KERNEL_FAST), KERNEL_TARGET_CPU, team[t],
+                         threads_count(team[t])));
+    bool same = same_bits(&apart, &fused);
     if (!same)
-      printf("%s and %s, %lld x %lld, inner %lld, dtype %d, in place %d\n", joined.call[0].kernel,
-             joined.call[1].kernel, (long long)shape->rows, (long long)shape->width,
+      printf("%s and %s, %lld x %lld, inner %lld, dtype %d, in place %d\n", fused.call[0].kernel,
+             fused.call[1].kernel, (long long)shape->rows, (long long)shape->width,
              (long long)shape->inner, (int)shape->dtype, shape->in_place);
     CHECK(same);
-    pair_free(&joined);
+    pair_free(&fused);
   }
   pair_free(&apart);
 }
@@ -55,7 +54,7 @@ int main(void) {
   Threads *const team[2] = {threads_new(1, NULL), threads_new(3, NULL)};
   static const DType dtypes[] = {DTYPE_F32, DTYPE_BF16, DTYPE_F64};
   int32_t count;
-  const KernelJoin *joins = contract_joins(&count);
+  const KernelFusion *fusions = contract_fusions(&count);
 
   TEST("two as one leave the bits of one after the other") {
     for (int32_t j = 0; j < count; j++)
@@ -64,8 +63,8 @@ int main(void) {
           for (int32_t in_place = 0; in_place < 2; in_place++) {
             PairShape shape = shapes[s];
             shape.dtype = dtypes[t], shape.in_place = in_place != 0, shape.threads = 3;
-            if (contract_may_join(joins[j].first, joins[j].second, KERNEL_TARGET_CPU))
-              check_pair(&joins[j], &shape, 0, team);
+            if (contract_may_fuse(fusions[j].first, fusions[j].second, KERNEL_TARGET_CPU))
+              check_pair(&fusions[j], &shape, 0, team);
           }
   }
 
@@ -73,27 +72,27 @@ int main(void) {
     PairShape shape = shapes[1];
     shape.threads = 3;
     for (int32_t j = 0; j < count; j++)
-      if (joins[j].first == KERNEL_add) check_pair(&joins[j], &shape, 1, team);
+      if (fusions[j].first == KERNEL_add) check_pair(&fusions[j], &shape, 1, team);
   }
 
-  TEST("a row that plans for processors do not use is not joined there") {
+  TEST("a row that plans for processors do not use is not fused there") {
     for (int32_t j = 0; j < count; j++) {
-      if (contract_may_join(joins[j].first, joins[j].second, KERNEL_TARGET_CPU)) continue;
+      if (contract_may_fuse(fusions[j].first, fusions[j].second, KERNEL_TARGET_CPU)) continue;
       Pair pair;
       PairShape shape = shapes[1];
       shape.threads = 1;
-      pair_make(&pair, &joins[j], KERNEL_TARGET_CPU, &shape);
-      CHECK(!pair_run_joined(&pair, kernels_of(KERNEL_FAST), KERNEL_TARGET_CPU, team[0], 1));
+      pair_make(&pair, &fusions[j], KERNEL_TARGET_CPU, &shape);
+      CHECK(!pair_run_fused(&pair, kernels_of(KERNEL_FAST), KERNEL_TARGET_CPU, team[0], 1));
       pair_free(&pair);
     }
   }
 
-  TEST("the reference joins none: it is what others are compared with") {
+  TEST("the reference fuses none: it is what others are compared with") {
     Pair pair;
     PairShape shape = shapes[1];
     shape.threads = 1;
-    pair_make(&pair, &joins[0], KERNEL_TARGET_CPU, &shape);
-    CHECK(!pair_run_joined(&pair, kernels_of(KERNEL_REFERENCE), KERNEL_TARGET_CPU, team[0], 1));
+    pair_make(&pair, &fusions[0], KERNEL_TARGET_CPU, &shape);
+    CHECK(!pair_run_fused(&pair, kernels_of(KERNEL_REFERENCE), KERNEL_TARGET_CPU, team[0], 1));
     pair_free(&pair);
   }
   threads_free(team[0]), threads_free(team[1]);

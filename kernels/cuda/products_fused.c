@@ -1,9 +1,9 @@
-/* products_joined.c -- GELU, its slope, and the sum of a bias' gradient in the end of a product.
+/* products_fused.c -- GELU, its slope, and the sum of a bias' gradient in the end of a product.
  *
  * The library takes the argument of GELU from the sum in f32, where a kernel of its own takes it
- * from memory, rounded to the value's type. Joined and apart differ by that: in bf16 by up to 2^-9
+ * from memory, rounded to the value's type. Fused and apart differ by that: in bf16 by up to 2^-9
  * of GELU's argument times its slope, besides the last rounding; in f32 by nothing but the order of
- * operations. Its GELU is the tanh form, so that gelu_erf never joins. */
+ * operations. Its GELU is the tanh form, so that gelu_erf never fuses. */
 #include <stdlib.h>
 
 #include "kernels/cuda/products_inside.h"
@@ -11,35 +11,35 @@
 enum { ALIGN_LEAST_BYTES = 16 }; /* of what the library reads or writes beside the result */
 
 /* Two records as one; a product is NULL where the library has none for it. */
-typedef struct JoinedProduct {
+typedef struct FusedProduct {
   const Kernel *first, *second;
   Product *beside; /* the second writes elsewhere, or not in the value's shape at all */
   Product *over;   /* the second writes over what the first has written */
-} JoinedProduct;
+} FusedProduct;
 
 static void release(void *state) {
-  JoinedProduct *joined = state;
-  product_close(joined->beside);
-  product_close(joined->over);
-  free(joined);
+  FusedProduct *fused = state;
+  product_close(fused->beside);
+  product_close(fused->over);
+  free(fused);
 }
 
-static KernelStatus run_apart(const JoinedProduct *joined, const KernelArgs *first,
+static KernelStatus run_apart(const FusedProduct *fused, const KernelArgs *first,
                               const KernelArgs *second, const char **why) {
-  KernelStatus ended = joined->first->run(first, why);
-  return ended == KERNEL_DONE ? joined->second->run(second, why) : ended;
+  KernelStatus ended = fused->first->run(first, why);
+  return ended == KERNEL_DONE ? fused->second->run(second, why) : ended;
 }
 
 /* ---- GELU: operands x, y of the second */
 
-static KernelStatus run_gelu(const KernelJoined *how, const KernelArgs *first,
+static KernelStatus run_gelu(const KernelFused *how, const KernelArgs *first,
                              const KernelArgs *second, const char **why) {
-  const JoinedProduct *joined = how->state;
+  const FusedProduct *fused = how->state;
   bool is_over = second->operand[0] == second->operand[1];
-  const Product *product = is_over ? joined->over : joined->beside;
-  int32_t d = joined->first->id == KERNEL_linear_bias ? 3 : 2;
+  const Product *product = is_over ? fused->over : fused->beside;
+  int32_t d = fused->first->id == KERNEL_linear_bias ? 3 : 2;
   if (product == NULL || first->operand[d] != second->operand[0])
-    return run_apart(joined, first, second, why);
+    return run_apart(fused, first, second, why);
   ProductTo to = {.bias = d == 3 ? first->operand[2] : NULL,
                   .aux = is_over ? NULL : first->operand[d],
                   .d = second->operand[1]};
@@ -49,50 +49,50 @@ static KernelStatus run_gelu(const KernelJoined *how, const KernelArgs *first,
 /* ---- its slope: operands d_y, x, d_x of the second. The product alone is in no memory: what is
  * not written over runs apart. */
 
-static KernelStatus run_slope(const KernelJoined *how, const KernelArgs *first,
+static KernelStatus run_slope(const KernelFused *how, const KernelArgs *first,
                               const KernelArgs *second, const char **why) {
-  const JoinedProduct *joined = how->state;
+  const FusedProduct *fused = how->state;
   if (first->operand[2] != second->operand[0] || second->operand[2] != second->operand[0])
-    return run_apart(joined, first, second, why);
+    return run_apart(fused, first, second, why);
   ProductTo to = {.aux = second->operand[1], .d = second->operand[2]};
-  return product_run(joined->over, first, to, why);
+  return product_run(fused->over, first, to, why);
 }
 
 /* ---- the bias' gradient: operands d_y, d_bias of the second */
 
-static KernelStatus run_bias(const KernelJoined *how, const KernelArgs *first,
+static KernelStatus run_bias(const KernelFused *how, const KernelArgs *first,
                              const KernelArgs *second, const char **why) {
-  const JoinedProduct *joined = how->state;
+  const FusedProduct *fused = how->state;
   if (first->operand[1] != second->operand[0] || first->accumulate || second->accumulate)
-    return run_apart(joined, first, second, why);
+    return run_apart(fused, first, second, why);
   ProductTo to = {.bias = second->operand[1], .d = first->operand[2]};
-  return product_run(joined->beside, first, to, why);
+  return product_run(fused->beside, first, to, why);
 }
 
 /* ---- choosing */
 
-typedef struct JoinChoice {
-  KernelStatus (*run)(const KernelJoined *how, const KernelArgs *first, const KernelArgs *second,
+typedef struct FusionChoice {
+  KernelStatus (*run)(const KernelFused *how, const KernelArgs *first, const KernelArgs *second,
                       const char **why);
   int32_t beside, over; /* epilogues; 0: none */
-} JoinChoice;
+} FusionChoice;
 
-static JoinChoice gelu_choice(KernelId first) {
+static FusionChoice gelu_choice(KernelId first) {
   return first == KERNEL_linear
-             ? (JoinChoice){run_gelu, LT_EPILOGUE_GELU_AUX, LT_EPILOGUE_GELU}
-             : (JoinChoice){run_gelu, LT_EPILOGUE_GELU_AUX_BIAS, LT_EPILOGUE_GELU_BIAS};
+             ? (FusionChoice){run_gelu, LT_EPILOGUE_GELU_AUX, LT_EPILOGUE_GELU}
+             : (FusionChoice){run_gelu, LT_EPILOGUE_GELU_AUX_BIAS, LT_EPILOGUE_GELU_BIAS};
 }
 
 /* Sums are not added to what is there, and have the type of the product. */
-static JoinChoice bias_choice(const KernelUse use[2]) {
+static FusionChoice bias_choice(const KernelUse use[2]) {
   bool is_turned = use[0].dim[3] != 0; /* d_y is the factor a then (backward_w) */
   if (use[0].accumulate || use[1].accumulate || use[1].dtype[1] != use[0].dtype[2] ||
       use[1].dim[0] != use[0].dim[0] || use[1].dim[1] != use[0].dim[2])
-    return (JoinChoice){0};
-  return (JoinChoice){run_bias, is_turned ? LT_EPILOGUE_BGRAD_A : LT_EPILOGUE_BGRAD_B, 0};
+    return (FusionChoice){0};
+  return (FusionChoice){run_bias, is_turned ? LT_EPILOGUE_BGRAD_A : LT_EPILOGUE_BGRAD_B, 0};
 }
 
-/* Whether the second is about as many elements as the product has, all of its type: the library
+/* True if the second is about as many elements as the product has, all of its type: the library
  * writes them in its shape. */
 static bool is_of_all(const KernelUse use[2], const Matrices *x) {
   bool good = use[1].dim[0] == x->m * x->n;
@@ -101,14 +101,14 @@ static bool is_of_all(const KernelUse use[2], const Matrices *x) {
   return good;
 }
 
-static JoinChoice choice_of(KernelId first, KernelId second, const KernelUse use[2],
-                            const Matrices *x) {
+static FusionChoice choice_of(KernelId first, KernelId second, const KernelUse use[2],
+                              const Matrices *x) {
   bool is_forward = first == KERNEL_linear || first == KERNEL_linear_bias;
   if (first == KERNEL_linear_dw && second == KERNEL_linear_db) return bias_choice(use);
   if (is_forward && second == KERNEL_gelu && is_of_all(use, x)) return gelu_choice(first);
   if (first == KERNEL_linear_dx && second == KERNEL_gelu_backward && is_of_all(use, x))
-    return (JoinChoice){run_slope, 0, LT_EPILOGUE_DGELU};
-  return (JoinChoice){0};
+    return (FusionChoice){run_slope, 0, LT_EPILOGUE_DGELU};
+  return (FusionChoice){0};
 }
 
 /* *product stays NULL where the library has nothing: only what was kept and must hold fails. */
@@ -121,26 +121,26 @@ static bool open_one(const KernelUse use[2], const Matrices *x, int32_t epilogue
          KERNEL_FAILED;
 }
 
-KernelStatus product_join(const Kernel *kernel, const Kernel *second, const KernelUse use[2],
-                          KernelJoined *how, const char **why) {
+KernelStatus product_fusion(const Kernel *kernel, const Kernel *second, const KernelUse use[2],
+                            KernelFused *how, const char **why) {
   Matrices x = product_matrices(kernel->id, use[0].dim);
-  JoinChoice choice = choice_of(kernel->id, second->id, use, &x);
+  FusionChoice choice = choice_of(kernel->id, second->id, use, &x);
   bool is_empty = x.m == 0 || x.n == 0 || x.k == 0;
   bool is_aligned =
       use[0].align_bytes >= ALIGN_LEAST_BYTES && use[1].align_bytes >= ALIGN_LEAST_BYTES;
   if (choice.run == NULL || is_empty || !is_aligned ||
       !product_has_types(use[0].dtype[x.parts.a], use[0].dtype[x.parts.d]))
     return KERNEL_DONE;
-  JoinedProduct *joined = calloc(1, sizeof *joined);
+  FusedProduct *fused = calloc(1, sizeof *fused);
   *why = "there is no memory for it";
-  if (joined == NULL) return KERNEL_FAILED;
-  *joined = (JoinedProduct){.first = kernel, .second = second};
-  bool good = open_one(use, &x, choice.beside, &joined->beside, why) &&
-              open_one(use, &x, choice.over, &joined->over, why);
-  if (good && (joined->beside != NULL || joined->over != NULL)) {
-    *how = (KernelJoined){.run = choice.run, .release = release, .state = joined};
+  if (fused == NULL) return KERNEL_FAILED;
+  *fused = (FusedProduct){.first = kernel, .second = second};
+  bool good = open_one(use, &x, choice.beside, &fused->beside, why) &&
+              open_one(use, &x, choice.over, &fused->over, why);
+  if (good && (fused->beside != NULL || fused->over != NULL)) {
+    *how = (KernelFused){.run = choice.run, .release = release, .state = fused};
     return KERNEL_DONE;
   }
-  release(joined);
+  release(fused);
   return good ? KERNEL_DONE : KERNEL_FAILED;
 }

@@ -1,0 +1,23 @@
+/* fusions.h -- the rows of fusions.def: which kernels may be fused. */
+#ifndef LOCKSTEP_KERNELS_FUSIONS_H
+#define LOCKSTEP_KERNELS_FUSIONS_H
+
+#include "kernels/contract/contract.h"
+
+typedef struct KernelFusion {
+  KernelId first, second;
+  int32_t first_operand, second_operand; /* which are the same memory */
+  uint32_t targets;                      /* bit of each KernelTarget whose plans say so */
+} KernelFusion;
+
+/* The rows, of which there are *count, in the order of fusions.def. A row with a name that
+ * kernels.def does not have ends the program. */
+const KernelFusion *contract_fusions(int32_t *count);
+
+/* The first row of the two, or NULL. All rows of two kernels have the same targets. */
+const KernelFusion *contract_fusion(KernelId first, KernelId second);
+
+/* True if plans for the target allow to fuse these two. */
+bool contract_may_fuse(KernelId first, KernelId second, KernelTarget target);
+
+#endif
