@@ -7,9 +7,9 @@
 
 /* How the elements of a block are stored in this role: dtype, elements a layer with gaps. */
 DType role_dtype(const Draft *d, BaseRole role);
-/* Whether kernels read parameters in another dtype than the one that persists. */
+/* True if kernels read parameters in another dtype than the one that persists. */
 bool params_are_cast(const Draft *d);
-/* Whether kernels read a copy of the block's parameters, which lives for some layers only. */
+/* True if kernels read a copy of the block's parameters, which lives for some layers only. */
 bool block_is_fetched(const Draft *d, const Block *block);
 /* The base in which the block's parameters persist. */
 BaseRole stored_role(const Draft *d, const Block *block);
