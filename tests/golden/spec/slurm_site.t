@@ -26,6 +26,8 @@ slurm.margin           60s                     default
 slurm.write            1 GB/s                  default
 slurm.preflight        quick                   default
 slurm.modules          none                    default
+slurm.purge            true                    default
+slurm.setup            none                    default
 slurm.container        none                    default
 slurm.container_by     pyxis                   default
 slurm.mounts           none                    default
