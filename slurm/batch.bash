@@ -256,7 +256,7 @@ back_to_queue() { # WHY
   event end code requeue why "$1" seconds "$SECONDS" nodes "$SLURM_JOB_NUM_NODES" avoid "$avoid"
   say "$1: back into the queue${avoid:+, without $avoid}"
   epilogue || note "what the run cost is not known: a command of its sum failed"
-  [ "$needs_hosts" -eq 0 ] || avoid='' # no other node stands in for one of these
+  [ "$needs_hosts" -eq 0 ] || avoid='' # no other node replaces one of these
   trap '' TERM
   if ! scontrol requeue "$SLURM_JOB_ID"; then
     say "Slurm does not take the job back; lockstep submit $onwards"

@@ -271,7 +271,7 @@ KernelStatus product_open(const KernelUse *use, const Matrices *x, int32_t epilo
              ? "cublasLt has no algorithm for it within the scratch that the plan gives"
              : lt.api->status_string(making.status);
   product_close(product);
-  /* Of combinations that the library does not have it calls some invalid. */
+  /* The library reports some combinations that it does not have as invalid. */
   bool lacks = making.status == LT_NOT_SUPPORTED || making.status == LT_INVALID;
   return holds && lacks ? KERNEL_REFUSED : KERNEL_FAILED;
 }
@@ -330,7 +330,7 @@ static KernelStatus run(const KernelArgs *args, bool may_add, const char **why) 
   return product_run(product, args, to, why);
 }
 
-/* Of the four only linear_dw adds to what is there. */
+/* Only linear_dw of the four accumulates. */
 #define THROUGH_LIBRARY(name)                                                                      \
   static KernelStatus run_##name(const KernelArgs *args, const char **why) {                       \
     return args->state != NULL ? run(args, KERNEL_##name == KERNEL_linear_dw, why)                 \

@@ -10,7 +10,7 @@
 
 enum { ALIGN_LEAST_BYTES = 16 }; /* of what the library reads or writes beside the result */
 
-/* Two records as one; a product is NULL where the library has none for it. */
+/* Two fused records; a product is NULL where the library has none for it. */
 typedef struct FusedProduct {
   const Kernel *first, *second;
   Product *beside; /* the second writes elsewhere, or not in the value's shape at all */

@@ -9,7 +9,7 @@ typedef struct Parts {
   int32_t a, b, bias, d; /* bias: -1 where there is none */
 } Parts;
 
-/* What a record needs at every call. */
+/* The state of a record, used by every call. */
 typedef struct Product {
   Parts parts;
   LtHandle *handle;

@@ -68,7 +68,7 @@ static KernelStatus with_tensors(const KernelArgs *args, int32_t count, Make mak
 
 /* ---- updates ---- */
 
-/* What one update has, and those that run with it have, too: all attrs but the last, the decay. */
+/* True if all updates of a launch share the attrs of the first, except the last, the decay. */
 static bool are_of_one_optimizer(const KernelArgs *args, int32_t count, int32_t attrs,
                                  const char **why) {
   for (int32_t i = 1; i < count; i++)
@@ -93,7 +93,7 @@ template <class G, class T> struct UpdateTensor {
     return is_aligned(grad) && is_aligned(param) && is_aligned(m) && is_aligned(v) &&
            is_aligned(master);
   }
-  /* What the update begins with: the master where there is one. */
+  /* The value that the update starts from: the master where there is one. */
   template <int W> __device__ void load(int64_t i, float *p) const {
     if (master != nullptr)
       load_pack<W>(master + i, p);
@@ -120,7 +120,7 @@ template <class One, class Run> static void with_update_packs(const Tensors<One>
     run(Count<1>());
 }
 
-/* What an optimizer's records have: `attrs` numbers before the decay. */
+/* The shape of an optimizer's records: `attrs` numbers before the decay. */
 struct UpdateKind {
   int32_t attrs, moments;
   bool has_master;
@@ -238,7 +238,7 @@ struct MomentStep {
   float lr, clip_scale;
 };
 
-/* What the two have in common: one moment, and these control slots. */
+/* The part that both optimizers share: one moment, and these control slots. */
 struct MomentControl {
   const double *lr, *clip_scale, *found_inf;
 };

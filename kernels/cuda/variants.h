@@ -1,6 +1,6 @@
 /* variants.h -- declares cuda_NAME for every kernel of kernels.def, cuda_NAME_together for those
  * that run many records in one launch (CUDA_KERNEL_TOGETHER defines both), cuda_NAME_fusion for
- * those that be fused with the record behind them (Kernel.fuse), and their table. */
+ * those that may be fused with the record after them (Kernel.fuse), and their table. */
 #ifndef LOCKSTEP_CUDA_VARIANTS_H
 #define LOCKSTEP_CUDA_VARIANTS_H
 

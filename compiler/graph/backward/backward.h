@@ -34,8 +34,8 @@ int64_t backward_chunks_most(Graph *g, int64_t most);
  * so that a schedule may run them later. After recompute_apply. */
 void backward_split(Graph *g);
 
-/* Brings nodes that may run as one on the graph's target (fusions.def) next to each other, in
- * forward, recompute and backward. After the others. */
+/* Makes nodes that may be fused on the graph's target (fusions.def) neighbours, in forward,
+ * recompute and backward. After the others. */
 void backward_fusion_order(Graph *g);
 
 #endif

@@ -31,7 +31,7 @@ static bool may_fuse(const Graph *g, const Node *first, const Node *second) {
          op_may_fuse(g, first, second);
 }
 
-/* The first node behind position `at` that reads its result; the end of the list if none does, or
+/* The first node after position `at` that reads its result; the end of the list if none does, or
  * if one before it writes over what it reads. */
 static int32_t first_reader(const Graph *g, const NodeList *list, int32_t at) {
   const Node *n = graph_node(g, list->at[at]);
@@ -76,7 +76,7 @@ static void pair_list(const Graph *g, const NodeList *list) {
 void backward_fusion_order(Graph *g) {
   for (RegionId r = 0; r < g->regions.count; r++) {
     const Region *region = &g->regions.at[r];
-    if (region->chunks > 0) continue; /* which nodes come in chunks is told by where they stand */
+    if (region->chunks > 0) continue; /* chunks are a range of positions in the list */
     pair_list(g, &region->forward);
     pair_list(g, &region->recompute);
     pair_list(g, &region->backward);

@@ -4,8 +4,8 @@
 
 #include "compiler/graph/model/trace.h"
 
-/* What goes to the next region must be a whole buffer made in this one, so views and staged data
- * are copied. */
+/* A value for the next region must be a whole buffer made in this one, so views and staged data are
+ * copied. */
 static ValueId whole_value(Trace *t, ValueId v) {
   const Value *value = graph_value(t->g, v);
   bool whole =

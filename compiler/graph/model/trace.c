@@ -28,8 +28,8 @@ static uint64_t hash_call(Trace *t) {
   return hash;
 }
 
-/* forward runs once for the training graph and again for that of evaluation, and must not see what
- * it left behind. */
+/* forward runs once for the training graph and again for that of evaluation, and must not see
+ * variables that the first run has set. */
 static void check_same_calls(Trace *t) {
   Model *model = t->model;
   if (model->calls == 0) model->calls = t->called;

@@ -169,8 +169,7 @@ uint32_t op_layout(const Node *n);
 void op_lower(const Graph *g, const Node *n, Lowered *out);
 void op_lower_part(const Graph *g, const Node *n, int64_t parts, Lowered *out);
 
-/* True if both nodes go element by element and may run as one on the graph's target (fusions.def).
- */
+/* True if both nodes are elementwise and may be fused on the graph's target (fusions.def). */
 bool op_may_fuse(const Graph *g, const Node *first, const Node *second);
 
 /* A dense value: v itself, or a copy of it appended to `list` on behalf of `n`. */

@@ -128,7 +128,7 @@ static FILE *open_log(Arena *arena, const RunStatus *s, const char *job) {
   return fopen(arena_printf(arena, "%s/slurm/%s.log", s->folder, job), "r");
 }
 
-/* Whether a line is of Slurm's programs or of a script that they could not start: a site's prolog
+/* True if a line is of Slurm's programs or of a script that they could not start: a site's prolog
  * may write anything. */
 static bool is_of_slurm(const char *line) {
   static const char *const begins[] = {

@@ -27,7 +27,7 @@ void explain_layouts_json(const Compiled *compiled, FILE *out);
  * step as a timeline: `explain --schedule`. */
 void explain_schedule(const Compiled *compiled, FILE *out);
 
-/* What train.deterministic does on the job's devices; nothing if it is false. */
+/* Prints the effect of train.deterministic on the job's devices; nothing if it is false. */
 void explain_bits(const Compiled *compiled, FILE *out);
 
 /* The learning rate at the steps where its curve bends, and at some between: `explain JOB

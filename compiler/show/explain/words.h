@@ -32,7 +32,7 @@ enum { SCREEN_COLUMNS = 80 };
 /* "ranks    8    = tp 2 ...": a heading and its text. */
 void put_line(FILE *out, const char *head, const char *text);
 
-/* What the run costs at least, by the predicted time of a step: GPU-hours (of processors
+/* Prints the least cost of the run, by the predicted time of a step: GPU-hours (of processors
  * core-hours), node-hours, and money where cluster.price is set. */
 void print_cost(const Compiled *compiled, FILE *out);
 void print_cost_json(const Compiled *compiled, FILE *out); /* as the member "at_least" */
