@@ -3,6 +3,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/plan/schedule.h"
 #include "tests/common/world.h"
+#include "tests/unit/lt_stand_in.h"
 
 enum { LAG_US = 150, LAG_ONE_IN = 24, QUEUE_DELAY_NS = 200000 };
 
@@ -36,61 +38,67 @@ static void lag_by_clock(void) {
   lag(mix(1, (uint64_t)now.tv_nsec));
 }
 
-static KernelStatus run_slowly(const KernelArgs *args, const char **why, const Kernel *kernel) {
-  lag_by_clock();
-  return kernel->run(args, why);
-}
+/* The kernels of the plan's target: of this processor, or those for GPUs by the shim. Set before
+ * ranks begin. */
+static const Kernel *target_kernels;
 
 #define KERNEL(name, ...)                                                                          \
   static KernelStatus slow_##name(const KernelArgs *args, const char **why) {                      \
-    return run_slowly(args, why, &kernels_of(KERNEL_FAST)[KERNEL_##name]);                         \
-  }                                                                                                \
-  static KernelStatus plain_##name(const KernelArgs *args, const char **why) {                     \
-    return run_slowly(args, why, &kernels_of(KERNEL_REFERENCE)[KERNEL_##name]);                    \
+    lag_by_clock();                                                                                \
+    return target_kernels[KERNEL_##name].run(args, why);                                           \
   }
 #include "kernels/kernels.def"
 #undef KERNEL
 
-static KernelStatus prepare_fast(const Kernel *kernel, const KernelUse *use, void **state,
-                                 const char **why) {
-  const Kernel *fast = &kernels_of(KERNEL_FAST)[kernel->id];
-  return fast->prepare(fast, use, state, why);
+static KernelStatus prepare(const Kernel *kernel, const KernelUse *use, void **state,
+                            const char **why) {
+  const Kernel *own = &target_kernels[kernel->id];
+  return own->prepare(own, use, state, why);
 }
 
-static KernelStatus prepare_plain(const Kernel *kernel, const KernelUse *use, void **state,
-                                  const char **why) {
-  const Kernel *plain = &kernels_of(KERNEL_REFERENCE)[kernel->id];
-  return plain->prepare(plain, use, state, why);
-}
+static atomic_int fused; /* pairs of records, of all ranks */
 
-/* As the fast kernels do, whichever way they are run alone. */
-static KernelStatus fuse_fast(const Kernel *kernel, const Kernel *second, const KernelUse use[2],
-                              KernelFused *joined, const char **why) {
-  const Kernel *fast = kernels_of(KERNEL_FAST);
-  return fast[kernel->id].fuse(&fast[kernel->id], &fast[second->id], use, joined, why);
-}
-
-/* What a launch runs as one, it may run in any order. */
-static KernelStatus run_backwards(const Kernel *kernel, const KernelArgs *args, int32_t count,
-                                  const char **why) {
-  KernelStatus ended = KERNEL_DONE;
-  while (count-- > 0 && ended == KERNEL_DONE)
-    ended = kernel->run(&args[count], why);
+/* As the target's kernels do, whichever way they are run alone. */
+static KernelStatus fuse(const Kernel *kernel, const Kernel *second, const KernelUse use[2],
+                         KernelFused *as_one, const char **why) {
+  const Kernel *own = &target_kernels[kernel->id];
+  if (own->fuse == NULL) return KERNEL_DONE;
+  const KernelStatus ended = own->fuse(own, &target_kernels[second->id], use, as_one, why);
+  fused += as_one->run != NULL;
   return ended;
 }
 
-/* The fast kernels, each after a while; and those for plans for GPUs, which have other scratch. */
-static const Kernel slow_kernels[2][KERNEL_COUNT] = {
-    {
-#define KERNEL(name, ...) {KERNEL_##name, prepare_fast, slow_##name, NULL, NULL, fuse_fast},
+/* A launch may run its records in any order: the last one first. */
+static KernelStatus run_backwards(const Kernel *kernel, const KernelArgs *args, int32_t count,
+                                  const char **why) {
+  const Kernel *own = &target_kernels[kernel->id];
+  KernelArgs *turned = calloc((size_t)count + 1, sizeof *turned);
+  if (turned == NULL) abort();
+  for (int32_t i = 0; i < count; i++)
+    turned[i] = args[count - 1 - i];
+  KernelStatus ended = KERNEL_DONE;
+  if (own->run_batch != NULL) ended = own->run_batch(own, turned, count, why);
+  for (int32_t i = 0; own->run_batch == NULL && i < count && ended == KERNEL_DONE; i++)
+    ended = own->run(&turned[i], why);
+  free(turned);
+  return ended;
+}
+
+/* What `prepare` made is freed by whoever made it. */
+#define KERNEL(name, ...)                                                                          \
+  static void release_##name(void *state) {                                                        \
+    if (target_kernels[KERNEL_##name].release != NULL)                                             \
+      target_kernels[KERNEL_##name].release(state);                                                \
+  }
 #include "kernels/kernels.def"
 #undef KERNEL
-    },
-    {
-#define KERNEL(name, ...) {KERNEL_##name, prepare_plain, plain_##name, run_backwards, NULL, NULL},
+
+/* The target's kernels, each after a while. */
+static const Kernel slow_kernels[KERNEL_COUNT] = {
+#define KERNEL(name, ...)                                                                          \
+  {KERNEL_##name, prepare, slow_##name, run_backwards, release_##name, fuse},
 #include "kernels/kernels.def"
 #undef KERNEL
-    },
 };
 
 /* A comm that waits before it does what the other one does. */
@@ -250,18 +258,16 @@ static void poison(const Member *m) {
 
 static bool open_member(Member *m, Status *status) {
   WorldRank *rank = m->rank;
-  const Plan *plan = rank->world->plan;
   if (!world_open(rank, status)) return false;
   memset(rank->arenas->base[TIER_DEVICE], 0xff, rank->arenas->tier[TIER_DEVICE].size_bytes);
   uint64_t random = mix(mix(m->trying->how.seed, 7), (uint64_t)rank->number);
   bool on_queues = m->trying->how.on_queues;
   m->comm = slow_comm(rank->comm, random);
-  const Kernel *kernels = slow_kernels[plan->jobs[0].target != TARGET_CPU];
   return world_bind(rank,
                     (ReplaySetup){
                         .comm = &m->comm.base,
                         .comm_beside = slow_beside(m, random),
-                        .kernels = {kernels, kernels},
+                        .kernels = {slow_kernels, slow_kernels},
                         .issues_only = on_queues,
                         .delay_most_ns = on_queues ? QUEUE_DELAY_NS : 0,
                         .delay_seed = random,
@@ -328,11 +334,22 @@ static void copy_state(const Member *m, int32_t rank) {
   }
 }
 
+/* The rank that writes the state of this one: checkpoint_writer gives its number in the mesh, which
+ * is another where ranks have another order. */
+static int32_t writer_of(const WorldRank *rank) {
+  const Mesh *mesh = &rank->world->mesh;
+  const int32_t number =
+      checkpoint_writer(mesh, rank->world->plan->jobs[0].state_axes, rank->number);
+  int32_t writer = 0;
+  while (writer + 1 < mesh->rank_count && mesh_number(mesh, writer) != number)
+    writer++;
+  return writer;
+}
+
 /* What a checkpoint comes to: a rank goes on from the state of the rank that writes for it. */
 static bool resume(const Member *m, Status *status) {
   const World *world = m->rank->world;
-  int32_t writer =
-      checkpoint_writer(&world->mesh, world->plan->jobs[0].state_axes, m->rank->number);
+  const int32_t writer = writer_of(m->rank);
   const Arena *arena = &m->rank->arenas->tier[TIER_DEVICE];
   hostile_allow(&m->rank->replay.hostile, arena->base,
                 arena->size_bytes); /* others read there, too */
@@ -395,6 +412,8 @@ static Trial run_here(const Plan *plan, const Plan *good, TrialHow how) {
   Trying *trying = calloc(1, sizeof *trying);
   if (!trying) abort();
   trying->good = good, trying->how = how;
+  target_kernels =
+      plan->jobs[0].target == TARGET_CPU ? kernels_of(KERNEL_FAST) : lt_stand_in_kernels();
   trying->data = *plan, trying->data_job = plan->jobs[0];
   trying->data_job.validate_every = 1;
   trying->data.jobs = &trying->data_job;
@@ -406,6 +425,7 @@ static Trial run_here(const Plan *plan, const Plan *good, TrialHow how) {
   if (trial.end == TRIAL_REFUSED) printf("    %s\n", status.text);
   trial.loss = trying->result[0].loss;
   trial.norm = trying->result[0].norm;
+  trial.fused = fused;
   for (int32_t rank = 0; rank < world->mesh.rank_count; rank++) {
     trial.reports = mix(trial.reports, trying->result[rank].reports);
     trial.state = mix(trial.state, trying->result[rank].state);

@@ -5,7 +5,8 @@
  * and bytes that no record has written yet are NaN: the whole arena before init, all but persistent
  * buffers before each step (a HOSTILE build: each buffer whenever its life begins). Between steps
  * the ranks go on from the state that a checkpoint would have of them. A plan that evaluates does
- * so after each step. */
+ * so after each step. Plans for GPUs run with the kernels for GPUs, fused ones too, as the shim of
+ * kernels/cuda/host has them. */
 #ifndef LOCKSTEP_TESTS_TRIAL_H
 #define LOCKSTEP_TESTS_TRIAL_H
 
@@ -20,6 +21,7 @@ typedef struct Trial {
   double loss, norm; /* of rank 0 in the last step */
   uint64_t reports;  /* losses and norms of all ranks, steps and evaluations, as one number */
   uint64_t state;    /* parameters, master copies and moments of all ranks, the same */
+  int fused;         /* pairs of records of all ranks that ran fused */
 } Trial;
 
 /* How a plan is run. */
