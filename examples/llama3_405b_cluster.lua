@@ -10,6 +10,6 @@ return job {
   train     = { batch = "2048 sequences", context = 8192, steps = 1000 },
   optimizer = { "adamw", lr = 8e-5 },
   schedule  = { "cosine", warmup = 100 },
-  parallel  = { tp = 8, cp = 2, pp = 16, pipeline = { "interleaved", chunks = 8 } },
+  parallel  = { tp = 8, cp = 2, pp = 16, pipeline = { "interleaved", chunks = 8 }, regather = true },
   cluster   = { "dgx-h100", nodes = 2048 },
 }

@@ -12,6 +12,7 @@ typedef enum Reads {
   READS_WORD,
   READS_CAPITAL,
   READS_OTHER,
+  READS_PLANNED,
   READS_OWN
 } Reads;
 
@@ -26,6 +27,7 @@ typedef struct VariableRow {
 #define WORDS(name, words)     {READS_WORD, "", name, words},
 #define CAPITALS(name, words)  {READS_CAPITAL, "", name, words},
 #define OTHERS(name, what)     {READS_OTHER, "", name, what},
+#define PLANNED(names, what)   {READS_PLANNED, "", names, what},
 #define OWN(names)             {READS_OWN, "", names, NULL},
 static const VariableRow rows[] = {
 #include "slurm/environment.def"
@@ -85,7 +87,10 @@ static bool is_of_script(const char *name) {
 static const struct {
   const char *prefix, *name;
   bool is_silent; /* about names that it does not know */
-} libraries[] = {{"NCCL_", "NCCL", true}, {"FI_", "libfabric", true}, {"UCX_", "UCX", false}};
+} libraries[] = {{"NCCL_", "NCCL", true},
+                 {"LOCKSTEP_", "Lockstep", true},
+                 {"FI_", "libfabric", true},
+                 {"UCX_", "UCX", false}};
 
 static void warn_unknown(Compile *c, const Pair *pair) {
   size_t i = 0, count = sizeof libraries / sizeof *libraries;
@@ -128,6 +133,10 @@ static void check_value(Compile *c, const Pair *pair, const VariableRow *row) {
   } else if (is_word && !is_listed(c->arena, row->more, text)) {
     error_at(c, pair->origin.span, "slurm-env", "slurm.env: %s is one of %s; got \"%s\"",
              pair->name, row->more, plain);
+  } else if (row->reads == READS_PLANNED) {
+    error_at(c, pair->origin.span, "slurm-env", "slurm.env: %s would contradict the plan: %s",
+             pair->name, row->more);
+    fix_last(c, "remove %s", pair->name);
   } else if (row->reads == READS_OTHER) {
     lint_at(c, pair->origin.span, "slurm-env", "slurm.env: %s is %s", pair->name, row->more);
   }

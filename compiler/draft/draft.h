@@ -178,6 +178,7 @@ struct Draft {
   int32_t chunk_count;  /* stages x chunks of a stage */
   Stage *stages;        /* calls/ adds programs, memory/ offsets, edges/ waits */
   int32_t stage_count;
+  double stage_excess; /* of the heaviest stage's work, above the mean: 0.08 = 8 % */
   bool uses[Tier_COUNT];
   /* memory/ */
   int64_t arena_bytes; /* in device memory, of the stage that needs most */
@@ -236,8 +237,7 @@ static inline int32_t draft_stage(const Draft *d, int32_t chunk) {
   return pipeline_stage_of(draft_pipe_kind(d), d->stage_count, chunk);
 }
 
-/* True if the model's first and last chunk are on different stages; known before stages are cut,
- * too. */
+/* True if the model's ends are on different stages; known before stages are cut, too. */
 bool draft_ends_apart(const Draft *d);
 
 /* The order of a pipeline's stages (pipeline.h); NULL without a pipeline. */

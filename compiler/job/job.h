@@ -201,6 +201,8 @@ int64_t spec_budget(Compile *c, const Job *job, const Cluster *cluster);
  * the value, else that of the job. */
 const char *origin_text(Arena *arena, const Origin *origin);
 Span field_place(const Job *job, int32_t field);
+bool field_is_said(const Job *job, int32_t field);   /* by a file or -D */
+const char *field_name(Arena *arena, int32_t field); /* "train.batch"; keys of job have no prefix */
 
 /* A key of the resolved job. Equal values are equal texts, however they were written. */
 typedef struct Setting {

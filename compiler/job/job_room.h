@@ -59,7 +59,6 @@ extern const SectionInfo spec_sections[SECTION_COUNT];
 
 int32_t field_find(SectionId section, const char *key); /* -1: none */
 int32_t section_find(const char *name);
-const char *field_name(Arena *arena, int32_t field); /* "train.batch"; keys of job have no prefix */
 const char *kind_example(const FieldInfo *field,
                          Arena *arena); /* what is expected, with an example */
 
@@ -186,7 +185,6 @@ const char *mended_value(Arena *arena, int32_t field, const Raw *raw);
 
 /* ---- origins (fields.c) */
 
-bool field_is_said(const Job *job, int32_t field); /* by a file or -D */
 void field_derive(Job *job, int32_t field, const char *rule);
 
 /* "conflict": the key is written where it changes nothing. `owner`: what it is for; `state`: the

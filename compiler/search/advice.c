@@ -230,10 +230,10 @@ void advice_unfit(Compile *c, const Job *job, const Compiled *out) {
  * libraries. */
 #define CONTEXT_BYTES ((int64_t)600 << 20)
 
-void advice_outside(Compile *c, const Job *job, const Compiled *out) {
+bool advice_outside(Compile *c, const Job *job, const Compiled *out) {
   const Plan *plan = &out->plan;
   int64_t missing_bytes = 0, nccl_bytes = 0;
-  if (plan->jobs[0].target != TARGET_CUDA) return;
+  if (plan->jobs[0].target != TARGET_CUDA) return false;
   for (uint32_t i = 0; i < plan->classes_count; i++) {
     Communicators all = communicators_of(c->arena, plan, i);
     int64_t arena_bytes = (int64_t)plan_arena_bytes(plan, &plan->classes[i], TIER_DEVICE);
@@ -242,7 +242,7 @@ void advice_outside(Compile *c, const Job *job, const Compiled *out) {
     missing_bytes = over;
     nccl_bytes = all.size_bytes;
   }
-  if (missing_bytes == 0) return;
+  if (missing_bytes == 0) return false;
   lint_at(c, place_of_budget(job), "outside-arena",
           "the arena leaves a GPU %s less than NCCL's communicators (%s, an estimate) and CUDA "
           "(%s) may take",
@@ -253,4 +253,5 @@ void advice_outside(Compile *c, const Job *job, const Compiled *out) {
     fix_last(c, "memory = { budget = \"%lldMB\" }", (long long)budget_bytes / 1000000);
   note_at(c, (Span){0},
           "NCCL_MAX_CTAS=8 in the environment makes its buffers a third, or less, and it slower");
+  return true;
 }

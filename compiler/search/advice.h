@@ -9,7 +9,8 @@
  * its fix, the options that make the job fit. */
 void advice_unfit(Compile *c, const Job *job, const Compiled *out);
 
-/* Warns when the arena leaves less of a GPU than CUDA and NCCL may take. Needs the plan. */
-void advice_outside(Compile *c, const Job *job, const Compiled *out);
+/* Warns when the arena leaves less of a GPU than CUDA and NCCL may take; true: it does. Needs the
+ * plan. */
+bool advice_outside(Compile *c, const Job *job, const Compiled *out);
 
 #endif

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "compiler/search/advice.h"
+#include "compiler/search/lints.h"
 
 enum { RECOMPUTE_TRIES = 4 };
 
@@ -54,7 +55,7 @@ static void finish(Compile *c, Job *job, Compiled *out) {
     return;
   }
   if (!place_check_tp(c, job, out->fabric, out->choice.taken)) return;
-  advice_outside(c, job, out);
+  plan_lints(c, job, out);
   compile_prove(c, job, out);
 }
 

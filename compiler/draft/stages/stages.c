@@ -91,6 +91,19 @@ static bool move_boundaries(Draft *d, int32_t before) {
   return true;
 }
 
+static double excess_of(const Draft *d) {
+  double *work = ARENA_ARRAY(d->compile->arena, double, d->stage_count), all = 0, most = 0;
+  bool predicted = is_predicted(d);
+  for (int32_t c = 0; c < d->chunk_count; c++)
+    for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1]; u++)
+      work[draft_stage(d, c)] += layer_cost(d, &d->chain[u], predicted);
+  for (int32_t s = 0; s < d->stage_count; s++) {
+    all += work[s];
+    if (work[s] > most) most = work[s];
+  }
+  return all > 0 ? most * d->stage_count / all - 1 : 0;
+}
+
 /* In a folded chain the first stage has both ends of the model: equal chunks would leave it with
  * the most work. */
 static bool cut_chunks(Draft *d) {
@@ -137,6 +150,7 @@ bool stages_cut(Draft *d) {
     return true;
   }
   if (!cut_chunks(d)) return false;
+  d->stage_excess = excess_of(d);
   /* A recompute group ends with its chunk. */
   for (int32_t c = 1; c <= d->chunk_count; c++)
     d->chain[d->chunk_first[c] - 1].group_last = true;

@@ -81,9 +81,30 @@ static void check_data(Compile *c, Job *job) {
   if (job->data.head == CHOICE_SYNTHETIC) {
     refuse_beside(c, job, FIELD_data_train, "tokens and table", "data", word);
     refuse_beside(c, job, FIELD_data_valid, "tokens and table", "data", word);
+    refuse_beside(c, job, FIELD_data_shuffle, "tokens and table", "data", word);
   }
   if (job->data.head == CHOICE_TABLE && field_is_said(job, FIELD_train_context))
     refuse_beside(c, job, FIELD_train_context, "sequences of tokens", "data", word);
+}
+
+/* Keys that only have an effect beside another one. */
+static void check_needs(Compile *c, Job *job) {
+  const struct {
+    bool is_met;
+    int32_t field;
+    const char *owner, *state;
+  } needs[] = {
+      {job->schedule.warmup > 0, FIELD_schedule_warmup_floor, "warmup above 0", "warmup is 0"},
+      {job->parallel.tp > 1, FIELD_parallel_tp_across, "tp above 1", "tp is 1"},
+      {job->checkpoint.every.unit != UNIT_NEVER, FIELD_checkpoint_keep,
+       "checkpoints that are written", "every is \"never\""},
+      {job->slurm.retries > 0, FIELD_slurm_spares, "retries above 0", "retries is 0"},
+      {job->set[FIELD_slurm_container], FIELD_slurm_mounts, "slurm.container", "there is none"},
+      {job->set[FIELD_slurm_container], FIELD_slurm_container_by, "slurm.container",
+       "there is none"},
+  };
+  for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+    if (!needs[i].is_met) refuse_useless(c, job, needs[i].field, needs[i].owner, needs[i].state);
 }
 
 /* ---- names and folders */
@@ -164,6 +185,7 @@ bool job_rules(Compile *c, Job *job) {
   check_precision(c, job);
   check_data(c, job);
   parallel_rules(c, job);
+  check_needs(c, job);
   check_paths(c, job);
   if (!compile_failed(c)) job_lints(c, job);
   return !compile_failed(c);

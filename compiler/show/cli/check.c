@@ -1,11 +1,14 @@
 /* check.c -- lockstep check: does all that compile does, but writes no file. */
 #include "compiler/show/cli/cli.h"
+#include "slurm/environment.h"
 
 ExitCode verb_check(const Options *options) {
   Compile *c = open_compile();
   if (!c) return EXIT_WORLD;
   Compiled compiled;
   bool is_good = compile_job(c, options, &compiled);
+  if (is_good) environment_check(c, compiled.job); /* slurm.env, which only a batch job has */
+  is_good = is_good && !compile_failed(c);
   ExitCode code = report(c, options);
   if (is_good && !options->quiet && !options->json) {
     print_plain(options->words.at[0], stdout);

@@ -46,3 +46,7 @@ gaps at the peak: peak / most alive = 1.0000
 arena: 39,364,352 bytes, one allocation
 buffers, estimated: 3 communicators (--layouts), outside the arena
 of a rank: h100-sxm, 1.20 GB outside the arena
+job.lua:7:22: lint[imbalance]: the heaviest stage has 42 % more work than the
+    mean, and the others wait for it (`explain --schedule` says why)
+    7 |   parallel  = { pp = 2, zero = 2, pipeline = "zb-v" },
+      |                      ^

@@ -9,3 +9,8 @@ return job {
 }
 -- >>> exit 0
 parallel.stages        1 2 2 3                 -D parallel.stages={1,2,2,3}
+job.lua:7:21: lint[imbalance]: the heaviest stage has 30 % more work than the
+    mean, and the others wait for it (`explain --schedule` says why)
+    7 |   parallel = { pp = 2, pipeline = { "interleaved", chunks = 2 } },
+      |                     ^
+        fix: remove stages

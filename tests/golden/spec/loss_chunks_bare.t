@@ -20,4 +20,8 @@ return job {
   memory = { loss_chunks = 4 },
 }
 -- >>> exit 0
+job.lua:7:21: lint[imbalance]: the heaviest stage has 50 % more work than the
+    mean, and the others wait for it (`explain --schedule` says why)
+    7 |   parallel = { pp = 2 },
+      |                     ^
 job.lua: right

@@ -36,3 +36,7 @@ job.lua:6:22: lint[bubble]: stages idle 25.0 % of a step: (pp-1) / (m + pp-1)
       |                      ^
         fix: batch = "8 samples"
     note: m = 8: at most 20 %; m = 18: at most 10 %
+job.lua:6:22: lint[imbalance]: the heaviest stage has 50 % more work than the
+    mean, and the others wait for it (`explain --schedule` says why)
+    6 |   parallel  = { pp = 3 },
+      |                      ^

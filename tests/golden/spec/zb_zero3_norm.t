@@ -29,3 +29,7 @@ train step: 1.01 MFLOP on 2 stages, idle 22.0 % (no predicted times)
   stage 0 001....aaAA22bbBB3....cCC44...ddDD5....eEE66...ffFF7....gGG.....hhHH..
   stage 1 ..000aa111bbbAAA222cccBB333dddCCC444eeeDDD55fffEEE666gggFFF77hhhGGGHHH
   0-9 forward  a-j backward  A-J weights  . idle
+job.lua:6:22: lint[imbalance]: the heaviest stage has 25 % more work than the
+    mean, and the others wait for it (`explain --schedule` says why)
+    6 |   parallel  = { pp = 2, zero = 3, zero_keep = "0B", pipeline = "zb-h1" },
+      |                      ^

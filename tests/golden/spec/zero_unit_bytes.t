@@ -7,4 +7,9 @@ return job {
   parallel = { zero = 3, zero_unit = "25MiB" },
 }
 -- >>> exit 0
+job.lua:7:38: lint[no-effect]: parallel.zero_unit: nothing is gathered, because
+    every parameter is smaller than zero_keep
+    7 |   parallel = { zero = 3, zero_unit = "25MiB" },
+      |                                      ^~~~~~~
+        fix: remove zero_unit
 job.lua: right

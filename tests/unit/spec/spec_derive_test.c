@@ -60,7 +60,7 @@ static void test_overrides(void) {
     Compile *c = compile_new("specs");
     const char *const overrides[] = {"train.steps=5",   "train.steps=2 epochs",
                                      "train.steps=2^3", "precision=fp32",
-                                     "model.layers=7",  "data.shuffle=false"};
+                                     "model.layers=7",  "train.deterministic=true"};
     Job *job;
     Derived d;
     CHECK(derive(c, overrides, 6, &job, &d));
@@ -72,7 +72,7 @@ static void test_overrides(void) {
     CHECK_INT(job->origin[FIELD_train_microbatch].span.line, 4);
     CHECK_INT(job->origin[FIELD_parallel_dp].kind, ORIGIN_DERIVED);
     CHECK_NEAR(job->sizes.at[0].number, 7, 0);
-    CHECK(!job->data.shuffle);
+    CHECK(job->train.deterministic);
     compile_free(c);
   }
 }

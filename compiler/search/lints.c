@@ -1,0 +1,295 @@
+#include "compiler/search/lints.h"
+
+#include <string.h>
+
+#include "compiler/draft/roles.h"
+#include "compiler/search/advice.h"
+
+typedef struct Look {
+  Compile *c;
+  const Job *job;
+  const Compiled *out;
+  int32_t field; /* of the rule's row */
+} Look;
+
+/* What a rule found, or NULL; and the fix, or NULL. */
+typedef const char *Rule(const Look *look, const char **fix);
+
+static const char *remove_key(const Look *look) {
+  const char *name = field_name(look->c->arena, look->field);
+  return arena_printf(look->c->arena, "remove %s", strchr(name, '.') + 1);
+}
+
+/* ---- zero 3: what is gathered at once */
+
+/* Bytes of the weights that the layers of each chunk gather. */
+typedef struct Gathers {
+  int64_t layer, chunk; /* of the smallest layer; of the largest chunk */
+  int32_t parts;        /* of that chunk: its layers, and the ends of the model */
+} Gathers;
+
+static int64_t layer_bytes(const Draft *d, int32_t u) {
+  int64_t bytes = 0;
+  for (int32_t b = 0; b < d->blocks.count; b++) {
+    const Block *block = &d->blocks.at[b];
+    if (block->shards_params && block->reads[d->chain[u].region])
+      bytes += block_bytes(d, block, BASE_PARAM);
+  }
+  return bytes;
+}
+
+static Gathers gathers_of(const Draft *d) {
+  Gathers all = {.layer = INT64_MAX};
+  for (int32_t c = 0; c < d->chunk_count; c++) {
+    int64_t bytes = 0;
+    for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1]; u++) {
+      int64_t layer = layer_bytes(d, u);
+      bytes += layer;
+      if (layer > 0 && layer < all.layer) all.layer = layer;
+    }
+    if (bytes <= all.chunk) continue;
+    all.chunk = bytes;
+    all.parts = d->chunk_first[c + 1] - d->chunk_first[c];
+  }
+  return all;
+}
+
+/* Small models under the default of zero_keep. */
+static const char *gathers_none(const Look *look) {
+  return arena_printf(look->c->arena,
+                      "%s: nothing is gathered, because every parameter is smaller than zero_keep",
+                      field_name(look->c->arena, look->field));
+}
+
+static const char *unit_of_all(const Look *look, const char **fix) {
+  int64_t unit = look->job->parallel.zero_unit;
+  Gathers all = gathers_of(look->out->draft);
+  Arena *arena = look->c->arena;
+  *fix = remove_key(look);
+  if (all.chunk == 0) return gathers_none(look);
+  if (unit >= all.chunk)
+    return arena_printf(arena,
+                        "zero_unit = %s gathers all %d parts of a stage at once, %s: every rank "
+                        "then holds the weights that zero 3 shares",
+                        format_bytes(arena, unit), all.parts, format_bytes(arena, all.chunk));
+  if (unit > 0 && all.layer < INT64_MAX && unit <= all.layer)
+    return arena_printf(
+        arena,
+        "zero_unit = %s is at most one layer, %s: each layer is gathered on its own "
+        "without it",
+        format_bytes(arena, unit), format_bytes(arena, all.layer));
+  return NULL;
+}
+
+static const char *prefetch_of_all(const Look *look, const char **fix) {
+  Gathers all = gathers_of(look->out->draft);
+  int64_t ahead = look->job->parallel.zero_prefetch;
+  *fix = remove_key(look);
+  if (all.chunk == 0) return gathers_none(look);
+  if (all.parts < 2 || ahead < all.parts) return NULL;
+  return arena_printf(look->c->arena,
+                      "zero_prefetch = %lld gathers all %d parts of a stage ahead: every rank then "
+                      "holds the weights that zero 3 shares",
+                      (long long)ahead, all.parts);
+}
+
+static const char *keep_of_all(const Look *look, const char **fix) {
+  const Draft *d = look->out->draft;
+  if (gathers_of(d).chunk > 0 || look->out->derived.zero != 3) return NULL;
+  *fix = remove_key(look);
+  return arena_printf(look->c->arena,
+                      "zero_keep = %s keeps every parameter whole: zero 3 shares no weights",
+                      format_bytes(look->c->arena, look->job->parallel.zero_keep));
+}
+
+static const char *reduce_of_one(const Look *look, const char **fix) {
+  if (look->job->parallel.zero_reduce != CHOICE_REDUCE_STEP || look->out->derived.accumulation > 1)
+    return NULL;
+  *fix = remove_key(look);
+  return "zero_reduce = \"step\" is \"micro\": a step has one micro-batch";
+}
+
+static const char *reshard_of_one(const Look *look, const char **fix) {
+  if (look->job->parallel.zero_reshard != CHOICE_RESHARD_STEP ||
+      look->out->derived.accumulation > 1)
+    return NULL;
+  *fix = "zero_reshard = \"chunk\"";
+  return "zero_reshard = \"step\" is \"chunk\": a step has one micro-batch";
+}
+
+/* ---- keys that need more ranks, nodes, steps or layers than there are */
+
+static const char *needs_ranks(const Look *look, const char **fix) {
+  if (look->out->cluster.ranks > 1) return NULL;
+  *fix = remove_key(look);
+  return arena_printf(look->c->arena, "%s: a single rank communicates with no other",
+                      field_name(look->c->arena, look->field));
+}
+
+static const char *needs_nodes(const Look *look, const char **fix) {
+  if (look->out->cluster.nodes > 1) return NULL;
+  *fix = remove_key(look);
+  return arena_printf(look->c->arena, "%s: there is one node",
+                      field_name(look->c->arena, look->field));
+}
+
+static const char *needs_devices(const Look *look, const char **fix) {
+  if (look->out->cluster.devices > 1) return NULL;
+  *fix = remove_key(look);
+  return arena_printf(look->c->arena, "%s: a node has one device",
+                      field_name(look->c->arena, look->field));
+}
+
+static const char *needs_gpus(const Look *look, const char **fix) {
+  if (look->out->cluster.target == TARGET_CUDA) return NULL;
+  *fix = remove_key(look);
+  return arena_printf(look->c->arena, "%s: the job has no GPUs",
+                      field_name(look->c->arena, look->field));
+}
+
+/* `every` steps of a run that has fewer. */
+static const char *beyond(const Look *look, double every, const char *then) {
+  int64_t steps = look->out->derived.steps;
+  if (every <= (double)steps) return NULL;
+  return arena_printf(look->c->arena, "%s = %.0f, and the run has %lld step%s: %s",
+                      field_name(look->c->arena, look->field), every, (long long)steps,
+                      steps == 1 ? "" : "s", then);
+}
+
+static const char *log_beyond(const Look *look, const char **fix) {
+  *fix = remove_key(look);
+  return beyond(look, (double)look->job->log.every, "only the first and the last are printed");
+}
+
+static const char *validate_beyond(const Look *look, const char **fix) {
+  *fix = remove_key(look);
+  return beyond(look, (double)look->job->train.validate_every, "it validates only at the end");
+}
+
+static const char *checkpoint_beyond(const Look *look, const char **fix) {
+  const Amount *every = &look->job->checkpoint.every;
+  *fix = remove_key(look);
+  return every->unit == UNIT_STEPS ? beyond(look, every->value, "it saves only at the end") : NULL;
+}
+
+static const char *blocks_beyond(const Look *look, const char **fix) {
+  const Draft *d = look->out->draft;
+  int64_t layers = 0, blocks = look->job->recompute_blocks;
+  for (int32_t u = 0; u < d->chain_length; u++)
+    layers += d->train->regions.at[d->chain[u].region].is_stack;
+  if (look->job->memory.recompute != CHOICE_RECOMPUTE_EVERY || blocks <= layers) return NULL;
+  *fix = "recompute = \"sqrt\"";
+  return arena_printf(
+      look->c->arena,
+      "every %lld blocks: the model has %lld, which are all computed again from the "
+      "first",
+      (long long)blocks, (long long)layers);
+}
+
+/* ---- schedules that stay where they begin */
+
+static const char *floor_of_lr(const Look *look, const char **fix) {
+  if (look->job->schedule.floor < 1) return NULL;
+  *fix = "floor = 0.1";
+  return "floor = 1: lr never decays";
+}
+
+static const char *warmup_from_lr(const Look *look, const char **fix) {
+  if (look->job->schedule.warmup_floor < 1) return NULL;
+  *fix = remove_key(look);
+  return "warmup_floor = 1: warm-up begins at lr";
+}
+
+/* ---- what the plan wastes or risks */
+
+static const char *stages_uneven(const Look *look, const char **fix) {
+  double excess = look->out->draft->stage_excess;
+  if (excess < 0.25) return NULL;
+  if (field_is_said(look->job, FIELD_parallel_stages)) *fix = "remove stages";
+  return arena_printf(look->c->arena,
+                      "the heaviest stage has %.0f %% more work than the mean, and the others wait "
+                      "for it (`explain --schedule` says why)",
+                      100 * excess);
+}
+
+/* A domain of NVLink or xGMI that tp leaves is an error of place/check.c. */
+static const char *tp_over_pcie(const Look *look, const char **fix) {
+  const double pcie = 64e9; /* of generation 5, one way */
+  uint32_t axes = MESH_BIT(MESH_TP) | MESH_BIT(MESH_TP_GROUP);
+  const Compiled *out = look->out;
+  if (out->cluster.target != TARGET_CUDA || out->derived.tp == 1 || look->job->parallel.tp_across)
+    return NULL;
+  Reach reach = place_reach(out->fabric, out->choice.taken, axes, -1);
+  bool is_described = out->fabric->kinds[0].host != NULL;
+  double rate = reach.pair_bytes_per_s;
+  bool is_slow = is_described ? reach.is_slow_inside : rate > 0 && rate <= pcie;
+  if (reach.distance != 0 || !is_slow) return NULL;
+  *fix = "tp = 1";
+  return arena_printf(
+      look->c->arena,
+      "tp %lld sums activations in every layer over links of %.3g GB/s, as PCIe has: "
+      "pp or zero communicate less; tp_across = true takes it as it is",
+      (long long)out->derived.tp, rate / 1e9);
+}
+
+static const char *memory_tight(const Look *look, const char **fix) {
+  const Compiled *out = look->out;
+  double share = (double)out->draft->arena_bytes / (double)out->budget_bytes;
+  if (share < 0.97 || field_is_said(look->job, FIELD_memory_budget)) return NULL;
+  *fix = "memory = { budget = \"95%\" }";
+  return arena_printf(
+      look->c->arena,
+      "the arena takes %.1f %% of what a rank has: other programs, or a driver that "
+      "needs more, make the run fail",
+      100 * share);
+}
+
+typedef struct Row {
+  const char *name; /* in diagnostics.def */
+  int32_t field;    /* where the lint is placed */
+  bool if_said;     /* only where a file or -D sets the key */
+  Rule *rule;
+} Row;
+
+static const Row rows[] = {
+    {"no-effect", FIELD_parallel_zero_unit, true, unit_of_all},
+    {"no-effect", FIELD_parallel_zero_prefetch, true, prefetch_of_all},
+    {"no-effect", FIELD_parallel_zero_keep, true, keep_of_all},
+    {"no-effect", FIELD_parallel_zero_reduce, true, reduce_of_one},
+    {"no-effect", FIELD_parallel_zero_reshard, true, reshard_of_one},
+    {"no-effect", FIELD_parallel_bucket, true, needs_ranks},
+    {"no-effect", FIELD_parallel_order, true, needs_ranks},
+    {"no-effect", FIELD_precision_reduce, true, needs_ranks},
+    {"no-effect", FIELD_cluster_inter, true, needs_nodes},
+    {"no-effect", FIELD_cluster_inter_latency, true, needs_nodes},
+    {"no-effect", FIELD_cluster_taper, true, needs_nodes},
+    {"no-effect", FIELD_cluster_block, true, needs_nodes},
+    {"no-effect", FIELD_cluster_intra, true, needs_devices},
+    {"no-effect", FIELD_cluster_intra_latency, true, needs_devices},
+    {"no-effect", FIELD_slurm_gpu_type, true, needs_gpus},
+    {"no-effect", FIELD_log_every, true, log_beyond},
+    {"no-effect", FIELD_train_validate_every, true, validate_beyond},
+    {"no-effect", FIELD_checkpoint_every, true, checkpoint_beyond},
+    {"no-effect", FIELD_memory_recompute, true, blocks_beyond},
+    {"no-effect", FIELD_schedule_floor, true, floor_of_lr},
+    {"no-effect", FIELD_schedule_warmup_floor, true, warmup_from_lr},
+    {"imbalance", FIELD_parallel_pp, false, stages_uneven},
+    {"tp-over-pcie", FIELD_parallel_tp, false, tp_over_pcie},
+    {"tight-memory", FIELD_memory_budget, false, memory_tight},
+};
+
+void plan_lints(Compile *c, const Job *job, const Compiled *out) {
+  bool is_outside = advice_outside(c, job, out);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const Row *row = &rows[i];
+    const char *fix = NULL;
+    if (row->if_said && !field_is_said(job, row->field)) continue;
+    if (row->rule == memory_tight && is_outside) continue; /* it says the same, in bytes */
+    const Look look = {c, job, out, row->field};
+    const char *found = row->rule(&look, &fix);
+    if (found == NULL) continue;
+    Span at = field_place(job, row->field);
+    lint_at(c, at, row->name, "%s", found);
+    if (fix) fix_last(c, "%s", fix);
+  }
+}

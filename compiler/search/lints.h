@@ -1,0 +1,11 @@
+/* lints.h -- valid jobs whose keys cannot have the effect that they name, or that waste what they
+ * ask for: rules that need the plan. Those that need only the job are in job/read/lints.c. */
+#ifndef LOCKSTEP_LINTS_H
+#define LOCKSTEP_LINTS_H
+
+#include "compiler/compile.h"
+
+/* One lint for each rule that applies. After compile_emit. */
+void plan_lints(Compile *c, const Job *job, const Compiled *out);
+
+#endif
