@@ -136,7 +136,7 @@
 ---@field mounts? string|string[] what the container sees, as from:to or from:to:ro; by site. Default: none
 ---@field env? table<string, string|number|boolean> environment of the ranks; NCCL_*, FI_*, UCX_* keep their own names. Default: none
 ---@field umask? string permissions that files of the run are created without, as 027 or 002; none: those of the shell that submits; by site. Default: none
----@field scratch? string stands for {scratch} in any path; by site. Default: none
+---@field scratch? string replaces {scratch} in any path; by site. Default: none
 ---@field sbatch? table<string, string|number|boolean> other options of sbatch, as ['mail-type'] = "END"; exclusive = true has no value; false leaves out what the site says. Default: none
 ---@field srun? table<string, string|number|boolean> other options of srun; by site. Default: none
 ---@field wrap? string|string[] command that starts each rank, as { "nsys", "profile" }. Default: none
