@@ -25,6 +25,7 @@ typedef struct BandAddress {
   uint32_t count;
   uint32_t at[BAND_ADDRESSES];
   uint8_t token[BAND_TOKEN_BYTES];
+  uint64_t machine;
 } BandAddress;
 
 bool band_is_root(const Band *band, int32_t rank) {
@@ -41,6 +42,10 @@ static bool is_here(const Band *band, int32_t rank) {
 
 bool band_is_charge(const Band *band, int32_t rank) {
   return is_here(band, rank) && rank != band->first_here && rank != band->last_here;
+}
+
+bool band_is_near(const Band *band, int32_t rank) {
+  return band->machine[rank] != 0 && band->machine[rank] == band->machine[band->rank];
 }
 
 /* ---- connections */
@@ -168,19 +173,22 @@ static void allow_files(const Band *band) {
 bool band_open(Band *band, Client *client, const int32_t *node, uint32_t lanes_count,
                Status *status) {
   int32_t ranks = client->rank_count;
-  BandAddress own = {0}, *all = calloc((size_t)ranks, sizeof *all);
+  BandAddress own = {.machine = pulse_machine()}, *all = calloc((size_t)ranks, sizeof *all);
   *band = (Band){.rank = client->rank,
                  .rank_count = ranks,
                  .node = node,
                  .lanes_count = lanes_count,
                  .listener = -1};
   if (all && count_peers(band)) band->peer = calloc((size_t)band->peer_room, sizeof *band->peer);
-  bool opened = all && band->peer;
+  band->machine = calloc((size_t)ranks, sizeof *band->machine);
+  bool opened = all && band->peer && band->machine;
   if (!opened) (void)status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", ranks);
   allow_files(band);
   if (opened && band_is_agent(band)) opened = listen_here(band, &own, status);
   opened = opened && client_exchange(client, "lockstep.band", &own, all, sizeof own, status) &&
            connect_all(band, all, status);
+  for (int32_t i = 0; opened && i < ranks; i++)
+    band->machine[i] = all[i].machine;
   free(all);
   return opened;
 }
@@ -190,6 +198,7 @@ void band_close(Band *band) {
     if (band->peer[i].socket >= 0) (void)close(band->peer[i].socket);
   if (band->listener >= 0) (void)close(band->listener);
   free(band->peer);
+  free(band->machine);
 }
 
 bool band_accept(Band *band) {
@@ -213,6 +222,7 @@ static uint32_t size_of(const Band *band, const BandMessage *message) {
   case BAND_HELLO: return HEAD_BYTES + BAND_TOKEN_BYTES;
   case BAND_BEAT:
     return HEAD_BYTES + (uint32_t)(offsetof(Beat, lane) + band->lanes_count * sizeof(FlightNow));
+  case BAND_STARVED: return HEAD_BYTES + (uint32_t)sizeof(Load);
   case BAND_FAIL:
   case BAND_END: return HEAD_BYTES + (uint32_t)strlen(message->text) + 1;
   default: return HEAD_BYTES;

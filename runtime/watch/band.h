@@ -19,6 +19,7 @@ typedef enum BandKind {
   BAND_FAIL,
   BAND_LOST, /* from an agent: a rank of its node has disconnected without a message */
   BAND_LEAVE,
+  BAND_STARVED, /* from an agent: a silent rank of its node waits for processors */
   BAND_END
 } BandKind;
 
@@ -28,11 +29,13 @@ typedef struct BandMessage {
   uint32_t kind;
   int32_t
       rank; /* the rank it is about, for which an agent may send it; in BAND_END, the lost rank */
-  int32_t code;        /* exit code: in BAND_FAIL, the rank's; in BAND_END, the run's */
+  int32_t
+      code; /* exit code: in BAND_FAIL, the rank's; in BAND_END, the run's; ms in BAND_STARVED */
   uint32_t is_written; /* in BAND_END: every rank writes its flight record, too */
   union {
     uint8_t token[BAND_TOKEN_BYTES]; /* of BAND_HELLO */
     Beat beat;                       /* of BAND_BEAT */
+    Load load;                       /* of BAND_STARVED */
     char text[BAND_TEXT_BYTES];      /* of BAND_FAIL and BAND_END: why */
   };
 } BandMessage;
@@ -42,6 +45,9 @@ typedef struct BandPeer {
   int32_t rank; /* -1: not known yet */
   bool is_up;   /* this rank has connected to it, an agent or a root */
   bool has_left;
+  int64_t heard_ms; /* of its own messages; 0: none */
+  int32_t pid;      /* of its beats */
+  Pulse pulse;      /* of its silence */
   size_t have;
   char bytes[sizeof(BandMessage)]; /* received and not taken yet */
 } BandPeer;
@@ -49,6 +55,7 @@ typedef struct BandPeer {
 typedef struct Band {
   int32_t rank, rank_count;
   const int32_t *node;           /* of every rank */
+  uint64_t *machine;             /* of every rank: pulse_machine */
   uint32_t lanes_count;          /* of the plan: so many are in a beat */
   int32_t first_here, last_here; /* agents of this node */
   int listener;                  /* -1: this rank does not listen */
@@ -69,6 +76,9 @@ bool band_is_agent(const Band *band);
 
 /* True if `rank` is on this node and is not an agent. */
 bool band_is_charge(const Band *band, int32_t rank);
+
+/* Whether this rank sees the process of `rank` in /proc. */
+bool band_is_near(const Band *band, int32_t rank);
 
 /* The next complete message of a peer. BAND_GONE: its connection has ended. */
 typedef enum BandGot { BAND_NOTHING, BAND_MESSAGE, BAND_GONE } BandGot;

@@ -13,7 +13,7 @@
 
 enum { PATH_BYTES = 4200, WHERE_BYTES = 400, SCREEN_RANKS = 16 };
 
-static const char *const loss_names[] = {"none", "error", "dead", "silent", "stuck"};
+static const char *const loss_names[] = {"none", "error", "dead", "silent", "stuck", "starved"};
 
 /* ---- where ranks are */
 
@@ -85,6 +85,21 @@ static const char *loss_name(const Failure *failure) {
   return is_stop(failure) ? "stopped" : loss_names[failure->verdict.loss];
 }
 
+/* "is starved: it waited for a processor for 2.9 of the last 3.1 s; the load there is 27.3 on 2
+ * processors" */
+static void describe_starved(const Failure *failure, char *text, size_t text_bytes) {
+  const RankView *view = &failure->view[failure->verdict.rank];
+  const Load *load = view->load.processors > 0 ? &view->load : &view->beat.load;
+  char there[96] = "";
+  if (load->processors > 0)
+    (void)snprintf(there, sizeof there, "; the load there is %.1f on %d processor%s",
+                   (double)load->average, load->processors, load->processors == 1 ? "" : "s");
+  (void)snprintf(text, text_bytes,
+                 "is starved: it waited for a processor for %.1f of the last %.1f s%s",
+                 (double)(view->beat.starved_ms + view->starved_ms) / 1e3,
+                 (double)(failure->now_ms - view->moved_ms) / 1e3, there);
+}
+
 void failure_describe(Failure *failure) {
   int32_t rank = failure->verdict.rank;
   const RankView *lost = &failure->view[rank];
@@ -103,6 +118,7 @@ void failure_describe(Failure *failure) {
     (void)snprintf(why, sizeof why,
                    "is silent for %.1f s: its process is stopped, or its node is lost",
                    (double)(failure->now_ms - lost->heard_ms) / 1e3);
+  if (failure->verdict.loss == LOSS_STARVED) describe_starved(failure, why, sizeof why);
   if (is_node(failure))
     (void)snprintf(failure->text, sizeof failure->text,
                    "node %.200s is lost with all its ranks, of which rank %d was missed first: it "
@@ -125,6 +141,9 @@ static const char *what_next(const Failure *failure) {
   if (failure->verdict.loss == LOSS_SILENT)
     return "see whether that node answers, and what may have stopped the process there, then start "
            "again: the same command goes on from the last checkpoint";
+  if (failure->verdict.loss == LOSS_STARVED)
+    return "give ranks processors of their own: end other programs on that node, or ask for it "
+           "whole; then the same command goes on from the last checkpoint";
   if (failure->verdict.loss == LOSS_STUCK)
     return "look at that rank's node (disk, memory, GPU), then start again: the same command goes "
            "on from the last checkpoint";
@@ -362,6 +381,18 @@ static void add_ranks(const Failure *failure, Text *text) {
   }
   if (failure->mesh->rank_count > SCREEN_RANKS)
     text_add(text, "         and %d more\n", failure->mesh->rank_count - SCREEN_RANKS);
+}
+
+void failure_note_starved(const Failure *failure) {
+  char why[256], line[WHERE_BYTES];
+  Text text;
+  describe_starved(failure, why, sizeof why);
+  (void)snprintf(line, sizeof line, "rank %d on %.100s (process %d) %s; the run goes on",
+                 failure->verdict.rank, failure->node[failure->verdict.rank],
+                 failure->view[failure->verdict.rank].beat.pid, why);
+  text_start_screen(&text, STDERR_FILENO);
+  add_wrapped(&text, "starved", line);
+  (void)text_flush(&text);
 }
 
 void failure_screen(const Failure *failure) {

@@ -32,6 +32,9 @@ void failure_describe(Failure *failure);
 /* Writes failure.json in the run's folder, completely or not at all. */
 void failure_write(const Failure *failure);
 
+/* Prints to stderr that a rank is starved, and that the run goes on. */
+void failure_note_starved(const Failure *failure);
+
 /* Prints to stderr: the cause, where each rank was, and what to do next. */
 void failure_screen(const Failure *failure);
 

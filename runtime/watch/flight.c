@@ -96,6 +96,13 @@ Beat flight_beat(const Flight *flight, const Plan *plan) {
   return beat;
 }
 
+bool beat_has_moved(const Beat *before, const Beat *now) {
+  Beat was = *before;
+  was.load = now->load;
+  was.starved_ms = now->starved_ms;
+  return memcmp(&was, now, sizeof was) != 0;
+}
+
 void flight_text(const Plan *plan, const FlightNow *now, uint32_t lane, char *text,
                  size_t text_bytes) {
   if (now->begun == 0 || now->record >= plan->records_count) {

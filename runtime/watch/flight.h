@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "runtime/observe/steplog.h"
+#include "runtime/watch/pulse.h"
 
 enum { FLIGHT_ENTRIES = 128, FLIGHT_MEDIAN_STEPS = 20 };
 
@@ -63,8 +64,13 @@ typedef struct Beat {
   int64_t usual_ns; /* of its steps; 0: not known yet */
   int32_t phase;
   int32_t pid;
+  Load load;          /* of its machine; zeros unless it has not moved for a while */
+  int32_t starved_ms; /* since it moved last: it waited so long for a processor */
   FlightNow lane[PLAN_LANES_MAX];
 } Beat;
+
+/* Whether a rank has got on between two beats. */
+bool beat_has_moved(const Beat *before, const Beat *now);
 
 void flight_begin(Flight *flight, uint32_t lane, uint32_t record, int32_t layer,
                   int64_t microbatch);

@@ -16,13 +16,23 @@ static Verdict earliest(const RankView *view, int32_t ranks, Loss loss) {
   return found;
 }
 
-static Verdict most_silent(const RankView *view, int32_t ranks, int64_t now_ms) {
+/* Whether `passed_ms` without news are too long, of which the rank starved for `starved_ms`. */
+static bool is_late(int64_t passed_ms, int64_t most_ms, int64_t starved_ms) {
+  return passed_ms - starved_ms > most_ms || passed_ms > most_ms + JUDGE_STARVED_MS;
+}
+
+/* `excuses`: time without a processor does not count. */
+static Verdict most_silent(const RankView *view, int32_t ranks, int64_t now_ms, bool excuses) {
   Verdict found = {LOSS_NONE, -1};
-  int64_t first_ms = now_ms - JUDGE_SILENT_MS;
+  int64_t first_ms = now_ms;
   for (int32_t i = 0; i < ranks; i++) {
-    if (!view[i].has_come || view[i].has_left || view[i].heard_ms >= first_ms) continue;
+    int64_t passed_ms = now_ms - view[i].heard_ms, starved_ms = excuses ? view[i].starved_ms : 0;
+    if (!view[i].has_come || view[i].has_left || view[i].heard_ms >= first_ms ||
+        !is_late(passed_ms, JUDGE_SILENT_MS, starved_ms))
+      continue;
     first_ms = view[i].heard_ms;
-    found = (Verdict){LOSS_SILENT, i};
+    bool is_starved = passed_ms - view[i].starved_ms <= JUDGE_SILENT_MS;
+    found = (Verdict){is_starved ? LOSS_STARVED : LOSS_SILENT, i};
   }
   return found;
 }
@@ -31,7 +41,8 @@ static Verdict most_silent(const RankView *view, int32_t ranks, int64_t now_ms) 
 static bool is_away(const RankView *view, int64_t now_ms) {
   enum { APART_MS = 500 };
   if (!view->has_come || view->has_left) return false;
-  return view->closed_ms > 0 || now_ms - view->heard_ms > JUDGE_SILENT_MS - APART_MS;
+  return view->closed_ms > 0 ||
+         now_ms - view->heard_ms - view->starved_ms > JUDGE_SILENT_MS - APART_MS;
 }
 
 bool judge_node_is_lost(const RankView *view, const char *const *node, int32_t rank_count,
@@ -73,13 +84,23 @@ static bool is_in_step(const RankView *view) {
   return view->beat.phase == FLIGHT_STEP || view->beat.phase == FLIGHT_VALIDATING;
 }
 
+static int64_t still_most_ms(const RankView *view) {
+  int64_t most_ms = view->beat.usual_ns / 1000000 * JUDGE_STUCK_STEPS;
+  return most_ms < JUDGE_STUCK_LEAST_MS ? JUDGE_STUCK_LEAST_MS : most_ms;
+}
+
+/* Since it moved: what it said itself, and what was asked since it was heard. */
+static int64_t still_starved_ms(const RankView *view) {
+  return view->beat.starved_ms + view->starved_ms;
+}
+
 /* No rank has moved within the deadline, and all are in steps. */
-static bool stands_still(const RankView *view, int32_t ranks, int64_t now_ms) {
+static bool stands_still(const RankView *view, int32_t ranks, int64_t now_ms, bool excuses) {
   for (int32_t i = 0; i < ranks; i++) {
-    int64_t most_ms = view[i].beat.usual_ns / 1000000 * JUDGE_STUCK_STEPS;
-    if (most_ms < JUDGE_STUCK_LEAST_MS) most_ms = JUDGE_STUCK_LEAST_MS;
+    int64_t starved_ms = excuses ? still_starved_ms(&view[i]) : 0;
     if (!view[i].has_come || view[i].has_left || !is_in_step(&view[i]) ||
-        view[i].beat.usual_ns == 0 || now_ms - view[i].moved_ms <= most_ms)
+        view[i].beat.usual_ns == 0 ||
+        !is_late(now_ms - view[i].moved_ms, still_most_ms(&view[i]), starved_ms))
       return false;
   }
   return true;
@@ -108,12 +129,25 @@ static Verdict who_holds_up(const Plan *plan, const Mesh *mesh, const RankView *
   return (Verdict){LOSS_STUCK, rank};
 }
 
-Verdict judge(const Plan *plan, const Mesh *mesh, const RankView *view, int64_t now_ms) {
-  int32_t ranks = mesh->rank_count;
-  Verdict found = earliest(view, ranks, LOSS_ERROR);
-  if (found.loss == LOSS_NONE) found = earliest(view, ranks, LOSS_DEAD);
-  if (found.loss == LOSS_NONE) found = most_silent(view, ranks, now_ms);
-  if (found.loss == LOSS_NONE && stands_still(view, ranks, now_ms))
-    found = who_holds_up(plan, mesh, view);
+static Verdict judge_late(const Plan *plan, const Mesh *mesh, const RankView *view, int64_t now_ms,
+                          bool excuses) {
+  Verdict found = most_silent(view, mesh->rank_count, now_ms, excuses);
+  if (found.loss != LOSS_NONE || !stands_still(view, mesh->rank_count, now_ms, excuses))
+    return found;
+  found = who_holds_up(plan, mesh, view);
+  const RankView *blamed = &view[found.rank];
+  if (now_ms - blamed->moved_ms - still_starved_ms(blamed) <= still_most_ms(blamed))
+    found.loss = LOSS_STARVED;
   return found;
+}
+
+Verdict judge(const Plan *plan, const Mesh *mesh, const RankView *view, int64_t now_ms) {
+  Verdict found = earliest(view, mesh->rank_count, LOSS_ERROR);
+  if (found.loss == LOSS_NONE) found = earliest(view, mesh->rank_count, LOSS_DEAD);
+  return found.loss == LOSS_NONE ? judge_late(plan, mesh, view, now_ms, true) : found;
+}
+
+Verdict judge_starved(const Plan *plan, const Mesh *mesh, const RankView *view, int64_t now_ms) {
+  Verdict found = judge_late(plan, mesh, view, now_ms, false);
+  return found.loss == LOSS_STARVED ? found : (Verdict){LOSS_NONE, -1};
 }

@@ -7,14 +7,21 @@
 #include "runtime/plan/mesh.h"
 #include "runtime/watch/flight.h"
 
-enum { JUDGE_SILENT_MS = 3000, JUDGE_STUCK_LEAST_MS = 3000, JUDGE_STUCK_STEPS = 5 };
+/* JUDGE_STARVED_MS: a rank that waits for processors is waited for so much longer. */
+enum {
+  JUDGE_STARVED_MS = 60000,
+  JUDGE_SILENT_MS = 3000,
+  JUDGE_STUCK_LEAST_MS = 3000,
+  JUDGE_STUCK_STEPS = 5
+};
 
 typedef enum Loss {
   LOSS_NONE,
   LOSS_ERROR,  /* it failed and reported why */
   LOSS_DEAD,   /* its connection ended without a message */
   LOSS_SILENT, /* it no longer sends anything: stopped, or its node is lost */
-  LOSS_STUCK   /* it still sends, but does not finish what others wait for */
+  LOSS_STUCK,  /* it still sends, but does not finish what others wait for */
+  LOSS_STARVED /* it gets too little of the processors, for JUDGE_STARVED_MS */
 } Loss;
 
 /* Facts about one rank. Times are those of the watching rank in ms; 0: it has not happened. */
@@ -24,8 +31,10 @@ typedef struct RankView {
   int32_t failed; /* 1: the first that reported a failure, and so on; 0: none */
   int64_t closed_ms;
   int64_t heard_ms;
-  int64_t moved_ms; /* when its current work last changed */
-  Beat beat;        /* the newest */
+  int64_t moved_ms;   /* when its current work last changed */
+  int64_t starved_ms; /* since it was heard last: its process waited so long for a processor */
+  Load load;          /* of its machine, if it was asked */
+  Beat beat;          /* the newest */
 } RankView;
 
 typedef struct Verdict {
@@ -33,8 +42,12 @@ typedef struct Verdict {
   int32_t rank;
 } Verdict;
 
-/* The rank that was lost first. */
+/* The rank that was lost first. Time in which a rank waited for a processor is no silence and no
+ * standstill. */
 Verdict judge(const Plan *plan, const Mesh *mesh, const RankView *view, int64_t now_ms);
+
+/* The rank that `judge` would call silent or stuck if it had not waited for a processor. */
+Verdict judge_starved(const Plan *plan, const Mesh *mesh, const RankView *view, int64_t now_ms);
 
 /* True if the whole node of `rank`, which is dead or silent, is lost: all of its ranks are, there
  * are at least two of them, and there are other nodes. `node` is the node name of each rank. */

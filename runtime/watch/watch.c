@@ -28,7 +28,8 @@ enum {
   TOLD_MS = 2000,   /* a rank that has failed waits so long for the report */
   SPEAK_MS = 500,   /* the last agent of a node forwards beats if the first is silent for so long */
   STAY_MS = 2000,   /* an agent waits so long for the ranks of its node to leave first */
-  PACE_MS = 5       /* beats of many ranks are read together */
+  PACE_MS = 5,      /* beats of many ranks are read together */
+  ASK_MS = 1000     /* after so long without news of a process Linux is asked whether it can run */
 };
 
 struct Watch {
@@ -37,6 +38,11 @@ struct Watch {
   Band band;
   Flight flight;
   RankView *view; /* of every rank; only on a root */
+  Pulse *pulse;   /* of every rank, of its silence; only on a root */
+  Beat own_beat;  /* the last that differed from the one before */
+  int64_t own_moved_ms;
+  Pulse own_pulse; /* of this rank's standstill */
+  bool has_noted;  /* that a rank is starved */
   struct pollfd *poll;
   pthread_t thread;
   int wake[2];
@@ -73,7 +79,9 @@ Flight *watch_flight(Watch *watch) {
 static void take_beat(Watch *watch, int32_t rank, const Beat *beat) {
   RankView *view = &watch->view[rank];
   view->heard_ms = now_ms();
-  if (!view->has_come || memcmp(&view->beat, beat, sizeof *beat) != 0) view->moved_ms = now_ms();
+  view->starved_ms = 0;
+  watch->pulse[rank] = (Pulse){0};
+  if (!view->has_come || beat_has_moved(&view->beat, beat)) view->moved_ms = now_ms();
   view->has_come = true;
   view->beat = *beat;
 }
@@ -133,6 +141,10 @@ static void take_view(Watch *watch, const BandMessage *message) {
   if (message->kind == BAND_LEAVE) view->has_left = true;
   if (message->kind == BAND_FAIL) note_failure(watch, message->rank, message);
   if (message->kind == BAND_LOST) note_closed(watch, message->rank);
+  if (message->kind == BAND_STARVED && !band_is_near(&watch->band, message->rank)) {
+    view->starved_ms = message->code;
+    view->load = message->load;
+  }
 }
 
 /* Forwards to roots on other nodes. Beats are forwarded once: by the first agent, or by the last if
@@ -159,6 +171,8 @@ static bool take_message(Watch *watch, BandPeer *peer, const BandMessage *messag
     set_end(watch, message);
     return true;
   }
+  if (message->rank == peer->rank) peer->heard_ms = now_ms();
+  if (message->rank == peer->rank && message->kind == BAND_BEAT) peer->pid = message->beat.pid;
   if (message->kind == BAND_LEAVE && peer->is_up) watch->is_quiet = true;
   if (message->kind == BAND_LEAVE) peer->has_left = true;
   pass_on(watch, peer, message);
@@ -200,10 +214,66 @@ static void receive_all(Watch *watch) {
 
 /* ---- messages of this rank */
 
+/* This thread itself does not count: it wakes up too often to be what the rank waits for. */
+static void ask_own(Watch *watch, Beat *beat) {
+  int64_t at_ms = now_ms();
+  if (beat_has_moved(&watch->own_beat, beat)) {
+    watch->own_beat = *beat;
+    watch->own_moved_ms = at_ms;
+    watch->own_pulse = (Pulse){0};
+  } else if (at_ms - watch->own_moved_ms > ASK_MS) {
+    pulse_ask(&watch->own_pulse, "/proc/self", (int32_t)gettid(), at_ms);
+    beat->starved_ms = (int32_t)watch->own_pulse.starved_ms;
+    beat->load = load_now();
+  }
+}
+
+static void ask_process(Pulse *pulse, int32_t pid) {
+  char folder[32];
+  (void)snprintf(folder, sizeof folder, "/proc/%d", pid);
+  pulse_ask(pulse, folder, 0, now_ms());
+}
+
+/* A root asks about silent ranks of its machine. */
+static void ask_silent(Watch *watch) {
+  for (int32_t i = 0; i < watch->band.rank_count; i++) {
+    RankView *view = &watch->view[i];
+    bool is_silent = view->has_come && !view->has_left && view->closed_ms == 0 &&
+                     now_ms() - view->heard_ms > ASK_MS;
+    if (!is_silent || i == watch->rank || !band_is_near(&watch->band, i)) continue;
+    ask_process(&watch->pulse[i], view->beat.pid);
+    view->starved_ms = watch->pulse[i].starved_ms;
+    view->load = load_now();
+  }
+}
+
+/* An agent asks about silent ranks of its node for roots on other machines. */
+static void ask_charges(Watch *watch) {
+  Band *band = &watch->band;
+  for (int32_t i = 0; i < band->peer_count; i++) {
+    BandPeer *peer = &band->peer[i];
+    bool is_silent = peer->rank >= 0 && peer->socket >= 0 && !peer->has_left && peer->pid > 0 &&
+                     now_ms() - peer->heard_ms > ASK_MS;
+    if (!is_silent) peer->pulse = (Pulse){0};
+    if (!is_silent || band->node[peer->rank] != band->node[band->rank] ||
+        !band_is_near(band, peer->rank))
+      continue;
+    ask_process(&peer->pulse, peer->pid);
+    BandMessage message = {.kind = BAND_STARVED,
+                           .rank = peer->rank,
+                           .code = (int32_t)peer->pulse.starved_ms,
+                           .load = load_now()};
+    band_send_away(band, &message);
+  }
+}
+
 static void send_own(Watch *watch) {
   BandMessage message = {.kind = BAND_BEAT,
                          .rank = watch->rank,
                          .beat = flight_beat(&watch->flight, watch->setup.plan)};
+  ask_own(watch, &message.beat);
+  if (watch->view) ask_silent(watch);
+  if (band_is_agent(&watch->band)) ask_charges(watch);
   if (watch->view) take_beat(watch, watch->rank, &message.beat);
   band_send_up(&watch->band, &message);
 }
@@ -244,11 +314,25 @@ static void report(Watch *watch, Verdict verdict) {
   set_end(watch, &end);
 }
 
+/* Once: a rank that would be blamed had it not waited for a processor. */
+static void note_starved(Watch *watch) {
+  if (watch->has_noted || watch->rank != 0) return;
+  Failure failure = {.plan = watch->setup.plan,
+                     .mesh = watch->setup.mesh,
+                     .view = watch->view,
+                     .node = watch->setup.node_names,
+                     .now_ms = now_ms()};
+  failure.verdict = judge_starved(failure.plan, failure.mesh, failure.view, failure.now_ms);
+  watch->has_noted = failure.verdict.loss != LOSS_NONE;
+  if (watch->has_noted) failure_note_starved(&failure);
+}
+
 /* Losses seen after the end are caused by it. */
 static void judge_all(Watch *watch) {
   if (watch->is_ended) return; /* set by this thread only */
   Verdict verdict = judge(watch->setup.plan, watch->setup.mesh, watch->view, now_ms());
   if (verdict.loss == LOSS_NONE) {
+    note_starved(watch);
     watch->lost_ms = 0;
     return;
   }
@@ -379,7 +463,8 @@ static bool open_parts(Watch *watch, Client *client, Status *status) {
   watch->poll = calloc((size_t)band->peer_room + 2, sizeof *watch->poll);
   bool judges = band_is_root(band, watch->rank);
   if (judges) watch->view = calloc((size_t)client->rank_count, sizeof *watch->view);
-  if (!watch->poll || (judges && !watch->view))
+  if (judges) watch->pulse = calloc((size_t)client->rank_count, sizeof *watch->pulse);
+  if (!watch->poll || (judges && (!watch->view || !watch->pulse)))
     return status_fail(status, STATUS_WORLD, "not enough memory for the watchdog");
   return start_thread(watch, status);
 }
@@ -391,6 +476,7 @@ static void free_watch(Watch *watch) {
   pthread_mutex_destroy(&watch->lock);
   free(watch->poll);
   free(watch->view);
+  free(watch->pulse);
   free(watch);
 }
 

@@ -150,8 +150,50 @@ static void check_standstills(void) {
   }
 }
 
+static void check_starved(void) {
+  RankView view[RANKS];
+  Verdict verdict;
+  TEST("silence of a rank that waits for a processor is no silence, until it starves too long") {
+    all_well(view);
+    view[1].heard_ms = NOW_MS - 20000;
+    view[1].starved_ms = 17000;
+    check_verdict(view, LOSS_NONE, -1);
+    verdict = judge_starved(&plan, &mesh, view, NOW_MS);
+    CHECK_INT(verdict.loss, LOSS_STARVED);
+    CHECK_INT(verdict.rank, 1);
+    view[1].starved_ms = 16999;
+    check_verdict(view, LOSS_SILENT, 1);
+    view[1].heard_ms = NOW_MS - JUDGE_SILENT_MS - JUDGE_STARVED_MS - 1;
+    view[1].starved_ms = JUDGE_STARVED_MS + 1;
+    check_verdict(view, LOSS_STARVED, 1);
+  }
+  TEST("a standstill for lack of processors is none, until it lasts too long") {
+    all_well(view);
+    CHECK_INT(judge_starved(&plan, &mesh, view, NOW_MS).loss, LOSS_NONE);
+    stand_still(view, 10000, 2);
+    view[2].beat.starved_ms = 6000;
+    view[2].starved_ms = 1000; /* since its last beat */
+    check_verdict(view, LOSS_NONE, -1);
+    CHECK_INT(judge_starved(&plan, &mesh, view, NOW_MS).rank, 2);
+    view[2].starved_ms = 999; /* it had the processor for longer than a standstill may last */
+    check_verdict(view, LOSS_STUCK, 2);
+    CHECK_INT(judge_starved(&plan, &mesh, view, NOW_MS).loss, LOSS_NONE);
+    stand_still(view, JUDGE_STUCK_LEAST_MS + JUDGE_STARVED_MS + 1, 2);
+    view[2].beat.starved_ms = JUDGE_STARVED_MS + 1;
+    view[2].starved_ms = 0;
+    check_verdict(view, LOSS_STARVED, 2);
+  }
+  TEST("load and time without a processor are no progress") {
+    Beat before = {.step = 3}, now = {.step = 3, .starved_ms = 9, .load = {27, 2}};
+    CHECK(!beat_has_moved(&before, &now));
+    now.step++;
+    CHECK(beat_has_moved(&before, &now));
+  }
+}
+
 int main(void) {
   open_plan();
+  check_starved();
   check_losses();
   check_usual();
   check_standstills();
