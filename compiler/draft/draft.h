@@ -203,6 +203,9 @@ uint32_t mesh_used(const Mesh *mesh, uint32_t axes);
 /* The axes that divide the tokens of a micro-batch, and those that divide state. */
 enum { BATCH_AXES = MESH_BIT(MESH_REPLICATE) | MESH_BIT(MESH_DP) | MESH_BIT(MESH_CP) };
 enum { ZERO_AXES = MESH_BIT(MESH_DP) | MESH_BIT(MESH_CP) };
+
+/* The axes along which ZeRO shards states; 0: it shards none. */
+uint32_t draft_zero_axes(const Derived *derived);
 enum { TENSOR_AXES = MESH_BIT(MESH_TP) | MESH_BIT(MESH_TP_GROUP) };
 uint32_t param_cut_axes(const Graph *g, ParamId p); /* of TENSOR_AXES */
 uint32_t norm_group_axes(int32_t group);            /* of TENSOR_AXES */

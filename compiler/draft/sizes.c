@@ -5,6 +5,10 @@
 
 /* ---- the mesh */
 
+uint32_t draft_zero_axes(const Derived *derived) {
+  return derived->zero > 0 ? ZERO_AXES : 0;
+}
+
 Mesh draft_mesh(const Derived *derived) {
   Mesh mesh = {0};
   int64_t ranks = derived->dp * derived->cp;

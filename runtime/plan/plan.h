@@ -118,10 +118,6 @@ enum {
   CALL_FLAGS_BITS = 5,
 };
 
-static inline bool plan_when(uint32_t when_all, uint32_t when_none, uint32_t flags) {
-  return (flags & when_all) == when_all && (flags & when_none) == 0;
-}
-
 #define TABLE(Type, table) typedef struct Type {
 #define END(Type, table)                                                                           \
   }                                                                                                \
@@ -246,5 +242,7 @@ static inline uint32_t plan_main_lane(const Plan *plan) {
 static inline const char *plan_lane_name(const Plan *plan, uint32_t lane) {
   return plan_string(plan, plan->lanes[lane].name);
 }
+
+#include "runtime/plan/plan_when.h"
 
 #endif

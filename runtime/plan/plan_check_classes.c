@@ -340,8 +340,7 @@ static bool check_loads(const Plan *plan, const PlanProgram *program, uint32_t p
                                                               : 0;
   for (uint32_t i = 0; i < segment->records_count; i++) {
     const PlanRecord *record = &plan->records[segment->records_first + i];
-    if (record->kind != RECORD_LOAD || !plan_when(record->when_all, record->when_none, call->flags))
-      continue;
+    if (record->kind != RECORD_LOAD || !plan_runs(call, record)) continue;
     const int64_t microbatch = call->microbatch < 0 ? 0 : call->microbatch + grown;
     if (microbatch >= staged)
       return plan_refuse(why, "calls[%u]: %s loads micro-batch %lld in %s, which has %lld", index,
@@ -429,7 +428,7 @@ static bool check_launched(const Plan *plan, const PlanCall *call, const PlanLau
     if (plan->waits[call->waits_first + i].call >= launch->first_call) return false;
   for (uint32_t i = 0; i < segment->records_count; i++) {
     const PlanRecord *record = &plan->records[segment->records_first + i];
-    if (!plan_when(record->when_all, record->when_none, call->flags)) continue;
+    if (!plan_runs(call, record)) continue;
     if (*first == NULL) *first = record;
     if (!are_alike(plan, record, *first)) return false;
   }

@@ -90,7 +90,7 @@ bool plan_check_fusions(const Plan *plan, const PlanCall *call, char *why) {
   const PlanRecord *before = NULL;
   for (uint32_t i = 0; i < segment->records_count; i++) {
     const PlanRecord *record = &plan->records[segment->records_first + i];
-    if (!plan_when(record->when_all, record->when_none, call->flags)) continue;
+    if (!plan_runs(call, record)) continue;
     const char *found = record->fuses ? fault(plan, call, before, record) : NULL;
     if (found != NULL)
       return plan_refuse(why, "records[%u]: fuses, but in call %u %s", segment->records_first + i,

@@ -39,8 +39,7 @@ static inline int64_t plan_loads(const Plan *plan, const PlanProgram *program) {
     const PlanSegment *segment = &plan->segments[call->segment];
     for (uint32_t i = 0; i < segment->records_count; i++) {
       const PlanRecord *record = &plan->records[segment->records_first + i];
-      if (record->kind == RECORD_LOAD &&
-          plan_when(record->when_all, record->when_none, call->flags))
+      if (record->kind == RECORD_LOAD && plan_runs(call, record))
         loads += plan_call_times(plan, program, c);
     }
   }
@@ -57,8 +56,7 @@ static inline uint64_t plan_issues(const Plan *plan, const PlanProgram *program)
     const PlanSegment *segment = &plan->segments[call->segment];
     for (uint32_t i = 0; i < segment->records_count && launch == NULL; i++) {
       const PlanRecord *record = &plan->records[segment->records_first + i];
-      if (plan_when(record->when_all, record->when_none, call->flags) && !record->fuses)
-        issues += plan_call_times(plan, program, c);
+      if (plan_runs(call, record) && !record->fuses) issues += plan_call_times(plan, program, c);
     }
   }
   return issues + program->launches_count;

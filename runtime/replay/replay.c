@@ -30,10 +30,6 @@ typedef struct Walker {
   const uint8_t *samples;
 } Walker;
 
-static bool applies(const PlanCall *call, const PlanRecord *record) {
-  return plan_when(record->when_all, record->when_none, call->flags);
-}
-
 KernelArgs replay_kernel_args(const Replay *replay, const Work *work, Threads *threads,
                               void *stream) {
   const Plan *plan = replay->setup.plan;
@@ -238,7 +234,7 @@ static bool issue_wait(const Walker *walker, Queue *queue, const PlanCall *call,
   const Replay *replay = walker->replay;
   const Plan *plan = replay->setup.plan;
   const PlanRecord *record = &plan->records[plan->segments[call->segment].records_first + awaited];
-  if (!applies(call, record)) return true;
+  if (!plan_runs(call, record)) return true;
   return replay->device->ops->wait(queue, queue_of(replay, record),
                                    number_of(walker, running, awaited) + LAST_PART, status);
 }
@@ -376,7 +372,7 @@ static bool issue_call(void *context, const Position *at, Status *status) {
   const PlanLaunch *launch = plan_launch_of(plan, at->program, at->call_number);
   if (launch != NULL && !issue_launched(walker, at, launch, status)) return false;
   for (uint32_t i = 0; launch == NULL && i < segment->records_count; i++)
-    if (applies(at->call, &plan->records[segment->records_first + i]) &&
+    if (plan_runs(at->call, &plan->records[segment->records_first + i]) &&
         !issue_record(walker, at, &i, &lanes_seen, status))
       return false;
   walker->replay->numbers = number_of(walker, at->running + 1, 0);

@@ -150,7 +150,7 @@ static bool check_call(void *context, const Position *at, Status *status) {
   if (end > replay->microbatches) replay->microbatches = end;
   for (uint32_t i = 0; i < segment->records_count; i++) {
     const PlanRecord *record = &plan->records[segment->records_first + i];
-    if (!plan_when(record->when_all, record->when_none, at->call->flags)) continue;
+    if (!plan_runs(at->call, record)) continue;
     if (!check_record(replay, at, record, status)) return false;
     int64_t *loads = &replay->loads[at->program->kind];
     if (record->kind == RECORD_LOAD && end > *loads) *loads = end;
@@ -203,7 +203,7 @@ static bool take_launched(void *context, const Position *at, Status *status) {
   const PlanLaunch *launch = plan_launch_of(plan, at->program, at->call_number);
   for (uint32_t i = 0; launch != NULL && i < segment->records_count; i++) {
     const PlanRecord *record = &plan->records[segment->records_first + i];
-    if (!plan_when(record->when_all, record->when_none, at->call->flags)) continue;
+    if (!plan_runs(at->call, record)) continue;
     const Work work = replay_work(replay, at, record);
     replay->launch[launch - plan->launches].is_awaited |= replay->awaited[record - plan->records];
     if (!add_record(&replay->launch[launch - plan->launches], &work))

@@ -9,8 +9,7 @@ static const PlanRecord *fused_with(const Plan *plan, const Position *at,
   const PlanSegment *segment = &plan->segments[at->call->segment];
   const PlanRecord *end = &plan->records[segment->records_first + segment->records_count];
   for (const PlanRecord *next = record + 1; next < end; next++)
-    if (plan_when(next->when_all, next->when_none, at->call->flags))
-      return next->fuses ? next : NULL;
+    if (plan_runs(at->call, next)) return next->fuses ? next : NULL;
   return NULL;
 }
 
@@ -36,7 +35,7 @@ static bool bind_call(void *context, const Position *at, Status *status) {
   const PlanSegment *segment = &plan->segments[at->call->segment];
   for (uint32_t i = 0; i < segment->records_count; i++) {
     const PlanRecord *record = &plan->records[segment->records_first + i];
-    if (!plan_when(record->when_all, record->when_none, at->call->flags)) continue;
+    if (!plan_runs(at->call, record)) continue;
     const PlanRecord *second = fused_with(plan, at, record);
     if (second != NULL && !bind_pair(replay, record, second, status)) return false;
   }

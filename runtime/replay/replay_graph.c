@@ -19,7 +19,7 @@ static bool measure_call(void *context, const Position *at, Status *status) {
   (void)status;
   for (uint32_t i = 0; i < segment->records_count; i++) {
     const PlanRecord *record = &plan->records[segment->records_first + i];
-    if (!plan_when(record->when_all, record->when_none, at->call->flags)) continue;
+    if (!plan_runs(at->call, record)) continue;
     extent->nodes += record->kind == RECORD_LOAD ? record->operands_count : 1;
     extent->lanes_mask |= extent->replay->queues_mask & 1u << record->lane;
   }

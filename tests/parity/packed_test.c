@@ -103,8 +103,7 @@ static uint64_t calls_of_step(const Plan *plan) {
       uint64_t times = plan_call_times(plan, program, c);
       for (uint32_t i = 0; i < segment->records_count; i++) {
         const PlanRecord *record = &plan->records[segment->records_first + i];
-        if (program->kind == PROGRAM_TRAIN_STEP &&
-            plan_when(record->when_all, record->when_none, call->flags))
+        if (program->kind == PROGRAM_TRAIN_STEP && plan_runs(call, record))
           calls += times * record->flat_calls;
       }
     }

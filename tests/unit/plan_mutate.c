@@ -45,7 +45,7 @@ static bool running_record(Mutator *m, const PlanCall *call, uint32_t *index) {
   for (int tries = 0; tries < 20 && segment->records_count > 0; tries++) {
     *index = pick_below(m, segment->records_count);
     const PlanRecord *record = &m->b->records[segment->records_first + *index];
-    if (plan_when(record->when_all, record->when_none, call->flags)) return true;
+    if (plan_runs(call, record)) return true;
   }
   return false;
 }

@@ -81,7 +81,7 @@ int32_t clip_segment_build(Draft *d, const Stage *stage) {
   record_operand(zero, norms_base(d, segment), 0, NORM_GROUPS * f64, DTYPE_F64, ACCESS_WRITE);
   for (int32_t group = 0; group < NORM_GROUPS; group++)
     sum_group(d, stage, segment, group);
-  uint32_t shared = MESH_BIT(MESH_PP) | (d->derived.zero > 0 ? ZERO_AXES : 0);
+  uint32_t shared = MESH_BIT(MESH_PP) | draft_zero_axes(&d->derived);
   add_norms(d, segment, 0, NORM_GROUPS, shared);
   for (int32_t group = 0; group < NORM_GROUPS; group++)
     if (group_exists(d, group)) add_norms(d, segment, group, 1, norm_group_axes(group));

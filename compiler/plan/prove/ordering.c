@@ -155,8 +155,8 @@ static void log_touches(Ordering *o, LaneLog *log, uint32_t index, uint32_t numb
  * earlier ones it covers. */
 static void map_until(Ordering *o, uint32_t of, uint32_t end, uint32_t known) {
   LaneLog *log = &o->lanes[of];
-  EACH_BIT(by, o->lanes_used & ~(1u << of))
-  if (o->now[by].finished[of] < known) known = o->now[by].finished[of];
+  EACH_BIT (by, o->lanes_used & ~(1u << of))
+    if (o->now[by].finished[of] < known) known = o->now[by].finished[of];
   log->looks = 0;
   for (; log->mapped < end; log->mapped++) {
     const Touch *at = &log->at[log->mapped];
@@ -244,7 +244,7 @@ static void run_record(Ordering *o, uint32_t index) {
   const uint32_t before = o->is_launched ? o->launched_after[lane] : now->finished[lane];
   log_touches(o, &o->lanes[lane], index, ++now->finished[lane]);
   *clock_at(o, o->walk.position, o->walk.iteration, index) = *now;
-  EACH_BIT(of, o->lanes_used) {
+  EACH_BIT (of, o->lanes_used) {
     const uint32_t known = of == lane ? before : now->finished[of];
     const uint32_t begun = o->now[of].finished[of] - (of == lane);
     if (begun > known) check_against(o, of, lane, first, known);
@@ -257,8 +257,8 @@ static void run_call(Ordering *o) {
   o->view->report->calls++;
   o->is_launched = launch != NULL;
   if (launch != NULL && launch->first_call == o->walk.position) {
-    EACH_BIT(lane, o->lanes_used)
-    o->launched_after[lane] = o->now[lane].finished[lane];
+    EACH_BIT (lane, o->lanes_used)
+      o->launched_after[lane] = o->now[lane].finished[lane];
   }
   for (uint32_t i = 0; i < o->walk.segment->records_count; i++) {
     const PlanRecord *record = walk_record(&o->walk, i);
@@ -277,7 +277,7 @@ static void open_program(Ordering *o, const View *view, const PlanProgram *progr
   o->walk = walk_begin(view, program, WALK_ONCE);
   o->main_lane = plan_main_lane(plan);
   memset(o->now, 0, sizeof o->now);
-  EACH_BIT(lane, o->lanes_used) {
+  EACH_BIT (lane, o->lanes_used) {
     LaneLog *log = &o->lanes[lane];
     intervals_clear(&log->written), intervals_clear(&log->touched);
     log->count = log->mapped = 0, log->looks = 0;

@@ -65,7 +65,7 @@ static inline uint32_t walk_grown(const Walk *walk) {
 Walk walk_segment(const View *view, const PlanSegment *segment);
 
 static inline bool walk_runs(const Walk *walk, const PlanRecord *record) {
-  return plan_when(record->when_all, record->when_none, walk->call->flags);
+  return plan_runs(walk->call, record);
 }
 
 static inline uint64_t buffer_address(const PlanBuffer *buffer) {

@@ -14,10 +14,6 @@ static bool is_wide(const Simulation *s, const PlanRecord *record) {
   return plan_is_communication(record) && s->is_wide[record->comm];
 }
 
-static bool runs(const PlanRecord *record, const PlanCall *call) {
-  return plan_when(record->when_all, record->when_none, call->flags);
-}
-
 /* ---- parts */
 
 /* Index into LaneParts.exposed_ns: the axis of the communicator; the last one if it has several. */
@@ -66,7 +62,7 @@ static Profile *make_profile(const Simulation *s, uint32_t class, const PlanCall
   profile->end_ns = ARENA_ARRAY(s->arena, int64_t, segment->records_count + 1);
   for (uint32_t i = 0; i < segment->records_count; i++) {
     const PlanRecord *record = &s->plan->records[segment->records_first + i];
-    if (!runs(record, call)) continue;
+    if (!plan_runs(call, record)) continue;
     if (is_wide(s, record) || (any && record->lane != profile->lane)) profile->is_plain = false;
     profile->lane = record->lane;
     any = true;
@@ -180,7 +176,7 @@ static int64_t begin_record(const Simulation *s, Runner *r, const PlanRecord *re
   for (uint32_t i = 0; i < record->after_count; i++) {
     uint32_t after = s->plan->edges[record->after_first + i].record;
     const PlanRecord *before = &s->plan->records[segment->records_first + after];
-    if (runs(before, current_call(s, r))) wait_until(&ready, r->end_ns[after], before);
+    if (plan_runs(current_call(s, r), before)) wait_until(&ready, r->end_ns[after], before);
   }
   r->lanes_begun |= 1U << record->lane;
   return stand_still(s, r, record->lane, ready);
@@ -324,7 +320,7 @@ static bool run_call(const Simulation *s, uint32_t class, bool *moved) {
   }
   for (; r->record < segment->records_count; r->record++) {
     const PlanRecord *record = &s->plan->records[segment->records_first + r->record];
-    if (!runs(record, call)) continue;
+    if (!plan_runs(call, record)) continue;
     if (!is_wide(s, record))
       end_record(s, r, record, begin_record(s, r, record));
     else if (!communicate(s, class, record, moved))

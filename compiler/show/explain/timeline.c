@@ -4,10 +4,6 @@
 #include "compiler/plan/simulate/simulate.h"
 #include "compiler/show/explain/timeline_boxes.h"
 
-static bool runs(const PlanRecord *record, const PlanCall *call) {
-  return plan_when(record->when_all, record->when_none, call->flags);
-}
-
 /* ---- how long */
 
 static TimelineUnit unit_of_program(const Plan *plan, uint32_t class, const PlanProgram *program) {
@@ -17,7 +13,7 @@ static TimelineUnit unit_of_program(const Plan *plan, uint32_t class, const Plan
     const PlanSegment *segment = &plan->segments[call->segment];
     for (uint32_t k = 0; k < segment->records_count; k++) {
       const PlanRecord *record = &plan->records[segment->records_first + k];
-      if (!runs(record, call)) continue;
+      if (!plan_runs(call, record)) continue;
       if (price_ns(plan, class, record) > 0) return UNIT_NS;
       if (record->flops > 0) unit = UNIT_FLOPS;
     }
@@ -53,7 +49,7 @@ static const PlanRecord *records_in(Arena *arena, const Plan *plan, TimelineUnit
   return records;
 }
 
-/* ---- what */
+/* ---- kinds of boxes */
 
 /* The last word of a segment's name says what it does: "h.forward", "layer backward",
  * "wte.weight.update". */
@@ -86,7 +82,7 @@ static BoxKind kind_of(const Plan *plan, const Stretch *stretch) {
     return BOX_COMMUNICATION;
   for (uint32_t i = 0; i < segment->records_count; i++) {
     const PlanRecord *record = &plan->records[segment->records_first + i];
-    if (!runs(record, call)) continue;
+    if (!plan_runs(call, record)) continue;
     computes |= record->kind == RECORD_KERNEL;
     communicates |= plan_is_communication(record);
   }

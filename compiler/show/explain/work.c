@@ -23,8 +23,7 @@ static double call_work(const Plan *plan, const PlanCall *call, bool is_time) {
   double work = 0;
   for (uint32_t i = 0; i < segment->records_count; i++) {
     const PlanRecord *record = &plan->records[segment->records_first + i];
-    if (record->kind == RECORD_KERNEL &&
-        plan_when(record->when_all, record->when_none, call->flags))
+    if (record->kind == RECORD_KERNEL && plan_runs(call, record))
       work += (double)(is_time ? record->predicted_ns : record->flops);
   }
   return work;

@@ -21,8 +21,8 @@ static const char *names_of(const View *view, uint32_t mask, const char *const *
   enum { ROOM = 256 };
   char *text = arena_alloc(view->arena, ROOM);
   Line line = {text, ROOM, 0};
-  EACH_BIT(bit, mask)
-  line_add(&line, "%s%s", line.used > 0 ? " or " : "", names[bit]);
+  EACH_BIT (bit, mask)
+    line_add(&line, "%s%s", line.used > 0 ? " or " : "", names[bit]);
   return text;
 }
 

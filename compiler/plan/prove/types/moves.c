@@ -137,8 +137,8 @@ static bool cut_in_blocks(const Typing *t, const Type *type, uint32_t axes, uint
 static bool place_as_said(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {
   Place after[TYPE_AXES_MAX];
   layout_places(t->plan, t->plan->meanings[t->at->meaning].after, after);
-  EACH_BIT(axis, axes)
-  type->place[axis] = after[axis];
+  EACH_BIT (axis, axes)
+    type->place[axis] = after[axis];
   return (axes != 0 && cut_in_blocks(t, type, axes, dim)) ||
          REFUSE(t, "it does not say which dim it cuts");
 }
@@ -146,8 +146,8 @@ static bool place_as_said(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {
 static bool uncut(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {
   if (!cut_in_blocks(t, type, axes, dim))
     return refuse_found(t, type, "it moves a dim that these ranks do not have in blocks");
-  EACH_BIT(axis, axes)
-  type->place[axis] = (Place){0};
+  EACH_BIT (axis, axes)
+    type->place[axis] = (Place){0};
   return true;
 }
 
@@ -195,7 +195,7 @@ static bool move_tensor(Typing *t, bool gathers, PlaceKind part, int64_t element
   if (gathers && part == PLACE_FLAT && type->piece != elements)
     return REFUSE(t, "it gathers pieces of %lld elements as %lld", (long long)type->piece,
                   (long long)elements);
-  EACH_BIT(axis, axes_of_comm(t, t->at->comm)) {
+  EACH_BIT (axis, axes_of_comm(t, t->at->comm)) {
     if (type->place[axis].kind != from)
       return refuse_along(t, axis, "it moves a value whose ranks have another layout", type);
     type->place[axis] = (Place){.kind = (uint8_t)to};
@@ -301,7 +301,7 @@ static bool slice(Typing *t, Type *type) {
   const int64_t *dims = record_dims(t);
   bool fits = dim < count && varies > 0 && slice_style(t, comm, dims[1], dims[2], &style);
   uint8_t order = cuts_of(t, type, dim);
-  EACH_BIT(axis, fits ? axes : 0) {
+  EACH_BIT (axis, fits ? axes : 0) {
     fits = fits && type->place[axis].kind == PLACE_WHOLE;
     type->place[axis] = (Place){PLACE_CUT, (uint8_t)dim, (uint8_t)style, order++};
   }
@@ -338,8 +338,8 @@ void type_cast(Typing *t) {
 /* Axes that divide samples or tokens, along which ranks have summands. */
 static uint32_t owed_axes(const Typing *t, const Type *type) {
   uint32_t owed = 0;
-  EACH_BIT(axis, axes_dividing(t, DIVIDES_SAMPLES) | axes_dividing(t, DIVIDES_TOKENS))
-  owed |= (uint32_t)(type->place[axis].kind == PLACE_OWED) << axis;
+  EACH_BIT (axis, axes_dividing(t, DIVIDES_SAMPLES) | axes_dividing(t, DIVIDES_TOKENS))
+    owed |= (uint32_t)(type->place[axis].kind == PLACE_OWED) << axis;
   return owed;
 }
 

@@ -236,8 +236,8 @@ void prove_types(const View *views, uint32_t count) {
     t->losses = 0;
     run_class(t);
     squares += t->squares;
-    EACH_BIT(kind, t->losses)
-    losses[kind]++;
+    EACH_BIT (kind, t->losses)
+      losses[kind]++;
     refused = refused || t->refused;
   }
   if (!refused) check_stages(t, squares, losses);

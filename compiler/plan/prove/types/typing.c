@@ -12,8 +12,8 @@ uint32_t axes_of_comm(const Typing *t, uint32_t comm) {
 
 uint32_t axes_dividing(const Typing *t, Divides what) {
   uint32_t axes = 0;
-  EACH_BIT(axis, mesh_axes(t->plan))
-  axes |= (uint32_t)(t->plan->axes[axis].divides == (uint32_t)what) << axis;
+  EACH_BIT (axis, mesh_axes(t->plan))
+    axes |= (uint32_t)(t->plan->axes[axis].divides == (uint32_t)what) << axis;
   return axes;
 }
 
@@ -27,8 +27,8 @@ bool is_call_of(Typing *t, uint32_t region) {
 }
 
 void cut_samples(const Typing *t, Type *type) {
-  EACH_BIT(axis, axes_dividing(t, DIVIDES_SAMPLES))
-  type->place[axis] = (Place){.kind = PLACE_CUT};
+  EACH_BIT (axis, axes_dividing(t, DIVIDES_SAMPLES))
+    type->place[axis] = (Place){.kind = PLACE_CUT};
 }
 
 /* ---- what the plan says of operands */
