@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "compiler/draft/cost/demand.h"
+#include "compiler/job/data.h"
 #include "compiler/search/fit.h"
 
 enum { ROUNDS = 5, LEAVES = 128, LEAF_NODES = 16, GROUPS = 16 };
