@@ -10,6 +10,8 @@ skip() { printf 'skipped: %s\n' "$*"; exit 0; }
 
 # Whether the build's ranks may be processes: it had PMIx and MPI, and -DPROCESSES=OFF was not given.
 has_processes() { grep -q '^WITH_PROCESSES:INTERNAL=ON' "$build/CMakeCache.txt"; }
+# Whether Slurm's topology.yaml is read: it had libyaml, and -DYAML=OFF was not given.
+has_yaml() { grep -q '^WITH_YAML:INTERNAL=ON' "$build/CMakeCache.txt"; }
 # The thread sanitizer takes MPI, which is not built for it, for our fault.
 has_thread_sanitizer() { grep -q '^SANITIZE:STRING=thread' "$build/CMakeCache.txt"; }
 
