@@ -1,7 +1,6 @@
 /* shim.cpp -- blocks of fibers. */
 #include "kernels/cuda/host/shim.h"
 
-#include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -18,30 +17,36 @@
 __thread Index threadIdx, blockIdx, blockDim, gridDim;
 
 namespace shim {
+__thread Running running;
+
 namespace {
 
 enum { STACK_BYTES = 1 << 17, WARP = 32, WARPS_MAX = 32, PAGE_BYTES = 4096 };
 
-/* A fiber is made once a thread and runs one body after another, and switching is a jump: a context
- * of the system asks the kernel for the signal mask each time. The address sanitizer is told of each
- * switch, and each fiber is made anew for each block. The thread sanitizer is not told: fibers run
- * one after another, which to it is one thread; it keeps no stack of calls here (CMakeLists.txt), which
+/* A fiber is made once for each thread of a block and runs one body after another. Switching is a
+ * jump by the compiler's own functions: a context of the system asks the kernel for the signal mask
+ * each time, and the sanitizers intercept both it and longjmp, at the cost of the fiber's whole
+ * shadow. The address sanitizer is told of each switch. The thread sanitizer is not told: fibers run
+ * one after another, as one thread to it; it keeps no stack of calls here (CMakeLists.txt), which
  * fibers would mix up. */
 #if defined(__SANITIZE_ADDRESS__)
-#define SHIM_JUMPS 0
+#define SHIM_ASAN 1
+#define SWITCHES __attribute__((noinline, no_sanitize("address", "undefined")))
 #else
-#define SHIM_JUMPS 1
+#define SHIM_ASAN 0
+#define SWITCHES __attribute__((noinline))
 #endif
+
+typedef void *Jump[5]; /* what __builtin_setjmp needs */
 
 enum class State { READY, AT_BLOCK_BARRIER, AT_WARP_BARRIER, DONE };
 
 struct Fiber {
   ucontext_t context;
   std::unique_ptr<char[]> stack;
-#if SHIM_JUMPS
-  jmp_buf at; /* where it goes on */
+  Jump at; /* where it goes on */
   bool is_begun = false;
-#endif
+  void *fake_stack; /* the address sanitizer's */
   State state;
   unsigned mask; /* of the warp barrier it waits at */
 };
@@ -55,7 +60,7 @@ struct Grid {
   unsigned thread_count, current;
   uint64_t *slots; /* 32 a warp */
   uint32_t block_turn, warp_turn[WARPS_MAX];
-  const char *frame; /* of launch: what is pushed on its stack is a thread's own */
+  const char *frame; /* of launch: what is pushed on its stack belongs to the thread that runs */
 };
 
 /* Whole pages; under a sanitizer, which looks for accesses past the end, only the requested bytes. */
@@ -67,17 +72,14 @@ struct Shared {
 
 thread_local std::vector<Fiber> fibers;
 thread_local Grid grid;
-#if SHIM_JUMPS
-thread_local jmp_buf scheduler_at;
-#else
-thread_local ucontext_t scheduler;
-#endif
+thread_local Jump scheduler_at;
 thread_local std::map<const void *, Shared> shared_memory;
 thread_local uint32_t launches_begun, blocks_begun;
 thread_local uint64_t random_state = 1;
-#if defined(__SANITIZE_ADDRESS__)
+#if SHIM_ASAN
 thread_local const void *scheduler_stack;
 thread_local size_t scheduler_stack_bytes;
+thread_local void *scheduler_fake_stack;
 #endif
 
 uint64_t draw(uint64_t below) {
@@ -89,18 +91,37 @@ Index thread_at(unsigned i) {
   return {i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y};
 }
 
-#if SHIM_JUMPS
+void begin_turn(unsigned i) {
+  unsigned warp = i / WARP;
+  grid.current = i;
+  threadIdx = thread_at(i);
+  running = {{launches_begun, blocks_begun, i, warp, grid.block_turn, grid.warp_turn[warp]},
+             nullptr,
+             grid.frame};
+  if (!grid.has_barriers) return;
+  running.own_low = fibers[i].stack.get();
+  running.own_high = running.own_low + STACK_BYTES;
+}
 
-void to_scheduler(bool ends) {
-  (void)ends;
-  if (_setjmp(fibers[grid.current].at) == 0) _longjmp(scheduler_at, 1);
+SWITCHES void to_scheduler() {
+#if SHIM_ASAN
+  __sanitizer_start_switch_fiber(&fibers[grid.current].fake_stack, scheduler_stack,
+                                 scheduler_stack_bytes);
+#endif
+  if (__builtin_setjmp(fibers[grid.current].at) == 0) __builtin_longjmp(scheduler_at, 1);
+#if SHIM_ASAN
+  __sanitizer_finish_switch_fiber(fibers[grid.current].fake_stack, nullptr, nullptr);
+#endif
 }
 
 void fiber_main() {
+#if SHIM_ASAN
+  __sanitizer_finish_switch_fiber(nullptr, &scheduler_stack, &scheduler_stack_bytes);
+#endif
   for (;;) {
     grid.body(grid.kernel);
     fibers[grid.current].state = State::DONE;
-    to_scheduler(true);
+    to_scheduler();
   }
 }
 
@@ -116,55 +137,21 @@ void prepare(unsigned i) {
   makecontext(&fiber.context, fiber_main, 0);
 }
 
-void resume(unsigned i) {
-  Fiber &fiber = fibers[i];
-  grid.current = i;
-  threadIdx = thread_at(i);
-  if (_setjmp(scheduler_at) != 0) return;
-  if (fiber.is_begun) _longjmp(fiber.at, 1);
-  fiber.is_begun = true;
-  setcontext(&fiber.context);
-}
-
-#else
-
-void to_scheduler(bool ends) {
-  Fiber &self = fibers[grid.current];
-  void *fake = nullptr;
-  __sanitizer_start_switch_fiber(ends ? nullptr : &fake, scheduler_stack, scheduler_stack_bytes);
-  swapcontext(&self.context, &scheduler);
-  __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
-}
-
-void fiber_main() {
-  __sanitizer_finish_switch_fiber(nullptr, &scheduler_stack, &scheduler_stack_bytes);
-  grid.body(grid.kernel);
-  fibers[grid.current].state = State::DONE;
-  to_scheduler(true);
-}
-
-void prepare(unsigned i) {
-  Fiber &fiber = fibers[i];
-  if (!fiber.stack) fiber.stack.reset(new char[STACK_BYTES]);
-  getcontext(&fiber.context);
-  fiber.context.uc_stack.ss_sp = fiber.stack.get();
-  fiber.context.uc_stack.ss_size = STACK_BYTES;
-  fiber.context.uc_link = nullptr;
-  fiber.state = State::READY;
-  makecontext(&fiber.context, fiber_main, 0);
-}
-
-void resume(unsigned i) {
-  Fiber &fiber = fibers[i];
-  grid.current = i;
-  threadIdx = thread_at(i);
-  void *fake = nullptr;
-  __sanitizer_start_switch_fiber(&fake, fiber.stack.get(), STACK_BYTES);
-  swapcontext(&scheduler, &fiber.context);
-  __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
-}
-
+SWITCHES void resume(unsigned i) {
+  begin_turn(i);
+#if SHIM_ASAN
+  __sanitizer_start_switch_fiber(&scheduler_fake_stack, fibers[i].stack.get(), STACK_BYTES);
 #endif
+  if (__builtin_setjmp(scheduler_at) == 0) {
+    Fiber &fiber = fibers[grid.current];
+    if (fiber.is_begun) __builtin_longjmp(fiber.at, 1);
+    fiber.is_begun = true;
+    setcontext(&fiber.context);
+  }
+#if SHIM_ASAN
+  __sanitizer_finish_switch_fiber(scheduler_fake_stack, nullptr, nullptr);
+#endif
+}
 
 /* Lanes of a warp that are where its lane `i` waits. */
 unsigned waiting_lanes(unsigned i) {
@@ -224,8 +211,7 @@ void run_block() {
     return;
   }
   for (unsigned i = 0; i < grid.thread_count; i++) {
-    grid.current = i;
-    threadIdx = thread_at(i);
+    begin_turn(i);
     grid.body(grid.kernel);
   }
 }
@@ -236,23 +222,6 @@ void fail(const char *why) {
   fprintf(stderr, "kernel %s, block (%u,%u,%u): %s\n", grid.name, blockIdx.x, blockIdx.y,
           blockIdx.z, why);
   abort();
-}
-
-bool place(Place *place) {
-  if (grid.body == nullptr) return false;
-  unsigned warp = grid.current / WARP;
-  *place = {launches_begun, blocks_begun,    grid.current,
-            warp,           grid.block_turn, grid.warp_turn[warp]};
-  return true;
-}
-
-bool is_own(const void *at) {
-  const char *low = (const char *)__builtin_frame_address(0), *high = grid.frame;
-  if (grid.has_barriers) {
-    low = fibers[grid.current].stack.get();
-    high = low + STACK_BYTES;
-  }
-  return (const char *)at >= low && (const char *)at < high;
 }
 
 bool is_shared(const void *page) {
@@ -277,7 +246,7 @@ void *shared(const void *site, size_t size_bytes) {
   if (memory.size_bytes < size_bytes) {
     void *bytes = nullptr;
     memory.size_bytes = size_bytes;
-    if (SHIM_JUMPS) memory.size_bytes = (size_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    if (!SHIM_ASAN) memory.size_bytes = (size_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
     if (posix_memalign(&bytes, PAGE_BYTES, memory.size_bytes) != 0) fail("there is no memory");
     memory.bytes.reset((char *)bytes);
     memory.block = 0;
@@ -290,7 +259,7 @@ void *shared(const void *site, size_t size_bytes) {
 void block_barrier() {
   if (!grid.has_barriers) fail("it has a barrier, and was launched as a kernel without");
   fibers[grid.current].state = State::AT_BLOCK_BARRIER;
-  to_scheduler(false);
+  to_scheduler();
 }
 
 void warp_barrier(unsigned mask) {
@@ -298,7 +267,7 @@ void warp_barrier(unsigned mask) {
   if (!(mask >> lane() & 1u)) fail("a thread is not of its own mask");
   fibers[grid.current].mask = mask;
   fibers[grid.current].state = State::AT_WARP_BARRIER;
-  to_scheduler(false);
+  to_scheduler();
 }
 
 void launch(const char *name, dim3 blocks, dim3 block, bool has_barriers, Body *body,
@@ -325,6 +294,7 @@ void launch(const char *name, dim3 blocks, dim3 block, bool has_barriers, Body *
     run_block();
   }
   grid.body = nullptr;
+  running.own_high = nullptr;
 }
 
 } // namespace shim

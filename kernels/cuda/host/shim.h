@@ -66,10 +66,13 @@ struct Place {
   uint32_t block_turn, warp_turn;
 };
 
-/* False: no kernel runs. */
-bool place(Place *place);
-/* True if memory is the running thread's own. */
-bool is_own(const void *at);
+/* The thread of a block that runs, and its stack: memory that no other thread has. */
+struct Running {
+  Place place;
+  const char *own_low;  /* NULL: wherever the stack is now */
+  const char *own_high; /* NULL: no kernel runs */
+};
+extern __thread Running running;
 /* True if all of a page is a block's own memory. */
 bool is_shared(const void *page);
 [[noreturn]] void fail(const char *why);
