@@ -12,6 +12,8 @@ skip() { printf 'skipped: %s\n' "$*"; exit 0; }
 has_processes() { grep -q '^WITH_PROCESSES:INTERNAL=ON' "$build/CMakeCache.txt"; }
 # Whether Slurm's topology.yaml is read: it had libyaml, and -DYAML=OFF was not given.
 has_yaml() { grep -q '^WITH_YAML:INTERNAL=ON' "$build/CMakeCache.txt"; }
+# Under a sanitizer a program takes several times as long: tests that say so run a sample of their cases there.
+has_sanitizer() { ! grep -q '^SANITIZE:STRING=$' "$build/CMakeCache.txt"; }
 # The thread sanitizer takes MPI, which is not built for it, for our fault.
 has_thread_sanitizer() { grep -q '^SANITIZE:STRING=thread' "$build/CMakeCache.txt"; }
 

@@ -215,21 +215,26 @@ int main(void) {
   (void)snprintf(plan_path, sizeof plan_path, "%s/job.plan", folder);
   job_folder(folder, 1, 2);
   host = cuda_host_plugin(DELAY_MOST_NS);
-  TEST("a GPT trains on one GPU as on this processor") {
-    check_job((const char *[]){"cluster.devices=1", NULL}, false, 1e-5);
-  }
-  TEST("and on two that have a part of its state each") {
-    check_job((const char *[]){"cluster.devices=2", "parallel.zero=1", NULL}, false, 1e-5);
-    CHECK_TEXT(getenv("NCCL_LAUNCH_ORDER_IMPLICIT"), "1");
-  }
-  TEST("and on two that have half of each layer, in bf16") {
-    check_job((const char *[]){"cluster.devices=2", "parallel.tp=2", "precision=bf16", NULL}, true,
-              1e-2);
-  }
-  TEST("and on two that have half of each sequence, whose keys go round") {
+  /* A hostile build under a sanitizer takes long: one strategy, with attention and products by the
+   * stand-ins, the ring and collectives. The kernels of ours run in check_choices, below. */
+  TEST("a GPT trains as on this processor on two that have half of each sequence, whose keys go "
+       "round") {
     check_job((const char *[]){"cluster.devices=2", "parallel.cp=2", "precision=bf16",
                                "model.positions=16", NULL},
               true, 1e-2);
+  }
+  if (!HOSTILE_RUNS_ALONE) {
+    TEST("and on one GPU") {
+      check_job((const char *[]){"cluster.devices=1", NULL}, false, 1e-5);
+    }
+    TEST("and on two that have a part of its state each") {
+      check_job((const char *[]){"cluster.devices=2", "parallel.zero=1", NULL}, false, 1e-5);
+      CHECK_TEXT(getenv("NCCL_LAUNCH_ORDER_IMPLICIT"), "1");
+    }
+    TEST("and on two that have half of each layer, in bf16") {
+      check_job((const char *[]){"cluster.devices=2", "parallel.tp=2", "precision=bf16", NULL},
+                true, 1e-2);
+    }
   }
   TEST("algorithms are kept beside the plan") {
     check_choices();

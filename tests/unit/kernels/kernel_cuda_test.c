@@ -1,6 +1,8 @@
 /* LINK: runtime kernels_cuda_host lt_stand_in -- the kernels for GPUs, run on this processor, with
  * blocks and threads in another order each time, and products also through the stand-in of
- * cublasLt. Arguments: names of kernels to run; all without. */
+ * cublasLt. Arguments: names of kernels to run, or none; all without. A build with
+ * kernel_races_test, which runs the same cases and looks at every access, passes `none`: each case
+ * runs with that look in release, and under the address sanitizer in dev. */
 #include "kernels/cuda/host/order.h"
 #include "kernels/cuda/variants.h"
 #include "tests/unit/kernel_against.h"
