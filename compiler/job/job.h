@@ -163,6 +163,11 @@ typedef struct Cluster {
 typedef struct Machine {
   int64_t memory_bytes;
   int64_t cores;
+  int64_t gpus;    /* that ranks can have; 0: none */
+  const char *gpu; /* what all of them are, by NVML: "NVIDIA H100 80GB HBM3" */
+  int64_t gpu_memory_bytes;
+  double gpu_fp32;        /* FLOP/s, by NVML; 0: unknown */
+  const char *gpu_unused; /* there are some, and ranks cannot have them: why; else NULL */
 } Machine;
 
 /* Reads, checks and completes a job file. overrides: "section.key=value" texts of -D. NULL when

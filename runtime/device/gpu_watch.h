@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "runtime/device/nvml.h"
+#include "runtime/process/nvml.h"
 
 /* -1: not reported by the GPU. */
 typedef struct GpuSample {

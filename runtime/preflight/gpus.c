@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
-#include "runtime/device/nvml.h"
+#include "runtime/process/nvml.h"
 
 static int64_t clock_mhz(const Nvml *nvml, NvmlDevice device) {
   unsigned mhz = 0;

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "runtime/device/nvml.h"
+#include "runtime/process/nvml.h"
 
 enum { GPUS_MOST = 64, GPUS_TEXT_BYTES = NVML_WHY_BYTES };
 

@@ -1,2 +1,3 @@
 -- NVIDIA A100 SXM4 80GB. Dense peaks of the data sheet; memory as nvidia-smi shows it; reserve: CUDA and NCCL.
-return { memory = "79.3GiB", reserve = "1.2GB", fp32 = "19.5TFLOP/s", bf16 = "312TFLOP/s", bandwidth = "2.039TB/s" }
+return { gpu = "NVIDIA A100-SXM4-80GB",
+         memory = "79.3GiB", reserve = "1.2GB", fp32 = "19.5TFLOP/s", bf16 = "312TFLOP/s", bandwidth = "2.039TB/s" }

@@ -1,2 +1,3 @@
 -- NVIDIA H100 NVL 94GB, one card of a bridged pair. Dense peaks of the data sheet; memory as nvidia-smi shows it.
-return { memory = "93.5GiB", reserve = "1.2GB", fp32 = "60TFLOP/s", bf16 = "835TFLOP/s", bandwidth = "3.9TB/s" }
+return { gpu = "NVIDIA H100 NVL",
+         memory = "93.5GiB", reserve = "1.2GB", fp32 = "60TFLOP/s", bf16 = "835TFLOP/s", bandwidth = "3.9TB/s" }

@@ -1,4 +1,5 @@
 # common.bash -- what the acceptance tests share. Each is called as TEST BUILD_FOLDER and works in $folder.
+export CUDA_VISIBLE_DEVICES=
 export LC_ALL=C NO_COLOR=1
 build=$(realpath "$1")
 source_folder=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")

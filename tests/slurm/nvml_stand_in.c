@@ -1,5 +1,6 @@
 /* nvml_stand_in.c -- NVML for machines without GPUs: as many as the environment says, each of them
  * sound unless the environment says otherwise of GPU 1. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,5 +99,27 @@ int nvmlDeviceGetRemappedRows(const void *device, unsigned *corrected, unsigned 
 int nvmlDeviceGetCurrentClocksThrottleReasons(const void *device, Count *why) {
   *why = of(device, "NVML_SLOWED", 1); /* idle */
   return DONE;
+}
+
+int nvmlDeviceGetName(const void *device, char *name, unsigned bytes) {
+  const char *said_name = getenv("NVML_NAME");
+  (void)snprintf(name, bytes, "%s", said_name ? said_name : "stand-in GPU");
+  return device ? DONE : NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetUUID(const void *device, char *uuid, unsigned bytes) {
+  (void)snprintf(uuid, bytes, "GPU-0%d", device == &gpu_1);
+  return DONE;
+}
+
+int nvmlDeviceGetCudaComputeCapability(const void *device, int *major, int *minor) {
+  *major = (int)said("NVML_MAJOR", 9);
+  *minor = 0;
+  return device ? DONE : NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetNumGpuCores(const void *device, unsigned *cores) {
+  *cores = 16896;
+  return device ? DONE : NOT_SUPPORTED;
 }
 /* NOLINTEND(readability-identifier-naming) */

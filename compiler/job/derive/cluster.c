@@ -51,6 +51,52 @@ static void settle_device(Job *job, const Facts *facts) {
                                : (Origin){ORIGIN_DERIVED, {0}, "this machine's processor"};
 }
 
+/* ---- GPUs of this machine, which ranks of "here" have */
+
+enum { GPU_RESERVE_BYTES = 1200000000 }; /* CUDA and NCCL, as files of specs/devices have it */
+
+/* Why the job leaves them alone though they are there; NULL: it takes them. */
+static const char *without_gpus(Compile *c, const Job *job, const Machine *machine) {
+  if (machine->gpu_unused) return machine->gpu_unused;
+  if (is_own(job, FIELD_cluster_devices) && job->cluster.devices > machine->gpus)
+    return arena_printf(c->arena, "there %s %lld, and the job wants %lld ranks",
+                        machine->gpus == 1 ? "is" : "are", (long long)machine->gpus,
+                        (long long)job->cluster.devices);
+  return NULL;
+}
+
+/* A job that names a device, cores or several nodes has said where it runs. */
+static bool takes_gpus(Compile *c, const Job *job, const Machine *machine) {
+  bool is_said = is_own(job, FIELD_cluster_device) || is_own(job, FIELD_cluster_cores) ||
+                 (is_own(job, FIELD_cluster_nodes) && job->cluster.nodes > 1);
+  bool has_any = machine && (machine->gpus > 0 || machine->gpu_unused);
+  if (strcmp(job->cluster.head_text, "here") != 0 || !has_any || is_said) return false;
+  const char *why = without_gpus(c, job, machine);
+  if (why == NULL) return true;
+  Span at = job->cluster.head_origin.span;
+  if (!at.file) at = (Span){.file = job->path};
+  lint_at(c, at, "gpu-unused", "ranks run on processors, not on this machine's GPUs: %s", why);
+  fix_last(c, "cluster = { \"here\", device = \"cpu\" }");
+  return false;
+}
+
+/* The device of the library that they are; where it has none, NVML's words, whose numbers do. */
+static bool settle_gpus(Compile *c, lua_State *L, Job *job, const Machine *machine, Facts *device) {
+  const char *row = facts_device_of(c, L, machine->gpu);
+  job->set[FIELD_cluster_device] = true;
+  job->cluster.device = row ? row : machine->gpu;
+  job->origin[FIELD_cluster_device] =
+      (Origin){ORIGIN_DERIVED, {0}, arena_printf(c->arena, "this machine has %s", machine->gpu)};
+  if (row && !facts_read(c, L, "devices", row, ".", (Span){.file = job->path}, device))
+    return false;
+  if (!row) device->is_known[DEVICE_FP32] = machine->gpu_fp32 > 0;
+  if (!row) device->number[DEVICE_FP32] = machine->gpu_fp32;
+  device->is_known[DEVICE_MEMORY] = false; /* NVML knows it of these */
+  if (!device->is_known[DEVICE_RESERVE]) device->number[DEVICE_RESERVE] = GPU_RESERVE_BYTES;
+  device->is_known[DEVICE_RESERVE] = true;
+  return true;
+}
+
 static double fact_of(const Facts *facts, int32_t fact) {
   return facts->is_known[fact] ? facts->number[fact] : 0;
 }
@@ -66,11 +112,13 @@ static bool check_device(Compile *c, const Job *job, const Cluster *cluster, boo
 
 /* Memory of one rank: the job's, the cluster file's, the device's, or its share of this machine. */
 static void settle_memory(Compile *c, Job *job, const Machine *machine, const Facts *facts,
-                          const Facts *device, int64_t sharers, Cluster *cluster) {
+                          const Facts *device, int64_t sharers, bool by_gpus, Cluster *cluster) {
   int64_t machine_bytes = machine ? machine->memory_bytes : (int64_t)8 << 30;
-  int64_t otherwise = machine_bytes / sharers;
-  const char *rule = arena_printf(c->arena, "this machine's %s / %lld ranks",
-                                  format_bytes(c->arena, machine_bytes), (long long)sharers);
+  int64_t otherwise = by_gpus ? machine->gpu_memory_bytes : machine_bytes / sharers;
+  const char *rule = by_gpus
+                         ? "this machine's GPU, by NVML"
+                         : arena_printf(c->arena, "this machine's %s / %lld ranks",
+                                        format_bytes(c->arena, machine_bytes), (long long)sharers);
   Facts merged = *facts;
   if (!merged.is_known[CLUSTER_MEMORY] && device->is_known[DEVICE_MEMORY]) {
     merged.is_known[CLUSTER_MEMORY] = true;
@@ -271,7 +319,8 @@ static bool read_all_types(Compile *c, lua_State *L, Job *job, const Facts *fact
 
 /* ---- one type: the job's keys change it */
 
-static void settle_counts(Job *job, const Facts *facts, bool is_open, Cluster *cluster) {
+static void settle_counts(Job *job, const Facts *facts, bool is_open, int64_t gpus,
+                          Cluster *cluster) {
   bool is_file = facts->is_known[CLUSTER_NODES] && !is_own(job, FIELD_cluster_switches) &&
                  facts->text_depth[FACT_SWITCHES] >= facts->depth[CLUSTER_NODES];
   bool has_switches = cluster->switches != NULL && !is_file; /* hosts say it, not a preset */
@@ -279,8 +328,13 @@ static void settle_counts(Job *job, const Facts *facts, bool is_open, Cluster *c
   own.is_known[CLUSTER_NODES] &= !has_switches;
   cluster->nodes = settle(job, FIELD_cluster_nodes, &own, CLUSTER_NODES, has_switches ? 0 : 1,
                           has_switches ? "hosts of switches" : "one machine");
-  cluster->devices = settle(job, FIELD_cluster_devices, facts, CLUSTER_DEVICES, is_open ? 0 : 1,
-                            is_open ? "devices of the description" : "one rank a machine");
+  cluster->devices = settle(job, FIELD_cluster_devices, facts, CLUSTER_DEVICES,
+                            is_open    ? 0
+                            : gpus > 0 ? gpus
+                                       : 1,
+                            is_open    ? "devices of the description"
+                            : gpus > 0 ? "this machine's GPUs"
+                                       : "one rank a machine");
   cluster->devices_at = job->origin[FIELD_cluster_devices].span;
 }
 
@@ -289,25 +343,29 @@ static bool read_one_type(Compile *c, lua_State *L, Job *job, const Machine *mac
   bool is_here = strcmp(job->cluster.head_text, "here") == 0;
   Facts device = {0};
   cluster->is_device_said = is_own(job, FIELD_cluster_device) || facts->text[FACT_DEVICE];
-  settle_device(job, facts);
+  bool by_gpus = takes_gpus(c, job, machine);
+  if (!by_gpus) settle_device(job, facts);
+  if (by_gpus && !settle_gpus(c, L, job, machine, &device)) return false;
   cluster->device = job->cluster.device;
   Span device_at = job->origin[FIELD_cluster_device].span;
   bool is_plain = strcmp(cluster->device, "cpu") == 0;
-  if (!is_plain && !facts_read(c, L, "devices", cluster->device, ".",
-                               device_at.file ? device_at : cluster->at, &device))
+  if (!is_plain && !by_gpus &&
+      !facts_read(c, L, "devices", cluster->device, ".", device_at.file ? device_at : cluster->at,
+                  &device))
     return false;
   bool is_cpu = is_plain || device.is_known[DEVICE_CORES];
   cluster->target = is_cpu ? TARGET_CPU : TARGET_CUDA;
   ClusterType *type = ARENA_NEW(c->arena, ClusterType);
   *type = type_of_job(job, facts, cluster);
-  settle_counts(job, facts, !is_cpu && (type->hwloc || type->nccl_topo), cluster);
+  settle_counts(job, facts, !is_cpu && (type->hwloc || type->nccl_topo),
+                by_gpus ? machine->gpus : 0, cluster);
   type->nodes = cluster->nodes;
   type->devices = cluster->devices;
   cluster->types = type;
   cluster->type_count = 1;
   /* Nodes of "here" are simulated: all of their ranks are threads of this machine. */
   int64_t sharers = cluster->devices * (is_here ? cluster->nodes : 1);
-  settle_memory(c, job, machine, facts, &device, sharers > 0 ? sharers : 1, cluster);
+  settle_memory(c, job, machine, facts, &device, sharers > 0 ? sharers : 1, by_gpus, cluster);
   int64_t cores =
       settle(job, FIELD_cluster_cores, facts, CLUSTER_CORES,
              is_here && machine ? machine->cores : 1, is_here ? "this machine's" : "not known: 1");
@@ -317,7 +375,8 @@ static bool read_one_type(Compile *c, lua_State *L, Job *job, const Machine *mac
   cluster->flops_fp32 = fact_of(&device, DEVICE_FP32) * share;
   cluster->flops_bf16 = fact_of(&device, DEVICE_BF16) * share;
   cluster->memory_bytes_per_s = fact_of(&device, DEVICE_BANDWIDTH) * share;
-  return check_device(c, job, cluster, is_cpu);
+  bool is_listed = !by_gpus || device.gpu != NULL;
+  return !is_listed || check_device(c, job, cluster, is_cpu);
 }
 
 static void settle_network(Job *job, const Facts *facts, Cluster *cluster) {

@@ -68,6 +68,7 @@ static void refuse_key(Compile *c, const FileTable *table, const char *key) {
   VEC(const char *) names = {0};
   for (int32_t i = 0; table->is_cluster && i < FACT_TEXTS; i++)
     VEC_PUSH(c->arena, &names, text_keys[i].name);
+  if (!table->is_cluster) VEC_PUSH(c->arena, &names, "gpu");
   for (int32_t i = 0; i < (table->is_cluster ? CLUSTER_KEYS : DEVICE_KEYS); i++)
     VEC_PUSH(c->arena, &names, table->is_cluster ? cluster_keys[i].name : device_keys[i].name);
   const char *near = nearest_word(key, names.at, names.count);
@@ -115,6 +116,17 @@ static void read_text(Compile *c, const FileTable *table, const RawEntry *entry,
   facts->text_depth[i] = table->depth;
 }
 
+static void read_gpu(Compile *c, const FileTable *table, const RawEntry *entry, Facts *facts) {
+  if (entry->value->kind == RAW_TEXT) {
+    facts->gpu = entry->value->text;
+    return;
+  }
+  error_at(c, span_of_value(table->file->spans, "gpu"), "wrong-type",
+           "gpu: expected a name as nvidia-smi -L prints it; got %s",
+           raw_show(c->arena, entry->value));
+  fix_last(c, "gpu = \"NVIDIA H100 80GB HBM3\"");
+}
+
 static void read_types(Compile *c, const FileTable *table, const RawEntry *entry, Facts *facts) {
   const Raw *raw = entry->value;
   bool is_list = raw->kind == RAW_TABLE && raw->named.count == 0 && !raw->bad_key &&
@@ -146,7 +158,9 @@ static void read_entry(Compile *c, const FileTable *table, const RawEntry *entry
       read_text(c, table, entry, i, facts);
       return;
     }
-  if (table->is_cluster && !*table->prefix && strcmp(entry->key, "types") == 0)
+  if (!table->is_cluster && strcmp(entry->key, "gpu") == 0)
+    read_gpu(c, table, entry, facts);
+  else if (table->is_cluster && !*table->prefix && strcmp(entry->key, "types") == 0)
     read_types(c, table, entry, facts);
   else
     refuse_key(c, table, entry->key);
@@ -196,6 +210,18 @@ bool facts_read(Compile *c, lua_State *L, const char *kind, const char *name, co
                 Span at, Facts *facts) {
   bool is_cluster = strcmp(kind, "clusters") == 0;
   return read_chain(c, L, is_cluster, name, directory, at, 0, facts);
+}
+
+const char *facts_device_of(Compile *c, lua_State *L, const char *gpu) {
+  TextList names =
+      library_names(c, arena_printf(c->arena, "%s/devices", c->specs_dir ? c->specs_dir : "specs"));
+  for (int32_t i = 0; i < names.count; i++) {
+    Facts facts = {0};
+    if (facts_read(c, L, "devices", names.at[i], ".", (Span){0}, &facts) && facts.gpu &&
+        strcmp(facts.gpu, gpu) == 0)
+      return names.at[i];
+  }
+  return NULL;
 }
 
 bool facts_read_type(Compile *c, lua_State *L, const Facts *all, int32_t number, Facts *facts) {

@@ -44,9 +44,13 @@ typedef struct Facts {
   const char *text[FACT_TEXTS]; /* of clusters; paths are found from the folder of the command */
   Span text_span[FACT_TEXTS];
   int32_t text_depth[FACT_TEXTS];
+  const char *gpu;  /* of devices: its name, as NVML has it; NULL: it is none of NVIDIA's */
   const Raw *types; /* of clusters; NULL: one type */
   const SpecFile *types_file;
 } Facts;
+
+/* The device of the library that has this name of NVML's. NULL: none. */
+const char *facts_device_of(Compile *c, lua_State *L, const char *gpu);
 
 /* kind: "clusters" or "devices". False: reported. */
 bool facts_read(Compile *c, lua_State *L, const char *kind, const char *name, const char *directory,

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "compiler/job/data.h"
+#include "compiler/machine/topology/gpus.h"
 #include "compiler/machine/topology/here.h"
 #include "compiler/machine/topology/read.h"
 #include "compiler/search/fit.h"
@@ -107,6 +108,21 @@ static bool refuse_plan(Compile *c, const char *verb, const char *path) {
   return false;
 }
 
+void print_gpus(Arena *arena) {
+  Gpus gpus = topology_gpus(arena);
+  Machine machine = {0};
+  topology_use_gpus(arena, &gpus, topology_has_cuda(), &machine);
+  for (int32_t i = 0; i < gpus.list.count; i++) {
+    const Gpu *gpu = &gpus.list.at[i];
+    printf("gpu %-4d %s   %s   sm_%d%d   %s\n", (int)i, text_plain(arena, gpu->name),
+           format_bytes(arena, gpu->memory_bytes), (int)gpu->major, (int)gpu->minor, gpu->pci);
+  }
+  if (machine.gpus > 0) puts("gpu      used by cluster = \"here\"");
+  if (machine.gpu_unused)
+    print_wrapped(stdout, arena_printf(arena, "gpu      not used: %s", machine.gpu_unused), 0, 9,
+                  COLUMNS_MOST);
+}
+
 bool say_environment(Compile *c) {
   const char *setting = topology_environment(c->arena);
   if (!topology_environment_works(c)) return false;
@@ -131,6 +147,9 @@ bool compile_job(Compile *c, const Options *options, Compiled *compiled) {
   if (strcmp(job->cluster.head_text, "here") == 0) {
     if (!say_environment(c)) return false;
     machine = topology_here();
+    Gpus gpus = topology_gpus(c->arena);
+    bool has_cuda = topology_has_cuda() || (options->on && strcmp(options->on, "cuda-host") == 0);
+    topology_use_gpus(c->arena, &gpus, has_cuda, &machine);
   }
   bool is_good = fit_plan(c, job, &machine, compiled);
   if (is_good && !compile_failed(c)) spec_data_ids(c, job, compiled->plan.jobs[0].vocab);

@@ -1,4 +1,6 @@
 /* list.c -- lockstep list: the names that a job or a model file may use. */
+#include <string.h>
+
 #include "compiler/job/hints/help.h"
 #include "compiler/show/cli/cli.h"
 
@@ -9,6 +11,8 @@ ExitCode verb_list(const Options *options) {
   ExitCode code = EXIT_DONE;
   if (!help_list(c, kind, options->json, stdout))
     code = complain(EXIT_USER, "there is no list of '%.40s'; there are: %s", kind, help_kinds(c));
+  else if (kind && strcmp(kind, "devices") == 0 && !options->json)
+    print_gpus(c->arena);
   compile_free(c);
   return code;
 }

@@ -99,8 +99,13 @@ static ExitCode check(Compile *c, const Options *options) {
   return found.list.count > 0 ? EXIT_USER : EXIT_DONE;
 }
 
+static bool is_here(const Topology *at) {
+  return strcmp(at->path, "here") == 0;
+}
+
 static void print_text(Compile *c, const Topology *at) {
   if (at->node) node_print(c->arena, at->node, stdout);
+  if (is_here(at)) print_gpus(c->arena);
   for (int32_t i = 0; i < at->networks.count; i++) {
     if (i > 0) putchar('\n');
     switches_print(c->arena, &at->networks.at[i], stdout);

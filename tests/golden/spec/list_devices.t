@@ -2,6 +2,7 @@
 -- >>> exit 0
   a100-sxm-40     NVIDIA A100 SXM4 40GB
   a100-sxm-80     NVIDIA A100 SXM4 80GB
+  a10g            NVIDIA A10G 24GB, of AWS's g5 machines
   b200            NVIDIA B200 180GB of an HGX or DGX
   cpu-zen5        AMD Zen 5 (EPYC), with the rates that "cpu" lacks: two cores
                   of an idle machine, 2026-11-21
@@ -15,6 +16,10 @@
   mi250x          AMD MI250X, one of its two dies, which is what a rank has; for
                   planning: kernels for it are not built
   mi300x          AMD MI300X 192GB; for planning: kernels for it are not built
+  rtx-4090        NVIDIA GeForce RTX 4090 24GB
+  rtx-5090        NVIDIA GeForce RTX 5090 32GB
+  t4              NVIDIA T4 16GB; for planning: kernels need compute capability
+                  8.0, and it has 7.5
   v100-16         NVIDIA V100 SXM2 16GB
   v100-32         NVIDIA V100 SXM2 32GB
   cpu             this machine's processor, by its cores

@@ -1,4 +1,4 @@
-#include "runtime/device/nvml.h"
+#include "runtime/process/nvml.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
@@ -26,6 +26,11 @@ static const char *find_calls(Nvml *nvml) {
       {"nvmlDeviceGetTotalEccErrors", &nvml->errors, false},
       {"nvmlDeviceGetRemappedRows", &nvml->rows, false},
       {"nvmlDeviceGetCurrentClocksThrottleReasons", &nvml->slowed, false},
+      {"nvmlDeviceGetName", &nvml->name, false},
+      {"nvmlDeviceGetUUID", &nvml->uuid, false},
+      {"nvmlDeviceGetPciInfo_v3", &nvml->pci, false},
+      {"nvmlDeviceGetCudaComputeCapability", &nvml->capability, false},
+      {"nvmlDeviceGetNumGpuCores", &nvml->cores, false},
   };
   for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
     void *call = dlsym(nvml->library, calls[i].name);

@@ -1,7 +1,7 @@
 /* nvml.h -- the calls of NVML, the library of NVIDIA's driver, by address. They are declared as its
  * header has them: the header comes with CUDA, the library with the driver. */
-#ifndef LOCKSTEP_DEVICE_NVML_H
-#define LOCKSTEP_DEVICE_NVML_H
+#ifndef LOCKSTEP_PROCESS_NVML_H
+#define LOCKSTEP_PROCESS_NVML_H
 
 #include <stdbool.h>
 
@@ -15,6 +15,13 @@ typedef unsigned long long NvmlCount;
 typedef struct NvmlMemory {
   NvmlCount total, free, used;
 } NvmlMemory;
+
+/* nvmlPciInfo_t of version 3. */
+typedef struct NvmlPci {
+  char legacy[16];
+  unsigned domain, bus, device, id, subsystem;
+  char address[32]; /* "00000000:1B:00.0" */
+} NvmlPci;
 
 typedef struct Nvml {
   void *library;
@@ -34,6 +41,11 @@ typedef struct Nvml {
   int (*errors)(NvmlDevice, int, int, NvmlCount *);
   int (*rows)(NvmlDevice, unsigned *, unsigned *, unsigned *, unsigned *);
   int (*slowed)(NvmlDevice, NvmlCount *);
+  int (*name)(NvmlDevice, char *, unsigned);
+  int (*uuid)(NvmlDevice, char *, unsigned);
+  int (*pci)(NvmlDevice, NvmlPci *);
+  int (*capability)(NvmlDevice, int *major, int *minor);
+  int (*cores)(NvmlDevice, unsigned *);
 } Nvml;
 
 /* Loads and initialises it: nvml_close gives it back. False: `why` says what is missing. */
