@@ -1,0 +1,79 @@
+/* model.c -- what the settings and the names of a plan say of its model: the model is the one that
+ * checkpoints are compared by, masters exist where the job wants them, and no two draw the same
+ * random numbers. */
+#include <string.h>
+
+#include "compiler/plan/prove/pool.h"
+#include "compiler/plan/prove/records/rules.h"
+#include "runtime/plan/plan_graph.h"
+#include "runtime/plan/plan_text.h"
+
+/* Ops, paths, numbers, dims, initial values and decay are those of the model that was traced. */
+static void check_graph(const View *view) {
+  char stated[PLAN_GRAPH_BYTES];
+  const char *said = job_setting(view->plan, PLAN_GRAPH_KEY);
+  if (strcmp(plan_graph_text(view->plan, stated), said) != 0)
+    prove_finding(view, NULL, -1, "records",
+                  "expected the model of %s %.40s, found one of %s: other nodes, dims, initial "
+                  "values or decay",
+                  PLAN_GRAPH_KEY, said, stated);
+}
+
+/* Updates follow (rules.c). */
+static void check_masters(const View *view) {
+  const Plan *plan = view->plan;
+  const char *said = job_setting(plan, "precision.master");
+  const bool wanted = strcmp(said, "none") != 0;
+  for (uint32_t i = 0; i < plan->parameters_count; i++) {
+    const uint32_t value = plan->parameters[i].value;
+    if (view->rows[value].has_master == wanted) continue;
+    prove_finding(view, NULL, -1, "records",
+                  "expected %s of %.80s, found %s: precision.master is %s",
+                  wanted ? "a master" : "no master", plan_string(plan, plan->values[value].name),
+                  wanted ? "none" : "one", said);
+  }
+}
+
+/* Whether this node draws numbers when it runs. */
+static bool draws(const Plan *plan, const PlanNode *node) {
+  const KernelContract *contract = contract_find(plan_string(plan, node->op));
+  if (contract == NULL || (contract_control_reads(contract) & CONTROL_BIT(CONTROL_seed)) == 0)
+    return false;
+  for (int32_t i = 0; i < contract->attr_count; i++)
+    if (strcmp(contract->attrs[i].name, "dropout") == 0)
+      return (uint32_t)i < node->attrs_count && plan->reals[node->attrs_first + (uint32_t)i] > 0;
+  return true;
+}
+
+/* Numbers are drawn by these keys: each has one owner. */
+static void take_stream(const View *view, Pool *streams, uint64_t key, const char *owner,
+                        const char *what) {
+  const uint32_t number = pool_number(view->arena, streams, &key, sizeof key);
+  if (streams->row[number].tag != 0)
+    prove_finding(view, NULL, -1, "records",
+                  "expected random numbers of its own for %s %.80s, found those of another", what,
+                  *owner == '\0' ? "without a path" : owner);
+  streams->row[number].tag = 1;
+}
+
+static void check_streams(const View *view) {
+  const Plan *plan = view->plan;
+  Pool initial = {0}, drawn = {0};
+  for (uint32_t i = 0; i < plan->parameters_count; i++)
+    take_stream(view, &initial, plan->parameters[i].key,
+                plan_string(plan, plan->values[plan->parameters[i].value].name), "parameter");
+  for (uint32_t r = 0; r < plan->regions_count; r++) {
+    const PlanRegion *region = &plan->regions[r];
+    if (region->program != PROGRAM_TRAIN_STEP) continue;
+    for (uint32_t n = region->forward_first; n < region->forward_first + region->forward_count; n++)
+      if (draws(plan, &plan->nodes[n]))
+        take_stream(view, &drawn, plan->nodes[n].key, plan_string(plan, plan->nodes[n].path),
+                    plan_string(plan, plan->nodes[n].op));
+  }
+}
+
+void prove_model(const View *view) {
+  check_graph(view);
+  check_masters(view);
+  check_streams(view);
+}
