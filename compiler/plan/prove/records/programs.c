@@ -16,6 +16,12 @@ static const Allowed allowed[Purpose_COUNT] = {
 #include "compiler/plan/prove/records/purposes.def"
 };
 
+#define PURPOSE(...) +1
+_Static_assert(0
+#include "compiler/plan/prove/records/purposes.def"
+                   == Purpose_COUNT,
+               "each purpose has a row");
+
 /* "init or train_step": the names of the bits. */
 static const char *names_of(const View *view, uint32_t mask, const char *const *names) {
   enum { ROOM = 256 };
