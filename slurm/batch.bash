@@ -83,6 +83,8 @@ clear_inherited() {
     case " ${job_sets[*]} " in *" $name "*) continue ;; esac
     option=${name#SLURM_} option=${option,,} option=${option//_/-}
     case $name in
+    OMPI_MCA_orte* | OMPI_MCA_ess* | OMPI_MCA_pmix* | OMPI_MCA_plm* | OMPI_MCA_r[amt][sapm]*) ;; # of mpirun
+    OMPI_MCA_*) continue ;; # settings of transports
     SRUN_* | OMPI_* | PMIX_* | PRTE_* | PMI_* | PMI2_* | OMP_* | GOMP_* | KMP_*) ;;
     SLURM_MEM_PER_NODE) option=mem ;; # Slurm sets it unless --mem is 0; the step gets the job's memory without it
     *_VISIBLE_DEVICES | ZE_AFFINITY_MASK) # Slurm sets them for a step anew where it has given GPUs
@@ -195,7 +197,7 @@ accounts() {
   [ "$answer" -ne 0 ] || line=$(counted <<<"$rows")
   if [ -z "$line" ]; then
     line=$(sed -nE 's/^(sacct|timeout): (error|fatal): //p' "$logs/sacct.err" | sed -n 1p)
-    [ -n "$line" ] || line=$(sed -nE 's/^(sacct|timeout): //p; q' "$logs/sacct.err")
+    [ -n "$line" ] || line=$(last_line "$logs/sacct.err" | sed -E 's/^: ((sacct|timeout): )?//')
     [ "$answer" -ne 124 ] || line="no answer in 5 s"
     line="no accounts of job ${jobs//,/, } from sacct: ${line:-it has none}"
   fi

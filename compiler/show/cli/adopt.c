@@ -11,13 +11,13 @@
 /* The numbers of this user's jobs of a name that wait or run. False: Slurm does not answer. */
 static bool list_queued(Arena *arena, const char *name, TextList *jobs) {
   Command answer;
-  command_run(&answer,
-              (const char *const[]){"squeue", "--noheader",
-                                    arena_printf(arena, "--user=%u", (unsigned)getuid()),
-                                    arena_printf(arena, "--name=%s", name), "--format=%i", NULL});
+  command_run(&answer, (const char *const[]){"squeue", "--noheader",
+                                             arena_printf(arena, "--user=%u", (unsigned)getuid()),
+                                             arena_printf(arena, "--name=%s", name),
+                                             "--format=%i %j", NULL});
   AnswerRows rows = answer_rows(arena, answer.out, NULL);
   for (int32_t i = 0; i < rows.count; i++)
-    if (!*rows.at[i].words) VEC_PUSH(arena, jobs, rows.at[i].job);
+    if (strcmp(rows.at[i].words, name) == 0) VEC_PUSH(arena, jobs, rows.at[i].job);
   return answer.code == 0;
 }
 
