@@ -16,6 +16,7 @@
 #include "runtime/process/folder.h"
 #include "runtime/process/process.h"
 #include "runtime/process/requests.h"
+#include "runtime/process/stack.h"
 #include "runtime/process/text.h"
 #include "runtime/rank/run.h"
 #include "runtime/trace/trace.h"
@@ -263,7 +264,11 @@ int main(int count, char **word) {
   }
   process_prepare("lockstep-rank");
   Status status = {0};
-  if (open_and_run(count, word, &status)) return status.code;
+  char why[STACK_WHY_BYTES];
+  if (!stack_prepare(why))
+    (void)status_fail(&status, STATUS_WORLD, "%s", why);
+  else if (open_and_run(count, word, &status))
+    return status.code;
   if (status.code == 0) status.code = STATUS_OURS;
   text_warn("lockstep-rank: %s", status.text);
   if (asks_json(count, word)) report_failure(&status);

@@ -8,6 +8,7 @@
 #include "runtime/boot/agree.h"
 #include "runtime/comm/mpi.h"
 #include "runtime/pmix/client.h"
+#include "runtime/process/cgroup.h"
 #include "runtime/process/deadline.h"
 #include "runtime/watch/watch.h"
 
@@ -122,7 +123,8 @@ static bool check_job(const PmixBoot *boot, const BootPmixSetup *setup, Status *
 
 /* True if every rank of this node has its own cores to spin on. */
 static bool has_cores(const PmixBoot *boot, int32_t threads) {
-  return (int64_t)boot->base.here.count * threads <= boot->base.allowed.count;
+  int32_t processors = cgroup_processors("", boot->base.allowed.count);
+  return (int64_t)boot->base.here.count * threads <= processors;
 }
 
 static void tell_places(PmixBoot *boot, int32_t nodes) {

@@ -8,11 +8,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "runtime/comm/group.h"
 #include "runtime/comm/pieces.h"
 #include "runtime/comm/reduce.h"
+#include "runtime/process/cgroup.h"
 
 enum {
   CHANNELS = 2, /* in order with the computation, and beside it */
@@ -304,7 +304,7 @@ static bool open_groups(LocalWorld *world, uint32_t axes_mask, int32_t spins, Gr
 LocalWorld *local_world_new(const Plan *plan, const Mesh *mesh, int32_t threads_per_rank) {
   LocalWorld *world = calloc(1, sizeof *world);
   if (!world) return NULL;
-  bool cores = (int64_t)mesh->rank_count * threads_per_rank <= sysconf(_SC_NPROCESSORS_ONLN);
+  bool cores = (int64_t)mesh->rank_count * threads_per_rank <= processors_here();
   int32_t spins = cores ? SPINS_WITH_CORES : SPINS_WITHOUT_CORES;
   world->mesh = *mesh;
   world->shared_axes = mesh_shared_axes(mesh, plan);

@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,6 +15,7 @@
 #include "runtime/data/samples.h"
 #include "runtime/device/arena.h"
 #include "runtime/preflight/preflight.h"
+#include "runtime/process/cgroup.h"
 #include "runtime/process/folder.h"
 
 /* Under Slurm a node has its own name, independent of the host name. */
@@ -60,11 +60,6 @@ static int64_t count_checkpoints(const char *folder) {
   int64_t count = glob(pattern, GLOB_NOSORT, NULL, &found) == 0 ? (int64_t)found.gl_pathc : 0;
   globfree(&found);
   return count;
-}
-
-static int64_t count_cores(void) {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
 /* Compares this node with those that the plan describes: the fewest devices that it lacks of any.
@@ -113,7 +108,7 @@ void preflight_look(const Plan *plan, Preflight *facts) {
   Status ignored = {0};
   *facts = (Preflight){.program = sum_program(),
                        .plan = plan->id,
-                       .cores = count_cores(),
+                       .cores = processors_here(),
                        .memory = (int64_t)arena_available_bytes(),
                        .lacking = count_lacking(plan),
                        .shm = free_bytes("/dev/shm")};

@@ -8,11 +8,23 @@
 
 static const int64_t EVERY_NS = 1000000000;
 
+/* A batch system or a container may be given other processors while the run goes on: the system
+ * moves threads, bound ones too, and steps get slower without another sign. */
+static void look_at_processors(Rank *rank) {
+  char change[CGROUP_CHANGE_BYTES];
+  CgroupCpus now = cgroup_cpus("");
+  if (rank->has_cpus && cgroup_cpus_changed(&rank->cpus, &now, change))
+    report_note(rank->report, "cores    the control group has changed: %s", change);
+  rank->cpus = now;
+  rank->has_cpus = true;
+}
+
 /* A request that was seen stays until it is done. */
 void rank_look_for_requests(Rank *rank) {
   int64_t now_ns = rank_now_ns();
   if (rank->number != 0 || now_ns - rank->looked_ns < EVERY_NS) return;
   rank->looked_ns = now_ns;
+  look_at_processors(rank);
   for (Asked what = 0; what < ASKED_COUNT; what++) {
     char path[ASKED_PATH_BYTES];
     const char *folder = plan_string(rank->plan, rank->job->run_dir);

@@ -7,6 +7,7 @@
 #include "kernels/product.h"
 #include "runtime/metrics/record.h"
 #include "runtime/plan/programs.h"
+#include "runtime/process/cgroup.h"
 #include "runtime/rank/rank_state.h"
 
 /* Another variant of the matrix product rounds sums differently, so the run is not bitwise what it
@@ -63,7 +64,7 @@ bool rank_open_report(Rank *rank, Status *status) {
       .cores = rank->all[0].cores,
       .cores_wanted =
           run->boot->here.count * (int32_t)(rank->job->threads < 1 ? 1 : rank->job->threads),
-      .cores_allowed = run->boot->allowed.count,
+      .cores_allowed = cgroup_processors("", run->boot->allowed.count),
       .isa = isa,
       .on = run->cuda != NULL ? "gpu" : "cpu",
       .gpu = run->cuda != NULL ? &rank->gpu : NULL,

@@ -11,6 +11,7 @@
 #include "runtime/metrics/report.h"
 #include "runtime/observe/observe.h"
 #include "runtime/process/asked.h"
+#include "runtime/process/cgroup.h"
 #include "runtime/rank/rank.h"
 #include "runtime/rank/resume.h"
 #include "runtime/replay/replay.h"
@@ -69,7 +70,9 @@ typedef struct Rank {
                          ahead */
   bool asks_checkpoint;
   AskedState asked[ASKED_COUNT]; /* rank 0's */
-  int64_t looked_ns;             /* for them */
+  int64_t looked_ns;             /* for them, and at its control group */
+  CgroupCpus cpus;               /* of rank 0, at the last look */
+  bool has_cpus;
   int64_t saved_step; /* of the newest checkpoint that this run wrote or came from; 0: none */
   int64_t saved_ns;   /* when */
   char saved_path[CHECKPOINT_PATH_BYTES];

@@ -5,7 +5,6 @@
  * all variants, so that what disturbs the machine disturbs them alike; medians are compared. */
 #include <ctype.h>
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -14,6 +13,7 @@
 
 #include "compiler/show/cli/cli.h"
 #include "kernels/product.h"
+#include "runtime/process/cgroup.h"
 
 enum { ROUNDS = 5, VARIANTS = PRODUCT_AMX_BF16 + 1, ROW_BYTES = 512 };
 static const double PART_S = 0.08;
@@ -254,19 +254,13 @@ static ExitCode write_table(const char *path, const ProductChoice *here, const c
   return complain(EXIT_WORLD, "%s: cannot be written: %s", path, strerror(failure));
 }
 
-/* Where this process may run. */
-static int32_t cores(void) {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? (int32_t)CPU_COUNT(&set) : 1;
-}
-
 ExitCode verb_bench(const Options *options) {
   if (!options->products)
     return complain(EXIT_USER, "say what to measure: lockstep bench --kernels");
   if (options->out && access(options->out, R_OK | W_OK) != 0) /* before it takes its time */
     return refuse_table(options->out);
   static Bench bench;
-  bench.threads = cores();
+  bench.threads = processors_here();
   if (!measure(&bench)) return complain(EXIT_WORLD, "not enough memory or processes to measure");
   (void)unsetenv("LOCKSTEP_CPU"); /* the row is about this processor, whatever is forced */
   const ProductChoice *here = product_choice();

@@ -1,7 +1,9 @@
-/* Memory limits of control groups, read from made-up trees of files.
+/* Limits of control groups, read from made-up trees of files.
  * LINK: process */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "runtime/process/cgroup.h"
@@ -29,6 +31,65 @@ static void check(uint64_t limit_bytes, uint64_t available_bytes) {
   CgroupMemory memory = cgroup_memory(root);
   CHECK(memory.limit_bytes == limit_bytes);
   CHECK(memory.available_bytes == available_bytes);
+}
+
+static void check_cpus(double quota, const char *set, int32_t of_16) {
+  CgroupCpus cpus = cgroup_cpus(root);
+  CHECK(isinf(quota) ? isinf(cpus.quota) : fabs(cpus.quota - quota) < 1e-9);
+  CHECK_TEXT(cpus.set, set);
+  CHECK_INT(cgroup_processors(root, 16), of_16);
+}
+
+static void test_cpus(void) {
+  TEST("version 2: the smallest quota of all levels, and the nearest set") {
+    start_over("0::/kubepods/pod1/box\n");
+    put("/sys/fs/cgroup/kubepods/pod1/box", "cpu.max", "max 100000\n");
+    put("/sys/fs/cgroup/kubepods/pod1/box", "cpuset.cpus.effective", "0-3,8\n");
+    put("/sys/fs/cgroup/kubepods", "cpuset.cpus.effective", "0-15\n");
+    check_cpus(INFINITY, "0-3,8", 16);
+    put("/sys/fs/cgroup/kubepods", "cpu.max", "350000 50000\n");
+    check_cpus(7, "0-3,8", 7);
+    put("/sys/fs/cgroup/kubepods/pod1", "cpu.max", "250000 100000\n");
+    check_cpus(2.5, "0-3,8", 2);
+    put("/sys/fs/cgroup/kubepods/pod1/box", "cpu.max", "50000\n"); /* without its period */
+    check_cpus(2.5, "0-3,8", 2);
+    put("/sys/fs/cgroup/kubepods/pod1/box", "cpu.max", "50000 100000\n");
+    check_cpus(0.5, "0-3,8", 1);
+    CHECK_INT(cgroup_processors(root, 1), 1);
+  }
+  TEST("version 1: the groups of two controllers; the quota -1 is none") {
+    start_over("3:cpuset:/docker/7\n4:cpu,cpuacct:/docker/7\n0::/x\n");
+    put("/sys/fs/cgroup/cpu/docker/7", "cpu.cfs_quota_us", "-1\n");
+    put("/sys/fs/cgroup/cpu/docker/7", "cpu.cfs_period_us", "100000\n");
+    put("/sys/fs/cgroup/cpuset", "cpuset.cpus", "0-1\n"); /* in the container: its own group */
+    check_cpus(INFINITY, "0-1", 16);
+    put("/sys/fs/cgroup/cpu/docker", "cpu.cfs_quota_us", "400000\n");
+    put("/sys/fs/cgroup/cpu/docker", "cpu.cfs_period_us", "100000\n");
+    check_cpus(4, "0-1", 4);
+    put("/sys/fs/cgroup/cpu,cpuacct", "cpu.cfs_quota_us", "300000\n");
+    put("/sys/fs/cgroup/cpu,cpuacct", "cpu.cfs_period_us", "100000\n");
+    check_cpus(3, "0-1", 3);
+  }
+  TEST("no group, and what is not a number") {
+    start_over("0::/\n");
+    put("/sys/fs/cgroup", "cpu.max", "much\n");
+    check_cpus(INFINITY, "", 16);
+    put("/sys/fs/cgroup", "cpu.max", "100000 0\n");
+    check_cpus(INFINITY, "", 16);
+  }
+  TEST("what changed is named, and nothing where nothing did") {
+    char text[CGROUP_CHANGE_BYTES];
+    CgroupCpus before = {INFINITY, "0-7"}, now = before;
+    CHECK(!cgroup_cpus_changed(&before, &now, text));
+    now = (CgroupCpus){2.5, "0-3"};
+    CHECK(cgroup_cpus_changed(&before, &now, text));
+    CHECK_TEXT(text, "set of processors 0-3, was 0-7; quota of processors 2.5, was none");
+    before = (CgroupCpus){4, "0-3"};
+    CHECK(cgroup_cpus_changed(&before, &now, text));
+    CHECK_TEXT(text, "quota of processors 2.5, was 4");
+    memset(now.set, '1', sizeof now.set - 1);
+    CHECK(cgroup_cpus_changed(&before, &now, text) && strlen(text) < sizeof text - 1);
+  }
 }
 
 int main(void) {
@@ -78,5 +139,9 @@ int main(void) {
     CHECK_INT(system(command), 0);
     check(UINT64_MAX, UINT64_MAX);
   }
+  test_cpus();
+  char command[128];
+  (void)snprintf(command, sizeof command, "rm -rf %s", root);
+  CHECK_INT(system(command), 0);
   CHECK_DONE();
 }
