@@ -553,6 +553,7 @@ if [ ${#modules[@]} -gt 0 ] || [ ${#setup[@]} -gt 0 ]; then
   done
   set -eEuo pipefail
 fi
+command -v srun >/dev/null || finish 1 "not tried: there is no srun in PATH; where module purge unloads Slurm, slurm.purge = false keeps it"
 [ -s "$plan" ] || finish 1 "not tried: $plan is missing; lockstep submit writes it"
 
 heed_stop
@@ -601,7 +602,7 @@ while :; do
     drop_chain # from one checkpoint other nodes are tried once
   elif [ -n "$bad" ] || [ -n "$(later_jobs)" ]; then
     printf '%s' "$newest" >"$run/slurm/last_requeue"
-    [ -z "$bad" ] || back_to_queue "$retries retries were not enough"
+    [ -z "$bad" ] || back_to_queue "$retries retries were not enough: $why"
   fi
-  finish "$code" "given up: $failures failures without a new checkpoint"
+  finish "$code" "given up: $failures failures without a new checkpoint, the last: $why"
 done

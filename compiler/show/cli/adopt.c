@@ -38,7 +38,7 @@ ExitCode submit_read_number(Arena *arena, const Command *answer, const char *fol
     return complain(is_of_world ? EXIT_WORLD : EXIT_USER,
                     is_of_world ? "Slurm: %s" : "Slurm refuses the job: %s", text);
   }
-  *number = is_late ? NULL : answer_number(arena, answer->out, answer->err);
+  *number = answer_number(arena, answer->out, answer->err);
   if (*number) return EXIT_DONE;
   TextList queued = {0};
   if (list_queued(arena, name, &queued) && !is_late)

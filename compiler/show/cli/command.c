@@ -38,14 +38,21 @@ static void read_some(Stream *stream) {
   stream->from = -1;
 }
 
-/* Reads both streams until they are closed. False: the time limit came first. */
-static bool read_all(Stream streams[2]) {
+/* Reads both streams until they are closed, or until the program has ended and what it has left in
+ * the background, which may hold them, writes nothing. False: the time limit came first. */
+static bool read_all(Stream streams[2], pid_t child) {
+  enum { TICK_MS = 200 };
   double end_s = now_s() + COMMAND_LIMIT_S;
+  bool has_ended = false;
   while (streams[0].from >= 0 || streams[1].from >= 0) {
     struct pollfd wait[2] = {{.fd = streams[0].from, .events = POLLIN},
                              {.fd = streams[1].from, .events = POLLIN}};
-    double left_s = end_s - now_s();
-    if (left_s <= 0 || poll(wait, 2, (int)(left_s * 1000) + 1) == 0) return false;
+    int ready = poll(wait, 2, has_ended ? 0 : TICK_MS);
+    if (ready <= 0 && has_ended) return true;
+    if (now_s() >= end_s) return false;
+    siginfo_t info = {0};
+    has_ended = ready <= 0 && waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                info.si_pid == child;
     for (int i = 0; i < 2; i++)
       if (wait[i].revents) read_some(&streams[i]);
   }
@@ -93,7 +100,7 @@ void command_run(Command *command, const char *const *words) {
   (void)close(err[1]);
   Stream streams[2] = {{out[0], command->out, sizeof command->out, 0},
                        {err[0], command->err, sizeof command->err, 0}};
-  bool is_done = child > 0 && read_all(streams);
+  bool is_done = child > 0 && read_all(streams, child);
   for (int i = 0; i < 2; i++)
     if (streams[i].from >= 0) (void)close(streams[i].from);
   if (child <= 0) return;
