@@ -511,7 +511,7 @@ ulimit -S -n hard || note "ulimit -S -n hard fails: few files can be open"
 close_lost_start
 heed_chain
 event start nodes "$SLURM_JOB_NUM_NODES" nodelist "$SLURM_JOB_NODELIST" limit "$limit_s" ranks "$ranks"
-say "job $job, start $restart: $ranks ranks on $SLURM_JOB_NODELIST"
+say "job $job, start $restart: $ranks rank$([ "$ranks" = 1 ] || echo s) on $SLURM_JOB_NODELIST"
 clear_inherited
 
 # Modules and slurm.setup run in this shell, because they set its environment and limits. Variables, functions and options of

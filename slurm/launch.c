@@ -220,8 +220,8 @@ static void add_segment(const LaunchMaking *m) {
     segment--;
   add(m, &m->launch->directives, "--segment", number(m, segment),
       because(m, FIELD_slurm_block,
-              arena_printf(m->c->arena, "divides %lld nodes, fits slurm.block",
-                           (long long)m->launch->nodes)));
+              arena_printf(m->c->arena, "divides %lld node%s, fits slurm.block",
+                           (long long)m->launch->nodes, plural(m->launch->nodes))));
 }
 
 static void refuse_empty(const LaunchMaking *m, int32_t field, const char *key) {

@@ -222,8 +222,8 @@ static bool refuse_nodes(const Asking *a, const Room *room, int64_t asked) {
   const char *word = a->constraint ? text_plain(arena, a->constraint->text) : NULL;
   const char *those = word ? arena_printf(arena, " with the feature %s", word) : "";
   return error_at(a->c, field_place(a->launch->job, FIELD_cluster_nodes), "slurm-site",
-                  "the job takes %lld nodes%s; partition %s has %lld, by %s", (long long)asked,
-                  those, text_plain(arena, room->partition), (long long)room->nodes,
+                  "the job takes %lld node%s%s; partition %s has %lld, by %s", (long long)asked,
+                  plural(asked), those, text_plain(arena, room->partition), (long long)room->nodes,
                   a->site->source);
 }
 

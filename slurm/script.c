@@ -67,11 +67,11 @@ static void print_head(Compile *c, const Launch *launch, const char *command, FI
           "#!/bin/bash\n"
           "# %s: made by lockstep %s from %s%s. Change that, not this.\n"
           "# by: %s\n"
-          "# plan %016llx, %lld ranks on %lld nodes, in %s\n",
+          "# plan %016llx, %lld rank%s on %lld node%s, in %s\n",
           job->job.name, LOCKSTEP_VERSION, one_line(c->arena, job->path),
           file_sum(c->arena, job->path), command, (unsigned long long)launch->plan_id,
-          (long long)launch->ranks, (long long)launch->nodes,
-          one_line(c->arena, launch->plan_path));
+          (long long)launch->ranks, plural(launch->ranks), (long long)launch->nodes,
+          plural(launch->nodes), one_line(c->arena, launch->plan_path));
   if (job->set[FIELD_job_reason]) print_reason(c->arena, job->job.reason, out);
   for (int32_t i = 0; i < launch->directives.count; i++) {
     const LaunchLine *line = &launch->directives.at[i];
@@ -239,7 +239,8 @@ void launch_print(Compile *c, const Launch *launch, FILE *out) {
                 arena_printf(c->arena, "a chain of %lld jobs, each waits for the one before",
                              (long long)launch->chain),
                 &launch->waits, out);
-  fprintf(out, "a failure: %lld retries in the allocation%s\n", (long long)job->slurm.retries,
+  fprintf(out, "a failure: %lld retr%s in the allocation%s\n", (long long)job->slurm.retries,
+          job->slurm.retries == 1 ? "y" : "ies",
           job->slurm.requeue ? ", then back into the queue" : "");
   fprintf(out, "the limit: ranks %s, then %s\n", launch->saves ? "save" : "stop",
           !launch->saves       ? "the job ends: checkpoint.every is \"never\""

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "runtime/process/plural.h"
 #include "runtime/process/wrap.h"
 
 /* ---- memory */

@@ -69,9 +69,10 @@ static const char *unit_of_all(const Look *look, const char **fix) {
   if (all.chunk == 0) return gathers_none(look);
   if (unit >= all.chunk)
     return arena_printf(arena,
-                        "zero_unit = %s gathers all %d parts of a stage at once, %s: every rank "
+                        "zero_unit = %s gathers all %d part%s of a stage at once, %s: every rank "
                         "then holds the weights that zero 3 shares",
-                        format_bytes(arena, unit), all.parts, format_bytes(arena, all.chunk));
+                        format_bytes(arena, unit), all.parts, plural(all.parts),
+                        format_bytes(arena, all.chunk));
   if (unit > 0 && all.layer < INT64_MAX && unit <= all.layer)
     return arena_printf(
         arena,
@@ -87,10 +88,11 @@ static const char *prefetch_of_all(const Look *look, const char **fix) {
   *fix = remove_key(look);
   if (all.chunk == 0) return gathers_none(look);
   if (all.parts < 2 || ahead < all.parts) return NULL;
-  return arena_printf(look->c->arena,
-                      "zero_prefetch = %lld gathers all %d parts of a stage ahead: every rank then "
-                      "holds the weights that zero 3 shares",
-                      (long long)ahead, all.parts);
+  return arena_printf(
+      look->c->arena,
+      "zero_prefetch = %lld gathers all %d part%s of a stage ahead: every rank then "
+      "holds the weights that zero 3 shares",
+      (long long)ahead, all.parts, plural(all.parts));
 }
 
 static const char *keep_of_all(const Look *look, const char **fix) {
@@ -153,7 +155,7 @@ static const char *beyond(const Look *look, double every, const char *then) {
   if (every <= (double)steps) return NULL;
   return arena_printf(look->c->arena, "%s = %.0f, and the run has %lld step%s: %s",
                       field_name(look->c->arena, look->field), every, (long long)steps,
-                      steps == 1 ? "" : "s", then);
+                      plural(steps), then);
 }
 
 static const char *log_beyond(const Look *look, const char **fix) {

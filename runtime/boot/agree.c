@@ -7,6 +7,7 @@
 
 #include "kernels/product.h"
 #include "runtime/plan/plan_place.h"
+#include "runtime/process/plural.h"
 
 BootFacts facts_here(const Plan *plan, int32_t rank, bool reference_kernels) {
   BootFacts facts = {.plan_id = plan->id, .plan_version = PLAN_VERSION};
@@ -70,11 +71,11 @@ static bool refuse_place(const Plan *plan, const BootFacts *facts, int32_t first
   uint32_t there = plan_place(plan, (uint32_t)rank).node;
   return status_fail(
       status, STATUS_USER,
-      "ranks %d and %d are on %s and %s, but the plan has them on nodes %u and %u: start %u ranks "
+      "ranks %d and %d are on %s and %s, but the plan has them on nodes %u and %u: start %u rank%s "
       "a node, in order (srun --ntasks-per-node=%u --distribution=block), or use --on cpu to run "
       "the plan wherever its ranks are",
       first, rank, facts[first].node, facts[rank].node, here, there, plan->places[0].node_ranks,
-      plan->places[0].node_ranks);
+      plural(plan->places[0].node_ranks), plan->places[0].node_ranks);
 }
 
 bool agree_places(const Plan *plan, const BootFacts *facts, int32_t rank_count, Status *status) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/process/plural.h"
 #include "runtime/watch/failure.h"
 
 typedef struct ThreadLaunch {
@@ -63,7 +64,8 @@ static int start_thread(RankThread *rank) {
 static bool run_all(ThreadLaunch *launch, int32_t rank_count, Status *status) {
   RankThread *ranks = calloc((size_t)rank_count, sizeof *ranks);
   if (!ranks)
-    return status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", rank_count);
+    return status_fail(status, STATUS_WORLD, "not enough memory for %d rank%s", rank_count,
+                       plural(rank_count));
   pthread_mutex_init(&launch->lock, NULL);
   int32_t started = 1;
   for (; started < rank_count; started++) {

@@ -10,6 +10,7 @@
 #include "runtime/pmix/client.h"
 #include "runtime/process/cgroup.h"
 #include "runtime/process/deadline.h"
+#include "runtime/process/plural.h"
 #include "runtime/watch/watch.h"
 
 typedef struct PmixBoot {
@@ -89,9 +90,10 @@ static const BootOps pmix_ops = {
 static bool check_size(const Client *client, const Mesh *mesh, Status *status) {
   if (client->rank_count == mesh->rank_count) return true;
   return status_fail(status, STATUS_USER,
-                     "the plan is for %d ranks and the launcher has started %d processes: start "
+                     "the plan is for %d rank%s and the launcher has started %d process%s: start "
                      "%d (srun -n %d), or give --threads to run all ranks in one process",
-                     mesh->rank_count, client->rank_count, mesh->rank_count, mesh->rank_count);
+                     mesh->rank_count, plural(mesh->rank_count), client->rank_count,
+                     plural_es(client->rank_count), mesh->rank_count, mesh->rank_count);
 }
 
 static bool show_facts(PmixBoot *boot, const BootPmixSetup *setup, Status *status) {
@@ -102,7 +104,8 @@ static bool show_facts(PmixBoot *boot, const BootPmixSetup *setup, Status *statu
   boot->node = calloc((size_t)ranks, sizeof *boot->node);
   boot->node_names = calloc((size_t)ranks, sizeof *boot->node_names);
   if (!boot->facts || !boot->node || !boot->node_names)
-    return status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", ranks);
+    return status_fail(status, STATUS_WORLD, "not enough memory for %d rank%s", ranks,
+                       plural(ranks));
   return client_exchange(&boot->client, "lockstep.facts", &own, boot->facts, sizeof own, status);
 }
 
@@ -129,8 +132,8 @@ static bool has_cores(const PmixBoot *boot, int32_t threads) {
 
 static void tell_places(PmixBoot *boot, int32_t nodes) {
   (void)snprintf(boot->base.words, sizeof boot->base.words, "%d process%s on %d node%s, %s%s",
-                 boot->client.rank_count, boot->client.rank_count == 1 ? "" : "es", nodes,
-                 nodes == 1 ? "" : "s", boot->facts[0].node, nodes > 1 ? " and others" : "");
+                 boot->client.rank_count, plural_es(boot->client.rank_count), nodes, plural(nodes),
+                 boot->facts[0].node, nodes > 1 ? " and others" : "");
 }
 
 static bool open_watch(PmixBoot *boot, const BootPmixSetup *setup, Status *status) {

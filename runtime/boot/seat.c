@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/plan/plan_place.h"
+#include "runtime/process/plural.h"
 
 enum { PATH_BYTES = 512 };
 
@@ -40,7 +41,7 @@ static bool check_cores(const Plan *plan, const char *cores, const Cores *allowe
   if (usable >= wanted) return true;
   (void)snprintf(why, SEAT_WHY_BYTES,
                  "may use processors %.100s, and the plan gives it %.64s for its %d thread%s",
-                 cores_text(allowed, text), cores, threads, threads == 1 ? "" : "s");
+                 cores_text(allowed, text), cores, threads, plural(threads));
   return false;
 }
 
@@ -62,5 +63,6 @@ void seat_machine(char machine[SEAT_MACHINE_BYTES]) {
   while (file && fgets(line, sizeof line, file))
     if (sscanf(line, "model name : %99[^\n]", model) == 1) break;
   if (file) (void)fclose(file);
-  (void)snprintf(machine, SEAT_MACHINE_BYTES, "%s, %d processors", model, get_nprocs_conf());
+  (void)snprintf(machine, SEAT_MACHINE_BYTES, "%s, %d processor%s", model, get_nprocs_conf(),
+                 plural(get_nprocs_conf()));
 }

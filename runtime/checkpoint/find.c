@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "runtime/checkpoint/take.h"
+#include "runtime/process/plural.h"
 
 /* The greatest step below `below` that has a file, or -1. False: the directory cannot be read. */
 static bool newest_below(const char *directory, int64_t below, int64_t *newest, Status *status) {
@@ -150,7 +151,9 @@ static bool agree(const CheckpointSearch *search, FindVerdict *verdict, Status *
   Comm *comm = search->comm;
   int32_t ranks = search->mesh->rank_count, first = 0;
   int32_t *faults = malloc((size_t)ranks * sizeof *faults);
-  if (!faults) return status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", ranks);
+  if (!faults)
+    return status_fail(status, STATUS_WORLD, "not enough memory for %d rank%s", ranks,
+                       plural(ranks));
   status->code = STATUS_ECHO;
   bool told = comm->ops->gather_bytes(comm, &verdict->fault, faults, sizeof *faults);
   while (told && first + 1 < ranks && faults[first] == CHECKPOINT_WHOLE)

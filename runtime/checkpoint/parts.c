@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/checkpoint/checkpoint.h"
+#include "runtime/process/plural.h"
 
 enum { MESH_TEXT_BYTES = 160 };
 
@@ -60,8 +61,8 @@ static bool match_tensor(void *context, const PlanTensor *tensor, int32_t layer,
   if (entry->dtype != tensor->dtype || entry->elements != tensor->elements ||
       entry->size_bytes != tensor->size_bytes)
     return status_fail(matching->status, STATUS_USER,
-                       "%s: tensor %s has %lld elements of %s there, %lld of %s in the plan",
-                       checkpoint->path, name, (long long)entry->elements,
+                       "%s: tensor %s has %lld element%s of %s there, %lld of %s in the plan",
+                       checkpoint->path, name, (long long)entry->elements, plural(entry->elements),
                        entry->dtype < DTYPE_COUNT ? dtype_name((DType)entry->dtype) : "?",
                        (long long)tensor->elements, dtype_name((DType)tensor->dtype));
   return true;

@@ -9,6 +9,7 @@
 
 #include "runtime/comm/mpi_moves.h"
 #include "runtime/comm/near.h"
+#include "runtime/process/plural.h"
 
 enum {
   SLOTS_BYTES = 4 << 20,
@@ -298,7 +299,8 @@ MpiWorld *mpi_world_open(const Plan *plan, const Mesh *mesh, int32_t rank, const
   if (world) world->group = calloc(groups, sizeof *world->group);
   if (world && world->group && open_world(world, node, has_cores, status)) return world;
   if (!world || !world->group)
-    (void)status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", mesh->rank_count);
+    (void)status_fail(status, STATUS_WORLD, "not enough memory for %d rank%s", mesh->rank_count,
+                      plural(mesh->rank_count));
   if (world) mpi_world_abort(world);
   if (world) mpi_world_close(world);
   return NULL;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/csv/csv.h"
+#include "runtime/process/plural.h"
 
 typedef struct TableReader {
   Csv csv;
@@ -43,10 +44,11 @@ static bool read_names(TableReader *reader, Table *table, const Plan *plan) {
     const PlanInput *input = &plan->inputs[i];
     if (!add_names(reader, table, plan_string(plan, input->columns), input->vocab)) return false;
     if (table->columns - before != plan->inputs[i].sample_elements)
-      return status_fail(reader->status, STATUS_OURS,
-                         "plan: input '%s' has %lld numbers, %d columns",
-                         plan_string(plan, plan->inputs[i].name),
-                         (long long)plan->inputs[i].sample_elements, table->columns - before);
+      return status_fail(
+          reader->status, STATUS_OURS, "plan: input '%s' has %lld number%s, %d column%s",
+          plan_string(plan, plan->inputs[i].name), (long long)plan->inputs[i].sample_elements,
+          plural(plan->inputs[i].sample_elements), table->columns - before,
+          plural(table->columns - before));
   }
   return table->columns > 0 ||
          status_fail(reader->status, STATUS_OURS, "plan: a table without columns");

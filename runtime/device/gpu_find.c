@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/process/plural.h"
+
 static const char visible[] = "CUDA_VISIBLE_DEVICES";
 
 /* Domain, bus, device and function. False: it is no address. */
@@ -26,7 +28,7 @@ bool gpu_is_at(const char *pci, const char *other) {
 /* "2 GPUs (0000:1b:00.0, 0000:3b:00.0), as CUDA_VISIBLE_DEVICES is "0,1"" */
 static void tell_seen(const CudaPlugin *cuda, uint32_t count, char text[512]) {
   const char *setting = getenv(visible);
-  int length = snprintf(text, 512, "%u GPU%s", count, count == 1 ? "" : "s");
+  int length = snprintf(text, 512, "%u GPU%s", count, plural(count));
   for (uint32_t i = 0; i < count && i < 8; i++) {
     GpuId gpu;
     Status status;

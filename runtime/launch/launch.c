@@ -21,6 +21,7 @@
 #include "runtime/launch/server.h"
 #include "runtime/plan/mesh.h"
 #include "runtime/process/lock.h"
+#include "runtime/process/plural.h"
 #include "runtime/process/requests.h"
 #include "runtime/process/text.h"
 #include "runtime/watch/failure.h"
@@ -276,10 +277,10 @@ static int32_t tell_end(const ProcessLaunch *launch) {
   if (has_aborted)
     (void)snprintf(how, sizeof how, "called PMIx_Abort with code %d", server_abort_code());
   if (killed > 0)
-    (void)snprintf(echo, sizeof echo, "; so were %d of the %d others", killed, launch->count - 1);
+    (void)snprintf(echo, sizeof echo, "; so were %d of the %d other%s", killed, launch->count - 1,
+                   plural(launch->count - 1));
   else if (others > 0)
-    (void)snprintf(echo, sizeof echo, "; %d other%s ended because of it", others,
-                   others == 1 ? "" : "s");
+    (void)snprintf(echo, sizeof echo, "; %d other%s ended because of it", others, plural(others));
   bool has_spoken = !has_aborted && !WIFSIGNALED(child->result);
   int32_t code = has_aborted ? STATUS_WORLD : child_code(child);
   if (!has_spoken) {
@@ -310,7 +311,8 @@ static int32_t run_all(ProcessLaunch *launch, Status *status) {
   launch->child = calloc((size_t)launch->count, sizeof *launch->child);
   bool good = list && lines && launch->child;
   if (!good)
-    (void)status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", launch->count);
+    (void)status_fail(status, STATUS_WORLD, "not enough memory for %d rank%s", launch->count,
+                      plural(launch->count));
   for (int32_t rank = 0; good && rank < launch->count; rank++)
     launch->child[rank].out.from = launch->child[rank].errors.from = -1;
   if (good) good = start_all(launch, status);

@@ -12,6 +12,7 @@
 
 #include "runtime/metrics/cost.h"
 #include "runtime/process/folder.h"
+#include "runtime/process/plural.h"
 
 enum { PATH_BYTES = 4096 };
 
@@ -249,8 +250,9 @@ bool report_files_close(Report *report, const EndFacts *facts, const Plot *plot,
   if (close(text->descriptor) != 0 && report->metrics_lost++ == 0)
     report->metrics_failure = errno; /* some file systems report errors only here */
   if (report->metrics_lost > 0)
-    text_warn("warning: %s: %lld lines were lost: %s", path_of(path, report, "metrics.jsonl", ""),
-              (long long)report->metrics_lost, strerror(report->metrics_failure));
+    text_warn("warning: %s: %lld line%s %s lost: %s", path_of(path, report, "metrics.jsonl", ""),
+              (long long)report->metrics_lost, plural(report->metrics_lost),
+              report->metrics_lost == 1 ? "was" : "were", strerror(report->metrics_failure));
   if (!write_end_files(report, facts, plot, status)) return false;
   if (!report->setup.json) return true;
   text_start(text, STDOUT_FILENO); /* its file is closed */

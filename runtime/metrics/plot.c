@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/process/plural.h"
+
 enum { COLUMNS = 60, ROWS = 12, DOTS_X = 2 * COLUMNS, DOTS_Y = 4 * ROWS };
 enum {
   SVG_WIDTH = 720,
@@ -176,8 +178,8 @@ void plot_terminal(const Plot *plot, Text *out) {
   text_add(out, "\n%10s%-10.0f%*.0f step\n", "", range.step_low, COLUMNS - 10, range.step_high);
   if (plot->valid->count) text_add(out, "%10so validation\n", "");
   if (left_out(plot) > 0)
-    text_add(out, "%10snot drawn: %lld values that are not finite\n", "",
-             (long long)left_out(plot));
+    text_add(out, "%10snot drawn: %lld value%s that %s not finite\n", "", (long long)left_out(plot),
+             plural(left_out(plot)), plural_is(left_out(plot)));
 }
 
 static double svg_x(const PlotRange *range, double step) {
@@ -291,8 +293,9 @@ void plot_svg(const Plot *plot, Text *out) {
              SVG_WIDTH - SVG_RIGHT);
   if (left_out(plot) > 0)
     text_add(out,
-             "<text x=\"%d\" y=\"%d\" text-anchor=\"end\" fill=\"#666\">not drawn: %lld values "
-             "that are not finite</text>\n",
-             SVG_WIDTH - SVG_RIGHT, SVG_HEIGHT - 10, (long long)left_out(plot));
+             "<text x=\"%d\" y=\"%d\" text-anchor=\"end\" fill=\"#666\">not drawn: %lld value%s "
+             "that %s not finite</text>\n",
+             SVG_WIDTH - SVG_RIGHT, SVG_HEIGHT - 10, (long long)left_out(plot),
+             plural(left_out(plot)), plural_is(left_out(plot)));
   text_add(out, "</svg>\n");
 }

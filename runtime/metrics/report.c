@@ -11,6 +11,7 @@
 
 #include "runtime/metrics/cost.h"
 #include "runtime/metrics/files.h"
+#include "runtime/process/plural.h"
 
 static int64_t now_ns(void) {
   struct timespec now;
@@ -59,18 +60,22 @@ static void banner_data(Report *report) {
   const PlanJob *job = &setup->plan->jobs[0];
   char a[QUANTITY_BYTES], b[QUANTITY_BYTES];
   Text *line = &report->line;
-  text_add(line, "batch    %lld %s = dp %d x microbatch %lld x accumulation %lld\n",
-           (long long)job->batch_samples, is_table(report) ? "samples" : "sequences",
-           setup->replicas, (long long)job->microbatch_samples, (long long)job->accumulation);
+  text_add(line, "batch    %lld %s%s = dp %d x microbatch %lld x accumulation %lld\n",
+           (long long)job->batch_samples, is_table(report) ? "sample" : "sequence",
+           plural(job->batch_samples), setup->replicas, (long long)job->microbatch_samples,
+           (long long)job->accumulation);
   if (setup->train_tokens > 0)
-    text_add(line, "data     %s tokens, %.2f epochs in %lld steps of %s\n",
+    text_add(line, "data     %s tokens, %.2f epochs in %lld step%s of %s\n",
              text_grouped(a, setup->train_tokens),
              (double)job->steps * step_tokens(report) / (double)setup->train_tokens,
-             (long long)job->steps, text_grouped(b, (int64_t)step_tokens(report)));
+             (long long)job->steps, plural(job->steps),
+             text_grouped(b, (int64_t)step_tokens(report)));
   else
-    text_add(line, "data     %s %s in %lld steps\n",
+    text_add(line, "data     %s %s%s in %lld step%s\n",
              text_grouped(a, (int64_t)((double)job->steps * step_tokens(report))),
-             is_table(report) ? "samples" : "tokens", (long long)job->steps);
+             is_table(report) ? "sample" : "token",
+             plural((int64_t)((double)job->steps * step_tokens(report))), (long long)job->steps,
+             plural(job->steps));
   if (setup->unigram > 0)
     text_add(line, "unigram  entropy of the tokens %.3f nats\n", setup->unigram);
 }
@@ -112,7 +117,7 @@ static void banner(Report *report, const char *metrics_moved_to) {
     text_add(line, "on       this machine's processors, slowly: the plan is for %s\n",
              plan_string(plan, job->device));
   text_add(line, "ranks    %d x %u thread%s, %s kernels", setup->ranks, job->threads,
-           job->threads == 1 ? "" : "s", setup->kernels);
+           plural(job->threads), setup->kernels);
   banner_cores(report);
   text_add(line, "\nmemory   %s", text_bytes(a, (double)setup->arena_bytes / setup->ranks));
   text_add(line, setup->ranks > 1 ? " a rank, %s in all\n" : "\n",
@@ -247,8 +252,8 @@ static void summary_lines(Report *report, const EndFacts *facts) {
   double time_s = report->held_s;
   double steps_s = (double)report->steps_ns / 1e9;
   double tokens_per_s = steps_s > 0 ? step_tokens(report) * (double)report->steps / steps_s : 0.0;
-  text_add(line, "%-8s %lld steps in %s", facts->stopped ? "stopped" : "done",
-           (long long)report->steps, text_duration(a, time_s));
+  text_add(line, "%-8s %lld step%s in %s", facts->stopped ? "stopped" : "done",
+           (long long)report->steps, plural(report->steps), text_duration(a, time_s));
   if (isfinite(report->last_loss)) text_add(line, "   loss %.4f", report->last_loss);
   if (isfinite(report->last_valid))
     text_add(line, "   valid %.4f (best %.4f)", report->last_valid, report->best_valid);

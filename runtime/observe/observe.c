@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "runtime/process/folder.h"
+#include "runtime/process/plural.h"
 
 enum { PATH_BYTES = 4200 };
 
@@ -124,8 +125,8 @@ bool observe_open(Observe *observe, const ObserveSetup *setup, Status *status) {
   bool has_memory = observe->records.fastest_ns != NULL && observe->records.sum_ns != NULL &&
                     stragglers_open(&observe->found, plan, setup->mesh);
   if (!has_memory)
-    return status_fail(status, STATUS_WORLD, "not enough memory to compare %d ranks",
-                       setup->mesh->rank_count);
+    return status_fail(status, STATUS_WORLD, "not enough memory to compare %d rank%s",
+                       setup->mesh->rank_count, plural(setup->mesh->rank_count));
   return steplog_open(&observe->log, plan, setup->train, status) && open_lines(observe, status) &&
          open_trace(observe, status);
 }

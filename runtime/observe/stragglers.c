@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/process/plural.h"
+
 enum { LINE_BYTES = 160, GATHERED_BYTES_MAX = 64 << 20 };
 
 bool stragglers_open(Stragglers *s, const Plan *plan, const Mesh *mesh) {
@@ -170,8 +172,8 @@ static void tell_breakdown(const Teller *t) {
   const Plan *plan = t->s->plan;
   bool has_rates = b.predicted.step_ns > 0;
   char line[LINE_BYTES];
-  (void)snprintf(line, sizeof line, "step     mean of %d rank%s and %lld steps%s", t->s->count,
-                 t->s->count == 1 ? "" : "s", (long long)t->s->times[0].steps,
+  (void)snprintf(line, sizeof line, "step     mean of %d rank%s and %lld step%s%s", t->s->count,
+                 plural(t->s->count), (long long)t->s->times[0].steps, plural(t->s->times[0].steps),
                  has_rates ? "                predicted" : "");
   t->say(t->context, line);
   tell_part(&b, "compute", b.mean.compute_ns, b.predicted.compute_ns);
@@ -258,8 +260,8 @@ static void tell_ranks(const Teller *t) {
     t->say(t->context, line);
   }
   if (s->count <= STRAGGLERS_SHOWN) return;
-  (void)snprintf(line, sizeof line, "         and %d faster ones: summary.json",
-                 s->count - STRAGGLERS_SHOWN);
+  (void)snprintf(line, sizeof line, "         and %d faster one%s: summary.json",
+                 s->count - STRAGGLERS_SHOWN, plural(s->count - STRAGGLERS_SHOWN));
   t->say(t->context, line);
 }
 

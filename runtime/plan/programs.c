@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/plan/plan_loops.h"
+#include "runtime/process/plural.h"
 
 static int64_t class_loads(const Plan *plan, const PlanClass *class, ProgramKind kind) {
   const PlanProgram *program = plan_program(plan, class, kind);
@@ -31,8 +32,8 @@ static bool check_class(const Plan *plan, const PlanClass *class, const int64_t 
   int64_t eval = class_loads(plan, class, PROGRAM_EVAL_STEP);
   if ((train == 0 && eval == 0) || (train == loads[0] && eval == loads[1])) return true;
   return status_fail(status, STATUS_OURS,
-                     "plan: class %s loads %lld micro-batches in train_step and %lld in eval_step",
-                     name, (long long)train, (long long)eval);
+                     "plan: class %s loads %lld micro-batch%s in train_step and %lld in eval_step",
+                     name, (long long)train, plural_es(train), (long long)eval);
 }
 
 bool programs_check(const Plan *plan, const Mesh *mesh, Status *status) {
@@ -45,12 +46,13 @@ bool programs_check(const Plan *plan, const Mesh *mesh, Status *status) {
   if (loads[0] != job->accumulation ||
       job->batch_samples != loads[0] * job->microbatch_samples * replicas)
     return status_fail(status, STATUS_OURS,
-                       "plan: %lld loads of %lld samples on %d replicas are not a batch of %lld",
-                       (long long)loads[0], (long long)job->microbatch_samples, replicas,
+                       "plan: %lld load%s of %lld sample%s on %d replica%s are not a batch of %lld",
+                       (long long)loads[0], plural(loads[0]), (long long)job->microbatch_samples,
+                       plural(job->microbatch_samples), replicas, plural(replicas),
                        (long long)job->batch_samples);
   if (loads[1] > 1) /* the control block gives the padding of one micro-batch only */
-    return status_fail(status, STATUS_OURS, "plan: eval_step loads %lld micro-batches, at most 1",
-                       (long long)loads[1]);
+    return status_fail(status, STATUS_OURS, "plan: eval_step loads %lld micro-batch%s, at most 1",
+                       (long long)loads[1], plural_es(loads[1]));
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/preflight/preflight.h"
+#include "runtime/process/plural.h"
 #include "runtime/process/text.h"
 
 enum { SHM_LEAST_BYTES = 64 << 20, CLOCKS_APART_MS = 5000, NODES_TO_COMPARE = 3 };
@@ -120,8 +121,8 @@ static void check_node(Judge *j, const Preflight *f) {
   bool saves = job->checkpoint_every_steps > 0 || job->checkpoint_every_s > 0;
   if (f->lacking > 0) {
     char text[128];
-    (void)snprintf(text, sizeof text, "%lld devices of the plan's places are not on it",
-                   (long long)f->lacking);
+    (void)snprintf(text, sizeof text, "%lld device%s of the plan's places %s not on it",
+                   (long long)f->lacking, plural(f->lacking), plural_is(f->lacking));
     say_bad(j, f, text);
   }
   if (f->cores < planned_cores(j->plan))
@@ -208,8 +209,10 @@ static bool judge_nodes(Judge *j, char *const *paths, Status *status) {
       (j->asked->is_full &&
        !preflight_judge_full(j->plan, j->asked, j->node, paths, j->count, j->out, &j->bad)))
     return status_fail(status, STATUS_WORLD, "not enough memory");
-  return j->bad == 0 || status_fail(status, STATUS_WORLD, "%d of %d nodes are not fit for the plan",
-                                    j->bad < j->count ? j->bad : j->count, j->count);
+  return j->bad == 0 ||
+         status_fail(status, STATUS_WORLD, "%d of %d node%s %s not fit for the plan",
+                     j->bad < j->count ? j->bad : j->count, j->count, plural(j->count),
+                     plural_is(j->bad < j->count ? j->bad : j->count));
 }
 
 bool preflight_judge(const Plan *plan, const PreflightAsked *asked, char *const *paths,

@@ -10,6 +10,7 @@
 #include "runtime/plan/plan_loops.h"
 #include "runtime/plan/plan_place.h"
 #include "runtime/plan/programs.h"
+#include "runtime/process/plural.h"
 #include "runtime/rank/rank_state.h"
 #include "runtime/replay/replay_graph.h"
 #include "runtime/watch/failure.h"
@@ -78,7 +79,8 @@ static bool observes(const Rank *rank) {
 static bool start_threads(Rank *rank, const Cores *cores, Status *status) {
   int32_t count = rank->job->threads < 1 ? 1 : (int32_t)rank->job->threads;
   rank->threads = threads_new(count, cores->count > 0 ? cores->core : NULL);
-  if (!rank->threads) return status_fail(status, STATUS_WORLD, "cannot start %d threads", count);
+  if (!rank->threads)
+    return status_fail(status, STATUS_WORLD, "cannot start %d thread%s", count, plural(count));
   rank->replay.setup.threads = rank->threads;
   if (threads_bound(rank->threads) == count) (void)cores_text(cores, rank->facts.cores);
   rank->comm = rank->run->boot->ops->comm(rank->run->boot, rank->number, rank->threads);

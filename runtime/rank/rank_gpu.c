@@ -5,6 +5,7 @@
 
 #include "runtime/device/gpu_find.h"
 #include "runtime/plan/plan_place.h"
+#include "runtime/process/plural.h"
 #include "runtime/process/switched.h"
 #include "runtime/rank/rank_state.h"
 
@@ -90,8 +91,8 @@ void rank_watch_gpu(Rank *rank) {
     report_note(rank->report, "nccl     this library has no ncclCommSplit: each communicator is "
                               "made from ids of its own");
   if (rank->nccl != NULL && rank->run->options->holds_arena)
-    report_note(rank->report, "nccl     %d communicators of rank 0 have taken its arena (register)",
-                rank->holding);
+    report_note(rank->report, "nccl     %d communicator%s of rank 0 registered its arena",
+                rank->holding, plural(rank->holding));
   if (cuda == NULL || gpu_watch_open(&rank->watch, rank->gpu.id.pci, why)) return;
   report_note(rank->report, "note     no power and clocks of the GPU in metrics.jsonl: %s", why);
 }

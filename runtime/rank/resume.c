@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/plan/schedule.h"
+#include "runtime/process/plural.h"
 #include "runtime/process/text.h"
 
 static const uint32_t experiment = 1u << SETTING_EXPERIMENT | 1u << SETTING_MODEL;
@@ -124,7 +125,9 @@ static void tell(const Run *run, const Checkpoint *checkpoint, const CheckpointC
 static bool all_agree(const Run *run, int32_t rank, Comm *comm, bool good, Status *status) {
   int32_t first = 0, ranks = run->mesh.rank_count;
   bool *goods = malloc((size_t)ranks * sizeof *goods);
-  if (!goods) return status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", ranks);
+  if (!goods)
+    return status_fail(status, STATUS_WORLD, "not enough memory for %d rank%s", ranks,
+                       plural(ranks));
   bool told = comm->ops->gather_bytes(comm, &good, goods, sizeof *goods);
   while (told && first < ranks && goods[first])
     first++;
@@ -231,10 +234,10 @@ bool resume_clear_way(const Run *run, int64_t first_step, Status *status) {
   Text text;
   text_start_screen(&text, STDERR_FILENO);
   text_add(&text, "kept     %d checkpoint%s of an earlier run in %s\n", aside.count,
-           aside.count == 1 ? "" : "s", aside.path);
+           plural(aside.count), aside.path);
   if (aside.removed > 0)
     text_add(&text, "removed  %d older folder%s earlier.N: the newest %d are kept\n", aside.removed,
-             aside.removed == 1 ? "" : "s", CHECKPOINT_EARLIER_KEEP);
+             plural(aside.removed), CHECKPOINT_EARLIER_KEEP);
   (void)text_flush(&text);
   return true;
 }

@@ -14,6 +14,7 @@
 #include "runtime/device/gpu_find.h"
 #include "runtime/plan/plan_place.h"
 #include "runtime/process/folder.h"
+#include "runtime/process/plural.h"
 #include "runtime/process/requests.h"
 #include "runtime/process/switched.h"
 #include "runtime/process/text.h"
@@ -164,10 +165,11 @@ static bool check_memory(const Run *run, Status *status) {
   size_t available = arena_available_bytes();
   if (first != own || available == 0 || needed <= available) return true;
   char need[QUANTITY_BYTES], have[QUANTITY_BYTES];
-  return status_fail(status, STATUS_USER,
-                     "%d ranks need %s, this machine has %s to give: compile with a memory.budget "
-                     "below that, or fewer ranks",
-                     ranks, text_bytes(need, (double)needed), text_bytes(have, (double)available));
+  return status_fail(
+      status, STATUS_USER,
+      "%d rank%s together: %s needed, this machine has %s to give: compile with a memory.budget "
+      "below that, or fewer ranks",
+      ranks, plural(ranks), text_bytes(need, (double)needed), text_bytes(have, (double)available));
 }
 
 /* The one place that chooses how ranks come up. */
@@ -185,8 +187,8 @@ static bool boot(Run *run, Status *status) {
     return run->boot != NULL;
   }
   run->boot = boot_local_new(run->plan, &run->mesh, threads, run->options->link_delay);
-  return run->boot ||
-         status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", run->mesh.rank_count);
+  return run->boot || status_fail(status, STATUS_WORLD, "not enough memory for %d rank%s",
+                                  run->mesh.rank_count, plural(run->mesh.rank_count));
 }
 
 /* Sums made inside NVSwitches and network switches may differ from call to call; those of NCCL's

@@ -17,6 +17,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "runtime/process/plural.h"
+
 enum { CONNECT_MS = 5000, SEND_MS = 50, BACKLOG = 4096, STRANGERS = 8, OTHER_FILES = 256 };
 
 /* The address of a listener, which every rank gets through PMIx. */
@@ -182,7 +184,9 @@ bool band_open(Band *band, Client *client, const int32_t *node, uint32_t lanes_c
   if (all && count_peers(band)) band->peer = calloc((size_t)band->peer_room, sizeof *band->peer);
   band->machine = calloc((size_t)ranks, sizeof *band->machine);
   bool opened = all && band->peer && band->machine;
-  if (!opened) (void)status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", ranks);
+  if (!opened)
+    (void)status_fail(status, STATUS_WORLD, "not enough memory for %d rank%s", ranks,
+                      plural(ranks));
   allow_files(band);
   if (opened && band_is_agent(band)) opened = listen_here(band, &own, status);
   opened = opened && client_exchange(client, "lockstep.band", &own, all, sizeof own, status) &&

@@ -152,8 +152,8 @@ static bool list_fits(Arena *arena, const BalanceChain *chain, const int32_t *la
     sum += layers[g];
   }
   if (layers_count != groups)
-    *why = arena_printf(arena, "the list has %d numbers; %d groups of layers need %d", layers_count,
-                        groups, groups);
+    *why = arena_printf(arena, "the list has %d number%s; %d group%s of layers need %d",
+                        layers_count, plural(layers_count), groups, plural(groups), groups);
   else if (sum != all)
     *why = arena_printf(arena, "the list has %s layers than the model, which has %d",
                         sum > all ? "more" : "fewer", all);

@@ -77,7 +77,7 @@ static bool refuse_cut(Draft *d, int32_t pieces) {
   int64_t ranks = degrees->pp * degrees->dp, most = pieces / degrees->chunks;
   error_at(d->compile, d->job->origin[FIELD_parallel_pp].span, "stages",
            "a model of %d piece%s (its layers and ends) cannot be cut into %d %s", pieces,
-           pieces == 1 ? "" : "s", d->chunk_count, degrees->chunks > 1 ? "chunks" : "stages");
+           plural(pieces), d->chunk_count, degrees->chunks > 1 ? "chunks" : "stages");
   while (most > 1 && ranks % most != 0)
     most--;
   fix_last(d->compile, "pp = %lld", (long long)(most > 1 ? most : 1));

@@ -46,9 +46,9 @@ static bool check_classes(Trace *t, const Node *loss, const Dim *classes) {
   if (classes->size >= rows->size) return true;
   const char *name = op_def(loss->op)->name;
   error_at(g->compile, loss->origin, "loss-shape",
-           "%s: targets are tokens, %lld of them (%s), but the logits %s have %lld classes", name,
+           "%s: targets are tokens, %lld of them (%s), but the logits %s have %lld class%s", name,
            (long long)rows->size, rows->name, list_features(g, loss->inputs[0]),
-           (long long)classes->size);
+           (long long)classes->size, plural_es(classes->size));
   fix_last(g->compile, "%s(linear(\"head\", x, \"%s\"), targets)", name, rows->name);
   note_at(g->compile, look_up->origin, "tokens are looked up here");
   return false;

@@ -178,8 +178,8 @@ static bool check_positions(Trace *t, const Param *table, ValueId ids) {
   bool said = job->set[FIELD_train_context] && job->origin[FIELD_train_context].span.file != NULL;
   Span at = said ? job->origin[FIELD_train_context].span : t->at;
   error_at(t->g->compile, at, "context-too-long",
-           "train.context: a sequence has %lld positions, but '%s' has %lld rows",
-           (long long)t->context, table->name, (long long)rows);
+           "train.context: a sequence has %lld position%s, but '%s' has %lld row%s",
+           (long long)t->context, plural(t->context), table->name, (long long)rows, plural(rows));
   fix_last(t->g->compile, "context = %lld", (long long)rows);
   if (said) note_at(t->g->compile, t->at, "the table of positions is made here");
   return false;

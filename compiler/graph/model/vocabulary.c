@@ -280,7 +280,7 @@ void check_argument_count(Trace *t) {
   if (call.name == NULL || extra > lua_gettop(t->L)) return;
   const char *fix = strpbrk(call.usage, "{|") == NULL ? call.usage : NULL;
   trace_fault(t, "extra-argument", fix, "%s takes %d argument%s; argument %d is %s", call.usage,
-              call.arguments, call.arguments == 1 ? "" : "s", extra, value_what(t, extra));
+              call.arguments, plural(call.arguments), extra, value_what(t, extra));
   if (call.hint != NULL) note_at(t->g->compile, (Span){0}, "%s", call.hint);
   lua_pop(t->L, 1); /* the void value; the call goes on, and may find more mistakes */
 }

@@ -14,9 +14,10 @@ static bool enough_rows(Graph *g, const Node *n, const Value *table, const Value
   int64_t rows = g->dims.at[table->dims[0]].size;
   int64_t end = g->dims.at[ids->dims[0]].size;
   if (rows >= end) return true;
-  return error_at(g->compile, n->origin, "context-too-long",
-                  "embedding '%s' has %lld rows, but a sequence has %lld positions (train.context)",
-                  table->name, (long long)rows, (long long)end);
+  return error_at(
+      g->compile, n->origin, "context-too-long",
+      "embedding '%s' has %lld row%s, but a sequence has %lld position%s (train.context)",
+      table->name, (long long)rows, plural(rows), (long long)end, plural(end));
 }
 
 static bool shape(Graph *g, Node *n) {

@@ -20,8 +20,8 @@ static bool cut_fits(Graph *g, const Node *n, DimId cut) {
                     dim->name, value_dims_text(g, x));
   if (dim->size > NODE_OUTPUTS_MAX)
     return rule_size_error(g, n, cut, cut, "split-many",
-                           "split: %s = %lld pieces; at most %d come out of one split", dim->name,
-                           (long long)dim->size, NODE_OUTPUTS_MAX);
+                           "split: %s = %lld piece%s; at most %d come out of one split", dim->name,
+                           (long long)dim->size, plural(dim->size), NODE_OUTPUTS_MAX);
   return true;
 }
 

@@ -113,11 +113,12 @@ bool check_tensor_degrees(const Graph *g, const Mesh *mesh) {
     if (!cut_by_tensor(dim) || !is_kv_dim(g, d)) continue;
     bool whole_head = group == 1 ? dim->size % tp == 0 : dim->size == tp;
     if (whole_head) continue; /* ranks of one tp_group share exactly one of them */
-    good = error_at(g->compile, g->tp_at, "heads-multiple",
-                    "parallel.tp = %lld: with %lld heads of keys, %lld ranks share each; %s = %lld "
-                    "of another attention cannot be shared so",
-                    (long long)tp * group, (long long)tp, (long long)group, dim->name,
-                    (long long)dim->size);
+    good =
+        error_at(g->compile, g->tp_at, "heads-multiple",
+                 "parallel.tp = %lld: with %lld head%s of keys, %lld ranks share each; %s = %lld "
+                 "of another attention cannot be shared so",
+                 (long long)tp * group, (long long)tp, plural(tp), (long long)group, dim->name,
+                 (long long)dim->size);
     fix_last(g->compile, "tp = %lld", (long long)tp);
   }
   return good;

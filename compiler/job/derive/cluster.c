@@ -115,10 +115,10 @@ static void settle_memory(Compile *c, Job *job, const Machine *machine, const Fa
                           const Facts *device, int64_t sharers, bool by_gpus, Cluster *cluster) {
   int64_t machine_bytes = machine ? machine->memory_bytes : (int64_t)8 << 30;
   int64_t otherwise = by_gpus ? machine->gpu_memory_bytes : machine_bytes / sharers;
-  const char *rule = by_gpus
-                         ? "this machine's GPU, by NVML"
-                         : arena_printf(c->arena, "this machine's %s / %lld ranks",
-                                        format_bytes(c->arena, machine_bytes), (long long)sharers);
+  const char *rule = by_gpus ? "this machine's GPU, by NVML"
+                             : arena_printf(c->arena, "this machine's %s / %lld rank%s",
+                                            format_bytes(c->arena, machine_bytes),
+                                            (long long)sharers, plural(sharers));
   Facts merged = *facts;
   if (!merged.is_known[CLUSTER_MEMORY] && device->is_known[DEVICE_MEMORY]) {
     merged.is_known[CLUSTER_MEMORY] = true;

@@ -84,8 +84,9 @@ static const char *mended_degrees(Arena *arena, Job *job, int64_t ranks) {
 }
 
 static const char *ranks_text(Arena *arena, const Cluster *cluster) {
-  return arena_printf(arena, "%lld nodes x %lld devices", (long long)cluster->nodes,
-                      (long long)cluster->devices);
+  return arena_printf(arena, "%lld node%s x %lld device%s", (long long)cluster->nodes,
+                      plural(cluster->nodes), (long long)cluster->devices,
+                      plural(cluster->devices));
 }
 
 static void note_devices(Compile *c, const Job *job) {
@@ -136,8 +137,8 @@ static bool refuse_degrees(Compile *c, Job *job, const Cluster *cluster) {
     if (degree(job, i) > 1) shown = i;
   Span at = field_place(job, degree_fields[shown]);
   const char *sentence =
-      arena_printf(arena, "%s = %lld does not divide %s = %lld ranks", product_text(arena, job),
-                   (long long)product, ranks_text(arena, cluster), (long long)ranks);
+      arena_printf(arena, "%s = %lld does not divide %s = %lld rank%s", product_text(arena, job),
+                   (long long)product, ranks_text(arena, cluster), (long long)ranks, plural(ranks));
   const char *larger = larger_cluster(arena, job, cluster);
   if (larger) {
     say_larger_cluster(c, job, cluster, at, sentence, larger);
@@ -263,8 +264,9 @@ bool derive_cuts(Compile *c, Job *job, const ModelFacts *model, bool has_seq, De
   if (model->heads > 0 && model->heads % out->tp != 0)
     return true; /* tp itself is reported elsewhere */
   const char *part = out->cp == 1 ? ""
-                                  : arena_printf(arena, " / cp %lld = %lld tokens",
-                                                 (long long)out->cp, context / (long long)out->cp);
+                                  : arena_printf(arena, " / cp %lld = %lld token%s",
+                                                 (long long)out->cp, context / (long long)out->cp,
+                                                 plural(context / (long long)out->cp));
   refuse_context(c, job, out, positions, unit,
                  arena_printf(arena,
                               "context %lld%s is not a multiple of tp %lld, and sequence cuts it "
@@ -290,9 +292,9 @@ void lint_bubble(Compile *c, const Job *job, const Derived *out, const char *uni
   int64_t fair = pipeline_microbatches_for(&shape, 0.2);
   int64_t good = pipeline_microbatches_for(&shape, 0.1);
   lint_at(c, field_place(job, FIELD_parallel_pp), "bubble",
-          "stages idle %.1f %% of a step: (pp-1) / (%sm + pp-1) with m = %lld micro-batches",
+          "stages idle %.1f %% of a step: (pp-1) / (%sm + pp-1) with m = %lld micro-batch%s",
           share * 100, fabs(times - 1) < 1e-9 ? "" : arena_printf(c->arena, "%.3g ", times),
-          (long long)out->accumulation);
+          (long long)out->accumulation, plural_es(out->accumulation));
   bool is_tokens = job->train.batch.unit == UNIT_TOKENS;
   double batch = (double)fair * (double)(out->dp * job->train.microbatch);
   if (is_tokens) batch *= (double)out->sample_tokens;

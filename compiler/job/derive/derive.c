@@ -126,8 +126,9 @@ static bool check_microbatches(Deriving *d) {
 static bool refuse_few(Deriving *d) {
   const char *word = pipe_rules[d->job->parallel.pipeline].word;
   error_at(d->c, field_place(d->job, FIELD_train_batch), "batch-identity",
-           "%lld micro-batches are too few: %s on %lld stages takes %lld or more",
-           (long long)d->out->accumulation, word, (long long)d->out->pp, (long long)least_of(d));
+           "%lld micro-batch%s %s too few: %s on %lld stages takes %lld or more",
+           (long long)d->out->accumulation, plural_es(d->out->accumulation),
+           plural_is(d->out->accumulation), word, (long long)d->out->pp, (long long)least_of(d));
   fix_batch(d);
   return false;
 }
@@ -142,9 +143,10 @@ static bool derive_accumulation(Deriving *d) {
   if (is_whole) return check_microbatches(d);
   if (samples % pass == 0 && samples > 0)
     error_at(d->c, at, "batch-identity",
-             "%lld micro-batches are not a multiple of pp %lld, and interleaved stages take pp at "
+             "%lld micro-batch%s %s not a multiple of pp %lld, and interleaved stages take pp at "
              "a time",
-             (long long)d->out->accumulation, (long long)d->out->pp);
+             (long long)d->out->accumulation, plural_es(d->out->accumulation),
+             plural_is(d->out->accumulation), (long long)d->out->pp);
   else
     error_at(d->c, at, "batch-identity",
              "%lld %s / (dp %lld x microbatch %lld) = %.2f passes, not whole", (long long)samples,

@@ -64,7 +64,8 @@ static void lint_length(Compile *c, const Job *job, int64_t steps) {
   int64_t whole = decays(job) ? job->schedule.over : steps, warmup = job->schedule.warmup;
   if (warmup > 0 && warmup == whole) {
     lint_at(c, field_place(job, FIELD_schedule_warmup), "schedule-length",
-            "warm-up takes all %lld steps of the schedule: lr rises and never %s", (long long)whole,
+            "warm-up takes all of the schedule, %lld step%s: lr rises and never %s",
+            (long long)whole, plural(whole),
             job->schedule.head == CHOICE_CONSTANT ? "stays" : "decays");
     fix_last(c, "warmup = %lld", (long long)(whole / 10));
   }
@@ -95,12 +96,12 @@ static bool derive_decay(Compile *c, Job *job, const char *whole) {
   if (*decay <= room) return true;
   if (*decay > over)
     error_at(c, field_place(job, FIELD_schedule_decay), "conflict",
-             "decay of %lld steps is longer than %s, %lld steps", (long long)*decay, whole,
-             (long long)over);
+             "decay of %lld step%s is longer than %s, %lld step%s", (long long)*decay,
+             plural(*decay), whole, (long long)over, plural(over));
   else
     error_at(c, field_place(job, FIELD_schedule_decay), "conflict",
-             "warmup of %lld steps and decay of %lld are longer than %s, %lld steps",
-             (long long)warmup, (long long)*decay, whole, (long long)over);
+             "warmup and decay, %lld + %lld steps, are longer than %s, %lld step%s",
+             (long long)warmup, (long long)*decay, whole, (long long)over, plural(over));
   if (room > 0)
     fix_last(c, "decay = %lld", (long long)least(tenth, room));
   else
@@ -119,8 +120,8 @@ bool derive_schedule(Compile *c, Job *job, int64_t steps) {
   Span at = field_place(job, FIELD_schedule_warmup);
   int64_t tenth = whole >= 10 ? whole / 10 : 1;
   if (job->schedule.warmup > whole) {
-    error_at(c, at, "conflict", "warmup of %lld steps is longer than %s, %lld steps",
-             (long long)job->schedule.warmup, name, (long long)whole);
+    error_at(c, at, "conflict", "warmup of %lld steps is longer than %s, %lld step%s",
+             (long long)job->schedule.warmup, name, (long long)whole, plural(whole));
     fix_last(c, "warmup = %lld", (long long)(whole / 10));
     return false;
   }

@@ -65,8 +65,9 @@ static bool refuse_group(Compile *c, const Job *job, const Derived *out, int64_t
   if (group % out->cp != 0)
     what = arena_printf(c->arena, "is not a multiple of cp %lld", (long long)out->cp);
   else if (group > 1)
-    what = arena_printf(c->arena, "does not divide %s = %lld ranks", sharing_text(c->arena, out),
-                        (long long)out->dp * (long long)out->cp);
+    what =
+        arena_printf(c->arena, "does not divide %s = %lld rank%s", sharing_text(c->arena, out),
+                     (long long)out->dp * (long long)out->cp, plural(out->dp * (long long)out->cp));
   error_at(c, field_place(job, FIELD_parallel_zero_group), "zero-group",
            "zero_group %lld %s; it may be %s", (long long)group, what,
            counts_text(c->arena, &legal, group));
@@ -106,8 +107,9 @@ static bool group_of_node(Compile *c, const Job *job, const Cluster *cluster, De
           ? "the devices of a node are not whole replicas"
           : "a node holds one rank of dp x cp, so there is no other to share with";
   error_at(c, at, "zero-group",
-           "zero_group = \"node\": %s: %lld devices, tp %lld x cp %lld x pp %lld", sentence,
-           (long long)cluster->devices, (long long)out->tp, (long long)out->cp, (long long)out->pp);
+           "zero_group = \"node\": %s: %lld device%s, tp %lld x cp %lld x pp %lld", sentence,
+           (long long)cluster->devices, plural(cluster->devices), (long long)out->tp,
+           (long long)out->cp, (long long)out->pp);
   fix_node(c, job, out);
   CountList legal = legal_groups(c->arena, out);
   note_at(c, (Span){0}, "a group may be %s of the %s ranks",

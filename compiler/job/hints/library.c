@@ -172,7 +172,8 @@ bool help_list(Compile *c, const char *kind, bool json, FILE *out) {
   if (kind && k < 0) return false;
   Names names = {0};
   for (int32_t i = 0; !kind && i < KINDS; i++) {
-    const char *count = arena_printf(c->arena, "%d names", read_kind(c, i).count);
+    const char *count =
+        arena_printf(c->arena, "%d name%s", read_kind(c, i).count, plural(read_kind(c, i).count));
     VEC_PUSH(c->arena, &names, (Name){.name = kinds[i].kind, .doc = count});
   }
   if (kind) names = read_kind(c, k);

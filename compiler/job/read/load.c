@@ -20,7 +20,8 @@ typedef struct FileChain {
 /* job { ... } returns its table with a mark, which tells it from any other table. */
 static int call_job(lua_State *L) {
   if (lua_gettop(L) > 1)
-    return sandbox_error(L, "not-a-job", NULL, "job takes one table, got %d values", lua_gettop(L));
+    return sandbox_error(L, "not-a-job", NULL, "job takes one table, got %d value%s", lua_gettop(L),
+                         plural(lua_gettop(L)));
   if (lua_type(L, 1) != LUA_TTABLE)
     return sandbox_error(L, "not-a-job", "return job { ... }", "job takes one table, got %s",
                          lua_typename(L, lua_type(L, 1)));

@@ -32,8 +32,8 @@ static void check_stages(Compile *c, Job *job) {
                                                   (long long)chunks, (long long)parts)
                                    : "";
   error_at(c, job->origin[FIELD_parallel_stages].span, "stages",
-           "parallel.stages has %lld counts of layers for pp %lld%s", (long long)count,
-           (long long)job->parallel.pp, product);
+           "parallel.stages has %lld count%s of layers for pp %lld%s", (long long)count,
+           plural(count), (long long)job->parallel.pp, product);
   fix_last(c, "remove stages");
   note_at(c, (Span){0}, "without it layers are spread evenly");
 }

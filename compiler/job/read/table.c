@@ -187,7 +187,7 @@ static bool check_columns(Compile *c, const Job *job, const DataInput *input) {
   }
   if (columns->names.count == input->elements) return true;
   error_at(c, at, "data", "data.columns gives input '%s' %d column%s, the model takes %s",
-           input->name, columns->names.count, columns->names.count == 1 ? "" : "s",
+           input->name, columns->names.count, plural(columns->names.count),
            format_count(c->arena, input->elements));
   if (input->feature) fix_last(c, "%s = %d", input->feature, columns->names.count);
   return false;

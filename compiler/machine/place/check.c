@@ -122,8 +122,8 @@ bool place_check_tp(Compile *c, const Job *job, const Fabric *fabric, const Plac
   Span span = job->origin[FIELD_parallel_tp].span;
   error_at(
       c, span.file ? span : job->cluster.head_origin.span, "tp-across-domains",
-      "tp %lld reaches over links that are slower than those of a domain, which joins %lld ranks",
-      (long long)tp, (long long)ranks);
+      "tp %lld reaches over links that are slower than those of a domain, which joins %lld rank%s",
+      (long long)tp, (long long)ranks, plural(ranks));
   const char *drained = is_asked ? NULL : drained_for(c, job, fabric);
   if (smaller < tp)
     fix_last(c, "tp = %lld", (long long)smaller);

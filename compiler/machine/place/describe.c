@@ -225,8 +225,8 @@ static bool check_whole(Compile *c, const HostNode *host, const char *path, Span
   for (int32_t g = 0; g < host->gpus.count; g++) {
     const Device *gpu = &host->devices.at[host->gpus.at[g]];
     if (gpu->instances < 2) continue;
-    error_at(c, at, "topology-devices", "GPU%d of %s is divided into %d instances (MIG)", g, path,
-             gpu->instances);
+    error_at(c, at, "topology-devices", "GPU%d of %s is divided into %d instance%s (MIG)", g, path,
+             gpu->instances, plural(gpu->instances));
     fix_last(c, "describe the machine with MIG off, or devices, memory and intra as numbers");
     return false;
   }
@@ -251,8 +251,8 @@ static bool check_counts(Compile *c, const Cluster *cluster, const ClusterType *
   }
   if (type->devices <= host->gpus.count) return true;
   error_at(c, cluster->devices_at.file ? cluster->devices_at : at, "topology-devices",
-           "%lld devices a node, but %s describes %d", (long long)type->devices, path,
-           host->gpus.count);
+           "%lld device%s a node, but %s describes %d", (long long)type->devices,
+           plural(type->devices), path, host->gpus.count);
   fix_last(c, "devices = %d", host->gpus.count);
   return false;
 }
@@ -311,7 +311,8 @@ static bool describe_processors(Compile *c, const Cluster *cluster, const Cluste
   if (cores == 0) return true;
   if (cores < count) {
     error_at(c, cluster->devices_at.file ? cluster->devices_at : type->hwloc_at, "topology-devices",
-             "%d ranks a node, and %s describes %d cores", count, type->hwloc, cores);
+             "%d rank%s a node, and %s describes %d core%s", count, plural(count), type->hwloc,
+             cores, plural(cores));
     fix_last(c, "devices = %d", cores);
     return false;
   }

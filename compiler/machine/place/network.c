@@ -301,8 +301,8 @@ static bool deal_kinds(Compile *c, const Cluster *cluster, Fabric *fabric, const
 /* ---- all of it */
 
 static bool refuse_count(Compile *c, const Cluster *cluster, int64_t wanted, int32_t found) {
-  error_at(c, cluster->switches_at, "topology-hosts", "%lld nodes are asked for, and %s has %d%s",
-           (long long)wanted, cluster->switches, found,
+  error_at(c, cluster->switches_at, "topology-hosts", "%lld node%s %s asked for, and %s has %d%s",
+           (long long)wanted, plural(wanted), plural_is(wanted), cluster->switches, found,
            cluster->drained ? " that are not drained" : "");
   fix_last(c, "nodes = %d", found);
   return false;

@@ -83,11 +83,12 @@ static bool is_whole(Compile *c, Span span, const xmlNode *root, hwloc_topology_
   int32_t loaded_cpus = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
   int32_t loaded_cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
   if (cpus > 0 && cpus == loaded_cpus && cores == loaded_cores) return true;
-  return error_at(c, span, "topology-value",
-                  "the file has %d cores and %d CPUs, of which hwloc makes %d and %d: their masks "
-                  "contradict each "
-                  "other",
-                  cores, cpus, loaded_cores, loaded_cpus);
+  return error_at(
+      c, span, "topology-value",
+      "the file has %d core%s and %d CPU%s, of which hwloc makes %d and %d: their masks "
+      "contradict each "
+      "other",
+      cores, plural(cores), cpus, plural(cpus), loaded_cores, loaded_cpus);
 }
 
 bool hwloc_read(Compile *c, const char *path, xmlDoc *document, HostNode *node) {

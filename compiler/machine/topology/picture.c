@@ -117,7 +117,7 @@ static void print_numa(const Screen *s, int32_t index, int32_t depth) {
   if (numa->memory_bytes > 0)
     text = arena_printf(s->arena, "%s  %s", text, format_bytes(s->arena, numa->memory_bytes));
   int32_t cores = cores_of(s->node, index), cpus = cpuset_count(numa->cpus);
-  if (cores > 0) text = arena_printf(s->arena, "%s  %d core%s", text, cores, cores == 1 ? "" : "s");
+  if (cores > 0) text = arena_printf(s->arena, "%s  %d core%s", text, cores, plural(cores));
   if (cpus == 0)
     text = arena_printf(s->arena, "%s  no CPUs", text);
   else
@@ -149,7 +149,7 @@ static void print_packages(const Screen *s) {
 
 /* "1 package", "2 packages". */
 static const char *counted(const Screen *s, int32_t count, const char *what) {
-  return arena_printf(s->arena, "%d %s%s", count, what, count == 1 ? "" : "s");
+  return arena_printf(s->arena, "%d %s%s", count, what, plural(count));
 }
 
 static void print_head(const Screen *s) {
@@ -195,12 +195,12 @@ static void print_links(const Screen *s) {
       const char *through =
           pair->link_class == LINK_NVS
               ? arena_printf(s->arena, ", through %d NVSwitch%s", node->nvswitches.count,
-                             node->nvswitches.count == 1 ? "" : "es")
+                             plural_es(node->nvswitches.count))
               : ", direct";
-      fprintf(s->out, "%s%-4s %d of %d pairs%s, %.0f GB/s a direction\n",
+      fprintf(s->out, "%s%-4s %d of %d pair%s%s, %.0f GB/s a direction\n",
               is_first ? "\nlinks    " : "         ",
               topology_link_text(node, node->gpus.at[a], node->gpus.at[b], text), alike,
-              n * (n - 1) / 2, through, pair->gb_s);
+              n * (n - 1) / 2, plural(n * (n - 1) / 2), through, pair->gb_s);
       is_first = false;
     }
 }

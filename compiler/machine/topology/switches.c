@@ -236,9 +236,9 @@ static bool check_torus(Compile *c, Span span, const Switch *at) {
   int64_t places = (int64_t)at->dims[0] * at->dims[1] * at->dims[2];
   if (places == at->host_count) return true;
   error_at(c, span, "topology-value",
-           "%.60s is %d x %d x %d, which is %lld places, and has %d node%s", at->name, at->dims[0],
-           at->dims[1], at->dims[2], (long long)places, at->host_count,
-           at->host_count == 1 ? "" : "s");
+           "%.60s is %d x %d x %d, which is %lld place%s, and has %d node%s", at->name, at->dims[0],
+           at->dims[1], at->dims[2], (long long)places, plural(places), at->host_count,
+           plural(at->host_count));
   fix_last(c, "dims whose product is %d, or nodes: of every place", at->host_count);
   return false;
 }
@@ -371,9 +371,9 @@ void switches_print(Arena *arena, const Switches *network, FILE *out) {
   if (network->has_all)
     fprintf(out, "  all nodes, %d %s", count, members[network->kind][count > 1]);
   else if (count > 0)
-    fprintf(out, "  %d node%s, %d %s", network->hosts.count, network->hosts.count == 1 ? "" : "s",
-            count, members[network->kind][count > 1]);
-  if (network->kind == NETWORK_TREE) fprintf(out, ", %d level%s", levels, levels == 1 ? "" : "s");
+    fprintf(out, "  %d node%s, %d %s", network->hosts.count, plural(network->hosts.count), count,
+            members[network->kind][count > 1]);
+  if (network->kind == NETWORK_TREE) fprintf(out, ", %d level%s", levels, plural(levels));
   fputc('\n', out);
   if (network->block_sizes.count > 0) {
     fprintf(out, "  block sizes");

@@ -124,7 +124,7 @@ static void look_at_pcie(WarnLook *look) {
          arena_printf(look->arena,
                       "the PCIe links of %d GPU%s have no speed or no width here, as in "
                       "virtual machines: paths over them are not priced",
-                      count, count == 1 ? "" : "s"));
+                      count, plural(count)));
   const char *names = pick(look, has_narrow_link, &count);
   for (int32_t g = 0; names && g < look->node->gpus.count; g++) {
     if (!has_narrow_link(look, g)) continue;

@@ -187,10 +187,11 @@ static void meet(const Communication *c, uint32_t from, uint32_t i, uint32_t to,
   PlanPost sent = post_of(a, i), awaited = post_of(b, k);
   char text[HEAD_TEXT_BYTES];
   if (memcmp(&sent, &awaited, sizeof sent) != 0) {
-    (void)snprintf(text, sizeof text,
-                   "%s after %u layers, micro-batch %u meets %s after %u layers, micro-batch %u: ",
-                   BufferKind_names[sent.kind], sent.depth, sent.microbatch,
-                   BufferKind_names[awaited.kind], awaited.depth, awaited.microbatch);
+    (void)snprintf(
+        text, sizeof text,
+        "%s after %u layer%s, micro-batch %u meets %s after %u layer%s, micro-batch %u: ",
+        BufferKind_names[sent.kind], sent.depth, plural(sent.depth), sent.microbatch,
+        BufferKind_names[awaited.kind], awaited.depth, plural(awaited.depth), awaited.microbatch);
     find(c, from, text, to);
   }
   if (!same_meaning(c->plan, a->record->meaning, b->record->meaning))

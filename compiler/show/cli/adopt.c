@@ -124,8 +124,8 @@ static ExitCode keep_adopted(Arena *arena, const char *folder, const char *numbe
   VEC_PUSH(arena, &jobs, number);
   if (!run_keep_jobs(arena, folder, &jobs) || !run_keep_unnumbered(arena, folder, false))
     return complain(EXIT_WORLD, "%s/slurm/job: %s", folder, strerror(errno));
-  printf("%-8s job%s %s: %s\n", "adopted", jobs.count > 1 ? "s" : "",
-         joined_texts(arena, &jobs, ", "), folder);
+  printf("%-8s job%s %s: %s\n", "adopted", plural(jobs.count), joined_texts(arena, &jobs, ", "),
+         folder);
   return EXIT_DONE;
 }
 

@@ -129,11 +129,12 @@ static void row_of(const Bench *bench, const ProductChoice *here, char row[ROW_B
   row_start(here, start);
   (void)snprintf(row, ROW_BYTES,
                  "%.160s\"%.*s\", %s, %s,\n          \"measured %s: fp32 %.0f, bf16 %.0f GFLOP/s "
-                 "on %d threads\")\n",
+                 "on %d thread%s\")\n",
                  start, length, name ? name + 1 : "", constant(best[0], f32),
                  constant(best[1], bf16), day,
                  gflops(PRODUCT_PARTS, sum_of(bench->seconds[0][best[0]])),
-                 gflops(PRODUCT_PARTS, sum_of(bench->seconds[1][best[1]])), bench->threads);
+                 gflops(PRODUCT_PARTS, sum_of(bench->seconds[1][best[1]])), bench->threads,
+                 plural(bench->threads));
 }
 
 /* The copy rate of all threads together; 0: not measured. */
@@ -182,8 +183,8 @@ static void print_device(const Bench *bench) {
 }
 
 static void print_text(const Bench *bench, const ProductChoice *here, const char *row) {
-  printf("%s, %d threads, GFLOP/s\n\n      variant       forward        dx        dw\n",
-         here->processor, bench->threads);
+  printf("%s, %d thread%s, GFLOP/s\n\n      variant       forward        dx        dw\n",
+         here->processor, bench->threads, plural(bench->threads));
   for (int i = 0; i < 2; i++)
     for (Product p = PRODUCT_REFERENCE; p <= PRODUCT_AMX_BF16; p++) {
       const double *s = bench->seconds[i][p];

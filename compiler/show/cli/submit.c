@@ -270,9 +270,9 @@ static ExitCode prepare(const Options *options, const Submission *all, Submissio
   if (code == EXIT_DONE) code = ask_slurm(s, options->quiet || options->json);
   if (dropped > 0 && code == EXIT_DONE)
     code = complain(EXIT_USER,
-                    "%d options were left out when asking Slurm; nothing is submitted "
+                    "%d option%s left out when asking Slurm; nothing is submitted "
                     "without them",
-                    dropped);
+                    dropped, plural(dropped));
   return code;
 }
 
@@ -294,7 +294,7 @@ static ExitCode queue_one(Submission *s, const char *after, const char **number)
 
 static void say_queued(const Submission *s) {
   const TextList *jobs = &s->jobs;
-  printf("%-8s job%s %s: %s%s\n", "queued", jobs->count > 1 ? "s" : "",
+  printf("%-8s job%s %s: %s%s\n", "queued", plural(jobs->count),
          joined_texts(s->c->arena, jobs, ", "), s->folder,
          jobs->count > 1 ? ", each after the one before" : "");
 }
@@ -316,8 +316,8 @@ static ExitCode submit(Submission *s, const Options *options) {
   if (jobs->count > 0 && !options->json) say_queued(s);
   if (code != EXIT_DONE && jobs->count > 0 && s->launch->chain > 1)
     complain(code,
-             "only %d of %lld jobs of the chain were submitted; lockstep cancel %s removes them",
-             jobs->count, (long long)s->launch->chain, s->folder);
+             "only %d of %lld job%s of the chain were submitted; lockstep cancel %s removes them",
+             jobs->count, (long long)s->launch->chain, plural(s->launch->chain), s->folder);
   return code;
 }
 

@@ -129,8 +129,8 @@ static ExitCode trace(TraceRequest *r, const Options *options) {
   if (code == EXIT_DONE) code = check_any(r);
   if (code == EXIT_DONE) code = write_file(r, path, &printed);
   if (code == EXIT_DONE)
-    printf("wrote    %s   %lld records of %d rank%s: open it at ui.perfetto.dev\n", path,
-           (long long)printed, r->count, r->count == 1 ? "" : "s");
+    printf("wrote    %s   %lld record%s of %d rank%s: open it at ui.perfetto.dev\n", path,
+           (long long)printed, plural(printed), r->count, plural(r->count));
   for (int32_t i = 0; i < r->count; i++)
     trace_free(&r->traces[i]);
   return code;

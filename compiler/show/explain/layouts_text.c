@@ -71,8 +71,8 @@ static void print_group(Layouts *l, const Group *group, FILE *out) {
   const Plan *plan = &l->compiled->plan;
   double sent = 0;
   int64_t times = 0;
-  fprintf(out, "\n%s, over %s: %u ranks%s\n", group->name, axes_text(l, group->comm),
-          plan_comm_size(plan, group->comm),
+  fprintf(out, "\n%s, over %s: %u rank%s%s\n", group->name, axes_text(l, group->comm),
+          plan_comm_size(plan, group->comm), plural(plan_comm_size(plan, group->comm)),
           group->lines.at[0].record->lane == plan_main_lane(plan) ? "" : ", beside compute");
   for (int32_t i = 0; i < group->lines.count; i++) {
     const Line *line = &group->lines.at[i];

@@ -26,8 +26,7 @@ static void print_places(const Compiled *compiled, FILE *out) {
     uint32_t last = plan_place(plan, place->rank_first + place->rank_count - 1).node;
     uint32_t ranks = place->rank_count < place->node_ranks ? place->rank_count : place->node_ranks;
     print_span("node", place->node_first, last, out);
-    fprintf(out, ": %u rank%s%s", ranks, ranks == 1 ? "" : "s",
-            last > place->node_first ? " each" : "");
+    fprintf(out, ": %u rank%s%s", ranks, plural(ranks), last > place->node_first ? " each" : "");
     if (place->seats_count > 0) {
       fprintf(out, " on %s\n", plan_string(plan, place->kind));
       continue;
@@ -39,7 +38,7 @@ static void print_places(const Compiled *compiled, FILE *out) {
     }
     int64_t shared = where_shared_cores(compiled, place);
     if (shared > 0)
-      fprintf(out, "%lld shared core%s", (long long)shared, shared == 1 ? "" : "s");
+      fprintf(out, "%lld shared core%s", (long long)shared, plural(shared));
     else
       print_span("core", place->core_first, place->core_first + ranks * place->core_count - 1, out);
     fputc('\n', out);

@@ -124,10 +124,10 @@ bool explain_map_svg(const Compiled *compiled, FILE *out) {
           width < 400 ? 400 : width, height);
   const Derived *d = &compiled->derived;
   fprintf(out,
-          "<text x=\"%d\" y=\"%d\">%u ranks = tp %lld x cp %lld x pp %lld x dp %lld, order "
+          "<text x=\"%d\" y=\"%d\">%u rank%s = tp %lld x cp %lld x pp %lld x dp %lld, order "
           "%s</text>\n",
-          MARGIN, MARGIN, count, (long long)d->tp, (long long)d->cp, (long long)d->pp,
-          (long long)d->dp,
+          MARGIN, MARGIN, count, plural(count), (long long)d->tp, (long long)d->cp,
+          (long long)d->pp, (long long)d->dp,
           order_text(compiled->draft->compile->arena, &compiled->choice.taken->order));
   draw_legend(&s, entries);
   for (uint32_t rank = 0; rank < count; rank++)

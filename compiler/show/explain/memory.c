@@ -75,7 +75,7 @@ static const char *row_note(const Compiled *compiled, const MemoryRow *row, int6
     return gradients_text(compiled,
                           arena_printf(arena, "%s; %lld pass%s", dtype_name(d->train->grad_dtype),
                                        (long long)compiled->derived.accumulation,
-                                       compiled->derived.accumulation == 1 ? "" : "es"),
+                                       plural_es(compiled->derived.accumulation)),
                           passing_bytes);
   case BUFFER_MASTER:
     return d->has_master ? sharded(compiled, 1, "fp32: the optimizer's own copy", 0, "")
@@ -218,7 +218,7 @@ static void print_communicators(MemoryTable *table) {
   if (count > 0)
     print_row(table, "nccl", "buffers, estimated", estimate,
               arena_printf(arena, "%d communicator%s (--layouts), outside the arena", count,
-                           count == 1 ? "" : "s"));
+                           plural(count)));
 }
 
 static void print_limits(MemoryTable *table) {

@@ -75,7 +75,7 @@ void explain_order(const Compiled *compiled, FILE *out) {
                              "why there: of %d order%s in which axes fill nodes, by the "
                              "communication of a step, one after another, on the stage that has "
                              "most",
-                             choice->orders, choice->orders == 1 ? "" : "s"),
+                             choice->orders, plural(choice->orders)),
                 0, 4, SCREEN_COLUMNS);
   for (int32_t i = 0; i < choice->orders; i++)
     print_alternative(compiled, sorted[i], order_width(compiled), out);

@@ -79,9 +79,10 @@ static void print_stages(const Compiled *compiled, FILE *out) {
   print_wrapped(
       out,
       arena_printf(d->compile->arena,
-                   "%s, %d stages, %lld micro-batches: a stage is idle %.1f %% of the time",
-                   pipeline_text(compiled), d->stage_count,
+                   "%s, %d stage%s, %lld micro-batch%s: a stage is idle %.1f %% of the time",
+                   pipeline_text(compiled), d->stage_count, plural(d->stage_count),
                    (long long)compiled->derived.accumulation,
+                   plural_es(compiled->derived.accumulation),
                    100 * pipeline_bubble_share(pipeline)),
       0, 4, SCREEN_COLUMNS);
   print_bubble(compiled, pipeline, out);

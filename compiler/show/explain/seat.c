@@ -226,7 +226,7 @@ static void print_talks(const Compiled *compiled, uint32_t rank, FILE *out) {
             rate_text(arena, is_ring ? reach.ring_bytes_per_s : reach.pair_bytes_per_s),
             bytes_text(compiled, (int64_t)class_traffic(compiled, stage, demand->axes).sent_bytes));
     if (is_ring && reach.rails > 1)
-      fprintf(out, "%-35sa ring over %d rails of a node\n", "", reach.rails);
+      fprintf(out, "%-35sa ring over %d rail%s of a node\n", "", reach.rails, plural(reach.rails));
   }
   if (rows == 0) fputs("\nit talks to no other rank\n", out);
 }

@@ -12,13 +12,14 @@ static void print_data(const Compiled *compiled, FILE *out) {
   if (have <= 0) return;
   bool is_table = compiled->job->data.head == CHOICE_TABLE;
   Arena *arena = compiled->draft->compile->arena;
-  const char *what =
-      arena_printf(arena, "%s %s", format_count(arena, have), is_table ? "rows" : "tokens");
+  const char *what = arena_printf(arena, "%s %s%s", format_count(arena, have),
+                                  is_table ? "row" : "token", plural(have));
   const char *samples = "every row is a sample";
   if (!is_table)
-    samples = arena_printf(arena, "%s sequences of %s; last %s tokens not used",
-                           format_count(arena, (have - 1) / context), format_count(arena, context),
-                           format_count(arena, (have - 1) % context));
+    samples = arena_printf(arena, "%s sequence%s of %s; last %s token%s not used",
+                           format_count(arena, (have - 1) / context), plural((have - 1) / context),
+                           format_count(arena, context), format_count(arena, (have - 1) % context),
+                           plural((have - 1) % context));
   put_line(out, "data", arena_printf(arena, "%-18s %s", what, samples));
 }
 
@@ -84,16 +85,17 @@ static void print_model(const Compiled *compiled, FILE *out) {
   Arena *arena = compiled->draft->compile->arena;
   const char *flops = format_scaled(arena, (double)compiled->flops_per_token, "FLOP");
   put_line(out, "model",
-           arena_printf(arena, "%-18s %s parameters   %s/%s", compiled->draft->train->model_name,
-                        count_text(compiled, compiled->parameters), flops,
-                        by_tokens(compiled) ? "token" : "sample"));
+           arena_printf(arena, "%-18s %s parameter%s   %s/%s", compiled->draft->train->model_name,
+                        count_text(compiled, compiled->parameters), plural(compiled->parameters),
+                        flops, by_tokens(compiled) ? "token" : "sample"));
 }
 
 static void print_batch(const Compiled *compiled, FILE *out) {
   const Derived *derived = &compiled->derived;
   Arena *arena = compiled->draft->compile->arena;
-  const char *batch = arena_printf(arena, "%s %s", count_text(compiled, derived->batch_samples),
-                                   by_tokens(compiled) ? "sequences" : "samples");
+  const char *batch =
+      arena_printf(arena, "%s %s%s", count_text(compiled, derived->batch_samples),
+                   by_tokens(compiled) ? "sequence" : "sample", plural(derived->batch_samples));
   put_line(out, "batch",
            arena_printf(arena, "%-18s = dp %lld x microbatch %lld x accumulation %lld", batch,
                         (long long)derived->dp, (long long)compiled->job->train.microbatch,
@@ -118,24 +120,27 @@ static void print_proof(const Compiled *compiled, FILE *out) {
   if (proof == NULL) return;
   put_line(out, "proof",
            arena_printf(compiled->draft->compile->arena,
-                        "%-18s %llu ranks, %llu classes, %llu communicators, %llu accesses", "ok",
-                        (unsigned long long)proof->ranks, (unsigned long long)proof->classes,
-                        (unsigned long long)proof->communicators,
-                        (unsigned long long)proof->accesses));
+                        "%-18s %llu rank%s, %llu class%s, %llu communicator%s, %llu access%s", "ok",
+                        (unsigned long long)proof->ranks, plural(proof->ranks),
+                        (unsigned long long)proof->classes, plural_es(proof->classes),
+                        (unsigned long long)proof->communicators, plural(proof->communicators),
+                        (unsigned long long)proof->accesses, plural_es(proof->accesses)));
 }
 
 static void print_run(const Compiled *compiled, FILE *out) {
   const Derived *derived = &compiled->derived;
   Arena *arena = compiled->draft->compile->arena;
   int64_t samples = derived->batch_samples * derived->sample_tokens;
-  const char *unit = by_tokens(compiled) ? "tokens" : "samples";
-  const char *steps = arena_printf(arena, "%s steps", count_text(compiled, derived->steps));
+  const char *unit = by_tokens(compiled) ? "token" : "sample";
+  const char *steps = arena_printf(arena, "%s step%s", count_text(compiled, derived->steps),
+                                   plural(derived->steps));
   double seconds = step_seconds(compiled) * (double)derived->steps;
   const char *least =
       seconds > 0 ? arena_printf(arena, "   at least %s", duration_text(compiled, seconds)) : "";
   put_line(out, "run",
-           arena_printf(arena, "%-18s of %s = %s %s%s", steps, count_text(compiled, samples),
-                        count_text(compiled, derived->steps * samples), unit, least));
+           arena_printf(arena, "%-18s of %s = %s %s%s%s", steps, count_text(compiled, samples),
+                        count_text(compiled, derived->steps * samples), unit,
+                        plural(derived->steps * samples), least));
 }
 
 /* True if two runs give the same bits, where the job asks. */
@@ -157,9 +162,9 @@ void explain_summary(const Compiled *compiled, FILE *out) {
   print_data(compiled, out);
   print_ranks(compiled, out);
   put_line(out, "cluster",
-           arena_printf(arena, "%-18s %s x %s, %lld threads a rank", cluster->name,
+           arena_printf(arena, "%-18s %s x %s, %lld thread%s a rank", cluster->name,
                         count_text(compiled, rank_count(compiled)), cluster->device,
-                        (long long)cluster->threads));
+                        (long long)cluster->threads, plural(cluster->threads)));
   const char *order = order_price_text(compiled);
   if (order) put_line(out, "place", order);
   print_memory(compiled, out);

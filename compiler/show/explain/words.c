@@ -73,7 +73,8 @@ const char *recompute_text(const Compiled *compiled) {
   if (compiled->recompute.choice == CHOICE_RECOMPUTE_NONE) return "none";
   if (compiled->recompute.choice == CHOICE_RECOMPUTE_SELECTIVE) return "selective";
   if (compiled->recompute.group_layers <= 1) return "every block";
-  return arena_printf(arena, "groups of %lld blocks", (long long)compiled->recompute.group_layers);
+  return arena_printf(arena, "groups of %lld block%s", (long long)compiled->recompute.group_layers,
+                      plural(compiled->recompute.group_layers));
 }
 
 const char *pipeline_text(const Compiled *compiled) {

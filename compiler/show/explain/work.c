@@ -113,6 +113,6 @@ const char *work_reason(const Compiled *compiled, const Work *work) {
                         place_of(g, r), g->regions.at[r].name, 100 * share);
   }
   if (*ends && heaviest->layers * stages <= layers) return ends;
-  return arena_printf(arena, "it has %d of %d layers%s%s", heaviest->layers, layers,
-                      *ends ? ", and " : "", ends);
+  return arena_printf(arena, "it has %d of %d layer%s%s%s", heaviest->layers, layers,
+                      plural(layers), *ends ? ", and " : "", ends);
 }

@@ -6,8 +6,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:5:29: error[degrees]: tp 2 x cp 1 x pp 1 = 2 does not divide 1 nodes x 1
-    devices = 1 ranks
+job.lua:5:29: error[degrees]: tp 2 x cp 1 x pp 1 = 2 does not divide 1 node x 1
+    device = 1 rank
     5 |   parallel = { dp = 2, tp = 2 },
       |                             ^
         fix: cluster = { "here", devices = 4 }

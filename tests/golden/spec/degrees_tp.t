@@ -7,7 +7,7 @@ return job {
   parallel = { tp = 3 },
 }
 -- >>> exit 1
-job.lua:7:21: error[degrees]: tp 3 x cp 1 x pp 1 = 3 does not divide 1 nodes x 8
+job.lua:7:21: error[degrees]: tp 3 x cp 1 x pp 1 = 3 does not divide 1 node x 8
     devices = 8 ranks; tp may be 1 2 4 8
     7 |   parallel = { tp = 3 },
       |                     ^

@@ -7,8 +7,8 @@ return job {
   parallel = { tp = 4, pp = 4 },
 }
 -- >>> exit 1
-job.lua:7:21: error[degrees]: tp 4 x cp 1 x pp 4 = 16 does not divide 1 nodes x
-    8 devices = 8 ranks; tp may be 1 2
+job.lua:7:21: error[degrees]: tp 4 x cp 1 x pp 4 = 16 does not divide 1 node x 8
+    devices = 8 ranks; tp may be 1 2
     7 |   parallel = { tp = 4, pp = 4 },
       |                     ^
         fix: tp = 2

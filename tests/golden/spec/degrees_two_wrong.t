@@ -7,8 +7,8 @@ return job {
   parallel = { tp = 3, cp = 5 },
 }
 -- >>> exit 1
-job.lua:7:21: error[degrees]: tp 3 x cp 5 x pp 1 = 15 does not divide 1 nodes x
-    8 devices = 8 ranks
+job.lua:7:21: error[degrees]: tp 3 x cp 5 x pp 1 = 15 does not divide 1 node x 8
+    devices = 8 ranks
     7 |   parallel = { tp = 3, cp = 5 },
       |                     ^
         fix: tp = 4, cp = 2

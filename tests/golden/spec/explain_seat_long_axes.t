@@ -28,4 +28,4 @@ dp_replicate+dp+cp+tp
                0-15                the node's links                ?       75 B
 
 no rate between ranks is known, so no order is better than another: the usual
-    one stands (cluster.intra and cluster.inter say them)
+    one is kept (cluster.intra and cluster.inter set the rates)

@@ -12,11 +12,11 @@ model    gpt2               6,400,512 parameters   38.9 MFLOP/token
 batch    8 sequences        = dp 1 x microbatch 1 x accumulation 8
 ranks    8                  = tp 1 x cp 1 x pp 8 x dp 1   zero 0
 passes   1f1b               recompute none   precision bf16
-cluster  dgx-h100           8 x h100-sxm, 1 threads a rank
+cluster  dgx-h100           8 x h100-sxm, 1 thread a rank
 memory   49.1 MB to 53.7 MB of 84.3 GB a rank (0 %); packing 0.0 % above bound
 time     96.9 us            a step at the device's peaks: no step is faster
                             5,284,615 tokens/s
-proof    ok                 8 ranks, 8 classes, 1 communicators, 9475 accesses
+proof    ok                 8 ranks, 8 classes, 1 communicator, 9475 accesses
 run      10 steps           of 512 = 5,120 tokens   at least 969 us
 cost     at least 2.15e-06 GPU-hours, 2.69e-07 node-hours
 

@@ -13,7 +13,7 @@ model    gpt2               724,096 parameters   4.33 MFLOP/token
 batch    16 sequences       = dp 2 x microbatch 1 x accumulation 8
 ranks    4                  = tp 1 x cp 1 x pp 2 x dp 2   zero 2
 passes   zb-v               recompute none   precision bf16
-cluster  dgx-h100           4 x h100-sxm, 1 threads a rank
+cluster  dgx-h100           4 x h100-sxm, 1 thread a rank
 memory   39.3 MB to 39.4 MB of 84.3 GB a rank (0 %); packing 0.0 % above bound
 time     57.5 us            a step at the device's peaks: no step is faster
                             4,450,625 tokens/s

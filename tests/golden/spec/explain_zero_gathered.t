@@ -12,11 +12,11 @@ model    gpt2               3,241,472 parameters   19.7 MFLOP/token
 batch    8 sequences        = dp 8 x microbatch 1 x accumulation 1
 ranks    8                  = tp 1 x cp 1 x pp 1 x dp 8   zero 3
 passes   one stage          recompute none   precision bf16
-cluster  dgx-h100           8 x h100-sxm, 1 threads a rank
+cluster  dgx-h100           8 x h100-sxm, 1 thread a rank
 memory   52.4 MB            of 84.3 GB a rank (0 %); packing 0.0 % above bound
 time     469 us             a step at the device's peaks: no step is faster
                             1,091,047 tokens/s
-proof    ok                 8 ranks, 1 classes, 1 communicators, 1214 accesses
+proof    ok                 8 ranks, 1 class, 1 communicator, 1214 accesses
 run      10 steps           of 512 = 5,120 tokens   at least 4.69 ms
 cost     at least 1.04e-05 GPU-hours, 1.3e-06 node-hours
 

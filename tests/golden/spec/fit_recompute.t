@@ -13,11 +13,11 @@ model    llama              243,827,712 parameters   1.66 GFLOP/token
 batch    8 sequences        = dp 1 x microbatch 1 x accumulation 8
 ranks    1                  = tp 1 x cp 1 x pp 1 x dp 1   zero 0
 passes   one stage          recompute none   precision bf16
-cluster  dgx-h100           1 x h100-sxm, 1 threads a rank
+cluster  dgx-h100           1 x h100-sxm, 1 thread a rank
 memory   5.98 GB            of 5.50 GB a rank (109 %); packing 0.0 % above bound
 time     44.4 ms            a step at the device's peaks: no step is faster
                             368,982 tokens/s
-run      1 steps            of 16,384 = 16,384 tokens   at least 44.4 ms
+run      1 step             of 16,384 = 16,384 tokens   at least 44.4 ms
 cost     at least 1.23e-05 GPU-hours, 1.23e-05 node-hours
 
 memory of one rank at the peak of a step, GB = 1e9 bytes

@@ -13,13 +13,13 @@ model    llama              243,827,712 parameters   1.66 GFLOP/token
 batch    8 sequences        = dp 1 x microbatch 1 x accumulation 8
 ranks    1                  = tp 1 x cp 1 x pp 1 x dp 1   zero 0
 passes   one stage          recompute selective   precision bf16
-cluster  dgx-h100           1 x h100-sxm, 1 threads a rank
+cluster  dgx-h100           1 x h100-sxm, 1 thread a rank
 memory   5.35 GB            of 5.50 GB a rank (97 %); packing 0.0 % above bound
          5.98 GB            with nothing recomputed
 time     47.6 ms            a step at the device's peaks: no step is faster
                             344,136 tokens/s
-proof    ok                 1 ranks, 1 classes, 0 communicators, 13243 accesses
-run      1 steps            of 16,384 = 16,384 tokens   at least 47.6 ms
+proof    ok                 1 rank, 1 class, 0 communicators, 13243 accesses
+run      1 step             of 16,384 = 16,384 tokens   at least 47.6 ms
 cost     at least 1.32e-05 GPU-hours, 1.32e-05 node-hours
 
 memory of one rank at the peak of a step, GB = 1e9 bytes

@@ -6,7 +6,7 @@ return job {
   parallel = { dp = 4 },
 }
 -- >>> exit 1
-job.lua:6:21: error[degrees]: dp 4 is not 1 nodes x 1 devices = 1
+job.lua:6:21: error[degrees]: dp 4 is not 1 node x 1 device = 1
     6 |   parallel = { dp = 4 },
       |                     ^
         fix: cluster = { "here", devices = 4 }

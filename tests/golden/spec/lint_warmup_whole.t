@@ -6,8 +6,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 0
-job.lua:5:35: lint[schedule-length]: warm-up takes all 10 steps of the
-    schedule: lr rises and never decays
+job.lua:5:35: lint[schedule-length]: warm-up takes all of the schedule, 10
+    steps: lr rises and never decays
     5 |   schedule = { "cosine", warmup = 10 },
       |                                   ^~
         fix: warmup = 1

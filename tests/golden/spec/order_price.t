@@ -12,7 +12,7 @@ model    gpt2               205,184 parameters   1.23 MFLOP/token
 batch    8 sequences        = dp 4 x microbatch 1 x accumulation 2
 ranks    16                 = tp 2 x cp 1 x pp 2 x dp 4   zero 1   sequence
 passes   1f1b               recompute none   precision bf16
-cluster  frontier-like      16 x mi250x, 1 threads a rank
+cluster  frontier-like      16 x mi250x, 1 thread a rank
 place    order dp cp pp tp, as asked: 7.20 us of communication a step, 1.71
                             times the 4.21 us of tp cp dp pp
 memory   34.2 MB to 34.2 MB of 67.4 GB a rank (0 %); packing 0.0 % above bound

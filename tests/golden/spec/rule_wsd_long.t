@@ -6,8 +6,8 @@ return job {
   schedule = { "wsd", warmup = 10, decay = 95 },
 }
 -- >>> exit 1
-job.lua:6:44: error[conflict]: warmup of 10 steps and decay of 95 are longer
-    than the run, 100 steps
+job.lua:6:44: error[conflict]: warmup and decay, 10 + 95 steps, are longer than
+    the run, 100 steps
     6 |   schedule = { "wsd", warmup = 10, decay = 95 },
       |                                            ^~
         fix: decay = 10

@@ -58,8 +58,9 @@ static void check_settings(const View *view) {
   if (steps > 0 && job->validate_every > 0 &&
       (job->validate_samples == 0 || (job->validate_samples - 1) / job->batch_samples < steps - 1))
     prove_finding(view, NULL, -1, "records",
-                  "train.validate_steps is %lld, and %lld samples are read", (long long)steps,
-                  (long long)job->validate_samples);
+                  "train.validate_steps is %lld, and %lld sample%s %s read", (long long)steps,
+                  (long long)job->validate_samples, plural(job->validate_samples),
+                  plural_is(job->validate_samples));
   const char *every = job_setting(view->plan, "checkpoint.every");
   if (strcmp(every, "none") != 0 &&
       (int64_t)strtod(every, NULL) != job->checkpoint_every_steps + job->checkpoint_every_s)
@@ -113,9 +114,10 @@ static void check_batch(const View *view) {
   if (__builtin_mul_overflow(job->microbatch_samples, job->accumulation, &batch) ||
       __builtin_mul_overflow(batch, replicas, &batch) || batch != job->batch_samples)
     prove_finding(view, NULL, -1, "records",
-                  "batch of %lld samples is not %lld a micro-batch * %lld * %lld replicas",
-                  (long long)job->batch_samples, (long long)job->microbatch_samples,
-                  (long long)job->accumulation, (long long)replicas);
+                  "batch of %lld sample%s is not %lld a micro-batch * %lld * %lld replica%s",
+                  (long long)job->batch_samples, plural(job->batch_samples),
+                  (long long)job->microbatch_samples, (long long)job->accumulation,
+                  (long long)replicas, plural(replicas));
 }
 
 /* Too few loads leave something unread, which types find. */

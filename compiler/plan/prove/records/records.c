@@ -76,7 +76,8 @@ static bool check_shapes(const Records *r, const Case *c) {
   else if (!contract_dims_fit(c->contract, c->plan->ints + record->dims_first, record->dims_count))
     FINDING(r, "shapes", "its dims are not those of the kernel");
   else if (!contract_operands_fit(c->contract, record->operands_count))
-    FINDING(r, "shapes", "%u operands, not its kernel's number", record->operands_count);
+    FINDING(r, "shapes", "%u operand%s, not its kernel's number", record->operands_count,
+            plural(record->operands_count));
   else if (record->attrs_count != (uint32_t)c->contract->attr_count)
     FINDING(r, "shapes", "its attrs are not as many as the kernel's");
   if (r->view.report->finding_count > findings) return false;

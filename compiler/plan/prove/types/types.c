@@ -111,8 +111,8 @@ static void loss_check(Typing *t, const Held *held) {
     refuse_at(t, &found, NULL, "after %s the control values are of one rank alone", program);
   else if (!is_loss && !elsewhere)
     refuse_at(t, &found, &bytes,
-              "after %s the control block holds %s; wanted: the loss of %lld micro-batches",
-              program, told(t, &found), (long long)t->microbatches);
+              "after %s the control block holds %s; wanted: the loss of %lld micro-batch%s",
+              program, told(t, &found), (long long)t->microbatches, plural_es(t->microbatches));
 }
 
 /* Puts into `both` the persistent contents (states and zeros) that `from` and the other have in

@@ -1,0 +1,20 @@
+/* plural.h -- the endings of nouns behind numbers: ("%d step%s", n, plural(n)). */
+#ifndef LOCKSTEP_PROCESS_PLURAL_H
+#define LOCKSTEP_PROCESS_PLURAL_H
+
+#include <stdint.h>
+
+static inline const char *plural(int64_t count) {
+  return count == 1 ? "" : "s";
+}
+
+/* "batch" and "batches". */
+static inline const char *plural_es(int64_t count) {
+  return count == 1 ? "" : "es";
+}
+
+static inline const char *plural_is(int64_t count) {
+  return count == 1 ? "is" : "are";
+}
+
+#endif
