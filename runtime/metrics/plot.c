@@ -2,6 +2,7 @@
 #include "runtime/metrics/plot.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,14 +54,12 @@ typedef struct PlotRange {
   double step_low, step_high, low, high;
 } PlotRange;
 
-/* The first points of a long curve are above everything that matters later, so they may be outside
- * the range. */
 static void widen(PlotRange *range, const Curve *curve) {
   for (int32_t i = 0; i < curve->count; i++) {
     range->step_low = fmin(range->step_low, curve->step[i]);
     range->step_high = fmax(range->step_high, curve->step[i]);
     range->low = fmin(range->low, curve->value[i]);
-    if (i >= curve->count / 50) range->high = fmax(range->high, curve->value[i]);
+    range->high = fmax(range->high, curve->value[i]);
   }
 }
 
@@ -76,11 +75,12 @@ static double median(const Curve *curve) {
   return sorted[curve->count / 2];
 }
 
-/* A run that ends far above its first and its median loss has diverged. Those values are outside
- * the range; otherwise everything before would be a flat line. */
+/* A run that ends far above its first and its median loss has diverged, and one may begin far above
+ * its median. Such values are outside the range; otherwise all others would be a flat line. */
 static double highest_shown(const Curve *curve) {
   if (curve->count == 0) return INFINITY;
-  double usual = fmax(curve->value[0], median(curve));
+  double first = curve->value[0], middle = median(curve);
+  double usual = first > 10 * middle && middle > 0 ? middle : fmax(first, middle);
   return usual > 0 ? 10 * usual : INFINITY;
 }
 
@@ -148,6 +148,32 @@ static int64_t left_out(const Plot *plot) {
   return plot->train->left_out + plot->valid->left_out;
 }
 
+static void count_above(const Curve *curve, const PlotRange *range, int32_t *count, double *most) {
+  for (int32_t i = 0; i < curve->count; i++) {
+    if (curve->value[i] <= range->high) continue;
+    ++*count;
+    *most = fmax(*most, curve->value[i]);
+  }
+}
+
+/* What the picture does not show; "" if it shows all. */
+static const char *missing_text(const Plot *plot, const PlotRange *range, char out[160]) {
+  int32_t above = 0, length = 0;
+  double most = -INFINITY;
+  int64_t left = left_out(plot);
+  *out = '\0';
+  count_above(plot->train, range, &above, &most);
+  count_above(plot->valid, range, &above, &most);
+  if (above > 0)
+    length = snprintf(out, 160, "at the upper edge: %d point%s of up to %.4g%s", above,
+                      plural(above), most, left > 0 ? "; " : "");
+  if (left > 0)
+    (void)snprintf(out + length, (size_t)(160 - length),
+                   "not drawn: %lld value%s that %s not finite", (long long)left, plural(left),
+                   plural_is(left));
+  return out;
+}
+
 void plot_terminal(const Plot *plot, Text *out) {
   PlotRange range;
   if (!find_range(plot, &range)) return;
@@ -177,9 +203,8 @@ void plot_terminal(const Plot *plot, Text *out) {
     text_add(out, "-");
   text_add(out, "\n%10s%-10.0f%*.0f step\n", "", range.step_low, COLUMNS - 10, range.step_high);
   if (plot->valid->count) text_add(out, "%10so validation\n", "");
-  if (left_out(plot) > 0)
-    text_add(out, "%10snot drawn: %lld value%s that %s not finite\n", "", (long long)left_out(plot),
-             plural(left_out(plot)), plural_is(left_out(plot)));
+  char missing[160];
+  if (*missing_text(plot, &range, missing)) text_add(out, "%10s%s\n", "", missing);
 }
 
 static double svg_x(const PlotRange *range, double step) {
@@ -291,11 +316,9 @@ void plot_svg(const Plot *plot, Text *out) {
     text_add(out,
              "<text x=\"%d\" y=\"24\" text-anchor=\"end\" fill=\"#d1491f\">validation</text>\n",
              SVG_WIDTH - SVG_RIGHT);
-  if (left_out(plot) > 0)
-    text_add(out,
-             "<text x=\"%d\" y=\"%d\" text-anchor=\"end\" fill=\"#666\">not drawn: %lld value%s "
-             "that %s not finite</text>\n",
-             SVG_WIDTH - SVG_RIGHT, SVG_HEIGHT - 10, (long long)left_out(plot),
-             plural(left_out(plot)), plural_is(left_out(plot)));
+  char missing[160];
+  if (*missing_text(plot, &range, missing))
+    text_add(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\" fill=\"#666\">%s</text>\n",
+             SVG_WIDTH - SVG_RIGHT, SVG_HEIGHT - 10, missing);
   text_add(out, "</svg>\n");
 }
