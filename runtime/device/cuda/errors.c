@@ -8,11 +8,15 @@ static const struct {
     {cudaErrorSystemNotReady, "where GPUs have NVSwitches nvidia-fabricmanager has to run"},
     {cudaErrorSystemDriverMismatch, "the kernel's module and libcuda.so.1 are of two versions: "
                                     "load the module again, or restart the machine"},
-    {cudaErrorDevicesUnavailable, "another process has the GPU for itself, or its compute mode "
-                                  "forbids it: nvidia-smi shows both"},
+    {cudaErrorDevicesUnavailable,
+     "another process has the GPU for itself, or its compute mode forbids it: end that process "
+     "(nvidia-smi lists it), or allow several with nvidia-smi -c DEFAULT"},
+    {cudaErrorMemoryAllocation, "the GPU is full: end what else runs on it (nvidia-smi lists it)"},
     {cudaErrorECCUncorrectable,
-     "the GPU's memory is damaged there: it wants a reset, and a look at "
+     "the GPU's memory is damaged there: reset it with nvidia-smi -r, and look at "
      "nvidia-smi -q -d ECC,ROW_REMAPPER"},
+    {cudaErrorInsufficientDriver, "install a newer driver, or build with an older CUDA"},
+    {cudaErrorNoKernelImageForDevice, "./bootstrap build on this machine compiles for its GPUs"},
     {cudaErrorNvlinkUncorrectable,
      "a link between GPUs has failed: nvidia-smi nvlink -e counts it"},
 };

@@ -9,26 +9,10 @@
 #include "kernels/cuda/choices.h"
 #include "kernels/cuda/products.h"
 #include "kernels/cuda/variants.h"
+#include "runtime/device/cuda/architectures.h"
 #include "runtime/device/cuda/cuda.h"
 #include "runtime/device/cudnn_library.h"
 #include "runtime/device/lt_library.h"
-
-/* True if a kernel of the architectures in CMakeLists.txt, such as "80, 90a", runs on it: code
- * for 8.0 also runs on 8.6 and 8.9, that for 9.0a on 9.0 alone, and none of them on another major
- * version. */
-static bool has_kernels(const struct cudaDeviceProp *gpu) {
-  for (const char *at = CUDA_ARCHITECTURES; at != NULL && *at != '\0';) {
-    char *end = NULL;
-    long number = strtol(at, &end, 10);
-    bool is_exact = *end == 'a';
-    if (gpu->major == number / 10 &&
-        (is_exact ? gpu->minor == number % 10 : gpu->minor >= number % 10))
-      return true;
-    at = strchr(end, ',');
-    if (at != NULL) at++;
-  }
-  return false;
-}
 
 /* Which of the three is missing: the driver, one that is new enough, or a GPU. */
 static bool has_none(cudaError_t error, Status *status) {
@@ -36,16 +20,20 @@ static bool has_none(cudaError_t error, Status *status) {
   int version = 0;
   if (cudaDriverGetVersion(&version) != cudaSuccess) version = 0;
   if (version == 0)
-    return status_fail(status, STATUS_USER, "NVIDIA's driver (libcuda.so.1) is not installed here");
+    return status_fail(status, STATUS_USER,
+                       "NVIDIA's driver (libcuda.so.1) is not installed here: install it, or "
+                       "compile for processors (cluster = { \"here\", device = \"cpu\" })");
   if (error == cudaErrorInsufficientDriver)
     return status_fail(
         status, STATUS_USER,
         "NVIDIA's driver is for CUDA %d.%d, and lockstep_cuda.so was built with CUDA "
         "%d.%d: install a newer driver, or build with an older CUDA",
         version / 1000, version % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
-  return status_fail(status, STATUS_USER, "NVIDIA's driver finds no GPU here%s%s%s",
-                     seen != NULL ? "; CUDA_VISIBLE_DEVICES is \"" : "", seen != NULL ? seen : "",
-                     seen != NULL ? "\"" : "");
+  return status_fail(
+      status, STATUS_USER,
+      "NVIDIA's driver finds no GPU here: nvidia-smi -L lists those that it has%s%s%s",
+      seen != NULL ? "; CUDA_VISIBLE_DEVICES is \"" : "", seen != NULL ? seen : "",
+      seen != NULL ? "\"" : "");
 }
 
 static bool count_gpus(uint32_t *seen, Status *status) {
@@ -103,11 +91,12 @@ static bool choose(uint32_t device, Status *status) {
   int ordinal = (int)device;
   if (!cuda_done(cudaGetDeviceProperties(&gpu, ordinal), "ask for a GPU's properties", status))
     return false;
-  if (!has_kernels(&gpu))
+  if (!architectures_cover(CUDA_ARCHITECTURES, gpu.major, gpu.minor))
     return status_fail(status, STATUS_USER,
                        "GPU %d is a %s of compute capability %d.%d, and kernels are compiled "
                        "for " CUDA_ARCHITECTURES
-                       " (CMAKE_CUDA_ARCHITECTURES): --on cpu runs the plan on processors",
+                       ": ./bootstrap build on this machine compiles them for its GPUs (8.0 and "
+                       "later); --on cpu runs the plan on processors",
                        ordinal, gpu.name, gpu.major, gpu.minor);
   return cuda_done(cudaSetDevice(ordinal), "use the GPU", status);
 }

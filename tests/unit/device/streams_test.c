@@ -202,6 +202,21 @@ static void test_hint(void) {
   CHECK(!device->ops->await(on(COMPUTE), 1, &status));
   CHECK(strstr(status.text, "uncorrectable ECC error encountered (the GPU's memory") != NULL);
   end();
+  static const struct {
+    cudaError_t error;
+    const char *what_to_do;
+  } of[] = {
+      {cudaErrorDevicesUnavailable, "allow several with nvidia-smi -c DEFAULT"},
+      {cudaErrorMemoryAllocation, "end what else runs on it"},
+      {cudaErrorECCUncorrectable, "reset it with nvidia-smi -r"},
+      {cudaErrorInsufficientDriver, "install a newer driver"},
+      {cudaErrorNoKernelImageForDevice, "./bootstrap build"},
+  };
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+    Status told = {0};
+    CHECK(!cuda_done(of[i].error, "use the GPU", &told));
+    CHECK(strstr(told.text, of[i].what_to_do) != NULL && strchr(told.text, '\n') == NULL);
+  }
 }
 
 int main(void) {

@@ -1,0 +1,27 @@
+# architectures_of(CAPABILITIES CODE RESULT): what kernels are compiled for. CAPABILITIES is what nvidia-smi prints, "9.0" a
+# line; CODE is what nvcc --list-gpu-code does, "sm_90" a line. GPUs below 8.0 have no bf16, and kernels none for them.
+function(architectures_of capabilities code result)
+  set(list "")
+  string(REGEX MATCHALL "[0-9]+\\.[0-9]+" found "${capabilities}")
+  foreach(capability ${found})
+    string(REPLACE "." "" number ${capability})
+    if(number LESS 80)
+      continue()
+    elseif(number EQUAL 90)
+      list(APPEND list 90a-real) # its tensor cores' own instructions
+    elseif("${code}" MATCHES "sm_${number}(\n|$)")
+      list(APPEND list ${number}-real)
+    else()
+      list(APPEND list 80-virtual) # newer than this nvcc
+    endif()
+  endforeach()
+  if(NOT list)
+    set(list 80-real 90a-real)
+    if("${code}" MATCHES "sm_100(\n|$)")
+      list(APPEND list 100-real)
+    endif()
+    list(APPEND list 80-virtual)
+  endif()
+  list(REMOVE_DUPLICATES list)
+  set(${result} "${list}" PARENT_SCOPE)
+endfunction()
