@@ -88,7 +88,8 @@ typedef struct DeviceOps {
   /* From here to `captured` nothing runs: issues, copies and waits are kept; host work, waits for
    * what was issued before, and a capture inside are refused. */
   bool (*capture)(Device *device, Status *status);
-  /* NULL: something in it was refused. Freed by graph_free. */
+  /* NULL: something in it was refused, or it cannot be made a graph: `status` says why. What was
+   * issued in between is dropped, and the device is as before the capture. Freed by graph_free. */
   Graph *(*captured)(Device *device, Status *status);
   /* Issues what was captured; `number_first` takes the place of the first work's number. */
   bool (*replay)(Device *device, const Graph *graph, uint64_t number_first, Status *status);

@@ -85,6 +85,7 @@ typedef struct Rank {
   AttentionTold attention[RANK_ATTENTIONS_MOST]; /* rank 0's: who runs it */
   GpuWatch watch;                                /* rank 0's, of its GPU */
   bool stopped;
+  bool told_graphs; /* that steps are issued, for they could not be captured */
 } Rank;
 
 int64_t rank_now_ns(void);

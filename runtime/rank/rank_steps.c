@@ -117,6 +117,17 @@ static void tell_end(Rank *rank, int64_t step, const ReplayLeft *left) {
                             });
 }
 
+/* Once: why the steps of a GPU are not graphs, though they were to be. */
+static void tell_graphs(Rank *rank) {
+  const Status *why = &rank->replay.graph[PROGRAM_TRAIN_STEP].why;
+  if (rank->number != 0 || rank->told_graphs || why->code == 0) return;
+  rank->told_graphs = true;
+  report_note(rank->report,
+              "note     steps are issued record by record, for they cannot be captured "
+              "as a graph: %s",
+              why->text);
+}
+
 static bool end_step(Rank *rank, int64_t step, Status *status) {
   ReplayLeft left;
   if (!replay_collect(&rank->replay, &left, status) ||
@@ -127,6 +138,7 @@ static bool end_step(Rank *rank, int64_t step, Status *status) {
   rank->asks_stop |= left.control.stop > 0;
   rank->asks_checkpoint |= left.control.checkpoint > 0;
   tell_end(rank, step, &left);
+  tell_graphs(rank);
   rank->sent_bytes = left.sent_bytes;
   return true;
 }

@@ -109,7 +109,7 @@ RunOptions run_defaults(const Plan *plan) {
       .limit_signal = limit_signal(plan),
       .ranks_every = ranks_every(plan),
       .measure_peak = true,
-      .graphs = switched_on("LOCKSTEP_GRAPHS"),
+      .graphs = !switched_off("LOCKSTEP_GRAPHS"),
       .holds_arena = switched_on("LOCKSTEP_NCCL_REGISTER"),
       .deterministic = is_deterministic(plan) || switched_on("LOCKSTEP_DETERMINISTIC"),
       .resume = (Resume)plan->jobs[0].resume,

@@ -490,9 +490,15 @@ bool replay_start(Replay *replay, const PlanProgram *program, const Control *set
                   const void *samples, Status *status) {
   Walker walker = {replay, program, 0, samples};
   if (!issue_in(&walker, program, set, status)) return end_failed(replay, status);
+  const Walker fresh = walker;
   bool issued = replay_graph_fits(replay, program)
                     ? replay_graph_run(replay, program, issue_calls, &walker, status)
                     : issue_calls(&walker, status);
+  if (!issued && replay_graph_gave_up(replay, program)) {
+    walker = fresh;
+    *status = (Status){0};
+    issued = issue_calls(&walker, status);
+  }
   if (!issued || !issue_out(replay, status)) return end_failed(replay, status);
   replay->graph[program->kind].runs++;
   replay->started++;

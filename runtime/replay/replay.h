@@ -81,6 +81,7 @@ typedef struct ReplayGraph {
   uint64_t number_first, span;
   ReplayCount *counted;
   int64_t runs; /* of the program */
+  Status why;   /* code not 0: it could not be captured, and is issued: the reason */
 } ReplayGraph;
 
 /* The results of a run of a program. */

@@ -1,5 +1,6 @@
 #include "runtime/replay/replay_graph.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,13 +87,16 @@ static void note_counts(ReplayCount *counts, const Replay *replay, int sign) {
   }
 }
 
+/* What a capture changes of the replay. */
+typedef struct BeforeCapture {
+  uint64_t last[PLAN_LANES_MAX];
+} BeforeCapture;
+
 static bool make(Replay *replay, const PlanProgram *program, ReplayIssue *issue, void *walker,
                  Status *status) {
   const DeviceOps *ops = replay->device->ops;
   ReplayGraph *made = &replay->graph[program->kind];
   uint32_t lanes_mask = measure(replay, program).lanes_mask;
-  made->counted = calloc(replay->setup.plan->records_count + 1, sizeof *made->counted);
-  if (made->counted == NULL) return status_fail(status, STATUS_WORLD, "not enough memory to bind");
   note_counts(made->counted, replay, -1);
   if (!ops->capture(replay->device, status)) return false;
   made->number_first = replay_next_number(replay);
@@ -104,11 +108,67 @@ static bool make(Replay *replay, const PlanProgram *program, ReplayIssue *issue,
   return issued && made->graph != NULL;
 }
 
+/* What one rank says of its capture. */
+typedef struct Captured {
+  int32_t has_failed;
+  char why[124];
+} Captured;
+
+/* NCCL requires that all ranks replay a call or none, so one that cannot be captured is captured on
+ * no rank. Sets made->why then. False: another rank has failed. */
+static bool agree(const Replay *replay, ReplayGraph *made, const Status *own, Status *status) {
+  Comm *comm = replay->setup.comm;
+  int32_t ranks = replay->setup.mesh != NULL ? replay->setup.mesh->rank_count : 1;
+  Captured mine = {.has_failed = made->graph == NULL}, *all = &mine;
+  (void)snprintf(mine.why, sizeof mine.why, "%.*s", (int)sizeof mine.why - 1, own->text);
+  if (ranks > 1) all = calloc((size_t)ranks, sizeof *all);
+  if (all == NULL) return status_fail(status, STATUS_WORLD, "not enough memory to capture");
+  bool heard = ranks <= 1 || comm->ops->gather_bytes(comm, &mine, all, sizeof mine);
+  if (!heard) status->code = STATUS_ECHO;
+  for (int32_t rank = 0; heard && rank < ranks && made->why.code == 0; rank++)
+    if (all[rank].has_failed)
+      (void)status_fail(&made->why, STATUS_WORLD, ranks > 1 ? "%s (rank %d)" : "%s", all[rank].why,
+                        rank);
+  if (all != &mine) free(all);
+  return heard;
+}
+
+/* As if nothing had been captured. */
+static void undo(Replay *replay, ReplayGraph *made, const BeforeCapture *before) {
+  for (uint32_t i = 0; i < replay->setup.plan->records_count; i++) {
+    replay->count[i].runs -= made->counted[i].runs;
+    replay->count[i].sent_bytes -= made->counted[i].sent_bytes;
+  }
+  memcpy(replay->last, before->last, sizeof replay->last);
+  if (made->graph != NULL) replay->device->ops->graph_free(made->graph);
+  free(made->counted);
+  made->graph = NULL;
+  made->counted = NULL;
+  made->fit = FIT_ISSUED;
+}
+
+/* False: it cannot be captured (made->why says so), or this or another rank has failed. */
+static bool make_or_undo(Replay *replay, const PlanProgram *program, ReplayIssue *issue,
+                         void *walker, Status *status) {
+  ReplayGraph *made = &replay->graph[program->kind];
+  BeforeCapture before;
+  Status own = {0};
+  memcpy(before.last, replay->last, sizeof before.last);
+  made->counted = calloc(replay->setup.plan->records_count + 1, sizeof *made->counted);
+  if (made->counted == NULL) return status_fail(status, STATUS_WORLD, "not enough memory to bind");
+  (void)make(replay, program, issue, walker, &own);
+  if (!agree(replay, made, &own, status)) return false;
+  if (made->why.code == 0) return true;
+  undo(replay, made, &before);
+  *status = made->why;
+  return false;
+}
+
 bool replay_graph_run(Replay *replay, const PlanProgram *program, ReplayIssue *issue, void *walker,
                       Status *status) {
   ReplayGraph *made = &replay->graph[program->kind];
   bool is_new = made->graph == NULL;
-  if (is_new && !make(replay, program, issue, walker, status)) return false;
+  if (is_new && !make_or_undo(replay, program, issue, walker, status)) return false;
   for (uint32_t i = 0; !is_new && i < replay->setup.plan->records_count; i++) {
     replay->count[i].runs += made->counted[i].runs;
     replay->count[i].sent_bytes += made->counted[i].sent_bytes;
@@ -119,6 +179,11 @@ bool replay_graph_run(Replay *replay, const PlanProgram *program, ReplayIssue *i
    * again. */
   memset(replay->last, 0, sizeof replay->last);
   return replay->device->ops->replay(replay->device, made->graph, first, status);
+}
+
+bool replay_graph_gave_up(const Replay *replay, const PlanProgram *program) {
+  const ReplayGraph *made = &replay->graph[program->kind];
+  return made->why.code != 0 && made->runs == 1; /* the run after the first is captured */
 }
 
 void replay_graph_free(Replay *replay) {

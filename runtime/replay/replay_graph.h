@@ -20,9 +20,14 @@ bool replay_graph_fits(Replay *replay, const PlanProgram *program);
 
 /* Used in place of `issue`: runs its graph, which is captured at the first call. The graph starts
  * when all queues are done, and the main lane goes on when the graph is done. False as for any
- * issue. */
+ * issue; or the capture has failed on some rank, and ReplayGraph.why says why: then nothing was
+ * issued, on no rank, and this and all later runs of the program are issued. */
 bool replay_graph_run(Replay *replay, const PlanProgram *program, ReplayIssue *issue, void *walker,
                       Status *status);
+
+/* The run of the program that has just returned false could not be captured, and is to be issued.
+ */
+bool replay_graph_gave_up(const Replay *replay, const PlanProgram *program);
 
 /* Before the device is closed, and before NCCL is aborted, which waits until no graph has calls of
  * its communicators. A graph that is running ends first. */

@@ -47,8 +47,12 @@ static void unmap(Tier tier, void *at) {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const DeviceOps *uncounted;
 static DeviceOps counted;
-static atomic_int replays;
+static atomic_int replays, refusals;
 static int64_t delay_ns;
+
+void cuda_host_refuse(int captures) {
+  atomic_store(&refusals, captures);
+}
 
 int cuda_host_replays(void) {
   return atomic_exchange(&replays, 0);
@@ -63,6 +67,12 @@ static bool replay_counted(Device *device, const Graph *graph, uint64_t number_f
 /* A rank's graphs hold calls of its communicators, if it has any. */
 static Graph *captured_counted(Device *device, Status *status) {
   Graph *graph = uncounted->captured(device, status);
+  int left = atomic_load(&refusals);
+  if (graph != NULL && left > 0 && atomic_compare_exchange_strong(&refusals, &left, left - 1)) {
+    uncounted->graph_free(graph);
+    (void)status_fail(status, STATUS_WORLD, "CUDA cannot end the capture: an error");
+    return NULL;
+  }
   if (graph != NULL) nccl_stand_in_graphs(1);
   return graph;
 }

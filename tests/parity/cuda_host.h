@@ -19,6 +19,9 @@ const CudaPlugin *cuda_host_plugin(int64_t delay_most_ns);
 bool cuda_host_count(uint32_t *count, Status *status);
 bool cuda_host_look(uint32_t device, GpuId *id, Status *status);
 
+/* So many captures fail from now on, whichever ranks' they are. */
+void cuda_host_refuse(int captures);
+
 /* Graphs that were replayed since the last call. */
 int cuda_host_replays(void);
 

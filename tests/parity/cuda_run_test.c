@@ -135,6 +135,25 @@ static void check_graphs(int32_t ranks, const char *const *more) {
   plan_close(&plan);
 }
 
+/* One rank's capture fails: on all ranks the steps are issued, which are the same steps. */
+static void check_uncaptured(const char *const *more) {
+  static RunRecord issued, again;
+  Plan plan;
+  if (!make_plan(&plan, more)) return;
+  bool done = train(&plan, host, KERNEL_FAST, &issued);
+  uses_graphs = true;
+  cuda_host_refuse(1);
+  if (done && train(&plan, host, KERNEL_FAST, &again)) {
+    check_same(&again, &issued);
+    CHECK_INT(cuda_host_replays(), 0);
+    for (int step = 1; step <= STEPS; step++)
+      CHECK(again.comm_bytes[step] == issued.comm_bytes[step]);
+  }
+  cuda_host_refuse(0);
+  uses_graphs = false;
+  plan_close(&plan);
+}
+
 /* NCCL is told of every rank's arena once a communicator, and the numbers stay. */
 static void check_held(void) {
   static RunRecord plain, held;
@@ -250,6 +269,10 @@ int main(void) {
       check_graphs(1, (const char *[]){"cluster.devices=1", NULL});
       check_graphs(2, (const char *[]){"cluster.devices=2", "parallel.zero=3", NULL});
       check_graphs(2, (const char *[]){"cluster.devices=2", "parallel.pp=2", NULL});
+    }
+    TEST("steps that one rank cannot capture are issued on all") {
+      check_uncaptured((const char *[]){"cluster.devices=1", NULL});
+      check_uncaptured((const char *[]){"cluster.devices=2", "parallel.zero=3", NULL});
     }
     TEST("a communicator that fails while its work is under way ends the job, and says so") {
       check_failure(false);

@@ -52,6 +52,7 @@ struct Cuda {
   Queue *of[PLAN_LANES_MAX];
   Queue queues[PLAN_LANES_MAX];
   bool is_capturing, is_spoiled;
+  Status spoiled; /* why the capture under way is */
   uint64_t captured_first;
   bool failed, is_told;
   Status status; /* of the first failure */
@@ -76,9 +77,20 @@ static bool fail(Cuda *cuda, const Status *why, Status *status) {
   return tell(cuda, status);
 }
 
+/* Nothing of a capture has run: it is lost, and the device is not. Its first failure is kept. */
+static bool spoil(Cuda *cuda, const Status *why, Status *status) {
+  if (!cuda->is_spoiled) cuda->spoiled = *why;
+  cuda->is_spoiled = true;
+  *status = cuda->spoiled;
+  return false;
+}
+
 static bool done(Cuda *cuda, cudaError_t error, const char *what, Status *status) {
   Status why = {0};
-  return cuda_done(error, what, &why) || fail(cuda, &why, status);
+  if (cuda_done(error, what, &why)) return true;
+  if (!cuda->is_capturing) return fail(cuda, &why, status);
+  (void)cudaGetLastError(); /* kernels would take it for their own */
+  return spoil(cuda, &why, status);
 }
 
 /* ---- issuing */
@@ -115,6 +127,10 @@ static bool cuda_issue(Queue *queue, const Work *work, uint64_t number, Status *
   bool issued = work->run(work, queue, &why);
   if (cuda->setup.name != NULL) range_end();
   if (!issued) doubt(queue, &why);
+  if (!issued && cuda->is_capturing) {
+    (void)cudaGetLastError();
+    return spoil(cuda, &why, status);
+  }
   if (!issued) return fail(cuda, &why, status);
   note(queue, number);
   return true;
@@ -161,9 +177,10 @@ static const Mark *mark_of(Queue *queue, uint64_t number, Status *status) {
   return new_mark(queue, MARK_FOR_QUEUES, status);
 }
 
-static bool spoil(Cuda *cuda, const char *why, Status *status) {
-  cuda->is_spoiled = true;
-  return status_fail(status, STATUS_OURS, "%s", why);
+static bool refuse_in_capture(Cuda *cuda, const char *text, Status *status) {
+  Status why = {0};
+  (void)status_fail(&why, STATUS_OURS, "%s", text);
+  return spoil(cuda, &why, status);
 }
 
 static bool cuda_wait(Queue *queue, const Queue *other, uint64_t number, Status *status) {
@@ -171,9 +188,10 @@ static bool cuda_wait(Queue *queue, const Queue *other, uint64_t number, Status 
   if (queue == other) return true;
   if (cuda->failed) return tell(cuda, status);
   if (cuda->is_capturing && (cuda->captured_first == 0 || number < cuda->captured_first))
-    return spoil(cuda, "a wait for work that is not captured cannot be captured", status);
+    return refuse_in_capture(cuda, "a wait for work that is not captured cannot be captured",
+                             status);
   const Mark *mark = mark_of(&cuda->queues[other->lane], number, status);
-  if (mark == NULL) return !cuda->failed;
+  if (mark == NULL) return !cuda->failed && !cuda->is_spoiled;
   return done(cuda, cudaStreamWaitEvent(queue->stream, mark->event, 0), "wait for an event",
               status);
 }
@@ -252,7 +270,8 @@ static bool cuda_finish(Device *device, Status *status) {
 /* Loads and files: run after the work issued before, while nothing of this queue runs. */
 static bool cuda_host(Queue *queue, const Work *work, uint64_t number, Status *status) {
   Cuda *cuda = queue->cuda;
-  if (cuda->is_capturing) return spoil(cuda, "work of the host cannot be captured", status);
+  if (cuda->is_capturing)
+    return refuse_in_capture(cuda, "work of the host cannot be captured", status);
   return drain(queue, status) && cuda_issue(queue, work, number, status);
 }
 
@@ -297,8 +316,8 @@ static bool cuda_capture(Device *device, Status *status) {
   forget_marks(cuda);
   cuda->is_spoiled = false;
   cuda->captured_first = 0;
-  cuda->is_capturing =
-      done(cuda, cudaStreamBeginCapture(main, cudaStreamCaptureModeThreadLocal), "capture", status);
+  cudaError_t error = cudaStreamBeginCapture(main, cudaStreamCaptureModeThreadLocal);
+  cuda->is_capturing = cuda_done(error, "capture", status);
   return cuda->is_capturing;
 }
 
@@ -319,12 +338,13 @@ static Graph *cuda_captured(Device *device, Status *status) {
   cuda->is_capturing = false;
   forget_marks(cuda);
   cudaError_t error = cudaStreamEndCapture(main->stream, &captured);
-  if (cuda->is_spoiled) {
+  if (error != cudaSuccess) (void)cudaGetLastError();
+  if (cuda->is_spoiled || !cuda_done(error, "end the capture", status)) {
     if (captured != NULL) (void)cudaGraphDestroy(captured);
-    status_fail(status, STATUS_OURS, "the capture holds what cannot be captured");
+    if (cuda->is_spoiled) *status = cuda->spoiled;
+    cuda->is_spoiled = false;
     return NULL;
   }
-  if (!done(cuda, error, "end the capture", status)) return NULL;
   Graph *graph = calloc(1, sizeof *graph);
   if (graph == NULL) {
     (void)cudaGraphDestroy(captured);
@@ -335,7 +355,8 @@ static Graph *cuda_captured(Device *device, Status *status) {
   graph->span = main->issued - cuda->captured_first;
   error = cudaGraphInstantiate(&graph->exec, captured, 0);
   (void)cudaGraphDestroy(captured);
-  if (done(cuda, error, "make a graph", status)) return graph;
+  if (cuda_done(error, "make a graph", status)) return graph;
+  (void)cudaGetLastError();
   free(graph);
   return NULL;
 }

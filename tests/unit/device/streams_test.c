@@ -149,11 +149,12 @@ static void test_capture_refuses(void) {
   CHECK(device->ops->capture(device, &status) && issue(COMPUTE, 1));
   CHECK(!wait_for(COMPUTE, BESIDE, 0));
   CHECK(device->ops->captured(device, &status) == NULL);
-  CHECK_TEXT(status.text, "the capture holds what cannot be captured");
+  CHECK_TEXT(status.text, "a wait for work that is not captured cannot be captured");
   CHECK(device->ops->capture(device, &status) && issue(COMPUTE, 1));
   CHECK(wait_for(BESIDE, COMPUTE, 1) && issue(BESIDE, 2)); /* nobody waits for it */
   CHECK(device->ops->captured(device, &status) == NULL);
-  CHECK_INT(cuda_stand_in_wrongs(), 1); /* a stream stays outside */
+  CHECK_INT(cuda_stand_in_wrongs(), 1);                     /* a stream stays outside */
+  CHECK(issue(COMPUTE, 3) && mark(COMPUTE, MARK_FOR_HOST)); /* the device goes on */
   end();
 }
 
