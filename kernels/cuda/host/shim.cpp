@@ -21,7 +21,10 @@ __thread Running running;
 
 namespace {
 
-enum { STACK_BYTES = 1 << 17, WARP = 32, WARPS_MAX = 32, PAGE_BYTES = 4096 };
+enum { STACK_BYTES = 1 << 17, WARP = 32, WARPS_MAX = 32, PAGE_BYTES = 4096, THREADS_MAX = 1024 };
+/* Stacks are allocated a multiple of a page apart. Their tops differ by some lines of a cache,
+ * because otherwise the frames of all fibers compete for the same few sets. */
+enum { STACK_COLOURS = 128, COLOUR_BYTES = 320 };
 
 /* A fiber is made once for each thread of a block and runs one body after another. Switching is a
  * jump by the compiler's own functions: a context of the system asks the kernel for the signal mask
@@ -39,7 +42,7 @@ enum { STACK_BYTES = 1 << 17, WARP = 32, WARPS_MAX = 32, PAGE_BYTES = 4096 };
 
 typedef void *Jump[5]; /* what __builtin_setjmp needs */
 
-enum class State { READY, AT_BLOCK_BARRIER, AT_WARP_BARRIER, DONE };
+enum class State : uint8_t { READY, AT_BLOCK_BARRIER, AT_WARP_BARRIER, DONE };
 
 struct Fiber {
   ucontext_t context;
@@ -47,8 +50,14 @@ struct Fiber {
   Jump at; /* where it goes on */
   bool is_begun = false;
   void *fake_stack; /* the address sanitizer's */
-  State state;
-  unsigned mask; /* of the warp barrier it waits at */
+  Index index; /* threadIdx */
+};
+
+/* Of the threads of a block, apart from their fibers, because the scheduler reads all of them after
+ * each turn. */
+struct Waiting {
+  State state[THREADS_MAX];
+  unsigned mask[THREADS_MAX]; /* of the warp barrier that the thread waits at */
 };
 
 /* One launch of one host thread. */
@@ -72,6 +81,7 @@ struct Shared {
 
 thread_local std::vector<Fiber> fibers;
 thread_local Grid grid;
+thread_local Waiting waiting;
 thread_local Jump scheduler_at;
 thread_local std::map<const void *, Shared> shared_memory;
 thread_local uint32_t launches_begun, blocks_begun;
@@ -84,7 +94,7 @@ thread_local void *scheduler_fake_stack;
 
 uint64_t draw(uint64_t below) {
   random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-  return (random_state >> 33) % below;
+  return (uint64_t)((unsigned __int128)random_state * below >> 64);
 }
 
 Index thread_at(unsigned i) {
@@ -94,7 +104,7 @@ Index thread_at(unsigned i) {
 void begin_turn(unsigned i) {
   unsigned warp = i / WARP;
   grid.current = i;
-  threadIdx = thread_at(i);
+  threadIdx = grid.has_barriers ? fibers[i].index : thread_at(i);
   running = {{launches_begun, blocks_begun, i, warp, grid.block_turn, grid.warp_turn[warp]},
              nullptr,
              grid.frame};
@@ -120,19 +130,20 @@ void fiber_main() {
 #endif
   for (;;) {
     grid.body(grid.kernel);
-    fibers[grid.current].state = State::DONE;
+    waiting.state[grid.current] = State::DONE;
     to_scheduler();
   }
 }
 
 void prepare(unsigned i) {
   Fiber &fiber = fibers[i];
-  fiber.state = State::READY;
+  fiber.index = thread_at(i);
+  waiting.state[i] = State::READY;
   if (fiber.is_begun) return;
   fiber.stack.reset(new char[STACK_BYTES]);
   getcontext(&fiber.context);
   fiber.context.uc_stack.ss_sp = fiber.stack.get();
-  fiber.context.uc_stack.ss_size = STACK_BYTES;
+  fiber.context.uc_stack.ss_size = STACK_BYTES - i % STACK_COLOURS * COLOUR_BYTES;
   fiber.context.uc_link = nullptr;
   makecontext(&fiber.context, fiber_main, 0);
 }
@@ -157,7 +168,7 @@ SWITCHES void resume(unsigned i) {
 unsigned waiting_lanes(unsigned i) {
   unsigned first = i / WARP * WARP, lanes = 0;
   for (unsigned k = first; k < first + WARP && k < grid.thread_count; k++)
-    if (fibers[k].state == State::AT_WARP_BARRIER && fibers[k].mask == fibers[i].mask)
+    if (waiting.state[k] == State::AT_WARP_BARRIER && waiting.mask[k] == waiting.mask[i])
       lanes |= 1u << (k - first);
   return lanes;
 }
@@ -166,17 +177,17 @@ unsigned waiting_lanes(unsigned i) {
 bool release() {
   bool any = false, all_at_block = true;
   for (unsigned i = 0; i < grid.thread_count; i++)
-    all_at_block &= fibers[i].state == State::AT_BLOCK_BARRIER;
+    all_at_block &= waiting.state[i] == State::AT_BLOCK_BARRIER;
   for (unsigned i = 0; all_at_block && i < grid.thread_count; i++)
-    fibers[i].state = State::READY, any = true;
+    waiting.state[i] = State::READY, any = true;
   grid.block_turn += all_at_block;
   for (unsigned first = 0; first < grid.thread_count; first += WARP)
     for (unsigned i = first; i < first + WARP && i < grid.thread_count; i++) {
-      if (fibers[i].state != State::AT_WARP_BARRIER) continue;
-      unsigned mask = fibers[i].mask;
+      if (waiting.state[i] != State::AT_WARP_BARRIER) continue;
+      unsigned mask = waiting.mask[i];
       if ((waiting_lanes(i) & mask) != mask) continue;
       for (unsigned k = first; k < first + WARP && k < grid.thread_count; k++)
-        if (mask >> (k - first) & 1u) fibers[k].state = State::READY, any = true;
+        if (mask >> (k - first) & 1u) waiting.state[k] = State::READY, any = true;
       grid.warp_turn[first / WARP]++;
     }
   return any;
@@ -190,8 +201,8 @@ void run_fibers() {
     ready.clear();
     unsigned done = 0;
     for (unsigned i = 0; i < grid.thread_count; i++) {
-      if (fibers[i].state == State::READY) ready.push_back(i);
-      done += fibers[i].state == State::DONE;
+      if (waiting.state[i] == State::READY) ready.push_back(i);
+      done += waiting.state[i] == State::DONE;
     }
     if (done == grid.thread_count) break;
     if (ready.empty() && !release()) fail("some threads wait at a barrier that others never reach");
@@ -258,15 +269,15 @@ void *shared(const void *site, size_t size_bytes) {
 
 void block_barrier() {
   if (!grid.has_barriers) fail("it has a barrier, and was launched as a kernel without");
-  fibers[grid.current].state = State::AT_BLOCK_BARRIER;
+  waiting.state[grid.current] = State::AT_BLOCK_BARRIER;
   to_scheduler();
 }
 
 void warp_barrier(unsigned mask) {
   if (!grid.has_barriers) fail("it has a warp exchange, and was launched as a kernel without");
   if (!(mask >> lane() & 1u)) fail("a thread is not of its own mask");
-  fibers[grid.current].mask = mask;
-  fibers[grid.current].state = State::AT_WARP_BARRIER;
+  waiting.mask[grid.current] = mask;
+  waiting.state[grid.current] = State::AT_WARP_BARRIER;
   to_scheduler();
 }
 
