@@ -30,11 +30,7 @@ typedef struct Record {
 } Record;
 
 static FILE *open_data(void) {
-  char path[4096] = __FILE__; /* absolute, as cmake names its sources */
-  char *unit = strstr(path, "tests/unit/");
-  if (!unit) return NULL;
-  size_t room = sizeof path - (size_t)(unit - path);
-  snprintf(unit, room, "tests/parity/ops/ops.bin");
+  static const char path[] = SOURCE_FOLDER "/tests/parity/ops/ops.bin";
   FILE *file = fopen(path, "rb");
   if (!file) printf("cannot open %s\n", path);
   return file;

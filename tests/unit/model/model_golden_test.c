@@ -126,9 +126,7 @@ static int compare_names(const void *a, const void *b) {
 int main(int argc, char **argv) {
   char *names[FILES_MAX];
   size_t count = 0;
-  char path[4096] = __FILE__; /* absolute, as cmake names its sources */
-  path[sizeof __FILE__ - sizeof "unit/model/model_golden_test.c"] = '\0';
-  if (chdir(path) != 0 || chdir("golden/model") != 0) return 2;
+  if (chdir(SOURCE_FOLDER "/tests/golden/model") != 0) return 2;
   DIR *directory = opendir(".");
   for (struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;)
     if (strstr(entry->d_name, ".lua") != NULL && count < FILES_MAX)

@@ -7,12 +7,9 @@
 #include "compiler/graph/ops/op.h"
 #include "tests/unit/check.h"
 
-/* "specs" -> the repository's: this file's name is absolute, as cmake names its sources. */
+/* "specs" -> the repository's. */
 static const char *in_repository(Arena *arena, const char *path) {
-  static const char here[] = __FILE__;
-  return arena_printf(arena, "%.*s%s",
-                      (int)(sizeof here - sizeof "tests/unit/model/model_trace_test.c"), here,
-                      path);
+  return arena_printf(arena, SOURCE_FOLDER "/%s", path);
 }
 
 typedef struct Traced {
