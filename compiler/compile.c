@@ -27,7 +27,6 @@
 typedef struct Whole {
   Graph *graph; /* NULL when reported */
   int64_t parameters, flops_per_token;
-  uint64_t identity;
 } Whole;
 
 /* The summed loss is divided by the step's tokens, so the model must produce one loss term per
@@ -51,7 +50,7 @@ static Whole whole_graph(Compile *c, const Job *job, const Compiled *known, bool
   /* model file -> ops of one micro-batch, blocks traced once */
   Graph *g = model_trace(c, known->model, samples, derived->sample_tokens, training);
   if (g == NULL || !check_loss_tokens(g, job, derived->sample_tokens)) return (Whole){0};
-  Whole whole = {g, model_parameters(g), 0, op_graph_identity(g)};
+  Whole whole = {g, model_parameters(g), 0};
   g->target = known->cluster.target;
   g->threads = (int32_t)known->cluster.threads;
   g->tp_at = job->origin[FIELD_parallel_tp].span;
@@ -124,7 +123,6 @@ Draft *compile_once(Compile *c, const Job *job, const Compiled *known, Recompute
                .eval = eval.graph,
                .mesh = train.graph->mesh,
                .parameters = train.parameters,
-               .graph_id = train.identity,
                .flops_per_token = train.flops_per_token};
   d->usual = place_in_order(d->fabric, &d->mesh, &order_usual); /* link of each communicator */
   blocks_layout(d);                /* parameters -> blocks with one layout */

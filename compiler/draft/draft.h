@@ -157,7 +157,6 @@ struct Draft {
   Graph *train, *eval;
   Mesh mesh;
   int64_t parameters;      /* of the whole model */
-  uint64_t graph_id;       /* of the model as traced: equal for equal models */
   int64_t flops_per_token; /* of the whole model, as op_flops_per_token counts */
   const Placement
       *usual; /* ranks in the usual order, until there is a plan to choose an order by */

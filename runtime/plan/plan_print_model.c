@@ -67,6 +67,17 @@ static void print_list(const Plan *plan, FILE *out, const char *name, uint32_t f
   }
 }
 
+/* ", normal 0 0.02, decays": how it begins, and whether updates shrink it. */
+static void print_parameter(const Plan *plan, FILE *out, uint32_t value) {
+  for (uint32_t i = 0; i < plan->parameters_count; i++) {
+    const PlanParameter *at = &plan->parameters[i];
+    if (at->value != value) continue;
+    fprintf(out, ", %s %.9g", InitKind_names[at->init], at->init_a);
+    if (at->init != INIT_CONSTANT) fprintf(out, " %.9g", at->init_b);
+    if (at->decay) fputs(", decays", out);
+  }
+}
+
 void plan_print_model(const Plan *plan, FILE *out) {
   const PlanJob *job = &plan->jobs[0];
   fprintf(out, "model %s: %" PRId64 " parameters\n", plan_string(plan, job->model),
@@ -81,6 +92,7 @@ void plan_print_model(const Plan *plan, FILE *out) {
             plan_dims_text(plan, value->layout, dims));
     int64_t layers = plan->regions[value->region].repeat;
     if (layers > 1) fprintf(out, " x %" PRId64 " layers", layers);
+    print_parameter(plan, out, i);
     putc('\n', out);
   }
   for (uint32_t i = 0; i < plan->regions_count; i++) {

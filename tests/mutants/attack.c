@@ -427,6 +427,7 @@ static const Word words[] = {
     {"dim_of", NULL, NULL, change_dim_of},
     {"node", NULL, NULL, change_node},
     {"parameter", NULL, NULL, change_parameter},
+    {"setting", NULL, NULL, change_setting},
     {"tensor", NULL, NULL, change_tensors},
     {"twice", NULL, NULL, run_twice},
     {"as", become_like, NULL, NULL},

@@ -76,6 +76,7 @@ void change_file(Edit *e);
 void change_dim_of(Edit *e);
 void change_node(Edit *e);
 void change_parameter(Edit *e);
+void change_setting(Edit *e);
 void change_tensors(Edit *e);
 
 #endif

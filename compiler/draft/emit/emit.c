@@ -567,7 +567,6 @@ Choice emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
   t->arena = d->compile->arena;
   table_string(t, "");
   emit_job(t, d, parameters);
-  emit_settings(t, d);
   emit_inputs(t, d);
   emit_files(t, d);
   emit_tiers(t, d);
@@ -580,6 +579,7 @@ Choice emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
                           .name = table_string(t, mesh_axis_name(axis))});
   emit_model(t, d->train->logical);
   if (d->eval != NULL) emit_model(t, d->eval->logical);
+  emit_settings(t, d);
   for (int32_t i = 0; i < d->segments.count; i++)
     emit_segment(t, d, &d->segments.at[i]);
   for (int32_t s = 0; s < d->stage_count; s++)

@@ -181,11 +181,6 @@ void op_dense_inputs(Graph *g, NodeList *list, Node *n);
 /* Appends a node to `list`; its op's shape rule makes the outputs (op.h). NO_ID when reported. */
 NodeId op_append(Graph *g, NodeList *list, Node node);
 
-/* Equal for models that compute the same from the same initial values, however their files are
- * written. Taken of the graph as traced, before sharding. Batch, context and threads do not count.
- */
-uint64_t op_graph_identity(const Graph *g);
-
 /* Model FLOPs of one token in training, the numerator of MFU (Chowdhery et al. 2022, appendix B):
  * 6 N + 12 L h d T, and half of the second where attention is causal. N counts the weights of
  * matrix products, with the head's and its padded rows, without embeddings that are looked up; h d

@@ -51,12 +51,21 @@ static SettingEffect field_effect(int32_t field) {
 
 /* ---- values */
 
+/* In double quotes where it holds what separates names, so that two lists never have one text. */
+static const char *exact_name(Arena *arena, const char *name) {
+  if (*name != '\0' && strpbrk(name, " ,;:\"\t\r\n") == NULL) return name;
+  const char *text = "\"";
+  for (; *name != '\0'; name++)
+    text = arena_printf(arena, "%s%s%c", text, *name == '"' ? "\"" : "", *name);
+  return arena_printf(arena, "%s\"", text);
+}
+
 /* A long list is cut for people, and ends with the hash of all of it. */
 static const char *exact_list(Arena *arena, const TextList *list) {
   enum { SHOWN = 3 };
   const char *shown = "", *all = "";
   for (int32_t i = 0; i < list->count && i < SHOWN; i++)
-    shown = arena_printf(arena, "%s%s%s", shown, i ? " " : "", list->at[i]);
+    shown = arena_printf(arena, "%s%s%s", shown, i ? " " : "", exact_name(arena, list->at[i]));
   if (list->count <= SHOWN) return shown;
   for (int32_t i = 0; i < list->count; i++)
     all = arena_printf(arena, "%016llx %s", (unsigned long long)hash_text(all), list->at[i]);
@@ -67,9 +76,10 @@ static const char *exact_list(Arena *arena, const TextList *list) {
 static const char *exact_columns(Arena *arena, const ColumnList *inputs) {
   const char *text = "";
   for (int32_t i = 0; i < inputs->count; i++) {
-    text = arena_printf(arena, "%s%s%s:", text, i ? "; " : "", inputs->at[i].input);
+    text =
+        arena_printf(arena, "%s%s%s:", text, i ? "; " : "", exact_name(arena, inputs->at[i].input));
     for (int32_t k = 0; k < inputs->at[i].names.count; k++)
-      text = arena_printf(arena, "%s %s", text, inputs->at[i].names.at[k]);
+      text = arena_printf(arena, "%s %s", text, exact_name(arena, inputs->at[i].names.at[k]));
   }
   return text;
 }

@@ -8,12 +8,14 @@
  *   one loss on, through what goes from region to region. What has no row is refused. Evaluation is
  *   what is trained, without dropout.
  * - records: every record is what its node, or its purpose, makes it: its kernel is one that may
- *   carry out the op (rules.def), and its dims, attrs, random key, control slots and
- *   differences between ranks follow from the node, the job's settings and the cuts of its
- * operands. Parameters begin as the model says, updates and clip are the job's. What has no row is
- * refused. The job is one: its numbers, files and columns are those of the settings that a
- * checkpoint is compared by, inputs are staged as the model reads them, and streams of random
- * numbers follow from names.
+ *   carry out the op (rules.def), and its dims, attrs, random key, control slots and differences
+ *   between ranks follow from the node, the job's settings and the cuts of its operands. What has
+ *   no row is refused. A program has only records that it may have (purposes.def). Parameters begin
+ *   as the model says, updates and clip are the job's. The job is one: its numbers, files and
+ *   columns are those of the settings that a checkpoint is compared by, one row for each; inputs
+ *   are staged as the model reads them. So is the model: nodes, dims, initial values and decay are
+ *   those of the setting model.graph, masters are where precision.master wants them, and no two
+ *   parameters and no two nodes draw the same random numbers.
  * - shapes: operands are as large as their kernel's dims make them, scratch as the compiler gives
  *   it, read and written as the kernel does. (What collectives and exchanges move: plan_check.)
  * - communication, timeline: every program ends when each rank runs its communications one at a
@@ -30,10 +32,11 @@
  * - types: memory holds the model's values where the model needs them (types/types.c). Every span
  *   of a buffer has a type: which value, layer and micro-batch, in which parts along the axes of
  *   the mesh, summed over which uses; every record is a rule over types, and what has no rule is
- *   refused. Gradients are complete and alike cut before their update, each square is once in the
- *   norm, losses count once in every program, and at the end of a step all that lasts is new and in
- * its place, under its name. A node is computed by its own program's calls, a layer's by calls of a
- * layer, and parameters begin in init alone.
+ *   refused. Dims of one letter are one dim. Gradients are complete and alike cut before their
+ *   update, rounded only to be sent, and the same on two stages that hold one weight. The norm has
+ *   the squares of the elements that a rank updates, once; losses count once in every program, and
+ *   at the end of a step all that lasts is new and in its place, under its name. A node is computed
+ *   by its own program's calls, a layer's by calls of a layer, and parameters begin in init alone.
  *   Keys that go round a ring of ranks are told apart by whose they are. What packs and unpacks
  *   stands beside a collective that moves just that, and is judged with it as one. Every byte that
  * is read was therefore written, by init or in its step, and is the right one: a span without a

@@ -19,23 +19,43 @@ const char *job_setting(const Plan *plan, const char *key) {
   return value;
 }
 
+/* Every setting has one row: what a plan left out would hold nothing, and of two rows the other
+ * one could be compared. False: reported. */
+static bool is_said_once(const View *view, const char *key) {
+  const Plan *plan = view->plan;
+  uint32_t rows = 0;
+  for (uint32_t i = 0; i < plan->settings_count; i++)
+    rows += strcmp(plan_string(plan, plan->settings[i].key), key) == 0;
+  if (rows != 1)
+    prove_finding(view, NULL, -1, "records", "expected one row of the setting %s, found %u", key,
+                  rows);
+  return rows == 1;
+}
+
 static void check_word(const View *view, const char *key, const char *used) {
   const char *said = job_setting(view->plan, key);
+  if (!is_said_once(view, key)) return;
   if (strcmp(said, "none") != 0 && strcmp(said, used) != 0)
     prove_finding(view, NULL, -1, "records", "%s is %.40s, and %.40s is used", key, said, used);
 }
 
-static void check_number(const View *view, const char *key, double used) {
+/* `absent`: what is used where the job does not say. */
+static void check_number_or(const View *view, const char *key, double used, double absent) {
   const char *said = job_setting(view->plan, key);
-  if (strcmp(said, "none") != 0 && strtod(said, NULL) != used)
+  if (!is_said_once(view, key)) return;
+  if (used != (strcmp(said, "none") == 0 ? absent : strtod(said, NULL)))
     prove_finding(view, NULL, -1, "records", "%s is %.40s, and %.10g is used", key, said, used);
+}
+
+static void check_number(const View *view, const char *key, double used) {
+  check_number_or(view, key, used, 0);
 }
 
 static void check_settings(const View *view) {
   const PlanJob *job = view->plan->jobs;
   check_number(view, "train.batch", (double)job->batch_samples);
   check_number(view, "train.microbatch", (double)job->microbatch_samples);
-  check_number(view, "train.context", (double)job->sample_tokens);
+  check_number_or(view, "train.context", (double)job->sample_tokens, 1);
   check_number(view, "train.steps", (double)job->steps);
   check_number(view, "train.validate_every", (double)job->validate_every);
   check_number(view, "checkpoint.keep", (double)job->checkpoint_keep);
@@ -77,19 +97,31 @@ static void check_settings(const View *view) {
   check_word(view, "log.dir", plan_string(view->plan, job->run_dir));
 }
 
+/* As settings write a name of a list: in double quotes where it holds what separates names. */
+static void add_name(Line *text, const char *name, size_t length) {
+  bool is_plain = length > 0;
+  for (size_t i = 0; i < length; i++)
+    is_plain = is_plain && strchr(" ,;:\"\t\r\n", name[i]) == NULL;
+  if (!is_plain) line_add(text, "\"");
+  for (size_t i = 0; i < length; i++)
+    line_add(text, "%s%c", name[i] == '"' ? "\"" : "", name[i]);
+  if (!is_plain) line_add(text, "\"");
+}
+
 /* Files are those that settings list: the first three, and of more of them a hash. */
 static void check_files(const View *view, const char *key, uint32_t valid) {
   const Plan *plan = view->plan;
   uint32_t count = 0;
   size_t room = 64;
   for (uint32_t i = 0; i < plan->files_count; i++)
-    room += strlen(plan_string(plan, plan->files[i].path)) + 1;
+    room += 2 * strlen(plan_string(plan, plan->files[i].path)) + 3;
   char *text = arena_alloc(view->arena, room), *all = arena_alloc(view->arena, room);
   Line shown = {text, room, 0};
   for (uint32_t i = 0; i < plan->files_count; i++) {
     const char *path = plan_string(plan, plan->files[i].path);
     if (plan->files[i].valid != valid) continue;
-    if (count < 3) line_add(&shown, "%s%s", count > 0 ? " " : "", path);
+    if (count > 0 && count < 3) line_add(&shown, " ");
+    if (count < 3) add_name(&shown, path, strlen(path));
     (void)snprintf(all, room, "%016llx %s", (unsigned long long)plan_key(all), path);
     if (plan->jobs[0].data == DATA_TOKENS)
       check_word(view, "data.format", DataFormat_names[plan->files[i].format]);
@@ -132,25 +164,45 @@ static void check_loads(const View *view) {
   }
 }
 
-/* A line of CSV names the columns that settings list: "x: rooms area; y: price". */
-static bool has_columns(const char *said, const char *name, const char *columns) {
-  const size_t length = strlen(name);
-  while (strncmp(said, name, length) != 0 || said[length] != ':') {
-    said = strstr(said, "; ");
-    if (said == NULL) return false;
-    said += 2;
-  }
-  said += length + 1;
-  if (*said++ != ' ') return false;
-  for (bool is_quoted = false; *columns != '\0'; columns++) {
-    const bool is_doubled = is_quoted && columns[0] == '"' && columns[1] == '"';
-    columns += is_doubled;
-    if (*columns == '"' && !is_doubled)
+/* The fields of a line of CSV, each behind a blank. `field` has room for the longest. */
+static void add_columns(Line *text, const char *columns, char *field) {
+  size_t length = 0;
+  bool is_quoted = false;
+  if (*columns == '\0') return;
+  for (const char *at = columns;; at++) {
+    const bool is_doubled = is_quoted && at[0] == '"' && at[1] == '"';
+    const bool ends = *at == '\0' || (*at == ',' && !is_quoted);
+    at += is_doubled;
+    if (ends) {
+      line_add(text, " ");
+      add_name(text, field, length);
+      length = 0;
+    } else if (*at == '"' && !is_doubled) {
       is_quoted = !is_quoted;
-    else if (*said++ != (*columns == ',' && !is_quoted ? ' ' : *columns))
-      return false;
+    } else {
+      field[length++] = *at;
+    }
+    if (*at == '\0') return;
   }
-  return *said == ';' || *said == '\0';
+}
+
+/* Settings list the columns of all inputs: "x: rooms area; y: price". */
+static bool has_columns(const View *view, const char *said, const char *name, const char *columns) {
+  const size_t room = 6 * (strlen(name) + strlen(columns)) + 16; /* a name a blank and two quotes */
+  char *wanted = arena_alloc(view->arena, room), *field = arena_alloc(view->arena, room);
+  Line text = {wanted, room, 0};
+  add_name(&text, name, strlen(name));
+  line_add(&text, ":");
+  add_columns(&text, columns, field);
+  bool is_quoted = false, begins = true;
+  for (const char *first = said; *said != '\0'; said++) {
+    if (begins && strncmp(said, wanted, text.used) == 0 &&
+        (said[text.used] == '\0' || strncmp(said + text.used, "; ", 2) == 0))
+      return true;
+    is_quoted = is_quoted != (*said == '"');
+    begins = !is_quoted && *said == ' ' && said > first && said[-1] == ';';
+  }
+  return false;
 }
 
 /* Ids of a token for each place in seq come from a stream of them, or from the next token on. */
@@ -244,7 +296,7 @@ static void check_inputs(const View *view) {
                             : input_fault(plan, at, value);
     if (fault == NULL) fault = ids_fault(view, at, v);
     if (fault == NULL && plan->jobs[0].data == DATA_TABLE &&
-        !has_columns(job_setting(plan, "data.columns"), name, plan_string(plan, at->columns)))
+        !has_columns(view, job_setting(plan, "data.columns"), name, plan_string(plan, at->columns)))
       fault = "is filled with other columns";
     if (fault != NULL) prove_finding(view, NULL, -1, "records", "input %.60s %s", name, fault);
   }
@@ -297,8 +349,9 @@ static void check_lanes(const View *view) {
 }
 
 void prove_job(const View *view) {
-  check_settings(view);
   if (view->plan->regions_count == 0) return;
+  check_settings(view);
+  prove_model(view);
   check_batch(view);
   check_inputs(view);
   check_tokens(view);

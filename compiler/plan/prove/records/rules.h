@@ -35,6 +35,8 @@ void run_rule(Case *c);
 /* What the job says of itself: job.c. And the value of a setting; "none" where the job does not
  * say. */
 void prove_job(const View *view);
+/* And what it says of its model: model.c. */
+void prove_model(const View *view);
 const char *job_setting(const Plan *plan, const char *key);
 
 /* Every program has only records that purposes.def allows it: programs.c. */
