@@ -73,10 +73,10 @@ static void test_refused(void) {
     CHECK_TEXT(READ("\xff\xfe"
                     "a\0"),
                ": is not UTF-8 text (UTF-16?): save it as UTF-8");
-    CHECK_TEXT(READ("a,b\n1,2,3\n"), ":2: 3 fields, but the header names 2 columns; a comma inside "
-                                     "a value stands in quotes, and the decimal sign is a point");
-    CHECK_TEXT(READ("a\n1,5\n"), ":2: 2 fields, but the header names 1 column; a comma inside "
-                                 "a value stands in quotes, and the decimal sign is a point");
+    CHECK_TEXT(READ("a,b\n1,2,3\n"), ":2: 3 fields, but the header names 2 columns; put quotes "
+                                     "around a value with a comma; the decimal sign is a point");
+    CHECK_TEXT(READ("a\n1,5\n"), ":2: 2 fields, but the header names 1 column; put quotes "
+                                 "around a value with a comma; the decimal sign is a point");
     CHECK_TEXT(READ("a,b\n1,2\n1\n"), ":3: 1 field, but the header names 2 columns");
     CHECK_TEXT(READ("a,b\n1,\"2\n3,4\n"), ":2: a quote is opened and never closed");
     CHECK_TEXT(READ("a,b\n\"1\" 2,3\n"),
