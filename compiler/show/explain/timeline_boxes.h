@@ -55,6 +55,16 @@ typedef struct Timeline {
 /* NULL: the plan has no train step. */
 Timeline *timeline_make(Arena *arena, const Plan *plan);
 
+/* What all rows repeat in the middle of the step: `repeats` times `period`, from `first` on. */
+typedef struct Steady {
+  int64_t first, period;
+  int64_t repeats; /* 0: nothing is repeated often enough */
+} Steady;
+
+/* Keeps the first repetition alone, and moves what comes after the last one to its end, if that
+ * shortens the picture by a quarter. */
+Steady timeline_fold(Arena *arena, Timeline *timeline);
+
 const char *box_kind_name(BoxKind kind);
 bool timeline_has(const Timeline *timeline, BoxKind kind);
 

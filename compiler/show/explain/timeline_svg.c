@@ -20,6 +20,8 @@ enum {
   DIGIT = 7, /* width of one, about, at 11 px */
   WIDTH_LEAST = 960,
   WIDTH_MOST = 3200,
+  WIDTH_FOLDED = 1600, /* wider pictures draw what is repeated once */
+  FOLDS_MOST = 4,
   PIXELS_PER_BOX = 18
 };
 
@@ -29,11 +31,13 @@ typedef struct Picture {
   FILE *out;
   Arena *arena;
   const Timeline *timeline;
-  double left, width; /* of the rows */
-  double pitch;       /* from row to row */
-  double bottom;      /* of the last row */
-  double height;      /* of everything */
-  bool has_chunks;    /* some row has several chunks, which are drawn paler and paler */
+  double left, width;       /* of the rows */
+  double pitch;             /* from row to row */
+  double bottom;            /* of the last row */
+  double height;            /* of everything */
+  Steady folds[FOLDS_MOST]; /* each in the times that those before it leave */
+  int32_t fold_count;
+  bool has_chunks; /* some row has several chunks, which are drawn paler and paler */
 } Picture;
 
 static const char *color_of(BoxKind kind) {
@@ -179,19 +183,53 @@ static double tick_step(double span) {
   return span / step > 2.4 ? step / 2 : step / 5;
 }
 
+/* A time before fold `first` in the times that are drawn; negative: it is left out. */
+static double fold_time(const Picture *p, double at, int32_t first) {
+  for (int32_t i = first; i < p->fold_count; i++) {
+    const Steady *s = &p->folds[i];
+    double seam = (double)(s->first + s->period), left_out = (double)(s->period * (s->repeats - 1));
+    if (at > seam && at < seam + left_out) return -1;
+    if (at > seam) at -= left_out;
+  }
+  return at;
+}
+
 static void put_axis(const Picture *p) {
   const Timeline *t = p->timeline;
-  TimelineScale scale = timeline_scale(t, (double)t->span);
-  double span = (double)t->span / scale.size, step = tick_step(span), y = p->bottom;
-  int64_t last = (int64_t)floor(span / step + 1e-9);
+  int64_t whole = t->span;
+  for (int32_t i = 0; i < p->fold_count; i++)
+    whole += p->folds[i].period * (p->folds[i].repeats - 1);
+  TimelineScale scale = timeline_scale(t, (double)whole);
+  double step = tick_step((double)t->span / scale.size), y = p->bottom;
+  int64_t last = (int64_t)floor((double)whole / scale.size / step + 1e-9);
   for (int64_t i = 0; i <= last; i++) {
-    double x = p->left + p->width * ((double)i * step / span);
+    double at = fold_time(p, (double)i * step * scale.size, 0);
+    if (at < 0) continue;
+    double x = p->left + p->width * at / (double)t->span;
     fprintf(p->out, "<path d=\"M%.2f %.0fv5\" stroke=\"#555555\"/>", x, y);
     put_text(
         p, x, y + 18, " text-anchor=\"middle\"",
         arena_printf(p->arena, i == last ? "%.10g %s" : "%.10g", (double)i * step, scale.name));
     fputc('\n', p->out);
   }
+}
+
+/* A frame around a period that is drawn for all of its repetitions. */
+static void put_fold(const Picture *p, int32_t number) {
+  const Steady *s = &p->folds[number];
+  double begin = fold_time(p, (double)s->first, number + 1);
+  double end = fold_time(p, (double)(s->first + s->period), number + 1);
+  double from = p->left + p->width * begin / (double)p->timeline->span;
+  double to = p->left + p->width * end / (double)p->timeline->span;
+  double top = MARGIN + TITLE - 4, height = p->bottom - top;
+  if (begin < 0 || end < begin) return;
+  fprintf(p->out,
+          "<rect x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%.0f\" fill=\"none\" "
+          "stroke=\"#202020\" stroke-width=\"1.5\" stroke-dasharray=\"5 3\"/>\n",
+          from, top, to - from, height);
+  put_text(p, (from + to) / 2, top - 4, " text-anchor=\"middle\" font-size=\"12\"",
+           arena_printf(p->arena, "x %lld", (long long)s->repeats));
+  fputc('\n', p->out);
 }
 
 /* Returns where the next entry begins. */
@@ -221,37 +259,42 @@ static void put_legend(const Picture *p) {
               "thin: a lane beside computation");
 }
 
-/* Wide enough for the busiest row's boxes to show their numbers, within limits. */
-static Picture lay_out(Arena *arena, const Timeline *t, FILE *out) {
-  double longest = 5 * DIGIT;
+static int32_t busiest_row(const Timeline *t) {
   int32_t boxes = 0;
-  bool has_chunks = false;
+  for (int32_t i = 0; i < t->row_count; i++)
+    if (t->rows[i].lanes[t->main].boxes.count > boxes)
+      boxes = t->rows[i].lanes[t->main].boxes.count;
+  return boxes;
+}
+
+/* Wide enough for the busiest row's boxes to show their numbers, within limits. */
+static Picture lay_out(Arena *arena, Timeline *t, FILE *out) {
+  double longest = 5 * DIGIT;
+  Picture p = {.out = out, .arena = arena, .timeline = t};
+  while (busiest_row(t) * PIXELS_PER_BOX > WIDTH_FOLDED && p.fold_count < FOLDS_MOST) {
+    Steady *fold = &p.folds[p.fold_count];
+    *fold = timeline_fold(arena, t);
+    if (fold->repeats == 0) break;
+    p.fold_count++;
+  }
   for (int32_t i = 0; i < t->row_count; i++) {
     longest = fmax(longest, text_width(t->rows[i].name));
-    const TimelineLane *main_lane = &t->rows[i].lanes[t->main];
-    if (main_lane->boxes.count > boxes) boxes = main_lane->boxes.count;
-    has_chunks |= t->rows[i].chunk_count > 1;
+    p.has_chunks |= t->rows[i].chunk_count > 1;
   }
-  double width = boxes < WIDTH_MOST / PIXELS_PER_BOX ? boxes * PIXELS_PER_BOX : WIDTH_MOST;
-  if (width < WIDTH_LEAST) width = WIDTH_LEAST;
-  double row = ROW + t->beside_count * (STRIP_GAP + STRIP);
   double gap = t->beside_count > 0 ? STRIPS_GAP : ROW_GAP;
-  double bottom = MARGIN + TITLE + (row + gap) * t->row_count - gap + ROW_GAP;
-  return (Picture){.out = out,
-                   .arena = arena,
-                   .timeline = t,
-                   .left = MARGIN + longest + 8,
-                   .width = width,
-                   .pitch = row + gap,
-                   .bottom = bottom,
-                   .height = bottom + AXIS + LEGEND + MARGIN,
-                   .has_chunks = has_chunks};
+  p.left = MARGIN + longest + 8;
+  p.width = fmin(WIDTH_MOST, fmax(WIDTH_LEAST, (double)busiest_row(t) * PIXELS_PER_BOX));
+  p.pitch = ROW + t->beside_count * (STRIP_GAP + STRIP) + gap;
+  p.bottom = MARGIN + TITLE + p.pitch * t->row_count - gap + ROW_GAP;
+  p.height = p.bottom + AXIS + LEGEND + MARGIN;
+  return p;
 }
 
 bool timeline_svg(const Plan *plan, FILE *out) {
   Arena *arena = arena_new();
-  const Timeline *timeline = timeline_make(arena, plan);
+  Timeline *timeline = timeline_make(arena, plan);
   if (timeline != NULL) {
+    const char *title = timeline_title(arena, timeline); /* of the whole step */
     Picture p = lay_out(arena, timeline, out);
     double width = p.left + p.width + 2 * MARGIN;
     fprintf(out,
@@ -260,10 +303,12 @@ bool timeline_svg(const Plan *plan, FILE *out) {
             "font-size=\"11\" fill=\"#202020\">\n<rect width=\"100%%\" height=\"100%%\" "
             "fill=\"#ffffff\"/>\n<text x=\"%.2f\" y=\"%d\" font-size=\"14\">",
             width, p.height, width, p.height, p.left, MARGIN + 12);
-    put_escaped(out, timeline_title(arena, timeline));
+    put_escaped(out, title);
     fputs("</text>\n", out);
     for (int32_t row = 0; row < timeline->row_count; row++)
       put_row(&p, row);
+    for (int32_t i = 0; i < p.fold_count; i++)
+      put_fold(&p, i);
     put_axis(&p);
     put_legend(&p);
     fputs("</svg>\n", out);
