@@ -96,8 +96,8 @@
 ---@class (exact) lockstep.cluster
 ---@field [1]? string the machine: a library name or ./file.lua
 ---@field nodes? integer|string machines; by name, here: 1; nodes of here are all on this machine. Default: derived
----@field devices? integer|string ranks per node; by name, here: 1. Default: derived
----@field device? string from specs/devices, or cpu; by name. Default: derived
+---@field devices? integer|string ranks per node; by name, here: this machine's GPUs, else 1. Default: derived
+---@field device? string from specs/devices, or cpu; by name, here: this machine's GPUs, else cpu. Default: derived
 ---@field memory? string overrides the device's. Default: derived
 ---@field cores? integer|string cores of a node's processors; by name, here: this machine's. Default: derived
 ---@field intra? string one way between the devices of a node: NVLink, PCIe; by name. Default: derived

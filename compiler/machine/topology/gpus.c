@@ -108,8 +108,7 @@ static const char *hindrance(Arena *arena, const Gpus *gpus, bool has_cuda) {
                         (int)first->major, (int)first->minor);
   for (int32_t i = 1; i < gpus->list.count; i++)
     if (strcmp(gpus->list.at[i].name, first->name) != 0)
-      return arena_printf(arena,
-                          "another GPU is %s: CUDA_VISIBLE_DEVICES chooses some of one kind",
+      return arena_printf(arena, "another GPU is %s: CUDA_VISIBLE_DEVICES chooses some of one kind",
                           gpus->list.at[i].name);
   return NULL;
 }
