@@ -107,7 +107,7 @@ static void measure(const Bench *b, const char *label, Case *c) {
     bytes[i] = bytes_of(c, i);
     if (c->operand[i].dtype != DTYPE_COUNT) moved += bytes[i];
   }
-  Control control = {.lr = 1e-3, .clip_scale = 1, .step = 10, .seed = 1};
+  Control control = {.lr = 1e-3, .clip_scale = 1, .step_counts = 1, .step = 10, .seed = 1};
   int64_t sample_first = 0;
   KernelArgs args = {.operand = operand, .dtype = dtype, .bytes = bytes, .dim = c->dim};
   args.sample_first = &sample_first;
@@ -119,6 +119,7 @@ static void measure(const Bench *b, const char *label, Case *c) {
   for (int32_t i = 0; i < contract->control_count; i++)
     slots[i] = control_value(&control, contract->controls[i].slot);
   args.control = slots;
+  args.control_count = contract_controls_in(contract, 0);
   args.threads = b->threads;
   double time = median_seconds(kernel_find(c->kernel, KERNEL_FAST), &args);
   double rate = c->flops > 0 ? c->flops / time : (double)moved / time;

@@ -33,6 +33,7 @@ typedef struct KernelArgs {
   const int64_t *sample_first;
   void *state;          /* what prepare made for the record */
   void *const *control; /* addresses of the slots that the row names, in its order */
+  int32_t control_count;
   Threads *threads;
   void *stream; /* of a GPU: where the work is issued; NULL on a processor */
 } KernelArgs;
@@ -44,6 +45,11 @@ static inline uint64_t kernel_seed(const KernelArgs *args) {
 }
 static inline int64_t kernel_step(const KernelArgs *args) {
   return *(const int64_t *)args->control[1];
+}
+
+/* The slot `targets`, the index-th of the row; NULL: the plan does not have it. */
+static inline const double *kernel_targets(const KernelArgs *args, int32_t index) {
+  return args->control_count > index ? (const double *)args->control[index] : NULL;
 }
 
 /* The result of preparing or running. On failure `why` is a constant text without a full stop. */

@@ -80,7 +80,7 @@ typedef struct RegionSegments {
 
 /* The segments of a step around its layers. */
 typedef struct StepSegments {
-  int32_t load, control; /* control: NO_ID on a single rank, which has no other to agree with */
+  int32_t load, targets, control; /* NO_ID: targets, where all of them count; both, on one rank */
 } StepSegments;
 
 /* ---- parameters */
@@ -220,7 +220,8 @@ bool tensors_run_batch(const Draft *d);
 static inline int64_t draft_slot_offset(ControlSlot slot) {
   return (int64_t)CONTROL_SLOT_BYTES * (int64_t)slot;
 }
-enum { DRAFT_CONTROL_BYTES = CONTROL_SLOT_BYTES * CONTROL_SLOT_COUNT };
+int64_t draft_control_bytes(const Draft *d);  /* PlanJob.control_bytes */
+uint32_t draft_slots(const Draft *d);         /* CONTROL_BITs of the slots that its plan has */
 int64_t draft_control_depth(const Draft *d);  /* PlanJob.control_depth */
 int64_t draft_prefetch_steps(const Draft *d); /* PlanJob.prefetch_steps */
 

@@ -125,6 +125,17 @@ int64_t draft_control_depth(const Draft *d) {
   return d->cluster->target == TARGET_CPU ? 1 : CONTROL_DEPTH_MAX;
 }
 
+/* `targets` is the last slot, so that a plan without it has no gap. */
+_Static_assert(CONTROL_targets == CONTROL_SLOT_COUNT - 1, "slots that may be absent are last");
+uint32_t draft_slots(const Draft *d) {
+  uint32_t all = CONTROL_BIT(CONTROL_SLOT_COUNT) - 1;
+  return d->train->may_lack_targets ? all : all & ~CONTROL_BIT(CONTROL_targets);
+}
+
+int64_t draft_control_bytes(const Draft *d) {
+  return CONTROL_SLOT_BYTES * (int64_t)__builtin_popcount(draft_slots(d));
+}
+
 int64_t draft_prefetch_steps(const Draft *d) {
   int64_t depth = draft_control_depth(d);
   return d->job->data.prefetch > depth ? d->job->data.prefetch : depth;

@@ -127,7 +127,9 @@ typedef struct Graph {
   bool training;       /* false: the eval graph, no dropout, no backward */
   DType compute_dtype; /* of activations */
   DType param_dtype, grad_dtype;
-  int64_t loss_count; /* weights of one optimizer step over the whole job: the loss denominator */
+  int64_t loss_count; /* targets of one optimizer step over the whole job: the loss denominator */
+  bool may_lack_targets; /* some targets may not count: the control slot `targets` is the
+                            denominator */
   const char *loss_name; /* "cross_entropy" or "mse" */
   Mesh mesh;
   VEC(Dim) dims;

@@ -21,6 +21,14 @@ int32_t contract_operand(const KernelContract *contract, const char *name) {
   return -1;
 }
 
+int32_t contract_controls_in(const KernelContract *contract, uint32_t slots) {
+  int32_t count = contract->control_count;
+  while (count > 0 && contract->controls[count - 1].may_be_absent &&
+         (slots & CONTROL_BIT(contract->controls[count - 1].slot)) == 0)
+    count--;
+  return count;
+}
+
 uint32_t contract_control_reads(const KernelContract *contract) {
   uint32_t slots = 0;
   for (int32_t i = 0; i < contract->control_count; i++)

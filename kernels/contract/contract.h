@@ -80,7 +80,7 @@ enum {
   SHAPE_FACTORS_MAX = 5,
   KERNEL_NAME_BYTES = 24,
   KERNEL_BACKWARD_MAX = 4,
-  KERNEL_CONTROLS_MAX = 4
+  KERNEL_CONTROLS_MAX = 5
 };
 
 /* Factors are numbers of dims. */
@@ -119,6 +119,7 @@ typedef struct KernelRow {
 typedef struct KernelControl {
   ControlSlot slot;
   KernelAccess access; /* READ, WRITE or UPDATE */
+  bool may_be_absent;  /* records of plans without the slot do not name it; only the last ones */
 } KernelControl;
 
 typedef struct KernelContract {
@@ -143,6 +144,9 @@ int32_t contract_dim(const KernelContract *contract, const char *name);
 int32_t contract_operand(const KernelContract *contract, const char *name);
 
 /* CONTROL_BITs of the slots that it reads, or writes. */
+/* How many of its slots, the first ones, a record of the kernel names in a plan that has these
+ * (CONTROL_BITs). */
+int32_t contract_controls_in(const KernelContract *contract, uint32_t slots);
 uint32_t contract_control_reads(const KernelContract *contract);
 uint32_t contract_control_writes(const KernelContract *contract);
 

@@ -77,8 +77,9 @@ static void print_control(FILE *out, const KernelContract *contract) {
   static const char *const words[] = {
       [KERNEL_READ] = "read", [KERNEL_WRITE] = "written", [KERNEL_UPDATE] = "updated"};
   for (int32_t i = 0; i < contract->control_count; i++)
-    fprintf(out, "%s %s (%s)%s", i == 0 ? "- control slots:" : ",",
+    fprintf(out, "%s %s (%s%s)%s", i == 0 ? "- control slots:" : ",",
             control_name(contract->controls[i].slot), words[contract->controls[i].access],
+            contract->controls[i].may_be_absent ? "; in plans that have it" : "",
             i + 1 == contract->control_count ? "\n" : "");
 }
 

@@ -162,7 +162,11 @@ static void read_control(RowReader *r) {
     if (take_access(r, &access)) continue;
     if (access > KERNEL_UPDATE) fail(r, "read, write or update before");
     if (contract->control_count == KERNEL_CONTROLS_MAX) fail(r, "fewer control slots");
-    contract->controls[contract->control_count++] = (KernelControl){take_slot(r), access};
+    KernelControl *control = &contract->controls[contract->control_count++];
+    *control = (KernelControl){.slot = take_slot(r), .access = access};
+    control->may_be_absent = take(r, "?");
+    if (control > contract->controls && control[-1].may_be_absent && !control->may_be_absent)
+      fail(r, "slots that may be absent at the end");
   }
 }
 

@@ -39,9 +39,10 @@ static void update_range(const KernelArgs *args, const void *context, int64_t fi
 static void update(const KernelArgs *args, int32_t truth, bool rounding) {
   const double *lr = args->control[0];
   const int64_t *updates = args->control[1];
-  const double *clip_scale = args->control[2], *found_inf = args->control[3];
+  const double *clip_scale = args->control[2];
+  const int64_t *step_counts = args->control[3];
   double beta1 = args->attr[0], beta2 = args->attr[1];
-  if (*found_inf > 0) return;
+  if (*step_counts == 0) return;
   double root_correction = sqrt(1 - pow(beta2, (double)*updates));
   Rates rates = {.beta1 = (float)beta1,
                  .one_minus_beta1 = (float)(1 - beta1),

@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/ranges.h"
 #include "kernels/cpu/vec.h"
+#include "kernels/math/slope.h"
 
 /* The part of the classes that a row of logits holds. */
 typedef struct Classes {
@@ -89,7 +90,7 @@ static void slopes(const KernelArgs *args, const Classes *c, int64_t row, int64_
                    const RowSoftmax *s) {
   void *logits = args->operand[0];
   bool bf16 = args->dtype[0] == DTYPE_BF16;
-  double scale = args->attr[0];
+  double scale = slope_scale(args->attr[0], kernel_targets(args, 0));
   Vec shift = v_set(s->highest), factor = v_set((float)(scale / s->sum));
   int64_t k = 0, real = c->real, mine = target - c->first;
   bool held = mine >= 0 && mine < real;

@@ -49,8 +49,8 @@ static void lion_range(const KernelArgs *args, const void *context, int64_t firs
 
 static void update(const KernelArgs *args, bool by_sign, int32_t truth) {
   const double *lr = args->control[0], *clip_scale = args->control[1];
-  const double *found_inf = args->control[2];
-  if (*found_inf > 0) return;
+  const int64_t *step_counts = args->control[2];
+  if (*step_counts == 0) return;
   Rates rates = {.beta1 = (float)args->attr[0],
                  .beta2 = by_sign ? (float)args->attr[1] : 0,
                  .clip = (float)*clip_scale,

@@ -5,6 +5,7 @@
 #include "kernels/cuda/packs.h"
 extern "C" {
 #include "kernels/math/mse.h"
+#include "kernels/math/slope.h"
 }
 
 /* ---- cross-entropy ---- */
@@ -83,7 +84,8 @@ static __device__ RowSoftmax gathered_softmax(const float *stats, int64_t ranks,
 template <class T, int V>
 __global__ void __launch_bounds__(WIDE_THREADS)
     loss_row(T *logits, const int32_t *targets, const float *stats, double *row_loss, Classes c,
-             int64_t rows, int64_t ranks, bool train, float scale) {
+             int64_t rows, int64_t ranks, bool train, double scale_of_all,
+             const double *counted_targets) {
   int64_t row = blockIdx.x;
   int32_t target = targets[row];
   T *own = logits + row * c.held;
@@ -96,6 +98,7 @@ __global__ void __launch_bounds__(WIDE_THREADS)
   if (threadIdx.x == 0)
     row_loss[row] = target >= 0 ? (double)(s.highest - s.at_target) + (double)log_sum : 0;
   float lse = s.highest + log_sum;
+  const float scale = (float)slope_scale(scale_of_all, counted_targets);
   for (int64_t k = (int64_t)threadIdx.x * V; train && k < c.held; k += (int64_t)blockDim.x * V) {
     float slope[V];
     load_pack<V>(own + k, slope);
@@ -146,7 +149,8 @@ static KernelStatus cross_entropy(const KernelArgs *args, const char **why, cons
     with_logits<T>(at[0], c, [&](auto count) {
       run.blocks(dim3((unsigned)rows), threads_of(c, sizeof(T)),
                  loss_row<T, decltype(count)::VALUE>, (T *)at[0], targets, stats, row_loss, c, rows,
-                 ranks, train, train ? (float)args->attr[0] : 0);
+                 ranks, train, train ? args->attr[0] : 0,
+                 train ? kernel_targets(args, 0) : nullptr);
     });
     run.blocks(dim3(1), FLAT_THREADS, add_rows, row_loss, targets, loss, rows, args->accumulate);
     return run.status;

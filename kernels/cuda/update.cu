@@ -153,13 +153,14 @@ static KernelStatus with_updates(const KernelArgs *args, int32_t count, const ch
 struct AdamWControl {
   const double *lr;
   const int64_t *updates;
-  const double *clip_scale, *found_inf;
+  const double *clip_scale;
+  const int64_t *step_counts;
 };
 
 static AdamWControl adamw_control(const KernelArgs *args) {
   void *const *at = args->control;
   return {(const double *)at[0], (const int64_t *)at[1], (const double *)at[2],
-          (const double *)at[3]};
+          (const int64_t *)at[3]};
 }
 
 /* The numbers of one step, the same for every element. */
@@ -183,7 +184,7 @@ static __device__ AdamWStep adamw_step(AdamWControl control, double beta1, doubl
 template <class One, int V>
 __global__ void adamw(Tensors<One> all, AdamWControl control, double beta1, double beta2,
                       double eps) {
-  if (*control.found_inf > 0) return;
+  if (*control.step_counts == 0) return;
   AdamWStep step = adamw_step(control, beta1, beta2, eps);
   float beta1_rest = (float)(1 - beta1), beta2_rest = (float)(1 - beta2);
   for (int64_t number = blockIdx.x; number < all.chunks(); number += gridDim.x) {
@@ -240,13 +241,14 @@ struct MomentStep {
 
 /* The part that both optimizers share: one moment, and these control slots. */
 struct MomentControl {
-  const double *lr, *clip_scale, *found_inf;
+  const double *lr, *clip_scale;
+  const int64_t *step_counts;
 };
 
 template <class One, int V>
 __global__ void sgd(Tensors<One> all, MomentControl control, float kept, float unused) {
   (void)unused;
-  if (*control.found_inf > 0) return;
+  if (*control.step_counts == 0) return;
   MomentStep step = {(float)*control.lr, (float)*control.clip_scale};
   for (int64_t number = blockIdx.x; number < all.chunks(); number += gridDim.x) {
     const Chunk chunk = all.chunk(number);
@@ -271,7 +273,7 @@ __global__ void sgd(Tensors<One> all, MomentControl control, float kept, float u
 
 template <class One, int V>
 __global__ void lion(Tensors<One> all, MomentControl control, float beta1, float beta2) {
-  if (*control.found_inf > 0) return;
+  if (*control.step_counts == 0) return;
   MomentStep step = {(float)*control.lr, (float)*control.clip_scale};
   for (int64_t number = blockIdx.x; number < all.chunks(); number += gridDim.x) {
     const Chunk chunk = all.chunk(number);
@@ -304,7 +306,7 @@ static KernelStatus run_moment(const KernelArgs *args, int32_t count, const char
   const double *attr = args->attr;
   const float second = is_sgd ? 0 : (float)attr[1];
   MomentControl control = {(const double *)args->control[0], (const double *)args->control[1],
-                           (const double *)args->control[2]};
+                           (const int64_t *)args->control[2]};
   UpdateKind what = {is_sgd ? 1 : 2, 1, has_master};
   return with_updates(args, count, why, what, [=](const auto &all, int64_t chunks) {
     typedef typename std::decay<decltype(all)>::type::Tensor One;
@@ -408,21 +410,22 @@ CUDA_KERNEL(sum) {
 }
 
 __global__ void take_norm(const double *partial, double *grad_norm, double *clip_scale,
-                          double *found_inf, int64_t *updates, int64_t n, double clip) {
+                          int64_t *step_counts, int64_t *updates, const double *targets, int64_t n,
+                          double clip) {
   double sum = ordered_sum(partial, n);
   if (threadIdx.x > 0) return;
   double norm = sqrt(sum);
   bool is_number = norm - norm == 0;
   *grad_norm = norm;
   *clip_scale = is_number && clip > 0 && norm > clip ? clip / (norm + 1e-6) : 1;
-  *updates += is_number;
-  if (!is_number) *found_inf = 1;
+  *step_counts = is_number && (targets == nullptr || *targets > 0);
+  *updates += *step_counts;
 }
 
 CUDA_KERNEL(grad_norm) {
   Launch run(args, why, "grad_norm");
   run.blocks(dim3(1), ROW_THREADS, take_norm, (const double *)args->operand[0],
-             (double *)args->control[0], (double *)args->control[1], (double *)args->control[2],
-             (int64_t *)args->control[3], args->dim[0], args->attr[0]);
+             (double *)args->control[0], (double *)args->control[1], (int64_t *)args->control[2],
+             (int64_t *)args->control[3], kernel_targets(args, 4), args->dim[0], args->attr[0]);
   return run.status;
 }

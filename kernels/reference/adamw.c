@@ -5,8 +5,9 @@
 static void adamw(const KernelArgs *args, Tensor truth, const Tensor *rounding) {
   const double *lr = args->control[0];
   const int64_t *updates = args->control[1];
-  const double *clip_scale = args->control[2], *found_inf = args->control[3];
-  if (*found_inf > 0) return;
+  const double *clip_scale = args->control[2];
+  const int64_t *step_counts = args->control[3];
+  if (*step_counts == 0) return;
   Tensor grad = tensor(args, 0), m_at = tensor(args, 2), v_at = tensor(args, 3);
   double beta1 = args->attr[0], beta2 = args->attr[1], eps = args->attr[2], decay = args->attr[3];
   double step_size = *lr / (1 - pow(beta1, (double)*updates));

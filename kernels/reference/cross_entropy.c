@@ -5,6 +5,7 @@
  * - highest) and the target's logit, from which each rank computes the row's softmax. */
 #include <assert.h>
 
+#include "kernels/math/slope.h"
 #include "kernels/reference/access.h"
 
 /* The part of the classes that logits hold. */
@@ -82,6 +83,7 @@ static void cross_entropy(const KernelArgs *args, const float *stats, double fir
   double *row_loss = args->operand[stats ? 4 : 3];
   Classes c = classes_of(args, first);
   int64_t rows = args->dim[0];
+  double scale = train ? slope_scale(args->attr[0], kernel_targets(args, 0)) : 0;
   for (int64_t r = 0; r < rows; r++) {
     assert(targets[r] < args->dim[2]);
     RowSoftmax s = {0, 1, 0};
@@ -89,7 +91,7 @@ static void cross_entropy(const KernelArgs *args, const float *stats, double fir
       s = stats ? gathered_softmax(stats, args->dim[3], rows, r)
                 : local_softmax(logits, &c, r, targets[r]);
     row_loss[r] = targets[r] >= 0 ? s.highest + log(s.sum) - s.at_target : 0;
-    if (train) store_slopes(logits, &c, r, targets[r], &s, args->attr[0]);
+    if (train) store_slopes(logits, &c, r, targets[r], &s, scale);
   }
   add_rows(args, args->operand[stats ? 3 : 2], row_loss);
 }

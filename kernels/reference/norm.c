@@ -27,21 +27,20 @@ void reference_sum(const KernelArgs *args) {
   y[0] = sum;
 }
 
-/* Clips as torch.nn.utils.clip_grad_norm_ does. A norm that is no number stops every update of this
- * step. */
+/* Clips as torch.nn.utils.clip_grad_norm_ does. A step whose norm is not finite, or none of whose
+ * targets counts, makes no update. */
 void reference_grad_norm(const KernelArgs *args) {
   const double *partial = args->operand[0];
   double *grad_norm = args->control[0], *clip_scale = args->control[1];
-  double *found_inf = args->control[2];
+  int64_t *step_counts = args->control[2];
   int64_t *updates = args->control[3];
+  const double *targets = kernel_targets(args, 4);
   double clip = args->attr[0], sum = 0;
   for (int64_t i = 0; i < args->dim[0]; i++)
     sum += partial[i];
+  bool is_finite = isfinite(sqrt(sum)) != 0;
   *grad_norm = sqrt(sum);
-  *clip_scale = 1;
-  *updates += isfinite(*grad_norm) != 0;
-  if (!isfinite(*grad_norm))
-    *found_inf = 1;
-  else if (clip > 0 && *grad_norm > clip)
-    *clip_scale = clip / (*grad_norm + 1e-6);
+  *clip_scale = is_finite && clip > 0 && *grad_norm > clip ? clip / (*grad_norm + 1e-6) : 1;
+  *step_counts = is_finite && (targets == NULL || *targets > 0);
+  *updates += *step_counts;
 }

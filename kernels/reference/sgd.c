@@ -4,8 +4,8 @@
 
 static void sgd(const KernelArgs *args, Tensor truth, const Tensor *rounding) {
   const double *lr = args->control[0], *clip_scale = args->control[1];
-  const double *found_inf = args->control[2];
-  if (*found_inf > 0) return;
+  const int64_t *step_counts = args->control[2];
+  if (*step_counts == 0) return;
   Tensor grad = tensor(args, 0), momentum = tensor(args, 2);
   for (int64_t i = 0; i < args->dim[0]; i++) {
     double m = args->attr[0] * load(momentum, i) + load(grad, i) * *clip_scale;

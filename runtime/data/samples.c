@@ -11,6 +11,8 @@
 #include "kernels/math/bf16.h"
 #include "kernels/math/philox.h"
 #include "runtime/data/permute.h"
+#include "runtime/plan/plan_control.h"
+#include "runtime/plan/plan_inputs.h"
 
 enum {
   INPUT_ALIGN_BYTES = 64,
@@ -104,7 +106,8 @@ static bool check_inputs(const Plan *plan, Status *status) {
 }
 
 bool samples_open(Samples *samples, const Plan *plan, bool valid, Status *status) {
-  *samples = (Samples){.plan = plan, .valid = valid};
+  *samples = (Samples){
+      .plan = plan, .valid = valid, .may_lack_targets = plan_slot(plan, CONTROL_targets) != NULL};
   const PlanJob *job = &plan->jobs[0];
   if (!check_inputs(plan, status)) return false;
   bool good = true;
@@ -220,7 +223,7 @@ static void fill_synthetic(const Samples *samples, uint32_t input, int64_t numbe
   const PlanInput *what = &samples->plan->inputs[input];
   bool columns = holds_numbers(what);
   uint64_t key = philox_mix(job->seed, synthetic_key + samples->valid);
-  if (what->role == INPUT_COLUMNS) key = philox_mix(key, input + 1);
+  if (input_is_columns(what->role)) key = philox_mix(key, input + 1);
   uint32_t vocab = what->vocab > 0 ? what->vocab : job->vocab > 0 ? job->vocab : 1;
   int64_t shift = what->role == INPUT_TARGETS ? 1 : 0;
   for (int64_t i = 0; i < what->sample_elements; i++) {
@@ -238,7 +241,7 @@ static void fill_synthetic(const Samples *samples, uint32_t input, int64_t numbe
 /* Padding of targets is -1, which a loss ignores; so is that of a column of ids, which may be
  * classes. Where such a column is looked up, -1 gives a row of zeros. */
 static void fill_padding(const PlanInput *input, uint8_t *out) {
-  bool classes = input->role == INPUT_COLUMNS && input->dtype == DTYPE_I32;
+  bool classes = input_is_columns(input->role) && input->dtype == DTYPE_I32;
   memset(out, 0, (size_t)(input->sample_elements * dtype_bytes((DType)input->dtype)));
   for (int64_t i = 0; (input->role == INPUT_TARGETS || classes) && i < input->sample_elements; i++)
     ((int32_t *)(void *)out)[i] = -1;
@@ -261,6 +264,20 @@ bool samples_fill(const Samples *samples, int64_t number, int64_t row, uint8_t *
       return false;
   }
   return true;
+}
+
+int64_t samples_targets(const Samples *samples, const uint8_t *slot, int64_t row) {
+  const Plan *plan = samples->plan;
+  int64_t count = 0;
+  for (uint32_t i = 0; samples->may_lack_targets && i < plan->inputs_count; i++) {
+    const PlanInput *input = &plan->inputs[i];
+    if (input->role != INPUT_CLASSES) continue;
+    const void *at = slot + samples_input_offset(plan, i);
+    const int32_t *target = (const int32_t *)at + row * input->sample_elements;
+    for (int64_t k = 0; k < input->sample_elements; k++)
+      count += target[k] >= 0;
+  }
+  return count;
 }
 
 int64_t samples_passes(const Samples *samples, int32_t replicas) {

@@ -22,7 +22,8 @@ typedef struct SampleFile {
 typedef struct Samples {
   const Plan *plan;
   bool valid;
-  int64_t count; /* 0: no files of this kind */
+  bool may_lack_targets; /* the plan has the control slot `targets` */
+  int64_t count;         /* 0: no files of this kind */
   int64_t tokens;
   SampleFile *file;
   int32_t file_count;
@@ -52,6 +53,10 @@ uint64_t samples_identity(const Samples *samples);
  * vocabulary is an error with file and position. */
 bool samples_fill(const Samples *samples, int64_t number, int64_t row, uint8_t *slot,
                   Status *status);
+
+/* How many targets of row `row` of the staged micro-batch count: those that are not below 0. Of
+ * plans with the control slot `targets`; in others all count, and it is 0. */
+int64_t samples_targets(const Samples *samples, const uint8_t *slot, int64_t row);
 
 /* How many passes read all samples once, when a pass is a micro-batch on every replica and the last
  * pass is padded; and how many samples of `replica`'s micro-batch in a pass are padding. */

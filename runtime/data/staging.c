@@ -20,7 +20,8 @@ struct Staging {
   bool stop;
   bool failed; /* `status` says why there is no slot after filled_count */
   Status status;
-  int64_t wait_ns; /* of the consumer only */
+  int64_t wait_ns;  /* of the consumer only */
+  int64_t *targets; /* by slot: how many count */
 };
 
 static int64_t now_ns(void) {
@@ -32,6 +33,10 @@ static int64_t now_ns(void) {
 bool staging_validates(const StagingSetup *setup, int64_t step) {
   int64_t every = setup->plan->jobs[0].validate_every;
   return every > 0 && setup->valid_passes > 0 && (step % every == 0 || step == setup->last_step);
+}
+
+static int64_t *targets_at(const Staging *staging, int64_t count) {
+  return &staging->targets[count % staging->slots];
 }
 
 static uint8_t *slot_at(const Staging *staging, int64_t count) {
@@ -67,16 +72,20 @@ static bool produce(Staging *staging, const Samples *samples, int64_t position, 
   const PlanJob *job = &setup->plan->jobs[0];
   int64_t rows = job->microbatch_samples;
   uint8_t *slot = wait_for_slot(staging);
+  int64_t targets = 0;
   if (!slot) return false;
   for (int64_t row = 0; row < loads * rows; row++) {
     int64_t load = row / rows;
     int64_t number = position + (load * setup->replicas + setup->replica) * rows + row % rows;
     uint8_t *at = slot + (uint64_t)load * job->sample_bytes;
     Status status;
-    if (samples_fill(samples, samples_at(samples, number), row % rows, at, &status)) continue;
-    publish(staging, &status);
-    return false;
+    if (!samples_fill(samples, samples_at(samples, number), row % rows, at, &status)) {
+      publish(staging, &status);
+      return false;
+    }
+    targets += samples_targets(samples, at, row % rows);
   }
+  *targets_at(staging, staging->filled_count) = targets;
   publish(staging, NULL);
   return true;
 }
@@ -120,12 +129,19 @@ Staging *staging_start(const StagingSetup *setup, Status *status) {
   }
   staging->setup = *setup;
   staging->slots = setup->plan->jobs[0].prefetch_steps;
+  staging->targets = calloc((size_t)staging->slots, sizeof *staging->targets);
+  if (!staging->targets) {
+    (void)status_fail(status, STATUS_WORLD, "not enough memory to stage data");
+    free(staging);
+    return NULL;
+  }
   pthread_mutex_init(&staging->lock, NULL);
   pthread_cond_init(&staging->filled, NULL);
   pthread_cond_init(&staging->emptied, NULL);
   int failure = pthread_create(&staging->thread, NULL, produce_all, staging);
   if (failure == 0) return staging;
   (void)status_fail(status, STATUS_WORLD, "cannot start the data thread: %s", strerror(failure));
+  free(staging->targets);
   free(staging);
   return NULL;
 }
@@ -149,6 +165,7 @@ void staging_stop(Staging *staging) {
   pthread_cond_destroy(&staging->emptied);
   pthread_cond_destroy(&staging->filled);
   pthread_mutex_destroy(&staging->lock);
+  free(staging->targets);
   free(staging);
 }
 
@@ -173,6 +190,10 @@ void staging_give_back(Staging *staging) {
   staging->free_count++;
   pthread_cond_signal(&staging->emptied);
   pthread_mutex_unlock(&staging->lock);
+}
+
+int64_t staging_targets(const Staging *staging) {
+  return *targets_at(staging, staging->taken_count - 1);
 }
 
 int64_t staging_wait_ns(const Staging *staging) {

@@ -36,6 +36,8 @@ void staging_stop(Staging *staging);
 /* The micro-batches of the next run of a program, one after another. They stay valid until given
  * back, in the order in which they were taken. NULL: none; `status` says why. */
 const uint8_t *staging_take(Staging *staging, Status *status);
+/* How many targets count (samples_targets) in what was taken last. */
+int64_t staging_targets(const Staging *staging);
 void staging_give_back(Staging *staging);
 
 /* Time that staging_take has waited for data so far. */

@@ -159,7 +159,8 @@ static void add_summary(const Report *report, const EndFacts *facts, Text *text)
   double tokens_per_s = steps_s > 0 ? tokens / steps_s : 0.0;
   text_add(text, "{\"outcome\":\"%s\",", facts->stopped ? "stopped" : "done");
   add_identity(report, text);
-  text_add(text, ",\"steps_done\":%lld", (long long)report->steps);
+  text_add(text, ",\"steps_done\":%lld,\"empty_steps\":%lld", (long long)report->steps,
+           (long long)report->empty_steps);
   add_number(text, "loss", report->last_loss);
   add_number(text, "valid_loss", report->last_valid);
   add_number(text, "best_valid_loss", report->best_valid);

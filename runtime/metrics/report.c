@@ -156,7 +156,9 @@ bool report_open(Report *report, const ReportSetup *setup, Status *status) {
 /* Six characters for any loss of usual size. */
 static void add_loss(Text *line, double loss) {
   double size = fabs(loss);
-  if (size < 1000)
+  if (isnan(loss))
+    text_add(line, "  loss      -");
+  else if (size < 1000)
     text_add(line, "  loss %.*f", size < 10 ? 4 : size < 100 ? 3 : 2, loss);
   else
     text_add(line, "  loss %.3g", loss);
@@ -201,10 +203,32 @@ static void step_line(Report *report, const StepFacts *facts) {
   say(report);
 }
 
+void report_note(Report *report, const char *format, ...) {
+  char note[STATUS_TEXT_BYTES];
+  va_list list;
+  va_start(list, format);
+  (void)vsnprintf(note, sizeof note, format, list);
+  va_end(list);
+  if (report->setup.quiet) return;
+  text_add(&report->line, "%s\n", note);
+  say(report);
+}
+
+/* Only the first one is reported; the summary counts them. */
+static void note_empty(Report *report, int64_t step) {
+  if (report->empty_steps++ > 0) return;
+  report_note(report, "note     step %lld has no target that counts (all are below 0): no update",
+              (long long)step);
+}
+
 void report_step(Report *report, const StepFacts *facts) {
   const ReportSetup *setup = &report->setup;
-  curve_add(&report->train, (double)facts->step, facts->loss);
-  report->last_loss = facts->loss;
+  if (isnan(facts->loss))
+    note_empty(report, facts->step);
+  else {
+    curve_add(&report->train, (double)facts->step, facts->loss);
+    report->last_loss = facts->loss;
+  }
   report->window_ns += facts->step_ns;
   report->window_steps++;
   report->steps++;
@@ -235,17 +259,6 @@ void report_valid(Report *report, int64_t step, double loss) {
   say(report);
 }
 
-void report_note(Report *report, const char *format, ...) {
-  char note[STATUS_TEXT_BYTES];
-  va_list list;
-  va_start(list, format);
-  (void)vsnprintf(note, sizeof note, format, list);
-  va_end(list);
-  if (report->setup.quiet) return;
-  text_add(&report->line, "%s\n", note);
-  say(report);
-}
-
 static void summary_lines(Report *report, const EndFacts *facts) {
   Text *line = &report->line;
   char a[QUANTITY_BYTES], b[QUANTITY_BYTES];
@@ -257,6 +270,9 @@ static void summary_lines(Report *report, const EndFacts *facts) {
   if (isfinite(report->last_loss)) text_add(line, "   loss %.4f", report->last_loss);
   if (isfinite(report->last_valid))
     text_add(line, "   valid %.4f (best %.4f)", report->last_valid, report->best_valid);
+  if (report->empty_steps > 0)
+    text_add(line, "\nempty    %lld of the steps had no target that counts, and made no update",
+             (long long)report->empty_steps);
   text_add(line, "\nspeed    %s %s/s", text_count(a, tokens_per_s), token_word(report));
   if (knows_utilisation(report))
     text_add(line, "   MFU %.1f %% of the %s peak", 100.0 * utilisation(report, tokens_per_s),

@@ -55,7 +55,7 @@ typedef struct ReportSetup {
 
 typedef struct StepFacts {
   int64_t step;
-  double loss;
+  double loss; /* NAN: none of its targets counts, so nothing was updated */
   double grad_norm;
   double lr;
   int64_t step_ns;
@@ -90,6 +90,7 @@ typedef struct Report {
   int64_t window_ns; /* step time since the last line */
   int64_t window_steps;
   int64_t steps;
+  int64_t empty_steps; /* without a target that counts */
   int64_t steps_ns;
   int64_t wait_ns;
   int64_t comm_bytes;

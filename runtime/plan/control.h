@@ -19,16 +19,17 @@ enum { CONTROL_DEPTH_MAX = 2, CONTROL_SLOT_BYTES = 8 };
   S(LASTING, I64, KERNEL, EQUAL, updates, "updates") /* updates made, including this step's once its norm is known: Adam's t */ \
   S(OUT, F64, KERNEL, EQUAL, grad_norm, "") /* global, before clipping */ \
   S(OUT, F64, KERNEL, EQUAL, clip_scale, "") /* multiplies every gradient inside the update; 1 when not clipped */ \
+  S(OUT, I64, KERNEL, EQUAL, step_counts, "") /* 1: the norm is finite and the step has a target; 0: no update writes anything */ \
   S(IN_OUT, F64, KERNEL, SUM, loss, "") /* sum of losses over this rank's samples */ \
   S(IN_OUT, F64, KERNEL, SUM, count, "targets") /* with weight 1 */ \
-  S(IN_OUT, F64, KERNEL, SUM, found_inf, "ranks") /* ranks that saw a non-finite gradient */ \
   S(IN_OUT, F64, HOST, SUM, stop, "ranks") /* ranks that were asked to stop after this step */ \
   S(IN_OUT, F64, HOST, SUM, checkpoint, "ranks") /* ranks that were asked to save after this step */ \
   S(IN, F64, HOST, EQUAL, lr, "") /* of this step */ \
   S(IN, I64, HOST, EQUAL, step, "steps") /* 1 in the first step */ \
   S(IN, U64, HOST, EQUAL, seed, "") /* of the job */ \
   S(IN, I64, HOST, EQUAL, microbatch_samples, "samples") \
-  S(IN, I64, HOST, EQUAL, padded_samples, "samples") /* so many samples at the end of this micro-batch do not count; 0 in training */
+  S(IN, I64, HOST, EQUAL, padded_samples, "samples") /* so many samples at the end of this micro-batch do not count; 0 in training */ \
+  S(IN, F64, HOST, SUM_FIRST, targets, "targets") /* of a step, that count: the divisor of its loss. Only in plans whose data may lack targets */
 /* clang-format on */
 
 typedef enum ControlSlot {

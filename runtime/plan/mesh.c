@@ -65,6 +65,11 @@ int32_t mesh_replica(const Mesh *mesh, int32_t rank) {
   return mesh_group(mesh, mesh->replica_axes, rank).member;
 }
 
+bool mesh_is_first_of_replica(const Mesh *mesh, int32_t rank) {
+  uint32_t all = (1u << mesh->axis_count) - 1;
+  return mesh_group(mesh, all & ~mesh->replica_axes, rank).member == 0;
+}
+
 const PlanClass *mesh_class(const Mesh *mesh, const Plan *plan, int32_t rank) {
   int32_t coordinate[MESH_AXES_MAX] = {0};
   mesh_coordinates(mesh, rank, coordinate);

@@ -44,7 +44,7 @@ enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
   E(InitKind) V(INIT_NORMAL, "normal") V(INIT_UNIFORM, "uniform") \
   V(INIT_CONSTANT, "constant") X(InitKind) \
   E(InputRole) V(INPUT_TOKENS, "tokens") V(INPUT_TARGETS, "targets") \
-  V(INPUT_COLUMNS, "columns") X(InputRole) \
+  V(INPUT_COLUMNS, "columns") V(INPUT_CLASSES, "classes") X(InputRole) \
   E(BufferKind) V(BUFFER_PARAM, "parameters") V(BUFFER_GRAD, "gradients") \
   V(BUFFER_MASTER, "master") V(BUFFER_MOMENT1, "moment m") V(BUFFER_MOMENT2, "moment v") \
   V(BUFFER_ACTIVATION, "activations") V(BUFFER_GRAD_ACTIVATION, "activation gradients") \
@@ -68,8 +68,8 @@ enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
   V(SLOT_IN, "in") X(SlotKind) \
   E(SlotType) V(SLOT_F64, "f64") V(SLOT_I64, "i64") V(SLOT_U64, "u64") X(SlotType) \
   E(SlotWriter) V(SLOT_BY_HOST, "host") V(SLOT_BY_KERNEL, "kernel") X(SlotWriter) \
-  E(SlotReduce) V(SLOT_EQUAL, "equal") V(SLOT_SUM, "sum") X(SlotReduce) \
-  E(Divides) V(DIVIDES_SAMPLES, "samples") V(DIVIDES_TOKENS, "tokens") \
+  E(SlotReduce) V(SLOT_EQUAL, "equal") V(SLOT_SUM, "sum") V(SLOT_SUM_FIRST, "sum_first") \
+  X(SlotReduce) E(Divides) V(DIVIDES_SAMPLES, "samples") V(DIVIDES_TOKENS, "tokens") \
   V(DIVIDES_DEPTH, "depth") V(DIVIDES_FEATURES, "features") V(DIVIDES_EXPERTS, "experts") \
   X(Divides) \
   E(CutStyle) V(CUT_BLOCK, "block") V(CUT_ZIGZAG, "zigzag") X(CutStyle) \

@@ -36,6 +36,13 @@ const PlanSlot *plan_slot(const Plan *plan, ControlSlot slot) {
   return NULL;
 }
 
+uint32_t plan_slot_mask(const Plan *plan) {
+  uint32_t mask = 0;
+  for (ControlSlot i = 0; i < CONTROL_SLOT_COUNT; i++)
+    if (plan_slot(plan, i) != NULL) mask |= CONTROL_BIT(i);
+  return mask;
+}
+
 PlanSlots plan_slots(const Plan *plan) {
   PlanSlots slots;
   for (ControlSlot i = 0; i < CONTROL_SLOT_COUNT; i++)

@@ -13,6 +13,9 @@ const char *plan_slot_unit(ControlSlot slot);
 /* NULL: the plan has no such slot. */
 const PlanSlot *plan_slot(const Plan *plan, ControlSlot slot);
 
+/* CONTROL_BITs of the slots that the plan has. */
+uint32_t plan_slot_mask(const Plan *plan);
+
 /* Bytes of the control block. */
 typedef struct PlanBytes {
   uint64_t first, end;

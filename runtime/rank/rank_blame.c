@@ -14,10 +14,7 @@
 enum { WHERE_BYTES = 320 };
 
 static const char *what_is_wrong(const Control *out) {
-  return !isfinite(out->loss / out->count) ? "the loss"
-         : out->found_inf > 0              ? "a gradient"
-         : !isfinite(out->grad_norm)       ? "the gradient norm"
-                                           : NULL;
+  return !isfinite(out->loss) ? "the loss" : !isfinite(out->grad_norm) ? "a gradient" : NULL;
 }
 
 /* A rank that made it or already had it comes before one that received it; among equals the first
@@ -45,6 +42,7 @@ static bool look(Rank *rank, int64_t step, int32_t *cause, ReplayFirst *found, S
   if (all == NULL) return status_fail(status, STATUS_WORLD, "not enough memory for a report");
   if (rank->observe) rank->observe->log.is_on = false;
   const void *samples = rank->underway[step % CONTROL_DEPTH_MAX].samples;
+  in.targets = rank->underway[step % CONTROL_DEPTH_MAX].targets;
   bool looked = replay_look(&rank->replay, rank->train, &in, samples, &own, status);
   if (looked) {
     looked = rank->comm->ops->gather_bytes(rank->comm, &own, all, sizeof own);
@@ -86,11 +84,6 @@ bool rank_check_finite(Rank *rank, int64_t step, const Control *out, Status *sta
     status->code = STATUS_ECHO;
     return false;
   }
-  if (out->count == 0)
-    return status_fail(status, STATUS_USER,
-                       "step %lld: nothing of it counts: all its targets are below 0. Raise "
-                       "train.batch, or leave such samples out of the data",
-                       (long long)step);
   if (cause >= 0) where_first(rank->plan, cause, &found, where);
   return status_fail(
       status, STATUS_USER,

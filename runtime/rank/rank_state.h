@@ -21,6 +21,7 @@ typedef struct Underway {
   int64_t start_ns;
   int64_t data_wait_ns;
   const void *samples; /* given back when it has ended well */
+  double targets;      /* its summand of the targets that count */
 } Underway;
 
 /* Facts that ranks exchange about themselves. */
@@ -116,7 +117,7 @@ bool rank_keep_choices(const Rank *rank, Status *status);
 
 /* Samples consumed by the steps before this one. */
 int64_t rank_samples_before(const Rank *rank, int64_t step);
-/* The control values that the host sets before a step. */
+/* The control values that the host sets before a step, apart from its targets. */
 Control rank_control_in(const Rank *rank, int64_t step);
 /* Runs from the first step to the last, or until it is asked to stop. */
 bool rank_run_steps(Rank *rank, Status *status);

@@ -30,6 +30,12 @@ static const void *take_samples(const Rank *rank, Status *status) {
   return rank->staging ? staging_take(rank->staging, status) : NULL;
 }
 
+/* The first rank of a replica tells the others how many of its targets count. */
+static double own_targets(const Rank *rank, const void *samples) {
+  if (samples == NULL || !mesh_is_first_of_replica(&rank->run->mesh, rank->number)) return 0;
+  return (double)staging_targets(rank->staging);
+}
+
 static void give_samples_back(const Rank *rank) {
   if (rank->staging) staging_give_back(rank->staging);
 }
@@ -88,6 +94,8 @@ static bool start_step(Rank *rank, int64_t step, Status *status) {
   const void *samples = take_samples(rank, status);
   underway->data_wait_ns = data_wait_ns(rank) - wait_ns;
   underway->samples = samples;
+  underway->targets = own_targets(rank, samples);
+  in.targets = underway->targets;
   rank->started = step;
   return status->code == 0 && replay_start(&rank->replay, rank->train, &in, samples, status);
 }
@@ -106,7 +114,7 @@ static void tell_end(Rank *rank, int64_t step, const ReplayLeft *left) {
   bool is_sampled = gpu_watch_look(&rank->watch, rank->ended_ns, &gpu);
   report_step(rank->report, &(StepFacts){
                                 .step = step,
-                                .loss = out->loss / out->count,
+                                .loss = out->count > 0 ? out->loss / out->count : NAN,
                                 .grad_norm = out->grad_norm,
                                 .lr = schedule_lr(rank->job, step),
                                 .step_ns = rank->ended_ns - since_ns,

@@ -46,6 +46,7 @@ KernelArgs replay_kernel_args(const Replay *replay, const Work *work, Threads *t
       .sample_first = &replay->sample_first[work->microbatch < 0 ? 0 : work->microbatch],
       .state = replay->prepared[record - plan->records].state,
       .control = replay->control_at + record->controls_first,
+      .control_count = (int32_t)record->controls_count,
       .threads = threads,
       .stream = stream,
   };

@@ -81,8 +81,9 @@ static void release_kernels(const Replay *replay) {
 /* True if a record has the control slots of its kernel's row, in the same order. */
 static bool control_fits(const Plan *plan, const PlanRecord *record,
                          const KernelContract *contract) {
-  if (record->controls_count != (uint32_t)contract->control_count) return false;
-  for (int32_t i = 0; i < contract->control_count; i++) {
+  int32_t count = contract_controls_in(contract, plan_slot_mask(plan));
+  if (record->controls_count != (uint32_t)count) return false;
+  for (int32_t i = 0; i < count; i++) {
     uint32_t slot = plan->controls[record->controls_first + (uint32_t)i].slot;
     const char *name = plan_string(plan, plan->slots[slot].name);
     if (strcmp(name, control_name(contract->controls[i].slot)) != 0) return false;

@@ -75,8 +75,11 @@ bool world_program(WorldRank *rank, ProgramKind kind, const Control *in, Control
   const void *samples = loads ? staging_take(rank->staging, status) : NULL;
   if (loads && samples == NULL) return false;
   ReplayLeft all;
+  Control set = *in;
+  if (loads && mesh_is_first_of_replica(&rank->world->mesh, rank->number))
+    set.targets = (double)staging_targets(rank->staging);
   const PlanProgram *program = replay_program(&rank->replay, kind);
-  if (!replay_run(&rank->replay, program, in, samples, &all, status)) return false;
+  if (!replay_run(&rank->replay, program, &set, samples, &all, status)) return false;
   if (loads) staging_give_back(rank->staging);
   *left = all.control;
   return true;

@@ -58,6 +58,11 @@ static int microbatches_of(const Strategy *s) {
   return strstr(s->parallel, "pp = ") != NULL ? 6 : 2;
 }
 
+/* True if the job's samples are rows of a table. */
+static bool has_rows(const char *model) {
+  return strcmp(model, "mlp") == 0 || strcmp(model, "classes") == 0;
+}
+
 void strategy_write_job(FILE *out, const Strategy *s) {
   if (s->model == NULL) {
     fprintf(out, "return job { \"%s\" }\n", s->more);
@@ -67,8 +72,8 @@ void strategy_write_job(FILE *out, const Strategy *s) {
   if (strstr(s->more, "train = {") == NULL)
     fprintf(out, "  train = { batch = \"%d %s, steps = %d },\n",
             microbatches_of(s) * replicas_of(s),
-            strcmp(s->model, "mlp") == 0 ? "samples\", microbatch = 1"
-                                         : "sequences\", microbatch = 1, context = 16",
+            has_rows(s->model) ? "samples\", microbatch = 1"
+                               : "sequences\", microbatch = 1, context = 16",
             TRIAL_STEPS);
   fprintf(out, "  parallel = { %s },\n", s->parallel);
   if (strstr(s->more, "cluster") == NULL)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "kernels/math/bf16.h"
+#include "runtime/plan/plan_inputs.h"
 #include "runtime/plan/plan_io.h"
 #include "tests/parity/job_plan.h"
 #include "tests/parity/models/recorded.h"
@@ -43,7 +44,7 @@ typedef struct Seen {
 static void give_input(void *context, int64_t step, int64_t sample, const PlanInput *input,
                        const char *name, void *out) {
   const Recorded *recorded = context;
-  bool columns = input->role == INPUT_COLUMNS;
+  bool columns = input_is_columns(input->role);
   int64_t count = input->sample_elements;
   const RecordedEntry *entry = recorded_find(recorded, "inputs/%s", columns ? name : "tokens");
   int64_t steps = recorded_find(recorded, "loss/adamw")->count;

@@ -81,7 +81,8 @@ static inline void run_fill_inputs(Run *run, int64_t vocab) {
 
 static inline Run run_new(Graph *g, int64_t group_layers) {
   Run run = {.g = g, .group_layers = group_layers};
-  run.control = (Control){.seed = 7, .step = 1, .updates = 1, .clip_scale = 1};
+  run.control = (Control){
+      .seed = 7, .step = 1, .updates = 1, .clip_scale = 1, .step_counts = 1, .targets = 1};
   run_fill_params(&run);
   const Dim *vocab = &g->dims.at[graph_dim(g, "vocab")];
   run_fill_inputs(&run, vocab->real_size > 0 ? vocab->real_size : vocab->size);
@@ -168,6 +169,7 @@ static inline void run_lowered(Run *run, RegionId r, int64_t l, const Node *n, c
   for (int32_t i = 0; i < contract->control_count; i++)
     control[i] = control_value(&run->control, contract->controls[i].slot);
   args.control = control;
+  args.control_count = contract->control_count;
   const char *why = NULL;
   assert(kernel);
   KernelStatus ended = kernel->run(&args, &why);

@@ -117,6 +117,7 @@ static inline KernelArgs call_args(Call *call, void **control) {
       .key = call->key,
       .sample_first = &call->sample_first,
       .control = control,
+      .control_count = control == NULL ? 0 : contract_find(call->kernel)->control_count,
   };
 }
 

@@ -153,8 +153,13 @@ static inline bool case_make(const KernelCase *from, Mode mode, uint64_t seed, C
   memcpy(c->call.attr, from->attr, sizeof from->attr);
   c->call.key = philox_mix(seed, 1);
   c->call.sample_first = 3;
-  c->call.control =
-      (Control){.lr = 1e-2, .clip_scale = 0.75, .updates = 3, .step = 3, .seed = seed};
+  c->call.control = (Control){.lr = 1e-2,
+                              .clip_scale = 0.75,
+                              .step_counts = 1,
+                              .updates = 3,
+                              .step = 3,
+                              .seed = seed,
+                              .targets = 1};
   if (c->contract == NULL) return false;
   for (int32_t i = 0; i < c->contract->operand_count; i++)
     lay_operand(c, i);

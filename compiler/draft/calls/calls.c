@@ -241,6 +241,7 @@ static void run_batch(Calls *t, int32_t first, int32_t end) {
 static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline) {
   Calls t;
   calls_open(&t, d, stage, PROGRAM_TRAIN_STEP);
+  calls_add(&t, t.ends->targets, NO_ID, -1);
   if (pipeline != NULL)
     pipeline_microbatches(&t, pipeline);
   else

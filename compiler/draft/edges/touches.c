@@ -21,7 +21,8 @@ static Touches touches_of_record(const Draft *d, const Segment *segment, const R
   int32_t count = 0;
   for (int32_t i = 0; i < record->operand_count; i++)
     at[count++] = touch_operand(d, segment, &record->operands[i]);
-  for (int32_t i = 0; contract != NULL && i < contract->control_count; i++) {
+  int32_t controls = contract == NULL ? 0 : contract_controls_in(contract, draft_slots(d));
+  for (int32_t i = 0; i < controls; i++) {
     int64_t first = draft_slot_offset(contract->controls[i].slot);
     bool writes = contract->controls[i].access != KERNEL_READ;
     at[count++] = (Touch){CONTROL_BASE, first, first + CONTROL_SLOT_BYTES, writes};

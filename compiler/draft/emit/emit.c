@@ -11,6 +11,7 @@
 #include "runtime/plan/plan_control.h"
 #include "runtime/plan/plan_flat.h"
 #include "runtime/plan/plan_hash.h"
+#include "runtime/plan/plan_inputs.h"
 #include "runtime/plan/plan_place.h"
 
 typedef struct RoleWords {
@@ -58,7 +59,7 @@ static uint32_t token_count(const Graph *g) {
   uint32_t count = 0;
   for (int32_t i = 0; i < g->inputs.count; i++) {
     const GraphInput *input = &g->inputs.at[i];
-    if (input->role == INPUT_COLUMNS || input->vocab == 0) continue;
+    if (input_is_columns(input->role) || input->vocab == 0) continue;
     if (count == 0 || vocab_of(input) < count) count = vocab_of(input);
   }
   return count;
@@ -107,7 +108,7 @@ static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
       .prefetch_steps = draft_prefetch_steps(d),
       .control_depth = draft_control_depth(d),
       .control_offset = (uint64_t)first->buffers.at[first->control_buffer].offset,
-      .control_bytes = DRAFT_CONTROL_BYTES,
+      .control_bytes = (uint64_t)draft_control_bytes(d),
       .control_ring_offset = (uint64_t)first->buffers.at[first->control_ring_buffer].offset,
       .samples_offset = (uint64_t)first->buffers.at[first->samples_buffer].offset,
       .staging_offset = (uint64_t)first->buffers.at[first->staging_buffer].offset,
@@ -159,8 +160,9 @@ static void emit_tiers(Tables *t, const Draft *d) {
                             .path = table_string(t, "")});
 }
 
-static void emit_slots(Tables *t) {
+static void emit_slots(Tables *t, const Draft *d) {
   for (ControlSlot i = 0; i < CONTROL_SLOT_COUNT; i++) {
+    if ((draft_slots(d) & CONTROL_BIT(i)) == 0) continue;
     PlanSlot slot = plan_slot_known(i);
     slot.offset = (uint64_t)draft_slot_offset(i);
     slot.name = table_string(t, control_name(i));
@@ -227,11 +229,12 @@ _Static_assert((int)KERNEL_READ == (int)ACCESS_READ && (int)KERNEL_WRITE == (int
                    (int)KERNEL_UPDATE == (int)ACCESS_UPDATE,
                "what a row says of a control slot is what its records say");
 
-static void emit_controls(Tables *t, const Record *record, PlanRecord *out) {
+static void emit_controls(Tables *t, const Draft *d, const Record *record, PlanRecord *out) {
   const KernelContract *contract = contract_find(record->kernel);
+  int32_t count = contract_controls_in(contract, draft_slots(d));
   out->controls_first = (uint32_t)t->controls.count;
-  out->controls_count = (uint32_t)contract->control_count;
-  for (int32_t i = 0; i < contract->control_count; i++) /* slots are in the order of control.h */
+  out->controls_count = (uint32_t)count;
+  for (int32_t i = 0; i < count; i++) /* the table of slots is in the order of control.h */
     TABLE_PUSH(t, controls,
                (PlanControl){contract->controls[i].slot, contract->controls[i].access});
 }
@@ -347,7 +350,7 @@ static void emit_record(Tables *t, const Draft *d, const Record *record) {
   for (int32_t i = 0; i < record->after.count; i++)
     TABLE_PUSH(t, edges, (PlanEdge){(uint32_t)record->after.at[i]});
   emit_operands(t, d, record, &out);
-  if (kernel) emit_controls(t, record, &out);
+  if (kernel) emit_controls(t, d, record, &out);
   emit_numbers(t, d, record, &out);
   if (!kernel && record->kind != RECORD_LOAD)
     out.flat_calls = plan_flat_calls(record->kind, t->ints.at + out.dims_first, out.dims_count);
@@ -571,7 +574,7 @@ Choice emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
   emit_files(t, d);
   emit_tiers(t, d);
   table_lanes(t);
-  emit_slots(t);
+  emit_slots(t, d);
   for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)
     TABLE_PUSH(t, axes,
                (PlanAxis){.size = (uint32_t)d->mesh.size[axis],

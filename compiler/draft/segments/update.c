@@ -204,22 +204,28 @@ static int32_t build_load(Draft *d, const Graph *g, const char *name) {
   return segment;
 }
 
-static int32_t build_control(Draft *d, const char *name) {
+/* Sums adjacent control slots over all ranks. NO_ID: there is one rank. */
+static int32_t build_control(Draft *d, const char *name, const char *meaning, ControlSlot first,
+                             ControlSlot last) {
   uint32_t all = mesh_used(&d->mesh, MESH_BIT(MESH_AXES) - 1);
   if (all == 0) return NO_ID;
   int32_t segment = segment_add(d, name);
-  Record *record =
-      collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_CONTROL, all, "loss, weights and requests");
+  Record *record = collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_CONTROL, all, meaning);
   record->direction = DIRECTION_CONTROL;
-  int32_t base = segment_base(d, segment, BASE_CONTROL, NO_ID, DRAFT_CONTROL_BYTES);
-  int64_t first = draft_slot_offset(CONTROL_loss); /* all sums, which are adjacent */
-  int64_t end = draft_slot_offset(CONTROL_checkpoint) + CONTROL_SLOT_BYTES;
-  record_operand(record, base, first, end - first, DTYPE_F64, ACCESS_UPDATE);
+  int32_t base = segment_base(d, segment, BASE_CONTROL, NO_ID, draft_control_bytes(d));
+  int64_t from = draft_slot_offset(first), end = draft_slot_offset(last) + CONTROL_SLOT_BYTES;
+  record_operand(record, base, from, end - from, DTYPE_F64, ACCESS_UPDATE);
   return segment;
 }
 
 static StepSegments build_step(Draft *d, const Graph *g, const char *load, const char *control) {
-  return (StepSegments){build_load(d, g, load), build_control(d, control)};
+  StepSegments ends = {.load = build_load(d, g, load), .targets = NO_ID};
+  if (g->training && g->may_lack_targets)
+    ends.targets =
+        build_control(d, "targets", "targets that count", CONTROL_targets, CONTROL_targets);
+  ends.control =
+      build_control(d, control, "loss, weights and requests", CONTROL_loss, CONTROL_checkpoint);
+  return ends;
 }
 
 void step_segments_build(Draft *d) {

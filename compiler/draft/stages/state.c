@@ -95,9 +95,9 @@ static void place_host_side(Draft *d, Stage *stage) {
   bool apart = d->cluster->target != TARGET_CPU;
   Tier host = apart ? TIER_HOST : TIER_DEVICE;
   int64_t step_bytes = d->sample_bytes * d->derived.accumulation;
-  stage->control_buffer = persistent(d, stage, "control", BUFFER_CONTROL, DRAFT_CONTROL_BYTES);
+  stage->control_buffer = persistent(d, stage, "control", BUFFER_CONTROL, draft_control_bytes(d));
   stage->control_ring_buffer = persistent_in(d, stage, host, "control in and out", BUFFER_CONTROL,
-                                             2 * DRAFT_CONTROL_BYTES * draft_control_depth(d));
+                                             2 * draft_control_bytes(d) * draft_control_depth(d));
   stage->staging_buffer = persistent_in(d, stage, host, "staged steps", BUFFER_DATA,
                                         step_bytes * draft_prefetch_steps(d));
   stage->samples_buffer = apart ? persistent(d, stage, "samples of a step", BUFFER_DATA, step_bytes)

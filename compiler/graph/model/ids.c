@@ -69,6 +69,7 @@ static bool check_loss(Trace *t, const Node *n) {
   DimList features = value_features_of(g, n->inputs[0]);
   const Dim *classes = &g->dims.at[features.at[0]];
   if (input->role == INPUT_TARGETS && !check_classes(t, n, classes)) return false;
+  if (input->role == INPUT_COLUMNS) input->role = INPUT_CLASSES;
   bound(input, classes->size);
   return true;
 }

@@ -11,7 +11,7 @@ bool model_check_inputs(Compile *c, const Job *job, Graph *g) {
                      .elements = value_elements(g, input->value) / job->train.microbatch,
                      .is_ids = value->dtype == DTYPE_I32,
                      .vocab = g->inputs.at[i].vocab,
-                     .is_stream = input->role != INPUT_COLUMNS,
+                     .is_stream = input->role == INPUT_TOKENS || input->role == INPUT_TARGETS,
                      .at = input->at};
     if (value->dim_count == 2) out.feature = g->dims.at[value->dims[1]].name;
     VEC_PUSH(c->arena, &inputs, out);

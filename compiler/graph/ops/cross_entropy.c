@@ -1,6 +1,6 @@
 /* cross_entropy.c -- loss += sum over tokens of log(sum(exp(logits))) - logits[target].
  *
- *   d_logits = (softmax(logits) - onehot(target)) / loss_count
+ *   d_logits = (softmax(logits) - onehot(target)) / number of targets of the step that count
  *
  * inputs: logits [batch, seq, classes], target ids [batch, seq]; a target below 0 has weight 0.
  * Outputs: the loss (sum, number of targets), which accumulates over micro-batches; in training
@@ -57,11 +57,16 @@ static DimId lower_classes(const Graph *g, const Node *n, Lowered *out) {
   return vocab;
 }
 
+/* Where targets may be missing, the kernel divides by their number. */
+static double slope_of(const Graph *g) {
+  return g->training && g->may_lack_targets ? 1 : 1 / (double)g->loss_count;
+}
+
 static void lower(const Graph *g, const Node *n, Lowered *out) {
   lower_classes(g, n, out);
   if (!g->training) return;
   out->kernel = "cross_entropy_train";
-  LOWER_ATTRS(out, 1 / (double)g->loss_count);
+  LOWER_ATTRS(out, slope_of(g));
   out->operand_count = 3; /* d_logits has logits' bytes */
 }
 
@@ -74,7 +79,7 @@ static void lower_stats(const Graph *g, const Node *n, Lowered *out) {
 static void lower_parts(const Graph *g, const Node *n, Lowered *out) {
   DimId vocab = lower_classes(g, n, out), whole = rule_whole_dim(g, vocab);
   out->dims[out->dim_count++] = g->dims.at[whole].size / g->dims.at[vocab].size;
-  LOWER_ATTRS(out, 1 / (double)g->loss_count, 0);
+  LOWER_ATTRS(out, slope_of(g), 0);
   lower_first(g, out, 1, vocab, whole);
   if (!g->training) return;
   out->kernel = "cross_entropy_parts_train";

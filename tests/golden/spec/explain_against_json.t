@@ -23,7 +23,7 @@ return job {
    "micro-batches":24576,
    "what changes between steps":104,
    "arena":1302780672,"budget":84269849190,"fits":true},
-  "sent_bytes":1885504608,"predicted_step_ns":5604793,"tokens_per_s":1461606},
+  "sent_bytes":1885504596,"predicted_step_ns":5604793,"tokens_per_s":1461606},
  "against":{"ranks":4,"memory":{
    "parameters":312799232,
    "parameters, cast":0,
@@ -38,4 +38,4 @@ return job {
    "micro-batches":24576,
    "what changes between steps":104,
    "arena":3275491072,"budget":84269849190,"fits":true},
-  "sent_bytes":938397756,"predicted_step_ns":5862882,"tokens_per_s":1397265}}
+  "sent_bytes":938397744,"predicted_step_ns":5862882,"tokens_per_s":1397265}}

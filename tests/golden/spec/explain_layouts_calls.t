@@ -67,7 +67,7 @@ end reduce, over tp: 2 ranks
 
 control, over tp: 2 ranks
  loss, weights and requests
-                 Partial(sum) > Replicated  all-reduce        40 B     1    40 B
+                 Partial(sum) > Replicated  all-reduce        32 B     1    32 B
 
 clip, over tp: 2 ranks
  squares of gradients

@@ -19,11 +19,11 @@ return job {
   {"over":"tp","ranks":2,"lane":"compute","in":"end backward","kind":"all_reduce","value":"d_ln_f","before":"Partial(sum)@tp","after":"Replicated@tp","whole_bytes":8192,"sent_bytes":8192,"times":[0,4]},
   {"over":"pp","ranks":2,"lane":"pp","in":"tied wte.weight.join first","kind":"exchange","value":"tied wte.weight gradients","before":"Partial(sum)@pp","after":"Replicated@pp","whole_bytes":16384,"sent_bytes":16384,"times":[1,0]},
   {"over":"pp","ranks":2,"lane":"pp","in":"tied wte.weight.join last","kind":"exchange","value":"tied wte.weight gradients","before":"Partial(sum)@pp","after":"Replicated@pp","whole_bytes":16384,"sent_bytes":16384,"times":[0,1]},
-  {"over":"pp+tp","ranks":4,"lane":"compute","in":"control","kind":"all_reduce","value":"loss, weights and requests","before":"Partial(sum)@pp,tp","after":"Replicated@pp,tp","whole_bytes":40,"sent_bytes":60,"times":[1,1]},
+  {"over":"pp+tp","ranks":4,"lane":"compute","in":"control","kind":"all_reduce","value":"loss, weights and requests","before":"Partial(sum)@pp,tp","after":"Replicated@pp,tp","whole_bytes":32,"sent_bytes":48,"times":[1,1]},
   {"over":"pp","ranks":2,"lane":"pp","in":"between stages","kind":"exchange","value":"carried between stages","before":"Replicated@pp","after":"Replicated@pp","whole_bytes":8192,"sent_bytes":8192,"times":[4,4]},
   {"over":"pp","ranks":2,"lane":"compute","in":"clip","kind":"all_reduce","value":"squares of gradients","before":"Partial(sum)@pp","after":"Replicated@pp","whole_bytes":24,"sent_bytes":24,"times":[1,1]},
   {"over":"tp","ranks":2,"lane":"compute","in":"clip","kind":"all_reduce","value":"squares of gradients","before":"Partial(sum)@tp","after":"Replicated@tp","whole_bytes":8,"sent_bytes":8,"times":[1,1]}],
  "step":[
   {"over":"tp","ranks":2,"sent_bytes":169992,"flat_calls":25},
   {"over":"pp","ranks":2,"sent_bytes":49176,"flat_calls":11},
-  {"over":"pp+tp","ranks":4,"sent_bytes":60,"flat_calls":1}]}
+  {"over":"pp+tp","ranks":4,"sent_bytes":48,"flat_calls":1}]}

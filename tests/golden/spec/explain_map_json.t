@@ -8,8 +8,8 @@ return job {
   parallel = { tp = 2, pp = 2 },
 }
 -- >>> exit 0
-{"version":1,"order":"tp cp dp pp","communication_s":4.21227667e-06,
- "orders":[{"order":"tp cp pp dp","communication_s":1.04817167e-05,"tp_leaves_domain":false},{"order":"tp cp dp pp","communication_s":4.21227667e-06,"tp_leaves_domain":false},{"order":"cp pp tp dp","communication_s":1.04817167e-05,"tp_leaves_domain":false},{"order":"cp pp dp tp","communication_s":7.20461e-06,"tp_leaves_domain":true},{"order":"cp dp pp tp","communication_s":7.20461e-06,"tp_leaves_domain":true},{"order":"cp dp tp pp","communication_s":4.21227667e-06,"tp_leaves_domain":false}],
+{"version":1,"order":"tp cp dp pp","communication_s":4.21212667e-06,
+ "orders":[{"order":"tp cp pp dp","communication_s":1.04815667e-05,"tp_leaves_domain":false},{"order":"tp cp dp pp","communication_s":4.21212667e-06,"tp_leaves_domain":false},{"order":"cp pp tp dp","communication_s":1.04815667e-05,"tp_leaves_domain":false},{"order":"cp pp dp tp","communication_s":7.20446e-06,"tp_leaves_domain":true},{"order":"cp dp pp tp","communication_s":7.20446e-06,"tp_leaves_domain":true},{"order":"cp dp tp pp","communication_s":4.21212667e-06,"tp_leaves_domain":false}],
  "ranks":[
   {"rank":0,"node":0,"device":0,"tp":0,"cp":0,"pp":0,"dp":0,"numa":3,"pci":"0000:c1:00.0","nic":"hsn0","cores":"48-55,112-119"},
   {"rank":1,"node":0,"device":1,"tp":1,"cp":0,"pp":0,"dp":0,"numa":3,"pci":"0000:c6:00.0","nic":"hsn0","cores":"56-63,120-127"},

@@ -24,7 +24,7 @@ talks along    with ranks          over                 GB/s one way sent a step
 tp             4-5                 XGMI                        144.0    47.1 kB
 dp             1 3 5 7             XGMI                         72.0     244 kB
 pp             5 13                the network                  12.5    4.10 kB
-dp+pp+tp       0-15                the network                 100.0       75 B
+dp+pp+tp       0-15                the network                 100.0       60 B
                                    a ring over 4 rails of a node
 dp+pp          1 3 .. 15 (8)       the network                  50.0       42 B
                                    a ring over 4 rails of a node

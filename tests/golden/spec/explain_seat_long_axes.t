@@ -25,7 +25,7 @@ cp             1 3                 the node's links                ?    8.19 kB
 dp+cp          1 3 5 7             the node's links                ?     121 kB
 dp_replicate   1 9                 the node's links                ?    16.1 kB
 dp_replicate+dp+cp+tp
-               0-15                the node's links                ?       75 B
+               0-15                the node's links                ?       60 B
 
 no rate between ranks is known, so no order is better than another: the usual
     one is kept (cluster.intra and cluster.inter set the rates)

@@ -6,10 +6,11 @@
 #include "tests/unit/check.h"
 
 static Draft draft;
+static Graph graph;
 static int32_t segment;
 
 static void begin(void) {
-  draft = (Draft){.compile = compile_new("specs")};
+  draft = (Draft){.compile = compile_new("specs"), .train = &graph};
   segment = segment_add(&draft, "s");
 }
 
@@ -35,6 +36,20 @@ static bool orders(const char *first, const char *second) {
   return waits;
 }
 
+/* Whether the kernel waits for a collective on another lane that writes the slot. */
+static bool orders_after_sum(const char *kernel, ControlSlot slot) {
+  begin();
+  Record *writer = segment_record(&draft, segment, RECORD_ALL_REDUCE, NULL, PURPOSE_CONTROL);
+  writer->lane = LANE_DP;
+  int32_t base = segment_base(&draft, segment, BASE_CONTROL, NO_ID, draft_control_bytes(&draft));
+  record_operand(writer, base, draft_slot_offset(slot), 8, DTYPE_F64, ACCESS_UPDATE);
+  add(kernel, LANE_COMPUTE);
+  edges_build(&draft);
+  bool waits = second_waits();
+  compile_free(draft.compile);
+  return waits;
+}
+
 int main(void) {
   TEST("kernels that use the same slots of the control block are ordered, one of them writing") {
     CHECK(orders("grad_norm", "adamw"));
@@ -53,23 +68,26 @@ int main(void) {
       const char *kernel;
       ControlSlot slot;
       bool waits;
-    } cases[] = {{"dropout", CONTROL_seed, true},       {"dropout", CONTROL_step, true},
-                 {"attention", CONTROL_step, true},     {"init_uniform", CONTROL_seed, true},
-                 {"init_uniform", CONTROL_step, false}, {"init_constant", CONTROL_seed, false},
-                 {"sgd", CONTROL_step, false},          {"adamw", CONTROL_updates, true},
-                 {"adamw", CONTROL_step, false},        {"adamw", CONTROL_loss, false}};
+    } cases[] = {
+        {"dropout", CONTROL_seed, true},       {"dropout", CONTROL_step, true},
+        {"attention", CONTROL_step, true},     {"init_uniform", CONTROL_seed, true},
+        {"init_uniform", CONTROL_step, false}, {"init_constant", CONTROL_seed, false},
+        {"sgd", CONTROL_step, false},          {"adamw", CONTROL_updates, true},
+        {"adamw", CONTROL_step, false},        {"adamw", CONTROL_loss, false},
+        {"grad_norm", CONTROL_targets, false}, {"cross_entropy_train", CONTROL_targets, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-      begin();
-      Record *writer = segment_record(&draft, segment, RECORD_ALL_REDUCE, NULL, PURPOSE_CONTROL);
-      writer->lane = LANE_DP;
-      int32_t base = segment_base(&draft, segment, BASE_CONTROL, NO_ID, DRAFT_CONTROL_BYTES);
-      record_operand(writer, base, draft_slot_offset(cases[i].slot), 8, DTYPE_F64, ACCESS_UPDATE);
-      add(cases[i].kernel, LANE_COMPUTE);
-      edges_build(&draft);
-      if (second_waits() != cases[i].waits) printf("%s\n", cases[i].kernel);
-      CHECK_INT(second_waits(), cases[i].waits);
-      compile_free(draft.compile);
+      bool waits = orders_after_sum(cases[i].kernel, cases[i].slot);
+      if (waits != cases[i].waits) printf("%s\n", cases[i].kernel);
+      CHECK_INT(waits, cases[i].waits);
     }
+  }
+  TEST("a plan that counts targets has losses and the norm wait for their sum") {
+    static const char *const kernels[] = {"cross_entropy_train", "cross_entropy_parts_train",
+                                          "grad_norm"};
+    graph.may_lack_targets = true;
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+      CHECK(orders_after_sum(kernels[i], CONTROL_targets));
+    graph.may_lack_targets = false;
   }
   CHECK_DONE();
 }

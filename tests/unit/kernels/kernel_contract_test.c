@@ -119,9 +119,13 @@ static void open_control(Run *run, const Twist *twist) {
   const KernelContract *contract = run->c.contract;
   run->control = fence_open(sizeof(Control), true, 8);
   memcpy(run->control.at, &run->c.call.control, sizeof(Control));
-  for (ControlSlot slot = 0; slot < CONTROL_SLOT_COUNT; slot++)
+  static const uint8_t zero[CONTROL_SLOT_BYTES];
+  for (ControlSlot slot = 0; slot < CONTROL_SLOT_COUNT; slot++) {
+    void *value = control_value(run->control.at, slot);
+    bool is_zero = memcmp(value, zero, sizeof zero) == 0;
     if (twist->other_slots & CONTROL_BIT(slot))
-      memset(control_value(run->control.at, slot), 0x3f, CONTROL_SLOT_BYTES);
+      memset(value, is_zero ? 0x3f : 0, CONTROL_SLOT_BYTES);
+  }
   if (contract_control_writes(contract) == 0)
     fence_protect(&run->control, contract->control_count == 0 ? PROT_NONE : PROT_READ);
 }
@@ -174,6 +178,7 @@ static bool run_fenced(Run *run, const CaseCall *from, const Twist *twist, Threa
                      .key = call.key,
                      .sample_first = &call.sample_first,
                      .control = control,
+                     .control_count = run->c.contract->control_count,
                      .threads = team};
   if (sigsetjmp(back, 1) != 0) {
     report_touch(run, twist);

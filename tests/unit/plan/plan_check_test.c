@@ -416,11 +416,11 @@ static void test_slots(void) {
     PlanSlot change; /* its fields that are not 0 */
     const char *words;
   } cases[] = {
-      {CONTROL_lr, {.offset = 1}, "slots[8] lr: at 65 of 104 bytes, behind 64"},
-      {CONTROL_padded_samples, {.offset = 8}, "slots[12] padded_samples: at 104 of 104 bytes"},
-      {CONTROL_clip_scale, {.offset = 8}, "slots[3] loss: at 24 of 104 bytes, behind 32"},
-      {CONTROL_grad_norm, {.kind = SLOT_OUT}, "slots[2] clip_scale: out behind in_out"},
-      {CONTROL_stop, {.kind = SLOT_OUT}, "slots[7] checkpoint: in_out behind in"},
+      {CONTROL_lr, {.offset = 1}, "slots[8] lr: at 65 of 112 bytes, after 64"},
+      {CONTROL_targets, {.offset = 8}, "slots[13] targets: at 112 of 112 bytes"},
+      {CONTROL_clip_scale, {.offset = 8}, "slots[3] step_counts: at 24 of 112 bytes, after 32"},
+      {CONTROL_grad_norm, {.kind = SLOT_OUT}, "slots[2] clip_scale: out after in_out"},
+      {CONTROL_stop, {.kind = SLOT_OUT}, "slots[7] checkpoint: in_out after in"},
       {CONTROL_lr, {.type = SLOT_I64}, "slots[8] lr: in i64 by host, equal; it is in f64 by host"},
       {CONTROL_lr, {.writer = SLOT_BY_KERNEL}, "slots[8] lr: in f64 by kernel"},
       {CONTROL_lr, {.reduce = SLOT_SUM}, "slots[8] lr: in f64 by host, sum"},

@@ -125,7 +125,7 @@ static void test_refusals(void) {
     expect_refusal(text, "kind=train_step", "kind=train_stop", "no such name at \"train_stop");
     expect_refusal(text, "layer=-1", "layer=-99999999999", "number too large");
     expect_refusal(text, "name=\"example\"", "name=\"exampel\"", "no such string");
-    expect_refusal(text, "name=\"example\"", "name=\"example\"@2", "another string stands there");
+    expect_refusal(text, "name=\"example\"", "name=\"example\"@2", "another string is there");
     expect_refusal(text, "name=\"example\"", "name=\"example", "line 5: ");
     expect_refusal(text, "flags=first_", "flags=third_", "no such name");
     expect_refusal(text, "segment=#0", "segment=#77", "calls[0].segment: no segments[77]");

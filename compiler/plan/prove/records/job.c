@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "compiler/plan/prove/records/rules.h"
+#include "runtime/plan/plan_control.h"
 #include "runtime/plan/plan_hash.h"
+#include "runtime/plan/plan_inputs.h"
 #include "runtime/plan/plan_loops.h"
 #include "runtime/plan/plan_text.h"
 
@@ -205,25 +207,43 @@ static bool has_columns(const View *view, const char *said, const char *name, co
   return false;
 }
 
+/* Whether a cross-entropy compares with this input. */
+static bool is_compared(const View *view, uint32_t value) {
+  const Plan *plan = view->plan;
+  for (uint32_t n = 0; n < plan->nodes_count; n++) {
+    const PlanNode *node = &plan->nodes[n];
+    const PlanUse *in = &plan->uses[node->inputs_first];
+    if (strcmp(plan_string(plan, node->op), "cross_entropy") == 0 && node->inputs_count > 1 &&
+        plan->values[in[1].value].kind == VALUE_INPUT &&
+        value_named(view, in[1].value, VALUE_INPUT) == value)
+      return true;
+  }
+  return false;
+}
+
 /* Ids of a token for each place in seq come from a stream of them, or from the next token on. */
-static uint32_t role_of(const Plan *plan, const PlanValue *value) {
+static uint32_t role_of(const View *view, uint32_t input) {
+  const Plan *plan = view->plan;
+  const PlanValue *value = &plan->values[input];
   const PlanLayout *layout = &plan->layouts[value->layout];
   const PlanLayoutDim *dim = &plan->layout_dims[layout->dims_first];
   if (value->dtype != DTYPE_I32 || layout->dims_count != 2 ||
       strcmp(plan_string(plan, dim[1].name), "seq") != 0)
-    return INPUT_COLUMNS;
+    return is_compared(view, input) ? INPUT_CLASSES : INPUT_COLUMNS;
   return strcmp(plan_string(plan, value->name), "targets") == 0 ? INPUT_TARGETS : INPUT_TOKENS;
 }
 
 /* What is staged as an input is what the model reads under its name: a micro-batch of samples, as
  * long as the job says. Types find that inputs are loaded in the order of their values. */
-static const char *input_fault(const Plan *plan, const PlanInput *input, const PlanValue *value) {
+static const char *input_fault(const View *view, const PlanInput *input, uint32_t number) {
+  const Plan *plan = view->plan;
+  const PlanValue *value = &plan->values[number];
   const PlanJob *job = plan->jobs;
   const PlanLayout *layout = &plan->layouts[value->layout];
   const PlanLayoutDim *dim = &plan->layout_dims[layout->dims_first];
   int64_t elements = 1;
   if (input->dtype != value->dtype) return "has another dtype";
-  if (input->role != role_of(plan, value)) return "is filled with something else";
+  if (input->role != role_of(view, number)) return "is filled with something else";
   for (uint32_t i = 0; i < layout->dims_count; i++) {
     bool is_seq = strcmp(plan_string(plan, dim[i].name), "seq") == 0;
     if (is_seq && dim[i].size != job->sample_tokens) return "has not the tokens of a sample";
@@ -260,7 +280,7 @@ static void check_vocab(const View *view) {
   const Plan *plan = view->plan;
   uint32_t least = 0;
   for (const PlanInput *at = plan->inputs; at < plan->inputs + plan->inputs_count; at++)
-    if (at->role != INPUT_COLUMNS && at->vocab > 0 && (least == 0 || at->vocab < least))
+    if (!input_is_columns(at->role) && at->vocab > 0 && (least == 0 || at->vocab < least))
       least = at->vocab;
   if (plan->jobs[0].vocab != least)
     prove_finding(view, NULL, -1, "records", "%u tokens are known, and inputs have %u",
@@ -282,6 +302,18 @@ static void check_tokens(const View *view) {
                   (long long)plan->jobs[0].sample_tokens);
 }
 
+/* The loss of a step is divided by the slot exactly where some targets may not count. */
+static void check_targets(const View *view) {
+  const Plan *plan = view->plan;
+  bool may_lack = false;
+  for (const PlanInput *at = plan->inputs; at < plan->inputs + plan->inputs_count; at++)
+    may_lack |= at->role == INPUT_CLASSES && plan->jobs[0].data == DATA_TABLE;
+  if (may_lack != (plan_slot(plan, CONTROL_targets) != NULL))
+    prove_finding(view, NULL, -1, "records",
+                  may_lack ? "targets may be missing, and nothing counts those that are there"
+                           : "no target can be missing, and the loss is divided by a count");
+}
+
 static void check_inputs(const View *view) {
   const Plan *plan = view->plan;
   uint32_t input = 0;
@@ -290,10 +322,9 @@ static void check_inputs(const View *view) {
     if (value->kind != VALUE_INPUT || value_named(view, v, VALUE_INPUT) != v) continue;
     const PlanInput *at = &plan->inputs[input];
     const char *name = plan_string(plan, value->name);
-    const char *fault = input++ >= plan->inputs_count ? "is not staged"
-                        : strcmp(plan_string(plan, at->name), name) != 0
-                            ? "is staged as another"
-                            : input_fault(plan, at, value);
+    const char *fault = input++ >= plan->inputs_count                    ? "is not staged"
+                        : strcmp(plan_string(plan, at->name), name) != 0 ? "is staged as another"
+                                                                         : input_fault(view, at, v);
     if (fault == NULL) fault = ids_fault(view, at, v);
     if (fault == NULL && plan->jobs[0].data == DATA_TABLE &&
         !has_columns(view, job_setting(plan, "data.columns"), name, plan_string(plan, at->columns)))
@@ -355,6 +386,7 @@ void prove_job(const View *view) {
   check_batch(view);
   check_inputs(view);
   check_tokens(view);
+  check_targets(view);
   check_vocab(view);
   check_dtypes(view);
   check_keys(view);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/plan/plan_control.h"
 #include "runtime/plan/plan_text.h"
 
 /* Refuses the record; the first reason is kept. */
@@ -203,10 +204,14 @@ static void classes(Case *c) {
   dim(c, real);
 }
 
-/* A loss is the mean over all tokens of a step. */
+/* A loss is the mean over all tokens of a step; the kernel divides by their number where the plan
+ * has a slot for it. */
 static void scale(Case *c, int64_t features_count) {
   const PlanJob *job = &c->plan->jobs[0];
-  attr(c, 1 / ((double)job->batch_samples * (double)job->sample_tokens * (double)features_count));
+  if (c->contract->control_count > 0 && plan_slot(c->plan, CONTROL_targets) != NULL)
+    attr(c, 1 / (double)features_count);
+  else
+    attr(c, 1 / ((double)job->batch_samples * (double)job->sample_tokens * (double)features_count));
 }
 
 static int64_t features_of_loss(const Case *c) {

@@ -88,20 +88,48 @@ void type_all_reduce(Typing *t) {
   turn_tensors(t, 1, 0, add_up);
 }
 
-/* Sums losses and requests over ranks, once; plan_check and `records` check that it is over all of
- * them. */
-void type_control(Typing *t) {
-  Where at = all_of(t, 0);
-  PlanBytes sums = plan_slots_summed(t->plan);
+/* Whether the record's operand is exactly these bytes of the control block. */
+static bool is_of_control(Typing *t, PlanBytes bytes) {
+  const Where at = all_of(t, 0);
   uint64_t block = plan_address(plan_tier(t->plan, TIER_DEVICE), t->plan->jobs[0].control_offset);
-  uint64_t first = at.reached->start + at.first;
+  return at.reached->start + at.first == block + bytes.first &&
+         at.end - at.first == bytes.end - bytes.first;
+}
+
+/* The host has set it to the rank's summand; it is complete before anything reads it. */
+static bool sums_targets(Typing *t) {
+  const PlanSlot *slot = plan_slot(t->plan, CONTROL_targets);
+  if (slot == NULL ||
+      !is_of_control(t, (PlanBytes){slot->offset, slot->offset + CONTROL_SLOT_BYTES}))
+    return false;
+  if ((t->made & MADE_TARGETS) != 0 || t->walk.program->kind != PROGRAM_TRAIN_STEP)
+    REFUSE(t, "targets are counted once, in a step");
+  if (t->plan->meanings[t->at->meaning].reduce != REDUCE_SUM ||
+      operand_at(t, 0)->dtype != DTYPE_F64)
+    REFUSE(t, "it is not a sum of their numbers");
+  t->made |= MADE_TARGETS;
+  return true;
+}
+
+/* Sums control values over ranks: the number of targets before the first loss, losses and requests
+ * at the end. Each once; plan_check and `records` check that it is over all ranks. */
+void type_control(Typing *t) {
   t->tells_class = true;
-  if (t->at->kind != RECORD_ALL_REDUCE || first != block + sums.first ||
-      at.end - at.first != sums.end - sums.first)
+  if (t->at->kind == RECORD_ALL_REDUCE && sums_targets(t)) return;
+  if (t->at->kind != RECORD_ALL_REDUCE || !is_of_control(t, plan_slots_summed(t->plan)))
     REFUSE(t, "it sums something other than the control values");
   if ((t->made & MADE_TOTALS) != 0) REFUSE(t, "the control values are summed a second time");
   t->made |= MADE_TOTALS;
   type_all_reduce(t);
+}
+
+void check_divisor(Typing *t) {
+  const KernelContract *contract = record_contract(t);
+  if (contract == NULL || mesh_axes(t->plan) == 0 || plan_slot(t->plan, CONTROL_targets) == NULL ||
+      (contract_control_reads(contract) & CONTROL_BIT(CONTROL_targets)) == 0)
+    return;
+  if ((t->made & MADE_TARGETS) == 0)
+    REFUSE(t, "it divides by the targets of one rank alone: they are summed later, or never");
 }
 
 /* ---- parts of a dim */

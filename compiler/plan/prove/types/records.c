@@ -120,5 +120,6 @@ void type_record(Typing *t) {
     REFUSE(t, "no rule says what a record for %s does", Purpose_names[t->at->purpose]);
   else
     rules[t->at->purpose](t);
+  check_divisor(t);
   spoil_scratch(t);
 }

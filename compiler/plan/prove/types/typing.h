@@ -10,7 +10,7 @@
 enum { TYPING_BASES_MAX = 64, TYPING_JOINS_MAX = 64 };
 
 /* Control values that records compute, in the order of a step: bits of `made`. */
-enum { MADE_NORM = 1u << 0, MADE_TOTALS = 1u << 1 };
+enum { MADE_NORM = 1u << 0, MADE_TOTALS = 1u << 1, MADE_TARGETS = 1u << 2 };
 
 /* A cell (cells.h) that the call reaches. */
 typedef struct Reached {
@@ -231,6 +231,9 @@ bool read_gradient(Typing *t, uint32_t operand, Type *found);
 
 /* The address of the loss and its weight in the control block. */
 uint64_t loss_address(const Typing *t);
+
+/* Refuses a record that divides by the number of targets before it is known: moves.c. */
+void check_divisor(Typing *t);
 
 /* Whether losses and requests have been summed over all ranks, if there are several. */
 bool has_totals(const Typing *t);
