@@ -8,6 +8,9 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 
 set -eEuo pipefail
+at_limit=0 told_to_end=0
+trap at_limit=1 USR1 # from the first line on, because an early signal would end the script without a word
+trap told_to_end=1 TERM
 export LC_ALL=C # bash and awk write and read numbers with the locale's decimal comma
 folder=$PWD
 inherited=" $(compgen -A function | paste -sd' ' || true) " # module, where a site exports it
@@ -16,7 +19,7 @@ umask "${SLURM_UMASK:-$(umask)}" # which srun hands on to ranks; it is the shell
 job=$SLURM_JOB_ID restart=${SLURM_RESTART_COUNT:-0} try=0
 logs=$run/slurm/$job.$restart
 pattern=${logs//%/%%} # in which srun fills in the rank
-at_limit=0 told_to_end=0 told=none step_pid='' avoid='' code=0 ended=0 leaving=0 doing='' failed=''
+told=none step_pid='' avoid='' code=0 ended=0 leaving=0 doing='' failed=''
 mkdir -p "$logs" || { echo "lockstep: the run folder is looked for from $PWD: submit from the folder of the job" >&2; exit 1; }
 if [ -e "$run/slurm/unnumbered" ]; then # submit has not read this job's number from sbatch
   grep -qx "$job" "$run/slurm/job" 2>/dev/null || echo "$job" >>"$run/slurm/job"
@@ -512,6 +515,8 @@ close_lost_start
 heed_chain
 event start nodes "$SLURM_JOB_NUM_NODES" nodelist "$SLURM_JOB_NODELIST" limit "$limit_s" ranks "$ranks"
 say "job $job, start $restart: $ranks rank$([ "$ranks" = 1 ] || echo s) on $SLURM_JOB_NODELIST"
+[ "$at_limit" -eq 0 ] || on_limit
+[ "$told_to_end" -eq 0 ] || on_term
 clear_inherited
 
 # Modules and slurm.setup run in this shell, because they set its environment and limits. Variables, functions and options of
