@@ -14,7 +14,7 @@ cluster.devices        8                       preset:
 cluster.device         h100-sxm                preset:
                                                SPECS/clusters/dgx-h100.lua:4:43
 cluster.memory         85.5 GB                 preset:
-                                               SPECS/devices/h100-sxm.lua:2:19
+                                               SPECS/devices/h100-sxm.lua:3:19
 cluster.cores          112                     preset:
                                                SPECS/clusters/dgx-h100.lua:4:63
 cluster.intra          450 GB/s                preset:
