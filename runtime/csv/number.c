@@ -86,8 +86,10 @@ static bool is_ambiguous(const char *text) {
   return comma && !strpbrk(text, "._' ") && strspn(comma + 1, digits) == 3 && comma[4] == 0;
 }
 
+/* What programs write for a value that is missing or has no number. */
 static bool is_of_no_number(const char *text) {
-  static const char *const words[] = {"nan", "inf", "infinity"};
+  static const char *const words[] = {"nan",  "inf",  "infinity", "na", "n/a",
+                                      "#n/a", "null", "none",     "?"};
   text += *text == '-' || *text == '+';
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (strcasecmp(text, words[i]) == 0) return true;

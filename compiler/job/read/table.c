@@ -56,8 +56,14 @@ static void note_header(TableFile *t) {
     is_number = csv_number(&t->csv, i, "", &number);
   if (is_number)
     note_at(t->c, (Span){0}, "the first line of a CSV file names the columns; it holds numbers");
-  else if (t->csv.field_count == 1)
+  else if (t->csv.field_count == 1) {
+    const char *other = strpbrk(csv_field(&t->csv, 0), " :^~");
     note_at(t->c, (Span){0}, "it has one column, because fields are separated by commas");
+    if (other)
+      note_at(t->c, (Span){0},
+              "pandas.read_csv(FILE, sep=\"%s\").to_csv(\"train.csv\", index=False) writes them so",
+              *other == ' ' ? "\\s+" : arena_printf(t->c->arena, "%c", *other));
+  }
 }
 
 static bool find_columns(TableFile *t) {

@@ -162,6 +162,7 @@ static void test_numbers(void) {
     CHECK_TEXT(number("1 000"), ":2:b: '1 000' is not a number: write 1000");
     CHECK_TEXT(number("-Infinity"), ":2:b: '-Infinity' is not a finite number: fill in what is "
                                     "missing, or leave the row out");
+    CHECK(strstr(number("N/A"), ":2:b: 'N/A' is not a finite number: fill in what is missing"));
     CHECK_TEXT(number("nan"), ":2:b: 'nan' is not a finite number: fill in what is missing, or "
                               "leave the row out");
   }
