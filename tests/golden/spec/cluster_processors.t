@@ -53,4 +53,4 @@ talks along    with ranks          over                 GB/s one way sent a step
 dp             0-3                 the network                     ?     932 kB
 
 no rate between ranks is known, so no order is better than another: the usual
-    one stands (cluster.intra and cluster.inter say them)
+    one is kept (cluster.intra and cluster.inter set the rates)

@@ -14,7 +14,7 @@ ranks    1                  = tp 1 x cp 1 x pp 1 x dp 1   zero 0
 passes   one stage          recompute none   precision bf16, parameters fp32
 cluster  cpu-node           1 x cpu, 16 threads a rank
 memory   553 kB             of 60.1 GB a rank (0 %); packing 0.0 % above bound
-proof    ok                 1 ranks, 1 classes, 0 communicators, 1476 accesses
+proof    ok                 1 rank, 1 class, 0 communicators, 1476 accesses
 run      10 steps           of 128 = 1,280 tokens
 
 memory of one rank at the peak of a step, GB = 1e9 bytes
