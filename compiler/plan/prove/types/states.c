@@ -100,7 +100,6 @@ void type_update(Typing *t) {
       record_contract(t); /* `records` checks that it is the job's optimizer */
   Type gradient;
   if ((t->made & MADE_NORM) == 0) REFUSE(t, "the norm is not known yet");
-  if (!has_totals(t)) REFUSE(t, "the control values are not known yet");
   if (t->refused || !read_gradient(t, 0, &gradient)) return;
   for (uint32_t i = 1; i < t->at->operands_count; i++) {
     uint32_t kind = kind_of(contract->operands[i].name);
