@@ -15,7 +15,7 @@ return model {
   end,
 }
 -- >>> exit 0
-Where a value stands before and after each communication.
+The layout of a value before and after each communication.
   whole  what the ranks hold together; of an all-to-all, one's part; of an
          exchange, what it sends
   times  in one step, micro-batches and layers of a stage included
