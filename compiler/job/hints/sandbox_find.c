@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "compiler/job/job_room.h"
@@ -103,6 +104,14 @@ static const char *find_file(Compile *c, const char *name, const char *directory
   return NULL;
 }
 
+/* Other tools name a kind of device, which follows from the machine here. */
+static bool is_kind_of_device(const char *kind, const char *name) {
+  static const char *const kinds[] = {"gpu", "gpus", "cuda", "cuda:0", "nvidia", "auto"};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds && strcmp(kind, "devices") == 0; i++)
+    if (strcasecmp(name, kinds[i]) == 0) return true;
+  return false;
+}
+
 const char *sandbox_find(Compile *c, const char *kind, const char *name, const char *directory,
                          Span at) {
   if (name[0] == '/' || strncmp(name, "./", 2) == 0 || strncmp(name, "../", 3) == 0)
@@ -120,6 +129,14 @@ const char *sandbox_find(Compile *c, const char *kind, const char *name, const c
                                         "0123456789._-") == strlen(name);
   const char *path = arena_printf(c->arena, "%s/%s.lua", folder, name);
   if (is_plain && access(path, R_OK) == 0) return path;
+  if (is_kind_of_device(kind, name)) {
+    error_at(c, at, "unknown-preset",
+             "no device is named '%s'; cluster = \"here\" takes this machine's GPUs by itself, and "
+             "lockstep list devices has those of others",
+             name);
+    fix_last(c, "remove device");
+    return NULL;
+  }
   TextList names = library_names(c, folder);
   if (strcmp(kind, "devices") == 0) VEC_PUSH(c->arena, &names, "cpu"); /* it needs no file */
   if (strcmp(kind, "clusters") == 0) VEC_PUSH(c->arena, &names, "here");
