@@ -79,6 +79,16 @@ static void lint_length(Compile *c, const Job *job, int64_t steps) {
   }
 }
 
+/* A run of the stable phase alone sets train.steps, and over where the whole schedule ends. */
+static void lint_decay(Compile *c, const Job *job, int64_t steps) {
+  int64_t stable = job->schedule.over - job->schedule.decay;
+  if (job->schedule.head != CHOICE_WSD || stable < steps) return;
+  lint_at(c, field_place(job, FIELD_schedule_over), "schedule-length",
+          "wsd decays from step %lld on, and the run has %lld step%s: lr never falls",
+          (long long)stable + 1, (long long)steps, plural(steps));
+  fix_last(c, "over = %lld", (long long)steps);
+}
+
 static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
@@ -133,5 +143,7 @@ bool derive_schedule(Compile *c, Job *job, int64_t steps) {
     return false;
   }
   lint_length(c, job, steps);
-  return derive_decay(c, job, name);
+  if (!derive_decay(c, job, name)) return false;
+  lint_decay(c, job, steps);
+  return true;
 }
