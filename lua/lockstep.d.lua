@@ -99,7 +99,7 @@
 ---@field devices? integer|string ranks per node; by name, here: this machine's GPUs, else 1. Default: derived
 ---@field device? string from specs/devices, or cpu; by name, here: this machine's GPUs, else cpu. Default: derived
 ---@field memory? string overrides the device's. Default: derived
----@field cores? integer|string cores of a node's processors; by name, here: this machine's. Default: derived
+---@field cores? integer|string cores of a node's processors; by name, here: those of this machine that the process may use. Default: derived
 ---@field intra? string one way between the devices of a node: NVLink, PCIe; by name. Default: derived
 ---@field inter? string one way between nodes: a device's share of the network; by name. Default: derived
 ---@field intra_latency? string of a message between the devices of a node; by name, else predictions leave it out. Default: derived
