@@ -119,7 +119,7 @@ Draft *compile_once(Compile *c, const Job *job, const Compiled *known, Recompute
                .fabric = known->fabric,
                .derived = known->derived,
                .group_layers = recompute.group_layers,
-               .has_master = job->precision.master == CHOICE_MASTER_FP32,
+               .truth = job_truth(job),
                .has_moment2 = optimizer_rows[job->optimizer.head].moments > 1,
                .train = train.graph,
                .eval = eval.graph,

@@ -52,7 +52,8 @@
 ---@field compute? "fp32"|"bf16" activations and matmul inputs, sums are always fp32: parameters of another dtype are cast before their layer; derived: the section's word. Default: derived
 ---@field grad? "fp32"|"bf16" accumulated gradient. Default: fp32
 ---@field reduce? "fp32"|"bf16" gradient on the wire; derived: grad. Default: derived
----@field master? "fp32"|"none" the optimizer's copy of the weights; derived: fp32 when param is narrower. Default: derived
+---@field master? "fp32"|"split"|"none" the optimizer's copy of the weights; split: of a bf16 weight only the lower half of its fp32; derived: fp32 when param is narrower and update is nearest. Default: derived
+---@field update? "nearest"|"stochastic"|"kahan" how updates without a master round to bf16 weights; kahan: a bf16 compensation keeps what rounding loses. Default: nearest
 
 ---@class (exact) lockstep.parallel
 ---@field tp? integer|string tensor parallelism: ranks that share one matrix. Default: 1

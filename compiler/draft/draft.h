@@ -153,7 +153,8 @@ struct Draft {
   const Fabric *fabric;
   Derived derived;
   int64_t group_layers; /* layers of a recompute group; 0: nothing is recomputed */
-  bool has_master, has_moment2;
+  TruthStorage truth;
+  bool has_moment2;
   Graph *train, *eval;
   Mesh mesh;
   int64_t parameters;      /* of the whole model */

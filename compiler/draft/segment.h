@@ -18,7 +18,8 @@ typedef enum BaseRole {
   BASE_PARAM_STORED, /* whole parameters as they persist, where kernels read another dtype */
   BASE_PARAM_SHARD,
   BASE_GRAD_SHARD,
-  BASE_MASTER,
+  BASE_MASTER, /* or the lower half of a split one */
+  BASE_COMPENSATION,
   BASE_MOMENT1,
   BASE_MOMENT2,
   BASE_FRAME,           /* what forward keeps for backward */

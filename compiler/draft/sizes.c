@@ -60,6 +60,8 @@ DType role_dtype(const Draft *d, BaseRole role) {
   case BASE_PARAM_SHARD: return d->train->param_dtype;
   case BASE_GRAD:
   case BASE_GRAD_SHARD: return d->train->grad_dtype;
+  case BASE_MASTER: return d->truth == TRUTH_SPLIT ? DTYPE_I16 : DTYPE_F32;
+  case BASE_COMPENSATION: return DTYPE_BF16;
   default: return DTYPE_F32;
   }
 }

@@ -11,9 +11,11 @@ typedef enum {
   CHOICE_WSD,
   CHOICE_POLYNOMIAL,
   CHOICE_INVERSE_SQRT
-} ScheduleChoice;                                                     /* schedule.head */
-typedef enum { CHOICE_FP32, CHOICE_BF16 } PrecisionChoice;            /* precision.* */
-typedef enum { CHOICE_MASTER_FP32, CHOICE_MASTER_NONE } MasterChoice; /* precision.master */
+} ScheduleChoice;                                          /* schedule.head */
+typedef enum { CHOICE_FP32, CHOICE_BF16 } PrecisionChoice; /* precision.* */
+/* precision.master, precision.update */
+typedef enum { CHOICE_MASTER_FP32, CHOICE_MASTER_SPLIT, CHOICE_MASTER_NONE } MasterChoice;
+typedef enum { CHOICE_UPDATE_NEAREST, CHOICE_UPDATE_STOCHASTIC, CHOICE_UPDATE_KAHAN } UpdateChoice;
 typedef enum {
   CHOICE_RECOMPUTE_NONE,
   CHOICE_RECOMPUTE_SELECTIVE,

@@ -222,6 +222,9 @@ SettingList spec_settings(Arena *arena, const Job *job, const Derived *derived);
 /* Resolves job->cluster against specs/clusters and specs/devices, and the machine for "here". */
 bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster);
 
+/* How its optimizer keeps the truth of parameters. */
+TruthStorage job_truth(const Job *job);
+
 /* The order in which ranks were placed, where the job says none. */
 void spec_order(Job *job, const char *order);
 

@@ -45,6 +45,7 @@ static void print_operand(FILE *out, const KernelContract *contract, int32_t i) 
                                        [DTYPE_BF16] = "bf16",
                                        [DTYPE_I32] = "i32",
                                        [DTYPE_F64] = "f64",
+                                       [DTYPE_I16] = "i16",
                                        [KERNEL_DTYPE_SHARED] = "float",
                                        [KERNEL_DTYPE_FLOAT] = "any float",
                                        [KERNEL_DTYPE_ANY] = "any"};

@@ -128,6 +128,8 @@ static uint32_t take_dtype(RowReader *r) {
   if (take(r, "any")) return KERNEL_DTYPE_ANY;
   if (take(r, "f32")) return DTYPE_F32;
   if (take(r, "f64")) return DTYPE_F64;
+  if (take(r, "bf16")) return DTYPE_BF16;
+  if (take(r, "i16")) return DTYPE_I16;
   expect(r, "i32");
   return DTYPE_I32;
 }

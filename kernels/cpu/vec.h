@@ -79,6 +79,28 @@ ALWAYS_INLINE void v_put_n(void *base, int64_t element, int64_t n, bool bf16, Ve
     v_store_n((float *)base + element, n, x);
 }
 
+/* The two halves of split.h. */
+ALWAYS_INLINE Vec v_get_split_n(const uint16_t *high, const int16_t *low, int64_t n) {
+  uint16_t upper[LANES] = {0};
+  int16_t lower[LANES] = {0};
+  if (n >= LANES) return v_load_split(high, low);
+  memcpy(upper, high, (size_t)n * sizeof *high);
+  memcpy(lower, low, (size_t)n * sizeof *low);
+  return v_load_split(upper, lower);
+}
+
+ALWAYS_INLINE void v_put_split_n(uint16_t *high, int16_t *low, int64_t n, Vec x) {
+  uint16_t upper[LANES];
+  int16_t lower[LANES];
+  if (n >= LANES) {
+    v_store_split(high, low, x);
+    return;
+  }
+  v_store_split(upper, lower, x);
+  memcpy(high, upper, (size_t)n * sizeof *high);
+  memcpy(low, lower, (size_t)n * sizeof *low);
+}
+
 ALWAYS_INLINE float float_get(const void *base, int64_t element, bool bf16) {
   return bf16 ? bf16_to_float(((const uint16_t *)base)[element]) : ((const float *)base)[element];
 }

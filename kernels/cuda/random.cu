@@ -1,8 +1,8 @@
 /* random.cu -- dropout and initial values: numbers that are a function of what they are for. */
 #include "kernels/cuda/packs.h"
 extern "C" {
-#include "kernels/math/dropout.h"
 #include "kernels/init.h"
+#include "kernels/math/dropout.h"
 #include "kernels/math/philox.h"
 }
 
@@ -111,10 +111,20 @@ __global__ void fill_f64(double *out, InitPart part, double value) {
     out[i] = init_run(&part, i).padding ? 0 : value;
 }
 
+__global__ void fill_i16(int16_t *out, InitPart part, double value) {
+  for (EACH_ELEMENT(i, part.n))
+    out[i] = init_run(&part, i).padding ? 0 : (int16_t)value;
+}
+
 CUDA_KERNEL(init_constant) {
   if (args->dtype[0] == DTYPE_F64) { /* partial sums of the norm */
     Launch run(args, why, "init_constant");
     run.flat(args->dim[0], fill_f64, (double *)args->operand[0], init_part(args), args->attr[0]);
+    return run.status;
+  }
+  if (args->dtype[0] == DTYPE_I16) { /* low halves */
+    Launch run(args, why, "init_constant");
+    run.flat(args->dim[0], fill_i16, (int16_t *)args->operand[0], init_part(args), args->attr[0]);
     return run.status;
   }
   return with_float(args->dtype[0], why, [=](auto number) {

@@ -2,6 +2,9 @@
 #include <type_traits>
 
 #include "kernels/cuda/packs.h"
+extern "C" {
+#include "kernels/math/split.h"
+}
 
 /* ---- many tensors in one launch ---- */
 
@@ -80,29 +83,78 @@ static bool are_of_one_optimizer(const KernelArgs *args, int32_t count, int32_t 
   return true;
 }
 
-/* Operands: the gradient, the parameter, one moment or two, and the master copy where there is one:
- * then it is the truth, and `param` its rounding. */
-template <class G, class T> struct UpdateTensor {
+/* How the truth of a parameter is kept: reference/update.h. */
+enum Storage { STORED_PLAIN, STORED_MASTER, STORED_SPLIT, STORED_KAHAN };
+
+/* The decay of a step, as a share of the parameter that goes and as one that stays. */
+struct Decay {
+  float shrink, keep;
+};
+
+/* Operands: the gradient, the parameter, one moment or two, and the rest that the storage has:
+ * master, low half or compensation. */
+template <class G, class T, Storage S> struct UpdateTensor {
   const G *grad;
   T *param;
-  float *m, *v, *master;
+  float *m, *v;
+  void *rest;
   int64_t n;
   double decay;
 
   bool is_in_packs() const {
     return is_aligned(grad) && is_aligned(param) && is_aligned(m) && is_aligned(v) &&
-           is_aligned(master);
+           is_aligned(rest);
   }
-  /* The value that the update starts from: the master where there is one. */
-  template <int W> __device__ void load(int64_t i, float *p) const {
-    if (master != nullptr)
-      load_pack<W>(master + i, p);
+  __device__ Decay decay_of(double lr) const {
+    return {(float)(lr * decay), (float)(1 - lr * decay)};
+  }
+  /* W parameters from i on lose the decay and take the step. */
+  template <int W> __device__ void move(int64_t i, Decay by, const float *step) const {
+    if constexpr (S == STORED_SPLIT)
+      move_split<W>(i, by, step);
+    else if constexpr (S == STORED_KAHAN)
+      move_kahan<W>(i, by, step);
+    else
+      move_whole<W>(i, by, step);
+  }
+  template <int W> __device__ void move_whole(int64_t i, Decay by, const float *step) const {
+    float p[W];
+    if constexpr (S == STORED_MASTER)
+      load_pack<W>((float *)rest + i, p);
     else
       load_pack<W>(param + i, p);
-  }
-  template <int W> __device__ void store(int64_t i, const float *p) const {
-    if (master != nullptr) store_pack<W>(master + i, p);
+#pragma unroll
+    for (int k = 0; k < W; k++)
+      p[k] = p[k] * by.keep - step[k];
+    if constexpr (S == STORED_MASTER) store_pack<W>((float *)rest + i, p);
     store_pack<W>(param + i, p);
+  }
+  template <int W> __device__ void move_split(int64_t i, Decay by, const float *step) const {
+    Pack<uint16_t, W> *high = (Pack<uint16_t, W> *)((uint16_t *)param + i);
+    Pack<int16_t, W> *low = (Pack<int16_t, W> *)((int16_t *)rest + i);
+    Pack<uint16_t, W> upper = *high;
+    Pack<int16_t, W> lower = *low;
+#pragma unroll
+    for (int k = 0; k < W; k++) {
+      float p = split_join(upper.at[k], lower.at[k]) * by.keep - step[k];
+      upper.at[k] = split_high(p);
+      lower.at[k] = split_low(p);
+    }
+    *high = upper;
+    *low = lower;
+  }
+  template <int W> __device__ void move_kahan(int64_t i, Decay by, const float *step) const {
+    float p[W], compensation[W];
+    load_pack<W>(param + i, p);
+    load_pack<W>((Bf16 *)rest + i, compensation);
+#pragma unroll
+    for (int k = 0; k < W; k++) {
+      float y = -(by.shrink * p[k] + step[k]) - compensation[k], after = rounded<Bf16>(p[k] + y);
+      compensation[k] = (after - p[k]) - y;
+      p[k] = after;
+    }
+    store_pack<W>(param + i, p);
+    store_pack<W>((Bf16 *)rest + i, compensation);
   }
 };
 
@@ -123,25 +175,34 @@ template <class One, class Run> static void with_update_packs(const Tensors<One>
 /* The shape of an optimizer's records: `attrs` numbers before the decay. */
 struct UpdateKind {
   int32_t attrs, moments;
-  bool has_master;
 };
 
+/* Calls `run` with a value of the gradient's type and one of the parameter's: bf16 where a storage
+ * asks for it. */
+template <Storage S, class Run>
+static KernelStatus with_update_types(const KernelArgs *args, const char **why, Run run) {
+  if constexpr (S == STORED_SPLIT || S == STORED_KAHAN)
+    return with_float(args->dtype[0], why, [=](auto gradient) { return run(gradient, Bf16()); });
+  else
+    return with_floats(args->dtype[0], args->dtype[1], why, run);
+}
+
 /* Calls `start` with tables of the tensors that the records update. */
-template <class Start>
+template <Storage S, class Start>
 static KernelStatus with_updates(const KernelArgs *args, int32_t count, const char **why,
                                  UpdateKind kind, Start start) {
   if (!are_of_one_optimizer(args, count, kind.attrs, why)) return KERNEL_REFUSED;
-  return with_floats(args->dtype[0], args->dtype[1], why, [=](auto gradient, auto value) {
+  return with_update_types<S>(args, why, [=](auto gradient, auto value) {
     typedef decltype(gradient) G;
     typedef decltype(value) T;
-    typedef UpdateTensor<G, T> One;
+    typedef UpdateTensor<G, T, S> One;
     auto make = [=](const KernelArgs *of) {
       void *const *at = of->operand;
       return One{(const G *)at[0],
                  (T *)at[1],
                  (float *)at[2],
                  kind.moments > 1 ? (float *)at[3] : nullptr,
-                 kind.has_master ? (float *)at[2 + kind.moments] : nullptr,
+                 S == STORED_PLAIN ? nullptr : at[2 + kind.moments],
                  of->dim[0],
                  of->attr[kind.attrs]};
     };
@@ -190,33 +251,32 @@ __global__ void adamw(Tensors<One> all, AdamWControl control, double beta1, doub
   for (int64_t number = blockIdx.x; number < all.chunks(); number += gridDim.x) {
     const Chunk chunk = all.chunk(number);
     const One at = all.of[chunk.tensor];
-    float shrink = (float)(1 - *control.lr * at.decay);
+    const Decay decay = at.decay_of(*control.lr);
     each_pack_of<V>(chunk, [=](int64_t i, auto count) {
       constexpr int W = decltype(count)::VALUE;
-      float grad[W], m[W], v[W], p[W];
+      float grad[W], m[W], v[W], moves[W];
       load_pack<W>(at.grad + i, grad);
       load_pack<W>(at.m + i, m);
       load_pack<W>(at.v + i, v);
-      at.template load<W>(i, p);
 #pragma unroll
       for (int k = 0; k < W; k++) {
         float g = grad[k] * step.clip_scale;
         m[k] = step.beta1 * m[k] + beta1_rest * g;
         v[k] = step.beta2 * v[k] + beta2_rest * g * g;
-        p[k] *= shrink;
-        p[k] -= step.step_size * m[k] / (sqrtf(v[k]) / step.root_correction + step.eps);
+        moves[k] = step.step_size * m[k] / (sqrtf(v[k]) / step.root_correction + step.eps);
       }
       store_pack<W>(at.m + i, m);
       store_pack<W>(at.v + i, v);
-      at.template store<W>(i, p);
+      at.template move<W>(i, decay, moves);
     });
   }
 }
 
+template <Storage S>
 static KernelStatus run_adamw(const KernelArgs *args, int32_t count, const char **why,
-                              const char *name, bool has_master) {
+                              const char *name) {
   const double *attr = args->attr;
-  return with_updates(args, count, why, {3, 2, has_master}, [=](const auto &all, int64_t chunks) {
+  return with_updates<S>(args, count, why, {3, 2}, [=](const auto &all, int64_t chunks) {
     typedef typename std::decay<decltype(all)>::type::Tensor One;
     Launch run(args, why, name);
     with_update_packs(all, [&](auto packed) {
@@ -228,10 +288,16 @@ static KernelStatus run_adamw(const KernelArgs *args, int32_t count, const char 
 }
 
 CUDA_KERNEL_TOGETHER(adamw) {
-  return run_adamw(args, count, why, "adamw", false);
+  return run_adamw<STORED_PLAIN>(args, count, why, "adamw");
 }
 CUDA_KERNEL_TOGETHER(adamw_master) {
-  return run_adamw(args, count, why, "adamw_master", true);
+  return run_adamw<STORED_MASTER>(args, count, why, "adamw_master");
+}
+CUDA_KERNEL_TOGETHER(adamw_split) {
+  return run_adamw<STORED_SPLIT>(args, count, why, "adamw_split");
+}
+CUDA_KERNEL_TOGETHER(adamw_kahan) {
+  return run_adamw<STORED_KAHAN>(args, count, why, "adamw_kahan");
 }
 
 /* The numbers of one step of SGD or Lion. */
@@ -253,20 +319,19 @@ __global__ void sgd(Tensors<One> all, MomentControl control, float kept, float u
   for (int64_t number = blockIdx.x; number < all.chunks(); number += gridDim.x) {
     const Chunk chunk = all.chunk(number);
     const One at = all.of[chunk.tensor];
-    float shrink = (float)(1 - *control.lr * at.decay);
+    const Decay decay = at.decay_of(*control.lr);
     each_pack_of<V>(chunk, [=](int64_t i, auto count) {
       constexpr int W = decltype(count)::VALUE;
-      float grad[W], m[W], p[W];
+      float grad[W], m[W], moves[W];
       load_pack<W>(at.grad + i, grad);
       load_pack<W>(at.m + i, m);
-      at.template load<W>(i, p);
 #pragma unroll
       for (int k = 0; k < W; k++) {
         m[k] = kept * m[k] + grad[k] * step.clip_scale;
-        p[k] = p[k] * shrink - step.lr * m[k];
+        moves[k] = step.lr * m[k];
       }
       store_pack<W>(at.m + i, m);
-      at.template store<W>(i, p);
+      at.template move<W>(i, decay, moves);
     });
   }
 }
@@ -278,37 +343,37 @@ __global__ void lion(Tensors<One> all, MomentControl control, float beta1, float
   for (int64_t number = blockIdx.x; number < all.chunks(); number += gridDim.x) {
     const Chunk chunk = all.chunk(number);
     const One at = all.of[chunk.tensor];
-    float shrink = (float)(1 - *control.lr * at.decay);
+    const Decay decay = at.decay_of(*control.lr);
     each_pack_of<V>(chunk, [=](int64_t i, auto count) {
       constexpr int W = decltype(count)::VALUE;
-      float grad[W], m[W], p[W];
+      float grad[W], m[W], moves[W];
       load_pack<W>(at.grad + i, grad);
       load_pack<W>(at.m + i, m);
-      at.template load<W>(i, p);
 #pragma unroll
       for (int k = 0; k < W; k++) {
         float g = grad[k] * step.clip_scale, mixed = beta1 * m[k] + (1 - beta1) * g;
         float sign = mixed > 0 ? 1.0f : mixed < 0 ? -1.0f : mixed; /* a NaN stays one */
-        p[k] = p[k] * shrink - step.lr * sign;
+        moves[k] = step.lr * sign;
         m[k] = beta2 * m[k] + (1 - beta2) * g;
       }
       store_pack<W>(at.m + i, m);
-      at.template store<W>(i, p);
+      at.template move<W>(i, decay, moves);
     });
   }
 }
 
 enum Moment { MOMENT_SGD, MOMENT_LION };
 
+template <Storage S>
 static KernelStatus run_moment(const KernelArgs *args, int32_t count, const char **why,
-                               const char *name, Moment kind, bool has_master) {
+                               const char *name, Moment kind) {
   const bool is_sgd = kind == MOMENT_SGD;
   const double *attr = args->attr;
   const float second = is_sgd ? 0 : (float)attr[1];
   MomentControl control = {(const double *)args->control[0], (const double *)args->control[1],
                            (const int64_t *)args->control[2]};
-  UpdateKind what = {is_sgd ? 1 : 2, 1, has_master};
-  return with_updates(args, count, why, what, [=](const auto &all, int64_t chunks) {
+  UpdateKind what = {is_sgd ? 1 : 2, 1};
+  return with_updates<S>(args, count, why, what, [=](const auto &all, int64_t chunks) {
     typedef typename std::decay<decltype(all)>::type::Tensor One;
     Launch run(args, why, name);
     with_update_packs(all, [&](auto packed) {
@@ -321,16 +386,28 @@ static KernelStatus run_moment(const KernelArgs *args, int32_t count, const char
 }
 
 CUDA_KERNEL_TOGETHER(sgd) {
-  return run_moment(args, count, why, "sgd", MOMENT_SGD, false);
+  return run_moment<STORED_PLAIN>(args, count, why, "sgd", MOMENT_SGD);
 }
 CUDA_KERNEL_TOGETHER(sgd_master) {
-  return run_moment(args, count, why, "sgd_master", MOMENT_SGD, true);
+  return run_moment<STORED_MASTER>(args, count, why, "sgd_master", MOMENT_SGD);
+}
+CUDA_KERNEL_TOGETHER(sgd_split) {
+  return run_moment<STORED_SPLIT>(args, count, why, "sgd_split", MOMENT_SGD);
+}
+CUDA_KERNEL_TOGETHER(sgd_kahan) {
+  return run_moment<STORED_KAHAN>(args, count, why, "sgd_kahan", MOMENT_SGD);
 }
 CUDA_KERNEL_TOGETHER(lion) {
-  return run_moment(args, count, why, "lion", MOMENT_LION, false);
+  return run_moment<STORED_PLAIN>(args, count, why, "lion", MOMENT_LION);
 }
 CUDA_KERNEL_TOGETHER(lion_master) {
-  return run_moment(args, count, why, "lion_master", MOMENT_LION, true);
+  return run_moment<STORED_MASTER>(args, count, why, "lion_master", MOMENT_LION);
+}
+CUDA_KERNEL_TOGETHER(lion_split) {
+  return run_moment<STORED_SPLIT>(args, count, why, "lion_split", MOMENT_LION);
+}
+CUDA_KERNEL_TOGETHER(lion_kahan) {
+  return run_moment<STORED_KAHAN>(args, count, why, "lion_kahan", MOMENT_LION);
 }
 
 /* ---- the norm ---- */

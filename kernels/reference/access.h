@@ -24,6 +24,7 @@ static inline double load(Tensor t, int64_t i) {
   case DTYPE_BF16: return (double)bf16_to_float(((const uint16_t *)t.at)[i]);
   case DTYPE_I32: return ((const int32_t *)t.at)[i];
   case DTYPE_F64: return ((const double *)t.at)[i];
+  case DTYPE_I16: return ((const int16_t *)t.at)[i];
   case DTYPE_COUNT: break;
   }
   return NAN;
@@ -35,6 +36,7 @@ static inline void store(Tensor t, int64_t i, double value) {
   case DTYPE_BF16: ((uint16_t *)t.at)[i] = bf16_from_float((float)value); break;
   case DTYPE_I32: ((int32_t *)t.at)[i] = (int32_t)value; break;
   case DTYPE_F64: ((double *)t.at)[i] = value; break;
+  case DTYPE_I16: ((int16_t *)t.at)[i] = (int16_t)value; break;
   case DTYPE_COUNT: break;
   }
 }

@@ -1,8 +1,8 @@
 /* adamw.c -- AdamW (arXiv:1711.05101) in the order of torch.optim.AdamW: decay first, eps outside
  * the root. */
-#include "kernels/reference/access.h"
+#include "kernels/reference/update.h"
 
-static void adamw(const KernelArgs *args, Tensor truth, const Tensor *rounding) {
+static void adamw(const KernelArgs *args, const Truth *truth) {
   const double *lr = args->control[0];
   const int64_t *updates = args->control[1];
   const double *clip_scale = args->control[2];
@@ -16,20 +16,10 @@ static void adamw(const KernelArgs *args, Tensor truth, const Tensor *rounding) 
     double g = load(grad, i) * *clip_scale;
     double m = beta1 * load(m_at, i) + (1 - beta1) * g;
     double v = beta2 * load(v_at, i) + (1 - beta2) * g * g;
-    double p = load(truth, i) * (1 - *lr * decay);
-    p -= step_size * m / (sqrt(v) / root_correction + eps);
     store(m_at, i, m);
     store(v_at, i, v);
-    store(truth, i, p);
-    if (rounding) store(*rounding, i, load(truth, i));
+    truth_move(truth, i, *lr * decay, step_size * m / (sqrt(v) / root_correction + eps));
   }
 }
 
-void reference_adamw(const KernelArgs *args) {
-  adamw(args, tensor(args, 1), NULL);
-}
-
-void reference_adamw_master(const KernelArgs *args) {
-  Tensor param = tensor(args, 1);
-  adamw(args, tensor(args, 4), &param);
-}
+REFERENCE_UPDATES(adamw, 2)

@@ -1,13 +1,13 @@
 /* lion.c -- Lion, algorithm 2 of arXiv:2302.06675: the sign of what beta1 mixes is the step, then
  * beta2 moves the moment; the decay is decoupled. */
-#include "kernels/reference/access.h"
+#include "kernels/reference/update.h"
 
 /* A NaN stays one. */
 static double sign_of(double x) {
   return x > 0 ? 1 : x < 0 ? -1 : x;
 }
 
-static void lion(const KernelArgs *args, Tensor truth, const Tensor *rounding) {
+static void lion(const KernelArgs *args, const Truth *truth) {
   const double *lr = args->control[0], *clip_scale = args->control[1];
   const int64_t *step_counts = args->control[2];
   if (*step_counts == 0) return;
@@ -17,16 +17,8 @@ static void lion(const KernelArgs *args, Tensor truth, const Tensor *rounding) {
     double g = load(grad, i) * *clip_scale, m = load(m_at, i);
     double step = sign_of(beta1 * m + (1 - beta1) * g);
     store(m_at, i, beta2 * m + (1 - beta2) * g);
-    store(truth, i, load(truth, i) * (1 - *lr * decay) - *lr * step);
-    if (rounding) store(*rounding, i, load(truth, i));
+    truth_move(truth, i, *lr * decay, *lr * step);
   }
 }
 
-void reference_lion(const KernelArgs *args) {
-  lion(args, tensor(args, 1), NULL);
-}
-
-void reference_lion_master(const KernelArgs *args) {
-  Tensor param = tensor(args, 1);
-  lion(args, tensor(args, 3), &param);
-}
+REFERENCE_UPDATES(lion, 1)

@@ -18,7 +18,8 @@ enum { TENSOR_ALIGN_BYTES = 64 };
 
 static bool is_saved(const PlanTensor *tensor) {
   return tensor->kind == BUFFER_PARAM || tensor->kind == BUFFER_MASTER ||
-         tensor->kind == BUFFER_MOMENT1 || tensor->kind == BUFFER_MOMENT2;
+         tensor->kind == BUFFER_COMPENSATION || tensor->kind == BUFFER_MOMENT1 ||
+         tensor->kind == BUFFER_MOMENT2;
 }
 
 bool checkpoint_each(const Plan *plan, const PlanClass *class, CheckpointVisit *visit,

@@ -10,16 +10,17 @@ typedef enum DType {
   DTYPE_BF16 = 1, /* upper half of an f32, rounded to nearest even */
   DTYPE_I32 = 2,  /* token ids; negative = padding with weight 0 */
   DTYPE_F64 = 3,  /* loss sums, control values, and every value of the finite-difference tests */
+  DTYPE_I16 = 4,  /* the lower half of an f32 whose upper half is a bf16: kernels/math/split.h */
   DTYPE_COUNT
 } DType;
 
 static inline int64_t dtype_bytes(DType dtype) {
-  static const int64_t bytes[DTYPE_COUNT] = {4, 2, 4, 8};
+  static const int64_t bytes[DTYPE_COUNT] = {4, 2, 4, 8, 2};
   return bytes[dtype];
 }
 
 static inline const char *dtype_name(DType dtype) {
-  static const char *const names[DTYPE_COUNT] = {"fp32", "bf16", "i32", "fp64"};
+  static const char *const names[DTYPE_COUNT] = {"fp32", "bf16", "i32", "fp64", "i16"};
   return names[dtype];
 }
 

@@ -1,6 +1,6 @@
-/* optimizers.h -- the optimizers, one row each. A new one needs its kernels (NAME and NAME_master
- * in kernels.def, of role ROLE_UPDATE) and its row; the plan, the compiler and the job's words
- * follow from both. Append only: plans hold the number of a row.
+/* optimizers.h -- the optimizers, one row each. A new one needs its kernels (NAME, and with
+ * each of truth_suffixes, in kernels.def, of role ROLE_UPDATE) and its row; the plan, the compiler
+ * and the job's words follow from both. Append only: plans hold the number of a row.
  *
  * ROW(ARG, ID, name, moments, attrs, beta2, decay, most_lr, usual_lr, usual_lrs, doc)
  *   moments    how many fp32 moments it keeps of each gradient: the kernel's m, or m and v
@@ -23,6 +23,14 @@
   ROW(ARG, LION, lion, 1, "beta1 beta2", 0.99, 0.3, 0.03, "1e-4", "1e-6 to 1e-3", \
       "Lion: steps of one size, by the sign of a moment and the gradient; weight decay apart (Chen et al. 2023)")
 /* clang-format on */
+
+/* How the truth of a parameter is kept, and the suffix of the kernels that do.
+ *   plain    the parameter is the truth, and every update rounds to its dtype
+ *   master   an f32 of which the parameter is the rounding
+ *   split    the parameter is the upper half of an f32, and the lower half is here
+ *   kahan    what the last rounding of the parameter added too much (kernels.def, Updates) */
+typedef enum TruthStorage { TRUTH_PLAIN, TRUTH_MASTER, TRUTH_SPLIT, TRUTH_KAHAN } TruthStorage;
+static const char *const truth_suffixes[] = {"", "_master", "_split", "_kahan"};
 
 #define OPTIMIZER_VALUE(V, ID, name, ...) V(OPTIMIZER_##ID, #name)
 #define OPTIMIZER_WORD(_, ID, name, ...)  " " #name

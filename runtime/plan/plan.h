@@ -49,7 +49,8 @@ enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
   V(BUFFER_MASTER, "master") V(BUFFER_MOMENT1, "moment m") V(BUFFER_MOMENT2, "moment v") \
   V(BUFFER_ACTIVATION, "activations") V(BUFFER_GRAD_ACTIVATION, "activation gradients") \
   V(BUFFER_WORKSPACE, "workspace") V(BUFFER_COMM, "communication") V(BUFFER_DATA, "data") \
-  V(BUFFER_CONTROL, "control") V(BUFFER_CAST, "parameters, cast") X(BufferKind) \
+  V(BUFFER_CONTROL, "control") V(BUFFER_CAST, "parameters, cast") \
+  V(BUFFER_COMPENSATION, "compensation") X(BufferKind) \
   E(Target) V(TARGET_CPU, "cpu") V(TARGET_CUDA, "cuda") X(Target) \
   E(Tier) V(TIER_DEVICE, "device") V(TIER_HOST, "host") V(TIER_FILE, "file") X(Tier) \
   E(ProgramKind) V(PROGRAM_INIT, "init") V(PROGRAM_TRAIN_STEP, "train_step") \

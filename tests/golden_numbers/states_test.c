@@ -130,8 +130,8 @@ static void check_precision(const char *precision, int whole, int64_t ranks, int
               GOLDEN_FOLDER, (long long)ranks, precision, zero, (long long)ranks);
   CHECK(g.is_compiled);
   if (g.is_compiled) {
-    static const BufferKind kinds[] = {BUFFER_PARAM, BUFFER_GRAD, BUFFER_MASTER, BUFFER_MOMENT1,
-                                       BUFFER_MOMENT2};
+    static const BufferKind kinds[] = {BUFFER_PARAM,        BUFFER_GRAD,    BUFFER_MASTER,
+                                       BUFFER_COMPENSATION, BUFFER_MOMENT1, BUFFER_MOMENT2};
     int64_t bytes = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
       bytes += kind_bytes(&g, kinds[i]);
@@ -155,6 +155,9 @@ int main(void) {
   } rows[] = {{"\"bf16\"", 18},
               {"\"bf16\", grad = \"bf16\"", 16},
               {"\"bf16\", param = \"fp32\"", 16},
+              {"\"bf16\", master = \"split\"", 16},
+              {"\"bf16\", master = \"split\", grad = \"bf16\"", 14},
+              {"\"bf16\", update = \"kahan\", grad = \"bf16\"", 14},
               {"\"bf16\", grad = \"bf16\", master = \"none\"", 12}};
   TEST("bytes a parameter of each precision, alone and divided by eight ranks")
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -190,6 +190,10 @@ int main(void) {
   TEST("bf16 with master weights, two ranks") {
     check_job("gpt2", "cluster.devices=2", "model.dropout=0.1", "precision=bf16");
   }
+  TEST("split masters and compensations, saved and resumed as they are") {
+    check_job("gpt2", "cluster.devices=2", "precision.master=split", "precision=bf16");
+    check_job("llama", "cluster.devices=2", "precision.update=kahan", "precision=bf16");
+  }
   TEST("bf16 of fp32 parameters, which are cast: the bits of a master") {
     check_stored("cluster.devices=1", "parallel.zero=0", "parallel.zero_reshard=step");
     check_stored("cluster.devices=1", "parallel.zero=0", "memory.recompute=block");

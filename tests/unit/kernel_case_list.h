@@ -221,6 +221,12 @@ static const KernelCase kernel_cases[] = {
     UNARY("gelu_erf_backward", 2),
     BLOCKS("lion", 0.9, 0.99, 0.1, 0),
     BLOCKS("lion_master", 0.95, 0.98, 0, 0),
+    BLOCKS("adamw_split", 0.9, 0.95, 1e-8, 0.1),
+    BLOCKS("adamw_kahan", 0.9, 0.999, 1e-8, 0.01),
+    BLOCKS("sgd_split", 0.9, 0.1, 0, 0),
+    BLOCKS("sgd_kahan", 0, 0, 0, 0),
+    BLOCKS("lion_split", 0.9, 0.99, 0.1, 0),
+    BLOCKS("lion_kahan", 0.95, 0.98, 0, 0),
     {"linear", {21, 2100, 50, 0}, {0}, 0},    /* several blocks along what is summed over */
     {"linear_dx", {21, 50, 2100, 0}, {0}, 0}, /* and rows that are no whole panels */
     {"linear", {1027, 17, 20, 0}, {0}, 0},    /* rows of a block that are no panel */

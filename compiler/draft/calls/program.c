@@ -122,6 +122,7 @@ static BufferBinding bind_base(Calls *t, const SegmentBase *base, const CallTarg
   case BASE_PARAM_SHARD:
   case BASE_GRAD_SHARD:
   case BASE_MASTER:
+  case BASE_COMPENSATION:
   case BASE_MOMENT1:
   case BASE_MOMENT2: return bind_block(t, base, at);
   case BASE_PARTIALS: return bind_partials(t, base, at);

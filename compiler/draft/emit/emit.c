@@ -26,6 +26,7 @@ static const RoleWords role_words[BASE_ROLE_COUNT] = {
     [BASE_PARAM_SHARD] = {BUFFER_PARAM, "parameter_shard"},
     [BASE_GRAD_SHARD] = {BUFFER_GRAD, "gradient_shard"},
     [BASE_MASTER] = {BUFFER_MASTER, "master"},
+    [BASE_COMPENSATION] = {BUFFER_COMPENSATION, "compensation"},
     [BASE_MOMENT1] = {BUFFER_MOMENT1, "moment_m"},
     [BASE_MOMENT2] = {BUFFER_MOMENT2, "moment_v"},
     [BASE_FRAME] = {BUFFER_ACTIVATION, "kept"},

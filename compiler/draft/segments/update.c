@@ -75,8 +75,9 @@ static void init_param(Draft *d, int32_t segment, ParamId p) {
   add_init_numbers(d, record, p, block->shards_state);
   record->random = true;
   BaseRole stored = stored_role(d, block);
-  own_operand(d, segment, record, p, d->has_master ? BASE_MASTER : stored, ACCESS_WRITE);
-  if (!d->has_master) return;
+  const bool has_copy = d->truth == TRUTH_MASTER;
+  own_operand(d, segment, record, p, has_copy ? BASE_MASTER : stored, ACCESS_WRITE);
+  if (!has_copy) return;
   record = param_record(d, segment, KERNEL_cast, PURPOSE_INIT, p);
   record_dim(record, own_elements(d, p));
   own_operand(d, segment, record, p, BASE_MASTER, ACCESS_READ);
@@ -96,7 +97,8 @@ static void zero_block(Draft *d, int32_t segment, int32_t b, BaseRole role) {
 static int32_t build_init(Draft *d, int32_t b) {
   const Block *block = &d->blocks.at[b];
   int32_t segment = block_segment(d, b, "init");
-  if (d->has_master) zero_block(d, segment, b, BASE_MASTER);
+  if (d->truth == TRUTH_KAHAN) zero_block(d, segment, b, BASE_COMPENSATION);
+  if (d->truth == TRUTH_MASTER || d->truth == TRUTH_SPLIT) zero_block(d, segment, b, BASE_MASTER);
   zero_block(d, segment, b, stored_role(d, block));
   for (int32_t i = 0; i < block->params.count; i++)
     init_param(d, segment, d->blocks.at[b].params.at[i]);
@@ -151,6 +153,7 @@ static double update_number(const Job *job, const char *name, bool decays) {
 }
 
 static BaseRole update_state(const char *operand) {
+  if (strcmp(operand, "compensation") == 0) return BASE_COMPENSATION;
   return *operand == 'v' ? BASE_MOMENT2 : strcmp(operand, "m") == 0 ? BASE_MOMENT1 : BASE_MASTER;
 }
 
@@ -158,7 +161,7 @@ static void update_param(Draft *d, int32_t segment, ParamId p) {
   enum { GRAD, PARAM, STATES };
   const char *name =
       arena_printf(d->compile->arena, "%s%s", optimizer_rows[d->job->optimizer.head].name,
-                   d->has_master ? "_master" : "");
+                   truth_suffixes[d->truth]);
   const KernelContract *kernel = contract_find(name);
   Record *record = param_record(d, segment, kernel->id, PURPOSE_UPDATE, p);
   int32_t b = d->params[p].block;
@@ -167,7 +170,8 @@ static void update_param(Draft *d, int32_t segment, ParamId p) {
     record_attr(record, update_number(d->job, kernel->attrs[i].name, d->train->params.at[p].decay));
   BaseRole stored = stored_role(d, &d->blocks.at[b]);
   own_operand(d, segment, record, p, own_grad(d, b), ACCESS_READ);
-  own_operand(d, segment, record, p, stored, d->has_master ? ACCESS_WRITE : ACCESS_UPDATE);
+  own_operand(d, segment, record, p, stored,
+              d->truth == TRUTH_MASTER ? ACCESS_WRITE : ACCESS_UPDATE);
   for (int32_t i = STATES; i < kernel->operand_count; i++)
     own_operand(d, segment, record, p, update_state(kernel->operands[i].name), ACCESS_UPDATE);
 }

@@ -54,7 +54,8 @@ static bool persists(const Draft *d, const Block *block, BaseRole role) {
   case BASE_PARAM_SHARD: return role == stored_role(d, block);
   case BASE_GRAD: return !block->shards_grads;
   case BASE_GRAD_SHARD: return block->shards_grads;
-  case BASE_MASTER: return d->has_master;
+  case BASE_MASTER: return d->truth == TRUTH_MASTER || d->truth == TRUTH_SPLIT;
+  case BASE_COMPENSATION: return d->truth == TRUTH_KAHAN;
   case BASE_MOMENT2: return d->has_moment2;
   default: return true;
   }
@@ -71,6 +72,7 @@ static void place_block(Draft *d, Stage *stage, int32_t b) {
       [BASE_PARAM_SHARD] = {"parameters", BUFFER_PARAM},
       [BASE_GRAD_SHARD] = {"gradients", BUFFER_GRAD},
       [BASE_MASTER] = {"master", BUFFER_MASTER},
+      [BASE_COMPENSATION] = {"compensation", BUFFER_COMPENSATION},
       [BASE_MOMENT1] = {"moment m", BUFFER_MOMENT1},
       [BASE_MOMENT2] = {"moment v", BUFFER_MOMENT2},
   };

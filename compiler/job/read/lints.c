@@ -33,7 +33,8 @@ static void lint_fraction(Compile *c, const Job *job, int32_t field, const char 
  * rounded away, every time. */
 static void lint_master(Compile *c, const Job *job) {
   bool is_lost = job->precision.param == CHOICE_BF16 &&
-                 job->precision.master == CHOICE_MASTER_NONE && job->optimizer.lr < 1.0 / 256;
+                 job->precision.master == CHOICE_MASTER_NONE &&
+                 job->precision.update == CHOICE_UPDATE_NEAREST && job->optimizer.lr < 1.0 / 256;
   if (!is_lost || !field_is_said(job, FIELD_precision_master)) return;
   lint_at(c, field_place(job, FIELD_precision_master), "lost-updates",
           "bf16 weights near 1 are 1/128 apart: steps of lr %g round away, norms stay as they are",

@@ -45,6 +45,56 @@ static void check_optimizer(Compile *c, Job *job) {
   derive_number(c, job, FIELD_optimizer_weight_decay, row->decay);
 }
 
+static void check_master(Compile *c, Job *job) {
+  const bool is_narrow = job->precision.param != CHOICE_FP32;
+  const bool is_nearest = job->precision.update == CHOICE_UPDATE_NEAREST;
+  Span at = job->origin[FIELD_precision_master].span;
+  if (!job->set[FIELD_precision_master]) {
+    job->precision.master = is_narrow && is_nearest ? CHOICE_MASTER_FP32 : CHOICE_MASTER_NONE;
+    field_derive(job, FIELD_precision_master,
+                 !is_nearest ? "precision.update loses no update"
+                 : is_narrow ? "param is narrower than fp32"
+                             : "param is fp32 itself");
+  } else if (!is_narrow && job->precision.master == CHOICE_MASTER_FP32) {
+    error_at(c, at, "conflict",
+             "precision.master: param is fp32 itself, a copy of it would be the same");
+    fix_last(c, "remove master");
+  } else if (!is_narrow && job->precision.master == CHOICE_MASTER_SPLIT) {
+    error_at(c, at, "conflict",
+             "precision.master: a split master is the lower half of fp32, beside a bf16 weight as "
+             "its upper half; param is fp32");
+    fix_last(c, "param = \"bf16\"");
+  }
+}
+
+/* Another rounding than to nearest is for bf16 weights that are the truth themselves. */
+static void check_update(Compile *c, Job *job) {
+  const char *word = job->precision.update == CHOICE_UPDATE_KAHAN ? "kahan" : "stochastic";
+  Span at = job->origin[FIELD_precision_update].span;
+  if (job->precision.update == CHOICE_UPDATE_NEAREST) return;
+  if (job->precision.param == CHOICE_FP32) {
+    error_at(c, at, "conflict",
+             "precision.update: \"%s\" is for bf16 weights; param is fp32, which loses no update",
+             word);
+    fix_last(c, "remove update");
+  } else if (job->precision.master != CHOICE_MASTER_NONE) {
+    error_at(c, at, "conflict",
+             "precision.update: \"%s\" is for weights without a master, which would keep every "
+             "update",
+             word);
+    fix_last(c, "master = \"none\"");
+  } else if (job->precision.update == CHOICE_UPDATE_STOCHASTIC) {
+    error_at(c, at, "not-built", "precision.update = \"stochastic\" is not built yet");
+    fix_last(c, "update = \"kahan\"");
+  }
+}
+
+TruthStorage job_truth(const Job *job) {
+  if (job->precision.master == CHOICE_MASTER_FP32) return TRUTH_MASTER;
+  if (job->precision.master == CHOICE_MASTER_SPLIT) return TRUTH_SPLIT;
+  return job->precision.update == CHOICE_UPDATE_KAHAN ? TRUTH_KAHAN : TRUTH_PLAIN;
+}
+
 static void check_precision(Compile *c, Job *job) {
   Arena *arena = c->arena;
   const char *row = arena_printf(arena, "precision = \"%s\"", job->precision.head_text);
@@ -60,16 +110,8 @@ static void check_precision(Compile *c, Job *job) {
     job->precision.reduce = job->precision.grad;
     field_derive(job, FIELD_precision_reduce, "as precision.grad");
   }
-  bool is_narrow = job->precision.param != CHOICE_FP32;
-  if (!job->set[FIELD_precision_master]) {
-    job->precision.master = is_narrow ? CHOICE_MASTER_FP32 : CHOICE_MASTER_NONE;
-    field_derive(job, FIELD_precision_master,
-                 is_narrow ? "param is narrower than fp32" : "param is fp32 itself");
-  } else if (!is_narrow && job->precision.master == CHOICE_MASTER_FP32) {
-    error_at(c, job->origin[FIELD_precision_master].span, "conflict",
-             "precision.master: param is fp32 itself, a copy of it would be the same");
-    fix_last(c, "remove master");
-  }
+  check_master(c, job);
+  check_update(c, job);
 }
 
 static void check_data(Compile *c, Job *job) {

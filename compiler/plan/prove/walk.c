@@ -158,12 +158,19 @@ static void find_names(const View *view, ValueRows *rows) {
   }
 }
 
+/* How the truth of a parameter is kept that has this tensor. */
+static TruthStorage truth_kept(const PlanTensor *tensor) {
+  if (tensor->kind == BUFFER_COMPENSATION) return TRUTH_KAHAN;
+  if (tensor->kind != BUFFER_MASTER) return TRUTH_PLAIN;
+  return tensor->dtype == DTYPE_I16 ? TRUTH_SPLIT : TRUTH_MASTER;
+}
+
 static void find_rows(const Plan *plan, ValueRows *rows) {
   for (uint32_t i = plan->parameters_count; i-- > 0;)
     rows[plan->parameters[i].value].parameter = &plan->parameters[i];
   for (uint32_t i = 0; i < plan->tensors_count; i++)
-    if (plan->tensors[i].kind == BUFFER_MASTER && plan->tensors[i].value != PLAN_NONE)
-      rows[plan->tensors[i].value].has_master = true;
+    if (plan->tensors[i].value != PLAN_NONE && truth_kept(&plan->tensors[i]) != TRUTH_PLAIN)
+      rows[plan->tensors[i].value].truth = truth_kept(&plan->tensors[i]);
 }
 
 void view_open(View *view) {

@@ -5,6 +5,7 @@
 #include "compiler/base/base.h"
 #include "compiler/plan/prove/prove.h"
 #include "kernels/contract/contract.h"
+#include "runtime/plan/optimizers.h"
 
 /* The buffer that each base of each call lies in, and the call at which each buffer's life begins;
  * made by prove_memory. Buffers are indices into plan->buffers. */
@@ -20,7 +21,7 @@ typedef struct ValueRows {
   uint32_t name;                   /* the first value with the same name */
   uint32_t first[ValueKind_COUNT]; /* of such a first one, by kind: 1 + the first value; 0: none */
   const PlanParameter *parameter;  /* NULL: the value is no parameter */
-  bool has_master;
+  TruthStorage truth;
 } ValueRows;
 
 /* A plan as the ranks of one class see it. They differ only in which member's piece an operand is.

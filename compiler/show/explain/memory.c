@@ -11,6 +11,7 @@ const MemoryRow memory_rows[MEMORY_ROWS] = {
     {"", "parameters, cast", BUFFER_CAST},
     {"M_grad", "gradients", BUFFER_GRAD},
     {"M_opt", "master", BUFFER_MASTER},
+    {"", "compensation", BUFFER_COMPENSATION},
     {"", "moment m", BUFFER_MOMENT1},
     {"", "moment v", BUFFER_MOMENT2},
     {"M_act", "activations", BUFFER_ACTIVATION},
@@ -56,6 +57,7 @@ static const char *gradients_text(const Compiled *compiled, const char *text,
 /* Without a master copy parameters are updated in place, in their own dtype. */
 static const char *no_master(const Draft *d) {
   bool is_fp32 = d->train->param_dtype == DTYPE_F32;
+  if (d->truth == TRUTH_KAHAN) return "none: a compensation keeps what rounding loses";
   return is_fp32 ? "none: parameters are fp32" : "none: the update rounds to bf16";
 }
 
@@ -78,8 +80,10 @@ static const char *row_note(const Compiled *compiled, const MemoryRow *row, int6
                                        plural_es(compiled->derived.accumulation)),
                           passing_bytes);
   case BUFFER_MASTER:
-    return d->has_master ? sharded(compiled, 1, "fp32: the optimizer's own copy", 0, "")
-                         : no_master(d);
+    return d->truth == TRUTH_MASTER  ? sharded(compiled, 1, "fp32: the optimizer's own copy", 0, "")
+           : d->truth == TRUTH_SPLIT ? sharded(compiled, 1, "split: the lower half of fp32", 0, "")
+                                     : no_master(d);
+  case BUFFER_COMPENSATION: return sharded(compiled, 1, "bf16", 0, "");
   case BUFFER_MOMENT1: return sharded(compiled, 1, "fp32", 0, "");
   case BUFFER_MOMENT2:
     if (d->has_moment2) return sharded(compiled, 1, "fp32", 0, "");
@@ -169,6 +173,7 @@ static void print_kinds(MemoryTable *table) {
     const MemoryRow *row = &memory_rows[r];
     int64_t passing_bytes = 0;
     if (row->kind == BUFFER_CAST && !params_are_cast(table->compiled->draft)) continue;
+    if (row->kind == BUFFER_COMPENSATION && table->compiled->draft->truth != TRUTH_KAHAN) continue;
     for (uint32_t i = 0; i < table->columns.count; i++) {
       const Peak *peak = &table->columns.peak[i];
       value[i] = (double)peak->by_kind[row->kind];
@@ -181,7 +186,7 @@ static void print_kinds(MemoryTable *table) {
 static void print_states(const Compiled *compiled, const Peak *peak, FILE *out) {
   const int64_t *kind = peak->by_kind;
   double states = (double)(kind[BUFFER_PARAM] + kind[BUFFER_GRAD] + kind[BUFFER_MASTER] +
-                           kind[BUFFER_MOMENT1] + kind[BUFFER_MOMENT2]);
+                           kind[BUFFER_COMPENSATION] + kind[BUFFER_MOMENT1] + kind[BUFFER_MOMENT2]);
   fprintf(out, "states   %.2f bytes a parameter; a rank is %.2f times its parameters' bytes\n",
           states / (double)compiled->parameters,
           (double)compiled->draft->arena_bytes / (double)kind[BUFFER_PARAM]);

@@ -24,7 +24,7 @@ typedef struct MemoryRow {
   const char *head, *name;
   BufferKind kind;
 } MemoryRow;
-enum { MEMORY_ROWS = 12 };
+enum { MEMORY_ROWS = 13 };
 extern const MemoryRow memory_rows[MEMORY_ROWS];
 
 enum { SCREEN_COLUMNS = 80 };

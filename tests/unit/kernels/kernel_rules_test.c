@@ -1,4 +1,5 @@
 /* LINK: kernels -- what kernels.def promises beyond the numbers of one call, of both variants. */
+#include "kernels/math/split.h"
 #include "tests/unit/check.h"
 #include "tests/unit/kernel_cases.h"
 
@@ -51,6 +52,74 @@ static void test_master(const char *kernel, int32_t master) {
       CHECK_INT(((uint16_t *)c.call.operand[1])[i], rounded);
     }
     call_free(&c.call);
+  }
+}
+
+/* The same step of an f32 in two parts, or with a copy of it. */
+static void test_split(const char *split, const char *master, int32_t rest) {
+  enum { COUNT = 333 };
+  TEST("a split parameter in full has the bits of a master") {
+    CaseCall c = make(split, DIMS(COUNT), ATTRS(0.9, 0.9, 1e-8, 0.1), MODE_MIXED);
+    CaseCall m = make(master, DIMS(COUNT), ATTRS(0.9, 0.9, 1e-8, 0.1), MODE_MIXED);
+    uint16_t *high = c.call.operand[1];
+    int16_t *low = c.call.operand[rest];
+    for (int64_t i = 0; i < COUNT; i++) {
+      float truth = (float)call_get(&m.call, rest, i);
+      high[i] = split_high(truth), low[i] = split_low(truth);
+    }
+    run(&c);
+    run(&m);
+    for (int64_t i = 0; i < COUNT; i++)
+      CHECK(split_join(high[i], low[i]) == ((const float *)m.call.operand[rest])[i]);
+    call_free(&c.call);
+    call_free(&m.call);
+  }
+}
+
+/* From 1.0, with the other numbers such that every update is -1e-4. */
+static double after_updates(const char *kernel, int32_t count) {
+  CaseCall c = make(kernel, DIMS(1), ATTRS(0, 0), MODE_MIXED);
+  for (int32_t i = 1; i < c.call.operand_count; i++)
+    call_set(&c.call, i, 0, i == 1);
+  call_set(&c.call, 0, 0, 1);
+  c.call.control.lr = 1e-4;
+  c.call.control.clip_scale = 1;
+  for (int32_t i = 0; i < count; i++)
+    run(&c);
+  double value = call_get(&c.call, 1, 0);
+  if (c.call.operand_count == 4) value -= call_get(&c.call, 3, 0);
+  call_free(&c.call);
+  return value;
+}
+
+static void test_small_updates(void) {
+  TEST("1,000 updates of -1e-4 from 1.0: compensated they arrive, rounded to nearest they do not") {
+    CHECK_NEAR(after_updates("sgd_kahan", 1000), 0.9, 1e-3);
+    CaseCall c = make("sgd", DIMS(1), ATTRS(0, 0), MODE_BF16);
+    call_set(&c.call, 0, 0, 1), call_set(&c.call, 1, 0, 1), call_set(&c.call, 2, 0, 0);
+    c.call.control.lr = 1e-4, c.call.control.clip_scale = 1;
+    for (int32_t i = 0; i < 1000; i++)
+      run(&c);
+    CHECK_NEAR(call_get(&c.call, 1, 0), 1, 0);
+    call_free(&c.call);
+  }
+}
+
+/* Every pattern of bits with `split_all`; else one in 4,099, and all near ties. */
+static void test_split_bits(bool split_all) {
+  int64_t lost = 0, far = 0;
+  TEST("a split f32 comes back, and its upper half is a neighbour of it") {
+    for (uint64_t i = 0; i < UINT64_C(1) << 32;
+         i += split_all || (i & 0xffff) == 0x8000 ? 1 : 4099) {
+      const uint32_t bits = (uint32_t)i;
+      float value, back;
+      memcpy(&value, &bits, sizeof value);
+      back = split_join(split_high(value), split_low(value));
+      lost += memcmp(&back, &bits, sizeof bits) != 0;
+      far += (int64_t)split_high(value) != (int64_t)((i + 0x8000) >> 16 & 0xffff);
+    }
+    CHECK_INT(lost, 0);
+    CHECK_INT(far, 0);
   }
 }
 
@@ -297,7 +366,7 @@ static void test_pack(void) {
   }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   team = threads_new(2, NULL);
   for (variant = KERNEL_REFERENCE; variant <= KERNEL_FAST; variant++) {
     test_updates("adamw");
@@ -309,6 +378,16 @@ int main(void) {
     test_master("adamw_master", 4);
     test_master("sgd_master", 3);
     test_master("lion_master", 3);
+    test_updates("adamw_split");
+    test_updates("adamw_kahan");
+    test_updates("sgd_split");
+    test_updates("sgd_kahan");
+    test_updates("lion_split");
+    test_updates("lion_kahan");
+    test_split("adamw_split", "adamw_master", 4);
+    test_split("sgd_split", "sgd_master", 3);
+    test_split("lion_split", "lion_master", 3);
+    test_small_updates();
     test_grad_norm();
     test_square_sum(MODE_F32);
     test_square_sum(MODE_BF16);
@@ -320,6 +399,7 @@ int main(void) {
     test_copy();
     test_pack();
   }
+  test_split_bits(argc > 1 && strcmp(argv[1], "all") == 0);
   threads_free(team);
   CHECK_DONE();
 }

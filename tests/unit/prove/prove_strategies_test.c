@@ -367,6 +367,23 @@ static void test_casts(void) {
     drop(record_of("h.cast", "cast", 0));
     expect_finding("types: ...layernorm h.*.ln_1): operand 1 weight holds nothing");
   }
+  TEST("an update of the lower halves of another tensor is found, and halves that never begin") {
+    static const JobChanges split = {
+        {"cluster.devices=2", "parallel.zero=1", "precision=bf16", "precision.master=split"}};
+    begin(&split);
+    PlanRecord *update = record_of("h.update", "adamw_split", 0);
+    *operand(update, 4) = *operand(record_of("h.update", "adamw_split", 1), 4);
+    expect_finding("types: ...adamw_split");
+    begin(&split);
+    drop(record_of("h.init", "init_constant", 0));
+    expect_finding("types: ...");
+  }
+  TEST("another storage than the job's is found") {
+    BEGIN("cluster.devices=1", "precision=bf16", "precision.update=kahan");
+    for (uint32_t i = 0; i < b.tensors_count; i++)
+      if (b.tensors[i].kind == BUFFER_COMPENSATION) b.tensors[i].kind = BUFFER_GRAD;
+    expect_finding("adamw_kahan wte.weight): the job's optimizer is adamw");
+  }
   TEST("parameters that persist in another dtype than the job's are found") {
     begin(&cast);
     b.tensors[0].dtype = DTYPE_BF16;

@@ -19,18 +19,23 @@ static void check_graph(const View *view) {
                   PLAN_GRAPH_KEY, said, stated);
 }
 
-/* Updates follow (rules.c). */
-static void check_masters(const View *view) {
+/* How the truth of parameters is kept; updates follow (rules.c). */
+static void check_truths(const View *view) {
+  static const char *const masters[] = {"none", "fp32", "split", "none"};
   const Plan *plan = view->plan;
   const char *said = job_setting(plan, "precision.master");
-  const bool wanted = strcmp(said, "none") != 0;
+  const bool is_kahan = strcmp(job_setting(plan, "precision.update"), "kahan") == 0;
   for (uint32_t i = 0; i < plan->parameters_count; i++) {
     const uint32_t value = plan->parameters[i].value;
-    if (view->rows[value].has_master == wanted) continue;
-    prove_finding(view, NULL, -1, "records",
-                  "expected %s of %.80s, found %s: precision.master is %s",
-                  wanted ? "a master" : "no master", plan_string(plan, plan->values[value].name),
-                  wanted ? "none" : "one", said);
+    const TruthStorage truth = view->rows[value].truth;
+    const char *name = plan_string(plan, plan->values[value].name);
+    if (strcmp(masters[truth], said) != 0)
+      prove_finding(view, NULL, -1, "records", "expected a master of %.80s: %s, found %s", name,
+                    said, masters[truth]);
+    if ((truth == TRUTH_KAHAN) != is_kahan)
+      prove_finding(view, NULL, -1, "records", "expected %s of %.80s, found %s: precision.update",
+                    is_kahan ? "a compensation" : "no compensation", name,
+                    is_kahan ? "none" : "one");
   }
 }
 
@@ -74,6 +79,6 @@ static void check_streams(const View *view) {
 
 void prove_model(const View *view) {
   check_graph(view);
-  check_masters(view);
+  check_truths(view);
   check_streams(view);
 }

@@ -376,12 +376,12 @@ static double number_of_update(Case *c, const char *name) {
 
 /* An optimizer has the name of its kernel. */
 static void update(Case *c) {
-  const char *optimizer = Optimizer_names[c->plan->jobs[0].optimizer], *master = "";
+  const char *optimizer = Optimizer_names[c->plan->jobs[0].optimizer], *suffix = "";
   const char *kernel = c->contract == NULL ? "" : c->contract->row->name;
   size_t length = strlen(optimizer);
-  if (c->record->value != PLAN_NONE && c->rows[c->record->value].has_master) master = "_master";
-  if (strncmp(kernel, optimizer, length) != 0 || strcmp(kernel + length, master) != 0)
-    wrong(c, "the job's optimizer is %s%s", optimizer, *master ? ", of a master" : "");
+  if (c->record->value != PLAN_NONE) suffix = truth_suffixes[c->rows[c->record->value].truth];
+  if (strncmp(kernel, optimizer, length) != 0 || strcmp(kernel + length, suffix) != 0)
+    wrong(c, "the job's optimizer is %s%s", optimizer, suffix);
   for (int32_t i = 0; c->contract != NULL && i < c->contract->attr_count; i++)
     attr(c, number_of_update(c, c->contract->attrs[i].name));
 }

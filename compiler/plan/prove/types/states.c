@@ -83,8 +83,10 @@ static uint32_t kind_of(const char *name) {
   static const char *const names[BufferKind_COUNT] = {[BUFFER_PARAM] = "param",
                                                       [BUFFER_MOMENT1] = "m",
                                                       [BUFFER_MOMENT2] = "v",
-                                                      [BUFFER_MASTER] = "master"};
+                                                      [BUFFER_MASTER] = "master",
+                                                      [BUFFER_COMPENSATION] = "compensation"};
   uint32_t kind = 0;
+  if (name != NULL && strcmp(name, "low") == 0) return BUFFER_MASTER; /* of a split one */
   while (kind < BufferKind_COUNT &&
          (name == NULL || names[kind] == NULL || strcmp(names[kind], name) != 0))
     kind++;

@@ -43,8 +43,10 @@ static void check_tensor(Typing *t, const Standing *at, uint64_t start, Spans *s
   const PlanTensor *tensor = &t->plan->tensors[at->tensor];
   const ProgramKind kind = (ProgramKind)t->walk.program->kind;
   const Type state = tensor_type(t, at);
-  const bool is_moment = tensor->kind == BUFFER_MOMENT1 || tensor->kind == BUFFER_MOMENT2;
-  Type wanted = kind == PROGRAM_INIT && is_moment ? zeros((DType)tensor->dtype) : state;
+  const bool is_zero = tensor->kind == BUFFER_MOMENT1 || tensor->kind == BUFFER_MOMENT2 ||
+                       tensor->kind == BUFFER_COMPENSATION ||
+                       (tensor->kind == BUFFER_MASTER && tensor->dtype == DTYPE_I16);
+  Type wanted = kind == PROGRAM_INIT && is_zero ? zeros((DType)tensor->dtype) : state;
   const TypeSpan bytes = {.first = at->first, .end = at->first + tensor->size_bytes};
   const uint64_t first = bytes.first - start, end = bytes.end - start;
   const Type *found = &t->types.type[spans_read(&t->types, spans, first, end)];
@@ -61,9 +63,9 @@ static void check_tensor(Typing *t, const Standing *at, uint64_t start, Spans *s
   put(t, spans, first, end, &state);
 }
 
-/* Checks what a program has left at its end: after init every tensor has its initial values,
- * moments are zeros; after a step everything is updated, and becomes the old state of the next;
- * evaluation changes nothing. Refuses anything else. */
+/* Checks what a program has left at its end: after init every tensor has its initial values;
+ * moments, compensations and lower halves are zeros; after a step everything is updated, and
+ * becomes the old state of the next; evaluation changes nothing. Refuses anything else. */
 static void tensors_check(Typing *t, Held *held) {
   const Cells *cells = &t->cells;
   Spans spans = {0};

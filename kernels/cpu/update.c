@@ -1,0 +1,163 @@
+/* update.c -- optimizers at the speed of memory: every operand is read and written once.
+ *
+ * An optimizer makes a step of the gradient and its moments; how the parameter takes it is the same
+ * for all: reference/update.h says what the storages are. */
+#include <math.h>
+
+#include "kernels/cpu/ranges.h"
+#include "kernels/cpu/vec.h"
+
+typedef enum Kind { KIND_ADAMW, KIND_SGD, KIND_LION } Kind;
+typedef enum Storage { STORED_PLAIN, STORED_MASTER, STORED_SPLIT, STORED_KAHAN } Storage;
+
+typedef struct Rates {
+  float beta1, one_minus_beta1, beta2, one_minus_beta2; /* beta1: sgd's momentum */
+  float clip, lr, shrink, keep;                         /* shrink: lr decay; keep: 1 - lr decay */
+  float step_size, inverse_root, eps; /* adamw: step_size m / (sqrt(v) inverse_root + eps) */
+  int32_t rest;                       /* operand behind the moments: master, low, compensation */
+} Rates;
+
+ALWAYS_INLINE Vec sign_of(Vec x) { /* NaN stays */
+  Vec zero = v_set(0.0f);
+  return v_less_select(zero, x, v_set(1.0f), v_less_select(x, zero, v_set(-1.0f), x));
+}
+
+/* share a + (1 - share) b */
+ALWAYS_INLINE Vec mix(float share, Vec a, Vec b) {
+  return v_fma(v_set(share), a, v_mul(v_set(1 - share), b));
+}
+
+/* The step, without the rate for all but adamw; moves the moments. */
+ALWAYS_INLINE Vec step_of(const Rates *r, Kind kind, Vec g, Vec *m, Vec *v) {
+  if (kind == KIND_ADAMW) {
+    *m = v_fma(v_set(r->beta1), *m, v_mul(v_set(r->one_minus_beta1), g));
+    *v = v_fma(v_set(r->beta2), *v, v_mul(v_mul(v_set(r->one_minus_beta2), g), g));
+    Vec root = v_fma(v_sqrt(*v), v_set(r->inverse_root), v_set(r->eps));
+    return v_div(v_mul(v_set(r->step_size), *m), root);
+  }
+  if (kind == KIND_SGD) {
+    *m = v_fma(v_set(r->beta1), *m, g);
+    return *m;
+  }
+  Vec step = sign_of(mix(r->beta1, *m, g));
+  *m = mix(r->beta2, *m, g);
+  return step;
+}
+
+/* (1 - shrink) p - step */
+ALWAYS_INLINE Vec moved(const Rates *r, Kind kind, Vec p, Vec step) {
+  p = v_mul(p, v_set(r->keep));
+  return kind == KIND_ADAMW ? v_sub(p, step) : v_fma(v_set(-r->lr), step, p);
+}
+
+/* What the storage keeps of 16 elements or fewer from i on, after the step. */
+ALWAYS_INLINE void take_step(const KernelArgs *args, const Rates *r, Kind kind, Storage storage,
+                             int64_t i, int64_t n, Vec step) {
+  void *param = args->operand[1], *rest = args->operand[r->rest];
+  const bool param_bf16 = args->dtype[1] == DTYPE_BF16;
+  if (storage == STORED_PLAIN) {
+    Vec p = moved(r, kind, v_get_n(param, i, n, param_bf16), step);
+    v_put_n(param, i, n, param_bf16, p);
+  } else if (storage == STORED_MASTER) {
+    const bool master_bf16 = args->dtype[r->rest] == DTYPE_BF16;
+    Vec p = moved(r, kind, v_get_n(rest, i, n, master_bf16), step);
+    v_put_n(rest, i, n, master_bf16, p);
+    v_put_n(param, i, n, param_bf16, p);
+  } else if (storage == STORED_SPLIT) {
+    uint16_t *high = (uint16_t *)param + i;
+    int16_t *low = (int16_t *)rest + i;
+    v_put_split_n(high, low, n, moved(r, kind, v_get_split_n(high, low, n), step));
+  } else {
+    Vec before = v_get_n(param, i, n, true), change = v_mul(before, v_set(r->shrink));
+    change = kind == KIND_ADAMW ? v_add(change, step) : v_fma(v_set(r->lr), step, change);
+    Vec y = v_sub(v_neg(change), v_get_n(rest, i, n, true));
+    Vec after = v_to_bf16(v_add(before, y));
+    v_put_n(param, i, n, true, after);
+    v_put_n(rest, i, n, true, v_sub(v_sub(after, before), y));
+  }
+}
+
+ALWAYS_INLINE void update_range(const KernelArgs *args, const Rates *r, Kind kind, Storage storage,
+                                int64_t first, int64_t end) {
+  void *const *operand = args->operand;
+  const bool grad_bf16 = args->dtype[0] == DTYPE_BF16, m_bf16 = args->dtype[2] == DTYPE_BF16;
+  const bool v_bf16 = kind == KIND_ADAMW && args->dtype[3] == DTYPE_BF16;
+  for (int64_t i = first; i < end; i += LANES) {
+    int64_t n = end - i;
+    Vec g = v_mul(v_get_n(operand[0], i, n, grad_bf16), v_set(r->clip));
+    Vec m = v_get_n(operand[2], i, n, m_bf16), v = g;
+    if (kind == KIND_ADAMW) v = v_get_n(operand[3], i, n, v_bf16);
+    Vec step = step_of(r, kind, g, &m, &v);
+    v_put_n(operand[2], i, n, m_bf16, m);
+    if (kind == KIND_ADAMW) v_put_n(operand[3], i, n, v_bf16, v);
+    take_step(args, r, kind, storage, i, n, step);
+  }
+}
+
+/* ---- the numbers of a step; false: nothing is written in it */
+
+static bool adamw_rates(const KernelArgs *args, Rates *r) {
+  const double *lr = args->control[0];
+  const int64_t *updates = args->control[1];
+  const double *clip_scale = args->control[2];
+  const int64_t *step_counts = args->control[3];
+  double beta1 = args->attr[0], beta2 = args->attr[1], decay = args->attr[3];
+  double root_correction = sqrt(1 - pow(beta2, (double)*updates));
+  *r = (Rates){.beta1 = (float)beta1,
+               .one_minus_beta1 = (float)(1 - beta1),
+               .beta2 = (float)beta2,
+               .one_minus_beta2 = (float)(1 - beta2),
+               .clip = (float)*clip_scale,
+               .shrink = (float)(*lr * decay),
+               .keep = (float)(1 - *lr * decay),
+               .step_size = (float)(*lr / (1 - pow(beta1, (double)*updates))),
+               .inverse_root = (float)(1 / root_correction),
+               .eps = (float)args->attr[2],
+               .rest = 4};
+  return *step_counts != 0;
+}
+
+static bool moment_rates(const KernelArgs *args, Rates *r, double beta2, double decay) {
+  const double *lr = args->control[0], *clip_scale = args->control[1];
+  const int64_t *step_counts = args->control[2];
+  *r = (Rates){.beta1 = (float)args->attr[0],
+               .beta2 = (float)beta2,
+               .clip = (float)*clip_scale,
+               .lr = (float)*lr,
+               .shrink = (float)(*lr * decay),
+               .keep = (float)(1 - *lr * decay),
+               .rest = 3};
+  return *step_counts != 0;
+}
+
+static bool sgd_rates(const KernelArgs *args, Rates *r) {
+  return moment_rates(args, r, 0, args->attr[1]);
+}
+
+static bool lion_rates(const KernelArgs *args, Rates *r) {
+  return moment_rates(args, r, args->attr[1], args->attr[2]);
+}
+
+/* ---- the kernels: of F64 operands, which only tests have, the reference's */
+
+#define UPDATE(name, kind, rates, storage, operands, skip)                                         \
+  static void name##_range(const KernelArgs *args, const void *context, int64_t first,             \
+                           int64_t end) {                                                          \
+    update_range(args, context, kind, storage, first, end);                                        \
+  }                                                                                                \
+  void CPU(name)(const KernelArgs *args) {                                                         \
+    Rates r;                                                                                       \
+    if (!cpu_floats(args, operands, skip))                                                         \
+      reference_##name(args);                                                                      \
+    else if (rates(args, &r))                                                                      \
+      cpu_ranges(args, args->dim[0], GRAIN_STREAM, name##_range, &r);                              \
+  }
+#define UPDATES(name, kind, moments)                                                               \
+  UPDATE(name, kind, name##_rates, STORED_PLAIN, 2 + (moments), 0)                                 \
+  UPDATE(name##_master, kind, name##_rates, STORED_MASTER, 3 + (moments), 0)                       \
+  UPDATE(name##_split, kind, name##_rates, STORED_SPLIT, 3 + (moments), 1u << (2 + (moments)))     \
+  UPDATE(name##_kahan, kind, name##_rates, STORED_KAHAN, 3 + (moments), 0)
+
+UPDATES(adamw, KIND_ADAMW, 2)
+UPDATES(sgd, KIND_SGD, 1)
+UPDATES(lion, KIND_LION, 1)
