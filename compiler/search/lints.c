@@ -179,6 +179,12 @@ static const char *blocks_beyond(const Look *look, const char **fix) {
   int64_t layers = 0, blocks = look->job->recompute_blocks;
   for (int32_t u = 0; u < d->chain_length; u++)
     layers += d->train->regions.at[d->chain[u].region].is_stack;
+  bool has_blocks = look->job->memory.recompute >= CHOICE_RECOMPUTE_BLOCK &&
+                    look->job->memory.recompute != CHOICE_RECOMPUTE_AUTO;
+  if (has_blocks && layers == 0) {
+    *fix = remove_key(look);
+    return "recompute: the model has no stack, whose blocks backward could compute again";
+  }
   if (look->job->memory.recompute != CHOICE_RECOMPUTE_EVERY || blocks <= layers) return NULL;
   *fix = "recompute = \"sqrt\"";
   return arena_printf(
@@ -186,6 +192,14 @@ static const char *blocks_beyond(const Look *look, const char **fix) {
       "every %lld blocks: the model has %lld, which are all computed again from the "
       "first",
       (long long)blocks, (long long)layers);
+}
+
+static const char *needs_vocab(const Look *look, const char **fix) {
+  const Graph *g = look->out->draft->train;
+  for (DimId d = 0; d < g->dims.count; d++)
+    if (strcmp(g->dims.at[d].name, "vocab") == 0) return NULL;
+  *fix = remove_key(look);
+  return "vocab_multiple: the model has no dimension vocab";
 }
 
 /* ---- schedules that stay where they begin */
@@ -273,6 +287,7 @@ static const Row rows[] = {
     {"no-effect", FIELD_train_validate_every, true, validate_beyond},
     {"no-effect", FIELD_checkpoint_every, true, checkpoint_beyond},
     {"no-effect", FIELD_memory_recompute, true, blocks_beyond},
+    {"no-effect", FIELD_model_vocab_multiple, true, needs_vocab},
     {"no-effect", FIELD_schedule_floor, true, floor_of_lr},
     {"no-effect", FIELD_schedule_warmup_floor, true, warmup_from_lr},
     {"imbalance", FIELD_parallel_pp, false, stages_uneven},

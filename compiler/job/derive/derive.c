@@ -210,6 +210,16 @@ static bool refuse_validation(Deriving *d, int32_t field) {
   return false;
 }
 
+static void lint_validate_steps(const Deriving *d) {
+  int64_t have = samples_of_valid(d), batch = d->out->batch_samples;
+  if (have == 0 || d->out->validate_samples - batch < have) return;
+  lint_at(d->c, field_place(d->job, FIELD_train_validate_steps), "no-effect",
+          "validate_steps asks for %s %s, and data.valid has %s: a validation reads all of it",
+          format_count(d->c->arena, d->out->validate_samples), d->is_table ? "rows" : "sequences",
+          format_count(d->c->arena, have));
+  fix_last(d->c, "validate_steps = %lld", (long long)((have + batch - 1) / batch));
+}
+
 /* A function of data, context and batch: what a validation measures is the same at any degrees. */
 static void derive_validate_steps(Deriving *d) {
   enum { TOKENS_MOST = 1 << 20 };
@@ -218,6 +228,7 @@ static void derive_validate_steps(Deriving *d) {
   if (field_is_said(job, FIELD_train_validate_steps)) {
     if (__builtin_mul_overflow(*steps, batch, &d->out->validate_samples))
       d->out->validate_samples = INT64_MAX;
+    lint_validate_steps(d);
     return;
   }
   int64_t most = TOKENS_MOST / d->out->sample_tokens, have = samples_of_valid(d);
