@@ -43,7 +43,7 @@ uint32_t mesh_shared_axes(const Mesh *mesh, const Plan *plan);
 /* The number of replicas that divide the samples, and which of them `rank` is, in mesh order. */
 int32_t mesh_replicas(const Mesh *mesh);
 int32_t mesh_replica(const Mesh *mesh, int32_t rank);
-/* Whether it is the first rank of its replica, in mesh order. */
+/* True if it is the first rank of its replica, in mesh order. */
 bool mesh_is_first_of_replica(const Mesh *mesh, int32_t rank);
 
 /* The class whose box contains `rank`, or NULL. */

@@ -77,7 +77,7 @@ bool band_is_agent(const Band *band);
 /* True if `rank` is on this node and is not an agent. */
 bool band_is_charge(const Band *band, int32_t rank);
 
-/* Whether this rank sees the process of `rank` in /proc. */
+/* True if this rank sees the process of `rank` in /proc. */
 bool band_is_near(const Band *band, int32_t rank);
 
 /* The next complete message of a peer. BAND_GONE: its connection has ended. */

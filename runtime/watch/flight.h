@@ -69,7 +69,7 @@ typedef struct Beat {
   FlightNow lane[PLAN_LANES_MAX];
 } Beat;
 
-/* Whether a rank has got on between two beats. */
+/* True if a rank has got on between two beats. */
 bool beat_has_moved(const Beat *before, const Beat *now);
 
 void flight_begin(Flight *flight, uint32_t lane, uint32_t record, int32_t layer,

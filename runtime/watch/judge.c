@@ -16,7 +16,7 @@ static Verdict earliest(const RankView *view, int32_t ranks, Loss loss) {
   return found;
 }
 
-/* Whether `passed_ms` without news are too long, of which the rank starved for `starved_ms`. */
+/* True if `passed_ms` without news are too long, of which the rank starved for `starved_ms`. */
 static bool is_late(int64_t passed_ms, int64_t most_ms, int64_t starved_ms) {
   return passed_ms - starved_ms > most_ms || passed_ms > most_ms + JUDGE_STARVED_MS;
 }

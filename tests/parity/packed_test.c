@@ -242,7 +242,7 @@ static void check_proof(void) {
   CHECK(is_found_as(&plan, not_beside, "nothing orders the two"));
   CHECK(is_found_when(&plan, sometimes));
   CHECK(is_found_as(&plan, from_elsewhere, "is no part of one buffer that is live"));
-  CHECK(is_found_as(&plan, in_memory_of_others, "writes operand 2 where operand 0 stands"));
+  CHECK(is_found_as(&plan, in_memory_of_others, "writes operand 2 over operand 0"));
   CHECK(is_found_when(&plan, of_more_members));
   CHECK(is_found_when(&plan, wrong_way));
   CHECK(is_found_when(&plan, twice));
@@ -255,7 +255,7 @@ static void check_proof(void) {
                                        "parallel.zero=0",
                                        NULL};
   if (!make_plan("cluster=dgx-h100", turned, &plan)) return;
-  CHECK(is_found_as(&plan, received_where_packed, "writes operand 2 where operand 3 stands"));
+  CHECK(is_found_as(&plan, received_where_packed, "writes operand 2 over operand 3"));
   plan_close(&plan);
 }
 

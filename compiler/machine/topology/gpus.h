@@ -19,7 +19,7 @@ typedef struct Gpus {
 
 Gpus topology_gpus(Arena *arena);
 
-/* Whether the CUDA back end, lockstep_cuda.so, is beside this program or in its library folder. */
+/* True if the CUDA back end, lockstep_cuda.so, is beside this program or in its library folder. */
 bool topology_has_cuda(void);
 
 /* Fills the GPUs of `machine`: all of them, where ranks can have them. */

@@ -25,7 +25,7 @@
 
 enum { CROSSINGS_MAX = 1 << 21, HEAD_TEXT_BYTES = 160 };
 
-/* How far a class has got: it stands at a communication with other classes. */
+/* The progress of a class: its next communication with other classes. */
 typedef struct Head {
   View view;
   Walk walk;
@@ -170,7 +170,7 @@ static bool same_meaning(const Plan *plan, uint32_t a, uint32_t b) {
          strcmp(plan_string(plan, x->value), plan_string(plan, y->value)) == 0;
 }
 
-/* What the call says of the operand. plan_check: every operand has one, except in exchanges within
+/* The call's post of the operand. plan_check: every operand has one, except in exchanges within
  * a stage. */
 static PlanPost post_of(const Head *h, uint32_t operand) {
   if (h->walk.call->posts_count == 0) return (PlanPost){0};
@@ -203,7 +203,7 @@ static void meet(const Communication *c, uint32_t from, uint32_t i, uint32_t to,
 }
 
 /* Marks operands of the class's exchange that meet their other half, in its own record or where
- * another class stands. False: one does not. */
+ * another class waits. False: one does not. */
 static bool meets(const Communication *c, uint32_t class) {
   Head *own = &c->heads[class];
   bool over = true;
@@ -277,8 +277,8 @@ static bool same_collective(const Plan *plan, const Head *a, const Head *b) {
   return same;
 }
 
-/* Moves on when all classes of the group stand at a collective of this communicator; it should be
- * the same one. False: not all have arrived. */
+/* Moves on when all classes of the group are at a collective of this communicator; it should be the
+ * same one. False: not all have arrived. */
 static bool collective(const Communication *c, uint32_t class) {
   uint32_t comm = c->heads[class].record->comm, group = group_of(c, class, comm);
   for (uint32_t k = 0; k < c->plan->classes_count; k++) {

@@ -84,11 +84,11 @@ void intervals_put(Arena *arena, Intervals *set, Interval interval) {
   const Interval *met = NULL;
   if (interval.first >= interval.end) return;
   while ((met = intervals_find(set, interval.first)) != NULL && met->first < interval.end) {
-    Interval old = *met, before = old, behind = old;
-    before.end = interval.first, behind.first = interval.end;
+    Interval old = *met, before = old, after = old;
+    before.end = interval.first, after.first = interval.end;
     take_out(set, old.first);
     if (before.first < before.end) insert(arena, set, before);
-    if (behind.first < behind.end) insert(arena, set, behind);
+    if (after.first < after.end) insert(arena, set, after);
   }
   insert(arena, set, interval);
 }

@@ -15,7 +15,7 @@ typedef struct Interval {
 } Interval;
 
 typedef struct Intervals {
-  struct IntervalNode *node; /* node[0] stands for no node */
+  struct IntervalNode *node; /* node[0] means no node */
   size_t capacity;
   uint32_t root, free, count;
 } Intervals;
@@ -27,7 +27,7 @@ const Interval *intervals_find(const Intervals *set, uint64_t offset);
  * An empty one changes nothing. */
 void intervals_put(Arena *arena, Intervals *set, Interval interval);
 
-/* Adds an interval as one with all that it overlaps. */
+/* Adds an interval and merges it with all that it overlaps. */
 void intervals_join(Arena *arena, Intervals *set, uint64_t first, uint64_t end);
 
 /* Removes all. */

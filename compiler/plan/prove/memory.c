@@ -60,7 +60,7 @@ static uint32_t locate(const Sweep *s, const Walk *walk, uint32_t index) {
   const PlanBinding *binding = &plan->bindings[walk->call->bindings_first + index];
   if (binding->by != PLAN_NONE || binding->tier != TIER_DEVICE)
     prove_finding(s->view, walk, -1, "memory",
-                  "base %.40s stands elsewhere on other ranks, or not on the device", name);
+                  "base %.40s has another address on other ranks, or is not on the device", name);
   if (owner != NULL && owner->first <= first && first < end && end <= owner->end &&
       is_live(s, owner->number))
     return owner->number;
@@ -85,8 +85,8 @@ static void sweep_calls(Sweep *s, Ledger *ledger) {
 
 /* ---- peaks */
 
-/* What the buffers of a program, and the persistent ones, need of a tier: the highest byte, and the
- * most bytes live at once. `change` has a zero for each call, and one more. */
+/* The peak of a program's buffers and the persistent ones in a tier: the highest byte, and the most
+ * bytes live at once. `change` has a zero for each call, and one more. */
 static PlanPeak need(const View *view, uint32_t program, uint32_t tier, int64_t *change) {
   const PlanClass *class = view->class;
   const PlanBuffer *buffer = &view->plan->buffers[class->buffers_first];
@@ -157,8 +157,8 @@ static void sweep_program(View *view, const PlanProgram *program, bool is_first)
   sweep_calls(&s, ledger);
 }
 
-/* What the runtime itself reads and writes is a persistent buffer that says so: no record writes
- * there, and nothing else is there. */
+/* Bytes that the runtime itself reads and writes are a persistent buffer of that kind: no record
+ * writes there, and no other buffer overlaps it. */
 static void check_holder(const View *view, uint64_t first, uint64_t size_bytes, BufferKind kind,
                          const char *what) {
   for (uint32_t i = 0; i < view->class->buffers_count; i++) {

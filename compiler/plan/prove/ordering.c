@@ -37,7 +37,7 @@ typedef struct Touch {
   bool write;
 } Touch;
 
-/* What one lane touched, in the order of its records. */
+/* The bytes that one lane touched, in the order of its records. */
 typedef struct LaneLog {
   Touch *at;
   size_t capacity;
@@ -53,7 +53,7 @@ typedef struct Ordering {
   Arena *arena;
   Walk walk;
   Clock *clocks; /* by record of a call, for two iterations */
-  size_t *first; /* by call position: its first record in `clocks`; and behind the last call */
+  size_t *first; /* by call position: its first record in `clocks`; and the end */
   size_t clock_capacity, first_capacity;
   Clock now[PLAN_LANES_MAX]; /* by lane: of its last record, with what it has waited for since */
   LaneLog lanes[PLAN_LANES_MAX];
@@ -116,7 +116,7 @@ static void find_shared(Ordering *o) {
   }
 }
 
-/* What the main lane touches matters where other lanes do, too, or in a launch. */
+/* Touches of the main lane matter where other lanes touch the bytes, too, or in a launch. */
 static bool matters(const Ordering *o, uint32_t lane, uint32_t base) {
   return lane != o->main_lane || o->is_launched ||
          o->shared[walk_buffer(&o->walk, base) - o->view->class->buffers_first];

@@ -16,7 +16,7 @@ typedef struct Ledger {
   uint32_t *born;
 } Ledger;
 
-/* What a plan's tables have about a value. */
+/* The rows of a plan's tables about a value. */
 typedef struct ValueRows {
   uint32_t name;                   /* the first value with the same name */
   uint32_t first[ValueKind_COUNT]; /* of such a first one, by kind: 1 + the first value; 0: none */
@@ -85,8 +85,7 @@ static inline uint32_t walk_buffer(const Walk *walk, uint32_t base) {
   return ledger->buffer_of[ledger->base_first[walk->position] + base];
 }
 
-/* The first byte of an operand in its base and the end behind its last, over all members of its
- * row. */
+/* The first byte of an operand in its base and the end of its last, over all members of its row. */
 static inline uint64_t operand_end(const Plan *plan, const PlanOperand *operand) {
   uint64_t members = operand->by == PLAN_NONE ? 1 : plan_comm_size(plan, operand->by);
   return operand->offset + (members - 1) * (uint64_t)operand->member_stride + operand->size_bytes;
@@ -125,7 +124,7 @@ static inline uint32_t mesh_axes(const Plan *plan) {
   return axes;
 }
 
-/* Whether all dims have the same names and sizes. */
+/* True if all dims have the same names and sizes. */
 bool layouts_alike(const Plan *plan, uint32_t a, uint32_t b);
 
 /* An attr of a record on this member of the communicator along which it varies. */

@@ -36,7 +36,7 @@ static bool orders(const char *first, const char *second) {
   return waits;
 }
 
-/* Whether the kernel waits for a collective on another lane that writes the slot. */
+/* True if the kernel waits for a collective on another lane that writes the slot. */
 static bool orders_after_sum(const char *kernel, ControlSlot slot) {
   begin();
   Record *writer = segment_record(&draft, segment, RECORD_ALL_REDUCE, NULL, PURPOSE_CONTROL);

@@ -438,7 +438,7 @@ static void test_targets(void) {
     bench.b.operands[1].offset = cases[i].offset;
     TEST("a result stands apart, or where its kernel says that it may")
     CHECK(bench_run(&bench) == cases[i].is_good);
-    if (bench.t.refused) findings_expect(&bench.report, "writes operand 1 where operand 0 stands");
+    if (bench.t.refused) findings_expect(&bench.report, "writes operand 1 over operand 0");
     TEST("the runtime writes samples") {
       bench.b.buffers[0] = (PlanBuffer){.kind = BUFFER_DATA, .program = PLAN_NONE};
       bench_refuses(&bench, "writes operand 1 where the runtime does");

@@ -424,7 +424,7 @@ static void test_numbers(void) {
     move_to(operand(norm, 7), operand(norm, 3));
     norm = record_of("h.backward", "layernorm_backward", 3);
     move_to(operand(norm, 7), operand(norm, 3));
-    expect_finding("writes operand 7 where operand 3 stands");
+    expect_finding("writes operand 7 over operand 3");
   }
 }
 

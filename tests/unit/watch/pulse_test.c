@@ -1,4 +1,4 @@
-/* Whether a process waits for processors, from files as /proc has them.
+/* True if a process waits for processors, from files as /proc has them.
  * LINK: runtime */
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -42,7 +42,7 @@ static void report(const DerivedModel *m, const PlanNode *node, const char *why,
 
 /* ---- what the rules ask for */
 
-/* What one use of a value adds to the value's gradient. */
+/* Notes the term that one use of a value adds to the value's gradient. */
 static void want_of_use(DerivedModel *m, const PlanNode *node, uint32_t input) {
   uint32_t value = node_input(m->plan, node, input);
   Use use = {m->plan, node, input, m->name, m->wanted, &m->asked, false};

@@ -27,7 +27,7 @@ static bool is_op(const Applied *applied, const char *op) {
 }
 
 /* Attrs beyond those of a backward op's kernel were copied from the forward node and are ignored.
- * What has no kernel, as a split, has its own. */
+ * An op without a kernel, as a split, has its own numbers. */
 static uint64_t hash_numbers(uint64_t hash, const Applied *applied) {
   const KernelContract *contract = contract_find(applied->op);
   for (uint32_t i = 0; i < APPLIED_ATTRS_MAX && (contract == NULL || contract->attr_count > 0); i++)
@@ -46,7 +46,7 @@ static bool is_zero(const Applied *applied) {
   return is_op(applied, "join") ? zeros == applied->input_count : zeros > 0;
 }
 
-/* Whether it is a sum of its inputs, or an integer multiple of one, whatever their dims. */
+/* True if it is a sum of its inputs, or an integer multiple of one, whatever their dims. */
 static bool add_up(const Plan *plan, const Applied *applied, Sum *sum) {
   enum { WHOLE_MAX = 1 << 20 };
   const Sum *in = applied->inputs;

@@ -54,8 +54,8 @@ typedef struct Use {
   bool lacks;        /* the row needs something that the node does not have */
 } Use;
 
-/* What this use adds to the gradient of its value, by derivatives.def; 0 for ids. False: there is
- * no row. */
+/* The term that this use adds to the gradient of its value, by derivatives.def; 0 for ids. False:
+ * there is no row. */
 bool gradient_of(Use *use, Sum *sum);
 
 /* Training regions come first. */

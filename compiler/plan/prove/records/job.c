@@ -207,7 +207,7 @@ static bool has_columns(const View *view, const char *said, const char *name, co
   return false;
 }
 
-/* Whether a cross-entropy compares with this input. */
+/* True if a cross-entropy compares with this input. */
 static bool is_compared(const View *view, uint32_t value) {
   const Plan *plan = view->plan;
   for (uint32_t n = 0; n < plan->nodes_count; n++) {
@@ -233,8 +233,8 @@ static uint32_t role_of(const View *view, uint32_t input) {
   return strcmp(plan_string(plan, value->name), "targets") == 0 ? INPUT_TARGETS : INPUT_TOKENS;
 }
 
-/* What is staged as an input is what the model reads under its name: a micro-batch of samples, as
- * long as the job says. Types find that inputs are loaded in the order of their values. */
+/* A staged input must be the value that the model reads under its name: a micro-batch of samples,
+ * of the job's length. Types find that inputs are loaded in the order of their values. */
 static const char *input_fault(const View *view, const PlanInput *input, uint32_t number) {
   const Plan *plan = view->plan;
   const PlanValue *value = &plan->values[number];

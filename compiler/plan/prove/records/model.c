@@ -39,7 +39,7 @@ static void check_truths(const View *view) {
   }
 }
 
-/* Whether this node draws numbers when it runs. */
+/* True if this node draws numbers when it runs. */
 static bool draws(const Plan *plan, const PlanNode *node) {
   const KernelContract *contract = contract_find(plan_string(plan, node->op));
   if (contract == NULL || (contract_control_reads(contract) & CONTROL_BIT(CONTROL_seed)) == 0)

@@ -147,7 +147,7 @@ static uint32_t varying_axes(const Case *c) {
   return axes;
 }
 
-/* The next coordinates along the axes of a mask; false behind the last. */
+/* The next coordinates along the axes of a mask; false after the last. */
 static bool next_coordinate(Case *c, uint32_t axes) {
   for (uint32_t axis = 0; axis < c->plan->axes_count; axis++) {
     if ((axes >> axis & 1u) == 0) continue;

@@ -158,7 +158,7 @@ static void broadcast(Case *c) {
   broadcast_merge(c->dims, &c->dims_count);
 }
 
-/* Whether the features of x are, in the same order, the dims of w from `first` on. */
+/* True if the features of x are, in the same order, the dims of w from `first` on. */
 static bool stand_at(const Part *w, uint32_t first, const Part *x) {
   for (uint32_t i = x->tokens; i < x->count; i++, first++)
     if (first >= w->count || w->dim[first].name != x->dim[i].name) return false;
@@ -310,16 +310,16 @@ static void elements(Case *c) {
   const Part part = part_of(c, 0);
   if (part.count == 0 && c->wrong[0] != '\0') return;
   const PlanLayout *layout = &c->plan->layouts[c->plan->operands[c->record->operands_first].layout];
-  int64_t own = 1, all = 1, inner = 0, stride = 0, first = 0, flat_first = 0, behind = 1;
+  int64_t own = 1, all = 1, inner = 0, stride = 0, first = 0, flat_first = 0, after = 1;
   int64_t piece = layout->piece;
   for (uint32_t i = part.count; i-- > 0;) {
     const Dim *of = &part.dim[i];
     if (local(c, of) != of->size) {
       if (inner != 0) wrong(c, "two dims are cut");
-      inner = local(c, of) * behind, stride = of->size * behind;
-      first = first_of(c, of, 0) * behind;
+      inner = local(c, of) * after, stride = of->size * after;
+      first = first_of(c, of, 0) * after;
     }
-    own *= local(c, of), all *= of->real_size, behind *= of->size;
+    own *= local(c, of), all *= of->real_size, after *= of->size;
   }
   for (uint32_t axis = c->plan->axes_count; axis-- > 0;) {
     if ((layout->flat_axes >> axis & 1) == 0) continue;

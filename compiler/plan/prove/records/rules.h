@@ -19,7 +19,7 @@ typedef struct Case {
   uint32_t coordinate[CASE_AXES_MAX];
   int64_t turn; /* the keys and values are those of the member so many places back */
 
-  /* What the rule says, of the first of them. */
+  /* The rule's numbers for the first of them. */
   uint32_t axes; /* of the mesh, on which the record depends */
   int64_t dims[KERNEL_DIMS_MAX];
   uint32_t dims_count;
@@ -32,8 +32,8 @@ typedef struct Case {
 /* By rules.def for a record that carries out a node, else by the record's purpose. */
 void run_rule(Case *c);
 
-/* What the job says of itself: job.c. And the value of a setting; "none" where the job does not
- * say. */
+/* Checks the job's own tables (job.c). And the value of a setting; "none" where the job does not
+ * set it. */
 void prove_job(const View *view);
 /* And what it says of its model: model.c. */
 void prove_model(const View *view);

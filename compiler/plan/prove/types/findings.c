@@ -1,5 +1,5 @@
 /* findings.c -- the text of a finding: the reason, the record that last wrote where a wrong type
- * was found, and the line of the model or job file behind it. */
+ * was found, and the line of the model or job file that it comes from. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

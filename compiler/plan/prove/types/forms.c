@@ -61,7 +61,7 @@ uint32_t form_joint(const Form *form, uint32_t label, bool goes_round) {
 
 /* ---- operands */
 
-/* A row being read: its capitals, and how many dims each stands for. */
+/* A row being read: its capitals, and the number of dims of each. */
 typedef struct Reading {
   const Typing *t;
   const PlanNode *node;
@@ -220,7 +220,7 @@ static void compare_dims(const Reading *r, const FormSlot *slot, Labels *labels)
   }
 }
 
-/* Of rows of numbers only how many there are counts, which their size says. */
+/* Rows of numbers have only a count, which follows from their size. */
 static void compare_operands(const Reading *r) {
   Form *form = r->form;
   Labels labels = {.count = 0};

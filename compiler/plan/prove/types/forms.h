@@ -36,7 +36,7 @@ typedef struct Form {
  * do not have as many dims. Cached by node in t->forms. */
 const Form *form_of(Typing *t, const PlanNode *node);
 
-/* Whether the row has such a rule; whether the rule names this label. */
+/* True if the row has such a rule; whether the rule names this label. */
 bool form_has(const Form *form, const char *rule);
 bool form_says(const Form *form, const char *rule, uint32_t label);
 
@@ -64,7 +64,7 @@ bool ring_meets(Typing *t, const NodeCall *c, uint32_t axis, uint16_t *turn);
 /* Sets from which ranks' blocks a result is made. */
 Ring ring_of_result(const Form *form, const FormSlot *slot, uint16_t turn);
 
-/* Whether the record merges attention results of several blocks, or casts one. */
+/* True if the record merges attention results of several blocks, or casts one. */
 bool is_ring_sum(const Typing *t, const PlanNode *node);
 void type_ring_sum(Typing *t, const NodeCall *c);
 

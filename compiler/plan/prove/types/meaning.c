@@ -42,7 +42,7 @@ static void find_nodes(Meaning *meaning, uint32_t region, uint32_t first, uint32
   }
 }
 
-/* Regions come one after another, so that bits behind this one's are of its region yet. */
+/* Regions come one after another, so that later bits are still of this region. */
 static void find_later(Meaning *meaning, uint32_t first, uint32_t count) {
   for (uint32_t n = first; n < first + count; n++) {
     const PlanNode *node = &meaning->plan->nodes[n];

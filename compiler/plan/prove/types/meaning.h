@@ -16,7 +16,7 @@ typedef struct Slice {
   bool drops;                    /* the part lacks that dim */
 } Slice;
 
-/* What follows for a value from names and nodes. */
+/* Facts about a value that follow from names and nodes. */
 typedef struct ValueMeaning {
   Slice slice;
   uint32_t same; /* the value that it is identified with: for parameters and inputs the first of
@@ -26,7 +26,7 @@ typedef struct ValueMeaning {
   uint32_t uses;      /* how many nodes make it or add to it */
 } ValueMeaning;
 
-/* A node as one of those that make or add to a value: each has a bit, in the order of the nodes.
+/* A node among those that make or add to a value: each has a bit, in the order of the nodes.
  * There are no bits for more than PARAMETER_USES_MAX of them. */
 typedef struct Making {
   uint64_t bit;   /* its own; 0: the node does not make the value */

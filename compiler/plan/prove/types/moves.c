@@ -88,7 +88,7 @@ void type_all_reduce(Typing *t) {
   turn_tensors(t, 1, 0, add_up);
 }
 
-/* Whether the record's operand is exactly these bytes of the control block. */
+/* True if the record's operand is exactly these bytes of the control block. */
 static bool is_of_control(Typing *t, PlanBytes bytes) {
   const Where at = all_of(t, 0);
   uint64_t block = plan_address(plan_tier(t->plan, TIER_DEVICE), t->plan->jobs[0].control_offset);
@@ -179,7 +179,7 @@ static bool uncut(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {
   return true;
 }
 
-/* Whether the record's pair of numbers moves each rank's part of this dim. Statistics of ranks' own
+/* True if the record's pair of numbers moves each rank's part of this dim. Statistics of ranks' own
  * classes, the last dim, are stored rank by rank. */
 static bool pair_fits(Typing *t, const Type *part, uint32_t dim) {
   const int64_t *pair = record_dims(t);

@@ -24,7 +24,7 @@ static bool parent_bytes(Typing *t, uint32_t operand, uint32_t value, const Plac
   return true;
 }
 
-/* What the node of the record calls this value. */
+/* The name of this value in the region of the record's node. */
 static void name_here(const Typing *t, uint32_t value, Type *type) {
   meaning_name(&t->meaning, t->meaning.region_of[t->at->node], value, type);
 }
@@ -133,7 +133,7 @@ static bool read_inputs(Typing *t, NodeCall *c) {
 
 /* ---- the operands along one axis: the label that is cut, or partial sums */
 
-/* What all operands together are along one axis. */
+/* The state of all operands together along one axis. */
 typedef struct Joint {
   uint8_t kind, style, order; /* as in Place */
   bool goes_round;            /* the label is cut by tokens, and keys arrive from all ranks */
@@ -235,7 +235,7 @@ static bool join_axes(Typing *t, const NodeCall *c, Joint *joint, uint16_t *turn
 
 /* ---- results */
 
-/* Whether an operand itself is cut along the axis at this label. */
+/* True if an operand itself is cut along the axis at this label. */
 static bool has_cut(const NodeCall *c, uint32_t axis, uint32_t label) {
   for (uint32_t i = 0; i < c->form->slot_count; i++) {
     const FormSlot *slot = &c->form->slot[i];

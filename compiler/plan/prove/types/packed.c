@@ -29,7 +29,7 @@ static int64_t flat_share(const Plan *plan, const PlanRecord *record) {
   return has_pieces ? dims[1] : 0;
 }
 
-/* Whether the packing record hands its operand `packed` to the collective's operand `end`, or takes
+/* True if the packing record hands its operand `packed` to the collective's operand `end`, or takes
  * it from there: the same bytes of the same members, on every rank and under every flag. Sizes are
  * within what plan_check and the contract allow, so nothing overflows. */
 static bool fits(const Typing *t, const PlanRecord *mover, uint32_t packed, const PlanRecord *flat,

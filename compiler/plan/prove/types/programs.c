@@ -8,7 +8,7 @@
 
 enum { POSTS_MAX = KERNEL_OPERANDS_MAX }; /* plan_check: one for each operand of an exchange */
 
-/* What a call finds. The used part is hashed as bytes. */
+/* The types that a call finds. The used part is hashed as bytes. */
 typedef struct Found {
   uint32_t segment, flags, program, made, is_layer, is_microbatch;
   struct FoundItem { /* one for each base, then one for each post */
@@ -147,7 +147,7 @@ static void run_one(Typing *t) {
            (long long)t->microbatches);
 }
 
-/* Whether an iteration left what the one before had left, with the micro-batch advanced. */
+/* True if an iteration left what the one before had left, with the micro-batch advanced. */
 static bool moved_on(const Held *before, const Held *after, uint32_t count, uint32_t stride) {
   for (uint32_t i = 0; i < count; i++)
     if (before[i].content != after[i].content || before[i].layer != after[i].layer ||

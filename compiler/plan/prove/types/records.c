@@ -4,14 +4,14 @@
 
 /* ---- where it writes */
 
-/* Whether both have rows of one stride that do not overlap. */
+/* True if both have rows of one stride that do not overlap. */
 static bool is_between(const Typing *t, uint32_t a, uint32_t b, const Where *at, const Where *to) {
   KernelView x, y;
   if (!view_of(t, a, &x) || !view_of(t, b, &y) || x.stride != y.stride) return false;
   if (at->operand->dtype != to->operand->dtype || x.stride <= 0) return false;
   int64_t bytes = dtype_bytes((DType)at->operand->dtype), stride = x.stride * bytes;
-  int64_t behind = ((int64_t)(to->first - at->first) % stride + stride) % stride;
-  return behind >= x.inner * bytes && behind + y.inner * bytes <= stride;
+  int64_t after = ((int64_t)(to->first - at->first) % stride + stride) % stride;
+  return after >= x.inner * bytes && after + y.inner * bytes <= stride;
 }
 
 /* The kernel's contract says which operands a result may overlap. */
@@ -32,7 +32,7 @@ static bool stands_apart(Typing *t, uint32_t target) {
         at.first == at.end || to.first == to.end || may_share(t, target, i, &at, &to) ||
         is_between(t, target, i, &at, &to))
       continue;
-    REFUSE(t, "writes operand %u where operand %u stands", target, i);
+    REFUSE(t, "writes operand %u over operand %u", target, i);
   }
   return !t->refused;
 }

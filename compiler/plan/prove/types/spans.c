@@ -25,7 +25,7 @@ uint32_t spans_read(const Types *types, const Spans *spans, uint64_t first, uint
   return types->type[span->type].kind == TYPE_ZERO ? span->type : 0;
 }
 
-/* Most writes replace a span by one of the same place: then nothing behind it moves. */
+/* Most writes replace a span by one of the same place: then no later span moves. */
 void spans_write(const Types *types, Spans *spans, TypeSpan span) {
   uint32_t at = spans_find(spans, span.first), end = at, count = 0;
   TypeSpan left = {0}, right = {0}; /* the rest of zeros */
@@ -39,14 +39,13 @@ void spans_write(const Types *types, Spans *spans, TypeSpan span) {
   if (left.type != 0) written[count++] = left;
   if (span.type != 0 && span.first < span.end) written[count++] = span;
   if (right.type != 0) written[count++] = right;
-  uint32_t behind = spans->count - end;
-  spans->at =
-      pool_room(types->arena, spans->at, &spans->capacity, at + count + behind, sizeof span);
-  if (at + count != end && behind > 0)
-    memmove(spans->at + at + count, spans->at + end, behind * sizeof span);
+  uint32_t tail = spans->count - end;
+  spans->at = pool_room(types->arena, spans->at, &spans->capacity, at + count + tail, sizeof span);
+  if (at + count != end && tail > 0)
+    memmove(spans->at + at + count, spans->at + end, tail * sizeof span);
   for (uint32_t i = 0; i < count; i++)
     spans->at[at + i] = written[i];
-  spans->count = at + count + behind;
+  spans->count = at + count + tail;
 }
 
 /* ---- contents */

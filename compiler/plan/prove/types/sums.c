@@ -57,15 +57,15 @@ static bool join_rings(const Typing *t, Ring *ring, const Ring *other) {
   const uint32_t count = (uint32_t)ring->count + other->count;
   if (ring->turn != other->turn || ring->count == 0 || other->count == 0 || count > ranks)
     return false;
-  bool behind = (ring->first + ring->count) % ranks == other->first;
+  bool after = (ring->first + ring->count) % ranks == other->first;
   bool before = (other->first + other->count) % ranks == ring->first;
-  if (!behind && !before) return false;
-  ring->first = count == ranks ? 0 : behind ? ring->first : other->first;
+  if (!after && !before) return false;
+  ring->first = count == ranks ? 0 : after ? ring->first : other->first;
   ring->count = count == ranks ? 0 : (uint16_t)count;
   return true;
 }
 
-/* Whether both are of one tensor or value with the same layout; which summands they have may
+/* True if both are of one tensor or value with the same layout; which summands they have may
  * differ. */
 static bool same_whole(Type a, Type b) {
   memset(a.use, 0, sizeof a.use);

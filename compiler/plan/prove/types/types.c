@@ -32,7 +32,7 @@ static Type tensor_type(const Typing *t, const Standing *at) {
   return type;
 }
 
-/* What a checkpoint is told of a tensor is so. */
+/* True if the tensor's facts for checkpoints are those of its value. */
 static bool is_of_value(const Plan *plan, const PlanTensor *tensor) {
   const PlanValue *value = &plan->values[tensor->value];
   return layouts_alike(plan, tensor->layout, value->layout) &&
@@ -78,7 +78,7 @@ static void tensors_check(Typing *t, Held *held) {
   }
 }
 
-/* What these addresses hold, relative to the micro-batch after the last one. */
+/* The type at these addresses, relative to the micro-batch after the last one. */
 static Type found_at(Typing *t, const Held *held, const TypeSpan *bytes) {
   const Interval *in = lasting_cell(&t->cells, bytes->first);
   Spans spans = {0};
@@ -129,7 +129,7 @@ static void keep_common(Types *types, const Spans *from, const Spans *other, Spa
   }
 }
 
-/* A step may read only what both leave behind; where they differ there is nothing to read. True:
+/* A step may read only types that both leave; where they differ it may read nothing. True:
  * `start` changed. */
 static bool tensors_meet(Typing *t, Held *start, const Held *end) {
   bool changed = false;
@@ -177,7 +177,7 @@ static void run_steps(Typing *t, Held *start, Held *held) {
   }
 }
 
-/* What can be checked only with all stages together. */
+/* Checks that need all stages together. */
 static void check_stages(Typing *t, uint64_t squares, const uint32_t *losses) {
   t->walk.call = NULL;
   t->at = NULL;

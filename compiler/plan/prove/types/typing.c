@@ -92,7 +92,7 @@ bool right_size(Typing *t, uint32_t operand, uint32_t value, const Type *type) {
                 (long long)wanted);
 }
 
-/* ---- what stands in them */
+/* ---- types of operands */
 
 Where where(Typing *t, uint32_t operand) {
   const PlanOperand *at = operand_at(t, operand);

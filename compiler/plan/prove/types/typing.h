@@ -20,7 +20,7 @@ typedef struct Reached {
   Spans spans;    /* from the start of the cell; types relative to the call */
 } Reached;
 
-/* What a stage sends of a tied tensor's gradient, and to which class of ranks. */
+/* The part of a tied tensor's gradient that a stage sends, and the class of ranks that gets it. */
 typedef struct Join {
   uint32_t class, peer;
   uint32_t ref, like; /* like: the type of what is sent, apart from its uses */
@@ -58,11 +58,11 @@ typedef struct Typing {
   uint64_t base_offset[TYPING_BASES_MAX];  /* from the start of its cell */
   bool tells_class; /* the call depends on its class: results are not shared with other classes */
   uint32_t record;  /* within the segment */
-  const PlanRecord *at; /* NULL: no current record; &joined.record: several as one */
+  const PlanRecord *at; /* NULL: no current record; &joined.record: several packed into one */
   Joined joined;
   bool refused; /* there is a finding: no more are reported for this class */
 
-  /* What can be checked only with all classes together. */
+  /* Facts that are checked with all classes together. */
   Join join[TYPING_JOINS_MAX];
   uint32_t join_count;
   uint32_t losses;     /* mask: programs of this stage that make the loss */
@@ -140,7 +140,7 @@ static inline bool has_stages(const Typing *t) {
   return axes_dividing(t, DIVIDES_DEPTH) != 0;
 }
 
-/* Whether calls of the current one's kind compute that region: its program's, and with a layer only
+/* True if calls of the current one's kind compute that region: its program's, and with a layer only
  * in a stack, for random numbers depend on it. False: refused. */
 bool is_call_of(Typing *t, uint32_t region);
 
@@ -159,7 +159,7 @@ bool said_places(Typing *t, uint32_t operand, uint32_t value, Place *places);
  * differently. */
 bool is_as_said(Typing *t, uint32_t operand, const Type *type);
 
-/* Whether the operand has as many elements as a rank's part of the value. False: refused. */
+/* True if the operand has as many elements as a rank's part of the value. False: refused. */
 bool right_size(Typing *t, uint32_t operand, uint32_t value, const Type *type);
 
 /* ---- what its operands hold: typing.c */
@@ -219,7 +219,7 @@ void add_to_sum(Typing *t, uint32_t operand, Type *sum, uint32_t node);
  * overlap, or leave a gap. */
 bool join_parts(const Typing *t, Type *sum, const Type *other);
 
-/* Whether the sum has some of the value's uses over all micro-batches; whether it has every use. */
+/* True if the sum has some of the value's uses over all micro-batches; whether it has every use. */
 bool is_whole_step(const Typing *t, const Type *sum);
 bool sum_is_complete(const Typing *t, const Type *sum);
 
@@ -235,7 +235,7 @@ uint64_t loss_address(const Typing *t);
 /* Refuses a record that divides by the number of targets before it is known: moves.c. */
 void check_divisor(Typing *t);
 
-/* Whether losses and requests have been summed over all ranks, if there are several. */
+/* True if losses and requests have been summed over all ranks, if there are several. */
 bool has_totals(const Typing *t);
 
 /* The operand must hold the sum of the squares of all gradients: norm.c. */
