@@ -502,7 +502,7 @@ load_module() { # NAME
 set_back() {
   IFS=$' \t\n'
   export LC_ALL=C
-  set +afx
+  set +aefuEx +o pipefail
   cd "$folder"
   watch_script
 }
@@ -539,6 +539,7 @@ if [ ${#modules[@]} -gt 0 ] || [ ${#setup[@]} -gt 0 ]; then
     eval "$kept"
   fi
   for module_name in "${modules[@]}"; do
+    doing="module load $module_name"
     load_module "$module_name" || setup_failed=$?
     eval "$kept"
     set_back
