@@ -1,7 +1,7 @@
 -- A classifier with a stack, so that tensor parallelism and pipelines have something to divide.
 return model {
   sizes = { inputs = 3, classes = 4, width = 16, hidden = 32, layers = 4 },
-  axes  = { hidden = "tp" },
+  axes  = { hidden = "tp", classes = "tp" },
   bias  = true,
   forward = function(m)
     local x, y = input("x", { "batch", "inputs" }), input("y", { "batch" }, "ids")
