@@ -87,8 +87,8 @@ static bool derive_samples(Deriving *d) {
   d->out->batch_samples = number / tokens;
   if (number % tokens == 0) return true;
   error_at(d->c, field_place(d->job, FIELD_train_batch), "batch-identity",
-           "%s tokens are %.2f sequences of %lld, not whole", format_count(arena, number),
-           (double)number / (double)tokens, (long long)tokens);
+           "%s token%s %s %.2f sequences of %lld, not whole", format_count(arena, number),
+           plural(number), plural_is(number), (double)number / (double)tokens, (long long)tokens);
   int64_t above =
       round_up(number / tokens + 1, batch_step(d)); /* the fix satisfies the other rules, too */
   fix_last(d->c, "batch = \"%s\"", batch_text(d, above));
@@ -176,8 +176,8 @@ static bool check_data_size(Deriving *d) {
   bool is_counted = d->job->train_tokens > 0;
   if (!is_counted || samples_of_data(d) > 0) return true;
   return error_at(d->c, field_place(d->job, FIELD_data_train), "data",
-                  "data.train has %s tokens, fewer than one sequence of %lld and its target",
-                  format_count(d->c->arena, d->job->train_tokens),
+                  "data.train has %s token%s, fewer than one sequence of %lld and its target",
+                  format_count(d->c->arena, d->job->train_tokens), plural(d->job->train_tokens),
                   (long long)d->out->sample_tokens);
 }
 

@@ -245,7 +245,8 @@ static bool check_counts(Compile *c, const Cluster *cluster, const ClusterType *
   if (!check_whole(c, host, path, at)) return false;
   if (!cluster->is_device_said) {
     error_at(c, at, "topology-devices",
-             "%s describes %d GPUs, and the cluster's device is not said", path, host->gpus.count);
+             "%s describes %d GPU%s, and the cluster's device is not said", path, host->gpus.count,
+             plural(host->gpus.count));
     fix_last(c, "device = \"h100-sxm\", or what lockstep list devices has for them");
     return false;
   }
@@ -263,8 +264,8 @@ static bool check_both(Compile *c, const ClusterType *type, const HostNode *hwlo
   if (!hwloc || !nccl || hwloc->gpus.count == 0 || hwloc->gpus.count == nccl->gpus.count)
     return true;
   error_at(c, type->hwloc_at, "topology-devices",
-           "%s describes %d GPUs and %s %d: they are not of one machine", type->hwloc,
-           hwloc->gpus.count, type->nccl_topo, nccl->gpus.count);
+           "%s describes %d GPU%s and %s %d: they are not of one machine", type->hwloc,
+           hwloc->gpus.count, plural(hwloc->gpus.count), type->nccl_topo, nccl->gpus.count);
   fix_last(c, "two descriptions of one machine, or nccl_topo alone");
   return false;
 }

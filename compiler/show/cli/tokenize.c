@@ -60,11 +60,11 @@ ExitCode verb_tokenize(const Options *options) {
   if (options->quiet) return EXIT_DONE;
   Compile *c = compile_new("");
   const char *folder = text_plain(c->arena, options->out);
-  printf("wrote    %s/train.u8   %s tokens\n", folder,
-         format_count(c->arena, written.train_tokens));
+  printf("wrote    %s/train.u8   %s token%s\n", folder,
+         format_count(c->arena, written.train_tokens), plural(written.train_tokens));
   if (written.valid_tokens > 0)
-    printf("wrote    %s/valid.u8   %s tokens\n", folder,
-           format_count(c->arena, written.valid_tokens));
+    printf("wrote    %s/valid.u8   %s token%s\n", folder,
+           format_count(c->arena, written.valid_tokens), plural(written.valid_tokens));
   puts("         one token a byte: vocab = 256, format = \"u8\"");
   compile_free(c);
   return EXIT_DONE;

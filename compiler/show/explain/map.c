@@ -210,9 +210,9 @@ static void print_grid(const Compiled *compiled, FILE *out) {
 
 void explain_map(const Compiled *compiled, FILE *out) {
   const Derived *d = &compiled->derived;
-  fprintf(out, "%s ranks = tp %lld x cp %lld x pp %lld x dp %lld\n",
-          count_text(compiled, rank_count(compiled)), (long long)d->tp, (long long)d->cp,
-          (long long)d->pp, (long long)d->dp);
+  fprintf(out, "%s rank%s = tp %lld x cp %lld x pp %lld x dp %lld\n",
+          count_text(compiled, rank_count(compiled)), plural(rank_count(compiled)),
+          (long long)d->tp, (long long)d->cp, (long long)d->pp, (long long)d->dp);
   fprintf(out, "axes fill nodes in this order: %s\n",
           order_text(compiled->draft->compile->arena, &compiled->choice.taken->order));
   const char *price = order_price_text(compiled);
