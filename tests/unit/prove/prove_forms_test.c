@@ -275,8 +275,8 @@ static void try_layouts(const Case *c, bool varies, char *read, uint32_t operand
 static void refuses_operand(uint32_t operand, Type type, const char *holds) {
   char words[120];
   const char *operand_name = bench.view.contract[0]->operands[operand].name;
-  (void)snprintf(words, sizeof words, "operand %u %s holds %s...wanted: value v%c", operand,
-                 operand_name, holds, slot[operand].is_statistics ? 'a' : 'a' + (int)operand);
+  (void)snprintf(words, sizeof words, "operand %u %s: expected value v%c...found %s", operand,
+                 operand_name, slot[operand].is_statistics ? 'a' : 'a' + (int)operand, holds);
   bench_put_at(&bench, operand, &type, 0);
   if (bench_run(&bench)) printf("%s: %s\n", name, words);
   bench_refuses(&bench, words);
@@ -302,7 +302,7 @@ static void try_operand(uint32_t operand) {
   refuses_operand(operand, type, "parameters (old) v");
   refuses_operand(operand, (Type){0}, "nothing known");
   bench_put_at(&bench, operand, &right, dtype_bytes(DTYPE_F32));
-  bench_refuses(&bench, "holds nothing known...wanted: value v");
+  bench_refuses(&bench, "expected value v...found nothing known");
   bench_put_at(&bench, operand, &right, 0);
   CHECK(bench_run(&bench));
 }

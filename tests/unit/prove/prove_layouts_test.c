@@ -158,7 +158,7 @@ static bool adds_to(const Type *found) {
 
 static void refuses_sum(Type found) {
   CHECK(!adds_to(&found));
-  findings_expect(&bench.report, "operand 2 d_w holds...wanted: sum w");
+  findings_expect(&bench.report, "operand 2 d_w: expected sum w...found");
 }
 
 static void test_sums(void) {
@@ -239,7 +239,7 @@ static void test_runs(void) {
     Type quarter = runs_of(0, 1, 4), three = runs_of(0, 3, 4);
     CHECK(!adds_run(&quarter, 1, 2));
     findings_expect(&bench.report,
-                    "holds sum w...and 1 of 4 runs...wanted: sum w...and 1 of 2 runs");
+                    "expected sum w...and 1 of 2 runs...found sum w...and 1 of 4 runs");
     CHECK(!adds_run(&quarter, 0, 2));
     CHECK(!adds_run(&three, 1, 2));
     CHECK(!adds_run(&quarter, 2, 4));
@@ -286,16 +286,16 @@ static void try_gradients(Type whole) {
   Type type = whole;
   type.use[0].end--;
   bench_put(&bench, 0, &type);
-  bench_refuses(&bench, "operand 0...holds sum w...wanted: sum w");
+  bench_refuses(&bench, "operand 0...expected sum w...found sum w");
   type = whole, type.use[0].first = 0;
   bench_put(&bench, 0, &type);
-  bench_refuses(&bench, "operand 0...holds sum w...wanted: sum w");
+  bench_refuses(&bench, "operand 0...expected sum w...found sum w");
   type = whole, type.ref = OTHER;
   bench_put(&bench, 0, &type);
-  bench_refuses(&bench, "operand 0...holds sum another...wanted: sum w");
+  bench_refuses(&bench, "operand 0...expected sum w...found sum another");
   type = whole, type.layer = 1;
   bench_put(&bench, 0, &type);
-  bench_refuses(&bench, "operand 0...layer +1...wanted: sum w");
+  bench_refuses(&bench, "operand 0...expected sum w...layer +1");
   type = whole, type.place[0] = place_of("OI", '+');
   bench_put(&bench, 0, &type);
   CHECK(!bench_run(&bench));
@@ -319,7 +319,7 @@ static void test_squares(void) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
       whole.place[0] = (Place){.kind = (uint8_t)kinds[i]};
       bench_put(&bench, 0, &whole);
-      bench_refuses(&bench, "operand 0...wanted: sum w");
+      bench_refuses(&bench, "operand 0...expected sum w");
     }
     bench_close(&bench);
   }
@@ -341,8 +341,8 @@ static void put_states(void) {
 static void refuses_state(uint32_t operand, Type type) {
   put_states();
   put_over(operand, &type);
-  bench_refuses(&bench, operand == 1 ? "operand 1 param holds...wanted: parameters (old) w"
-                                     : "operand 2 m holds...wanted: moment m (old) w");
+  bench_refuses(&bench, operand == 1 ? "operand 1 param: expected parameters (old) w"
+                                     : "operand 2 m: expected moment m (old) w");
 }
 
 static bool updates(void) {

@@ -366,8 +366,8 @@ static void test_transfers(void) {
   TEST("nothing else may be sent") {
     other = sent, other.microbatch = 1;
     CHECK(!turns(&other, &come));
-    findings_expect(&bench.report, "operand 0 holds value v fp32, layer +1, micro-batch +1; "
-                                   "wanted: value v fp32, layer +1");
+    findings_expect(&bench.report, "operand 0: expected value v fp32, layer +1, found "
+                                   "value v fp32, layer +1, micro-batch +1");
     other = sent, other.layer = DEEPEST;
     CHECK(!turns(&other, &come));
     other = sent, other.ref = GRADIENT + 1;

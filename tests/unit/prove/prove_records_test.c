@@ -191,7 +191,7 @@ static void test_lasting(void) {
     for (uint32_t i = 0; i < b.calls_count; i++)
       if (strcmp(b.strings + b.segments[b.calls[i].segment].name, "h.init") == 0)
         b.calls[i].layer = 1;
-    expect("after init tensor h.*.ln_1.weight holds");
+    expect("after init tensor h.*.ln_1.weight: expected");
   }
 }
 

@@ -157,11 +157,10 @@ static void test_zero(void) {
   TEST("parameters that are not gathered after their updates are found") {
     BEGIN("cluster.devices=4", "parallel.zero=1", FEW);
     drop(record_of("h.gather", "all_gather", 0));
-    expect_finding(
-        "types: replica: after init tensor h.*.ln_1.weight holds ... only the own piece by dp; "
-        "wanted: "
-        "parameters (old) h.*.ln_1.weight fp32; written last by call ...(h.init), record "
-        "...(init_constant h.*.ln_1.weight) (specs/models/gpt2.lua:9:37)");
+    expect_finding("types: replica: after init tensor h.*.ln_1.weight: expected "
+                   "parameters (old) h.*.ln_1.weight fp32, found ... only the own piece by dp; "
+                   "written last by call ...(h.init), record "
+                   "...(init_constant h.*.ln_1.weight) (specs/models/gpt2.lua:9:37)");
   }
   TEST("pieces that do not stand as they are moved are found") {
     BEGIN("cluster.devices=4", "parallel.zero=1", FEW);
@@ -176,7 +175,7 @@ static void test_zero(void) {
     b.operands[record_of("h.update", "adamw", 0)->operands_first].by = PLAN_NONE;
     b.operands[record_of("h.update", "adamw", 0)->operands_first].member_stride = 0;
     expect_finding(
-        "types: ...adamw h.*.ln_1.weight): operand 1 param holds ... in pieces by dp; wanted...; "
+        "types: ...adamw h.*.ln_1.weight): operand 1 param: expected...found ... in pieces by dp; "
         "nothing in train_step writes there before it (specs/models/gpt2.lua:9:37)");
   }
   TEST("a micro-batch whose gradients never reach the shard is found") {
@@ -263,13 +262,14 @@ static void test_microbatches(void) {
   TEST("a micro-batch that reads what belongs to another is found") {
     begin(&one);
     call_of("h.forward", 3)->microbatch++; /* of the second micro-batch, neither first nor last */
-    expect_finding("types: ...operand 0 x holds value add fp32, layer +1, micro-batch -1; wanted");
+    expect_finding(
+        "types: ...operand 0 x: expected...found value add fp32, layer +1, micro-batch -1");
   }
   TEST("a use of a tied weight that one micro-batch forgets is found") {
     begin(&one);
     drop_in_call(call_of("begin.backward", 2), "embedding_backward", 2);
-    expect_finding(
-        "types: ...operand 0 x holds sum wte.weight ... to +12...to +13; wanted: sum wte.weight");
+    expect_finding("types: ...operand 0 x: expected sum wte.weight...found sum wte.weight ... to "
+                   "+12...to +13");
   }
 }
 
@@ -296,10 +296,10 @@ static void test_moved_parts(void) {
     for (uint32_t n = 1; n < 3; n++) {
       begin(&halves);
       drop(record_of("h.forward", "copy", n));
-      expect_finding("types: ...attention h.*.attention): operand ... holds value h.*.split");
+      expect_finding("types: ...attention h.*.attention): operand ... found value h.*.split");
       begin(&halves);
       drop(record_of("h.backward", "all_to_all", 1 + n)); /* the first is the output's */
-      expect_finding("types: ...linear_dw h.*.attn.c_attn): operand 1 d_y holds");
+      expect_finding("types: ...linear_dw h.*.attn.c_attn): operand 1 d_y: expected");
     }
   }
   TEST("so are parts that change places") {
@@ -308,7 +308,8 @@ static void test_moved_parts(void) {
                 operand(record_of("h.forward", "copy", 2), 0));
     swap_places(operand(record_of("h.backward", "copy", 0), 1),
                 operand(record_of("h.backward", "copy", 1), 1));
-    expect_finding("types: ...attention h.*.attention): operand 0 q holds value h.*.split.2");
+    expect_finding(
+        "types: ...attention h.*.attention): operand 0 q: expected...found value h.*.split.2");
   }
   TEST("gradients of keys that are copied home, around a ring, are each of their block") {
     BEGIN("cluster.devices=2", "parallel.cp=2", "parallel.cp_kind=ring");
@@ -320,7 +321,8 @@ static void test_moved_parts(void) {
     BEGIN("cluster.devices=1");
     PlanRecord *back = record_of("h.backward", "attention_backward", 0);
     move_to(operand(back, 4), operand(record_of("h.backward", "layernorm_backward", 0), 1));
-    expect_finding("types: ...operand 4 out holds value h.*.add fp32; wanted: value h.*.attention");
+    expect_finding(
+        "types: ...operand 4 out: expected value h.*.attention...found value h.*.add fp32");
   }
 }
 
@@ -332,24 +334,26 @@ static void test_blocks(void) {
     begin(&shared);
     PlanRecord *norm = record_of("h.forward", "layernorm", 0);
     swap_places(operand(norm, 1), operand(norm, 2));
-    expect_finding(
-        "types: ...layernorm h.*.ln_1): operand 1 weight holds parameters (old) h.*.ln_1.bias");
+    expect_finding("types: ...layernorm h.*.ln_1): operand 1 weight: expected...found parameters "
+                   "(old) h.*.ln_1.bias");
     begin(&shared);
     norm = record_of("h.forward", "layernorm", 0);
     operand(norm, 2)->offset = operand(norm, 1)->offset;
-    expect_finding(
-        "types: ...layernorm h.*.ln_1): operand 2 bias holds parameters (old) h.*.ln_1.weight");
+    expect_finding("types: ...layernorm h.*.ln_1): operand 2 bias: expected...found parameters "
+                   "(old) h.*.ln_1.weight");
   }
   TEST("a gradient made in another parameter's row is found") {
     begin(&shared);
     PlanRecord *norm = record_of("h.backward", "layernorm_backward", 0);
     swap_places(operand(norm, 5), operand(norm, 6));
-    expect_finding("types: ...square_sum h.*.ln_2.weight): operand 0 x holds sum h.*.ln_2.bias");
+    expect_finding(
+        "types: ...square_sum h.*.ln_2.weight): operand 0 x: expected...found sum h.*.ln_2.bias");
     BEGIN("cluster.devices=2", "parallel.zero=3", "parallel.zero_keep=0B", "precision=bf16",
           "precision.reduce=bf16"); /* rows are cast, too, with the padding between them */
     norm = record_of("h.backward", "layernorm_backward", 0);
     swap_places(operand(norm, 5), operand(norm, 6));
-    expect_finding("types: ...square_sum h.*.ln_2.weight): operand 0 x holds sum h.*.ln_2.bias");
+    expect_finding(
+        "types: ...square_sum h.*.ln_2.weight): operand 0 x: expected...found sum h.*.ln_2.bias");
   }
 }
 
@@ -365,7 +369,7 @@ static void test_casts(void) {
   TEST("a kernel that reads the bytes of parameters as they persist is found") {
     BEGIN("cluster.devices=1", "precision=bf16", "precision.param=fp32");
     drop(record_of("h.cast", "cast", 0));
-    expect_finding("types: ...layernorm h.*.ln_1): operand 1 weight holds nothing");
+    expect_finding("types: ...layernorm h.*.ln_1): operand 1 weight: expected...found nothing");
   }
   TEST("an update of the lower halves of another tensor is found, and halves that never begin") {
     static const JobChanges split = {
@@ -398,7 +402,7 @@ static void test_sent_gradients(void) {
     PlanRecord *sum = record_of("h.backward", "add", 0);
     move_to(operand(sum, 0), operand(record_of("h.backward", "layernorm_backward", 0), 1));
     expect_finding(
-        "types: stage 0...operand 0 a holds value h.*.add fp32; wanted: value d_h.*.input");
+        "types: stage 0...operand 0 a: expected value d_h.*.input...found value h.*.add fp32");
   }
 }
 
@@ -410,7 +414,7 @@ static void test_numbers(void) {
     expect_finding("dropout h.*.dropout.2): dim has_batch is 0, and should be 1");
     BEGIN("cluster.devices=1", "model.dropout=0.1");
     drop(record_of("begin.forward", "dropout", 0));
-    expect_finding("types: ...operand 0 x holds value add fp32; wanted: value dropout fp32");
+    expect_finding("types: ...operand 0 x: expected value dropout fp32...found value add fp32");
   }
   TEST("an embedding of what is neither tokens nor positions is found") {
     BEGIN("cluster.devices=2", "parallel.cp=2", "parallel.zero=3", "parallel.zero_keep=0B");
@@ -434,7 +438,7 @@ static void test_once(void) {
     PlanRecord *first = record_of("h.backward", "linear_dw", 0);
     PlanRecord *second = record_of("h.backward", "linear_db", 0);
     *second = *first;
-    expect_finding("types: ...use 1 from +2 to +3; wanted: sum h.*.mlp.c_proj.bias");
+    expect_finding("types: ...expected sum h.*.mlp.c_proj.bias...use 1 from +2 to +3");
   }
 }
 

@@ -122,9 +122,9 @@ bool refuse_operand(Typing *t, uint32_t operand, const Type *found, const Type *
   const KernelContract *contract = record_contract(t);
   bool named = contract != NULL && (int32_t)operand < contract->operand_count;
   const TypeSpan bytes = bytes_of(t, operand);
-  return refuse_at(t, wanted, &bytes, "operand %u%s%s holds %s; wanted: %s", operand,
-                   named ? " " : "", named ? contract->operands[operand].name : "", told(t, found),
-                   told(t, wanted));
+  return refuse_at(t, wanted, &bytes, "operand %u%s%s: expected %s, found %s", operand,
+                   named ? " " : "", named ? contract->operands[operand].name : "", told(t, wanted),
+                   told(t, found));
 }
 
 bool refuse_found(Typing *t, const Type *type, const char *why) {

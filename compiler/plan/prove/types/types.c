@@ -57,9 +57,9 @@ static void check_tensor(Typing *t, const Standing *at, uint64_t start, Spans *s
   }
   wanted.is_new = kind == PROGRAM_TRAIN_STEP;
   if (memcmp(found, &wanted, sizeof wanted) != 0)
-    (void)refuse_at(t, &state, &bytes, "after %s tensor %.60s holds %s; wanted: %s",
-                    ProgramKind_names[kind], plan_string(t->plan, tensor->name), told(t, found),
-                    told(t, &wanted));
+    (void)refuse_at(t, &state, &bytes, "after %s tensor %.60s: expected %s, found %s",
+                    ProgramKind_names[kind], plan_string(t->plan, tensor->name), told(t, &wanted),
+                    told(t, found));
   put(t, spans, first, end, &state);
 }
 
@@ -113,8 +113,8 @@ static void loss_check(Typing *t, const Held *held) {
     refuse_at(t, &found, NULL, "after %s the control values are of one rank alone", program);
   else if (!is_loss && !elsewhere)
     refuse_at(t, &found, &bytes,
-              "after %s the control block holds %s; wanted: the loss of %lld micro-batch%s",
-              program, told(t, &found), (long long)t->microbatches, plural_es(t->microbatches));
+              "after %s the control block: expected the loss of %lld micro-batch%s, found %s",
+              program, (long long)t->microbatches, plural_es(t->microbatches), told(t, &found));
 }
 
 /* Puts into `both` the persistent contents (states and zeros) that `from` and the other have in

@@ -104,7 +104,7 @@ bool refuse_at(Typing *t, const Type *about, const TypeSpan *bytes, const char *
 bool refuse_found(Typing *t, const Type *type, const char *why);
 /* "OTHER; cannot be WHY: TYPE". */
 bool refuse_joined(Typing *t, const Type *type, const Type *other, const char *why);
-/* "operand 2 (weight) holds FOUND; wanted: WANTED", and who wrote it. */
+/* "operand 2 weight: expected WANTED, found FOUND", and who wrote it. */
 bool refuse_operand(Typing *t, uint32_t operand, const Type *found, const Type *wanted);
 /* "WHY along AXIS: TYPE", or without a type. */
 bool refuse_along(Typing *t, uint32_t axis, const char *why, const Type *type);
