@@ -58,7 +58,8 @@ static bool compile_row(Compile *c, const char *path, const char *folder, int32_
   const char *changes[] = {change, "memory.budget=99999GB"};
   if (!write_tree(c->arena, folder) || !write_file(folder, "cluster.lua", table)) return false;
   Job *job = spec_load(c, path, changes, sizeof changes / sizeof *changes);
-  return job && spec_data(c, job) && fit_plan(c, job, &(Machine){(int64_t)1 << 33, 2}, out);
+  return job && spec_data(c, job) &&
+         fit_plan(c, job, &(Machine){.memory_bytes = (int64_t)1 << 33, .cores = 2}, out);
 }
 
 static void measure(const Compiled *compiled, int32_t row) {
