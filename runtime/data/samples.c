@@ -271,7 +271,7 @@ int64_t samples_targets(const Samples *samples, const uint8_t *slot, int64_t row
   int64_t count = 0;
   for (uint32_t i = 0; samples->may_lack_targets && i < plan->inputs_count; i++) {
     const PlanInput *input = &plan->inputs[i];
-    if (input->role != INPUT_CLASSES) continue;
+    if (input->role != INPUT_CLASSES && input->role != INPUT_TARGETS) continue;
     const void *at = slot + samples_input_offset(plan, i);
     const int32_t *target = (const int32_t *)at + row * input->sample_elements;
     for (int64_t k = 0; k < input->sample_elements; k++)
