@@ -249,7 +249,7 @@ static void check_plans(void) {
     refused(not_always, "no kernel runs right before it");
     refused(another_lane,
             "records[1]: fuses, but in call 0 the record before it is on another lane");
-    refused(twice, "records[1]: kernel fuses 2");
+    refused(twice, "records[1]: kernel has fuses 2");
     refused(nothing_shared, "it reads nothing that the record before it has");
   }
   TEST("and leaves everything else of it alone") {

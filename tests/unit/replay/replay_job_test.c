@@ -184,7 +184,7 @@ static void test_pipeline(ExampleOptions one) {
     builder.jobs[0].data = DATA_SYNTHETIC;
     Status status = {0};
     CHECK(!run_job(&plan, &options, &status));
-    CHECK(strstr(status.text, "2 loads of 8 samples on 1 replicas are not a batch of 16"));
+    CHECK(strstr(status.text, "2 loads of 8 samples on 1 replica are not a batch of 16"));
     build_free(&builder);
   }
 }
