@@ -16,12 +16,17 @@ typedef struct InitPart {
   int64_t n, elements, inner, stride, all_elements, flat_first, first;
 } InitPart;
 
-static inline InitPart init_part(const KernelArgs *args) {
+/* `attr`: the number of the attr flat_first, which `first` follows. */
+static inline InitPart init_part_at(const KernelArgs *args, int32_t attr) {
   const int64_t *dim = args->dim;
   InitPart part = {dim[0], dim[1], dim[2], dim[3], dim[4], 0, 0};
-  part.flat_first = (int64_t)args->attr[2];
-  part.first = (int64_t)args->attr[3];
+  part.flat_first = (int64_t)args->attr[attr];
+  part.first = (int64_t)args->attr[attr + 1];
   return part;
+}
+
+static inline InitPart init_part(const KernelArgs *args) {
+  return init_part_at(args, 2);
 }
 
 KERNEL_INLINE InitRun init_run(const InitPart *part, int64_t i) {

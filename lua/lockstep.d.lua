@@ -53,7 +53,7 @@
 ---@field grad? "fp32"|"bf16" accumulated gradient. Default: fp32
 ---@field reduce? "fp32"|"bf16" gradient on the wire; derived: grad. Default: derived
 ---@field master? "fp32"|"split"|"none" the optimizer's copy of the weights; split: of a bf16 weight only the lower half of its fp32; derived: fp32 when param is narrower and update is nearest. Default: derived
----@field update? "nearest"|"stochastic"|"kahan" how updates without a master round to bf16 weights; kahan: a bf16 compensation keeps what rounding loses. Default: nearest
+---@field update? "nearest"|"stochastic"|"kahan" how updates without a master round to bf16 weights; stochastic: up or down by chance, so that the mean is right; kahan: a bf16 compensation keeps what rounding loses. Default: nearest
 
 ---@class (exact) lockstep.parallel
 ---@field tp? integer|string tensor parallelism: ranks that share one matrix. Default: 1

@@ -4,18 +4,69 @@
  * for all: reference/update.h says what the storages are. */
 #include <math.h>
 
+#include "kernels/cpu/philox_lanes.h"
 #include "kernels/cpu/ranges.h"
 #include "kernels/cpu/vec.h"
+#include "kernels/init.h"
+#include "kernels/math/stochastic.h"
 
 typedef enum Kind { KIND_ADAMW, KIND_SGD, KIND_LION } Kind;
-typedef enum Storage { STORED_PLAIN, STORED_MASTER, STORED_SPLIT, STORED_KAHAN } Storage;
+typedef enum Storage {
+  STORED_PLAIN,
+  STORED_MASTER,
+  STORED_SPLIT,
+  STORED_KAHAN,
+  STORED_STOCHASTIC
+} Storage;
 
 typedef struct Rates {
   float beta1, one_minus_beta1, beta2, one_minus_beta2; /* beta1: sgd's momentum */
   float clip, lr, shrink, keep;                         /* shrink: lr decay; keep: 1 - lr decay */
   float step_size, inverse_root, eps; /* adamw: step_size m / (sqrt(v) inverse_root + eps) */
   int32_t rest;                       /* operand behind the moments: master, low, compensation */
+  InitPart part;                      /* where draws are: of which elements, */
+  uint64_t key, updates;              /* and of which stream and update */
 } Rates;
+
+/* Draws of the elements of a range from `first` on, `count` of them. */
+enum { DRAWS_MOST = STOCHASTIC_ELEMENTS * LANES };
+typedef struct Draws {
+  int64_t first, count;
+  uint16_t of[DRAWS_MOST];
+} Draws;
+
+/* As many as one call of Philox has of a run of elements, or padding, which keeps its zeros. */
+static int64_t draw_run(const Rates *r, int64_t i, int64_t most, uint16_t *to) {
+  const InitRun run = init_run(&r->part, i);
+  int64_t count = min64(min64(run.length, most), DRAWS_MOST);
+  if (run.padding) {
+    memset(to, 0, (size_t)count * sizeof *to);
+    return count;
+  }
+  const int64_t skipped = run.element % STOCHASTIC_ELEMENTS;
+  uint64_t counter[LANES];
+  uint32_t word[4][LANES];
+  for (int l = 0; l < LANES; l++)
+    counter[l] = (uint64_t)(run.element / STOCHASTIC_ELEMENTS + l);
+  philox_lanes(r->key, r->updates, counter, word);
+  count = min64(count, DRAWS_MOST - skipped);
+  for (int64_t k = 0; k < count; k++) {
+    const int64_t e = skipped + k, in = e % STOCHASTIC_ELEMENTS;
+    to[k] = (uint16_t)(word[in / 2][e / STOCHASTIC_ELEMENTS] >> 16 * (in % 2));
+  }
+  return count;
+}
+
+/* The draws of elements [i, i + n), n at most LANES, of a range that ends at `end`. */
+static const uint16_t *draws_at(const Rates *r, Draws *draws, int64_t i, int64_t n, int64_t end) {
+  if (i < draws->first || i + n > draws->first + draws->count) {
+    draws->first = i, draws->count = 0;
+    while (draws->count < min64(end - i, DRAWS_MOST))
+      draws->count += draw_run(r, i + draws->count, min64(end - i, DRAWS_MOST) - draws->count,
+                               draws->of + draws->count);
+  }
+  return draws->of + (i - draws->first);
+}
 
 ALWAYS_INLINE Vec sign_of(Vec x) { /* NaN stays */
   Vec zero = v_set(0.0f);
@@ -52,7 +103,7 @@ ALWAYS_INLINE Vec moved(const Rates *r, Kind kind, Vec p, Vec step) {
 
 /* What the storage keeps of 16 elements or fewer from i on, after the step. */
 ALWAYS_INLINE void take_step(const KernelArgs *args, const Rates *r, Kind kind, Storage storage,
-                             int64_t i, int64_t n, Vec step) {
+                             int64_t i, int64_t n, Vec step, const uint16_t *draws) {
   void *param = args->operand[1], *rest = args->operand[r->rest];
   const bool param_bf16 = args->dtype[1] == DTYPE_BF16;
   if (storage == STORED_PLAIN) {
@@ -67,6 +118,9 @@ ALWAYS_INLINE void take_step(const KernelArgs *args, const Rates *r, Kind kind, 
     uint16_t *high = (uint16_t *)param + i;
     int16_t *low = (int16_t *)rest + i;
     v_put_split_n(high, low, n, moved(r, kind, v_get_split_n(high, low, n), step));
+  } else if (storage == STORED_STOCHASTIC) {
+    Vec p = moved(r, kind, v_get_n(param, i, n, true), step);
+    v_put_stochastic_n((uint16_t *)param + i, n, p, draws);
   } else {
     Vec before = v_get_n(param, i, n, true), change = v_mul(before, v_set(r->shrink));
     change = kind == KIND_ADAMW ? v_add(change, step) : v_fma(v_set(r->lr), step, change);
@@ -82,6 +136,7 @@ ALWAYS_INLINE void update_range(const KernelArgs *args, const Rates *r, Kind kin
   void *const *operand = args->operand;
   const bool grad_bf16 = args->dtype[0] == DTYPE_BF16, m_bf16 = args->dtype[2] == DTYPE_BF16;
   const bool v_bf16 = kind == KIND_ADAMW && args->dtype[3] == DTYPE_BF16;
+  Draws draws = {.count = 0};
   for (int64_t i = first; i < end; i += LANES) {
     int64_t n = end - i;
     Vec g = v_mul(v_get_n(operand[0], i, n, grad_bf16), v_set(r->clip));
@@ -90,17 +145,17 @@ ALWAYS_INLINE void update_range(const KernelArgs *args, const Rates *r, Kind kin
     Vec step = step_of(r, kind, g, &m, &v);
     v_put_n(operand[2], i, n, m_bf16, m);
     if (kind == KIND_ADAMW) v_put_n(operand[3], i, n, v_bf16, v);
-    take_step(args, r, kind, storage, i, n, step);
+    const uint16_t *draw = NULL;
+    if (storage == STORED_STOCHASTIC) draw = draws_at(r, &draws, i, min64(n, LANES), end);
+    take_step(args, r, kind, storage, i, n, step, draw);
   }
 }
 
 /* ---- the numbers of a step; false: nothing is written in it */
 
-static bool adamw_rates(const KernelArgs *args, Rates *r) {
-  const double *lr = args->control[0];
+static bool adamw_numbers(const KernelArgs *args, Rates *r, const double *lr,
+                          const double *clip_scale, const int64_t *step_counts) {
   const int64_t *updates = args->control[1];
-  const double *clip_scale = args->control[2];
-  const int64_t *step_counts = args->control[3];
   double beta1 = args->attr[0], beta2 = args->attr[1], decay = args->attr[3];
   double root_correction = sqrt(1 - pow(beta2, (double)*updates));
   *r = (Rates){.beta1 = (float)beta1,
@@ -117,9 +172,15 @@ static bool adamw_rates(const KernelArgs *args, Rates *r) {
   return *step_counts != 0;
 }
 
-static bool moment_rates(const KernelArgs *args, Rates *r, double beta2, double decay) {
-  const double *lr = args->control[0], *clip_scale = args->control[1];
-  const int64_t *step_counts = args->control[2];
+static bool adamw_rates(const KernelArgs *args, Rates *r) {
+  void *const *control = args->control;
+  return adamw_numbers(args, r, control[0], control[2], control[3]);
+}
+
+static bool moment_numbers(const KernelArgs *args, void *const *control, Rates *r, double beta2,
+                           double decay) {
+  const double *lr = control[0], *clip_scale = control[1];
+  const int64_t *step_counts = control[2];
   *r = (Rates){.beta1 = (float)args->attr[0],
                .beta2 = (float)beta2,
                .clip = (float)*clip_scale,
@@ -131,11 +192,33 @@ static bool moment_rates(const KernelArgs *args, Rates *r, double beta2, double 
 }
 
 static bool sgd_rates(const KernelArgs *args, Rates *r) {
-  return moment_rates(args, r, 0, args->attr[1]);
+  return moment_numbers(args, args->control, r, 0, args->attr[1]);
 }
 
 static bool lion_rates(const KernelArgs *args, Rates *r) {
-  return moment_rates(args, r, args->attr[1], args->attr[2]);
+  return moment_numbers(args, args->control, r, args->attr[1], args->attr[2]);
+}
+
+/* Rows that draw begin with the seed and the update's number. `attr`: as in init_part_at. */
+static bool drawing(const KernelArgs *args, Rates *r, int32_t attr, bool writes) {
+  r->part = init_part_at(args, attr);
+  r->key = stochastic_key(kernel_seed(args), args->key);
+  r->updates = (uint64_t) * (const int64_t *)args->control[1];
+  return writes;
+}
+
+static bool adamw_drawing(const KernelArgs *args, Rates *r) {
+  void *const *control = args->control;
+  return drawing(args, r, 4, adamw_numbers(args, r, control[2], control[3], control[4]));
+}
+
+static bool sgd_drawing(const KernelArgs *args, Rates *r) {
+  return drawing(args, r, 2, moment_numbers(args, args->control + 2, r, 0, args->attr[1]));
+}
+
+static bool lion_drawing(const KernelArgs *args, Rates *r) {
+  double beta2 = args->attr[1], decay = args->attr[2];
+  return drawing(args, r, 3, moment_numbers(args, args->control + 2, r, beta2, decay));
 }
 
 /* ---- the kernels: of F64 operands, which only tests have, the reference's */
@@ -156,7 +239,8 @@ static bool lion_rates(const KernelArgs *args, Rates *r) {
   UPDATE(name, kind, name##_rates, STORED_PLAIN, 2 + (moments), 0)                                 \
   UPDATE(name##_master, kind, name##_rates, STORED_MASTER, 3 + (moments), 0)                       \
   UPDATE(name##_split, kind, name##_rates, STORED_SPLIT, 3 + (moments), 1u << (2 + (moments)))     \
-  UPDATE(name##_kahan, kind, name##_rates, STORED_KAHAN, 3 + (moments), 0)
+  UPDATE(name##_kahan, kind, name##_rates, STORED_KAHAN, 3 + (moments), 0)                         \
+  UPDATE(name##_stochastic, kind, name##_drawing, STORED_STOCHASTIC, 2 + (moments), 0)
 
 UPDATES(adamw, KIND_ADAMW, 2)
 UPDATES(sgd, KIND_SGD, 1)

@@ -30,6 +30,7 @@ enum { LANES = 16 };
 #else
 #include "kernels/cpu/vec_avx2.h" // IWYU pragma: export
 #endif
+#include "kernels/cpu/vec_rounding.h" // IWYU pragma: export
 
 /* v_stream(p, x) writes past the caches, without reading the line first; p is a whole line. What a
  * thread streamed is in order before others' reads after this. */
@@ -77,6 +78,18 @@ ALWAYS_INLINE void v_put_n(void *base, int64_t element, int64_t n, bool bf16, Ve
     v_store_bf16_n((uint16_t *)base + element, n, x);
   else
     v_store_n((float *)base + element, n, x);
+}
+
+/* The draws are as many as the elements. */
+ALWAYS_INLINE void v_put_stochastic_n(uint16_t *p, int64_t n, Vec x, const uint16_t *draws) {
+  uint16_t lane[LANES], draw[LANES] = {0};
+  if (n >= LANES) {
+    v_store_stochastic(p, x, draws);
+    return;
+  }
+  memcpy(draw, draws, (size_t)n * sizeof *draw);
+  v_store_stochastic(lane, x, draw);
+  memcpy(p, lane, (size_t)n * sizeof *p);
 }
 
 /* The two halves of split.h. */

@@ -76,28 +76,6 @@ ALWAYS_INLINE Vec v_to_bf16(Vec x) {
   return VEC_BOTH(_mm256_castsi256_ps(_mm256_slli_epi32(v_round_bits(x.low), 16)),
                   _mm256_castsi256_ps(_mm256_slli_epi32(v_round_bits(x.high), 16)));
 }
-/* split.h's two halves. */
-ALWAYS_INLINE __m256 v_load_split_half(const uint16_t *high, const int16_t *low) {
-  __m256i upper = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)high));
-  __m256i lower = _mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)low));
-  return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_slli_epi32(upper, 16), lower));
-}
-ALWAYS_INLINE Vec v_load_split(const uint16_t *high, const int16_t *low) {
-  return VEC_BOTH(v_load_split_half(high, low), v_load_split_half(high + 8, low + 8));
-}
-ALWAYS_INLINE __m256i v_pack_halves(__m256i first, __m256i second) {
-  return _mm256_permute4x64_epi64(_mm256_packus_epi32(first, second), 0xd8);
-}
-ALWAYS_INLINE void v_store_split(uint16_t *high, int16_t *low, Vec x) {
-  __m256i a = _mm256_castps_si256(x.low), b = _mm256_castps_si256(x.high);
-  __m256i half = _mm256_set1_epi32(0x8000), lower = _mm256_set1_epi32(0xffff);
-  __m256i up = v_pack_halves(_mm256_srli_epi32(_mm256_add_epi32(a, half), 16),
-                             _mm256_srli_epi32(_mm256_add_epi32(b, half), 16));
-  _mm256_storeu_si256((__m256i *)high, up);
-  _mm256_storeu_si256((__m256i *)low,
-                      v_pack_halves(_mm256_and_si256(a, lower), _mm256_and_si256(b, lower)));
-}
-
 ALWAYS_INLINE Vec v_add(Vec a, Vec b) {
   return VEC_BOTH(_mm256_add_ps(a.low, b.low), _mm256_add_ps(a.high, b.high));
 }

@@ -54,19 +54,6 @@ ALWAYS_INLINE void v_store_bf16_n(uint16_t *p, int64_t n, Vec x) {
 ALWAYS_INLINE Vec v_to_bf16(Vec x) {
   return v_widen_bits(v_round_bits(x));
 }
-/* split.h's two halves. */
-ALWAYS_INLINE Vec v_load_split(const uint16_t *high, const int16_t *low) {
-  __m512i upper = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)high));
-  __m512i lower = _mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)low));
-  return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_slli_epi32(upper, 16), lower));
-}
-ALWAYS_INLINE void v_store_split(uint16_t *high, int16_t *low, Vec x) {
-  __m512i bits = _mm512_castps_si512(x);
-  __m512i up = _mm512_srli_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x8000)), 16);
-  _mm256_storeu_si256((__m256i *)high, _mm512_cvtepi32_epi16(up));
-  _mm256_storeu_si256((__m256i *)low, _mm512_cvtepi32_epi16(bits));
-}
-
 ALWAYS_INLINE Vec v_add(Vec a, Vec b) {
   return _mm512_add_ps(a, b);
 }

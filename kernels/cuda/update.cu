@@ -3,13 +3,18 @@
 
 #include "kernels/cuda/packs.h"
 extern "C" {
+#include "kernels/init.h"
 #include "kernels/math/split.h"
+#include "kernels/math/stochastic.h"
 }
 
 /* ---- many tensors in one launch ---- */
 
-/* As many as fit into the 4 kB that every GPU takes as a kernel's arguments. */
-enum { TENSORS_MOST = 64 };
+/* As many as fit into the 4 kB that every GPU takes as a kernel's arguments, and at most 64. */
+template <class T> struct TensorsMost {
+  static constexpr int FIT = (4096 - 192) / (int)(sizeof(T) + sizeof(int32_t));
+  static constexpr int VALUE = FIT < 64 ? FIT : 64;
+};
 
 /* A part of one tensor, which a block works on at a time. */
 struct Chunk {
@@ -20,8 +25,8 @@ struct Chunk {
 
 template <class T> struct Tensors {
   typedef T Tensor;
-  T of[TENSORS_MOST];        /* each has its number of elements, `n` */
-  int32_t end[TENSORS_MOST]; /* chunks of this one and all before it */
+  T of[TensorsMost<T>::VALUE];        /* each has its number of elements, `n` */
+  int32_t end[TensorsMost<T>::VALUE]; /* chunks of this one and all before it */
   int32_t count;
 
   __device__ int64_t chunks() const { return end[count - 1]; }
@@ -55,10 +60,10 @@ template <class T, class Make, class Start>
 static KernelStatus with_tensors(const KernelArgs *args, int32_t count, Make make, Start start) {
   static_assert(sizeof(Tensors<T>) <= 4096 - 128, "a table fits beside the other arguments");
   KernelStatus status = KERNEL_DONE;
-  for (int32_t first = 0; first < count && status == KERNEL_DONE; first += TENSORS_MOST) {
+  for (int32_t first = 0; first < count && status == KERNEL_DONE; first += TensorsMost<T>::VALUE) {
     Tensors<T> all;
     int64_t chunks = 0;
-    all.count = count - first < TENSORS_MOST ? count - first : TENSORS_MOST;
+    all.count = count - first < TensorsMost<T>::VALUE ? count - first : TensorsMost<T>::VALUE;
     for (int32_t i = 0; i < all.count; i++) {
       all.of[i] = make(&args[first + i]);
       chunks += (all.of[i].n + WORK_SUM_BLOCK - 1) / WORK_SUM_BLOCK;
@@ -84,7 +89,34 @@ static bool are_of_one_optimizer(const KernelArgs *args, int32_t count, int32_t 
 }
 
 /* How the truth of a parameter is kept: reference/update.h. */
-enum Storage { STORED_PLAIN, STORED_MASTER, STORED_SPLIT, STORED_KAHAN };
+enum Storage { STORED_PLAIN, STORED_MASTER, STORED_SPLIT, STORED_KAHAN, STORED_STOCHASTIC };
+
+/* What draws of a tensor depend on; nothing where a storage draws none. */
+template <bool DRAWS> struct DrawsOf {
+  void take(const KernelArgs *, int32_t) {}
+};
+template <> struct DrawsOf<true> {
+  InitPart part;
+  const uint64_t *seed;
+  const int64_t *updates;
+  uint64_t record_key;
+
+  /* `attr`: as in init_part_at. */
+  void take(const KernelArgs *of, int32_t attr) {
+    part = init_part_at(of, attr);
+    seed = (const uint64_t *)of->control[0];
+    updates = (const int64_t *)of->control[1];
+    record_key = of->key;
+  }
+  __device__ uint32_t draw(int64_t i) const {
+    const InitRun run = init_run(&part, i);
+    uint32_t word[4];
+    if (run.padding) return 0;
+    philox4(stochastic_key(*seed, record_key), (uint64_t)*updates,
+            (uint64_t)run.element / STOCHASTIC_ELEMENTS, word);
+    return stochastic_draw(word, run.element);
+  }
+};
 
 /* The decay of a step, as a share of the parameter that goes and as one that stays. */
 struct Decay {
@@ -100,6 +132,7 @@ template <class G, class T, Storage S> struct UpdateTensor {
   void *rest;
   int64_t n;
   double decay;
+  DrawsOf<S == STORED_STOCHASTIC> draws;
 
   bool is_in_packs() const {
     return is_aligned(grad) && is_aligned(param) && is_aligned(m) && is_aligned(v) &&
@@ -114,6 +147,8 @@ template <class G, class T, Storage S> struct UpdateTensor {
       move_split<W>(i, by, step);
     else if constexpr (S == STORED_KAHAN)
       move_kahan<W>(i, by, step);
+    else if constexpr (S == STORED_STOCHASTIC)
+      move_stochastic<W>(i, by, step);
     else
       move_whole<W>(i, by, step);
   }
@@ -142,6 +177,15 @@ template <class G, class T, Storage S> struct UpdateTensor {
     }
     *high = upper;
     *low = lower;
+  }
+  template <int W> __device__ void move_stochastic(int64_t i, Decay by, const float *step) const {
+    float p[W];
+    Pack<uint16_t, W> to;
+    load_pack<W>(param + i, p);
+#pragma unroll
+    for (int k = 0; k < W; k++)
+      to.at[k] = bf16_stochastic(p[k] * by.keep - step[k], draws.draw(i + k));
+    *(Pack<uint16_t, W> *)((uint16_t *)param + i) = to;
   }
   template <int W> __device__ void move_kahan(int64_t i, Decay by, const float *step) const {
     float p[W], compensation[W];
@@ -181,7 +225,7 @@ struct UpdateKind {
  * asks for it. */
 template <Storage S, class Run>
 static KernelStatus with_update_types(const KernelArgs *args, const char **why, Run run) {
-  if constexpr (S == STORED_SPLIT || S == STORED_KAHAN)
+  if constexpr (S == STORED_SPLIT || S == STORED_KAHAN || S == STORED_STOCHASTIC)
     return with_float(args->dtype[0], why, [=](auto gradient) { return run(gradient, Bf16()); });
   else
     return with_floats(args->dtype[0], args->dtype[1], why, run);
@@ -198,13 +242,13 @@ static KernelStatus with_updates(const KernelArgs *args, int32_t count, const ch
     typedef UpdateTensor<G, T, S> One;
     auto make = [=](const KernelArgs *of) {
       void *const *at = of->operand;
-      return One{(const G *)at[0],
-                 (T *)at[1],
-                 (float *)at[2],
-                 kind.moments > 1 ? (float *)at[3] : nullptr,
-                 S == STORED_PLAIN ? nullptr : at[2 + kind.moments],
-                 of->dim[0],
-                 of->attr[kind.attrs]};
+      One one = {};
+      one.grad = (const G *)at[0], one.param = (T *)at[1], one.m = (float *)at[2];
+      if (kind.moments > 1) one.v = (float *)at[3];
+      if (S != STORED_PLAIN && S != STORED_STOCHASTIC) one.rest = at[2 + kind.moments];
+      one.n = of->dim[0], one.decay = of->attr[kind.attrs];
+      one.draws.take(of, kind.attrs + 1);
+      return one;
     };
     return with_tensors<One>(args, count, make, start);
   });
@@ -218,8 +262,12 @@ struct AdamWControl {
   const int64_t *step_counts;
 };
 
-static AdamWControl adamw_control(const KernelArgs *args) {
+/* Rows that draw begin with the seed and the update's number. */
+static AdamWControl adamw_control(const KernelArgs *args, bool draws) {
   void *const *at = args->control;
+  if (draws)
+    return {(const double *)at[2], (const int64_t *)at[1], (const double *)at[3],
+            (const int64_t *)at[4]};
   return {(const double *)at[0], (const int64_t *)at[1], (const double *)at[2],
           (const int64_t *)at[3]};
 }
@@ -280,8 +328,8 @@ static KernelStatus run_adamw(const KernelArgs *args, int32_t count, const char 
     typedef typename std::decay<decltype(all)>::type::Tensor One;
     Launch run(args, why, name);
     with_update_packs(all, [&](auto packed) {
-      run.flat(chunks * FLAT_THREADS, adamw<One, decltype(packed)::VALUE>, all, adamw_control(args),
-               attr[0], attr[1], attr[2]);
+      run.flat(chunks * FLAT_THREADS, adamw<One, decltype(packed)::VALUE>, all,
+               adamw_control(args, S == STORED_STOCHASTIC), attr[0], attr[1], attr[2]);
     });
     return run.status;
   });
@@ -298,6 +346,9 @@ CUDA_KERNEL_TOGETHER(adamw_split) {
 }
 CUDA_KERNEL_TOGETHER(adamw_kahan) {
   return run_adamw<STORED_KAHAN>(args, count, why, "adamw_kahan");
+}
+CUDA_KERNEL_TOGETHER(adamw_stochastic) {
+  return run_adamw<STORED_STOCHASTIC>(args, count, why, "adamw_stochastic");
 }
 
 /* The numbers of one step of SGD or Lion. */
@@ -370,8 +421,9 @@ static KernelStatus run_moment(const KernelArgs *args, int32_t count, const char
   const bool is_sgd = kind == MOMENT_SGD;
   const double *attr = args->attr;
   const float second = is_sgd ? 0 : (float)attr[1];
-  MomentControl control = {(const double *)args->control[0], (const double *)args->control[1],
-                           (const int64_t *)args->control[2]};
+  void *const *slots = args->control + (S == STORED_STOCHASTIC ? 2 : 0);
+  MomentControl control = {(const double *)slots[0], (const double *)slots[1],
+                           (const int64_t *)slots[2]};
   UpdateKind what = {is_sgd ? 1 : 2, 1};
   return with_updates<S>(args, count, why, what, [=](const auto &all, int64_t chunks) {
     typedef typename std::decay<decltype(all)>::type::Tensor One;
@@ -397,6 +449,9 @@ CUDA_KERNEL_TOGETHER(sgd_split) {
 CUDA_KERNEL_TOGETHER(sgd_kahan) {
   return run_moment<STORED_KAHAN>(args, count, why, "sgd_kahan", MOMENT_SGD);
 }
+CUDA_KERNEL_TOGETHER(sgd_stochastic) {
+  return run_moment<STORED_STOCHASTIC>(args, count, why, "sgd_stochastic", MOMENT_SGD);
+}
 CUDA_KERNEL_TOGETHER(lion) {
   return run_moment<STORED_PLAIN>(args, count, why, "lion", MOMENT_LION);
 }
@@ -408,6 +463,9 @@ CUDA_KERNEL_TOGETHER(lion_split) {
 }
 CUDA_KERNEL_TOGETHER(lion_kahan) {
   return run_moment<STORED_KAHAN>(args, count, why, "lion_kahan", MOMENT_LION);
+}
+CUDA_KERNEL_TOGETHER(lion_stochastic) {
+  return run_moment<STORED_STOCHASTIC>(args, count, why, "lion_stochastic", MOMENT_LION);
 }
 
 /* ---- the norm ---- */

@@ -3,10 +3,11 @@
 #include "kernels/reference/update.h"
 
 static void adamw(const KernelArgs *args, const Truth *truth) {
-  const double *lr = args->control[0];
+  const bool draws = truth->storage == STORED_STOCHASTIC; /* its row begins with the seed */
+  const double *lr = args->control[draws ? 2 : 0];
   const int64_t *updates = args->control[1];
-  const double *clip_scale = args->control[2];
-  const int64_t *step_counts = args->control[3];
+  const double *clip_scale = args->control[draws ? 3 : 2];
+  const int64_t *step_counts = args->control[draws ? 4 : 3];
   if (*step_counts == 0) return;
   Tensor grad = tensor(args, 0), m_at = tensor(args, 2), v_at = tensor(args, 3);
   double beta1 = args->attr[0], beta2 = args->attr[1], eps = args->attr[2], decay = args->attr[3];
@@ -22,4 +23,4 @@ static void adamw(const KernelArgs *args, const Truth *truth) {
   }
 }
 
-REFERENCE_UPDATES(adamw, 2)
+REFERENCE_UPDATES(adamw, 2, 4)

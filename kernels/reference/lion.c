@@ -8,8 +8,9 @@ static double sign_of(double x) {
 }
 
 static void lion(const KernelArgs *args, const Truth *truth) {
-  const double *lr = args->control[0], *clip_scale = args->control[1];
-  const int64_t *step_counts = args->control[2];
+  void *const *control = args->control + (truth->storage == STORED_STOCHASTIC ? 2 : 0);
+  const double *lr = control[0], *clip_scale = control[1];
+  const int64_t *step_counts = control[2];
   if (*step_counts == 0) return;
   Tensor grad = tensor(args, 0), m_at = tensor(args, 2);
   double beta1 = args->attr[0], beta2 = args->attr[1], decay = args->attr[2];
@@ -21,4 +22,4 @@ static void lion(const KernelArgs *args, const Truth *truth) {
   }
 }
 
-REFERENCE_UPDATES(lion, 1)
+REFERENCE_UPDATES(lion, 1, 3)

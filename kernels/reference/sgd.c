@@ -3,8 +3,9 @@
 #include "kernels/reference/update.h"
 
 static void sgd(const KernelArgs *args, const Truth *truth) {
-  const double *lr = args->control[0], *clip_scale = args->control[1];
-  const int64_t *step_counts = args->control[2];
+  void *const *control = args->control + (truth->storage == STORED_STOCHASTIC ? 2 : 0);
+  const double *lr = control[0], *clip_scale = control[1];
+  const int64_t *step_counts = control[2];
   if (*step_counts == 0) return;
   Tensor grad = tensor(args, 0), momentum = tensor(args, 2);
   for (int64_t i = 0; i < args->dim[0]; i++) {
@@ -14,4 +15,4 @@ static void sgd(const KernelArgs *args, const Truth *truth) {
   }
 }
 
-REFERENCE_UPDATES(sgd, 1)
+REFERENCE_UPDATES(sgd, 1, 2)

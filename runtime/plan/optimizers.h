@@ -28,9 +28,16 @@
  *   plain    the parameter is the truth, and every update rounds to its dtype
  *   master   an f32 of which the parameter is the rounding
  *   split    the parameter is the upper half of an f32, and the lower half is here
- *   kahan    what the last rounding of the parameter added too much (kernels.def, Updates) */
-typedef enum TruthStorage { TRUTH_PLAIN, TRUTH_MASTER, TRUTH_SPLIT, TRUTH_KAHAN } TruthStorage;
-static const char *const truth_suffixes[] = {"", "_master", "_split", "_kahan"};
+ *   kahan    what the last rounding of the parameter added too much (kernels.def, Updates)
+ *   stochastic  the parameter is the truth, and rounding goes up or down by chance */
+typedef enum TruthStorage {
+  TRUTH_PLAIN,
+  TRUTH_MASTER,
+  TRUTH_SPLIT,
+  TRUTH_KAHAN,
+  TRUTH_STOCHASTIC
+} TruthStorage;
+static const char *const truth_suffixes[] = {"", "_master", "_split", "_kahan", "_stochastic"};
 
 #define OPTIMIZER_VALUE(V, ID, name, ...) V(OPTIMIZER_##ID, #name)
 #define OPTIMIZER_WORD(_, ID, name, ...)  " " #name

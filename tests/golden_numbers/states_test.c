@@ -158,7 +158,8 @@ int main(void) {
               {"\"bf16\", master = \"split\"", 16},
               {"\"bf16\", master = \"split\", grad = \"bf16\"", 14},
               {"\"bf16\", update = \"kahan\", grad = \"bf16\"", 14},
-              {"\"bf16\", grad = \"bf16\", master = \"none\"", 12}};
+              {"\"bf16\", grad = \"bf16\", master = \"none\"", 12},
+              {"\"bf16\", grad = \"bf16\", update = \"stochastic\"", 12}};
   TEST("bytes a parameter of each precision, alone and divided by eight ranks")
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     check_precision(rows[i].precision, rows[i].bytes, 1, 0);

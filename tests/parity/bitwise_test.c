@@ -140,6 +140,16 @@ static void check_stored(const char *devices, const char *zero, const char *more
   }
 }
 
+/* Whole tensors on each of four ranks, or a piece of each. */
+static void check_layouts(void) {
+  static RunRecord whole, pieces;
+  const char *update = "precision.update=stochastic";
+  run_stored(update, "cluster.devices=4", "parallel.zero=0", NULL, &whole);
+  run_stored(update, "cluster.devices=4", "parallel.zero=1", NULL, &pieces);
+  for (int64_t step = 1; step <= FEW_STEPS; step++)
+    CHECK(pieces.loss[step] == whole.loss[step]);
+}
+
 /* Eight ranks in the order, and some steps of them. */
 static void run_in_order(const char *order, const char *pp, RunRecord *record) {
   char log_dir[128], plan_path[128], order_text[80];
@@ -193,6 +203,10 @@ int main(void) {
   TEST("split masters and compensations, saved and resumed as they are") {
     check_job("gpt2", "cluster.devices=2", "precision.master=split", "precision=bf16");
     check_job("llama", "cluster.devices=2", "precision.update=kahan", "precision=bf16");
+  }
+  TEST("weights that round by chance, the same on all layouts") {
+    check_job("llama", "cluster.devices=2", "precision.update=stochastic", "precision=bf16");
+    check_layouts();
   }
   TEST("bf16 of fp32 parameters, which are cast: the bits of a master") {
     check_stored("cluster.devices=1", "parallel.zero=0", "parallel.zero_reshard=step");

@@ -103,6 +103,15 @@
     name, {12301}, {a0, a1, a2, a3}, 0                                                             \
   }
 
+/* A whole tensor, a piece of a row, and a part of columns; `...` are the attrs before flat_first.
+ */
+#define DRAWN(name, ...)                                                                           \
+  {name, {1, 1, 1, 1, 1}, {__VA_ARGS__, 0, 0}, 0},                                                 \
+      {name, {333, 333, 333, 333, 333}, {__VA_ARGS__, 0, 0}, 0},                                   \
+      {name, {407, 1000, 50, 201, 4020}, {__VA_ARGS__, 131, 50}, 0}, {                             \
+    name, {4000, 5007, 7, 13, 9001}, {__VA_ARGS__, 2001, 6}, 0                                     \
+  }
+
 static const KernelCase kernel_cases[] = {
     {"embedding", {1, 1, 1}, {0}, 0},
     {"embedding", {17, 33, 5}, {0}, 0},
@@ -227,6 +236,9 @@ static const KernelCase kernel_cases[] = {
     BLOCKS("sgd_kahan", 0, 0, 0, 0),
     BLOCKS("lion_split", 0.9, 0.99, 0.1, 0),
     BLOCKS("lion_kahan", 0.95, 0.98, 0, 0),
+    DRAWN("adamw_stochastic", 0.9, 0.95, 1e-8, 0.1),
+    DRAWN("sgd_stochastic", 0.9, 0.1),
+    DRAWN("lion_stochastic", 0.9, 0.99, 0.1),
     {"linear", {21, 2100, 50, 0}, {0}, 0},    /* several blocks along what is summed over */
     {"linear_dx", {21, 50, 2100, 0}, {0}, 0}, /* and rows that are no whole panels */
     {"linear", {1027, 17, 20, 0}, {0}, 0},    /* rows of a block that are no panel */

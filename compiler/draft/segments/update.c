@@ -49,23 +49,30 @@ static Cut cut_of(const Graph *g, const Param *param) {
   return cut;
 }
 
-/* Layers draw different numbers: the layer is mixed into the key when the record runs. */
-static void add_init_numbers(Draft *d, Record *record, ParamId p, bool own_piece) {
-  const Param *param = &d->train->params.at[p];
+/* The numbers of the rank's elements in the whole tensor, as kernels.def has them for initial
+ * values. */
+static void add_element_numbers(Draft *d, Record *record, ParamId p, bool own_piece) {
   const ParamPlace *at = &d->params[p];
-  Cut cut = cut_of(d->train, param);
+  Cut cut = cut_of(d->train, &d->train->params.at[p]);
+  const int32_t attr = record->attr_count;
   record_dim(record, own_piece ? at->piece : at->elements);
   record_dim(record, at->elements);
   record_dim(record, cut.inner);
   record_dim(record, cut.stride);
   record_dim(record, cut.all_elements);
+  record_attr(record, 0);
+  record_attr(record, 0);
+  if (own_piece) record_vary(record, attr, mesh_used(&d->mesh, ZERO_AXES), (double)at->piece);
+  for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)
+    record_vary(record, attr + 1, mesh_used(&d->mesh, MESH_BIT(axis)), (double)cut.first[axis]);
+}
+
+/* Layers draw different numbers: the layer is mixed into the key when the record runs. */
+static void add_init_numbers(Draft *d, Record *record, ParamId p, bool own_piece) {
+  const Param *param = &d->train->params.at[p];
   record_attr(record, param->init_a);
   record_attr(record, param->init == INIT_CONSTANT ? 0 : param->init_b);
-  record_attr(record, 0);
-  record_attr(record, 0);
-  if (own_piece) record_vary(record, 2, mesh_used(&d->mesh, ZERO_AXES), (double)at->piece);
-  for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)
-    record_vary(record, 3, mesh_used(&d->mesh, MESH_BIT(axis)), (double)cut.first[axis]);
+  add_element_numbers(d, record, p, own_piece);
 }
 
 static void init_param(Draft *d, int32_t segment, ParamId p) {
@@ -165,9 +172,14 @@ static void update_param(Draft *d, int32_t segment, ParamId p) {
   const KernelContract *kernel = contract_find(name);
   Record *record = param_record(d, segment, kernel->id, PURPOSE_UPDATE, p);
   int32_t b = d->params[p].block;
-  record_dim(record, own_elements(d, p));
-  for (int32_t i = 0; i < kernel->attr_count; i++)
+  record->random = d->truth == TRUTH_STOCHASTIC;
+  const int32_t numbers = kernel->attr_count - (record->random ? 2 : 0);
+  for (int32_t i = 0; i < numbers; i++)
     record_attr(record, update_number(d->job, kernel->attrs[i].name, d->train->params.at[p].decay));
+  if (record->random)
+    add_element_numbers(d, record, p, d->blocks.at[b].shards_state);
+  else
+    record_dim(record, own_elements(d, p));
   BaseRole stored = stored_role(d, &d->blocks.at[b]);
   own_operand(d, segment, record, p, own_grad(d, b), ACCESS_READ);
   own_operand(d, segment, record, p, stored,

@@ -83,16 +83,15 @@ static void check_update(Compile *c, Job *job) {
              "update",
              word);
     fix_last(c, "master = \"none\"");
-  } else if (job->precision.update == CHOICE_UPDATE_STOCHASTIC) {
-    error_at(c, at, "not-built", "precision.update = \"stochastic\" is not built yet");
-    fix_last(c, "update = \"kahan\"");
   }
 }
 
 TruthStorage job_truth(const Job *job) {
   if (job->precision.master == CHOICE_MASTER_FP32) return TRUTH_MASTER;
   if (job->precision.master == CHOICE_MASTER_SPLIT) return TRUTH_SPLIT;
-  return job->precision.update == CHOICE_UPDATE_KAHAN ? TRUTH_KAHAN : TRUTH_PLAIN;
+  return job->precision.update == CHOICE_UPDATE_KAHAN        ? TRUTH_KAHAN
+         : job->precision.update == CHOICE_UPDATE_STOCHASTIC ? TRUTH_STOCHASTIC
+                                                             : TRUTH_PLAIN;
 }
 
 static void check_precision(Compile *c, Job *job) {

@@ -48,9 +48,13 @@ static bool make_tensor(const char *name, Mode mode, int i, CaseCall *c) {
   for (size_t k = 0; k < KERNEL_CASES && strcmp(of.kernel, name) != 0; k++)
     of = kernel_cases[k];
   const KernelContract *contract = contract_find(name);
-  of.dim[0] = 1 + (int64_t)GROWTH * i;
-  if (contract->attr_count > 0) of.attr[contract->attr_count - 1] = 0.01 * i; /* the decay */
-  return case_make(&of, mode, (uint64_t)i, c);
+  for (int32_t k = 0; k < contract->dim_count; k++) /* and whole tensors of those that draw */
+    of.dim[k] = 1 + (int64_t)GROWTH * i;
+  for (int32_t k = 0; k < contract->attr_count; k++)
+    if (strcmp(contract->attrs[k].name, "decay") == 0) of.attr[k] = 0.01 * i;
+  if (!case_make(&of, mode, (uint64_t)i, c)) return false;
+  c->call.control.seed = 5; /* one control block is all tensors' */
+  return true;
 }
 
 /* Of each tensor the bytes that it has when it is alone. */

@@ -105,6 +105,34 @@ static void test_small_updates(void) {
   }
 }
 
+/* From 1.0, all elements by -1e-4; each draws for itself, and a piece as the whole does. */
+static void test_stochastic(void) {
+  enum { COUNT = 4000, UPDATES = 100, FIRST = 13, PIECE = 600 };
+  TEST("updates that round by chance arrive on average, alike for a piece of the tensor") {
+    CaseCall c = make("sgd_stochastic", DIMS(COUNT, COUNT, COUNT, COUNT, COUNT), ATTRS(0, 0, 0, 0),
+                      MODE_MIXED);
+    CaseCall piece = make("sgd_stochastic", DIMS(PIECE, COUNT, COUNT, COUNT, COUNT),
+                          ATTRS(0, 0, FIRST, 0), MODE_MIXED);
+    CaseCall *both[] = {&c, &piece};
+    double sum = 0;
+    for (int k = 0; k < 2; k++) {
+      Control *control = &both[k]->call.control;
+      control->lr = 1e-4, control->clip_scale = 1;
+      for (int64_t i = 0; i < call_count(&both[k]->call, 1); i++)
+        call_set(&both[k]->call, 0, i, 1), call_set(&both[k]->call, 1, i, 1);
+      for (control->updates = 1; control->updates <= UPDATES; control->updates++)
+        run(both[k]);
+    }
+    for (int64_t i = 0; i < COUNT; i++)
+      sum += call_get(&c.call, 1, i);
+    CHECK_NEAR(sum / COUNT, 1 - UPDATES * 1e-4, 4e-4); /* its standard error is 1e-4 */
+    for (int64_t i = 0; i < PIECE; i++)
+      CHECK(call_get(&piece.call, 1, i) == call_get(&c.call, 1, FIRST + i));
+    call_free(&c.call);
+    call_free(&piece.call);
+  }
+}
+
 /* Every pattern of bits with `split_all`; else one in 4,099, and all near ties. */
 static void test_split_bits(bool split_all) {
   int64_t lost = 0, far = 0;
@@ -388,6 +416,7 @@ int main(int argc, char **argv) {
     test_split("sgd_split", "sgd_master", 3);
     test_split("lion_split", "lion_master", 3);
     test_small_updates();
+    test_stochastic();
     test_grad_norm();
     test_square_sum(MODE_F32);
     test_square_sum(MODE_BF16);

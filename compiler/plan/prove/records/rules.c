@@ -380,10 +380,17 @@ static void update(Case *c) {
   const char *kernel = c->contract == NULL ? "" : c->contract->row->name;
   size_t length = strlen(optimizer);
   if (c->record->value != PLAN_NONE) suffix = truth_suffixes[c->rows[c->record->value].truth];
+  if (*suffix == '\0' && strcmp(job_setting(c->plan, "precision.update"), "stochastic") == 0)
+    suffix = truth_suffixes[TRUTH_STOCHASTIC];
   if (strncmp(kernel, optimizer, length) != 0 || strcmp(kernel + length, suffix) != 0)
     wrong(c, "the job's optimizer is %s%s", optimizer, suffix);
-  for (int32_t i = 0; c->contract != NULL && i < c->contract->attr_count; i++)
+  const bool draws = c->contract != NULL && c->contract->dim_count > 1;
+  const int32_t numbers = c->contract == NULL ? 0 : c->contract->attr_count - (draws ? 2 : 0);
+  for (int32_t i = 0; i < numbers; i++)
     attr(c, number_of_update(c, c->contract->attrs[i].name));
+  if (!draws) return;
+  c->key = parameter_of(c)->key;
+  elements(c);
 }
 
 /* Element by element. */
