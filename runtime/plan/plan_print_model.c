@@ -67,12 +67,12 @@ static void print_list(const Plan *plan, FILE *out, const char *name, uint32_t f
   }
 }
 
-/* ", normal 0 0.02, decays": how it begins, and whether updates shrink it. */
+/* A line "normal 0 0.02, decays": the initial values, and whether updates decay the parameter. */
 static void print_parameter(const Plan *plan, FILE *out, uint32_t value) {
   for (uint32_t i = 0; i < plan->parameters_count; i++) {
     const PlanParameter *at = &plan->parameters[i];
     if (at->value != value) continue;
-    fprintf(out, ", %s %.9g", InitKind_names[at->init], at->init_a);
+    fprintf(out, "\n    %s %.9g", InitKind_names[at->init], at->init_a);
     if (at->init != INIT_CONSTANT) fprintf(out, " %.9g", at->init_b);
     if (at->decay) fputs(", decays", out);
   }

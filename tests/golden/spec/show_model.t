@@ -8,22 +8,38 @@ return job {
 }
 -- >>> exit 0
 model gpt2: 28032 parameters
-  wte.weight [vocab 64, width 32], normal 0 0.02, decays
-  wpe.weight [positions 16, width 32], normal 0 0.02, decays
-  h.*.ln_1.weight [width 32] x 2 layers, constant 1
-  h.*.ln_1.bias [width 32] x 2 layers, constant 0
-  h.*.attn.c_attn.weight [qkv 3, heads 2, head 16, width 32] x 2 layers, normal 0 0.02, decays
-  h.*.attn.c_attn.bias [qkv 3, heads 2, head 16] x 2 layers, constant 0
-  h.*.attn.c_proj.weight [width 32, heads 2, head 16] x 2 layers, normal 0 0.01, decays
-  h.*.attn.c_proj.bias [width 32] x 2 layers, constant 0
-  h.*.ln_2.weight [width 32] x 2 layers, constant 1
-  h.*.ln_2.bias [width 32] x 2 layers, constant 0
-  h.*.mlp.c_fc.weight [ffn 128, width 32] x 2 layers, normal 0 0.02, decays
-  h.*.mlp.c_fc.bias [ffn 128] x 2 layers, constant 0
-  h.*.mlp.c_proj.weight [width 32, ffn 128] x 2 layers, normal 0 0.01, decays
-  h.*.mlp.c_proj.bias [width 32] x 2 layers, constant 0
-  ln_f.weight [width 32], constant 1
-  ln_f.bias [width 32], constant 0
+  wte.weight [vocab 64, width 32]
+    normal 0 0.02, decays
+  wpe.weight [positions 16, width 32]
+    normal 0 0.02, decays
+  h.*.ln_1.weight [width 32] x 2 layers
+    constant 1
+  h.*.ln_1.bias [width 32] x 2 layers
+    constant 0
+  h.*.attn.c_attn.weight [qkv 3, heads 2, head 16, width 32] x 2 layers
+    normal 0 0.02, decays
+  h.*.attn.c_attn.bias [qkv 3, heads 2, head 16] x 2 layers
+    constant 0
+  h.*.attn.c_proj.weight [width 32, heads 2, head 16] x 2 layers
+    normal 0 0.01, decays
+  h.*.attn.c_proj.bias [width 32] x 2 layers
+    constant 0
+  h.*.ln_2.weight [width 32] x 2 layers
+    constant 1
+  h.*.ln_2.bias [width 32] x 2 layers
+    constant 0
+  h.*.mlp.c_fc.weight [ffn 128, width 32] x 2 layers
+    normal 0 0.02, decays
+  h.*.mlp.c_fc.bias [ffn 128] x 2 layers
+    constant 0
+  h.*.mlp.c_proj.weight [width 32, ffn 128] x 2 layers
+    normal 0 0.01, decays
+  h.*.mlp.c_proj.bias [width 32] x 2 layers
+    constant 0
+  ln_f.weight [width 32]
+    constant 1
+  ln_f.bias [width 32]
+    constant 0
 
 region begin
   forward
