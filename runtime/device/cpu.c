@@ -201,10 +201,10 @@ static void run_entry(Queue *queue, const QueueEntry *entry) {
   bool ran = true;
   if (!atomic_load(&cpu->failed)) {
     delay(queue);
-    if (entry->kind == ENTRY_COPY)
-      memcpy(entry->to, entry->from, entry->size_bytes);
-    else
+    if (entry->kind != ENTRY_COPY)
       ran = entry->work.run(&entry->work, queue, &status);
+    else if (entry->size_bytes > 0) /* no samples have no address */
+      memcpy(entry->to, entry->from, entry->size_bytes);
   }
   if (!ran) fail(cpu, &status);
   atomic_store(&queue->passed, entry->number + 1);

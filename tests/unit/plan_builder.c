@@ -139,9 +139,10 @@ void build_record_controls(PlanBuilder *b, uint32_t index) {
   PlanRecord *record = &b->records[index];
   const KernelContract *row = contract_find(b->strings + b->kernels[record->kernel].name);
   record->controls_first = b->controls_count;
-  record->controls_count = (uint32_t)row->control_count;
   for (int32_t i = 0; i < row->control_count; i++)
-    build_controls(b, (PlanControl){row->controls[i].slot, row->controls[i].access});
+    if (row->controls[i].slot < b->slots_count) /* else the plan has no such slot */
+      build_controls(b, (PlanControl){row->controls[i].slot, row->controls[i].access});
+  record->controls_count = b->controls_count - record->controls_first;
 }
 
 /* One kind of memory, as on a processor, and the lanes of lane.h. */

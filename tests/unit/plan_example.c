@@ -9,8 +9,9 @@
 
 enum { ROWS = 8, WIDTH = 16, VOCAB = 32, VECTOR_BYTES = ROWS * WIDTH * 4 };
 enum { LAYER_ELEMENTS = WIDTH * WIDTH, TABLE_ELEMENTS = VOCAB * WIDTH, PREFETCH = 2 };
-enum { SUM_BYTES = sizeof(double) * 5 }; /* slots that ranks add up */
-enum { WORK_BYTES = 8 };                 /* of sums of fewer elements than are added up at once */
+/* Slots that ranks add up. */
+enum { SUM_BYTES = (CONTROL_lr - CONTROL_loss) * CONTROL_SLOT_BYTES };
+enum { WORK_BYTES = 8 }; /* of sums of fewer elements than are added up at once */
 
 /* Where everything lies. The arena is control, staging, then per state kind the table and the
  * layers, then what a program uses for a while. */
@@ -523,6 +524,7 @@ static void write_job(Example *e) {
                  .precision = build_string(b, "fp32")};
   build_jobs(b, job);
   build_device(b);
+  b->slots_count = CONTROL_targets; /* the last slot: every target of the example counts */
   build_inputs(b, (PlanInput){1, DTYPE_I32, INPUT_TOKENS, build_string(b, "ids"), none, 0, 0});
   build_inputs(b,
                (PlanInput){WIDTH, DTYPE_F32, INPUT_TARGETS, build_string(b, "target"), none, 0, 0});

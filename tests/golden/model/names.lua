@@ -31,8 +31,7 @@ return model {
 --     "width" or { "heads", "head" }; got the number 3
 --     8 |     local d = linear("d", x, 3)
 --       |               ^~~~~~
--- names.lua:9:15: error[repeated-dimension]: linear: 'inputs' is twice in one
---     list
+-- names.lua:9:15: error[repeated-dimension]: linear: 'inputs' is twice in one list
 --     9 |     local e = linear("e", x, { "inputs", "inputs" })
 --       |               ^~~~~~
 -- names.lua:10:15: error[carried-weight]: linear: 'f' makes features, and 'batch'

@@ -12,8 +12,8 @@ return model {
   end,
 }
 -- >>> expected
--- shared_in_stack.lua:5:22: error[repeated-dimension]: weight: 'inputs' stands
---     twice in one list
+-- shared_in_stack.lua:5:22: error[repeated-dimension]: weight: 'inputs' is twice
+--     in one list
 --     5 |     local w, inner = weight("w", { "inputs", "inputs" }), nil
 --       |                      ^~~~~~
 -- shared_in_stack.lua:9:14: error[shared-in-stack]: linear: weight 'table' was

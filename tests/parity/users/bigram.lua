@@ -7,7 +7,7 @@ return model {
   end,
 }
 -- >>> expected
--- bigram.lua:6:26: error[repeated-dimension]: embedding: 'vocab' is twice in
---     one list
+-- bigram.lua:6:26: error[repeated-dimension]: embedding: 'vocab' is twice in one
+--     list
 --     6 |     return cross_entropy(embedding("table", tokens, { "vocab", "vocab" }), targets)
 --       |                          ^~~~~~~~~

@@ -12,5 +12,5 @@ return model {
   end,
 }
 -- >>> expected
--- tp 2, whole norms: degrees: parameter 'w' is used in two ways that ranks share differently; its gradients cannot be summed as one
--- tp 2, whole norms: degrees: parameter 'w' is used in two ways that ranks share differently; its gradients cannot be summed as one
+-- tp 2, whole norms: degrees: parameter 'w' is used in two ways that ranks share differently; its gradients cannot be summed
+-- tp 2, whole norms: degrees: parameter 'w' is used in two ways that ranks share differently; its gradients cannot be summed

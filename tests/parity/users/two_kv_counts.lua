@@ -15,5 +15,5 @@ return model {
   end,
 }
 -- >>> expected
--- tp 2: heads-multiple: parallel.tp = 2: with 1 heads of keys, 2 ranks share each; kv_heads = 2 of another attention cannot be shared so
--- tp 2, whole norms: heads-multiple: parallel.tp = 2: with 1 heads of keys, 2 ranks share each; kv_heads = 2 of another attention cannot be shared so
+-- tp 2: heads-multiple: parallel.tp = 2: with 1 head of keys, 2 ranks share each; kv_heads = 2 of another attention cannot be shared so
+-- tp 2, whole norms: heads-multiple: parallel.tp = 2: with 1 head of keys, 2 ranks share each; kv_heads = 2 of another attention cannot be shared so

@@ -7,7 +7,7 @@ return model {
   end,
 }
 -- >>> expected
--- weight_square_twice.lua:5:15: error[repeated-dimension]: weight: 'width' stands
+-- weight_square_twice.lua:5:15: error[repeated-dimension]: weight: 'width' is
 --     twice in one list
 --     5 |     local w = weight("w", { "width", "width" })
 --       |               ^~~~~~

@@ -12,7 +12,7 @@ return model {
   end,
 }
 -- >>> expected
--- weights_in_stack_shared.lua:8:17: error[repeated-dimension]: weight: 'width'
---     is twice in one list
+-- weights_in_stack_shared.lua:8:17: error[repeated-dimension]: weight: 'width' is
+--     twice in one list
 --     8 |       local w = weight("w", { "width", "width" })
 --       |                 ^~~~~~
