@@ -193,7 +193,7 @@ static bool take_flags(Parser *p, uint32_t *flags) {
   *flags = 0;
   if (skip(p, "-")) return true;
   do {
-    uint32_t bit;
+    uint32_t bit = 0;
     if (!take_name(p, CALL_names, CALL_FLAGS_BITS, "|", &bit)) return false;
     *flags |= 1u << bit;
   } while (skip(p, "|"));

@@ -169,7 +169,7 @@ static void read_quota_1(const char *folder, void *into) {
   char quota[64], period[64];
   if (read_line(folder, "cpu.cfs_quota_us", "", quota, sizeof quota) &&
       read_line(folder, "cpu.cfs_period_us", "", period, sizeof period))
-    take_quota(atof(quota), atof(period), into);
+    take_quota(strtod(quota, NULL), strtod(period, NULL), into);
 }
 
 static void read_set_1(const char *folder, void *into) {
@@ -182,7 +182,7 @@ static void read_cpus_2(const char *folder, void *into) {
   char line[64], *end;
   if (read_line(folder, "cpu.max", "", line, sizeof line)) {
     double quota_us = strtod(line, &end);
-    if (end != line) take_quota(quota_us, atof(end), into);
+    if (end != line) take_quota(quota_us, strtod(end, NULL), into);
   }
   take_set(folder, "cpuset.cpus.effective", into);
 }

@@ -4,16 +4,16 @@
 
 #include <stdint.h>
 
-static inline const char *plural(int64_t count) {
+static inline const char *plural(uint64_t count) {
   return count == 1 ? "" : "s";
 }
 
 /* "batch" and "batches". */
-static inline const char *plural_es(int64_t count) {
+static inline const char *plural_es(uint64_t count) {
   return count == 1 ? "" : "es";
 }
 
-static inline const char *plural_is(int64_t count) {
+static inline const char *plural_is(uint64_t count) {
   return count == 1 ? "is" : "are";
 }
 

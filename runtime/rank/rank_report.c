@@ -45,6 +45,21 @@ bool rank_is_asked_times(const Rank *rank) {
   return options->ranks_every != 0 || options->trace_first != 0;
 }
 
+/* Notes about how the run starts. */
+static void note_start(Rank *rank, const ReportSetup *setup, const char *products) {
+  const Run *run = rank->run;
+  if (*run->boot->words) report_note(rank->report, "ranks    %s", run->boot->words);
+  note_products(rank, setup, products);
+  rank_watch_gpu(rank);
+  if (setup->lacks_times)
+    report_note(rank->report,
+                "note     GPUs do not tell yet when records ran: parts of steps are null, no\n"
+                "         trace is written, and ranks are not compared");
+  if (rank->eval && !programs_reduce(rank->plan, rank->eval))
+    report_note(rank->report, "note     validation is of rank 0's share: the plan's eval_step does "
+                              "not reduce its loss over all ranks");
+}
+
 bool rank_open_report(Rank *rank, Status *status) {
   const Run *run = rank->run;
   double peak = 0.0;
@@ -99,16 +114,7 @@ bool rank_open_report(Rank *rank, Status *status) {
   char products[RECORD_PRODUCTS_BYTES];
   record_products_before(&setup, products);
   if (!report_open(rank->report, &setup, status) || !record_write(&setup, status)) return false;
-  if (*run->boot->words) report_note(rank->report, "ranks    %s", run->boot->words);
-  note_products(rank, &setup, products);
-  rank_watch_gpu(rank);
-  if (setup.lacks_times)
-    report_note(rank->report,
-                "note     GPUs do not tell yet when records ran: parts of steps are null, no\n"
-                "         trace is written, and ranks are not compared");
-  if (rank->eval && !programs_reduce(rank->plan, rank->eval))
-    report_note(rank->report, "note     validation is of rank 0's share: the plan's eval_step does "
-                              "not reduce its loss over all ranks");
+  note_start(rank, &setup, products);
   return true;
 }
 

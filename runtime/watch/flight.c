@@ -97,10 +97,9 @@ Beat flight_beat(const Flight *flight, const Plan *plan) {
 }
 
 bool beat_has_moved(const Beat *before, const Beat *now) {
-  Beat was = *before;
-  was.load = now->load;
-  was.starved_ms = now->starved_ms;
-  return memcmp(&was, now, sizeof was) != 0;
+  return before->step != now->step || before->usual_ns != now->usual_ns ||
+         before->phase != now->phase || before->pid != now->pid ||
+         memcmp(before->lane, now->lane, sizeof now->lane) != 0;
 }
 
 void flight_text(const Plan *plan, const FlightNow *now, uint32_t lane, char *text,

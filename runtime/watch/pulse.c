@@ -25,12 +25,11 @@ static bool read_line(const char *path, char *line, int size_bytes) {
 }
 
 static void add_thread(Sample *sample, const char *folder, const char *thread) {
-  char path[PATH_BYTES], line[1024];
-  long long ran_ns = 0, waited_ns = 0;
+  char path[PATH_BYTES], line[1024], *end;
   (void)snprintf(path, sizeof path, "%.200s/task/%.40s/schedstat", folder, thread);
-  if (read_line(path, line, sizeof line) && sscanf(line, "%lld %lld", &ran_ns, &waited_ns) == 2) {
-    sample->ran_ns += ran_ns;
-    sample->waited_ns += waited_ns;
+  if (read_line(path, line, sizeof line)) {
+    sample->ran_ns += strtoll(line, &end, 10);
+    sample->waited_ns += strtoll(end, NULL, 10);
   }
   (void)snprintf(path, sizeof path, "%.200s/task/%.40s/stat", folder, thread);
   const char *state = read_line(path, line, sizeof line) ? strrchr(line, ')') : NULL;
@@ -43,7 +42,7 @@ static bool take_sample(Sample *sample, const char *folder, int32_t skip) {
   (void)snprintf(path, sizeof path, "%.200s/task", folder);
   DIR *threads = opendir(path);
   for (struct dirent *entry; threads && (entry = readdir(threads)) != NULL;)
-    if (entry->d_name[0] != '.' && (skip == 0 || atoi(entry->d_name) != skip))
+    if (entry->d_name[0] != '.' && (skip == 0 || strtol(entry->d_name, NULL, 10) != skip))
       add_thread(sample, folder, entry->d_name);
   if (threads) (void)closedir(threads);
   return threads != NULL;

@@ -77,6 +77,17 @@ static void set_optimizer(PlanJob *record, const Job *job) {
   record->clip = job->optimizer.clip;
 }
 
+static void set_schedule(PlanJob *record, const Job *job, int64_t steps) {
+  record->schedule = (uint32_t)job->schedule.head;
+  record->warmup_steps = job->schedule.warmup;
+  record->decay_steps = job->set[FIELD_schedule_over] ? job->schedule.over : steps;
+  record->decay_length = job->schedule.decay;
+  record->decay_shape = (uint32_t)job->schedule.shape;
+  record->lr_floor = job->schedule.floor;
+  record->lr_warmup_floor = job->schedule.warmup_floor;
+  record->lr_power = job->schedule.power;
+}
+
 static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
   const Job *job = d->job;
   const Derived *derived = &d->derived;
@@ -97,9 +108,6 @@ static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
       .parameters = parameters,
       .flops_per_token = d->flops_per_token,
       .peak_flops_per_s = (int64_t)cost_peak(d),
-      .warmup_steps = job->schedule.warmup,
-      .decay_steps = d->job->set[FIELD_schedule_over] ? job->schedule.over : derived->steps,
-      .decay_length = job->schedule.decay,
       .validate_every = d->eval != NULL ? derived->validate_every : 0,
       .validate_samples = d->eval != NULL ? derived->validate_samples : 0,
       .log_every = job->log.every,
@@ -114,13 +122,8 @@ static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
       .samples_offset = (uint64_t)first->buffers.at[first->samples_buffer].offset,
       .staging_offset = (uint64_t)first->buffers.at[first->staging_buffer].offset,
       .sample_bytes = (uint64_t)d->sample_bytes,
-      .lr_floor = job->schedule.floor,
-      .lr_warmup_floor = job->schedule.warmup_floor,
-      .lr_power = job->schedule.power,
       .target = d->cluster->target,
       .staging_tier = first->buffers.at[first->staging_buffer].tier,
-      .schedule = (uint32_t)job->schedule.head,
-      .decay_shape = (uint32_t)job->schedule.shape,
       .data = (uint32_t)job->data.head,
       .shuffle = job->data.shuffle,
       .threads = (uint32_t)d->cluster->threads,
@@ -138,6 +141,7 @@ static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
       .state_axes = mesh_used(&d->mesh, TENSOR_AXES | MESH_BIT(MESH_PP) | draft_zero_axes(derived)),
   };
   set_optimizer(&record, job);
+  set_schedule(&record, job, derived->steps);
   TABLE_PUSH(t, jobs, record);
 }
 

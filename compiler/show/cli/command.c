@@ -131,8 +131,10 @@ const char *command_text(Arena *arena, const Command *command) {
     for (const char *p = streams[i]; *(p += strspn(p, " \t\r\n"));) {
       size_t width = strcspn(p, "\r\n");
       if (length > 0) length += (size_t)sprintf(text + length, "; ");
-      for (const char *end = p + width; p < end; p++)
-        text[length++] = *p == '\t' ? ' ' : *p;
+      memcpy(text + length, p, width);
+      for (char *end = text + length + width, *at = text + length; at < end; at++)
+        if (*at == '\t') *at = ' ';
+      length += width, p += width;
     }
   text[length] = 0;
   return text;

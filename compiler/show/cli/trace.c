@@ -89,7 +89,7 @@ static ExitCode read_ranks(TraceRequest *r) {
   if (r->ranks != NULL)
     return complain(EXIT_USER, "--ranks %.40s: the run has ranks 0 to %lld", r->ranks,
                     (long long)ranks - 1);
-  if (r->plan.jobs[0].target != TARGET_CPU)
+  if (r->plan.jobs != NULL && r->plan.jobs[0].target != TARGET_CPU)
     return complain(EXIT_USER,
                     "%s has no records of its steps: GPUs do not tell yet when records ran, so a "
                     "run on them writes no trace",

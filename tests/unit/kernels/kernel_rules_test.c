@@ -140,10 +140,12 @@ static void test_split_bits(bool split_all) {
     for (uint64_t i = 0; i < UINT64_C(1) << 32;
          i += split_all || (i & 0xffff) == 0x8000 ? 1 : 4099) {
       const uint32_t bits = (uint32_t)i;
+      uint32_t back_bits;
       float value, back;
       memcpy(&value, &bits, sizeof value);
       back = split_join(split_high(value), split_low(value));
-      lost += memcmp(&back, &bits, sizeof bits) != 0;
+      memcpy(&back_bits, &back, sizeof back_bits);
+      lost += back_bits != bits;
       far += (int64_t)split_high(value) != (int64_t)((i + 0x8000) >> 16 & 0xffff);
     }
     CHECK_INT(lost, 0);

@@ -211,6 +211,12 @@ static void test_huge(void) {
     svg_of(&plot, svg, sizeof svg);
     CHECK(strstr(svg, "</svg>\n") && !strstr(svg, "nan") && !strstr(svg, "inf"));
   }
+}
+
+static void test_range(void) {
+  static char svg[1 << 20];
+  static Text text;
+  Plot plot = {"diverged", "loss", &train, &valid, 0};
   TEST("what came before a run diverged is no flat line") {
     curve_start(&train);
     for (int step = 1; step <= 100; step++)
@@ -437,6 +443,7 @@ int main(void) {
   test_curve();
   test_plot();
   test_huge();
+  test_range();
   test_frame();
   test_schedule();
   test_schedule_of_others();

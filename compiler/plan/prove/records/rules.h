@@ -40,7 +40,7 @@ void prove_model(const View *view);
 const char *job_setting(const Plan *plan, const char *key);
 
 /* Every program has only records that purposes.def allows it: programs.c. */
-void prove_programs(const View *view);
+void prove_programs(const View *whole);
 
 /* Sizes and strides of a broadcast, with contiguous neighbours merged. */
 void broadcast_merge(int64_t *dims, uint32_t *count);
