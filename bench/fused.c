@@ -1,4 +1,4 @@
-/* fused.c -- times two kernels as one beside the same two one after the other.
+/* fused.c -- times the fused form of two kernels and the two run one after the other.
  *
  * Usage: bench_fused [threads]. For each row of fusions.def that plans for processors use, in
  * shapes of a char GPT and of GPT-2 124M: CPU time of the two ways in turn, the median of each, and

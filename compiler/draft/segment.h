@@ -83,8 +83,9 @@ typedef struct Record {
                       of dims */
   int32_t piece_count;
   int64_t flops, bytes;
-  int64_t fused_bytes; /* that it need not read again, as it may run as one with the record before
-                           it; 0: it runs alone */
+  /* Bytes that it need not read, because it may be fused with the record before it; 0: it is not.
+   */
+  int64_t fused_bytes;
   const char *meaning; /* of a communication: the logical value; NULL else */
   const Layout *layout_before, *layout_after;
   uint32_t axes; /* MESH_BITs that vary within its communicator */

@@ -12,7 +12,7 @@ typedef struct Look {
   int32_t field; /* of the rule's row */
 } Look;
 
-/* What a rule found, or NULL; and the fix, or NULL. */
+/* The finding of a rule, or NULL; and its fix, or NULL. */
 typedef const char *Rule(const Look *look, const char **fix);
 
 static const char *remove_key(const Look *look) {

@@ -69,6 +69,7 @@ static const struct {
     {"gb200", "bf16", 80, 2500, 8000},
     {"gb300", "bf16", 80, 2500, 8000},
     {"l40s", "bf16", 91.6, 362.05, 864},
+    /* These four are of secondary sources: nobody has compared them with NVIDIA's data sheets. */
     {"t4", "fp32", 8.1, 0, 320},
     {"a10g", "bf16", 31.5, 70, 600},
     {"rtx-4090", "bf16", 82.6, 165.2, 1008},

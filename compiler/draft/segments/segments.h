@@ -25,7 +25,7 @@ void step_segments_build(Draft *d);
 /* Packs collectives of many pieces into one run a member, where the target asks for it. */
 void pieces_pack(Draft *d);
 
-/* Marks the records that may run as one with the record before them. */
+/* Marks the records that may be fused with the record before them. */
 void records_fuse(Draft *d);
 
 #endif

@@ -7,7 +7,7 @@
 #include "compiler/show/cli/command.h"
 
 /* Sets *number to that of the job `name` that `answer` of sbatch is about. Otherwise reports; if
- * the job may be in the queue nevertheless, the run stays marked as one whose number is unknown. */
+ * the job may be in the queue nevertheless, the run keeps its mark: its number is unknown. */
 ExitCode submit_read_number(Arena *arena, const Command *answer, const char *folder,
                             const char *name, const char **number);
 

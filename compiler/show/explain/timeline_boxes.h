@@ -55,7 +55,8 @@ typedef struct Timeline {
 /* NULL: the plan has no train step. */
 Timeline *timeline_make(Arena *arena, const Plan *plan);
 
-/* What all rows repeat in the middle of the step: `repeats` times `period`, from `first` on. */
+/* The period that all rows repeat in the middle of the step: `repeats` times `period`, from `first`
+ * on. */
 typedef struct Steady {
   int64_t first, period;
   int64_t repeats; /* 0: nothing is repeated often enough */

@@ -27,7 +27,7 @@ static bool is_op(const Applied *applied, const char *op) {
 }
 
 /* Attrs beyond those of a backward op's kernel were copied from the forward node and are ignored.
- * An op without a kernel, as a split, has its own numbers. */
+ * An op without a kernel, such as split, has other numbers. */
 static uint64_t hash_numbers(uint64_t hash, const Applied *applied) {
   const KernelContract *contract = contract_find(applied->op);
   for (uint32_t i = 0; i < APPLIED_ATTRS_MAX && (contract == NULL || contract->attr_count > 0); i++)

@@ -166,7 +166,7 @@ static void check_loads(const View *view) {
   }
 }
 
-/* The fields of a line of CSV, each behind a blank. `field` has room for the longest. */
+/* Adds the fields of a line of CSV, with a blank before each. `field` has room for the longest. */
 static void add_columns(Line *text, const char *columns, char *field) {
   size_t length = 0;
   bool is_quoted = false;
