@@ -80,8 +80,11 @@ static void report_unknown(Model *model, const ModelSize *setting) {
              strcmp(setting->name, "seq") == 0 ? "train = { context = %s }"
                                                : "train = { microbatch = %s }",
              sizes_text(model, setting));
-  else if (near != NULL)
+  else if (near != NULL) {
     fix_last(c, "%s = %s", near, sizes_text(model, setting));
+    Size *meant = sizes_find(model, near);
+    if (meant->state == SIZE_REQUIRED) meant->state = SIZE_READY; /* one slip, one error */
+  }
 }
 
 static bool check_kind(Model *model, const Size *size, const ModelSize *setting) {

@@ -19,8 +19,7 @@ enum {
   LEGEND = 24,
   DIGIT = 7, /* width of one, about, at 11 px */
   WIDTH_LEAST = 960,
-  WIDTH_MOST = 3200,
-  WIDTH_FOLDED = 1600, /* wider pictures draw what is repeated once */
+  WIDTH_MOST = 1600, /* a wider picture draws a period that all stages repeat once */
   FOLDS_MOST = 4,
   PIXELS_PER_BOX = 18
 };
@@ -202,6 +201,8 @@ static void put_axis(const Picture *p) {
   TimelineScale scale = timeline_scale(t, (double)whole);
   double step = tick_step((double)t->span / scale.size), y = p->bottom;
   int64_t last = (int64_t)floor((double)whole / scale.size / step + 1e-9);
+  while (fold_time(p, (double)last * step * scale.size, 0) < 0)
+    last--; /* time 0 is before every fold; the last tick that is drawn names the unit */
   for (int64_t i = 0; i <= last; i++) {
     double at = fold_time(p, (double)i * step * scale.size, 0);
     if (at < 0) continue;
@@ -267,11 +268,13 @@ static int32_t busiest_row(const Timeline *t) {
   return boxes;
 }
 
-/* Wide enough for the busiest row's boxes to show their numbers, within limits. */
+/* Wide enough for the busiest row's boxes to show their numbers, within limits. Stages of unequal
+ * times that no queue holds back (gpipe, zb-v) have no period in common: their boxes get narrower
+ * instead, and those too narrow for a number have none. */
 static Picture lay_out(Arena *arena, Timeline *t, FILE *out) {
   double longest = 5 * DIGIT;
   Picture p = {.out = out, .arena = arena, .timeline = t};
-  while (busiest_row(t) * PIXELS_PER_BOX > WIDTH_FOLDED && p.fold_count < FOLDS_MOST) {
+  while (busiest_row(t) * PIXELS_PER_BOX > WIDTH_MOST && p.fold_count < FOLDS_MOST) {
     Steady *fold = &p.folds[p.fold_count];
     *fold = timeline_fold(arena, t);
     if (fold->repeats == 0) break;
