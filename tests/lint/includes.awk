@@ -28,7 +28,7 @@ file_number == 1 {
   from = room_of(FILENAME)
   split($0, parts, /[<>]/)
   header = parts[2]
-  library = header ~ /^(lua|lauxlib|lualib)/ ? "<lua>" : header ~ /^hwloc/ ? "<hwloc>" : header ~ /^libxml/ ? "<libxml>" : header ~ /^yaml/ ? "<yaml>" : header ~ /^(dnnl|cblas)/ ? "<blas>" : header ~ /^(mpi|pmix)/ ? "<mpi>" : ""
+  library = header ~ /^(lua|lauxlib|lualib)/ ? "<lua>" : header ~ /^hwloc/ ? "<hwloc>" : header ~ /^libxml/ ? "<libxml>" : header ~ /^yaml/ ? "<yaml>" : header ~ /^(dnnl|cblas)/ ? "<blas>" : header ~ /^jansson/ ? "<jansson>" : header ~ /^(mpi|pmix)/ ? "<mpi>" : ""
   if (library != "" && from !~ /^tests/ && from !~ /^bench/ && !((from, library) in allowed)) {
     printf "lint: %s:%d: %s may not include %s\n", FILENAME, FNR, from, library
     bad = 1
