@@ -1,0 +1,231 @@
+/* header.c -- the header of a part as text. The same code counts its bytes, so that sizes are known
+ * without the text. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/parts/parts.h"
+
+/* Text that is written, or, without `to`, only counted. */
+typedef struct Writer {
+  char *to;
+  size_t used;
+  bool is_nested; /* inside a text of the header, where quotes are escaped */
+} Writer;
+
+static void put(Writer *w, char c) {
+  if (w->is_nested && (c == '"' || c == '\\')) {
+    if (w->to) w->to[w->used] = '\\';
+    w->used++;
+  }
+  if (w->to) w->to[w->used] = c;
+  w->used++;
+}
+
+static void put_text(Writer *w, const char *text) {
+  for (; *text; text++)
+    put(w, *text);
+}
+
+static void put_number(Writer *w, int64_t number) {
+  char digits[24];
+  int32_t count = 0;
+  do
+    digits[count++] = (char)('0' + number % 10);
+  while ((number /= 10) > 0);
+  while (count > 0)
+    put(w, digits[--count]);
+}
+
+/* The inside of a JSON string. Names are UTF-8. */
+static void put_escaped(Writer *w, const char *text) {
+  char code[8];
+  for (; *text; text++) {
+    if ((unsigned char)*text < 0x20) {
+      (void)snprintf(code, sizeof code, "\\u%04x", (unsigned)(unsigned char)*text);
+      put_text(w, code);
+      continue;
+    }
+    if (*text == '"' || *text == '\\') put(w, '\\');
+    put(w, *text);
+  }
+}
+
+/* "key":[first,second] */
+static void put_pair(Writer *w, const char *key, int64_t first, int64_t second) {
+  put_text(w, key);
+  put(w, '[');
+  put_number(w, first);
+  put(w, ',');
+  put_number(w, second);
+  put(w, ']');
+}
+
+static void put_list(Writer *w, const char *key, const int64_t *number, int32_t count) {
+  put_text(w, key);
+  put(w, '[');
+  for (int32_t i = 0; i < count; i++) {
+    if (i > 0) put(w, ',');
+    put_number(w, number[i]);
+  }
+  put(w, ']');
+}
+
+/* A header while it is made: every piece adds its entry to the tensors or to the metadata. */
+typedef struct Header {
+  const State *state;
+  Writer *w;
+  bool is_first;
+  int64_t data_bytes;
+} Header;
+
+static const char *kind_of(const State *state, const StateStored *stored) {
+  return state_kind_of(state_tensor(state, stored->item)->kind)->name;
+}
+
+static void put_key(const Header *header, const StateStored *stored) {
+  const char *kind = kind_of(header->state, stored);
+  put(header->w, '"');
+  put_escaped(header->w, stored->item->name);
+  if (strcmp(kind, "param") != 0) {
+    put(header->w, '/');
+    put_text(header->w, kind);
+  }
+  if (!state_piece_is_whole(&stored->piece)) {
+    put(header->w, '#');
+    put_number(header->w, stored->number);
+  }
+  put_text(header->w, "\":{");
+}
+
+static void begin_entry(Header *header, const StateStored *stored) {
+  if (!header->is_first) put(header->w, ',');
+  header->is_first = false;
+  put_key(header, stored);
+}
+
+static bool put_piece(void *context, const StateStored *stored) {
+  Header *header = context;
+  Writer *w = header->w;
+  const StatePiece *piece = &stored->piece;
+  begin_entry(header, stored);
+  put_text(w, "\"name\":\"");
+  put_escaped(w, stored->item->name);
+  put_text(w, "\",\"kind\":\"");
+  put_text(w, kind_of(header->state, stored));
+  put_list(w, "\",\"shape\":", piece->shape, piece->dims);
+  put_text(w, ",\"box\":[");
+  for (int32_t i = 0; i < piece->dims; i++)
+    put_pair(w, i > 0 ? "," : "", piece->first[i], piece->count[i]);
+  put_pair(w, "],\"range\":", piece->range_first, piece->range_count);
+  put(w, '}');
+  return true;
+}
+
+/* The name of a dtype in headers. */
+static const char *dtype_text(DType dtype) {
+  static const char *const names[DTYPE_COUNT] = {
+      [DTYPE_F32] = "F32", [DTYPE_BF16] = "BF16", [DTYPE_I32] = "I32",
+      [DTYPE_F64] = "F64", [DTYPE_I16] = "I16",
+  };
+  _Static_assert(DTYPE_COUNT == 5, "each dtype has its name of the format here");
+  return names[dtype];
+}
+
+static bool put_tensor(void *context, const StateStored *stored) {
+  Header *header = context;
+  Writer *w = header->w;
+  const StatePiece *piece = &stored->piece;
+  int64_t first = (int64_t)stored->data_first;
+  begin_entry(header, stored);
+  put_text(w, "\"dtype\":\"");
+  put_text(w, dtype_text(state_saved_dtype(state_tensor(header->state, stored->item))));
+  if (state_piece_is_box(piece))
+    put_list(w, "\",\"shape\":", piece->count, piece->dims);
+  else
+    put_list(w, "\",\"shape\":", &piece->range_count, 1);
+  put_pair(w, ",\"data_offsets\":", first, first + (int64_t)stored->size_bytes);
+  put(w, '}');
+  header->data_bytes = first + (int64_t)stored->size_bytes;
+  return true;
+}
+
+static void put_end(Writer *w, const PartLayout *layout) {
+  int64_t pad = layout->sums_first - layout->header_bytes - layout->data_bytes;
+  int64_t sums = layout->blocks + 1, data_end = layout->data_bytes + pad;
+  put_list(w, ",\"__pad__\":{\"dtype\":\"U8\",\"shape\":", &pad, 1);
+  put_pair(w, ",\"data_offsets\":", layout->data_bytes, data_end);
+  put_list(w, "},\"__sums__\":{\"dtype\":\"U64\",\"shape\":", &sums, 1);
+  put_pair(w, ",\"data_offsets\":", data_end, data_end + PART_SUM_BYTES * sums);
+  put_text(w, "}}");
+}
+
+/* The JSON of the header. `layout` gets the bytes of the tensors. */
+static bool put_header(const State *state, const PartId *id, PartLayout *layout, Writer *w) {
+  char text[160];
+  Header header = {.state = state, .w = w, .is_first = true};
+  (void)snprintf(text, sizeof text,
+                 "{\"__metadata__\":{\"format\":\"lockstep\",\"version\":\"5\","
+                 "\"step\":\"%012lld\",\"save\":\"%016llx\",\"part\":\"%d\",\"block\":\"%d\",",
+                 (long long)id->step, (unsigned long long)id->save, id->number, PART_BLOCK_BYTES);
+  put_text(w, text);
+  put_text(w, "\"pieces\":\"{");
+  w->is_nested = true;
+  if (!state_part_each(state, id->number, put_piece, &header)) return false;
+  w->is_nested = false;
+  put_text(w, "}\"},");
+  header.is_first = true;
+  if (!state_part_each(state, id->number, put_tensor, &header)) return false;
+  layout->data_bytes = header.data_bytes;
+  put_end(w, layout);
+  return true;
+}
+
+static int64_t up_to(int64_t count, int64_t multiple) {
+  return (count + multiple - 1) / multiple * multiple;
+}
+
+static void set_sizes(PartLayout *layout, int64_t header_bytes) {
+  layout->header_bytes = header_bytes;
+  layout->sums_first = up_to(header_bytes + layout->data_bytes, PART_SUM_BYTES);
+  layout->blocks = up_to(layout->sums_first, PART_BLOCK_BYTES) / PART_BLOCK_BYTES;
+  layout->file_bytes = layout->sums_first + PART_SUM_BYTES * (layout->blocks + 1);
+}
+
+/* The header says how many blocks there are, and is in the first of them: sizes are computed until
+ * they agree. They only grow, and a longer header seldom needs another block. */
+static bool find_layout(const State *state, const PartId *id, PartLayout *layout) {
+  int64_t header_bytes = 0;
+  *layout = (PartLayout){0};
+  do {
+    Writer counted = {0};
+    set_sizes(layout, header_bytes);
+    if (!put_header(state, id, layout, &counted)) return false;
+    header_bytes = up_to((int64_t)counted.used + PART_SUM_BYTES, PART_ALIGN_BYTES);
+  } while (header_bytes != layout->header_bytes);
+  set_sizes(layout, header_bytes);
+  return true;
+}
+
+bool part_layout(const State *state, int32_t number, PartLayout *layout) {
+  const PartId id = {.number = number};
+  return find_layout(state, &id, layout);
+}
+
+char *part_header(const State *state, const PartId *id, PartLayout *layout) {
+  if (!find_layout(state, id, layout)) return NULL;
+  size_t bytes = (size_t)layout->header_bytes;
+  char *header = malloc(bytes);
+  if (!header) return NULL;
+  memset(header, ' ', bytes);
+  for (int32_t i = 0; i < PART_SUM_BYTES; i++)
+    header[i] = (char)((bytes - PART_SUM_BYTES) >> (8 * i) & 0xff);
+  Writer w = {.to = header + PART_SUM_BYTES};
+  if (put_header(state, id, layout, &w)) return header;
+  free(header);
+  return NULL;
+}
+
+void part_file_name(char name[PART_FILE_NAME_BYTES], int32_t number) {
+  (void)snprintf(name, PART_FILE_NAME_BYTES, "part-%05d.safetensors", number);
+}
