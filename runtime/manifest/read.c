@@ -1,0 +1,467 @@
+/* read.c -- a manifest from its text. Everything that later code relies on is checked here: the
+ * text may have been made by anybody. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/json/json.h"
+#include "runtime/manifest/sum.h"
+#include "runtime/plan/plan_text.h"
+
+enum {
+  RANKS_MAX = 1 << 20,
+  ITEMS_MAX = 1 << 22, /* layers of tensors */
+  STRINGS_MAX = 64 << 20
+};
+static const int64_t elements_max = (int64_t)1 << 48;
+
+/* A text being read. */
+typedef struct Reading {
+  Manifest *to;
+  json_t *root;
+  char *why;
+  ManifestFault fault;
+  /* tables while they are filled */
+  PlanAxis *axes;
+  PlanClass *classes;
+  PlanBound *bounds;
+  PlanTensor *tensors;
+  PlanLayout *layouts;
+  PlanLayoutDim *dims;
+  PlanCut *cuts;
+  PlanSetting *settings;
+  char *strings;
+  uint32_t strings_used;
+} Reading;
+
+static bool refuse(Reading *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static bool refuse(Reading *r, const char *format, ...) {
+  va_list more;
+  va_start(more, format);
+  (void)vsnprintf(r->why, MANIFEST_WHY_BYTES, format, more);
+  va_end(more);
+  r->fault = MANIFEST_DAMAGED;
+  return false;
+}
+
+/* ---- values */
+
+static bool whole_of(const json_t *value, int64_t least, int64_t most, int64_t *number) {
+  if (!json_is_integer(value)) return false;
+  *number = json_integer_value(value);
+  return *number >= least && *number <= most;
+}
+
+static bool whole(Reading *r, const char *key, int64_t least, int64_t most, int64_t *number) {
+  return whole_of(json_object_get(r->root, key), least, most, number) ||
+         refuse(r, "has no number '%s' in its range", key);
+}
+
+static bool u32_of(const json_t *value, int64_t most, uint32_t *number) {
+  int64_t wide = 0;
+  bool good = whole_of(value, 0, most, &wide);
+  *number = (uint32_t)wide;
+  return good;
+}
+
+static bool hex_of(const json_t *value, uint64_t *number) {
+  const char *text = json_string_value(value);
+  char *end;
+  if (text == NULL || strlen(text) != MANIFEST_SUM_DIGITS ||
+      strspn(text, "0123456789abcdef") != MANIFEST_SUM_DIGITS)
+    return false;
+  *number = strtoull(text, &end, 16);
+  return true;
+}
+
+static bool hex(Reading *r, const char *key, uint64_t *number) {
+  return hex_of(json_object_get(r->root, key), number) || refuse(r, "has no 16 digits '%s'", key);
+}
+
+/* Strings have room: they are parts of the text. */
+static bool string_of(Reading *r, const json_t *value, uint32_t *offset) {
+  const char *text = json_string_value(value);
+  if (text == NULL) return false;
+  *offset = r->strings_used;
+  size_t bytes = strlen(text) + 1;
+  memcpy(r->strings + r->strings_used, text, bytes);
+  r->strings_used += (uint32_t)bytes;
+  return true;
+}
+
+static const json_t *list(Reading *r, const char *key) {
+  const json_t *value = json_object_get(r->root, key);
+  if (json_is_array(value)) return value;
+  (void)refuse(r, "has no list '%s'", key);
+  return NULL;
+}
+
+/* ---- tables */
+
+static bool read_axes(Reading *r) {
+  const json_t *axes = list(r, "axes"), *axis;
+  size_t i;
+  int64_t ranks = 1;
+  if (axes == NULL) return false;
+  if (json_array_size(axes) > PLAN_AXES_MAX) return refuse(r, "has too many axes");
+  json_array_foreach((json_t *)axes, i, axis) {
+    if (!string_of(r, json_array_get(axis, 0), &r->axes[i].name) ||
+        !u32_of(json_array_get(axis, 1), RANKS_MAX / ranks, &r->axes[i].size) ||
+        r->axes[i].size == 0)
+      return refuse(r, "has an axis %zu that is none", i);
+    ranks *= r->axes[i].size;
+  }
+  r->to->plan.axes_count = (uint32_t)json_array_size(axes);
+  for (uint32_t n = r->to->plan.axes_count, stride = 1; n-- > 0;) {
+    r->axes[n].rank_stride = r->axes[n].size > 1 ? stride : 0;
+    stride *= r->axes[n].size;
+  }
+  return true;
+}
+
+static bool read_dim(Reading *r, const json_t *from, int64_t *elements) {
+  Plan *plan = &r->to->plan;
+  PlanLayoutDim *dim = &r->dims[plan->layout_dims_count++];
+  const json_t *cuts = json_array_get(from, 3), *cut;
+  size_t i;
+  uint32_t used = 0;
+  if (!string_of(r, json_array_get(from, 0), &dim->name) ||
+      !whole_of(json_array_get(from, 1), 1, elements_max, &dim->size) ||
+      !whole_of(json_array_get(from, 2), 0, dim->size, &dim->real_size) || !json_is_array(cuts) ||
+      __builtin_mul_overflow(*elements, dim->size, elements) || *elements > elements_max)
+    return false;
+  dim->cuts_first = plan->cuts_count;
+  dim->cuts_count = (uint32_t)json_array_size(cuts);
+  json_array_foreach((json_t *)cuts, i, cut) {
+    uint32_t *axis = &r->cuts[plan->cuts_count++].axis;
+    if (!u32_of(cut, (int64_t)plan->axes_count - 1, axis) || (used >> *axis & 1u) != 0)
+      return false;
+    used |= 1u << *axis;
+  }
+  return true;
+}
+
+static bool read_layout(Reading *r, const json_t *from) {
+  Plan *plan = &r->to->plan;
+  PlanLayout *layout = &r->layouts[plan->layouts_count++];
+  const json_t *dims = json_object_get(from, "dims"), *dim;
+  size_t i;
+  int64_t elements = 1;
+  if (!u32_of(json_object_get(from, "flat_axes"), (1 << plan->axes_count) - 1,
+              &layout->flat_axes) ||
+      !whole_of(json_object_get(from, "piece"), 0, elements_max, &layout->piece) ||
+      !json_is_array(dims) || json_array_size(dims) > STATE_DIMS_MAX)
+    return false;
+  layout->dims_first = plan->layout_dims_count;
+  layout->dims_count = (uint32_t)json_array_size(dims);
+  json_array_foreach((json_t *)dims, i, dim) {
+    if (!read_dim(r, dim, &elements)) return false;
+  }
+  return true;
+}
+
+static bool read_layouts(Reading *r) {
+  const json_t *layouts = list(r, "layouts"), *layout;
+  size_t i;
+  if (layouts == NULL) return false;
+  json_array_foreach((json_t *)layouts, i, layout) {
+    if (!read_layout(r, layout)) return refuse(r, "has a layout %zu that is none", i);
+  }
+  return true;
+}
+
+static DType dtype_named(const char *name) {
+  DType dtype = 0;
+  while (dtype < DTYPE_COUNT && strcmp(manifest_dtype(dtype), name) != 0)
+    dtype++;
+  return dtype;
+}
+
+static bool read_tensor(Reading *r, const json_t *from, int64_t *items) {
+  Plan *plan = &r->to->plan;
+  PlanTensor *tensor = &r->tensors[plan->tensors_count++];
+  const char *kind = json_string_value(json_array_get(from, 1));
+  const char *dtype = json_string_value(json_array_get(from, 2));
+  int64_t first = 0;
+  if (!string_of(r, json_array_get(from, 0), &tensor->name) || kind == NULL || dtype == NULL ||
+      state_kind_named(kind) == NULL || dtype_named(dtype) == DTYPE_COUNT ||
+      !whole_of(json_array_get(from, 3), -1, ITEMS_MAX, &first) ||
+      !u32_of(json_array_get(from, 4), ITEMS_MAX - *items, &tensor->layer_count) ||
+      !u32_of(json_array_get(from, 5), (int64_t)plan->layouts_count - 1, &tensor->layout))
+    return false;
+  tensor->kind = state_kind_named(kind)->buffer;
+  tensor->dtype = dtype_named(dtype);
+  tensor->layer_first = (int32_t)first;
+  *items += tensor->layer_count;
+  return true;
+}
+
+static bool read_bounds(Reading *r, PlanClass *class, const json_t *bounds) {
+  Plan *plan = &r->to->plan;
+  class->bounds_first = plan->bounds_count;
+  class->bounds_count = plan->axes_count;
+  class->rank_count = 1;
+  if (json_array_size(bounds) != plan->axes_count) return false;
+  for (uint32_t i = 0; i < plan->axes_count; i++) {
+    PlanBound *bound = &r->bounds[plan->bounds_count++];
+    const json_t *from = json_array_get(bounds, i);
+    if (!u32_of(json_array_get(from, 0), r->axes[i].size, &bound->first) ||
+        !u32_of(json_array_get(from, 1), r->axes[i].size, &bound->end) ||
+        bound->first >= bound->end)
+      return false;
+    class->rank_count *= bound->end - bound->first;
+  }
+  return true;
+}
+
+static bool read_class(Reading *r, const json_t *from, int64_t *items) {
+  Plan *plan = &r->to->plan;
+  PlanClass *class = &r->classes[plan->classes_count++];
+  const json_t *tensors = json_object_get(from, "tensors"), *tensor;
+  size_t i;
+  if (!string_of(r, json_object_get(from, "name"), &class->name) || !json_is_array(tensors) ||
+      !read_bounds(r, class, json_object_get(from, "bounds")))
+    return false;
+  class->tensors_first = plan->tensors_count;
+  class->tensors_count = (uint32_t)json_array_size(tensors);
+  json_array_foreach((json_t *)tensors, i, tensor) {
+    if (!read_tensor(r, tensor, items)) return false;
+  }
+  return true;
+}
+
+static bool read_classes(Reading *r) {
+  const json_t *classes = list(r, "classes"), *class;
+  size_t i;
+  int64_t items = 0;
+  if (classes == NULL) return false;
+  json_array_foreach((json_t *)classes, i, class) {
+    if (!read_class(r, class, &items)) return refuse(r, "has a class %zu that is none", i);
+  }
+  return true;
+}
+
+static SettingEffect effect_named(const char *name) {
+  SettingEffect effect = 0;
+  while (effect < SettingEffect_COUNT && strcmp(SettingEffect_names[effect], name) != 0)
+    effect++;
+  return effect;
+}
+
+static bool read_settings(Reading *r) {
+  const json_t *settings = list(r, "settings"), *from;
+  size_t i;
+  if (settings == NULL) return false;
+  json_array_foreach((json_t *)settings, i, from) {
+    PlanSetting *setting = &r->settings[r->to->plan.settings_count++];
+    const char *effect = json_string_value(json_array_get(from, 3));
+    if (!string_of(r, json_array_get(from, 0), &setting->key) ||
+        !string_of(r, json_array_get(from, 1), &setting->value) ||
+        !string_of(r, json_array_get(from, 2), &setting->origin) || effect == NULL ||
+        effect_named(effect) == SettingEffect_COUNT)
+      return refuse(r, "has a setting %zu that is none", i);
+    setting->effect = effect_named(effect);
+  }
+  return true;
+}
+
+static bool read_parts(Reading *r) {
+  const json_t *parts = list(r, "parts"), *from;
+  size_t i;
+  Manifest *to = r->to;
+  if (parts == NULL) return false;
+  to->part = calloc(json_array_size(parts) + 1, sizeof *to->part);
+  if (to->part == NULL) return refuse(r, "needs more memory than there is");
+  json_array_foreach((json_t *)parts, i, from) {
+    ManifestPart *part = &to->part[to->part_count++];
+    int64_t number = 0, bytes = 0;
+    if (!whole_of(json_array_get(from, 0), i > 0 ? part[-1].number + 1 : 0, RANKS_MAX, &number) ||
+        !whole_of(json_array_get(from, 1), 0, INT64_MAX, &bytes) ||
+        !hex_of(json_array_get(from, 2), &part->sum))
+      return refuse(r, "has a part %zu that is none", i);
+    part->number = (int32_t)number;
+    part->file_bytes = (uint64_t)bytes;
+  }
+  return true;
+}
+
+/* ---- facts */
+
+static bool read_slots(Reading *r) {
+  ManifestFacts *facts = &r->to->facts;
+  const json_t *control = json_object_get(r->root, "control");
+  if (!json_is_object(control)) return refuse(r, "has no control values");
+  for (ControlSlot slot = 0; slot < CONTROL_SLOT_COUNT; slot++) {
+    const json_t *value = json_object_get(control, control_name(slot));
+    void *to = control_value(&facts->lasting, slot);
+    if (value == NULL) continue;
+    facts->lasting_mask |= CONTROL_BIT(slot);
+    if (json_is_integer(value))
+      *(int64_t *)to = json_integer_value(value);
+    else
+      *(double *)to = json_real_value(value);
+  }
+  return true;
+}
+
+static bool read_facts(Reading *r) {
+  Manifest *to = r->to;
+  const char *program = json_text(r->root, "program");
+  const json_t *lr = json_object_get(r->root, "lr");
+  if (program == NULL || !json_is_number(lr)) return refuse(r, "lacks its program or its lr");
+  to->facts.lr = json_number_value(lr);
+  (void)snprintf(to->run.program, sizeof to->run.program, "%s", program);
+  return hex(r, "plan", &to->run.plan_id) && hex(r, "data", &to->run.data_sum) &&
+         hex(r, "save", &to->facts.save) && whole(r, "step", 0, INT64_MAX - 1, &to->facts.step) &&
+         whole(r, "generation", 0, INT64_MAX, &to->facts.generation) &&
+         whole(r, "samples", 0, INT64_MAX, &to->facts.samples) &&
+         whole(r, "last_step", 0, INT64_MAX, &to->run.last_step) &&
+         whole(r, "sample_tokens", 0, INT64_MAX, &to->run.sample_tokens) && read_slots(r);
+}
+
+/* ---- the whole */
+
+/* No table has more records than the text has bytes. */
+static bool make_room(Reading *r, size_t bytes) {
+  size_t values = bytes / 2 + 8; /* a value and what separates it from the next */
+  r->axes = calloc(PLAN_AXES_MAX, sizeof *r->axes);
+  r->classes = calloc(values / 16, sizeof *r->classes);
+  r->bounds = calloc(values / 2, sizeof *r->bounds);
+  r->tensors = calloc(values / 8 + 8, sizeof *r->tensors);
+  r->layouts = calloc(values / 8 + 8, sizeof *r->layouts);
+  r->dims = calloc(values / 4 + 8, sizeof *r->dims);
+  r->cuts = calloc(values, sizeof *r->cuts);
+  r->settings = calloc(values / 4 + 8, sizeof *r->settings);
+  r->strings = malloc(bytes + 1);
+  return r->axes && r->classes && r->bounds && r->tensors && r->layouts && r->dims && r->cuts &&
+         r->settings && r->strings;
+}
+
+static void give_back(Reading *r) {
+  free(r->axes);
+  free(r->classes);
+  free(r->bounds);
+  free(r->tensors);
+  free(r->layouts);
+  free(r->dims);
+  free(r->cuts);
+  free(r->settings);
+  free(r->strings);
+}
+
+static bool keep_tables(Reading *r) {
+  Reading *kept = malloc(sizeof *kept);
+  if (kept == NULL) return false;
+  *kept = *r;
+  Plan *plan = &r->to->plan;
+  plan->axes = r->axes;
+  plan->classes = r->classes;
+  plan->bounds = r->bounds;
+  plan->tensors = r->tensors;
+  plan->layouts = r->layouts;
+  plan->layout_dims = r->dims;
+  plan->cuts = r->cuts;
+  plan->settings = r->settings;
+  plan->strings = r->strings;
+  r->to->tables = kept;
+  return true;
+}
+
+static bool read_all(Reading *r) {
+  Manifest *to = r->to;
+  Status status = {0};
+  int64_t part_bytes = 0;
+  if (!read_axes(r) || !read_layouts(r) || !read_classes(r) || !read_settings(r) ||
+      !read_parts(r) || !read_facts(r) || !whole(r, "part_bytes", 1, INT64_MAX / 2, &part_bytes))
+    return false;
+  to->plan.strings_count = r->strings_used;
+  if (!keep_tables(r)) {
+    r->fault = MANIFEST_NO_MEMORY;
+    return false;
+  }
+  if (!state_open(&to->state, &to->plan, &status)) {
+    (void)refuse(r, "%.200s", status.text);
+    if (status.code == STATUS_WORLD) r->fault = MANIFEST_NO_MEMORY;
+    return false;
+  }
+  to->state.part_bytes = part_bytes;
+  return true;
+}
+
+/* The text ends with the sum, which is that of the text with zeros in its place. */
+static bool sum_agrees(const char *text, size_t bytes) {
+  static const char head[] = "\"sum\":\"", zeros[] = "0000000000000000", end[] = "\"}\n";
+  size_t at = bytes - MANIFEST_SUM_END;
+  XXH3_state_t state;
+  char digits[MANIFEST_SUM_DIGITS + 1];
+  if (bytes < MANIFEST_SUM_END + sizeof head ||
+      memcmp(text + at - (sizeof head - 1), head, sizeof head - 1) != 0 ||
+      memcmp(text + at + MANIFEST_SUM_DIGITS, end, sizeof end - 1) != 0)
+    return false;
+  (void)XXH3_64bits_reset(&state);
+  (void)XXH3_64bits_update(&state, text, at);
+  (void)XXH3_64bits_update(&state, zeros, MANIFEST_SUM_DIGITS);
+  (void)XXH3_64bits_update(&state, text + at + MANIFEST_SUM_DIGITS, sizeof end - 1);
+  (void)snprintf(digits, sizeof digits, "%016" PRIx64, (uint64_t)XXH3_64bits_digest(&state));
+  return memcmp(digits, text + at, MANIFEST_SUM_DIGITS) == 0;
+}
+
+static bool is_of_format(Reading *r) {
+  const char *format = json_text(r->root, "format");
+  int64_t version = json_whole(r->root, "version", -1);
+  if (format == NULL || strcmp(format, "lockstep") != 0 || version < 0)
+    return refuse(r, "is no manifest of a checkpoint");
+  if (version == CHECKPOINT_VERSION) return true;
+  (void)refuse(r,
+               "has checkpoint format %lld, this program reads %d: go on with the program that "
+               "wrote it, or start anew with --resume never",
+               (long long)version, CHECKPOINT_VERSION);
+  r->fault = MANIFEST_FOREIGN;
+  return false;
+}
+
+ManifestFault manifest_read(Manifest *manifest, const char *text, size_t bytes,
+                            char why[MANIFEST_WHY_BYTES]) {
+  JsonFault fault = {0};
+  *manifest = (Manifest){0};
+  Reading r = {.to = manifest, .why = why, .fault = MANIFEST_WHOLE};
+  (void)snprintf(why, MANIFEST_WHY_BYTES, "is damaged");
+  if (!sum_agrees(text, bytes)) return MANIFEST_DAMAGED;
+  r.root = json_read(text, bytes, &fault);
+  if (r.root == NULL) {
+    (void)refuse(&r, "is damaged: %.200s", fault.why);
+    return MANIFEST_DAMAGED;
+  }
+  bool read = is_of_format(&r) && make_room(&r, bytes) && read_all(&r);
+  if (!read && r.fault == MANIFEST_WHOLE) r.fault = MANIFEST_NO_MEMORY;
+  if (r.fault == MANIFEST_NO_MEMORY)
+    (void)snprintf(why, MANIFEST_WHY_BYTES, "needs more memory than there is");
+  json_decref(r.root);
+  if (manifest->tables == NULL) give_back(&r);
+  if (!read) manifest_close(manifest);
+  return r.fault;
+}
+
+void manifest_close(Manifest *manifest) {
+  state_close(&manifest->state);
+  if (manifest->tables != NULL) give_back(manifest->tables);
+  free(manifest->tables);
+  free(manifest->part);
+  *manifest = (Manifest){0};
+}
+
+const ManifestPart *manifest_part(const Manifest *manifest, int32_t number) {
+  int32_t first = 0, end = manifest->part_count;
+  while (first < end) {
+    int32_t middle = first + (end - first) / 2;
+    if (manifest->part[middle].number == number) return &manifest->part[middle];
+    if (manifest->part[middle].number < number)
+      first = middle + 1;
+    else
+      end = middle;
+  }
+  return NULL;
+}
