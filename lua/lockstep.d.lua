@@ -11,7 +11,7 @@
 ---@field [1]? "tokens"|"table"|"synthetic" where samples come from
 ---@field train? string|string[] training shards; required unless synthetic. Default: derived
 ---@field valid? string|string[] validation shards. Default: none
----@field format? "auto"|"u8"|"u16"|"u32"|"llmc"|"megatron" token layout; auto reads the header, raw files must say theirs. Default: auto
+---@field format? "auto"|"u8"|"u16"|"u32"|"llmc"|"megatron"|"tok" token layout; auto reads the header, raw files must say theirs. Default: auto
 ---@field shuffle? boolean order is a function of (seed, epoch, step); disjoint over dp. Default: true
 ---@field prefetch? integer|string batches in memory: the one in use and those staged ahead. Default: 2
 ---@field columns? table<string, string|string[]> which CSV columns feed which input; required for table. Default: none

@@ -116,6 +116,7 @@ typedef struct Job {
   bool set[FIELD_COUNT]; /* false: "none", or derived and not yet known */
   const char *path;      /* job.lua as named on the command line */
   const char *directory; /* of the file, for relative paths */
+  bool is_train_masked;  /* some ids of data.train are no targets, after spec_data */
   int64_t train_tokens;  /* of data.train after spec_data; rows of a table; 0: not counted */
   int64_t valid_tokens;
 } Job;

@@ -18,6 +18,10 @@ static void add_file(Checksum *sum, const TokenFile *file) {
   add(sum, &file->id_bytes, sizeof file->id_bytes);
   add(sum, file->ids, end);
   add(sum, file->ids + (bytes - end), end);
+  if (file->mask == NULL) return;
+  size_t mask = ((size_t)file->count + 7) / 8, mask_end = mask < END_BYTES ? mask : END_BYTES;
+  add(sum, file->mask, mask_end);
+  add(sum, file->mask + (mask - mask_end), mask_end);
 }
 
 uint64_t samples_identity(const Samples *samples) {

@@ -69,6 +69,11 @@ static bool open_tokens(Samples *samples, const Plan *plan, Status *status) {
     if (!tokens_open(&file->tokens, file->path, (DataFormat)plan->files[i].format, why))
       return status_fail(status, code_of(errno), "%s", why);
     samples->file_count++;
+    if (!samples->valid && !plan->files[i].may_lack_targets && file->tokens.mask != NULL)
+      return status_fail(status, STATUS_USER,
+                         "%s: has a mask of targets, and had none when the plan was compiled: "
+                         "compile the job again",
+                         file->path);
     if (samples->file_count <= FILES_LOOKED_AT && !check_ids(file, plan->jobs[0].vocab, status))
       return false;
     samples->tokens += file->tokens.count;
@@ -164,9 +169,10 @@ static const SampleFile *file_of(const Samples *samples, int64_t token) {
   return &samples->file[low];
 }
 
-/* Tokens [first, first + count) of all files; -1 for those beyond the end. */
-static bool read_tokens(const Samples *samples, int64_t first, int64_t count, int32_t *out,
-                        Status *status) {
+/* Tokens [first, first + count) of all files; -1 for those beyond the end and, of targets, for
+ * those that a file's mask leaves out. */
+static bool read_tokens(const Samples *samples, int64_t first, int64_t count, bool targets,
+                        int32_t *out, Status *status) {
   uint32_t vocab = samples->plan->jobs[0].vocab;
   int64_t done = 0;
   while (done < count && first + done < samples->tokens) {
@@ -176,7 +182,7 @@ static bool read_tokens(const Samples *samples, int64_t first, int64_t count, in
     for (int64_t i = 0; i < take; i++) {
       uint32_t id = tokens_id(&file->tokens, at + i);
       if (id >= vocab) return refuse_id(file, at + i, vocab, status);
-      out[done + i] = (int32_t)id;
+      out[done + i] = !targets || tokens_is_target(&file->tokens, at + i) ? (int32_t)id : -1;
     }
     done += take;
   }
@@ -189,7 +195,8 @@ static bool fill_tokens(const Samples *samples, const PlanInput *input, int64_t 
                         int32_t *out, Status *status) {
   int64_t context = samples->plan->jobs[0].sample_tokens;
   int64_t shift = input->role == INPUT_TARGETS ? 1 : 0;
-  if (!read_tokens(samples, number * context + shift, input->sample_elements, out, status))
+  if (!read_tokens(samples, number * context + shift, input->sample_elements, shift > 0, out,
+                   status))
     return false;
   for (int64_t i = 0; shift == 0 && i < input->sample_elements; i++)
     if (out[i] < 0) out[i] = 0;

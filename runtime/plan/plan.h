@@ -34,7 +34,8 @@ enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
   E(DataKind) V(DATA_TOKENS, "tokens") V(DATA_TABLE, "table") V(DATA_SYNTHETIC, "synthetic") \
   X(DataKind) \
   E(DataFormat) V(FORMAT_U8, "u8") V(FORMAT_U16, "u16") V(FORMAT_U32, "u32") \
-  V(FORMAT_LLMC, "llmc") V(FORMAT_MEGATRON, "megatron") V(FORMAT_CSV, "csv") X(DataFormat) \
+  V(FORMAT_LLMC, "llmc") V(FORMAT_MEGATRON, "megatron") V(FORMAT_TOK, "tok") \
+  V(FORMAT_CSV, "csv") X(DataFormat) \
   E(Resume) V(RESUME_AUTO, "auto") V(RESUME_NEVER, "never") V(RESUME_PATH, "path") \
   V(RESUME_ANYWAY, "anyway") X(Resume) \
   E(SettingEffect) V(SETTING_EXPERIMENT, "experiment") V(SETTING_MODEL, "model") \

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/tokens/tokens.h"
+#include "runtime/tokens/tok.h"
 
 enum {
   LLMC_HEADER_BYTES = 256 * 4,
@@ -93,6 +93,8 @@ bool tokens_detect(const char *path, DataFormat *format, char why[TOKENS_WHY_BYT
   if (!file) return refuse(why, "%s: cannot be read: %s", path, strerror(errno));
   size_t got = fread(head, 1, sizeof head, file);
   fclose(file);
+  *format = FORMAT_TOK;
+  if (tok_is(head, got)) return true;
   *format = FORMAT_LLMC;
   uint32_t magic = got >= 4 ? read_u32(head) : 0;
   if (magic == LLMC_MAGIC_U16 || magic == LLMC_MAGIC_U32) return true;
@@ -105,8 +107,10 @@ static bool is_raw(const char *path, int32_t id_bytes, char why[TOKENS_WHY_BYTES
   TokensForeign foreign;
   if (tokens_foreign(path, &foreign))
     return refuse(why, "%.160s: is %s, not raw tokens: %s", path, foreign.what, foreign.for_tokens);
-  if (tokens_detect(path, &format, why) && format == FORMAT_LLMC)
-    return refuse(why, "%.160s: begins with llm.c's header: say format = \"llmc\"", path);
+  if (tokens_detect(path, &format, why) && format != FORMAT_MEGATRON)
+    return refuse(why, "%.160s: begins with %s header: say format = \"%s\"", path,
+                  format == FORMAT_LLMC ? "llm.c's" : "a .tok file's",
+                  format == FORMAT_LLMC ? "llmc" : "tok");
   if (id_bytes > 1 && tokens_is_text(path))
     return refuse(
         why,
@@ -228,6 +232,7 @@ static bool open_format(TokenFile *file, const char *path, DataFormat format,
   case FORMAT_U32: return is_raw(path, 4, why) && open_raw(file, path, 4, why);
   case FORMAT_LLMC: return open_llmc(file, path, why);
   case FORMAT_MEGATRON: return open_megatron(file, path, why);
+  case FORMAT_TOK: return map_file(file, path, why) && tok_read(file, path, why);
   default: return refuse(why, "%s: is not of a token format", path);
   }
 }

@@ -3,7 +3,7 @@
  *
  * Formats: raw u8, u16, u32 (little-endian ids, no header: the job must say so); llm.c's .bin (256
  * int32 header, magic 20240520 with u16 ids, or 20240801 with u32); Megatron's .bin with its .idx
- * beside it (MMIDIDX). */
+ * beside it (MMIDIDX); Lockstep's .tok, with documents and a mask of targets (tok.c). */
 #ifndef LOCKSTEP_TOKENS_H
 #define LOCKSTEP_TOKENS_H
 
@@ -20,12 +20,18 @@ typedef struct TokenFile {
   int64_t count;      /* tokens */
   int32_t id_bytes;   /* 1, 2 or 4 */
   DataFormat format;
+  /* of .tok files */
+  const uint8_t *mask; /* bit i % 8 of byte i / 8 is 1 where token i is a target; NULL: all are */
+  const uint8_t *documents;
+  int64_t document_count;
+  uint32_t vocab;     /* every id is below it; 0: the file does not say */
+  uint64_t tokenizer; /* hash of the tokenizer's file; 0: unknown */
   void *mapped;
   size_t mapped_bytes;
 } TokenFile;
 
-/* Recognises llm.c and Megatron files by their headers. False when the file is raw: the job must
- * say the width. */
+/* Recognises .tok, llm.c and Megatron files by their headers. False when the file is raw: the job
+ * must say the width. */
 bool tokens_detect(const char *path, DataFormat *format, char why[TOKENS_WHY_BYTES]);
 
 /* A known kind of file that is not tokens. The texts are constants. */
@@ -55,6 +61,23 @@ static inline uint32_t tokens_id(const TokenFile *file, int64_t i) {
   if (file->id_bytes == 2) return (uint32_t)(at[0] | at[1] << 8);
   return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
+
+static inline bool tokens_is_target(const TokenFile *file, int64_t i) {
+  return file->mask == NULL || (file->mask[i / 8] >> (i % 8) & 1) != 0;
+}
+
+/* The first token of a document. */
+static inline int64_t tokens_document(const TokenFile *file, int64_t number) {
+  const uint8_t *at = file->documents + number * 8;
+  uint64_t first = 0;
+  for (int i = 8; i-- > 0;)
+    first = first << 8 | at[i];
+  return (int64_t)first;
+}
+
+/* Reads the whole file. True if its content is as its header says, and for formats without a sum.
+ */
+bool tokens_sum_matches(const TokenFile *file);
 
 /* The position of the first id >= vocab in [first, first + count), or -1. */
 int64_t tokens_find_bad(const TokenFile *file, int64_t first, int64_t count, uint32_t vocab);
@@ -88,6 +111,27 @@ typedef struct TokensWritten {
   int64_t train_tokens;
   int64_t valid_tokens;
 } TokensWritten;
+
+/* Documents one after another. The arrays are the caller's. */
+typedef struct TokDocuments {
+  const uint32_t *ids;
+  const uint8_t *is_target; /* one byte an id; NULL: all are */
+  const int64_t *start;     /* of each document, and at last the number of ids */
+  int64_t count;            /* documents */
+  uint32_t vocab;
+  uint64_t tokenizer; /* 0: the ids were given */
+} TokDocuments;
+
+/* Reads JSON lines, one document each: { "ids": [5, 9], "mask": [0, 1] }, the mask optional. All of
+ * it is held in memory, 5 bytes an id. False: `why` has the file, the line and the reason, and
+ * there is nothing to free. The vocabulary is the largest id and one. */
+bool tokens_read_documents(const char *path, TokDocuments *all, char why[TOKENS_WHY_BYTES]);
+void tokens_free_documents(TokDocuments *all);
+
+/* FOLDER/train.tok and, of the last documents, `hold_out` of the tokens in FOLDER/valid.tok: at
+ * least one document stays in each. Otherwise as tokens_write_bytes. */
+bool tokens_write_documents(const TokDocuments *all, const char *folder, double hold_out,
+                            TokensWritten *written, char why[TOKENS_WHY_BYTES]);
 
 /* Every byte of `text_path` becomes one token: FOLDER/train.u8 and, from the end of the text,
  * `hold_out` of it (a fraction in [0, 1)) in FOLDER/valid.u8. Makes the folder and those above it.

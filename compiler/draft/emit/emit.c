@@ -7,11 +7,9 @@
 #include "compiler/draft/emit/tables.h"
 #include "compiler/draft/roles.h"
 #include "kernels/contract/contract.h"
-#include "runtime/csv/csv.h"
 #include "runtime/plan/plan_control.h"
 #include "runtime/plan/plan_flat.h"
 #include "runtime/plan/plan_hash.h"
-#include "runtime/plan/plan_inputs.h"
 #include "runtime/plan/plan_place.h"
 
 typedef struct RoleWords {
@@ -50,21 +48,6 @@ static const RoleWords role_words[BASE_ROLE_COUNT] = {
 };
 
 /* ---- the job */
-
-static uint32_t vocab_of(const GraphInput *input) {
-  return input->vocab < INT32_MAX ? (uint32_t)input->vocab : INT32_MAX; /* ids are i32 */
-}
-
-/* Tokens and targets come from one file: below what both can take. */
-static uint32_t token_count(const Graph *g) {
-  uint32_t count = 0;
-  for (int32_t i = 0; i < g->inputs.count; i++) {
-    const GraphInput *input = &g->inputs.at[i];
-    if (input_is_columns(input->role) || input->vocab == 0) continue;
-    if (count == 0 || vocab_of(input) < count) count = vocab_of(input);
-  }
-  return count;
-}
 
 static void set_optimizer(PlanJob *record, const Job *job) {
   record->optimizer = (uint32_t)job->optimizer.head;
@@ -127,7 +110,7 @@ static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
       .data = (uint32_t)job->data.head,
       .shuffle = job->data.shuffle,
       .threads = (uint32_t)d->cluster->threads,
-      .vocab = token_count(d->train),
+      .vocab = token_vocab(d->train),
       .resume = resume_kind,
       .device = table_string(t, d->cluster->device),
       .name = table_string(t, job->job.name),
@@ -143,17 +126,6 @@ static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
   set_optimizer(&record, job);
   set_schedule(&record, job, derived->steps);
   TABLE_PUSH(t, jobs, record);
-}
-
-static void emit_files(Tables *t, const Draft *d) {
-  const Job *job = d->job;
-  const TextList *lists[] = {&job->data.train, &job->data.valid};
-  if (job->data.head == CHOICE_SYNTHETIC) return;
-  /* The words of data.format after "auto" are DataFormat's, in its order. */
-  uint32_t format = job->data.head == CHOICE_TABLE ? FORMAT_CSV : (uint32_t)job->data.format - 1;
-  for (uint32_t valid = 0; valid < 2; valid++)
-    for (int32_t i = 0; i < lists[valid]->count; i++)
-      TABLE_PUSH(t, files, (PlanFile){valid, format, table_string(t, lists[valid]->at[i])});
 }
 
 static void emit_tiers(Tables *t, const Draft *d) {
@@ -173,38 +145,6 @@ static void emit_slots(Tables *t, const Draft *d) {
     slot.name = table_string(t, control_name(i));
     slot.unit = table_string(t, plan_slot_unit(i));
     TABLE_PUSH(t, slots, slot);
-  }
-}
-
-/* A line of CSV: a name may hold a comma. */
-static const char *columns_of(Tables *t, const Draft *d, const char *input) {
-  for (int32_t i = 0; i < d->job->data.columns.count; i++) {
-    const Columns *columns = &d->job->data.columns.at[i];
-    if (strcmp(columns->input, input) != 0) continue;
-    const char *text = "";
-    for (int32_t k = 0; k < columns->names.count; k++) {
-      size_t bytes = csv_quote(columns->names.at[k], NULL, 0);
-      char *name = arena_alloc(t->arena, bytes);
-      (void)csv_quote(columns->names.at[k], name, bytes);
-      text = arena_printf(t->arena, "%s%s%s", text, k > 0 ? "," : "", name);
-    }
-    return text;
-  }
-  return "";
-}
-
-static void emit_inputs(Tables *t, const Draft *d) {
-  const Graph *g = d->train;
-  for (int32_t i = 0; i < g->inputs.count; i++) {
-    const GraphInput *input = &g->inputs.at[i];
-    TABLE_PUSH(
-        t, inputs,
-        (PlanInput){.sample_elements = value_elements(g, input->value) / d->job->train.microbatch,
-                    .dtype = graph_value(g, input->value)->dtype,
-                    .role = input->role,
-                    .name = table_string(t, input->name),
-                    .columns = table_string(t, columns_of(t, d, input->name)),
-                    .vocab = vocab_of(input)});
   }
 }
 

@@ -17,6 +17,10 @@ typedef struct Tables {
 
 #define TABLE_PUSH(t, table, ...) VEC_PUSH((t)->arena, &(t)->table, __VA_ARGS__)
 
+/* The vocabulary that tokens must be below; 0: the model reads none. */
+uint32_t token_vocab(const Graph *g);
+void emit_inputs(Tables *t, const Draft *d);
+void emit_files(Tables *t, const Draft *d);
 void emit_settings(Tables *t, const Draft *d);
 
 uint32_t table_string(Tables *t, const char *text); /* NULL is "" */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "compiler/job/job_room.h"
+#include "runtime/plan/plan_text.h"
 #include "runtime/tokens/tokens.h"
 
 enum { REPORTED_FILES = 3 };
@@ -165,17 +166,28 @@ static bool detect(Shards *s, const char *path) {
   return true;
 }
 
+/* Larger files are read once anyway, and a wrong id in them is found then. */
+static bool check_sum(Shards *s, const char *path, const TokenFile *file) {
+  enum { SUMMED_BYTES_MOST = 1 << 28 };
+  if (file->mapped_bytes > SUMMED_BYTES_MOST || tokens_sum_matches(file)) return true;
+  if (s->reported++ < REPORTED_FILES)
+    error_at(s->c, s->at, "data", "%s: is damaged: its content does not match its sum", path);
+  return false;
+}
+
 static bool count_tokens(Shards *s, const char *path, int64_t *total) {
   char why[TOKENS_WHY_BYTES] = "";
   TokenFile file = {0};
   bool is_good = tokens_open(&file, path, data_format(s->job), why);
-  if (is_good)
+  if (is_good) {
     *total += file.count;
-  else if (s->reported++ < REPORTED_FILES) {
+    s->job->is_train_masked |= s->field == FIELD_data_train && file.mask != NULL;
+    is_good = check_sum(s, path, &file);
+  } else if (s->reported++ < REPORTED_FILES) {
     error_at(s->c, s->at, "data", "%s", why);
     DataFormat format = FORMAT_U8;
     if (tokens_detect(path, &format, why) && (int32_t)format + 1 != s->job->data.format)
-      fix_last(s->c, "format = \"%s\"", format == FORMAT_LLMC ? "llmc" : "megatron");
+      fix_last(s->c, "format = \"%s\"", DataFormat_names[format]);
   }
   tokens_close(&file);
   return is_good;

@@ -20,7 +20,8 @@ usage: lockstep VERB ... [options]
                           kills a rank
   trace RUN               when did each record run? the steps of run --trace,
                           for Perfetto
-  tokenize TEXT           bytes of a text as tokens
+  tokenize FILE           bytes of a text as tokens; of .jsonl the ids of
+                          documents
   topology FILE...        what is a machine or network? also: here, gather,
                           check FILE
   bench                   which matrix product is the fastest here?

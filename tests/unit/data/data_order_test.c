@@ -45,9 +45,9 @@ static Plan token_plan(int64_t microbatch, int64_t batch, uint32_t shuffle) {
   uint32_t first = build_string(&builder, make("a.u8", bytes, 42));
   uint32_t second = build_string(&builder, make("b.u8", bytes + 42, TOKENS - 42));
   uint32_t valid = build_string(&builder, make("v.u8", bytes, 10));
-  build_files(&builder, (PlanFile){0, FORMAT_U8, first});
-  build_files(&builder, (PlanFile){1, FORMAT_U8, valid});
-  build_files(&builder, (PlanFile){0, FORMAT_U8, second});
+  build_files(&builder, (PlanFile){0, FORMAT_U8, first, 0});
+  build_files(&builder, (PlanFile){1, FORMAT_U8, valid, 0});
+  build_files(&builder, (PlanFile){0, FORMAT_U8, second, 0});
   Plan plan = build_view(&builder);
   builder.jobs[0].sample_bytes = samples_input_offset(&plan, 2);
   return plan;
@@ -230,7 +230,7 @@ static void check_table(const char *text, const char *reason) {
   build_inputs(&builder, (PlanInput){2, DTYPE_F32, INPUT_COLUMNS, none, x, 0, 0});
   build_inputs(&builder, (PlanInput){1, DTYPE_F32, INPUT_COLUMNS, none, y, 0, 0});
   uint32_t file = build_string(&builder, make("t.csv", text, strlen(text)));
-  build_files(&builder, (PlanFile){0, FORMAT_CSV, file});
+  build_files(&builder, (PlanFile){0, FORMAT_CSV, file, 0});
   Plan plan = build_view(&builder);
   Samples samples;
   Status status = {0};
@@ -256,7 +256,7 @@ static void check_ids(const char *text, const char *reason) {
   uint32_t none = build_string(&builder, ""), kind = build_string(&builder, "kind");
   build_inputs(&builder, (PlanInput){1, DTYPE_I32, INPUT_COLUMNS, none, kind, 3, 0});
   uint32_t file = build_string(&builder, make("t.csv", text, strlen(text)));
-  build_files(&builder, (PlanFile){0, FORMAT_CSV, file});
+  build_files(&builder, (PlanFile){0, FORMAT_CSV, file, 0});
   Plan plan = build_view(&builder);
   Samples samples;
   Status status = {0};

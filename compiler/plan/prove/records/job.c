@@ -305,9 +305,12 @@ static void check_tokens(const View *view) {
 /* The loss of a step is divided by the slot exactly where some targets may not count. */
 static void check_targets(const View *view) {
   const Plan *plan = view->plan;
-  bool may_lack = false;
+  bool may_lack = false, is_masked = false;
+  for (uint32_t i = 0; i < plan->files_count; i++)
+    is_masked |= plan->files[i].may_lack_targets != 0;
   for (const PlanInput *at = plan->inputs; at < plan->inputs + plan->inputs_count; at++)
-    may_lack |= at->role == INPUT_CLASSES && plan->jobs[0].data == DATA_TABLE;
+    may_lack |= (at->role == INPUT_CLASSES && plan->jobs[0].data == DATA_TABLE) ||
+                (at->role == INPUT_TARGETS && is_masked);
   if (may_lack != (plan_slot(plan, CONTROL_targets) != NULL))
     prove_finding(view, NULL, -1, "records",
                   may_lack ? "targets may be missing, and nothing counts those that are there"
