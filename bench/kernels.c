@@ -99,7 +99,7 @@ static void measure(const Bench *b, const char *label, Case *c) {
   int64_t bytes[KERNEL_OPERANDS_MAX], moved = 0;
   for (int32_t i = 0; i < c->operands; i++)
     dtype[i] = c->operand[i].dtype == DTYPE_COUNT ? DTYPE_F32 : (uint32_t)c->operand[i].dtype;
-  WorkspaceUse use = {KERNEL_TARGET_CPU, c->dim, dtype, threads_count(b->threads)};
+  WorkspaceUse use = {KERNEL_TARGET_CPU, c->dim, dtype, threads_count(b->threads), false};
   for (int32_t i = 0; i < c->operands; i++) {
     if (c->operand[i].dtype == DTYPE_COUNT)
       c->operand[i].count = contract_workspace_bytes(contract_find(c->kernel), &use);

@@ -25,6 +25,7 @@ typedef struct KernelArgs {
   const int64_t *dim;    /* sizes, in elements */
   const double *attr;
   int32_t operand_count;
+  bool tf32;       /* the record has the attr tf32: products round their f32 inputs */
   bool accumulate; /* parameter gradients are added to, not assigned */
   uint64_t key;    /* random stream: logical op path or tensor name, and layer, already mixed */
   /* The number, within the step's global batch, of this micro-batch's first sample. By address, as

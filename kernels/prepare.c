@@ -5,7 +5,8 @@ KernelStatus kernel_check_use(const Kernel *kernel, const KernelUse *use, void *
                               const char **why) {
   const KernelContract *contract = contract_of(kernel->id);
   int32_t scratch = contract->row->workspace != NULL ? contract->operand_count - 1 : -1;
-  WorkspaceUse work = {use->target, use->dim, use->dtype, use->threads};
+  WorkspaceUse work = {use->target, use->dim, use->dtype, use->threads,
+                       contract_is_tf32(contract, use->attr, use->attr_count)};
   *state = NULL;
   *why = NULL;
   if (!contract_operands_fit(contract, (uint32_t)use->operand_count))

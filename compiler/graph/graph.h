@@ -126,6 +126,7 @@ typedef struct Graph {
   const char *model_name;
   bool training;       /* false: the eval graph, no dropout, no backward */
   DType compute_dtype; /* of activations */
+  bool tf32;           /* products round their inputs */
   DType param_dtype, grad_dtype;
   int64_t loss_count; /* targets of one optimizer step over the whole job: the loss denominator */
   bool may_lack_targets; /* some targets may not count: the control slot `targets` is the

@@ -11,8 +11,9 @@ typedef enum {
   CHOICE_WSD,
   CHOICE_POLYNOMIAL,
   CHOICE_INVERSE_SQRT
-} ScheduleChoice;                                          /* schedule.head */
-typedef enum { CHOICE_FP32, CHOICE_BF16 } PrecisionChoice; /* precision.* */
+} ScheduleChoice; /* schedule.head */
+/* precision.*; tf32 of compute alone */
+typedef enum { CHOICE_FP32, CHOICE_BF16, CHOICE_TF32 } PrecisionChoice;
 /* precision.master, precision.update */
 typedef enum { CHOICE_MASTER_FP32, CHOICE_MASTER_SPLIT, CHOICE_MASTER_NONE } MasterChoice;
 typedef enum { CHOICE_UPDATE_NEAREST, CHOICE_UPDATE_STOCHASTIC, CHOICE_UPDATE_KAHAN } UpdateChoice;

@@ -150,14 +150,14 @@ typedef struct Cluster {
   bool is_device_said;
   const char *device; /* "cpu", "h100-sxm" ... */
   Target target;
-  int64_t memory_bytes;          /* of one rank */
-  int64_t reserve_bytes;         /* of it, outside the arena */
-  int64_t threads;               /* of one rank */
-  int64_t cores_described;       /* of a node of processors, by its file; 0: none says it */
-  double flops_fp32, flops_bf16; /* dense peak per rank, FLOP/s; 0 = unknown */
-  double memory_bytes_per_s;     /* 0 = unknown */
-  int64_t intra_latency_ns;      /* of a message between ranks of a node; 0 = unknown */
-  int64_t inter_latency_ns;      /* between nodes */
+  int64_t memory_bytes;    /* of one rank */
+  int64_t reserve_bytes;   /* of it, outside the arena */
+  int64_t threads;         /* of one rank */
+  int64_t cores_described; /* of a node of processors, by its file; 0: none says it */
+  double flops_fp32, flops_bf16, flops_tf32; /* dense peak per rank, FLOP/s; 0 = unknown */
+  double memory_bytes_per_s;                 /* 0 = unknown */
+  int64_t intra_latency_ns;                  /* of a message between ranks of a node; 0 = unknown */
+  int64_t inter_latency_ns;                  /* between nodes */
 } Cluster;
 
 /* This machine, for cluster = "here". */

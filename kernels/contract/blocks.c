@@ -16,11 +16,11 @@ static int64_t most(int64_t a, int64_t b) {
 }
 
 /* In pairs a row of an odd number of elements ends in half a unit, in tiles one may end in part of
- * a register; widened is packed. */
+ * a register; widened and rounded is packed. */
 bool product_reads_rows(GemmKind kind, const ProductShape *shape) {
   bool has_units = kind.tiles   ? shape->k % (2 * TILE_UNITS) == 0
                    : kind.pairs ? shape->k % 2 == 0
-                                : !shape->factors_bf16;
+                                : !shape->factors_bf16 && !shape->tf32;
   return shape->rows_stand && has_units && shape->m >= (kind.tiles ? TILE_LINES : PANEL_ROWS);
 }
 
@@ -46,7 +46,7 @@ int64_t product_blocks_bytes(const ProductBlocks *b) {
 /* bf16 may be widened, or multiplied in pairs or in tiles. */
 int64_t product_bytes(const ProductShape *shape) {
   static const GemmKind kinds[] = {
-      {false, false, false}, {true, false, false}, {true, true, false}};
+      {.pairs = false}, {.pairs = true}, {.pairs = true, .tiles = true}};
   int64_t bytes = 0;
   if (shape->m <= 0 || shape->n <= 0 || shape->k <= 0) return 0;
   for (int i = 0; i < (shape->factors_bf16 ? 3 : 1); i++) {

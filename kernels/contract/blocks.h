@@ -21,6 +21,7 @@ enum {
 typedef struct GemmKind {
   bool pairs;           /* a unit is two bf16 of a line, else one f32 */
   bool tiles, emulated; /* pairs multiplied in tile registers (kernels/cpu/tile.h) */
+  bool tf32;            /* f32 units are rounded when they are packed */
 } GemmKind;
 
 static inline int64_t whole_sixteens(int64_t n) {
@@ -53,6 +54,7 @@ typedef struct ProductShape {
   bool rows_stand;   /* a's elements are adjacent along k */
   bool factors_bf16; /* a and b */
   bool narrow;       /* c is bf16 */
+  bool tf32;         /* a and b are rounded */
 } ProductShape;
 
 /* True if a is read where it is: its rows have whole units (whole registers of them for tiles) one

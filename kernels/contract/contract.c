@@ -29,6 +29,14 @@ int32_t contract_controls_in(const KernelContract *contract, uint32_t slots) {
   return count;
 }
 
+int32_t contract_attrs_in(const KernelContract *contract, bool tf32) {
+  return contract->attr_count + (tf32 && contract->may_be_tf32);
+}
+
+bool contract_is_tf32(const KernelContract *contract, const double *attrs, int64_t count) {
+  return contract->may_be_tf32 && count > contract->attr_count && attrs[contract->attr_count] != 0;
+}
+
 uint32_t contract_control_reads(const KernelContract *contract) {
   uint32_t slots = 0;
   for (int32_t i = 0; i < contract->control_count; i++)

@@ -127,6 +127,7 @@ typedef struct KernelContract {
   KernelId id;
   bool is_broadcast; /* dims are k, k sizes, k strides; no KernelNumber names them */
   bool is_pieces;    /* dims are members, k, k pairs (times, elements); nor these */
+  bool may_be_tf32;  /* attrs[attr_count] is tf32, which only records that round have */
   int32_t dim_count, attr_count, operand_count, backward_count;
   KernelNumber dims[KERNEL_DIMS_MAX], attrs[KERNEL_ATTRS_MAX];
   KernelOperand operands[KERNEL_OPERANDS_MAX];
@@ -152,6 +153,11 @@ uint32_t contract_control_writes(const KernelContract *contract);
 
 /* True if these dims are valid for the kernel: their number is right, and flags are 0 or 1. */
 bool contract_dims_fit(const KernelContract *contract, const int64_t *dims, uint32_t count);
+
+/* The number of attrs of a record, whose products round their inputs to tf32 or not. */
+int32_t contract_attrs_in(const KernelContract *contract, bool tf32);
+/* True if a record with these attrs has the attr tf32, and it is not 0. */
+bool contract_is_tf32(const KernelContract *contract, const double *attrs, int64_t count);
 
 /* True if a record may have so many operands: all, or all except scratch that may be left out. */
 bool contract_operands_fit(const KernelContract *contract, uint32_t count);

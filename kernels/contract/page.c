@@ -96,7 +96,7 @@ static void print_kernel(FILE *out, const KernelContract *contract) {
     fputs("- dims: k, then k sizes, then k strides of the broadcast\n", out);
   if (contract->is_pieces) fputs("- dims: members, k, then k pairs (times, elements)\n", out);
   print_numbers(out, "dims", contract->dims, contract->dim_count);
-  print_numbers(out, "attrs", contract->attrs, contract->attr_count);
+  print_numbers(out, "attrs", contract->attrs, contract_attrs_in(contract, true));
   print_control(out, contract);
   for (int32_t i = 0; i < contract->backward_count; i++)
     fprintf(out, "%s%s%s", i == 0 ? "- gradients: " : ", ",

@@ -74,6 +74,16 @@ static void read_dims(RowReader *r) {
     contract->dim_count = read_numbers(r, contract->row->dims, contract->dims, KERNEL_DIMS_MAX);
 }
 
+/* tf32? ends the list. */
+static void read_attrs(RowReader *r) {
+  KernelContract *contract = r->contract;
+  int32_t count = read_numbers(r, contract->row->attrs, contract->attrs, KERNEL_ATTRS_MAX);
+  contract->may_be_tf32 = count > 0 && contract->attrs[count - 1].is_flag;
+  contract->attr_count = count - contract->may_be_tf32;
+  for (int32_t i = 0; i < contract->attr_count; i++)
+    if (contract->attrs[i].is_flag) fail(r, "an attr that may be absent at the end");
+}
+
 /* ---- shapes */
 
 static uint8_t take_dim(RowReader *r) {
@@ -237,8 +247,7 @@ static void parse_all(void) {
     *contract = (KernelContract){.row = &rows[id], .id = id};
     RowReader r = {.contract = contract, .at = ""};
     read_dims(&r);
-    contract->attr_count =
-        read_numbers(&r, contract->row->attrs, contract->attrs, KERNEL_ATTRS_MAX);
+    read_attrs(&r);
     read_operands(&r);
     read_control(&r);
     read_backward(&r);

@@ -9,6 +9,7 @@ static int64_t product(const WorkspaceUse *use, ProductShape shape, int32_t resu
   if (use->target == KERNEL_TARGET_CUDA) return WORK_PRODUCT_CUDA;
   shape.factors_bf16 = use->dtypes[0] == DTYPE_BF16 && use->dtypes[1] == DTYPE_BF16;
   shape.narrow = use->dtypes[result] == DTYPE_BF16;
+  shape.tf32 = use->tf32 && !shape.factors_bf16;
   return product_bytes(&shape);
 }
 

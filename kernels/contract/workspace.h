@@ -6,6 +6,7 @@
 #ifndef LOCKSTEP_KERNELS_WORKSPACE_H
 #define LOCKSTEP_KERNELS_WORKSPACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Processors with kernels of their own. */
@@ -42,6 +43,7 @@ typedef struct WorkspaceUse {
   const int64_t *dims;
   const uint32_t *dtypes; /* of its operands; that of the scratch is not read */
   int64_t threads;        /* of the rank */
+  bool tf32;              /* its products round their inputs */
 } WorkspaceUse;
 
 /* One function for each formula of scratch. A kernel that runs on another processor than the plan

@@ -91,6 +91,8 @@ static const float *pack_probabilities(const AttentionStep *t, Scratch *s, int64
   float *p = s->scores;
   int64_t units = gemm_units(t->a->kind, t->keys);
   if (!t->a->kind.pairs) {
+    for (int64_t i = 0; t->a->kind.tf32 && i < t->keys * QUERY_PANEL; i += LANES)
+      v_store(p + i, v_tf32(v_load(p + i)));
     if (vectors < QUERY_VECTORS)
       for (int64_t key = 0; key < t->keys; key++)
         memmove(p + key * vectors * LANES, p + key * QUERY_PANEL,

@@ -35,7 +35,7 @@ static inline Attention attention_of(const KernelArgs *args, bool all_bf16) {
   a.kv_heads = dim[3];
   a.head = dim[4];
   a.padded = ceil_div(a.head, LANES) * LANES;
-  a.kind = gemm_kind(all_bf16);
+  a.kind = gemm_kind(all_bf16, args->tf32);
   a.units = gemm_units(a.kind, a.head);
   const double *attr = args->attr;
   a.causal = attr[0] != 0;

@@ -196,8 +196,9 @@ static bool can_stream(const void *c, int64_t n) {
 }
 
 bool CPU(gemm)(const Gemm *g) {
-  GemmKind kind = gemm_kind(g->a.bf16 && g->b.bf16);
-  const ProductShape shape = {g->m, g->n, g->k, g->a.k_stride == 1, g->a.bf16, g->c_bf16};
+  GemmKind kind = gemm_kind(g->a.bf16 && g->b.bf16, g->tf32);
+  const ProductShape shape = {g->m,      g->n,      g->k,     g->a.k_stride == 1,
+                              g->a.bf16, g->c_bf16, kind.tf32};
   ProductBlocks most = product_blocks(kind, &shape);
   if (g->work_bytes < product_blocks_bytes(&most)) return false;
   int64_t deep = most.units * (kind.pairs ? 2 : 1); /* elements of k in a block */

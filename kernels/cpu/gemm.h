@@ -33,6 +33,7 @@ typedef struct Gemm {
   bool c_bf16;
   bool accumulate;  /* c += */
   bool read_late;   /* c: by then it is in no cache */
+  bool tf32;        /* f32 factors are rounded */
   const void *bias; /* [n] or NULL */
   bool bias_bf16;
   void *work;
@@ -59,11 +60,14 @@ void CPU(gemm_pack)(const Factor *x, int64_t line, int64_t lines, int64_t k0, in
  */
 
 /* The kind for factors that are all bf16, or not. Pairs never below AVX-512, but in tiles. */
-static inline GemmKind gemm_kind(bool all_bf16) {
+static inline GemmKind gemm_kind(bool all_bf16, bool tf32) {
   Product product = all_bf16 ? product_choice()->bf16 : product_choice()->f32;
   bool emulated = product == PRODUCT_AMX_EMULATED;
   bool tiles = product == PRODUCT_AMX_BF16 || emulated;
-  return (GemmKind){tiles || product == PRODUCT_AVX512_BF16, tiles, emulated};
+  return (GemmKind){.pairs = tiles || product == PRODUCT_AVX512_BF16,
+                    .tiles = tiles,
+                    .emulated = emulated,
+                    .tf32 = tf32 && !all_bf16};
 }
 
 /* Rows of c that are computed at once. */

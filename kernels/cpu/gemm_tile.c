@@ -35,6 +35,12 @@ static void turn_block(const Factor *x, int64_t line, int64_t lines, int64_t k0,
     v_store(to + i * TILE_SIDE, r[i]);
 }
 
+/* n is a multiple of 16. */
+static void round_units(float *units, int64_t n) {
+  for (int64_t i = 0; i < n; i += LANES)
+    v_store(units + i, v_tf32(v_load(units + i)));
+}
+
 void CPU(gemm_pack_rows)(GemmKind kind, const Factor *x, int64_t line, int64_t lines, int64_t k0,
                          int64_t k, float *to) {
   int64_t units = gemm_units(kind, k);
@@ -42,6 +48,7 @@ void CPU(gemm_pack_rows)(GemmKind kind, const Factor *x, int64_t line, int64_t l
     CPU(gemm_pack)
     (x, line, lines, k0, k, kind.pairs,
      (PackTarget){to, PANEL_ROWS, LANES * units, PANEL_ROWS * units});
+    if (kind.tf32) round_units(to, whole_sixteens(lines) * units);
     return;
   }
   for (int64_t u = 0; u < k; u += 2 * TILE_SIDE, to += BLOCK)
@@ -58,6 +65,7 @@ void CPU(gemm_pack_columns)(GemmKind kind, const Factor *x, int64_t line, int64_
                             int64_t k0, int64_t k, float *to) {
   int64_t width = ceil_div(columns, LANES) * LANES, units = kind.pairs ? ceil_div(k, 2) : k;
   CPU(gemm_pack)(x, line, columns, k0, k, kind.pairs, (PackTarget){to, width, LANES, 0});
+  if (kind.tf32) round_units(to, width * units);
   int64_t missing = gemm_units(kind, k) - units;
   if (missing > 0) memset(to + units * width, 0, (size_t)(missing * width) * sizeof *to);
 }

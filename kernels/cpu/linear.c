@@ -19,6 +19,7 @@ static bool run(const KernelArgs *args, Gemm g, int32_t out, int32_t work) {
   g.work_bytes = cpu_scratch_bytes(args, work);
   g.work = g.work_bytes > 0 ? args->operand[work] : NULL;
   g.threads = args->threads;
+  g.tf32 = args->tf32;
   return CPU(gemm)(&g);
 }
 

@@ -17,7 +17,7 @@ struct Attention {
   int64_t q_stride, k_stride, v_stride, out_stride;
   int64_t d_q_stride, d_k_stride, d_v_stride;
   Runs q_runs, k_runs; /* positions of q's tokens, and of k's and v's */
-  bool causal;
+  bool causal, tf32;
   float scale, keep_scale; /* keep_scale: 1 / (1 - rate) */
   uint32_t threshold;
   uint64_t record_key;
@@ -45,6 +45,7 @@ static Attention attention_of(const KernelArgs *args) {
   a.all_heads = (int64_t)attr[8];
   a.all_seq = (int64_t)attr[9];
   a.causal = attr[0] != 0;
+  a.tf32 = args->tf32;
   a.scale = (float)attr[1];
   a.keep_scale = (float)(1 / (1 - attr[2]));
   a.threshold = philox_threshold(attr[2]);
@@ -68,10 +69,10 @@ static __device__ float mask(const Attention &a, uint64_t key, int64_t step, int
  * where there is no token or column. */
 template <class T>
 static __device__ void stage(float *to, const T *from, int64_t stride, int64_t first, int count,
-                             int64_t tokens, int width, int64_t head) {
+                             int64_t tokens, int width, int64_t head, bool tf32) {
   for (int i = threadIdx.x; i < count * width; i += THREADS) {
     int64_t token = first + i / width, c = i % width;
-    to[i] = token < tokens && c < head ? to_float(from[token * stride + c]) : 0;
+    to[i] = token < tokens && c < head ? to_factor(from[token * stride + c], tf32) : 0;
   }
 }
 
@@ -102,11 +103,11 @@ template <class S> struct Row {
     for (int c = 0; c < COLUMNS; c++)
       at[c] = 0;
   }
-  template <class T> __device__ void load(const T *row, bool is_there, int64_t head) {
+  template <class T> __device__ void load(const T *row, bool is_there, int64_t head, bool tf32) {
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++) {
       int64_t column = (int64_t)c * GROUP + threadIdx.x % GROUP;
-      at[c] = is_there && column < head ? to_float(row[column]) : 0;
+      at[c] = is_there && column < head ? to_factor(row[column], tf32) : 0;
     }
   }
   template <class T> __device__ void store(T *row, int64_t head, float scale) const {
@@ -169,8 +170,8 @@ static __device__ bool stage_keys(float *k_tile, float *v_tile, const T *k, cons
   if (a.causal && runs_position(a.k_runs, first) > query.last_position) return false;
   k += query.sample * a.seq * a.k_stride + query.kv_head * a.head;
   v += query.sample * a.seq * a.v_stride + query.kv_head * a.head;
-  stage(k_tile, k, a.k_stride, first, S::TILE, a.seq, S::WIDTH, a.head);
-  stage(v_tile, v, a.v_stride, first, S::TILE, a.seq, S::WIDTH, a.head);
+  stage(k_tile, k, a.k_stride, first, S::TILE, a.seq, S::WIDTH, a.head, a.tf32);
+  stage(v_tile, v, a.v_stride, first, S::TILE, a.seq, S::WIDTH, a.head, a.tf32);
   __syncthreads();
   return true;
 }
@@ -210,7 +211,7 @@ template <class S> struct Softmax {
     for (int j = 0; j < S::TILE; j++) {
       float p = expf(score[j] - base);
       weight += p;
-      if (p > 0) sum.add(p * keep(a, query, first + j), v_tile + j * S::WIDTH);
+      if (p > 0) sum.add(to_factor(p * keep(a, query, first + j), a.tf32), v_tile + j * S::WIDTH);
     }
   }
 };
@@ -226,7 +227,7 @@ __global__ void __launch_bounds__(THREADS, S::WIDTH <= 16 ? 3 : 0)
   int64_t token = query.sample * a.seq + query.i;
   Row<S> row;
   Softmax<S> softmax;
-  row.load(q + token * a.q_stride + query.head * a.head, query.is_there, a.head);
+  row.load(q + token * a.q_stride + query.head * a.head, query.is_there, a.head, a.tf32);
   softmax.sum.clear();
   for (int64_t first = 0; first < a.seq; first += S::TILE) {
     if (!stage_keys<T, S>(k_tile, v_tile, k, v, a, query, first)) break;
@@ -269,8 +270,8 @@ __global__ void __launch_bounds__(THREADS, S::WIDTH <= 16 ? 4 : 2)
   int64_t probabilities = (query.sample * a.heads + query.head) * a.seq + i;
   float own_lse = lse[probabilities], own_term = term[probabilities];
   Row<S> row, d_row, sum;
-  row.load(q + token * a.q_stride + query.head * a.head, query.is_there, a.head);
-  d_row.load(d_out + token * a.out_stride + query.head * a.head, query.is_there, a.head);
+  row.load(q + token * a.q_stride + query.head * a.head, query.is_there, a.head, a.tf32);
+  d_row.load(d_out + token * a.out_stride + query.head * a.head, query.is_there, a.head, a.tf32);
   sum.clear();
   for (int64_t first = 0; first < a.seq; first += S::TILE) {
     if (!stage_keys<T, S>(k_tile, v_tile, k, v, a, query, first)) break;
@@ -279,7 +280,9 @@ __global__ void __launch_bounds__(THREADS, S::WIDTH <= 16 ? 4 : 2)
       const float *key = k_tile + j * S::WIDTH, *value = v_tile + j * S::WIDTH;
       float score = row.dot(key) * a.scale, d_p = d_row.dot(value);
       if (!query.is_there || !sees(a, query, first + j)) continue;
-      sum.add(expf(score - own_lse) * (keep(a, query, first + j) * d_p - own_term), key);
+      sum.add(
+          to_factor(expf(score - own_lse) * (keep(a, query, first + j) * d_p - own_term), a.tf32),
+          key);
     }
     __syncthreads();
   }
@@ -304,8 +307,8 @@ __global__ void __launch_bounds__(THREADS)
   uint64_t random_key = a.threshold > 0 ? philox_mix(*a.seed, a.record_key) : 0;
   int64_t step = a.threshold > 0 ? *a.step : 0;
   Row<S> key, value, k_sum, v_sum;
-  key.load(k + token * a.k_stride + kv_head * a.head, is_there, a.head);
-  value.load(v + token * a.v_stride + kv_head * a.head, is_there, a.head);
+  key.load(k + token * a.k_stride + kv_head * a.head, is_there, a.head, a.tf32);
+  value.load(v + token * a.v_stride + kv_head * a.head, is_there, a.head, a.tf32);
   k_sum.clear();
   v_sum.clear();
   for (int64_t h = kv_head * group; h < (kv_head + 1) * group; h++)
@@ -313,9 +316,9 @@ __global__ void __launch_bounds__(THREADS)
       int64_t last = first + TILE < a.seq ? first + TILE - 1 : a.seq - 1;
       if (a.causal && runs_position(a.q_runs, last) < first_position) continue;
       stage(q_tile, q + b * a.seq * a.q_stride + h * a.head, a.q_stride, first, TILE, a.seq, WIDTH,
-            a.head);
+            a.head, a.tf32);
       stage(d_tile, d_out + b * a.seq * a.out_stride + h * a.head, a.out_stride, first, TILE, a.seq,
-            WIDTH, a.head);
+            WIDTH, a.head, a.tf32);
       for (int i = threadIdx.x; i < TILE && first + i < a.seq; i += THREADS) {
         row_tile[i] = lse[(b * a.heads + h) * a.seq + first + i];
         row_tile[TILE_MOST + i] = term[(b * a.heads + h) * a.seq + first + i];
@@ -329,8 +332,9 @@ __global__ void __launch_bounds__(THREADS)
         if (!seen) continue;
         float p = expf(score - row_tile[i]);
         float kept = mask(a, random_key, step, b, h, q_position, k_position);
-        v_sum.add(p * kept, d_tile + i * WIDTH);
-        k_sum.add(p * (kept * d_p - row_tile[TILE_MOST + i]), q_tile + i * WIDTH);
+        v_sum.add(to_factor(p * kept, a.tf32), d_tile + i * WIDTH);
+        k_sum.add(to_factor(p * (kept * d_p - row_tile[TILE_MOST + i]), a.tf32),
+                  q_tile + i * WIDTH);
       }
       __syncthreads();
     }

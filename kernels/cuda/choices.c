@@ -84,7 +84,7 @@ bool choices_are_held(void) {
 /* ---- the file */
 
 static const char *type_name(int32_t type) {
-  return type == LT_BF16 ? "bf16" : "f32";
+  return type == LT_BF16 ? "bf16" : type == LT_TF32 ? "tf32" : "f32";
 }
 
 static const struct {
@@ -132,8 +132,8 @@ static void write_line(FILE *file, const ProductChoice *choice) {
 }
 
 static bool read_type(const char *word, int32_t *type) {
-  *type = strcmp(word, "bf16") == 0 ? LT_BF16 : LT_F32;
-  return *type == LT_BF16 || strcmp(word, "f32") == 0;
+  *type = strcmp(word, "bf16") == 0 ? LT_BF16 : strcmp(word, "tf32") == 0 ? LT_TF32 : LT_F32;
+  return *type != LT_F32 || strcmp(word, "f32") == 0;
 }
 
 /* As write_line writes it. */

@@ -18,6 +18,7 @@
 #endif
 extern "C" {
 #include "kernels/cuda/variants.h"
+#include "kernels/math/tf32.h"
 }
 
 /* ---- numbers ---- */
@@ -49,6 +50,15 @@ __device__ inline void put(Bf16 *at, float value) {
 
 template <class T> __device__ inline void put_or_add(T *at, float value, bool add) {
   put(at, add ? to_float(*at) + value : value);
+}
+
+/* An input of a product: f32 may be rounded to tf32. */
+__device__ inline float to_factor(float x, bool tf32) {
+  return tf32 ? tf32_round(x) : x;
+}
+__device__ inline float to_factor(Bf16 x, bool tf32) {
+  (void)tf32;
+  return to_float(x);
 }
 
 /* As it is when it has been in memory. */

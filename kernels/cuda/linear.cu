@@ -9,19 +9,19 @@ enum { TILE = 64, TILE_DEPTH = 16, TILE_THREADS = 256, EACH = 4 };
 struct Product {
   int64_t m, n, k;
   int64_t a_m, a_k, b_k, b_n, c_m, c_n; /* strides in elements */
-  bool accumulate;
+  bool accumulate, tf32;
 };
 
 /* `depth` x 64 elements into shared memory, slowest the depth; zeros outside. */
 template <class T>
 static __device__ void stage(float *to, const T *from, int64_t first, int64_t count, int64_t stride,
-                             int64_t depth_first, int64_t depth, int64_t depth_stride) {
+                             int64_t depth_first, int64_t depth, int64_t depth_stride, bool tf32) {
   bool along_depth = depth_stride == 1; /* neighbouring threads read neighbours */
   for (int i = threadIdx.x; i < TILE * TILE_DEPTH; i += TILE_THREADS) {
     int d = along_depth ? i % TILE_DEPTH : i / TILE, e = along_depth ? i / TILE_DEPTH : i % TILE;
     bool is_inside = first + e < count && depth_first + d < depth;
     int64_t at = (first + e) * stride + (depth_first + d) * depth_stride;
-    to[d * (TILE + 1) + e] = is_inside ? to_float(from[at]) : 0;
+    to[d * (TILE + 1) + e] = is_inside ? to_factor(from[at], tf32) : 0;
   }
 }
 
@@ -34,8 +34,8 @@ __global__ void __launch_bounds__(TILE_THREADS, 2)
   int m0 = (int)threadIdx.x / (TILE / EACH), n0 = (int)threadIdx.x % (TILE / EACH);
   float sum[EACH][EACH] = {};
   for (int64_t k = 0; k < p.k; k += TILE_DEPTH) {
-    stage(a_tile, a, m_first, p.m, p.a_m, k, p.k, p.a_k);
-    stage(b_tile, b, n_first, p.n, p.b_n, k, p.k, p.b_k);
+    stage(a_tile, a, m_first, p.m, p.a_m, k, p.k, p.a_k, p.tf32);
+    stage(b_tile, b, n_first, p.n, p.b_n, k, p.k, p.b_k, p.tf32);
     __syncthreads();
 #pragma unroll 4
     for (int d = 0; d < TILE_DEPTH; d++)
@@ -73,17 +73,18 @@ static KernelStatus multiply(const KernelArgs *args, const char **why, const cha
 struct Sizes {
   int64_t rows, in, out;
   int64_t w_out, w_in; /* strides of the weight */
+  bool tf32;
 };
 
 static Sizes sizes_of(const KernelArgs *args) {
   const int64_t *dim = args->dim;
   bool transposed = dim[3] != 0;
-  Sizes s = {dim[0], dim[1], dim[2], transposed ? 1 : dim[1], transposed ? dim[2] : 1};
+  Sizes s = {dim[0], dim[1], dim[2], transposed ? 1 : dim[1], transposed ? dim[2] : 1, args->tf32};
   return s;
 }
 
 static Product forward_product(const Sizes &s) {
-  Product p = {s.rows, s.out, s.in, s.in, 1, s.w_in, s.w_out, s.out, 1, false};
+  Product p = {s.rows, s.out, s.in, s.in, 1, s.w_in, s.w_out, s.out, 1, false, s.tf32};
   return p;
 }
 
@@ -97,13 +98,13 @@ CUDA_KERNEL(linear_bias) {
 
 CUDA_KERNEL(linear_dx) {
   Sizes s = sizes_of(args);
-  Product p = {s.rows, s.in, s.out, s.out, 1, s.w_out, s.w_in, s.in, 1, false};
+  Product p = {s.rows, s.in, s.out, s.out, 1, s.w_out, s.w_in, s.in, 1, false, s.tf32};
   return multiply(args, why, "linear_dx", 0, 1, -1, 2, p);
 }
 
 CUDA_KERNEL(linear_dw) {
   Sizes s = sizes_of(args);
-  Product p = {s.out, s.in, s.rows, 1, s.out, s.in, 1, s.w_out, s.w_in, args->accumulate};
+  Product p = {s.out, s.in, s.rows, 1, s.out, s.in, 1, s.w_out, s.w_in, args->accumulate, s.tf32};
   return multiply(args, why, "linear_dw", 1, 0, -1, 2, p);
 }
 

@@ -26,7 +26,8 @@ typedef struct LtCandidate {
 } LtCandidate;
 
 enum { LT_DONE = 0, LT_INVALID = 7, LT_NOT_SUPPORTED = 15 };
-enum { LT_F32 = 0, LT_BF16 = 14, LT_COMPUTE_F32 = 68 };
+enum { LT_F32 = 0, LT_BF16 = 14, LT_COMPUTE_F32 = 68, LT_COMPUTE_TF32 = 77 };
+enum { LT_TF32 = -1 }; /* not the library's: factors of LT_F32, computed by LT_COMPUTE_TF32 */
 enum { LT_PLAIN = 0, LT_TRANSPOSED = 1 };
 /* The epilogue of a product: adds a bias; GELU (the tanh form), whose argument AUX
  * keeps; multiplies by GELU's slope at what AUX has; sums a factor over k into the bias. */

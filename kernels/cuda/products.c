@@ -83,6 +83,11 @@ static int32_t lt_type(uint32_t dtype) {
   return dtype == DTYPE_BF16 ? LT_BF16 : LT_F32;
 }
 
+static int32_t lt_factors(const KernelUse *use, uint32_t dtype) {
+  bool tf32 = contract_is_tf32(contract_of(KERNEL_linear), use->attr, use->attr_count);
+  return tf32 && dtype == DTYPE_F32 ? LT_TF32 : lt_type(dtype);
+}
+
 static LtHandle *handle_of(ProductMaking *making, int32_t gpu) {
   pthread_mutex_lock(&lt.lock);
   if (lt.handle[gpu] == NULL) (void)made(making, making->api->create(&lt.handle[gpu]));
@@ -105,8 +110,10 @@ static void layout(ProductMaking *making, LtLayout **at, int32_t type, int64_t r
 
 static void describe(ProductMaking *making, Product *product, const Matrices *x,
                      const ProductShape *shape) {
-  if (!made(making, making->api->operation_create(&product->operation, LT_COMPUTE_F32, LT_F32)))
-    return;
+  const bool tf32 = shape->factors == LT_TF32;
+  const int compute = tf32 ? LT_COMPUTE_TF32 : LT_COMPUTE_F32;
+  const int32_t factors = tf32 ? LT_F32 : shape->factors;
+  if (!made(making, making->api->operation_create(&product->operation, compute, LT_F32))) return;
   set(making, product->operation, LT_TRANSPOSE_A, x->transpose_a);
   set(making, product->operation, LT_TRANSPOSE_B, x->transpose_b);
   set(making, product->operation, LT_EPILOGUE, shape->epilogue);
@@ -119,10 +126,8 @@ static void describe(ProductMaking *making, Product *product, const Matrices *x,
     (void)made(making,
                making->api->operation_set(product->operation, LT_AUX_LEAD, &x->m, sizeof x->m));
   bool a_turned = x->transpose_a != LT_PLAIN, b_turned = x->transpose_b != LT_PLAIN;
-  layout(making, &product->a, shape->factors, a_turned ? x->k : x->m, a_turned ? x->m : x->k,
-         x->lead_a);
-  layout(making, &product->b, shape->factors, b_turned ? x->n : x->k, b_turned ? x->k : x->n,
-         x->lead_b);
+  layout(making, &product->a, factors, a_turned ? x->k : x->m, a_turned ? x->m : x->k, x->lead_a);
+  layout(making, &product->b, factors, b_turned ? x->n : x->k, b_turned ? x->k : x->n, x->lead_b);
   layout(making, &product->d, shape->result, x->m, x->n, x->m);
 }
 
@@ -221,7 +226,7 @@ static ProductShape shape_of(const KernelUse *use, const Matrices *x, int32_t ep
       .k = x->k,
       .transpose_a = x->transpose_a,
       .transpose_b = x->transpose_b,
-      .factors = lt_type(use->dtype[x->parts.a]),
+      .factors = lt_factors(use, use->dtype[x->parts.a]),
       .result = lt_type(use->dtype[x->parts.d]),
       .epilogue = epilogue,
       .align_bytes = (uint32_t)align_bytes,

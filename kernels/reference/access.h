@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/math/bf16.h"
+#include "kernels/math/tf32.h"
 #include "kernels/variants.h"
 
 typedef struct Tensor {
@@ -39,6 +40,11 @@ static inline void store(Tensor t, int64_t i, double value) {
   case DTYPE_I16: ((int16_t *)t.at)[i] = (int16_t)value; break;
   case DTYPE_COUNT: break;
   }
+}
+
+/* An input of a product. */
+static inline double factor(Tensor t, int64_t i, bool tf32) {
+  return tf32 && t.dtype == DTYPE_F32 ? (double)tf32_round((float)load(t, i)) : load(t, i);
 }
 
 /* For operands marked `acc`: one rounding per call, so callers finish their sum first. */

@@ -17,7 +17,7 @@ typedef struct Attention {
   Tensor q, k, v, out, lse, d_out;
   int64_t q_stride, k_stride, v_stride, out_stride;
   Runs q_runs, k_runs; /* positions of q's tokens, and of k's and v's */
-  bool causal;
+  bool causal, tf32;
   double scale;
   double keep_scale; /* 1 / (1 - rate) */
   uint64_t key;
@@ -51,6 +51,7 @@ static Attention attention_of(const KernelArgs *args, int32_t q) {
   a.all_heads = (int64_t)attr[8];
   a.all_seq = (int64_t)attr[9];
   a.causal = attr[0] != 0;
+  a.tf32 = args->tf32;
   a.scale = attr[1];
   a.keep_scale = 1 / (1 - attr[2]);
   a.threshold = philox_threshold(attr[2]);
@@ -75,15 +76,20 @@ static Head head_of(const Attention *a, int64_t b, int64_t h) {
   };
 }
 
-static double dot(Tensor a, int64_t at, Tensor b, int64_t bt, int64_t n) {
+static double dot(Tensor a, int64_t at, Tensor b, int64_t bt, int64_t n, bool tf32) {
   double sum = 0;
   for (int64_t i = 0; i < n; i++)
-    sum += load(a, at + i) * load(b, bt + i);
+    sum += factor(a, at + i, tf32) * factor(b, bt + i, tf32);
   return sum;
 }
 
+/* A probability or its slope as a product reads it. */
+static double weight(const Attention *a, double value) {
+  return a->tf32 ? (double)tf32_round((float)value) : value;
+}
+
 static double score(const Attention *a, Head h, int64_t i, int64_t j) {
-  return a->scale * dot(a->q, h.q + i * a->q_stride, a->k, h.k + j * a->k_stride, a->head);
+  return a->scale * dot(a->q, h.q + i * a->q_stride, a->k, h.k + j * a->k_stride, a->head, a->tf32);
 }
 
 /* The dropout factor of probability (i, j): 0 or 1 / (1 - rate). */
@@ -116,9 +122,9 @@ static void forward_row(const Attention *a, Head h, int64_t i) {
     int64_t width = a->head - first < CHUNK ? a->head - first : CHUNK;
     for (int64_t j = 0; j < a->seq; j++) {
       if (!sees(a, i, j)) continue;
-      double p = exp(score(a, h, i, j) - lse) * mask(a, h, i, j);
+      double p = weight(a, exp(score(a, h, i, j) - lse) * mask(a, h, i, j));
       for (int64_t c = 0; c < width; c++)
-        out[c] += p * load(a->v, h.v + j * a->v_stride + first + c);
+        out[c] += p * factor(a->v, h.v + j * a->v_stride + first + c, a->tf32);
     }
     for (int64_t c = 0; c < width; c++)
       store(a->out, h.out + i * a->out_stride + first + c, out[c]);
@@ -138,8 +144,8 @@ static void pair_slopes(const Attention *a, Head h, int64_t i, int64_t j, double
                         double *d_score) {
   int64_t out_row = h.out + i * a->out_stride;
   double p = exp(score(a, h, i, j) - load(a->lse, h.lse + i)), keep = mask(a, h, i, j);
-  double d_p = dot(a->d_out, out_row, a->v, h.v + j * a->v_stride, a->head);
-  double row = dot(a->d_out, out_row, a->out, out_row, a->head);
+  double d_p = dot(a->d_out, out_row, a->v, h.v + j * a->v_stride, a->head, a->tf32);
+  double row = dot(a->d_out, out_row, a->out, out_row, a->head, false);
   *p_masked = p * keep;
   *d_score = p * (keep * d_p - row);
 }
@@ -153,7 +159,8 @@ static void backward_q_row(const Attention *a, Head h, int64_t i, Tensor d_q, in
       double p_masked, d_score;
       pair_slopes(a, h, i, j, &p_masked, &d_score);
       for (int64_t c = 0; c < width; c++)
-        sum[c] += d_score * a->scale * load(a->k, h.k + j * a->k_stride + first + c);
+        sum[c] += weight(a, d_score * a->scale) *
+                  factor(a->k, h.k + j * a->k_stride + first + c, a->tf32);
     }
     for (int64_t c = 0; c < width; c++)
       store(d_q, d_q_at + first + c, sum[c]);
@@ -167,8 +174,10 @@ static void add_kv_slopes(const Attention *a, Head h, int64_t i, int64_t j, int6
   double p_masked, d_score;
   pair_slopes(a, h, i, j, &p_masked, &d_score);
   for (int64_t c = 0; c < width; c++) {
-    k_sum[c] += d_score * a->scale * load(a->q, h.q + i * a->q_stride + first + c);
-    v_sum[c] += p_masked * load(a->d_out, h.out + i * a->out_stride + first + c);
+    k_sum[c] +=
+        weight(a, d_score * a->scale) * factor(a->q, h.q + i * a->q_stride + first + c, a->tf32);
+    v_sum[c] +=
+        weight(a, p_masked) * factor(a->d_out, h.out + i * a->out_stride + first + c, a->tf32);
   }
 }
 

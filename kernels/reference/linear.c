@@ -3,11 +3,11 @@
 
 typedef struct Sizes {
   int64_t rows, in, out;
-  bool transposed;
+  bool transposed, tf32;
 } Sizes;
 
 static Sizes sizes_of(const KernelArgs *args) {
-  return (Sizes){args->dim[0], args->dim[1], args->dim[2], args->dim[3] != 0};
+  return (Sizes){args->dim[0], args->dim[1], args->dim[2], args->dim[3] != 0, args->tf32};
 }
 
 static int64_t weight_index(Sizes s, int64_t o, int64_t i) {
@@ -19,7 +19,7 @@ static void forward(Sizes s, Tensor x, Tensor w, const Tensor *bias, Tensor y) {
     for (int64_t o = 0; o < s.out; o++) {
       double sum = bias ? load(*bias, o) : 0;
       for (int64_t i = 0; i < s.in; i++)
-        sum += load(x, r * s.in + i) * load(w, weight_index(s, o, i));
+        sum += factor(x, r * s.in + i, s.tf32) * factor(w, weight_index(s, o, i), s.tf32);
       store(y, r * s.out + o, sum);
     }
 }
@@ -40,7 +40,7 @@ void reference_linear_dx(const KernelArgs *args) {
     for (int64_t i = 0; i < s.in; i++) {
       double sum = 0;
       for (int64_t o = 0; o < s.out; o++)
-        sum += load(d_y, r * s.out + o) * load(w, weight_index(s, o, i));
+        sum += factor(d_y, r * s.out + o, s.tf32) * factor(w, weight_index(s, o, i), s.tf32);
       store(d_x, r * s.in + i, sum);
     }
 }
@@ -52,7 +52,7 @@ void reference_linear_dw(const KernelArgs *args) {
     for (int64_t i = 0; i < s.in; i++) {
       double sum = 0;
       for (int64_t r = 0; r < s.rows; r++)
-        sum += load(d_y, r * s.out + o) * load(x, r * s.in + i);
+        sum += factor(d_y, r * s.out + o, s.tf32) * factor(x, r * s.in + i, s.tf32);
       store_or_add(d_w, weight_index(s, o, i), sum, args->accumulate);
     }
 }

@@ -41,6 +41,8 @@ KernelArgs replay_kernel_args(const Replay *replay, const Work *work, Threads *t
       .dim = plan->ints + record->dims_first,
       .attr = replay->attr[record - plan->records],
       .operand_count = (int32_t)record->operands_count,
+      .tf32 = contract_is_tf32(contract_of(replay_kernel(replay, record)->id),
+                               plan->reals + record->attrs_first, record->attrs_count),
       .accumulate = record->accumulate != 0,
       .key = philox_mix(record->key, (uint64_t)work->layer + 1),
       .sample_first = &replay->sample_first[work->microbatch < 0 ? 0 : work->microbatch],

@@ -1,3 +1,3 @@
 -- NVIDIA H200 SXM 141GB. Dense peaks of the data sheet; memory as nvidia-smi shows it; reserve: CUDA and NCCL.
 return { gpu = "NVIDIA H200",
-         memory = "139.8GiB", reserve = "1.2GB", fp32 = "67TFLOP/s", bf16 = "989TFLOP/s", bandwidth = "4.8TB/s" }
+         memory = "139.8GiB", reserve = "1.2GB", fp32 = "67TFLOP/s", bf16 = "989TFLOP/s", tf32 = "494TFLOP/s", bandwidth = "4.8TB/s" }

@@ -56,7 +56,7 @@ static bool read_record(char *line, Record *record) {
   for (int32_t i = 0; i < KERNEL_OPERANDS_MAX; i++)
     dtype[i] = DTYPE_BF16;
   KernelUse use = {.dtype = dtype, .dim = record->dim, .attr = attr, .align_bytes = 256};
-  WorkspaceUse work = {KERNEL_TARGET_CUDA, record->dim, dtype, 1};
+  WorkspaceUse work = {KERNEL_TARGET_CUDA, record->dim, dtype, 1, false};
   record->id = contract->id;
   record->scratch_bytes = contract_workspace_bytes(contract, &work);
   record->shape = attention_shape_of(record->id, &use, &why);

@@ -136,7 +136,8 @@ static uint32_t index_of(const Edit *e, const KernelNumber *numbers, int32_t cou
 /* Other records may share the numbers that are changed: this one gets its own. */
 static void change_attr(Edit *e, PlanRecord *record) {
   const KernelContract *contract = contract_for(e, record);
-  uint32_t attr = index_of(e, contract->attrs, contract->attr_count), first = e->b->reals_count;
+  uint32_t attr = index_of(e, contract->attrs, contract_attrs_in(contract, true));
+  uint32_t first = e->b->reals_count;
   for (uint32_t i = 0; i < record->attrs_count; i++)
     build_reals(e->b, e->b->reals[record->attrs_first + i]);
   record->attrs_first = first;

@@ -29,7 +29,7 @@ static inline KernelUse case_use(const CaseCall *c) {
                      .attr = call->attr,
                      .operand_count = call->operand_count,
                      .dim_count = case_dims(c),
-                     .attr_count = c->contract->attr_count,
+                     .attr_count = contract_attrs_in(c->contract, call->tf32),
                      .threads = 1,
                      .align_bytes = CALL_ALIGN_BYTES};
 }

@@ -21,7 +21,7 @@ typedef struct Call {
   bool shared[KERNEL_OPERANDS_MAX]; /* memory of an earlier operand or of another call */
   int64_t dim[KERNEL_DIMS_MAX];
   double attr[KERNEL_ATTRS_MAX];
-  bool accumulate;
+  bool tf32, accumulate;
   uint64_t key;
   int64_t sample_first;
   Control control;
@@ -115,6 +115,7 @@ static inline KernelArgs call_args(Call *call, void **control) {
       .dim = call->dim,
       .attr = call->attr,
       .operand_count = call->operand_count,
+      .tf32 = call->tf32,
       .accumulate = call->accumulate,
       .key = call->key,
       .sample_first = &call->sample_first,

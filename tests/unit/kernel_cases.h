@@ -28,6 +28,7 @@ typedef struct KernelCase {
 
 /* Whose scratch the cases have. */
 static KernelTarget case_target = KERNEL_TARGET_CPU;
+static bool case_tf32; /* their products round their inputs */
 
 typedef struct CaseCall {
   Call call;
@@ -83,7 +84,7 @@ static inline void fill_ids(CaseCall *c, int32_t operand) {
 static inline void lay_scratch(CaseCall *c) {
   enum { KEPT_FROM_BYTES = 1 << 18, POISONED_BYTES = 1 << 16, THREADS_MOST = 2 };
   static Call kept;
-  WorkspaceUse use = {case_target, c->call.dim, c->call.dtype, THREADS_MOST};
+  WorkspaceUse use = {case_target, c->call.dim, c->call.dtype, THREADS_MOST, case_tf32};
   int64_t bytes = contract_workspace_bytes(c->contract, &use);
   if (bytes >= KEPT_FROM_BYTES && (kept.operand_count == 0 || kept.bytes[0] != bytes)) {
     call_free(&kept);

@@ -8,6 +8,7 @@
  * - bf16 of linear_bias on GPUs: 2^-8 |plain - bias| more, for a library may round the product to
  *   bf16 before it adds the bias (kernels.def);
  * - bf16 in attention: 2^-6 rms + 2^-7 |plain|, probabilities may be rounded on the way;
+ * - f32 in attention with tf32: 2^-9 (rms + |plain|), for the same reason;
  * - f64: 2e-5 |plain|, losses and sums of squares made of f32 within blocks.
  *
  * A low half and a compensation are compared together with the parameter: one more rounding of an
@@ -60,7 +61,7 @@ static inline double bound_of(const Call *call, DType dtype, double rms, double 
   bool attention = strncmp(call->kernel, "attention", 9) == 0;
   if (rms < 0.05) rms = 0.05;
   switch (dtype) {
-  case DTYPE_F32: return 2e-5 * (rms + fabs(plain));
+  case DTYPE_F32: return (attention && call->tf32 ? 0x1p-9 : 2e-5) * (rms + fabs(plain));
   case DTYPE_BF16:
     return attention ? 0x1p-6 * rms + 0x1p-7 * fabs(plain) : 2e-5 * rms + 0x1p-7 * fabs(plain);
   case DTYPE_F64: return 2e-5 * fabs(plain);

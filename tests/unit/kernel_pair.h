@@ -44,7 +44,7 @@ static inline void pair_operand(Call *call, const KernelContract *contract, Kern
                                 const PairShape *shape, int32_t i) {
   const KernelOperand *operand = &contract->operands[i];
   if (operand->access == KERNEL_SCRATCH) {
-    const WorkspaceUse use = {target, call->dim, call->dtype, shape->threads};
+    const WorkspaceUse use = {target, call->dim, call->dtype, shape->threads, false};
     (void)call_add(call, DTYPE_F32, (contract_workspace_bytes(contract, &use) + 3) / 4);
     return;
   }

@@ -8,6 +8,7 @@
 
 #include "kernels/cuda/lt_api.h"
 #include "kernels/math/bf16.h"
+#include "kernels/math/tf32.h"
 
 enum { MAGIC = 0x1757, ALIGN_VECTORS = 16, SPLIT_FROM = 32, WORKSPACE_ALIGN = 16 };
 enum { ID_IN_VECTORS = 66, ID_IN_ELEMENTS = 1 };
@@ -196,7 +197,9 @@ static bool fits(const LtOperation *operation, const LtLayout *a, const LtLayout
   bool results = d->rows == sizes->m && d->columns == sizes->n && c->rows == d->rows &&
                  c->columns == d->columns && c->type == d->type && c->leading == d->leading;
   bool types = a->type == b->type && (d->type == LT_F32 || a->type == LT_BF16) &&
-               operation->compute == LT_COMPUTE_F32 && operation->scale == LT_F32;
+               operation->scale == LT_F32 &&
+               (operation->compute == LT_COMPUTE_F32 ||
+                (operation->compute == LT_COMPUTE_TF32 && a->type == LT_F32));
   return joins && results && types;
 }
 
@@ -218,6 +221,7 @@ static uint64_t shape_of(const LtOperation *operation, const LtLayout *a, const 
       (uint64_t)(operation->transpose_a * 2 + operation->transpose_b),
       (uint64_t)operation->epilogue,
       (uint64_t)operation->aux_lead,
+      (uint64_t)operation->compute,
   };
   uint64_t hash = 14695981039346656037u;
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -367,13 +371,19 @@ typedef struct Call {
   float alpha, beta;
 } Call;
 
+static float factor_at(const Call *call, const void *base, const LtLayout *layout, int64_t row,
+                       int64_t column) {
+  float value = read_at(base, layout, row, column);
+  return call->operation->compute == LT_COMPUTE_TF32 ? tf32_round(value) : value;
+}
+
 static float sum_over(const Call *call, int64_t i, int64_t j, int64_t from, int64_t to) {
   bool a_turned = call->operation->transpose_a == LT_TRANSPOSED;
   bool b_turned = call->operation->transpose_b == LT_TRANSPOSED;
   float sum = 0;
   for (int64_t k = from; k < to; k++)
-    sum += read_at(call->a, call->a_layout, a_turned ? k : i, a_turned ? i : k) *
-           read_at(call->b, call->b_layout, b_turned ? j : k, b_turned ? k : j);
+    sum += factor_at(call, call->a, call->a_layout, a_turned ? k : i, a_turned ? i : k) *
+           factor_at(call, call->b, call->b_layout, b_turned ? j : k, b_turned ? k : j);
   return sum;
 }
 

@@ -62,7 +62,7 @@ static bool operand_would_do(const Mutator *m, const PlanOperand *operand,
                              const KernelContract *other, int32_t index, const int64_t *dims,
                              const uint32_t *dtypes) {
   const PlanJob *job = &m->b->jobs[0];
-  WorkspaceUse use = {(KernelTarget)job->target, dims, dtypes, job->threads};
+  WorkspaceUse use = {(KernelTarget)job->target, dims, dtypes, job->threads, false};
   if (other->operands[index].access == KERNEL_SCRATCH)
     return contract_workspace_bytes(other, &use) == (int64_t)operand->size_bytes;
   return contract_elements(other, index, dims) * (int64_t)dtype_bytes(operand->dtype) ==

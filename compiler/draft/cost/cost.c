@@ -4,6 +4,7 @@
 
 double cost_peak(const Draft *d) {
   const Cluster *cluster = d->cluster;
+  if (d->train->tf32) return cluster->flops_tf32;
   return d->train->compute_dtype == DTYPE_BF16 ? cluster->flops_bf16 : cluster->flops_fp32;
 }
 

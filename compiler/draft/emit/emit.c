@@ -120,7 +120,7 @@ static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
       .checkpoint_dir = table_string(t, job->checkpoint.path),
       .resume_path = table_string(t, resume_kind == RESUME_PATH ? resume : ""),
       .loss = table_string(t, d->train->loss_name),
-      .precision = table_string(t, job->precision.compute == CHOICE_BF16 ? "bf16" : "fp32"),
+      .precision = table_string(t, d->train->tf32 ? "tf32" : dtype_name(d->train->compute_dtype)),
       .state_axes = mesh_used(&d->mesh, TENSOR_AXES | MESH_BIT(MESH_PP) | draft_zero_axes(derived)),
   };
   set_optimizer(&record, job);

@@ -132,7 +132,8 @@ static int32_t build_norm(Draft *d, int32_t b) {
     int32_t base = partials_base(d, segment, b, at->norm_group, slots);
     record_operand(record, base, at->partial * f64, f64, DTYPE_F64, ACCESS_WRITE);
     const uint32_t dtypes[] = {d->train->grad_dtype, DTYPE_F64};
-    WorkspaceUse use = {(KernelTarget)d->cluster->target, record->dims, dtypes, d->train->threads};
+    WorkspaceUse use = {(KernelTarget)d->cluster->target, record->dims, dtypes, d->train->threads,
+                        false};
     int64_t work = contract_workspace_bytes(contract_of(KERNEL_square_sum), &use);
     int32_t scratch_base = segment_base(d, segment, BASE_SCRATCH, NO_ID, scratch + work);
     record_operand(record, scratch_base, scratch, work, DTYPE_F64, ACCESS_WRITE);

@@ -188,6 +188,7 @@ static Graph *new_graph(Compile *c, const Model *model, bool training) {
   g->model_name = model->name;
   g->param_dtype = dtype_of_word(param);
   g->compute_dtype = dtype_of_word(compute);
+  g->tf32 = compute == CHOICE_TF32;
   g->grad_dtype = dtype_of_word(job->precision.grad);
   return g;
 }

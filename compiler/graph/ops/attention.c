@@ -137,6 +137,7 @@ static void lower_heads(const Graph *g, const Node *n, const ValueId *qkv, int64
              value_row_stride(g, qkv[0]), value_row_stride(g, qkv[1]), value_row_stride(g, qkv[2]));
   LOWER_ATTRS(out, n->attrs[CAUSAL], n->attrs[SCALE], n->attrs[DROPOUT]);
   lower_places(g, n, qkv[0], out);
+  lower_tf32(g, out);
   out->random = n->attrs[DROPOUT] > 0;
   out->flops = 2 * products * tokens.batch * heads * tokens.seq * tokens.seq * head;
   if (n->attrs[CAUSAL] != 0) out->flops /= 2;

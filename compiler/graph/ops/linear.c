@@ -87,6 +87,7 @@ static void lower_product(const Graph *g, ValueId x, ValueId w, Lowered *out) {
   int64_t rows = value_rows(g, x), in_size = value_features(g, x);
   int64_t out_size = rule_size(g, &parts.out);
   LOWER_DIMS(out, rows, in_size, out_size, parts.transposed);
+  lower_tf32(g, out);
   out->flops = 2 * rows * in_size * out_size;
 }
 

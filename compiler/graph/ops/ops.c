@@ -49,7 +49,8 @@ static void add_contract(const Graph *g, Lowered *out) {
     assert((access == KERNEL_READ) == (out->access[i] == ACCESS_READ));
     dtypes[i] = graph_value(g, out->operands[i])->dtype;
   }
-  WorkspaceUse use = {(KernelTarget)g->target, out->dims, dtypes, g->threads};
+  WorkspaceUse use = {(KernelTarget)g->target, out->dims, dtypes, g->threads,
+                      contract_is_tf32(contract, out->attrs, out->attr_count)};
   out->workspace_bytes = contract_workspace_bytes(contract, &use);
 }
 

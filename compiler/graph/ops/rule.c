@@ -187,6 +187,11 @@ void lower_attrs(Lowered *out, int32_t count, const double *attrs) {
     out->attrs[i] = attrs[i];
 }
 
+void lower_tf32(const Graph *g, Lowered *out) {
+  assert(out->attr_count < LOWERED_ATTRS_MAX);
+  if (g->tf32) out->attrs[out->attr_count++] = 1;
+}
+
 DimId rule_whole_dim(const Graph *g, DimId dim) {
   while (g->dims.at[dim].is_part)
     dim = g->dims.at[dim].whole;

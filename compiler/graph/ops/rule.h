@@ -71,6 +71,9 @@ DimId rule_whole_dim(const Graph *g, DimId dim); /* the dim itself if it is whol
 void lower_first(const Graph *g, Lowered *out, int32_t attr, DimId dim, DimId of);
 void lower_runs(const Graph *g, Lowered *out, int32_t attr, DimId dim);
 
+/* The last attr of products that round their inputs. */
+void lower_tf32(const Graph *g, Lowered *out);
+
 void lower_elements(const Graph *g, const Node *n, Lowered *out); /* dims: n, of input 0 */
 
 /* For backward rules: appends `op` on these inputs (absent ones, at the end, are NO_ID); its one

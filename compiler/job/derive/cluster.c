@@ -102,11 +102,16 @@ static double fact_of(const Facts *facts, int32_t fact) {
 }
 
 static bool check_device(Compile *c, const Job *job, const Cluster *cluster, bool is_cpu) {
-  if (is_cpu || job->precision.compute != CHOICE_BF16 || cluster->flops_bf16 > 0) return true;
-  Span at = job->precision.head_origin.span;
+  bool tf32 = job->precision.compute == CHOICE_TF32;
+  double flops = tf32                                    ? cluster->flops_tf32
+                 : job->precision.compute == CHOICE_BF16 ? cluster->flops_bf16
+                                                         : 1;
+  if (is_cpu || flops > 0) return true;
+  Span at = tf32 ? job->origin[FIELD_precision_compute].span : job->precision.head_origin.span;
   if (!at.file) at = job->cluster.head_origin.span;
-  error_at(c, at, "device-precision", "%s has no bf16 arithmetic", cluster->device);
-  fix_last(c, "precision = \"fp32\"");
+  error_at(c, at, "device-precision", "%s has no %s arithmetic", cluster->device,
+           tf32 ? "tf32" : "bf16");
+  fix_last(c, tf32 ? "compute = \"fp32\"" : "precision = \"fp32\"");
   return false;
 }
 
@@ -214,8 +219,9 @@ static bool join_device(Compile *c, Cluster *cluster, const Facts *type, const F
   double memory =
       type->is_known[CLUSTER_MEMORY] ? type->number[CLUSTER_MEMORY] : device->number[DEVICE_MEMORY];
   cluster->memory_bytes = (int64_t)least((double)cluster->memory_bytes, memory);
-  double bf16 = fact_of(device, DEVICE_BF16);
+  double bf16 = fact_of(device, DEVICE_BF16), tf32 = fact_of(device, DEVICE_TF32);
   cluster->flops_bf16 = is_first || bf16 < cluster->flops_bf16 ? bf16 : cluster->flops_bf16;
+  cluster->flops_tf32 = is_first || tf32 < cluster->flops_tf32 ? tf32 : cluster->flops_tf32;
   cluster->flops_fp32 = least(cluster->flops_fp32, fact_of(device, DEVICE_FP32));
   cluster->memory_bytes_per_s =
       least(cluster->memory_bytes_per_s, fact_of(device, DEVICE_BANDWIDTH));
@@ -284,6 +290,7 @@ static void settle_cores(Job *job, Cluster *cluster, Origin derived) {
   cluster->threads = cluster->cores_described / cluster->devices;
   cluster->flops_fp32 *= (double)cluster->threads / before;
   cluster->flops_bf16 *= (double)cluster->threads / before;
+  cluster->flops_tf32 *= (double)cluster->threads / before;
   cluster->memory_bytes_per_s *= (double)cluster->threads / before;
 }
 
@@ -374,6 +381,8 @@ static bool read_one_type(Compile *c, lua_State *L, Job *job, const Machine *mac
       device.is_known[DEVICE_CORES] ? (double)cluster->threads / device.number[DEVICE_CORES] : 1;
   cluster->flops_fp32 = fact_of(&device, DEVICE_FP32) * share;
   cluster->flops_bf16 = fact_of(&device, DEVICE_BF16) * share;
+  /* Processors have no tf32 of their own: they round, and multiply in fp32. */
+  cluster->flops_tf32 = is_cpu ? cluster->flops_fp32 : fact_of(&device, DEVICE_TF32) * share;
   cluster->memory_bytes_per_s = fact_of(&device, DEVICE_BANDWIDTH) * share;
   bool is_listed = !by_gpus || device.gpu != NULL;
   return !is_listed || check_device(c, job, cluster, is_cpu);

@@ -31,9 +31,13 @@ static const Key cluster_keys[] = {
     {"taper", NULL, whole},
 };
 static const Key device_keys[] = {
-    {"memory", units_bytes, "\"80GiB\""},      {"reserve", units_bytes, "\"1.2GB\""},
-    {"fp32", units_flops, "\"67TFLOP/s\""},    {"bf16", units_flops, "\"989TFLOP/s\""},
-    {"bandwidth", units_rate, "\"3.35TB/s\""}, {"cores", NULL, whole},
+    {"memory", units_bytes, "\"80GiB\""},
+    {"reserve", units_bytes, "\"1.2GB\""},
+    {"fp32", units_flops, "\"67TFLOP/s\""},
+    {"bf16", units_flops, "\"989TFLOP/s\""},
+    {"bandwidth", units_rate, "\"3.35TB/s\""},
+    {"tf32", units_flops, "\"494TFLOP/s\""},
+    {"cores", NULL, whole},
 };
 enum {
   CLUSTER_KEYS = sizeof cluster_keys / sizeof *cluster_keys,

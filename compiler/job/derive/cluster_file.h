@@ -23,6 +23,7 @@ enum {
   DEVICE_FP32,
   DEVICE_BF16,
   DEVICE_BANDWIDTH,
+  DEVICE_TF32,
   DEVICE_CORES /* that the rates are of: the device is a processor */
 };
 enum {

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compiler/draft/cost/cost.h"
 #include "compiler/show/explain/communicators.h"
 #include "compiler/show/explain/layouts.h"
 #include "runtime/plan/plan_layout.h"
@@ -129,11 +130,9 @@ static double slowest_bytes_per_s(const Plan *plan, uint32_t axes_mask) {
  * rank >= FLOP/s / (bytes/s), with heads / kv_heads for grouped queries (arXiv:2310.01889, 3). */
 static void print_ring(const Compiled *compiled, FILE *out) {
   const Derived *d = &compiled->derived;
-  const Cluster *cluster = &compiled->cluster;
   if (d->cp == 1 || compiled->job->parallel.cp_kind != CHOICE_RING) return;
   const Graph *g = compiled->draft->train;
-  bool bf16 = g->compute_dtype == DTYPE_BF16;
-  double flops = bf16 ? cluster->flops_bf16 : cluster->flops_fp32,
+  double flops = cost_peak(compiled->draft),
          bytes = slowest_bytes_per_s(&compiled->plan, MESH_BIT(MESH_CP));
   int64_t tokens = d->sample_tokens / d->cp;
   fprintf(out, "\nring: %s tokens a rank; keys and values travel while a block computes\n",

@@ -52,7 +52,7 @@ static void print_ranks(const Compiled *compiled, FILE *out) {
   put_line(out, "passes",
            arena_printf(arena, "%-18s recompute %s%s   precision %s%s",
                         d->pp > 1 ? pipeline_text(compiled) : "one stage", recompute_text(compiled),
-                        chunks, dtype_name(g->compute_dtype), params));
+                        chunks, g->tf32 ? "tf32" : dtype_name(g->compute_dtype), params));
 }
 
 static void print_memory(const Compiled *compiled, FILE *out) {

@@ -6,5 +6,5 @@ h100-sxm: a device
     cluster = { ..., device = "h100-sxm" }
     return { gpu = "NVIDIA H100 80GB HBM3",
              memory = "79.6GiB", reserve = "1.2GB", fp32 = "67TFLOP/s", bf16 =
-        "989TFLOP/s", bandwidth = "3.35TB/s" }
+        "989TFLOP/s", tf32 = "494TFLOP/s", bandwidth = "3.35TB/s" }
     file SPECS/devices/h100-sxm.lua

@@ -72,7 +72,7 @@ static void fill(const Record *record, int32_t i) {
 
 static void lay_out(Record *record) {
   const KernelContract *contract = record->contract;
-  WorkspaceUse work = {KERNEL_TARGET_CUDA, record->dim, record->dtype, 1};
+  WorkspaceUse work = {KERNEL_TARGET_CUDA, record->dim, record->dtype, 1, false};
   int64_t offset[KERNEL_OPERANDS_MAX] = {0}, end = 0;
   Status status = {0};
   for (int32_t i = 0; i < contract->operand_count; i++) {

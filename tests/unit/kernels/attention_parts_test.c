@@ -87,7 +87,7 @@ static int32_t add_poisoned(Call *call, DType dtype, int64_t count) {
 }
 
 static void run_with_work(Call *call, KernelId kernel) {
-  WorkspaceUse use = {KERNEL_TARGET_CPU, call->dim, call->dtype, THREADS};
+  WorkspaceUse use = {KERNEL_TARGET_CPU, call->dim, call->dtype, THREADS, false};
   int64_t bytes = contract_workspace_bytes(contract_of(kernel), &use);
   add_poisoned(call, DTYPE_F64, (bytes + 7) / 8);
   call_run(call, variant, team);

@@ -77,7 +77,7 @@ static void expect(const Shape *s, const char *what, float is, float want, int64
 }
 
 static void add_work(Call *call, WorkspaceBytes *bytes) {
-  WorkspaceUse use = {KERNEL_TARGET_CPU, call->dim, call->dtype, 2};
+  WorkspaceUse use = {KERNEL_TARGET_CPU, call->dim, call->dtype, 2, false};
   call_add(call, DTYPE_F32, bytes(&use) / 4);
 }
 

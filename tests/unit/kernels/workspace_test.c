@@ -40,7 +40,7 @@ static const KernelCase jobs[] = {
 };
 
 static int64_t work_bytes(const CaseCall *c, int64_t threads) {
-  WorkspaceUse use = {KERNEL_TARGET_CPU, c->call.dim, c->call.dtype, threads};
+  WorkspaceUse use = {KERNEL_TARGET_CPU, c->call.dim, c->call.dtype, threads, false};
   return contract_workspace_bytes(c->contract, &use);
 }
 
@@ -90,7 +90,7 @@ static void test_sizes(void) {
   const uint32_t f32[] = {DTYPE_F32, DTYPE_F32, DTYPE_F32},
                  bf16[] = {DTYPE_BF16, DTYPE_BF16, DTYPE_BF16};
   const int64_t large[] = {65536, 8192, 28672, 0}, small[] = {10, 8, 8, 0};
-  WorkspaceUse use = {KERNEL_TARGET_CPU, large, bf16, 2};
+  WorkspaceUse use = {KERNEL_TARGET_CPU, large, bf16, 2, false};
   CHECK(workspace_linear(&use) <= WORK_PRODUCT_MOST);
   CHECK(workspace_linear(&use) > WORK_PRODUCT_MOST * 9 / 10);
   CHECK(workspace_linear_dw(&use) <= WORK_PRODUCT_MOST);
@@ -106,7 +106,7 @@ static void test_sizes(void) {
 static void test_threads(void) {
   const uint32_t f32[KERNEL_OPERANDS_MAX] = {DTYPE_F32};
   const int64_t one[] = {1, 64, 1, 1, 32, 32, 32, 32}, many[] = {4, 64, 2, 2, 32, 64, 64, 64};
-  WorkspaceUse use = {KERNEL_TARGET_CPU, one, f32, 1};
+  WorkspaceUse use = {KERNEL_TARGET_CPU, one, f32, 1, false};
   int64_t part = workspace_attention(&use), backward = workspace_attention_backward(&use);
   use.threads = 4;
   CHECK_INT(workspace_attention(&use), part);

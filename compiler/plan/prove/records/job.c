@@ -344,10 +344,15 @@ static void check_dtypes(const View *view) {
   for (uint32_t i = 0; i < plan->tensors_count; i++)
     if (plan->tensors[i].kind == BUFFER_PARAM)
       check_word(view, "precision.param", dtype_name((DType)plan->tensors[i].dtype));
-  for (uint32_t i = 0; i < plan->values_count; i++)
-    if (plan->values[i].kind == VALUE_PARAM || plan->values[i].kind == VALUE_PARAM_GRAD)
-      check_word(view, plan->values[i].kind == VALUE_PARAM ? "precision.compute" : "precision.grad",
-                 dtype_name((DType)plan->values[i].dtype));
+  for (uint32_t i = 0; i < plan->values_count; i++) {
+    const uint32_t kind = plan->values[i].kind, dtype = plan->values[i].dtype;
+    const char *name = dtype_name((DType)dtype);
+    if (kind == VALUE_PARAM)
+      check_word(view, "precision.compute",
+                 dtype == DTYPE_F32 && computes_tf32(plan) ? "tf32" : name);
+    else if (kind == VALUE_PARAM_GRAD)
+      check_word(view, "precision.grad", name);
+  }
 }
 
 /* Two streams are the same only where two names are. */

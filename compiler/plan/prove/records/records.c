@@ -41,7 +41,9 @@ static int64_t operand_bytes(const Plan *plan, const PlanRecord *record,
                              const uint32_t *dtypes) {
   const int64_t *dims = plan->ints + record->dims_first;
   const PlanJob *job = &plan->jobs[0];
-  WorkspaceUse use = {(KernelTarget)job->target, dims, dtypes, job->threads};
+  WorkspaceUse use = {
+      (KernelTarget)job->target, dims, dtypes, job->threads,
+      contract_is_tf32(contract, plan->reals + record->attrs_first, record->attrs_count)};
   if (contract->operands[operand].access == KERNEL_SCRATCH)
     return contract_workspace_bytes(contract, &use);
   int64_t elements = contract_elements(contract, operand, dims), bytes = 0;
@@ -79,7 +81,7 @@ static bool check_shapes(const Records *r, const Case *c) {
   else if (!contract_operands_fit(c->contract, record->operands_count))
     FINDING(r, "shapes", "%u operand%s, not its kernel's number", record->operands_count,
             plural(record->operands_count));
-  else if (record->attrs_count != (uint32_t)c->contract->attr_count)
+  else if (record->attrs_count != (uint32_t)contract_attrs_in(c->contract, computes_tf32(c->plan)))
     FINDING(r, "shapes", "its attrs are not as many as the kernel's");
   if (r->view.report->finding_count > findings) return false;
   for (uint32_t i = 0; i < record->operands_count; i++)

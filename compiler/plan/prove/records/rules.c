@@ -130,6 +130,10 @@ static void runs_of(Case *c, const Dim *seq, uint32_t cuts, int64_t back) {
   attr(c, (double)(zigzag ? seq->size - size / 2 - first / 2 : first + size / 2));
 }
 
+bool computes_tf32(const Plan *plan) {
+  return strcmp(job_setting(plan, "precision.compute"), "tf32") == 0;
+}
+
 /* ---- the words of rules.def */
 
 static double of_node(const Case *c, uint32_t i) {
@@ -284,6 +288,7 @@ static void rule_of_node(Case *c) {
 #define PART(name, number, ...)                                                                    \
   if (c->contract->id == KERNEL_##number && strcmp(op, #name) == 0) {                              \
     __VA_ARGS__;                                                                                   \
+    if (computes_tf32(c->plan) && c->contract->may_be_tf32) attr(c, 1);                            \
     return;                                                                                        \
   }
 #include "compiler/plan/prove/rules.def"

@@ -38,6 +38,7 @@ void prove_job(const View *view);
 /* And what it says of its model: model.c. */
 void prove_model(const View *view);
 const char *job_setting(const Plan *plan, const char *key);
+bool computes_tf32(const Plan *plan); /* its products round their inputs */
 
 /* Every program has only records that purposes.def allows it: programs.c. */
 void prove_programs(const View *whole);
