@@ -12,7 +12,7 @@
 enum { ROUNDS = 41, SETS_MAX = 16 };
 static const double ROUND_SECONDS = 2e-3, CACHE_BYTES = 64e6;
 
-/* Of all threads: what else the machine runs takes less part in it. */
+/* Processor time of all threads: other work of the machine disturbs it less. */
 static double cpu_seconds(void) {
   struct timespec t;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);

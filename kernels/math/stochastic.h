@@ -19,7 +19,7 @@ KERNEL_INLINE uint64_t stochastic_key(uint64_t seed, uint64_t key) {
   return philox_mix(philox_mix(seed, key), 0x524f554e44u);
 }
 
-/* Of the element, from the words of its block. */
+/* Selects the draw of `element` from the words of its block. */
 KERNEL_INLINE uint32_t stochastic_draw(const uint32_t word[4], int64_t element) {
   return word[element % STOCHASTIC_ELEMENTS / 2] >> 16 * (element % 2) & 0xffffu;
 }

@@ -86,7 +86,7 @@ static bool is_ambiguous(const char *text) {
   return comma && !strpbrk(text, "._' ") && strspn(comma + 1, digits) == 3 && comma[4] == 0;
 }
 
-/* What programs write for a value that is missing or has no number. */
+/* Words that programs write for a missing value or one that is not a number. */
 static bool is_of_no_number(const char *text) {
   static const char *const words[] = {"nan",  "inf",  "infinity", "na", "n/a",
                                       "#n/a", "null", "none",     "?"};

@@ -73,7 +73,7 @@ typedef struct Manifest {
   void *tables; /* memory of `plan` */
 } Manifest;
 
-/* What a text is that is no manifest of this format. */
+/* Why a text is no manifest of this format. */
 typedef enum ManifestFault {
   MANIFEST_WHOLE,
   MANIFEST_NO_MEMORY,

@@ -156,7 +156,7 @@ static void count_above(const Curve *curve, const PlotRange *range, int32_t *cou
   }
 }
 
-/* What the picture does not show; "" if it shows all. */
+/* Names the points outside the picture; "" if it shows all. */
 static const char *missing_text(const Plot *plot, const PlotRange *range, char out[160]) {
   int32_t above = 0, length = 0;
   double most = -INFINITY;

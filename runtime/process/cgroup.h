@@ -30,7 +30,7 @@ int32_t cgroup_processors(const char *root, int32_t allowed);
 /* The same for the processors that the calling thread may run on. */
 int32_t processors_here(void);
 
-/* What became another since `before`. False: nothing. */
+/* Describes what changed since `before`. False: nothing did. */
 bool cgroup_cpus_changed(const CgroupCpus *before, const CgroupCpus *now,
                          char text[CGROUP_CHANGE_BYTES]);
 

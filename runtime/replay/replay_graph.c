@@ -87,7 +87,7 @@ static void note_counts(ReplayCount *counts, const Replay *replay, int sign) {
   }
 }
 
-/* What a capture changes of the replay. */
+/* The fields of the replay that a capture changes. */
 typedef struct BeforeCapture {
   uint64_t last[PLAN_LANES_MAX];
 } BeforeCapture;
@@ -108,7 +108,7 @@ static bool make(Replay *replay, const PlanProgram *program, ReplayIssue *issue,
   return issued && made->graph != NULL;
 }
 
-/* What one rank says of its capture. */
+/* The result of one rank's capture. */
 typedef struct Captured {
   int32_t has_failed;
   char why[124];

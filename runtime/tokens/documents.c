@@ -11,7 +11,7 @@
 
 enum { ID_MAX = INT32_MAX - 1 }; /* runs hold ids as int32, and count them */
 
-/* What has been read. `is_target` has a byte for every id. */
+/* The documents read so far. `is_target` has a byte for every id. */
 typedef struct Reader {
   const char *path;
   int64_t line;

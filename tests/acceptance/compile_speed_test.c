@@ -132,7 +132,8 @@ static const char *const files[][2] = {
 };
 
 int main(void) {
-  /* What was allocated once stays: else only large compiles would pay for getting pages again. */
+  /* Memory stays with the process: otherwise only large compiles would pay for getting pages again.
+   */
   CHECK(mallopt(M_MMAP_MAX, 0) == 1 && mallopt(M_TRIM_THRESHOLD, INT32_MAX) == 1);
   double unit_ms = INFINITY;
   for (int i = 0; i < 2 * ROUNDS; i++)

@@ -23,7 +23,7 @@ typedef struct WorldRank {
   Staging *staging; /* NULL: its stage loads no samples, or the test has samples of its own */
 } WorldRank;
 
-/* What a rank does between world_run and its end; `context` as the world has it. */
+/* The work of a rank between world_run and its end; `context` is the world's. */
 typedef bool WorldBody(void *context, WorldRank *rank, Status *status);
 
 struct World {

@@ -91,7 +91,7 @@ static DnnDescriptor describe(const char *path, char *name) {
   return made;
 }
 
-/* What the plan's scratch leaves to cuDNN. */
+/* The bytes of the plan's workspace that cuDNN may use. */
 static int64_t left_bytes(const Record *record) {
   return record->scratch_bytes - attention_terms_bytes(&record->shape) -
          attention_d_q_sum_bytes(&record->shape);

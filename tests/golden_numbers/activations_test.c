@@ -85,7 +85,7 @@ static Layer layer_of(const Paper *p) {
   };
 }
 
-/* What the plan holds of one layer: its frame, and its input. */
+/* The bytes that the plan keeps of one layer: its frame and its input. */
 static int64_t layer_bytes(const Golden *g) {
   return golden_buffer_bytes(g->plan, 0, "h kept for backward") +
          golden_buffer_bytes(g->plan, 0, "h output");
@@ -234,7 +234,7 @@ static void test_groups(void) {
   }
 }
 
-/* What a layer keeps, with one head of 128, so that scores would be one square. */
+/* The bytes that a layer keeps, with one head of 128: scores would be one square matrix. */
 static int64_t attention_bytes(int64_t tokens) {
   Golden g;
   golden_open(&g,

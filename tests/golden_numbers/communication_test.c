@@ -7,7 +7,7 @@
 #include "tests/golden_numbers/golden.h"
 #include "tests/unit/check.h"
 
-/* What is asked here is not whether it fits; the formulas are of bytes alone. */
+/* These tests do not ask whether the job fits: the formulas are of bytes alone. */
 #define WHOLE_MEMORY "memory = \"1000TB\", intra_latency = \"0ns\", inter_latency = \"0ns\""
 #define GPT                                                                                        \
   "model = { \"gpt2\", layers = 2, width = 512, heads = 8, vocab = 1024, positions = 256 }, "
@@ -31,7 +31,7 @@ static Collectives count(const Golden *g, const char *segment) {
   return c;
 }
 
-/* Of one layer, forward and backward. */
+/* Checks the bytes of one layer, forward and backward. */
 static void check_layer(const char *model, const char *region, const char *parallel,
                         Collectives forward, Collectives backward) {
   Golden g;
@@ -172,7 +172,7 @@ static void test_gathers(void) {
   }
 }
 
-/* What a step of 7B on eight ranks takes beyond its kernels, as a share of them; and the same of
+/* The time of a step of 7B on eight ranks beyond its kernels, as a share of them; and that of
  * the gathers alone, if nothing hid them. */
 typedef struct Overhead {
   double exposed, gathers;

@@ -109,7 +109,7 @@ static bool is_listed(const char *file) {
 static void test_devices(void) {
   for (int32_t i = 0; i < DEVICE_COUNT; i++)
     TEST(devices[i].name) check_device(i);
-  /* Of processors, "cpu-...", the rates are measured: the file says where and when. */
+  /* The rates of processors, "cpu-...", are measured: the file says where and when. */
   TEST("no device is without published numbers") {
     DIR *folder = opendir(SPECS_FOLDER "/devices");
     CHECK(folder);

@@ -14,7 +14,7 @@
 
 enum { TEXT_BYTES = 1 << 16 };
 
-/* What `lockstep explain --schedule` prints. */
+/* The output of `lockstep explain --schedule`. */
 static void schedule_text(const Golden *g, char text[TEXT_BYTES]) {
   FILE *out = fmemopen(text, TEXT_BYTES, "w");
   CHECK(out != NULL);
@@ -141,7 +141,7 @@ static void check_stage(const Golden *g, const Flight *f, const char *text, int3
   if (f->kind == PIPE_ZB_V && alive != kept) /* in a loop each of the chunks has a frame to spare */
     kept += layers * frame;
   CHECK_INT(alive, kept);
-  /* What a stage has received stands beside the frames, and the next one's before its forward. */
+  /* Received values are kept beside the frames, and the next one's are there before its forward. */
   int32_t received = in_flight < m ? in_flight + 1 : m;
   if (stage > 0 && f->chunks == 1)
     CHECK_INT(golden_most_alive(g->plan, class, "activation of a stage"),

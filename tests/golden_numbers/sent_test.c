@@ -28,8 +28,8 @@ typedef struct Run {
   bool has_run;
 } Run;
 
-/* What explain counts in the plan is what ran. Here ranks of a stage are consecutive: dp or pp
- * is 1. */
+/* The bytes that explain counts in the plan are those that ran. Here ranks of a stage are
+ * consecutive: dp or pp is 1. */
 static void check_runs(const Run *run) {
   const Plan *plan = run->golden.plan;
   for (int32_t rank = 0; rank < run->ranks.count; rank++) {

@@ -4,7 +4,7 @@
 
 /* ---- which */
 
-/* What follows from word `index` on: which ones of those that match. */
+/* Which matches an attack means: its words from `index` on. */
 typedef struct Which {
   bool every;
   int skip;
@@ -315,7 +315,7 @@ static bool is_of_segment(const Edit *e, uint32_t call, const PlanSegment *segme
   return &e->b->segments[e->b->calls[call].segment] == segment;
 }
 
-/* What names records of the segment behind this one. */
+/* Renumbers references to later records of the segment. */
 static void renumber(const Edit *e, const PlanSegment *segment, uint32_t record) {
   const uint32_t end = segment->records_first + segment->records_count;
   for (uint32_t r = segment->records_first; r < end; r++)

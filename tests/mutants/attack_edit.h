@@ -66,7 +66,7 @@ static inline bool matches(const char *pattern, const char *text) {
   return fnmatch(pattern, text, 0) == 0;
 }
 
-/* What the plan says beside its calls and records: attack_tables.c. */
+/* Edits of tables other than calls and records: attack_tables.c. */
 void change_state_axes(Edit *e);
 void change_divides(Edit *e);
 void change_field(Edit *e);

@@ -118,7 +118,7 @@ static void run_file(const char *path, bool show, Count *count) {
   free(text);
 }
 
-/* What a job may train and validate on stands beside it: words.u8 and others.u8. */
+/* Data to train and validate on, beside the job: words.u8 and others.u8. */
 static void write_words(const char *name, int seed) {
   enum { WORDS = 4000, VOCAB = 64 };
   char path[80];

@@ -117,7 +117,8 @@ static void print_row(const char *name, const char *kind, Tally t) {
          t.made > 0 ? 100.0 * t.refused / t.made : 0);
 }
 
-/* What is made: so many of each kind from `first` on, of those from kind_first to before kind_end.
+/* The mutants to make: `each` of every kind, from number `first` on; kinds kind_first to kind_end
+ * - 1.
  */
 typedef struct Extent {
   int each, first, kind_first, kind_end;
@@ -137,7 +138,7 @@ static void judge_strategy(Subject *s, Extent extent) {
       judge_order(s, (ReorderKind)kind, (uint64_t)seed);
 }
 
-/* What all subjects came to. */
+/* The results of all subjects. */
 typedef struct Sums {
   Tally kinds[MUTATION_KIND_COUNT], orders[REORDER_KIND_COUNT];
 } Sums;
@@ -181,7 +182,7 @@ static void judge_sums(const Sums *sums, Extent extent) {
   CHECK(order.made > 0 && order.equal * 100 >= order.made * 99);
 }
 
-/* Of all strategies; `only`: of that one. */
+/* Judges mutants of all strategies; `only`: of that one. */
 static void judge_all(const Strategy *only, Extent extent) {
   Sums sums = {0};
   print_head();

@@ -49,7 +49,7 @@ static Bytes over_members(const Order *o, Bytes bytes, int64_t stride, uint32_t 
   return bytes;
 }
 
-/* What an operand touches in a call, on all ranks together. */
+/* The bytes that an operand touches in a call, on all ranks together. */
 static Bytes bytes_of(const Order *o, const PlanCall *call, const PlanOperand *operand) {
   const PlanBinding *binding = &o->b->bindings[call->bindings_first + operand->base];
   Bytes bytes = {binding->offset + operand->offset,

@@ -4,7 +4,7 @@
  *   - touch no bytes of which one of them writes, on any rank, in any call;
  *   - are not both communications, nor both loads;
  *   - neither wait for each other, nor use and set control values.
- * What refers to them refers to them still. Two records of one lane keep what they were ordered
+ * References to them stay valid. Two records of one lane keep what they were ordered
  * after and before: who waited for one of the two now waits for the later, and who now comes first
  * waits for what both waited for. */
 #ifndef LOCKSTEP_TESTS_REORDER_H

@@ -100,7 +100,7 @@ bool strategy_compile(const Strategy *s, const char *folder, JobCompile *job) {
   return compiled;
 }
 
-/* Of the table, or a job file. */
+/* Finds a strategy of the table, or makes one of a job file. */
 const Strategy *strategy_find(const char *name) {
   static char absolute[PATH_MAX];
   static Strategy job = {.name = "job", .parallel = "", .more = absolute};

@@ -6,7 +6,7 @@
 
 #include "tests/parity/job_compile.h"
 
-/* What a job adds to tests/parity/jobs/MODEL.lua. */
+/* The settings that a job adds to tests/parity/jobs/MODEL.lua. */
 typedef struct Strategy {
   const char *name, *model;
   int devices;
@@ -16,7 +16,7 @@ typedef struct Strategy {
 extern const Strategy strategies[];
 extern const size_t strategies_count;
 
-/* Of the table, or of a job file of two steps; NULL: neither. */
+/* A strategy of the table, or a job file of two steps; NULL: neither. */
 const Strategy *strategy_find(const char *name);
 
 void strategy_write_job(FILE *out, const Strategy *strategy);

@@ -84,7 +84,7 @@ static KernelStatus run_backwards(const Kernel *kernel, const KernelArgs *args, 
   return ended;
 }
 
-/* What `prepare` made is freed by whoever made it. */
+/* The caller of `prepare` frees what it made. */
 #define KERNEL(name, ...)                                                                          \
   static void release_##name(void *state) {                                                        \
     if (target_kernels[KERNEL_##name].release != NULL)                                             \
@@ -202,7 +202,7 @@ static const CommOps slow_ops = {
 
 /* ---- ranks */
 
-/* What a rank came to. */
+/* The results of a rank. */
 typedef struct Result {
   double loss, norm;
   uint64_t reports, state;
@@ -346,7 +346,7 @@ static int32_t writer_of(const WorldRank *rank) {
   return writer;
 }
 
-/* What a checkpoint comes to: a rank goes on from the state of the rank that writes for it. */
+/* Resumes as from a checkpoint: a rank goes on from the state of the rank that writes for it. */
 static bool resume(const Member *m, Status *status) {
   const World *world = m->rank->world;
   const int32_t writer = writer_of(m->rank);

@@ -37,7 +37,7 @@ Trial trial_run(const Plan *plan, const Plan *good, TrialHow how);
 
 bool trial_equal(const Trial *a, const Trial *b);
 
-/* What a trial that is not equal comes to: "hangs", "reports other numbers". */
+/* The difference of a trial that is not equal: "hangs", "reports other numbers". */
 const char *trial_difference(const Trial *trial, const Trial *original);
 
 #endif

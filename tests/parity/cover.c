@@ -158,7 +158,7 @@ static bool breaks(const Case *c, const Rule *rule) {
   return true;
 }
 
-/* Of what is decided so far. */
+/* True if the options decided so far break no rule. */
 static bool is_allowed(const Cover *cover, const Case *c, const Rule *broken) {
   static const Factor degrees[] = {FACTOR_DP, FACTOR_TP, FACTOR_PP, FACTOR_CP};
   bool has_degrees = true;

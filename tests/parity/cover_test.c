@@ -126,7 +126,7 @@ static const char *path_to(char path[PATH_BYTES], const char *name) {
   return path;
 }
 
-/* What becomes of the case's job file. False: `error` names it. */
+/* Compiles the case's job file. False: `error` names the first error. */
 static bool compile_case(JobCompile *job, const Case *c, CaseJob how, const char **error) {
   char path[PATH_BYTES], plan[PATH_BYTES], tokens[PATH_BYTES], valid[PATH_BYTES];
   how.tokens = path_to(tokens, "tokens.u8");

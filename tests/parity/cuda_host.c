@@ -82,7 +82,7 @@ static void graph_free_counted(Graph *graph) {
   uncounted->graph_free(graph);
 }
 
-/* What is issued runs beside the issuer, some of it late; in a hostile build, which opens to a
+/* Issued work runs beside the issuer, some of it late; in a hostile build, which opens to a
  * record what it may touch while it is issued, at once. */
 static Device *open_streams(const DeviceSetup *setup, Status *status) {
   DeviceSetup with = *setup;

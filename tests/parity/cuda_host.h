@@ -6,7 +6,7 @@
 
 #include "runtime/device/cuda/plugin.h"
 
-/* What its GPU has in use beside a rank's arena. */
+/* Memory that the GPU has in use beside a rank's arena. */
 enum { CUDA_HOST_OUTSIDE_BYTES = 700000000 };
 
 /* Every work of a stream may wait so long before it runs; 0: none does. */

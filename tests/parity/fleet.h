@@ -9,7 +9,7 @@
 
 enum { FLEET_STEPS_MAX = 64, FLEET_RANKS_MAX = 32, FLEET_AXES_MAX = 8 };
 
-/* What a rank came to. */
+/* The results of a rank. */
 typedef struct FleetRank {
   double loss[FLEET_STEPS_MAX + 1]; /* by step, from 1 */
   double norm[FLEET_STEPS_MAX + 1]; /* of the gradient, before clipping */
@@ -30,7 +30,7 @@ typedef struct FleetQueues {
 /* The kernels of all ranks' devices, by KernelId; NULL: the fast ones of this processor. */
 extern const Kernel *fleet_kernels;
 
-/* What ranks move data with: NCCL's stand-in, or NULL: what threads of one process have. */
+/* The library that moves data: NCCL's stand-in, or NULL: copies between threads. */
 extern const NcclApi *fleet_nccl;
 
 /* Called by one thread after step 1 and after the last step, while all ranks stand still and their

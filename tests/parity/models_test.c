@@ -31,7 +31,7 @@ typedef struct Experiment {
   JobChanges changes;
 } Experiment;
 
-/* What a run came to, as parts of what is allowed. */
+/* The deviations of a run, as parts of their bounds. */
 typedef struct Seen {
   const Recorded *recorded;
   const Experiment *experiment;

@@ -92,7 +92,7 @@ static void check_case(const char *const *more, bool packs, bool unpacks) {
 #define CASE(packs, unpacks, ...)                                                                  \
   check_case((const char *const[]){__VA_ARGS__, NULL}, packs, unpacks)
 
-/* Of one rank in a step. */
+/* The calls of one rank in a step. */
 static uint64_t calls_of_step(const Plan *plan) {
   uint64_t calls = 0;
   for (uint32_t p = 0; p < plan->classes[0].programs_count; p++) {

@@ -199,7 +199,7 @@ static void check_trace(const char *const *more) {
   plan_close(&plan);
 }
 
-/* What a file must not be. */
+/* Damaged files are refused. */
 static void check_damage(void) {
   static const char *const steps[] = {"", "0", "3..2", "1..", "..4", "1..2..3", "a", "1 2"};
   char path[128], why[TRACE_WHY_BYTES];

@@ -106,7 +106,7 @@ static bool is_proven(const PlanBuilder *builder) {
   return plan_check(&plan, why) && prove(&plan, &report);
 }
 
-/* Of the first transfer in a loop. */
+/* The first transfer in a loop. */
 static PlanPost *first_post(const PlanBuilder *builder) {
   const PlanProgram *program = builder->programs;
   while (program->loops_count == 0)
@@ -118,7 +118,7 @@ static PlanPost *first_post(const PlanBuilder *builder) {
   return &builder->posts[call->posts_first];
 }
 
-/* What a loop says of its transfers is held against the other stage, in every round. */
+/* The transfers of a loop are compared with those of the other stage, in every round. */
 static void check_refused(const Case *c) {
   Plan plan;
   if (!plan_case(c, c->pipeline, c->batch, &plan)) return;

@@ -134,7 +134,7 @@ static bool add_held(Tensor *tensor, const Held *held) {
 
 /* ---- where a rank has it */
 
-/* Of a block that is cut in pieces: this rank's number among those that share it. */
+/* The number of this rank among those that share a block's pieces. */
 static int64_t piece_of(const Held *held) {
   return held->coordinate[MESH_DP] * held->draft->mesh.size[MESH_CP] + held->coordinate[MESH_CP];
 }

@@ -26,7 +26,7 @@ void tensors_free(Tensors *tensors);
 
 /* Root of the mean square. */
 double tensor_rms(const Tensor *tensor);
-/* Of two tensors of one shape: the most that a number differs by, and the root of the squares of
+/* Distances of two tensors of one shape: the largest difference, and the root of the squares of
  * all. */
 double tensor_farthest(const Tensor *a, const Tensor *b);
 double tensor_distance(const Tensor *a, const Tensor *b);

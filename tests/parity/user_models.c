@@ -124,7 +124,7 @@ static void write_parts(Writer *w, int depth) {
   fprintf(w->out, "        return %s(a) * b + h end)()", activation(w));
 }
 
-/* What is of the whole sample, through an activation or a norm of its own. */
+/* Writes a value of the whole sample, through an activation or a norm. */
 static void write_row(Writer *w) {
   int name = w->names++;
   if (below(w, 2) == 0)

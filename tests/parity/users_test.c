@@ -107,7 +107,7 @@ static void print_expected(FILE *file, const char *output) {
   }
 }
 
-/* What is said about the model, as comments. The caller frees it. */
+/* The diagnostics of the model, as comments. The caller frees them. */
 static char *try_model(const char *name, const char *text) {
   char *output = NULL, *commented = NULL;
   size_t bytes = 0, commented_bytes = 0;
@@ -163,7 +163,7 @@ static void random_lines(char lines[LINES_BYTES], uint64_t seed, bool has_seq) {
   fclose(out);
 }
 
-/* What was refused and what differs is printed; the model and the job stay for who looks. */
+/* Prints refusals and differences, and keeps the model and the job for a look. */
 static bool run_random(uint64_t seed) {
   static char name[32], job[48];
   int failed = check_failures;

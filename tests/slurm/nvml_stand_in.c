@@ -15,7 +15,7 @@ static Count said(const char *name, Count otherwise) {
   return text ? strtoull(text, NULL, 0) : otherwise;
 }
 
-/* Of GPU 1 what the environment says. */
+/* GPU 1 has the counts that the environment names. */
 static Count of(const void *device, const char *name, Count otherwise) {
   return device == &gpu_1 ? said(name, otherwise) : otherwise;
 }

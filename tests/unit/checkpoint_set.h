@@ -10,7 +10,7 @@
 
 enum { SET_RANKS_MAX = 16 };
 
-/* What every rank has opened, and what of it is whole. */
+/* The files that every rank has opened, and which of them are whole. */
 typedef struct CheckpointSet {
   Checkpoint at[SET_RANKS_MAX];
   CheckpointFault fault; /* when it could not be opened */

@@ -18,7 +18,7 @@ struct CUevent_st {
   bool is_recorded, is_captured;
 };
 
-/* What was captured: works, and for each what has to be before it. */
+/* A captured graph: works, and for each the works that must come before it. */
 struct CUgraph_st {
   CudaWorks works, before[WORKS];
 };

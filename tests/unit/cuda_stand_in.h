@@ -14,7 +14,7 @@ typedef uint64_t CudaWorks;
 /* A kernel that does work `number`. */
 void cuda_stand_in_launch(void *stream, int number);
 
-/* What has to be over before it runs; a graph's as of its last launch. */
+/* The works that must be over before it runs; of a graph, those of its last launch. */
 CudaWorks cuda_stand_in_before(int number);
 
 /* From now on these are done; each only after all that has to be before it. */

@@ -32,8 +32,8 @@ Descriptor *part_of(const Descriptor *descriptor, int attribute);
 /* Sizes, types and order of what is about to be finished. */
 bool interpret_check(const Descriptor *descriptor, const char **why);
 
-/* What an engine would keep while it runs: 256 bytes, d(scores) where no sums of d_q are given, and
- * products that heads share. */
+/* Memory that an engine would use while it runs: 256 bytes, d(scores) where no sums of d_q are
+ * given, and products that heads share. */
 int64_t interpret_workspace_bytes(const Descriptor *graph);
 
 bool interpret_run(const Descriptor *graph, const Descriptor *pack, int64_t workspace_bytes,

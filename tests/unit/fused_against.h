@@ -8,7 +8,7 @@
 #include "kernels/contract/fusions.h"
 #include "tests/unit/kernel_against.h"
 
-/* Of the first ones all ways, of the larger ones one each: threads of a block are fibers, and slow.
+/* The first sizes run in all ways, larger ones in one: threads of a block are fibers, and slow.
  */
 enum { SMALL = 2 };
 

@@ -205,7 +205,7 @@ static inline void run_forward(Run *run) {
   }
 }
 
-/* What forward made and a recomputed layer does not keep becomes NaN. The outputs are the inputs of
+/* Values of forward that a recomputed layer does not keep become NaN. The outputs are the inputs of
  * the next layers: those inside a group go, too. */
 static inline void run_forget(Run *run, RegionId r, int64_t l) {
   const Graph *g = run->g;

@@ -49,7 +49,7 @@ static inline DType stat_dtype(Mode mode) {
   return mode == MODE_F64 ? DTYPE_F64 : DTYPE_F32;
 }
 
-/* Of an operand: what the contract leaves open, the mode decides. */
+/* The dtype of an operand: the mode decides what the contract leaves open. */
 static inline DType case_dtype(const CaseCall *c, int32_t operand) {
   const KernelOperand *o = &c->contract->operands[operand];
   KernelRole role = c->contract->row->role;
@@ -119,7 +119,7 @@ static inline const KernelContract *case_forward(const KernelContract *contract)
   return NULL;
 }
 
-/* What a backward kernel reads of what its forward kernel made, the forward kernel makes. */
+/* Runs the forward kernel for the values of it that the backward kernel reads. */
 static inline void make_results(CaseCall *c) {
   const KernelContract *forward = case_forward(c->contract);
   bool reads_result = false;

@@ -33,7 +33,7 @@ struct LtPreference {
   uint32_t reductions, align[4];
 };
 
-/* What LtAlgorithm.data holds. */
+/* The content of LtAlgorithm.data. */
 typedef struct Algorithm {
   uint64_t magic, id, split, workspace_bytes, shape, align_bytes, reduction, unused;
 } Algorithm;
@@ -260,7 +260,7 @@ static void offer(LtCandidate *candidate, const Algorithm *algorithm) {
 
 enum { BGRADS = LT_EPILOGUE_BGRAD_A | LT_EPILOGUE_BGRAD_B };
 
-/* What is wrong with what the epilogue was given, or NULL. */
+/* The fault in the arguments of the epilogue, or NULL. */
 static const char *epilogue_fault(const LtOperation *operation, const LtLayout *d) {
   static const int known[] = {
       LT_EPILOGUE_NONE,      LT_EPILOGUE_BIAS,     LT_EPILOGUE_GELU,
@@ -414,7 +414,7 @@ static void finish(const Call *call, int64_t i, int64_t j, float sum) {
   write_at(call->d, call->d_layout, i, j, value);
 }
 
-/* Of a factor: its sum over k. */
+/* The sum of a factor over k. */
 static void sum_factor(const Call *call) {
   const LtOperation *operation = call->operation;
   bool of_a = operation->epilogue == LT_EPILOGUE_BGRAD_A;

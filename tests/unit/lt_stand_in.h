@@ -19,7 +19,7 @@
 #include "kernels/cuda/products.h"
 #include "runtime/device/lt_library.h"
 
-/* What the shared object has besides. */
+/* Further functions of the shared object. */
 typedef int64_t LtStandInCount(void);    /* products that were made; calls that were wrong */
 typedef void LtStandInKnows(bool knows); /* false: no algorithm for anything */
 typedef void LtStandInEnds(int status);  /* of a search for what ends with more than a bias */

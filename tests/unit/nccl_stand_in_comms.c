@@ -250,7 +250,7 @@ int nccl_destroy(NcclHandle *comm) {
   return was_finalized ? NCCL_DONE : nccl_wrong("destroyed before it was finalized");
 }
 
-/* What hangs in a group ends first. */
+/* Operations that hang in a group end first. */
 int nccl_abort(NcclHandle *comm) {
   if (!nccl_in_group())
     (void)nccl_wrong("aborted alone: another's kernel may stand before its own");

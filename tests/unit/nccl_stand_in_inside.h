@@ -67,7 +67,7 @@ struct NcclHandle {
   uint32_t random;
 };
 
-/* Of everything here that several threads write. */
+/* Guards everything here that several threads write. */
 extern pthread_mutex_t nccl_lock;
 
 /* Says so, and what the library returns. */

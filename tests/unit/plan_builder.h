@@ -44,7 +44,7 @@ void build_record_controls(PlanBuilder *builder, uint32_t index);
 /* Appends a copy of record `index`, with edges of its own. */
 void build_record_like(PlanBuilder *builder, uint32_t index);
 
-/* What the compiler records of each program: peak and live bytes of the ledger as it stands. */
+/* Fills in what the compiler records of each program: peak and live bytes of the present ledger. */
 void build_peaks_of_programs(PlanBuilder *builder);
 
 /* Ranks count along the last axis first; returns how many there are. After all axes. */

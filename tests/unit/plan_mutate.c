@@ -262,7 +262,7 @@ static bool resize_dim(Mutator *m) {
                      (long long)m->b->ints[record->dims_first + index]);
 }
 
-/* What one rank sends more, another sends less: the sum is right. */
+/* One rank sends more and another less: the sum stays right. */
 static bool resize_piece(Mutator *m) {
   for (int tries = 0; tries < 50; tries++) {
     const PlanRecord *record = pick_communication(m);

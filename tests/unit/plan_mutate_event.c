@@ -101,7 +101,7 @@ static void swap_events(PlanRecord *x, PlanRecord *y) {
   y->after_first = first, y->after_count = count;
 }
 
-/* What the two compute; who waits for whom stays with the place. */
+/* Swaps the work of two records; their edges stay in place. */
 static void swap_works(PlanRecord *x, PlanRecord *y) {
   PlanRecord z = *x;
   *x = *y, *y = z;

@@ -9,7 +9,7 @@
 
 /* ---- choices */
 
-/* Of a program that runs in training: initial values, now and then. */
+/* A record of a program that runs in training; now and then one of initial values. */
 static PlanRecord *any_executed(Mutator *m) {
   if (pick_below(m, 5) > 0) return pick_record(m);
   const PlanProgram *program = pick_program(m, PROGRAM_INIT);
@@ -393,7 +393,7 @@ static bool change_tensor_layout(Mutator *m) {
                      NUMBER(m, tensors, other));
 }
 
-/* What an axis divides: who reads which samples follows from it. */
+/* Changes what an axis divides, from which follows who reads which samples. */
 static bool change_divides(Mutator *m) {
   PlanAxis *axis = ANY(m, axes);
   if (axis->size == 1) return false;

@@ -26,7 +26,7 @@ uint32_t pick_below(Mutator *m, uint32_t limit);
 
 PlanProgram *pick_program(Mutator *m, ProgramKind kind);
 
-/* Of a training step. NULL: none found. */
+/* A random call of a training step. NULL: there is none. */
 PlanCall *pick_call(Mutator *m);
 PlanSegment *pick_segment(Mutator *m);
 PlanRecord *pick_record(Mutator *m);

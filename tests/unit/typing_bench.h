@@ -161,7 +161,7 @@ static inline void bench_close(Bench *bench) {
   build_free(&bench->b);
 }
 
-/* Of this layer and micro-batch, whole everywhere. */
+/* The type of a value of this layer and micro-batch, whole everywhere. */
 static inline Type bench_type(uint32_t value) {
   return (Type){.kind = TYPE_VALUE, .dtype = DTYPE_F32, .ref = value};
 }

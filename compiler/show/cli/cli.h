@@ -107,8 +107,8 @@ ExitCode complain(ExitCode code, const char *format, ...) __attribute__((format(
  * that machine cannot be read, reported. */
 bool say_environment(Compile *c);
 
-/* What NVML reports of this machine's GPUs, which hwloc knows by their address alone, and whether
- * ranks of cluster = "here" have them. Nothing where there are none. */
+/* The GPUs of this machine as NVML reports them, which hwloc knows by their address alone, and
+ * whether ranks of cluster = "here" have them. Nothing where there are none. */
 void print_gpus(Arena *arena);
 
 /* The library found, or NULL when that was reported. */

@@ -22,7 +22,7 @@ static bool parse_fraction(const char *text, double *fraction) {
   return *fraction >= 0 && *fraction < 1;
 }
 
-/* What was written: in which format, and for which vocabulary. */
+/* The files that were written, their format and vocabulary. */
 typedef struct Report {
   const char *folder;
   const char *format; /* also the end of the files' names */

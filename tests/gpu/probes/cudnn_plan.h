@@ -13,7 +13,7 @@
 
 enum { PLAN_CANDIDATES = 8 };
 
-/* What a plan is made for: exactly one of the two is set. */
+/* The graph that a plan is made for: exactly one of the two is set. */
 typedef struct {
   cudnnHandle_t handle;
   Descriptor description;

@@ -43,7 +43,7 @@ void lt_forget(LtMatmul *lt);
  * program takes only those in f32; fails when there is none. */
 bool lt_find_candidates(LtMatmul *lt, cublasLtHandle_t handle);
 
-/* What the chosen candidate reports of itself; -1: nothing. */
+/* The attribute that the chosen candidate reports of itself; -1: none. */
 int64_t lt_reports(const LtMatmul *lt, cublasLtMatmulAlgoConfigAttributes_t attribute);
 int64_t lt_arithmetic(const LtMatmul *lt); /* cublasLtNumericalImplFlags_t */
 

@@ -28,7 +28,7 @@ const MatmulCase MATMUL_CASES[] = {
   LINEAR("llama3 gate_up", 8192, 4096, 28672, NONE, NONE, NONE),
   LINEAR("llama3 down", 8192, 14336, 4096, NONE, NONE, NONE),
   LINEAR("llama3 head", 8192, 4096, 128256, NONE, NONE, NONE),
-  /* What an epilogue costs: the same matmuls without it, or with less of it. */
+  /* For the cost of an epilogue: the same matmuls without it, or with less of it. */
   CASE("gpt2 fc1", 65536, 768, 3072, FORWARD, NONE, BF16, BF16, false),
   CASE("gpt2 fc1", 65536, 768, 3072, FORWARD, BIAS, BF16, BF16, false),
   CASE("gpt2 fc2", 65536, 3072, 768, INPUT_GRADIENT, NONE, BF16, BF16, false),

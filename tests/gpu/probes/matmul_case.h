@@ -40,7 +40,7 @@ typedef struct {
   bool accumulate;       /* result += instead of = */
 } MatmulCase;
 
-/* What cuBLASLt is asked for: op(A)[m,k] . op(B)[k,n], all column-major. */
+/* The request to cuBLASLt: op(A)[m,k] . op(B)[k,n], all column-major. */
 typedef struct {
   int64_t m, n, k;
   bool transpose_a, transpose_b;

@@ -4,7 +4,7 @@
  * checked against fp64, and its rate is put beside the best 8192^3 bf16 matmul of this run, which
  * is the ceiling for all of them. Two questions are asked apart: whether the fused GELU is the tanh
  * or the erf one, and what an epilogue costs (the cases with and without it; the page compares).
- * Of every kind all algorithms are run once on small sizes, and what each reports of itself is kept
+ * All algorithms of every kind run once on small sizes, and what each reports of itself is kept
  * beside its error: some round a product to bf16 before its epilogue, and which is not known.
  */
 #include <stdio.h>
@@ -179,7 +179,7 @@ static void run_algorithms(Probe *probe, const MatmulCase *matmul) {
   device_reset(&probe->device);
 }
 
-/* Of leading dimensions that are no multiple of 16 bytes too, where epilogues allow them. */
+/* Also with leading dimensions that are no multiple of 16 bytes, where epilogues allow them. */
 static void run_small_kind(Probe *probe, const MatmulCase *small) {
   MatmulCase odd = *small;
   run_case(probe, "check", small);

@@ -38,8 +38,8 @@ static void nap(void) {
   nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
 }
 
-/* Of the GPU's memory, by all ranks that share it: what NCCL took is the difference between two
- * records. It connects ranks when a collective first needs it. */
+/* Memory in use on the GPU, by all ranks that share it: the part of NCCL is the difference between
+ * two records. It connects ranks when a collective first needs it. */
 static void record_memory(Results *results) {
   size_t free_bytes = 0, all_bytes = 0;
   if (cudaMemGetInfo(&free_bytes, &all_bytes) == cudaSuccess)

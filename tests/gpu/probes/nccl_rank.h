@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* What a rank process is told. */
+/* The arguments of a rank process. */
 typedef struct {
   int rank, ranks;
   const char *id_hex;       /* the ncclUniqueId, two digits a byte */

@@ -52,7 +52,7 @@ typedef struct {
   float scale, one, minus_infinity;
 } Scalars;
 
-/* What both passes read. */
+/* Binds the operands that both passes read. */
 static void bind_common(Bindings *bindings, const SdpaRun *call, Scalars *scalars) {
   scalars->scale = (float)(1.0 / sqrt((double)call->shape->head_size));
   scalars->one = 1.0f;

@@ -18,7 +18,7 @@ static double at(const float *array, int64_t rows, bool transpose, int64_t i, in
   return (double)(transpose ? array[l + i * rows] : array[i + l * rows]);
 }
 
-/* What cublasLtMatmul does with the problem, epilogues included, in fp64 and rounded once. */
+/* Does what cublasLtMatmul does with the problem, epilogues included, in fp64 and rounded once. */
 static void run_on_host(const MatmulCase *matmul, Arrays *arrays) {
   MatmulProblem p = matmul_problem(matmul);
   const float *a = p.weight_is_a ? arrays->weight : arrays->x;

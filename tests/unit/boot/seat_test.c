@@ -1,4 +1,4 @@
-/* What a node lacks of what the plan has on it, and nodes of one kind that are not alike.
+/* Nodes that lack devices or cores that the plan uses, and nodes of one kind that differ.
  * LINK: runtime plan_builder */
 #include <errno.h>
 #include <stdio.h>

@@ -333,7 +333,7 @@ static void forge_mesh(const char *file_path, uint32_t size) {
         sizeof header->table_sum);
 }
 
-/* What the process has mapped. */
+/* The bytes that the process has mapped. */
 static int64_t address_space_bytes(void) {
   long pages = 0;
   FILE *file = fopen("/proc/self/statm", "r");
@@ -448,7 +448,7 @@ static void set_settings(void) {
   set_setting(SETTING_SAFE, "log.every", "10", "default");
 }
 
-/* What differs from the checkpoint of step 60 when `key` is `value`; "" when it is as it was. */
+/* The change against the checkpoint of step 60 when `key` is `value`; "" if there is none. */
 static const char *changed(const char *key, const char *value, const char *origin, uint64_t data) {
   static char text[512];
   CheckpointSet set;

@@ -185,7 +185,7 @@ static bool share_twice(Comm *comm, int32_t rank, int64_t *own) {
   return good && comm->sent_bytes - before == sent_bytes;
 }
 
-/* What each has, from each, and after that each its own memory: a rank that leaves frees what its
+/* Every rank reads from every rank, then frees its own memory: a rank that leaves frees what its
  * peers have read. */
 static bool bytes_body(void *context, int32_t rank, Status *status) {
   World *world = context;

@@ -1,4 +1,4 @@
-/* What ranks move through NCCL, by its stand-in, against what threads of one process move: the same
+/* Communication through NCCL's stand-in against copies between threads of one process: the same
  * bytes come to the same places, and as many are counted.
  * LINK: runtime nccl_stand_in plan_builder */
 #include <stdlib.h>

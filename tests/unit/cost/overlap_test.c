@@ -297,7 +297,7 @@ static const JobChanges strategies[] = {
     EACH(8, "parallel.pp=2", "parallel.tp=2"),
 };
 
-/* What sets it apart. */
+/* The settings in which the strategy differs. */
 static const char *strategy_name(Arena *arena, const JobChanges *strategy) {
   const char *name = "";
   for (int i = 0; i < JOB_CHANGES_MAX && strategy->text[i] != NULL; i++)

@@ -281,7 +281,7 @@ static void test_links(void) {
   }
 }
 
-/* Of the main lane: what it computes, waits for on an axis, and waits for another stage. */
+/* The parts of the main lane: compute, waits for an axis, waits for another stage. */
 static void test_parts(void) {
   TEST("waiting for a lane beside is exposed over the axis of what runs there") {
     Arena *arena = arena_new();

@@ -105,7 +105,7 @@ SAME(DNN_GRAPH_HANDLE, CUDNN_ATTR_OPERATIONGRAPH_HANDLE);
 #pragma GCC diagnostic pop
 #endif
 
-/* What is finished needs no GPU. */
+/* Descriptors that are finished need no GPU. */
 static void check_descriptors(const DnnApi *api) {
   const int64_t id = 7, size[] = {2, 4, 64, 32}, stride[] = {8192, 2048, 32, 1}, align = 16;
   const int32_t type = DNN_BF16;

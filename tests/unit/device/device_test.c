@@ -54,7 +54,7 @@ static void nap(long us) {
 
 /* ---- works */
 
-/* What a queue has run. */
+/* The works that a queue has run, in order. */
 typedef struct Log {
   int64_t number[MANY];
   int32_t count;

@@ -1,4 +1,4 @@
-/* What is said where a library is missing, or older than what is asked of it.
+/* The messages for a library that is missing, or older than what is asked of it.
  * LINK: runtime */
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ static bool load(const char *place, const LibraryCall *calls, size_t count, Stat
   return load_of(&place, 1, calls, count, status);
 }
 
-/* Of two places the second has none. */
+/* The second of two places has no library. */
 static void check_broken(const LibraryCall *calls) {
   char path[64];
   const char *const places[] = {path, "libno-such-library.so.7"};

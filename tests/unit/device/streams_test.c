@@ -165,7 +165,7 @@ static bool nothing(const Work *work, Queue *queue, Status *why) {
   return true;
 }
 
-/* What never ends is given up wherever the host waits. */
+/* Work that never ends is given up wherever the host waits. */
 static void test_looks(void) {
   const Work load = {.run = nothing};
   char bytes[8] = "";

@@ -25,7 +25,7 @@ static bool second_waits(void) {
   return second->after.count == 1 && second->after.at[0] == 0;
 }
 
-/* Of two records on two lanes: whether the later waits for the earlier. */
+/* True if the later of two records on two lanes waits for the earlier. */
 static bool orders(const char *first, const char *second) {
   begin();
   add(first, LANE_DP);

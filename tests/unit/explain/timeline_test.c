@@ -162,7 +162,7 @@ static bool is_well_formed(const char *at) {
   return depth == 0 && elements > 0;
 }
 
-/* What a function writes, as text; freed by the caller. */
+/* The output of a function as text; the caller frees it. */
 static char *svg_of(const Plan *plan) {
   char *text = NULL;
   size_t size = 0;
@@ -338,7 +338,7 @@ static void check_paler(void) {
     char *svg = svg_of(&plan);
     bool has_chunks = shapes[kind].chunks > 1;
     int actions = 2 + pipe_rules[kind].is_split;
-    /* What is done with 8 micro-batches on 4 stages, and the legend. */
+    /* A box for each action of 8 micro-batches on 4 stages, and one of the legend. */
     CHECK_INT(count_of(svg, "fill-opacity=\"0.60\""), has_chunks ? 8 * 4 * actions + 1 : 0);
     CHECK_INT(count_of(svg, "paler: a later chunk"), has_chunks);
     free(svg);

@@ -1,4 +1,4 @@
-/* What differentiation and recomputation append, node by node.
+/* The nodes that differentiation and recomputation append, one by one.
  * LINK: backward grad ops graph base */
 #include "tests/unit/check.h"
 #include "tests/unit/graph_builder.h"

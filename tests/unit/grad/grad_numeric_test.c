@@ -94,8 +94,9 @@ static void test_regressor(RecomputeKind kind) {
   compile_free(b.c);
 }
 
-/* What the others do not have: broadcasts, tanh, affine, pieces with several or no readers, a
- * handle used both ways, norms over several names, a loss on a value that others read. */
+/* Models with features that the others lack: broadcasts, tanh, affine, pieces with several or no
+ * readers, a handle used both ways, norms over several names, a loss on a value that others read.
+ */
 static void build_odd(Builder *b) {
   Graph *g = b->g;
   ValueId tokens = add_input(b, "tokens", DTYPE_I32, DIMS("batch", "seq"));

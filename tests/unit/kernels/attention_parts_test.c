@@ -24,7 +24,7 @@ typedef struct Cut {
   bool zigzag; /* else member m has the m-th part */
 } Cut;
 
-/* What one call has of the whole. */
+/* The part of the tokens and heads that one call has. */
 typedef struct Part {
   Runs q, k;
   int64_t heads, kv_heads, head_first;

@@ -235,7 +235,7 @@ static void check_same(const Run *a, const Run *b, const Twist *twist, const cha
   check_failures++;
 }
 
-/* What the rows of a view do not hold, and slots that the kernel does not write, are as before. */
+/* Bytes between the rows of a view, and slots that the kernel does not write, are unchanged. */
 static void check_kept(const Run *run, const CaseCall *from, const Twist *twist) {
   const Call *call = &run->c.call;
   uint32_t others = ~contract_control_writes(run->c.contract);
@@ -349,7 +349,7 @@ static void check_kernel(const KernelContract *contract) {
   CHECK_INT(slots_that_matter[contract->id], contract_control_reads(contract));
 }
 
-/* Of a backward kernel: its operands are values of the forward kernel, or gradients of them. */
+/* The operands of a backward kernel are values of the forward kernel, or gradients of them. */
 static void check_backward(const KernelContract *forward, const KernelContract *of) {
   for (int32_t i = 0; i < of->operand_count; i++) {
     const KernelOperand *operand = &of->operands[i];

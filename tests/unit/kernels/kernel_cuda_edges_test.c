@@ -75,7 +75,7 @@ static void run(CaseCall *c) {
   CHECK(call_try(&c->call, &kernels_cuda()[c->contract->id], NULL, &why));
 }
 
-/* Of 40 queries one is no number: its row is none, and no other one. */
+/* One query of 40 is NaN: its row is NaN, and no other row. */
 static void check_no_number(Mode mode) {
   enum { SEQ = 40, HEAD = 24, BAD = 17 };
   CaseCall c;
@@ -92,7 +92,7 @@ static void check_no_number(Mode mode) {
   call_free(&c.call);
 }
 
-/* Of a row so many logits are -inf that some threads have no others. */
+/* So many logits of a row are -inf that some threads have no others. */
 static void check_no_logits(Mode mode) {
   enum { HELD = 4096, LEFT = 3 };
   CaseCall c;

@@ -57,7 +57,7 @@ static bool make_tensor(const char *name, Mode mode, int i, CaseCall *c) {
   return true;
 }
 
-/* Of each tensor the bytes that it has when it is alone. */
+/* A batch writes to each tensor the bytes that the tensor has when it is alone. */
 static void run_batch(const char *name, Mode mode) {
   static CaseCall alone[TOGETHER], together[TOGETHER];
   KernelArgs args[TOGETHER];

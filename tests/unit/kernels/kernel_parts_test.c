@@ -68,7 +68,7 @@ static void test_positions(void) {
 
 enum { SAMPLES = 2, ALL = 24, MIDDLE = 12, HEADS = 3, HEAD = 34, ROW = HEADS * HEAD };
 
-/* Of the whole: where a member's element i stands. */
+/* The place in the whole of a member's element i. */
 static int64_t rope_element(const double runs[2], int64_t seq, int64_t i) {
   int64_t row = i / ROW;
   return (row / seq * ALL + token_at(runs, seq, row % seq)) * ROW + i % ROW;

@@ -44,7 +44,7 @@ static int64_t work_bytes(const CaseCall *c, int64_t threads) {
   return contract_workspace_bytes(c->contract, &use);
 }
 
-/* Of whole blocks: one with the pattern in it everywhere was not written. */
+/* Counts whole blocks that still have the pattern everywhere: they were not written. */
 static int64_t untouched_bytes(const uint8_t *work, int64_t bytes) {
   int64_t untouched = 0;
   for (int64_t i = 0; i < bytes; i += BLOCK_BYTES) {

@@ -1,4 +1,4 @@
-/* What a start of a run costs: hours of GPUs, cores and nodes, and money where it is known.
+/* The cost of a start of a run: hours of GPUs, cores and nodes, and money where it is known.
  * LINK: runtime */
 #include <math.h>
 

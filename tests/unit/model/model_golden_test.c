@@ -63,7 +63,7 @@ static void print_graph(FILE *out, Graph *g) {
   }
 }
 
-/* What is printed about the model of this file: diagnostics, else its graph. The caller frees it.
+/* The diagnostics of the model of this file, else its graph. The caller frees the text.
  */
 static char *run_model(const char *name, char *text) {
   char *output = NULL;

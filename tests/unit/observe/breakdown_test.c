@@ -45,7 +45,7 @@ typedef struct Ran {
   int64_t start_ns, end_ns;
 } Ran;
 
-/* Of a step from 100 to 200; an entry without an end is none. */
+/* Intervals of a step from 100 to 200; an entry without an end is unused. */
 typedef struct Case {
   const char *name;
   Ran ran[ENTRIES];

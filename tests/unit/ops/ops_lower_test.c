@@ -32,7 +32,7 @@ static void test_registry(void) {
   }
 }
 
-/* What the kernel's row allows. */
+/* The operand that the kernel's row lets the result take the place of. */
 static int32_t in_place_of(const KernelContract *contract) {
   for (int32_t i = 0; contract != NULL && i < contract->operand_count; i++)
     if (contract->operands[i].over != 0) return 0; /* the first input, of all that may */

@@ -87,7 +87,7 @@ static void check_folded(int32_t p, int32_t m) {
   arena_free(arena);
 }
 
-/* What waiting for receivers adds to the span: nothing where F = B = W and chunks are whole. */
+/* The time that waiting for receivers adds to the span: 0 where F = B = W and chunks are whole. */
 static void check_meetings(int32_t p, int32_t m) {
   static const PipeKind kinds[] = {PIPE_GPIPE, PIPE_1F1B, PIPE_ZB_H1};
   Arena *arena = arena_new();
@@ -172,7 +172,7 @@ static void check_steps(const Pipeline *pipeline, int32_t stage) {
   }
 }
 
-/* What is sent was made by the step just before; what is received is needed by a later step; what
+/* A sent value was made by the step just before; a received one is needed by a later step; what
  * every step needs from elsewhere comes. */
 static void check_transfers(const Pipeline *pipeline, int32_t stage) {
   const PipeShape *shape = &pipeline->shape;

@@ -105,7 +105,7 @@ static void check_words(const Fabric *fabric, const Mesh *mesh, const Placement 
   CHECK(again && is_same(again, at));
 }
 
-/* What came of one job. */
+/* The result of one job. */
 typedef struct Drawn {
   bool is_slanted;
   double off; /* the chosen one's time / the least of all */

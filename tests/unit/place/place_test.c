@@ -265,7 +265,7 @@ static void test_even(void) {
   }
 }
 
-/* What a search does is counted, not timed: it must not follow the number of ranks. */
+/* The steps of a search are counted, not timed: they must not grow with the number of ranks. */
 static void test_work(void) {
   TEST("16,384 ranks under three levels of switches take as many prices as 256") {
     Arena *arena = arena_new();

@@ -1,5 +1,5 @@
 /* LINK: plan plan_builder
- * What a plan may say of communications and of attrs that vary; what it may not is refused, with
+ * Communications and varying attrs that a plan may have; others are refused, with
  * the record. */
 #include "runtime/plan/plan_io.h"
 #include "runtime/plan/plan_place.h"
@@ -172,7 +172,7 @@ static void exchange(uint32_t comm, int distances, Access access) {
     sketch_dim(&sketch, i - 1);
 }
 
-/* Of a record whose dims and operands are there. */
+/* Expects `want` flat calls of a record whose dims and operands are valid. */
 static void flat_calls(uint64_t want) {
   char why[PLAN_WHY_BYTES] = "";
   Plan plan = build_view(&sketch.b);

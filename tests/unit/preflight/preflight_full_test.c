@@ -1,4 +1,4 @@
-/* What a long look finds of a node: ports of its network cards as sysfs shows them, and a file that
+/* The full preflight of a node: ports of its network cards as sysfs shows them, and a file that
  * is written and read back.
  * LINK: runtime */
 #include <stdio.h>

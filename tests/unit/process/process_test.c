@@ -1,4 +1,4 @@
-/* What processes arrange with the system: the lock of a folder, streams, mapped files. Each case
+/* The calls of a process to the system: the lock of a folder, streams, mapped files. Each case
  * happens in a child.
  * LINK: process */
 #include <errno.h>

@@ -30,7 +30,7 @@ static void begin(const char *model, const char *change) {
   begin_with(model, &(JobChanges){{change}});
 }
 
-/* What a property finds in the plan as it is now. */
+/* Runs a property over the plan as it is now. */
 static void judge(void (*property)(const View *view)) {
   Plan plan = build_view(&b);
   report = (ProveReport){0};

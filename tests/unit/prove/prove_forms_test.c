@@ -90,7 +90,7 @@ static char name[80];
 
 /* ---- the bench of a case */
 
-/* Of the first row with this kernel; activations, which have none, are their own. */
+/* The op of the first row with this kernel; an activation has none and is its own op. */
 static const char *op_of(const KernelContract *contract) {
 #define ROW(op, kernel, operands, rules, ...)                                                      \
   if (contract->id == KERNEL_##kernel) return #op;
@@ -178,15 +178,15 @@ static int64_t elements(const Slot *at, uint32_t value, char letter) {
   return meaning_elements(&bench.t.meaning, value, places);
 }
 
-/* Of kernels that walk over rows: as many rows as the operand has elements. */
+/* A view for kernels that walk over rows: as many rows as the operand has elements. */
 static void set_view(uint32_t operand, int64_t count) {
   const KernelContract *contract = bench.view.contract[0];
   const KernelShape *shape = &contract->operands[operand].shape;
   if (shape->kind == SHAPE_VIEW) bench.b.ints[shape->inner[0]] = count;
 }
 
-/* What the operands hold: a letter for each that is read. Results have room for `made`; for all of
- * the value when that is NULL. */
+/* The types of the operands: a letter for each that is read. Results have room for `made`; for all
+ * of the value when that is NULL. */
 static void lay_out(const char *read, const char *made) {
   for (uint32_t i = 0; i < slots; i++) {
     if (!slot[i].is_read && !slot[i].is_made) continue;

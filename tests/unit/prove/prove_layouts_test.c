@@ -201,7 +201,7 @@ static void test_sums(void) {
 
 /* ---- sums over runs of a micro-batch's tokens */
 
-/* Of x and d_y, which are whole, run `part` of `parts`. */
+/* True if the sum is over run `part` of `parts` of x and d_y, which are whole. */
 static bool adds_run(const Type *found, uint32_t part, uint32_t parts) {
   PlanRecord *record = &bench.b.records[0];
   record->part = record->parts = 0;

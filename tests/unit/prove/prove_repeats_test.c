@@ -1,5 +1,5 @@
 /* LINK: job_plan plan_builder plan
- * What repeats is looked at once, and what only seems to repeat is found: in a plan of many
+ * Repeated calls are checked once, and calls that only seem to repeat are found: in a plan of many
  * micro-batches every call is changed in turn. */
 #include <stdlib.h>
 #include <unistd.h>

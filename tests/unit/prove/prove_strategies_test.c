@@ -406,7 +406,7 @@ static void test_sent_gradients(void) {
   }
 }
 
-/* What goes backward does so by the numbers of what went forward. */
+/* Backward calls use the numbers of their forward calls. */
 static void test_numbers(void) {
   TEST("other dropout backward than forward is found") {
     BEGIN("cluster.devices=1", "model.dropout=0.1");

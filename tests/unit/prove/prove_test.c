@@ -325,7 +325,7 @@ static void test_ordering(void) {
   }
 }
 
-/* What the runtime writes by itself. */
+/* Buffers that the runtime writes by itself. */
 static void test_holders(void) {
   TEST("a ring that reaches beyond its buffer is found") {
     usual();

@@ -120,7 +120,7 @@ static void end(void) {
   build_free(&sketch.b);
 }
 
-/* What a step has left, and that it counted and noted three records a call. */
+/* Checks the results of a step, and that it counted and noted three records a call. */
 static void check_step(void) {
   hostile_allow(&rig.replay[0].hostile, rig_data(&rig, 0), SKETCH_DATA_BYTES);
   CHECK(rig_data(&rig, 0)[X / 4 + 3] == 3 * TIMES);

@@ -65,7 +65,7 @@ static void part_replicas(PlanBuilder *builder) {
   builder->jobs[0].state_axes = 1;
 }
 
-/* Of two replicas in two classes: one replica of two stages, the second of which only takes part in
+/* A job of two classes: one replica of two stages, the second of which only takes part in
  * the control all-reduce. */
 static void make_pipeline(PlanBuilder *builder) {
   part_replicas(builder);

@@ -16,8 +16,9 @@ typedef struct Case {
   bool split, whole_heads; /* heads are not on tp */
 } Case;
 
-/* What the others do not have: norms over heads and behind a sum over ranks, a handle used both
- * ways, dropout on what is cut, products with positions, a block that returns a sum over ranks. */
+/* Models with features that the others lack: norms over heads and after a sum over ranks, a handle
+ * used both ways, dropout on what is cut, products with positions, a block that returns a sum over
+ * ranks. */
 static void build_odd(Builder *b, double dropout) {
   Graph *g = b->g;
   ValueId tokens = add_input(b, "tokens", DTYPE_I32, DIMS("batch", "seq"));

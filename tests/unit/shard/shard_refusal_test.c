@@ -1,4 +1,4 @@
-/* What cannot be cut is refused, by the names of the dimensions.   LINK: shard grad ops graph base
+/* Dimensions that cannot be cut are refused by name.   LINK: shard grad ops graph base
  */
 #include "compiler/graph/shard/shard.h"
 #include "tests/unit/check.h"

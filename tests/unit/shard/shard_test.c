@@ -1,4 +1,4 @@
-/* What tensor and sequence parallelism are made of: layouts that follow from names.
+/* The parts of tensor and sequence parallelism: layouts that follow from names.
  * LINK: shard backward grad ops graph base */
 #include "compiler/graph/shard/shard.h"
 #include "tests/unit/check.h"

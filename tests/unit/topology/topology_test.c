@@ -1,6 +1,6 @@
 /* topology_test.c -- LINK: topology base
- * What placement will ask of a description: classes of paths, what they carry, which NIC and cores
- * are near. */
+ * The facts of a description that placement needs: classes of paths, their rates, which NIC and
+ * cores are near. */
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>

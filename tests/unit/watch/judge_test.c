@@ -1,4 +1,4 @@
-/* Who is lost, from what ranks have shown of themselves.
+/* The judge names the lost rank from the signs of life of all.
  * LINK: runtime plan_builder */
 #include "runtime/watch/judge.h"
 #include "tests/unit/check.h"
