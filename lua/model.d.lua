@@ -42,7 +42,7 @@ function model(declaration) end
 ---@type any
 required = nil
 
----Data of the micro-batch. batch stands first, seq second if any.
+---Data of the micro-batch. batch is first, seq second if any.
 ---@param name string "targets" with { "batch", "seq" } and "ids": the next tokens
 ---@param dims Dims
 ---@param kind? "ids" whole numbers

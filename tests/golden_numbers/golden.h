@@ -28,7 +28,7 @@ typedef struct Which {
 } Which;
 
 typedef struct Found {
-  int64_t records;       /* that stand in the plan */
+  int64_t records;       /* in the plan */
   int64_t runs;          /* in one step of one rank */
   int64_t message_bytes; /* of the whole value; -1 when they differ; of an exchange, what is sent */
   int64_t bytes;         /* of all runs */

@@ -55,16 +55,16 @@ static int64_t padded(int64_t n, int64_t grain) {
 }
 
 /* Elements that one rank has of a block of `count` matrices: all, or its pieces; without the
- * padding, and what stands in memory. */
+ * padding, and what is in memory. */
 typedef struct Extent {
-  int64_t elements, stands;
+  int64_t elements, stored;
 } Extent;
 
 static Extent block_extent(int64_t matrix, int64_t count, int64_t ranks, bool is_piece) {
   int64_t piece = padded((matrix + ranks - 1) / ranks, 32);
   return (Extent){
       .elements = count * (is_piece ? matrix / ranks : matrix),
-      .stands = padded(count * piece * (is_piece ? 1 : ranks), 128),
+      .stored = padded(count * piece * (is_piece ? 1 : ranks), 128),
   };
 }
 
@@ -72,11 +72,11 @@ static Extent extent(const Size *size, int64_t ranks, bool is_piece) {
   Extent first = block_extent(size->inputs * size->width, 1, ranks, is_piece);
   Extent layer = block_extent(size->width * size->hidden, 2, ranks, is_piece);
   return (Extent){first.elements + size->layers * layer.elements,
-                  first.stands + size->layers * layer.stands};
+                  first.stored + size->layers * layer.stored};
 }
 
 static int64_t padding(Extent e) {
-  return e.stands - e.elements;
+  return e.stored - e.elements;
 }
 
 static int64_t kind_bytes(const Golden *g, BufferKind kind) {

@@ -4,7 +4,7 @@
  *   attack TITLE               begins one; the lines below belong to it. # begins a comment
  *   on STRATEGY                the plan of strategies.h; or
  *   job MODEL DEVICES PARALLEL MORE   another one, as strategies.h has them; words.u8 and others.u8
- *                              stand beside it, tokens below 64
+ *                              are beside it, tokens below 64
  *
  *   take WHICH                 the records that the next lines change. WHICH: [every | N] KIND
  *                              [in SEGMENT] [of PATH] [for PURPOSE], patterns; KIND is a kernel or
@@ -19,7 +19,7 @@
  *   reduce sum | max
  *   drop                       never runs
  *   when FLAG | unless FLAG | always
- *   operand I as J [of WHICH]  stands where operand J does, of this or of another record of the
+ *   operand I as J [of WHICH]  is where operand J does, of this or of another record of the
  *                              segment; the record joins none then
  *   operand I + BYTES          stands further on; `operand I stride BYTES`: from member to member;
  *                              `operand I size BYTES`, in a base that grows with it
@@ -60,7 +60,7 @@
  *   named WORD...              one finding of the refusal has all of these words
  *   says "TEXT"                and this is how people read it; several lines are one text
  *
- * Words with spaces stand in double quotes. */
+ * Words with spaces are in double quotes. */
 #ifndef LOCKSTEP_TESTS_ATTACK_H
 #define LOCKSTEP_TESTS_ATTACK_H
 

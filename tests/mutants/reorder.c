@@ -128,7 +128,7 @@ static bool waits_for(const Order *o, const PlanRecord *record, uint32_t other) 
   return false;
 }
 
-/* Where what stood at `index` stands now; on one lane the later of the two ends both. */
+/* The new place of what was at `index`; on one lane the later of the two ends both. */
 static uint32_t moved(uint32_t index, uint32_t first, bool same_lane) {
   if (index != first && index != first + 1) return index;
   return same_lane || index == first ? first + 1 : first;
@@ -265,7 +265,7 @@ static void move_lives(Order *o, uint32_t program, uint32_t first) {
   }
 }
 
-/* Buffers that lived one after the other may not stand in the same place now. */
+/* Buffers that lived one after the other may not be in the same place now. */
 static bool lives_are_apart(const Order *o, uint32_t program, uint32_t first) {
   for (uint32_t i = 0; i < o->b->buffers_count; i++)
     for (uint32_t k = 0; k < i; k++) {

@@ -319,7 +319,7 @@ static uint64_t hash_state(const Member *m) {
   return hash;
 }
 
-/* State as it stands in the arena of `rank`. */
+/* State as it is in the arena of `rank`. */
 static void copy_state(const Member *m, int32_t rank) {
   const Plan *plan = m->rank->world->plan;
   const PlanClass *class = mesh_class(&m->rank->world->mesh, plan, rank);

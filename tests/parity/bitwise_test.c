@@ -1,5 +1,5 @@
 /* bitwise_test.c -- the same bits: of a run and its repetition, of a run that stopped and went
- * on, and of ranks that stand otherwise. Checkpoints hold every persistent number, so their files
+ * on, and of ranks in another order. Checkpoints hold every persistent number, so their files
  * are compared, and with them the losses and norms of all steps. */
 #include <stdlib.h>
 #include <unistd.h>

@@ -51,9 +51,9 @@ bool case_is(const Case *c, Factor factor, const char *word);
 int64_t case_number(const Case *c, Factor factor); /* of a level that is one, else 0 */
 int64_t case_ranks(const Case *c);
 
-/* "model=gpt2 dp=2 ...": all factors but those that stand at their first level. */
+/* "model=gpt2 dp=2 ...": all factors but those that are at their first level. */
 void case_print(const Case *c, char text[CASE_TEXT_BYTES]);
-/* The other way; what is not named stands at its first level. False: printed. */
+/* The other way; what is not named is at its first level. False: printed. */
 bool case_parse(Case *c, const char *text);
 
 /* Levels of two to four factors that are refused together, and the name of the error. */

@@ -33,7 +33,7 @@ extern const Kernel *fleet_kernels;
 /* The library that moves data: NCCL's stand-in, or NULL: copies between threads. */
 extern const NcclApi *fleet_nccl;
 
-/* Called by one thread after step 1 and after the last step, while all ranks stand still and their
+/* Called by one thread after step 1 and after the last step, while all ranks wait and their
  * arenas may be read. */
 typedef void FleetLook(void *context, const Fleet *fleet, int64_t step);
 

@@ -76,7 +76,7 @@ void tensors_free(Tensors *tensors) {
 
 /* ---- from a rank's part to the whole */
 
-/* Where entry `i` of a dim, as the rank has it, stands in the whole dim; its size in *size. */
+/* Where entry `i` of a dim, as the rank has it, is in the whole dim; its size in *size. */
 static int64_t whole_entry(const Held *held, DimId d, int64_t i, int64_t *size) {
   const Graph *g = held->draft->train;
   const Dim *dim = &g->dims.at[d];

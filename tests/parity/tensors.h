@@ -7,7 +7,7 @@
 
 /* One layer of a parameter, or of its gradient, as one rank alone would have it. */
 typedef struct Tensor {
-  char name[128]; /* the layer stands in place of the * */
+  char name[128]; /* the layer takes the place of the * */
   int64_t count;
   float *values;
   uint8_t *seen; /* of each value: some rank had it */

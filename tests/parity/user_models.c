@@ -217,7 +217,7 @@ static void write_block(Writer *w) {
   if (below(w, 5) == 0) fprintf(w->out, "      x = %s(\"n%d\", x)\n", one_norm(w), w->names++);
 }
 
-/* The shared weight stands before what uses it, if anything does. */
+/* The shared weight is before what uses it, if anything does. */
 static void write_stack(Writer *w, const char *name) {
   char *block = NULL;
   size_t bytes = 0;

@@ -213,7 +213,7 @@ static const AttentionCase attention_cases[] = {
     {1, 50, 2, 1, 48, false}, {1, 130, 2, 2, 128, true}, {1, 260, 1, 1, 80, false},
 };
 
-/* q, k and v stand side by side in each row of qkv, and so do their gradients. */
+/* q, k and v are side by side in each row of qkv, and so are their gradients. */
 static void run_attention(const AttentionCase *c) {
   enum { B = DTYPE_BF16, F = DTYPE_F32 };
   const int64_t tokens = c->batch * c->seq, row = (c->heads + 2 * c->kv_heads) * c->head;

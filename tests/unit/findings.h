@@ -32,7 +32,7 @@ static inline void findings_expect(const ProveReport *report, const char *words)
   CHECK_TEXT(report->finding[0], words);
 }
 
-/* True if the finding is of one of these properties, which stand between blanks or ends in ":". */
+/* True if the finding is of one of these properties, which are between blanks or ends in ":". */
 static inline bool finding_is_of(const char *finding, const char *properties) {
   size_t length = strcspn(finding, ":");
   for (const char *at = properties; *at != '\0';) {

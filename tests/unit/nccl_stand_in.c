@@ -87,7 +87,7 @@ static void reduce_op(const NcclHandle *comm, int i, Op *op) {
                op->reduce == NCCL_MAX ? REDUCE_MAX : REDUCE_SUM);
 }
 
-/* Into memory of its own: peers may still read what stands at y. */
+/* Into memory of its own: peers may still read what is at y. */
 static void compute(const NcclHandle *comm, int i, Op *op) {
   const Meeting *meeting = comm->meeting;
   size_t bytes = op->count * bytes_of(op->dtype), all = result_bytes(comm, op);

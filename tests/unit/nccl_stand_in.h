@@ -1,7 +1,7 @@
 /* nccl_stand_in.h -- NCCL for tests without GPUs: ranks are threads, memory is the host's, and a
  * call is done when its group ends. It is stricter than the library: members of a communicator make
  * the same calls with equal counts, kinds, reductions and roots, sends meet receives of their size,
- * operands in place stand where the library wants them, a communicator that is under way takes no
+ * operands in place lie where the library wants them, a communicator that is under way takes no
  * call, and neither does an aborted one. Every call on a communicator leaves it under way, and may
  * return success all the same: only async_error tells when it is over. A split returns success as
  * that of NCCL 2.28.9 does, with a NULL handle, until all members have asked for it; one ends only

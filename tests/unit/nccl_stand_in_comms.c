@@ -149,7 +149,7 @@ int nccl_init_rank(NcclHandle **comm, int ranks, int rank, int id_count, NcclId 
   if (config->magic != (unsigned)NCCL_CONFIG_MAGIC || config->blocking != 0)
     return nccl_wrong("a configuration that is none, or blocks");
   if (!is_of_this_process(&id[0])) {
-    fputs("what stands in for NCCL joins threads of one process: leave out --processes\n", stderr);
+    fputs("the stand-in for NCCL joins threads of one process: leave out --processes\n", stderr);
     return INVALID_USAGE;
   }
   pthread_mutex_lock(&nccl_lock);
@@ -252,8 +252,7 @@ int nccl_destroy(NcclHandle *comm) {
 
 /* Operations that hang in a group end first. */
 int nccl_abort(NcclHandle *comm) {
-  if (!nccl_in_group())
-    (void)nccl_wrong("aborted alone: another's kernel may stand before its own");
+  if (!nccl_in_group()) (void)nccl_wrong("aborted alone: another's kernel may run first");
   if (graphs > 0) (void)nccl_wrong("aborted while a graph holds its calls, which never ends");
   atomic_store(&comm->is_aborted, true);
   for (bool is_inside = true; is_inside;) {

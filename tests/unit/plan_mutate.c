@@ -351,7 +351,7 @@ static bool overlap_buffers(Mutator *m) {
   const PlanBuffer *other = ANY(m, buffers);
   if (buffer->offset == other->offset) return false;
   buffer->offset = other->offset;
-  return mutant_said(m, "buffer %u stands where %u does", NUMBER(m, buffers, buffer),
+  return mutant_said(m, "buffer %u is where %u does", NUMBER(m, buffers, buffer),
                      NUMBER(m, buffers, other));
 }
 

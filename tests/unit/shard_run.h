@@ -51,7 +51,7 @@ static inline int32_t peer_of(const World *w, int32_t rank, uint32_t axes, int32
 
 /* ---- parts of parameters */
 
-/* Where element i of a dim's part on `rank` stands in the whole dim. */
+/* Where element i of a dim's part on `rank` is in the whole dim. */
 static inline int64_t whole_index(const World *w, int32_t rank, DimId d, int64_t i) {
   const Dim *dim = &w->g->dims.at[d];
   if (!dim->is_part) return i;
@@ -167,7 +167,7 @@ static inline void do_all_to_all(const Moved *m, int32_t rank) {
     }
 }
 
-/* Sends stand before receives here, and the k-th meets the k-th. */
+/* Sends are before receives here, and the k-th meets the k-th. */
 static inline void do_exchange(const Moved *m, int32_t rank) {
   int32_t n = member_count(m->w, m->low->axes), own = member_of(m->w, rank, m->low->axes);
   int32_t half = m->low->operand_count / 2;
@@ -230,7 +230,7 @@ static inline void world_list(World *w, RegionId r, int64_t l, const NodeList *l
     world_node(w, r, l, graph_node(w->g, list->at[i]));
 }
 
-/* The carried value (or its gradient) of the next region or layer stands where this one's is. */
+/* The carried value (or its gradient) of the next region or layer is where this one's is. */
 static inline void world_bind(World *w, RegionId r, int64_t l, ValueId v, void **at) {
   for (int32_t rank = 0; rank < w->ranks; rank++)
     run_bind(&w->run[rank], r, l, v, at[rank]);

@@ -1,6 +1,6 @@
 /* typing_bench.h -- one record on its own before the rules of compiler/plan/prove/types: a plan of
  * a model of a few values, one segment with one record, each operand in a buffer of its own. A test
- * says what stands in the buffers, runs the record and looks at what stands there then. */
+ * says what is in the buffers, runs the record and looks at what is there then. */
 #ifndef LOCKSTEP_TESTS_TYPING_BENCH_H
 #define LOCKSTEP_TESTS_TYPING_BENCH_H
 
@@ -18,7 +18,7 @@ typedef struct Bench {
   ProveReport report;
   View view;
   Typing t;
-  uint32_t value_operand[BENCH_CELLS]; /* by operand: the value that stands there */
+  uint32_t value_operand[BENCH_CELLS]; /* by operand: the value that is there */
 } Bench;
 
 /* An axis of two ranks; index. */
@@ -119,7 +119,7 @@ static inline void bench_attr(Bench *bench, double attr) {
   bench->b.records[0].attrs_count++;
 }
 
-/* An operand in a buffer of its own. `value`: what of the model stands there. */
+/* An operand in a buffer of its own. `value`: what of the model is there. */
 static inline uint32_t bench_operand(Bench *bench, uint32_t value, BufferKind kind) {
   PlanBuilder *b = &bench->b;
   PlanOperand operand = {
@@ -181,14 +181,14 @@ static inline void bench_size(Bench *bench, uint32_t operand, const Type *type) 
   bench->t.reached[operand].spans.count = 0;
 }
 
-/* This and nothing else stands in the operand's buffer, from `offset` on. */
+/* This and nothing else is in the operand's buffer, from `offset` on. */
 static inline void bench_put_at(Bench *bench, uint32_t operand, const Type *type, uint64_t offset) {
   TypeSpan span = {offset, offset + bench_bytes(bench, type), type_of(&bench->t.types, type), 0};
   bench->t.reached[operand].spans.count = 0;
   spans_write(&bench->t.types, &bench->t.reached[operand].spans, span);
 }
 
-/* Sizes an operand for this type, which stands there. */
+/* Sizes an operand for this type, which is there. */
 static inline void bench_put(Bench *bench, uint32_t operand, const Type *type) {
   bench_size(bench, operand, type);
   bench_put_at(bench, operand, type, 0);
@@ -202,7 +202,7 @@ static inline bool bench_run(Bench *bench) {
   return !bench->t.refused;
 }
 
-/* True if exactly this stands in the operand. */
+/* True if exactly this is in the operand. */
 static inline bool bench_has(Bench *bench, uint32_t operand, const Type *wanted) {
   const Spans *spans = &bench->t.reached[operand].spans;
   uint32_t number = spans_read(&bench->t.types, spans, 0, bench->b.operands[operand].size_bytes);

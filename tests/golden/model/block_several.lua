@@ -1,4 +1,4 @@
--- A block returns one value; what stands behind it would be dropped.
+-- A block returns one value; what follows it would be dropped.
 return model {
   sizes = { layers = 2, width = 8 },
   forward = function(m)

@@ -1,4 +1,4 @@
--- Options stand in a table of their own; in the list of dimensions they would be dropped.
+-- Options are in a table of their own; in the list of dimensions they would be dropped.
 return model {
   sizes = { width = 8, heads = 2, head = 4 },
   forward = function(m)

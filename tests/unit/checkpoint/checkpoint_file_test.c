@@ -96,7 +96,7 @@ static void test_round_trip(void) {
   }
 }
 
-/* Eight ranks: state differs along dp (2) and pp (2), not along tp (2), which stands between. */
+/* Eight ranks: state differs along dp (2) and pp (2), not along tp (2), which is between. */
 static Plan example_in_parts(uint32_t dp) {
   Plan plan = example(3);
   builder.axes[0] = build_axis_named(&builder, "dp", dp);
@@ -392,7 +392,7 @@ static void test_unread(void) {
   CheckpointSet set;
   Status status = {0};
   char folder_path[sizeof path];
-  TEST("what cannot be read is not taken for damaged: no older one stands in for it") {
+  TEST("what cannot be read is not taken for damaged: no older one replaces it") {
     save_step(&plan, 50);
     (void)snprintf(folder_path, sizeof folder_path, "%s", step_path(51));
     CHECK_INT(mkdir(folder_path, 0777), 0);

@@ -38,7 +38,7 @@ static void check_contributions(const Graph *g) {
   }
 }
 
-/* Every value that a list reads stands before: made earlier in the list, forward, or given. */
+/* Every value that a list reads exists before: made earlier in the list, forward, or given. */
 static void check_order(const Graph *g, const Region *region) {
   bool *made = ARENA_ARRAY(g->compile->arena, bool, g->values.count);
   const NodeList *lists[] = {&region->forward, &region->recompute, &region->backward};

@@ -80,7 +80,7 @@ typedef struct Run {
 static bool is_written_only(const CaseCall *c, int32_t i) {
   KernelAccess access = c->contract->operands[i].access;
   if (c->call.shared[0] && c->call.operand[i] == c->call.operand[0])
-    return false; /* in place: an input stands there, too */
+    return false; /* in place: an input is there, too */
   return access == KERNEL_WRITE || access == KERNEL_SCRATCH ||
          (access == KERNEL_SUM && !c->call.accumulate);
 }

@@ -52,7 +52,7 @@ static float dot_pair(float c, float even, float odd, float even_by, float odd_b
 static void test_order(void) {
   /* The pair is added before c is: 2^24 + (1 + 1), not (2^24 + 1) + 1. */
   CHECK(dot_pair(0x1p24f, 1, 1, 1, 1) == 0x1p24f + 2);
-  /* Even and odd places are summed apart: 2^24 stands alone, and 1 + 1 with itself. */
+  /* Even and odd places are summed apart: 2^24 is summed alone, and 1 + 1 together. */
   uint32_t row[3] = {pair(0x1p24f, 1), pair(0, 1), pair(0, 0)};
   uint32_t ones[3] = {pair(1, 1), pair(1, 1), pair(1, 1)};
   CHECK(dot_one(0, row, ones, 3) == 0x1p24f + 2);

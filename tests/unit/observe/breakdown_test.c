@@ -178,7 +178,7 @@ typedef struct SlowCase {
   const char *name;
   int64_t kernel[RANKS], meeting[RANKS]; /* ns in two steps */
   int32_t slow;                          /* -1: none */
-  int64_t own, wait;                     /* of the rank that stands first, in a step */
+  int64_t own, wait;                     /* of the rank that is first, in a step */
 } SlowCase;
 
 static const SlowCase slow_cases[] = {

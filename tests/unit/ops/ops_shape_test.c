@@ -176,7 +176,7 @@ static void test_split(void) {
     op_lower(b.g, n, &low);
     CHECK(low.kernel == NULL);
   }
-  TEST("a view of a view stands in the value that owns the bytes") {
+  TEST("a view of a view is in the value that owns the bytes") {
     ValueId piece = maker_of(b.g, add_node(&b, OP_split, "s", INPUTS(qkv), ATTRS(2)))->outputs[1];
     ValueId head = maker_of(b.g, add_node(&b, OP_split, "t", INPUTS(piece), ATTRS(2)))->outputs[3];
     CHECK_INT(graph_value(b.g, head)->view_of, qkv);

@@ -128,7 +128,7 @@ static void test_loads(void) {
 }
 
 static void test_lanes(void) {
-  TEST("one lane has priority 0, whichever stands first, and no two have one name") {
+  TEST("one lane has priority 0, whichever is first, and no two have one name") {
     begin(RECORD_ALL_REDUCE), operand(12, ACCESS_UPDATE);
     sketch.b.lanes[LANE_COMPUTE].priority = 2, sketch.b.lanes[LANE_DP].priority = 0;
     Plan plan = build_view(&sketch.b);
@@ -425,7 +425,7 @@ static void test_slots(void) {
       {CONTROL_lr, {.writer = SLOT_BY_KERNEL}, "slots[8] lr: in f64 by kernel"},
       {CONTROL_lr, {.reduce = SLOT_SUM}, "slots[8] lr: in f64 by host, sum"},
   };
-  TEST("slots stand apart, in order of kind, and are what the runtime takes them for") {
+  TEST("slots are apart, in order of kind, and are what the runtime takes them for") {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
       begin(RECORD_KERNEL);
       PlanSlot *slot = &sketch.b.slots[cases[i].slot];

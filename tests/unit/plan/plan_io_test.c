@@ -44,7 +44,7 @@ static bool same_tables(const Plan *a, const Plan *b) {
   return true;
 }
 
-/* Opens what stands at `path` and wants a refusal that has `words` in it. */
+/* Opens what is at `path` and wants a refusal that has `words` in it. */
 static void expect_refusal(const char *words) {
   Plan plan;
   char why[PLAN_WHY_BYTES] = "";

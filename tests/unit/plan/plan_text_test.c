@@ -138,7 +138,7 @@ static void test_refusals(void) {
       CHECK(!plan_parse(&part, text, cut, why));
     }
   }
-  TEST("comments and blank lines may stand anywhere, names in parentheses are not read") {
+  TEST("comments and blank lines may be anywhere, names in parentheses are not read") {
     Plan back;
     char *with = malloc(strlen(text) + 100);
     sprintf(with, "# mine\n\n%s\n\n# the end", text);

@@ -307,7 +307,7 @@ static void try_operand(uint32_t operand) {
   CHECK(bench_run(&bench));
 }
 
-/* One that is read, too, is told by what stands there. */
+/* One that is read, too, is told by what is there. */
 static void try_result(uint32_t operand) {
   if (slot[operand].is_read || slot[operand].is_statistics) return;
   lay_out("............", NULL);

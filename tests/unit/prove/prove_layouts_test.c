@@ -1,7 +1,7 @@
 /* LINK: prove plan_builder plan contract
  * Typing rules of what is no node: conversions of a value from layout to layout, sums over
  * micro-batches and uses, squares and updates. Each takes what it should, and refuses everything
- * else that could stand there. */
+ * else that could be there. */
 #include "tests/unit/typing_bench.h"
 
 static Bench bench;
@@ -281,7 +281,7 @@ static void begin_sink(const char *kernel, Purpose purpose, int operands) {
   bench_open(&bench);
 }
 
-/* Every wrong thing that may stand where the whole gradient should. */
+/* Every wrong thing that may be where the whole gradient should. */
 static void try_gradients(Type whole) {
   Type type = whole;
   type.use[0].end--;

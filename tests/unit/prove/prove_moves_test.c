@@ -123,7 +123,7 @@ static void test_all_to_all(void) {
       CHECK(!turns(&from, &to));
       findings_expect(&bench.report, "its numbers move other dims of: value v");
     }
-    TEST("without a direction it goes forth, whatever number stands behind its own") {
+    TEST("without a direction it goes forth, whatever number follows its own") {
       bench.b.records[0].attrs_count = 0;
       CHECK(turns(&from, &to) == (loses == 1));
     }
@@ -436,7 +436,7 @@ static void test_targets(void) {
     bench_put(&bench, 0, &type), bench_size(&bench, 1, &type);
     bench.b.operands[1].base = 0;
     bench.b.operands[1].offset = cases[i].offset;
-    TEST("a result stands apart, or where its kernel says that it may")
+    TEST("a result is apart, or where its kernel says that it may")
     CHECK(bench_run(&bench) == cases[i].is_good);
     if (bench.t.refused) findings_expect(&bench.report, "writes operand 1 over operand 0");
     TEST("the runtime writes samples") {

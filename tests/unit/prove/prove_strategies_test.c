@@ -162,7 +162,7 @@ static void test_zero(void) {
                    "written last by call ...(h.init), record "
                    "...(init_constant h.*.ln_1.weight) (specs/models/gpt2.lua:9:37)");
   }
-  TEST("pieces that do not stand as they are moved are found") {
+  TEST("pieces that lie otherwise than they are moved are found") {
     BEGIN("cluster.devices=4", "parallel.zero=1", FEW);
     shift_pieces(record_of("h.reduce", "reduce_scatter", 0));
     expect_finding("types: ...reduce_scatter h.reduce): bytes 1024 to 12800 hold nothing known");

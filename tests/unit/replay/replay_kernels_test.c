@@ -104,7 +104,7 @@ int main(void) {
     end();
     CHECK_INT(seen.released, 2);
   }
-  TEST("the number of a micro-batch's first sample stands at the same address in every step") {
+  TEST("the number of a micro-batch's first sample is at the same address in every step") {
     build(16);
     CHECK(bind(kernels, &status));
     CHECK(rig_step(&rig, 0, &status) && rig_step(&rig, 0, &status));

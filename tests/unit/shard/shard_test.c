@@ -331,7 +331,7 @@ static void test_ring_positions(void) {
     CHECK_INT(low.varies[0].stride, 2);
     CHECK_INT(low.varies[1].stride, -2);
   }
-  TEST("a block that came from the member two back stands where that one's tokens stand") {
+  TEST("a block that came from the member two back is where that one's tokens are") {
     const Node *third = NULL;
     for (int32_t i = 0; i < list->count; i++) {
       const Node *n = graph_node(b.g, list->at[i]);
