@@ -22,7 +22,7 @@ uint64_t part_sum(const void *bytes, size_t count) {
 typedef struct Check {
   const PartFile *part;
   const PartSink *sink;
-  char name[PART_FILE_NAME_BYTES];
+  char path[4096], name[PART_FILE_NAME_BYTES];
   PartLayout layout;
   int64_t file_bytes; /* what there is */
   int descriptor;
@@ -106,17 +106,17 @@ static void ignore(void *context, const SafeProblem *problem) {
   (void)context, (void)problem;
 }
 
-/* What a header that is another one says of itself; NULL: nothing, or the same. */
-static const char *of_another(const Check *check, const char *header, char why[PART_WHY_BYTES]) {
+/* What the file's header says of itself, if that is another part than the one wanted. NULL:
+ * nothing.
+ */
+static const char *of_another(const Check *check, char why[PART_WHY_BYTES]) {
   const PartId *id = &check->part->id;
   const SafeSink sink = {ignore, NULL};
   char step[24], save[24], number[24];
   SafeFile file;
   Status status;
   const char *found = NULL;
-  int64_t length = check->layout.header_bytes - SAFE_LENGTH_BYTES;
-  (void)safe_parse(&file, check->name, header + SAFE_LENGTH_BYTES, (size_t)length,
-                   check->file_bytes, &sink, &status);
+  (void)safe_open(&file, check->path, &sink, &status);
   const char *its_step = safe_note(&file, "step"), *its_save = safe_note(&file, "save");
   const char *its_part = safe_note(&file, "part");
   (void)snprintf(step, sizeof step, "%012lld", (long long)id->step);
@@ -158,7 +158,7 @@ static bool check_header(Check *check, bool *is_same, Status *status) {
   bool is_read = header && read_some(check, 0, header, check->layout.header_bytes, &got, status);
   *is_same = is_read && !find_difference(header, wanted, got, &first, &bytes);
   if (is_read && !*is_same) {
-    const char *other = of_another(check, header, why);
+    const char *other = of_another(check, why);
     damaged(check, other ? 0 : first, other ? check->file_bytes : bytes,
             other ? other : "the header is not the one that was written");
   }
@@ -254,23 +254,22 @@ static bool check_contents(Check *check, Status *status) {
 }
 
 PartResult part_check(const PartFile *part, const PartSink *sink, Status *status) {
-  char path[4096];
   struct stat about;
   Check check = {.part = part, .sink = sink, .is_whole = true};
   part_file_name(check.name, part->id.number);
-  (void)snprintf(path, sizeof path, "%.4000s/%s", part->folder, check.name);
+  (void)snprintf(check.path, sizeof check.path, "%.4000s/%s", part->folder, check.name);
   if (!part_layout(part->state, part->id.number, &check.layout)) {
     (void)no_memory(&check, status);
     return PART_UNREAD;
   }
-  check.descriptor = open(path, O_RDONLY | O_CLOEXEC);
+  check.descriptor = open(check.path, O_RDONLY | O_CLOEXEC);
   if (check.descriptor < 0 && (errno == ENOENT || errno == ENOTDIR)) {
     damaged(&check, 0, check.layout.file_bytes, "there is no such file");
     return PART_DAMAGED;
   }
   bool is_open = check.descriptor >= 0 && fstat(check.descriptor, &about) == 0;
   if (!is_open)
-    (void)status_fail(status, STATUS_WORLD, "%s: cannot be read: %s", path, strerror(errno));
+    (void)status_fail(status, STATUS_WORLD, "%s: cannot be read: %s", check.path, strerror(errno));
   check.file_bytes = is_open ? about.st_size : 0;
   bool is_read = is_open && check_contents(&check, status);
   if (check.descriptor >= 0) (void)close(check.descriptor);

@@ -1,0 +1,59 @@
+/* checkpoint.c -- lockstep checkpoint VERB WHERE: which of the verbs below it, and what each takes.
+ */
+#include <string.h>
+
+#include "compiler/show/cli/saved.h"
+
+/* A verb below `checkpoint`. Words: the verb, and what follows it. */
+typedef struct SavedVerb {
+  const char *name, *words;
+  int32_t least, most;
+  bool wants_out;
+  ExitCode (*run)(Compile *c, const Options *options);
+} SavedVerb;
+
+static const SavedVerb saved_verbs[] = {
+    {"list", "WHERE", 2, 2, false, saved_verb_list},
+    {"show", "CHECKPOINT [TENSOR]", 2, 3, false, saved_verb_show},
+    {"verify", "CHECKPOINT", 2, 2, false, saved_verb_verify},
+    {"diff", "A B", 3, 3, false, saved_verb_diff},
+    {"merge", "CHECKPOINT -o FILE.safetensors", 2, 2, true, saved_verb_merge},
+};
+enum { SAVED_VERBS = sizeof saved_verbs / sizeof *saved_verbs };
+
+static const SavedVerb *find_verb(const char *word) {
+  const char *names[SAVED_VERBS];
+  for (int32_t i = 0; i < SAVED_VERBS; i++) {
+    names[i] = saved_verbs[i].name;
+    if (strcmp(names[i], word) == 0) return &saved_verbs[i];
+  }
+  const char *near = nearest_word(word, names, SAVED_VERBS);
+  complain(EXIT_USER, "checkpoint has no verb '%.40s'%s%s%s", word,
+           near ? "; did you mean " : ": list, show, verify, diff and merge are its verbs",
+           near ? near : "", near ? "?" : "");
+  return NULL;
+}
+
+static bool check_words(const SavedVerb *verb, const Options *options) {
+  int32_t count = options->words.count;
+  bool is_right =
+      count >= verb->least && count <= verb->most && verb->wants_out == (options->out != NULL);
+  if (!is_right) complain(EXIT_USER, "it is: lockstep checkpoint %s %s", verb->name, verb->words);
+  if (!is_right) return false;
+  if (options->weights && verb->run != saved_verb_merge)
+    return complain(EXIT_USER, "--weights belongs to checkpoint merge") == EXIT_DONE;
+  if (options->json && verb->run == saved_verb_merge)
+    return complain(EXIT_USER, "checkpoint merge writes a file, and has no answer as JSON") ==
+           EXIT_DONE;
+  return true;
+}
+
+ExitCode verb_checkpoint(const Options *options) {
+  const SavedVerb *verb = find_verb(options->words.at[0]);
+  if (!verb || !check_words(verb, options)) return EXIT_USER;
+  Compile *c = open_compile();
+  if (!c) return EXIT_WORLD;
+  ExitCode code = verb->run(c, options);
+  compile_free(c);
+  return code;
+}

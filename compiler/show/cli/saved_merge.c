@@ -1,0 +1,181 @@
+/* saved_merge.c -- lockstep checkpoint merge: the parts of a checkpoint as one file of whole
+ * tensors. It streams: memory holds one chunk. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compiler/show/cli/saved.h"
+#include "compiler/show/cli/saved_numbers.h"
+#include "kernels/math/split.h"
+#include "runtime/safetensors/safetensors.h"
+
+enum { CHUNK_ELEMENTS = 1 << 20, ELEMENT_BYTES_MAX = 8, ALIGN_BYTES = 64 };
+
+/* A tensor of the file that is written. */
+typedef struct Merged {
+  uint32_t item;
+  const char *key;
+  DType from, to;
+  bool is_split; /* of a master: its weight is the upper half */
+  int64_t shape[STATE_DIMS_MAX];
+} Merged;
+
+typedef struct Merging {
+  Compile *c;
+  const Options *options;
+  const SavedOpen *saved;
+  VEC(Merged) tensors;
+  const char *path; /* beside the file's name */
+  int descriptor;
+} Merging;
+
+static SafeDtype safe_of(DType dtype) {
+  static const SafeDtype of[DTYPE_COUNT] = {
+      [DTYPE_F32] = SAFE_F32, [DTYPE_BF16] = SAFE_BF16, [DTYPE_I32] = SAFE_I32,
+      [DTYPE_F64] = SAFE_F64, [DTYPE_I16] = SAFE_I16,
+  };
+  _Static_assert(DTYPE_COUNT == 5, "each dtype has its name of the format here");
+  return of[dtype];
+}
+
+/* The dtype of weights on the device, where a checkpoint has their masters. */
+static DType weight_dtype(const Plan *plan) {
+  const char *name = saved_setting(plan, "precision.param");
+  for (int32_t i = 0; name && i < DTYPE_COUNT; i++)
+    if (strcmp(dtype_name((DType)i), name) == 0) return (DType)i;
+  return DTYPE_F32;
+}
+
+static void choose_tensors(Merging *m) {
+  const State *state = &m->saved->manifest.state;
+  for (uint32_t i = 0; i < state->item_count; i++) {
+    const StateItem *item = &state->item[state->sorted[i]];
+    uint32_t kind = state_tensor(state, item)->kind;
+    DType dtype = state_saved_dtype(state_tensor(state, item));
+    Merged merged = {.item = state->sorted[i],
+                     .key = saved_key(m->c->arena, state, item),
+                     .from = dtype,
+                     .to = dtype};
+    if (m->options->weights && kind != BUFFER_PARAM && kind != BUFFER_MASTER) continue;
+    if (m->options->weights && kind == BUFFER_MASTER) {
+      merged.key = item->name;
+      merged.to = weight_dtype(state->plan);
+      merged.is_split = state_tensor(state, item)->dtype == DTYPE_I16;
+    }
+    VEC_PUSH(m->c->arena, &m->tensors, merged);
+  }
+}
+
+static bool cannot_write(const Merging *m, const char *path) {
+  complain(EXIT_WORLD, "%s: cannot be written: %s", path, strerror(errno));
+  (void)unlink(m->path);
+  return false;
+}
+
+static bool write_all(const Merging *m, const void *bytes, size_t count) {
+  for (size_t done = 0; done < count;) {
+    ssize_t wrote = write(m->descriptor, (const char *)bytes + done, count - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return cannot_write(m, m->path);
+    done += (size_t)wrote;
+  }
+  return true;
+}
+
+static bool write_header(Merging *m) {
+  Arena *arena = m->c->arena;
+  const Manifest *manifest = &m->saved->manifest;
+  const SafeNote notes[] = {
+      {"format", "pt"},
+      {"step", arena_printf(arena, "%lld", (long long)manifest->facts.step)},
+      {"samples", arena_printf(arena, "%lld", (long long)manifest->facts.samples)},
+      {"updates", arena_printf(arena, "%lld", (long long)manifest->facts.lasting.updates)}};
+  SafeEntry *entries = ARENA_ARRAY(arena, SafeEntry, m->tensors.count + 1);
+  for (int32_t i = 0; i < m->tensors.count; i++) {
+    Merged *merged = &m->tensors.at[i];
+    int32_t rank = saved_shape(&manifest->state, merged->item, merged->shape);
+    entries[i] = (SafeEntry){merged->key, safe_of(merged->to), rank, merged->shape};
+  }
+  size_t bytes;
+  int32_t note_count = m->options->weights ? 1 : (int32_t)(sizeof notes / sizeof *notes);
+  char *header = safe_header(notes, note_count, entries, m->tensors.count, ALIGN_BYTES, &bytes);
+  if (!header) return complain(EXIT_WORLD, "not enough memory for the header") == EXIT_DONE;
+  bool is_written = write_all(m, header, bytes);
+  free(header);
+  return is_written;
+}
+
+/* Masters become the weights that an update makes of them; in place. Halves of a split round ties
+ * away from zero (kernels/math/split.h). */
+static void round_chunk(const Merged *merged, uint8_t *chunk, int64_t count) {
+  if (merged->from != DTYPE_F32 || merged->to != DTYPE_BF16) return;
+  for (int64_t i = 0; i < count; i++) {
+    float master;
+    memcpy(&master, chunk + i * (int64_t)sizeof master, sizeof master);
+    uint16_t weight = merged->is_split ? split_high(master) : bf16_of_number(master);
+    memcpy(chunk + i * (int64_t)sizeof weight, &weight, sizeof weight);
+  }
+}
+
+static bool write_tensors(const Merging *m, ExitCode *code) {
+  const State *state = &m->saved->manifest.state;
+  SavedReader *reader = saved_reader(m->saved);
+  uint8_t *chunk = arena_alloc(m->c->arena, (size_t)CHUNK_ELEMENTS * ELEMENT_BYTES_MAX);
+  bool is_good = reader != NULL;
+  for (int32_t t = 0; is_good && t < m->tensors.count; t++) {
+    const Merged *merged = &m->tensors.at[t];
+    int64_t elements = saved_elements(state, merged->item);
+    for (int64_t first = 0; is_good && first < elements; first += CHUNK_ELEMENTS) {
+      int64_t left = elements - first, count = left < CHUNK_ELEMENTS ? left : CHUNK_ELEMENTS;
+      is_good = saved_read(reader, merged->item, first, count, chunk, code);
+      if (!is_good) break;
+      round_chunk(merged, chunk, count);
+      *code = EXIT_WORLD;
+      is_good = write_all(m, chunk, (size_t)(count * dtype_bytes(merged->to)));
+    }
+  }
+  saved_reader_free(reader);
+  if (!is_good) (void)unlink(m->path);
+  return is_good;
+}
+
+/* The file gets its name when all of it is on the disk. */
+static ExitCode finish(const Merging *m) {
+  const char *out = m->options->out;
+  bool is_synced = fsync(m->descriptor) == 0;
+  if (close(m->descriptor) != 0 || !is_synced || rename(m->path, out) != 0) {
+    (void)cannot_write(m, out);
+    return EXIT_WORLD;
+  }
+  if (!m->options->quiet)
+    printf("wrote    %s   %d tensors of step %s\n", text_plain(m->c->arena, out), m->tensors.count,
+           format_count(m->c->arena, m->saved->manifest.facts.step));
+  return EXIT_DONE;
+}
+
+static ExitCode merge(Merging *m) {
+  ExitCode code = EXIT_WORLD;
+  m->path = arena_printf(m->c->arena, "%s.new", m->options->out);
+  m->descriptor = open(m->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (m->descriptor < 0) {
+    (void)cannot_write(m, m->path);
+    return EXIT_WORLD;
+  }
+  choose_tensors(m);
+  if (write_header(m) && write_tensors(m, &code)) return finish(m);
+  (void)close(m->descriptor);
+  return code;
+}
+
+ExitCode saved_verb_merge(Compile *c, const Options *options) {
+  SavedOpen *saved = ARENA_NEW(c->arena, SavedOpen);
+  Merging m = {.c = c, .options = options, .saved = saved};
+  const char *path = saved_find(c, options, options->words.at[1]);
+  if (!path) return EXIT_WORLD;
+  ExitCode code = saved_open_whole(saved, path);
+  if (code == EXIT_DONE) code = merge(&m);
+  saved_close(saved);
+  return code;
+}
