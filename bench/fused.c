@@ -95,7 +95,7 @@ int main(int argc, char **argv) {
   Threads *threads = threads_new(threads_count, NULL);
   if (threads == NULL) return 2;
   printf("%-19s %-18s %-8s %-5s %12s %12s   ratio\n", "first", "second", "model", "dtype", "apart",
-         "as one");
+         "fused");
   for (const KernelFusion *fusion = contract_fusions(&count); count > 0; fusion++, count--) {
     if (!contract_may_fuse(fusion->first, fusion->second, KERNEL_TARGET_CPU)) continue;
     measure_all(fusion, "char", 1024, 384, threads, threads_count);

@@ -1,4 +1,4 @@
-/* plural.h -- the endings of nouns behind numbers: ("%d step%s", n, plural(n)). */
+/* plural.h -- the endings of nouns after numbers: ("%d step%s", n, plural(n)). */
 #ifndef LOCKSTEP_PROCESS_PLURAL_H
 #define LOCKSTEP_PROCESS_PLURAL_H
 

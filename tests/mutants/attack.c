@@ -333,7 +333,7 @@ static void renumber(const Edit *e, const PlanSegment *segment, uint32_t record)
   }
 }
 
-/* A copy right behind it, of which the next lines say nothing. It has operands of its own. */
+/* A copy right after it, which the next lines do not change. It has its own operands. */
 static void run_twice(Edit *e) {
   const uint32_t index = e->taken[0];
   if (e->taken_count != 1) wrong(e, "one record is meant");

@@ -27,12 +27,12 @@
  *                              of it; `operand I by COMM`: pieces of another communicator's members
  *   operand I piece COMM       each member has one piece of it; `operand I dtype DTYPE`: as many
  *                              numbers of another kind
- *   purpose PURPOSE            is said to be for something else
+ *   purpose PURPOSE            gets another purpose
  *   operands I...              these only, in this order
  *   access I read | write | update
- *   as WHICH                   does what another record does, where its own operands stand
- *   twice                      a copy runs right behind it, which later lines leave as it is
- *   layout I as J [of WHICH]   is said to be cut as operand J is, of this or of another record
+ *   as WHICH                   does what another record does, on its own operands
+ *   twice                      a copy runs right after it, which later lines leave as it is
+ *   layout I as J [of WHICH]   gets the layout of operand J, of this or of another record
  *
  *   call CALLS                 the calls that the next lines change. CALLS: [every | N] SEGMENT
  *                              [layer L] [microbatch M]
@@ -47,7 +47,7 @@
  *   divides AXIS WHAT          samples, tokens ...
  *   set FIELD NUMBER           of the job: batch_samples, accumulation, microbatch_samples ...; or
  *                              as much as another field is
- *   buffer NAME KIND           the first buffer of that name is said to be for something else
+ *   buffer NAME KIND           the first buffer of that name gets another kind
  *   file NUMBER as NUMBER      its samples are read from another of the plan's files
  *   input NAME role ROLE       is filled with something else; `vocab`, `sample_elements`: = +
  *   dim_of VALUE I = * + NUMBER   values of that name (a pattern) have another size of dim I, and

@@ -123,7 +123,7 @@ static uint32_t change_layout_dim(Edit *e, uint32_t layout) {
   return build_layouts(e->b, copy);
 }
 
-/* With all operands and tensors that are said to hold it. */
+/* With all operands and tensors that hold it by the plan. */
 void change_dim_of(Edit *e) {
   bool found = false;
   for (uint32_t v = 0; v < e->b->values_count; v++) {

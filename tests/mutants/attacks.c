@@ -2,7 +2,7 @@
  * that name the record; and each is wrong indeed, for it does not run to what the plan runs to.
  *
  *   attacks FILE...   all of them
- *   attacks show FILE...   and what is said about each */
+ *   attacks show FILE...   and the findings of each */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

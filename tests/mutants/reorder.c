@@ -193,7 +193,7 @@ static bool swap_records(Order *o) {
   if (waits_for(o, y, first) || !records_are_free(o, number, x, y)) return false;
   swap_with_edges(o, x, y, same_lane);
   for (uint32_t i = 0; i < segment->records_count; i++)
-    records[i].fuses = 0; /* who ran right behind another may not do so any more */
+    records[i].fuses = 0; /* records that followed another may not do so any more */
   for (uint32_t i = first + 2; i < segment->records_count; i++)
     move_edges(o, &records[i], first, same_lane);
   move_waits(o, number, first, same_lane);
@@ -214,7 +214,7 @@ static uint32_t record_count(const Order *o, const PlanCall *call) {
 }
 
 /* Nothing to wait for and nobody who waits: order across lanes does not go through it. And no other
- * calls that run with it as one. */
+ * calls of its batch. */
 static bool is_alone(const Order *o, const PlanProgram *program, uint32_t position) {
   const Plan plan = build_view(o->b);
   if (plan_launch_of(&plan, program, position) != NULL) return false;

@@ -1,6 +1,6 @@
 /* launches_test.c -- plans for GPUs run what is alike for all tensors in few launches, and some
  * records with the one before: how few, that the same bits come of it, and that the proof wants
- * what runs as one to be apart. */
+ * fused launches to be apart. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -216,7 +216,7 @@ int main(void) {
     COUNT(753, 353, "cluster.devices=2", "train.batch=128 sequences", "parallel.zero=1");
     COUNT(755, 355, "cluster.devices=2", "train.batch=128 sequences", "parallel.zero=3");
   }
-  TEST("tensors that run as one are trained to the bits of those that run alone") {
+  TEST("a batch of tensors is trained to the bits of tensors alone") {
     SAME("cluster.devices=2", "parallel.zero=1", "precision=bf16");
     if (!HOSTILE_RUNS_ALONE) { /* only more of the same there, and slow */
       SAME("cluster.devices=1");

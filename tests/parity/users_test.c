@@ -2,7 +2,7 @@
  * it is accepted for the ways of dividing it; what compiles is trained for two steps, and trains to
  * the losses of one rank. Nothing ends as a defect of lockstep.
  *
- * Behind `-- >>> expected` stands what is said about the model, and the ways in which it cannot be
+ * After `-- >>> expected` come the diagnostics of the model, and the ways in which it cannot be
  * divided. With the argument `update` that part is written anew; its diff is read before it is
  * committed.
  *

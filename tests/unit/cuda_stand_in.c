@@ -223,7 +223,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
   return cudaSuccess;
 }
 
-/* Runs behind what is in the stream, and once more, what it has been before does not count. */
+/* Runs after what is in the stream; what an earlier launch has done does not count. */
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   const struct CUgraph_st *graph = &exec->graph;
   CudaWorks earlier = stream->before & ~graph->works;

@@ -60,7 +60,7 @@ static int64_t elements_of(const Descriptor *tensor) {
   return size[0] * size[1] * size[2] * size[3];
 }
 
-/* From the first element to behind the last. */
+/* From the first element to the end of the last. */
 static int64_t span_bytes(const Descriptor *tensor) {
   const int64_t *size = sizes_of(tensor), *stride = strides_of(tensor);
   int64_t last = 0;

@@ -1,4 +1,4 @@
-/* fused_against.h -- two records as one on another target: every row of fusions.def for it, in
+/* fused_against.h -- two fused records on another target: every row of fusions.def for it, in
  * sizes with rests, against the plain kernels one after the other, and where no library is asked
  * also against the target's own one after the other, to the bit. Each runs twice, and its bytes are
  * the same both times. */
@@ -180,11 +180,11 @@ static inline bool are_same(const Pair *a, const Pair *b) {
   return same_bytes(&a->of[0], &b->of[0]) && same_bytes(&a->of[1], &b->of[1]);
 }
 
-/* Runs the two on the other target, as one or one after the other. False: they have no way to run
- * as one. `time`: 1, then 2. */
+/* Runs the two on the other target, fused or one after the other. False: they cannot be
+ * fused. `time`: 1, then 2. */
 typedef bool RunPair(Pair *pair, bool as_one, int time);
 
-/* True: the two ran as one. */
+/* True: the two ran fused. */
 static inline bool check_pair(const PairCase *c, RunPair *run) {
   Pair plain, apart, fused, again, *all[] = {&plain, &apart, &fused, &again};
   make_pair(c, &fused);
@@ -212,7 +212,7 @@ static inline bool check_pair(const PairCase *c, RunPair *run) {
   return fusions;
 }
 
-/* How many of all cases of the two ran as one. */
+/* How many of all cases of the two ran fused. */
 static inline int check_join(const KernelFusion *fusion, RunPair *run) {
   int fused = 0;
   PairCase c = {.fusion = fusion};

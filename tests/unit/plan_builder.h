@@ -1,6 +1,6 @@
 /* plan_builder.h -- plans made by hand: tables that grow, and one complete small training plan.
  *
- * The example trains `layers` linear layers behind an embedding with a squared error: small enough
+ * The example trains `layers` linear layers after an embedding with a squared error: small enough
  * to read as text, yet with every kind of thing a plan has: micro-batches, overlapped all-reduces,
  * clipping, AdamW, evaluation. */
 #ifndef LOCKSTEP_TESTS_PLAN_BUILDER_H

@@ -323,7 +323,7 @@ static bool reorder_calls(Mutator *m) {
                      NUMBER(m, calls, y), mutant_call_name(m, y), mutant_call_name(m, x));
 }
 
-/* One call more or less that runs with others as one. */
+/* One call more or less in a batch. */
 static bool change_launch(Mutator *m) {
   if (m->b->launches_count == 0) return false;
   PlanLaunch *launch = ANY(m, launches);
@@ -336,7 +336,7 @@ static bool change_launch(Mutator *m) {
   return mutant_said(m, "launch %u is of other calls", NUMBER(m, launches, launch));
 }
 
-/* A record may run as one with what is before it, or may no longer. */
+/* A record may be fused with the record before it, or may no longer. */
 static bool change_fuses(Mutator *m) {
   PlanRecord *record = ANY(m, records);
   record->fuses ^= 1;

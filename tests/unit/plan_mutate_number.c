@@ -379,7 +379,7 @@ static bool change_state_axes(Mutator *m) {
   uint32_t axis = pick_below(m, m->b->axes_count);
   if (m->b->axes[axis].size == 1) return false;
   m->b->jobs[0].state_axes ^= 1u << axis;
-  return mutant_said(m, "state is said to differ along %s, or not to",
+  return mutant_said(m, "state differs along %s, or no longer, by the plan",
                      m->b->strings + m->b->axes[axis].name);
 }
 
@@ -389,7 +389,7 @@ static bool change_tensor_layout(Mutator *m) {
   const PlanTensor *other = ANY(m, tensors);
   if (tensor->layout == other->layout) return false;
   tensor->layout = other->layout;
-  return mutant_said(m, "tensor %u is said to be cut as tensor %u", NUMBER(m, tensors, tensor),
+  return mutant_said(m, "tensor %u has the layout of tensor %u", NUMBER(m, tensors, tensor),
                      NUMBER(m, tensors, other));
 }
 

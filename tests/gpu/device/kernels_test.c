@@ -144,7 +144,7 @@ static void run_pairs(int name_count, char **names) {
     if (!wanted || (fusion->targets >> KERNEL_TARGET_CUDA & 1u) == 0) continue;
     TEST(first) {
       int fused = check_join(fusion, run_pair_on_gpu);
-      printf("%s and %s: %d cases ran as one\n", first, contract_of(fusion->second)->row->name,
+      printf("%s and %s: %d cases ran fused\n", first, contract_of(fusion->second)->row->name,
              fused);
       CHECK(fused > 0 || is_product(fusion->first));
     }

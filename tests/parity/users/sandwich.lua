@@ -1,4 +1,4 @@
--- A norm before and behind each branch, a gate by a scalar weight each, no norm at the end.
+-- A norm before and after each branch, a gate by a scalar weight each, no norm at the end.
 return model {
   sizes = { layers = 2, width = 16, heads = 4, head = 4, ffn = 32, vocab = 32 },
 

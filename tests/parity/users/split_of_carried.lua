@@ -1,4 +1,4 @@
--- Parts of what a stack carries, in its layers and behind it.
+-- Parts of what a stack carries, in its layers and after the stack.
 return model {
   sizes = { layers = 2, two = 2, width = 8, vocab = 32 },
   init = "kaiming_uniform",

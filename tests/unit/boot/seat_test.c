@@ -31,7 +31,7 @@ static const Case cases[] = {
     {"a network interface", "", "hsn0", "", "0-7", ""},
     {"a NIC without a name", "", "0000:1b:00.0", "", "0-7", ""},
     {"another NIC", "0000:1b:00.0", "mlx5_9", "", "0-7", "has no NIC mlx5_9, which"},
-    {"the kind is said", "0000:9a:00.0", "", "", "0-7", "on a node 'dgx'"},
+    {"the kind is named", "0000:9a:00.0", "", "", "0-7", "on a node 'dgx'"},
     {"other processors", "", "", "16-31", "0-7",
      "may use processors 0-7, and the plan gives it 16-31"},
     {"fewer than threads", "", "", "0-3", "3-7", "gives it 0-3 for its 2 threads"},

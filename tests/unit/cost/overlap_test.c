@@ -237,13 +237,13 @@ static void test_times(void) {
 }
 
 static void test_apart(void) {
-  TEST("a pipeline's messages do not wait behind the gradients of replicas") {
+  TEST("a pipeline's messages do not wait for the gradients of replicas") {
     Timed t = time_step("a pipeline of replicas", BYTE_NS,
                         CHANGES(TINY, RANKS(4), BATCH(8), "parallel.pp=2", "parallel.zero=0"));
     CHECK(t.want.busy_ns[LANE_DP] > 3 * t.want.busy_ns[LANE_PP]);
     CHECK(t.margin_ms > 2 * COMPUTE_MS);
   }
-  TEST("a ring's keys and values do not wait behind the gradients of replicas") {
+  TEST("a ring's keys and values do not wait for the gradients of replicas") {
     Timed t = time_step("rings of replicas", 0,
                         CHANGES(TINY, RANKS(4), BATCH(2), "parallel.cp=2", "parallel.zero=0"));
     CHECK(t.margin_ms > 5 * MESSAGE_MS);

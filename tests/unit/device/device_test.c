@@ -302,7 +302,7 @@ static void test_failure(void) {
     CHECK_INT(reasons, 1);
     CHECK_TEXT(said[0].text, "this work fails");
     CHECK_INT(count, 300); /* nothing after it */
-    CHECK(others <= 600);  /* they may have been behind: what they had not begun is dropped */
+    CHECK(others <= 600);  /* they may have been late: work not begun is dropped */
     device->ops->close(device);
   }
 }

@@ -62,7 +62,7 @@ int main(void) {
                "compile for those that the job gets");
     sees(four, "1");
     CHECK(strstr(found("0000:1b:00.0", 0, true), "it sees 1 GPU (0000:3b:00.0), as ") != NULL);
-    sees(four, "7,0"); /* nothing behind a GPU that there is not */
+    sees(four, "7,0"); /* nothing after a GPU that does not exist */
     CHECK_TEXT(found("0000:1b:00.0", 0, true), "the stand-in finds no GPU here");
   }
   TEST("by number, where nodes are not described") {

@@ -221,13 +221,13 @@ static void test_hint(void) {
 }
 
 int main(void) {
-  TEST("who waits for a mark waits for nothing behind it") test_marks();
+  TEST("a wait for a mark does not wait for later work") test_marks();
   TEST("the host waits for a step and not for the next one") test_host();
   TEST("a mark whose event is used again is never passed too early") test_reuse();
   TEST("queues that a capture has forked off run so in its graph") test_capture();
   TEST("a capture refuses what is outside, and what nothing joins again") test_capture_refuses();
   TEST("whoever waits looks whether the end can still come") test_looks();
-  TEST("damaged memory is said to be that") test_hint();
+  TEST("damaged memory is reported as such") test_hint();
   TEST("an error of a stream ends the device, and its reason is told once") test_failure();
   CHECK_DONE();
 }

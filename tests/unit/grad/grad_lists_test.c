@@ -148,7 +148,7 @@ static void test_pairs(void) {
   const Region *layers = &b.g->regions.at[1];
   const char *lists[3] = {ops_text(b.g, &layers->forward), ops_text(b.g, &layers->recompute),
                           ops_text(b.g, &layers->backward)};
-  TEST("processors run no gate as one: nothing is moved") {
+  TEST("processors fuse no gate: nothing is moved") {
     backward_fusion_order(b.g);
     CHECK_TEXT(ops_text(b.g, &layers->forward), lists[0]);
     CHECK_TEXT(ops_text(b.g, &layers->recompute), lists[1]);

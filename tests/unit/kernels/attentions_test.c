@@ -1,5 +1,5 @@
 /* Attention through cuDNN, as the stand-in has it: what the graphs compute against the plain
- * kernels, which records are given to it, and what is said of the others.
+ * kernels, which records it takes, and the messages for the others.
  * LINK: kernels_cuda_host runtime cudnn_stand_in */
 #include "kernels/cuda/choices.h"
 #include "tests/unit/cudnn_stand_in.h"
@@ -124,7 +124,7 @@ static void check_ring(void) {
     check_both(one, attr, 10, 18);
     check_both(few, few_attr, 10, 20);
   }
-  TEST("keys of a rank behind: all of them, by the second half of the queries") {
+  TEST("keys of an earlier rank: all of them, by the second half of the queries") {
     const double attr[] = {1, 0.25, 0, 0, 36, 12, 24, 0, 4, 48};
     const double few_attr[] = {1, 0.25, 0, 0, 48, 16, 32, 0, 4, 64};
     check_both(one, attr, 10, 18);

@@ -3,7 +3,7 @@
  * Every case of every kernel runs, plain and fast, on operands of exactly the size that the row
  * gives them, each in pages of its own. Pages around them may not be touched, those of operands
  * that are only read may not be written, and of the control slots only declared ones may matter:
- * - pages behind an operand are out of bounds, then pages before it;
+ * - pages after an operand are out of bounds, then pages before it;
  * - what an operand that is written, or scratch, held before makes no difference;
  * - nor does a slot of the control block that the row does not name, and each that it names does
  *   in some case;

@@ -5,7 +5,7 @@
 #include "tests/unit/check.h"
 #include "tests/unit/kernel_compare.h"
 
-/* Copies of the operands, each one element behind a multiple of 16 bytes; scratch at one. */
+/* Copies of the operands, each one element after a multiple of 16 bytes; scratch at one. */
 typedef struct Moved {
   void *base[KERNEL_OPERANDS_MAX], *at[KERNEL_OPERANDS_MAX];
 } Moved;

@@ -1,4 +1,4 @@
-/* LINK: runtime kernels_cuda_host lt_stand_in -- two records as one on a GPU, by the shim and by
+/* LINK: runtime kernels_cuda_host lt_stand_in -- two fused records on a GPU, by the shim and by
  * the stand-in of cublasLt, against the same two one after the other: every row of fusions.def. */
 #include <unistd.h>
 
@@ -68,7 +68,7 @@ int main(void) {
     TEST(contract_of(fusions[i].first)->row->name) {
       int fused = check_join(&fusions[i], run);
       if (fused == 0)
-        printf("%s and %s never run as one\n", contract_of(fusions[i].first)->row->name,
+        printf("%s and %s are never fused\n", contract_of(fusions[i].first)->row->name,
                contract_of(fusions[i].second)->row->name);
       CHECK(fused > 0);
     }

@@ -1,4 +1,4 @@
-/* kernel_fused_test.c -- two kernels as one leave the bits of one after the other: every row of
+/* kernel_fused_test.c -- a fused kernel leaves the bits of its two kernels: every row of
  * fusions.def that plans for processors use, in shapes with rests, in place and beside, whatever
  * the number of threads. LINK: kernels */
 #include "tests/unit/check.h"
@@ -56,7 +56,7 @@ int main(void) {
   int32_t count;
   const KernelFusion *fusions = contract_fusions(&count);
 
-  TEST("two as one leave the bits of one after the other") {
+  TEST("a fused kernel leaves the bits of its two kernels") {
     for (int32_t j = 0; j < count; j++)
       for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
         for (size_t t = 0; t < sizeof dtypes / sizeof *dtypes; t++)

@@ -1,5 +1,5 @@
 /* Products through cublasLt, as the stand-in has it: which algorithm a record gets, what is kept of
- * it, and what is said where there is none.
+ * it, and the message where there is none.
  * LINK: kernels_cuda_host runtime lt_stand_in */
 #include <unistd.h>
 

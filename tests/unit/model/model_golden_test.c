@@ -1,7 +1,7 @@
-/* LINK: model -- broken models and what is said about them: tests/golden/model, one file each.
+/* LINK: model -- broken models and their diagnostics: tests/golden/model, one file each.
  *
  * A file is a model, or a preset. Its first line may say what the job says: `-- job: inputs = 8,
- * context = 2048`; behind `-- >>> expected` stands the output, line by line as comments. With the
+ * context = 2048`; after `-- >>> expected` comes the output, line by line as comments. With the
  * argument `update` the expected part is written anew; its diff is read before it is committed. */
 #include <dirent.h>
 #include <stdlib.h>

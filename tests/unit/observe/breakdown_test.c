@@ -90,7 +90,7 @@ static const Case cases[] = {
      0,
      0,
      5},
-    {"behind the last kernel, too",
+    {"after the last kernel, too",
      {{MAIN, KERNEL, 100, 150}, {BESIDE, DP, 140, 195}},
      0,
      0,

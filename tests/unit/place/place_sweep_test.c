@@ -96,7 +96,7 @@ static bool is_same(const Placement *a, const Placement *b) {
   return is;
 }
 
-/* The words that are said of a placement make it again. */
+/* The words printed for a placement make the same placement again. */
 static void check_words(const Fabric *fabric, const Mesh *mesh, const Placement *at) {
   Order order;
   bool is_read = order_parse(order_text(fabric->arena, &at->order), &order);

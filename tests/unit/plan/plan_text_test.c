@@ -154,7 +154,7 @@ static void test_segment(void) {
   PlanBuilder builder = {0};
   build_example(&builder, examples[1]);
   Plan plan = build_view(&builder);
-  TEST("control slots of a record are named behind its operands") {
+  TEST("control slots of a record are named after its operands") {
     char *text = print(&plan, "clip");
     CHECK(strstr(text, "    write  grad_norm f64 @control out\n") != NULL);
     CHECK(strstr(text, "    update updates i64 @control lasting\n") != NULL);

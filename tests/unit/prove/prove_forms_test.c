@@ -12,7 +12,7 @@ enum { SLOTS_MAX = 12, TAKES_BYTES = 16 };
  * result of "^" is its last. "%": statistics of the first value, which ranks tell each other.
  *
  * `takes`: what ranks along an axis may have. A letter for each operand that is read: "." all of
- * it, "+" a summand, else a part of that dim; behind ">" the results. "~" before: the record's
+ * it, "+" a summand, else a part of that dim; after ">" the results. "~" before: the record's
  * `first` varies along the axis. */
 typedef struct Case {
   KernelId kernel;

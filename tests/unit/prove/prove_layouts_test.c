@@ -27,7 +27,7 @@ static const char letters[LETTERS + 1] = ".+LW";
 typedef struct Conversion {
   RecordKind kind;
   char from, to;
-  int64_t times, elements; /* pieces; 0: none are said */
+  int64_t times, elements; /* pieces; 0: none are given */
   const char *words;       /* of all that it does not take */
 } Conversion;
 

@@ -394,7 +394,7 @@ static void test_statistics(void) {
   Type whole = bench_type(VALUE);
   whole.part = PART_STATISTICS;
   Type part = cut(whole, 1, CUT_BLOCK), other;
-  TEST("ranks' statistics stand one behind the other") CHECK(turns(&part, &whole));
+  TEST("ranks' statistics lie one after the other") CHECK(turns(&part, &whole));
   TEST("not in several pieces of each, nor of other rows or runs") {
     set_dims((const int64_t[]){2, STATISTICS / 2}, 2);
     CHECK(!turns(&part, &whole));

@@ -177,7 +177,7 @@ static void test_lasting(void) {
     b.jobs[0] = job;
     CHECK(passes());
   }
-  TEST("a moment that is said to be whole") {
+  TEST("a moment that the plan calls whole") {
     BEGIN("gpt2", "cluster.devices=2", "parallel.zero=1");
     uint32_t i = 0, whole = b.tensors[0].layout;
     while (b.tensors[i].kind != BUFFER_MOMENT1)

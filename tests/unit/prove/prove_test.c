@@ -332,7 +332,7 @@ static void test_holders(void) {
     buffer_named("staging", 0)->size_bytes -= 8;
     expect_finding("memory: ...no persistent buffer holds the staging ring");
   }
-  TEST("what the runtime writes is said to be its own") {
+  TEST("buffers that the runtime writes are marked as its own") {
     usual();
     buffer_named("staging", 0)->kind = BUFFER_WORKSPACE;
     expect_finding("memory: ...no persistent buffer holds the staging ring");

@@ -243,7 +243,7 @@ static void check_names(void) {
 }
 
 static void check_plans(void) {
-  TEST("a plan fuses what is right behind a kernel of the same lane, and shares a value with it") {
+  TEST("a plan fuses a kernel with the next one of the same lane, if they share a value") {
     refused(not_behind_it, "records[0]: fuses, but in call 0 no kernel runs right before it");
     refused(a_third, "records[2]: fuses, but in call 0 the record before it fuses another one");
     refused(not_always, "no kernel runs right before it");

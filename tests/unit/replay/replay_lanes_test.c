@@ -59,7 +59,7 @@ static PlanRecord *exchange(Lane lane, Access access) {
   return sketch_newest(&sketch);
 }
 
-/* x += 1; s = sum of x over ranks; t += s: in a loop, where s may lag behind within the edges. */
+/* x += 1; s = sum of x over ranks; t += s: in a loop, where s may be late within the edges. */
 static void build_loop(uint32_t ranks) {
   uint32_t body = begin(ranks);
   increment(0, 0);

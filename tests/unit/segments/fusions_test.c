@@ -76,7 +76,7 @@ static void check_pairs(void) {
     ADD("dropout", 4, -6);
     CHECK_INT(fused(), 0);
   }
-  TEST("the second must use what the first has made, of that size, right behind it") {
+  TEST("the second must use what the first has made, of that size, and follow it") {
     begin(KERNEL_TARGET_CUDA);
     ADD("linear_bias", 1, 2, 3, -4, -5);
     ADD("gelu", 7, -6);

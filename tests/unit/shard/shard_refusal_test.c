@@ -84,7 +84,7 @@ static void test_two_uses(void) {
   x = add_linear(&b, "head", x, DIMS("vocab", "width"), NULL);
   b.g->loss = add_node(&b, OP_cross_entropy, "cross_entropy", INPUTS(x, targets), NULL);
   CHECK(grad_derive(b.g));
-  TEST("gradients of one parameter that cannot be summed as one are refused by its name") {
+  TEST("gradients of one parameter that cannot be one sum are refused by its name") {
     b.g->mesh.size[MESH_TP] = 2;
     CHECK(!shard_apply(b.g, (ShardOptions){.sequence = true}));
     CHECK_INT(b.c->diags.error_count, 1);

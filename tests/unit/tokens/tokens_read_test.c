@@ -271,7 +271,7 @@ static void test_write(void) {
     CHECK(tokens_write_bytes(text, out, 0, &written, why));
     CHECK(access(path, F_OK) != 0);
   }
-  TEST("what cannot be written is said") {
+  TEST("a file that cannot be written is reported") {
     CHECK(!tokens_write_bytes(text, out, 1.0, &written, why));
     CHECK(!tokens_write_bytes("/nowhere/text", out, 0, &written, why));
     CHECK(!tokens_write_bytes(text, text, 0, &written, why));
