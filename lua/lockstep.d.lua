@@ -47,13 +47,14 @@
 ---@field power? number polynomial: the share of lr is (1 - p)^power; derived: 1, a straight line. Default: derived
 
 ---@class (exact) lockstep.precision
----@field [1]? "fp32"|"bf16" one word sets the row; keys change one cell
----@field param? "fp32"|"bf16" what persists from step to step; derived: the section's word. Default: derived
----@field compute? "fp32"|"bf16"|"tf32" activations and matmul inputs, sums are always fp32: parameters of another dtype are cast before their layer; tf32: fp32 activations, inputs of products rounded to 10 bits of mantissa; derived: the section's word. Default: derived
----@field grad? "fp32"|"bf16" accumulated gradient. Default: fp32
----@field reduce? "fp32"|"bf16" gradient on the wire; derived: grad. Default: derived
+---@field [1]? "fp32"|"bf16"|"fp16" one word sets the row; keys change one cell
+---@field param? "fp32"|"bf16"|"fp16" what persists from step to step; derived: the section's word. Default: derived
+---@field compute? "fp32"|"bf16"|"fp16"|"tf32" activations and matmul inputs, sums are always fp32: parameters of another dtype are cast before their layer; tf32: fp32 activations, inputs of products rounded to 10 bits of mantissa; derived: the section's word. Default: derived
+---@field grad? "fp32"|"bf16"|"fp16" accumulated gradient. Default: fp32
+---@field reduce? "fp32"|"bf16"|"fp16" gradient on the wire; derived: grad. Default: derived
 ---@field master? "fp32"|"split"|"none" the optimizer's copy of the weights; split: of a bf16 weight only the lower half of its fp32; derived: fp32 when param is narrower and update is nearest. Default: derived
 ---@field update? "nearest"|"stochastic"|"kahan" how updates without a master round to bf16 weights; stochastic: up or down by chance, so that the mean is right; kahan: a bf16 compensation keeps what rounding loses. Default: nearest
+---@field loss_scale? number factor of the loss while gradients are computed, for compute = "fp16", whose smallest number is 6e-8; derived: 1, no scale. Default: derived
 
 ---@class (exact) lockstep.parallel
 ---@field tp? integer|string tensor parallelism: ranks that share one matrix. Default: 1

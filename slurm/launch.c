@@ -50,7 +50,7 @@ static const Pair *find_pair(const PairList *pairs, const char *name) {
 static int64_t checkpoint_bytes(const Compiled *compiled) {
   const Job *job = compiled->job;
   if (job->checkpoint.every.unit == UNIT_NEVER) return 0;
-  int64_t param = job->precision.param == CHOICE_BF16 ? 2 : 4;
+  int64_t param = dtype_bytes(precision_dtype(job->precision.param));
   int64_t master = job->precision.master == CHOICE_MASTER_FP32 ? 4 : 0;
   int64_t moments = 4 * optimizer_rows[job->optimizer.head].moments;
   return compiled->parameters * (param + master + moments);

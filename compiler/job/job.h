@@ -150,15 +150,18 @@ typedef struct Cluster {
   bool is_device_said;
   const char *device; /* "cpu", "h100-sxm" ... */
   Target target;
-  int64_t memory_bytes;    /* of one rank */
-  int64_t reserve_bytes;   /* of it, outside the arena */
-  int64_t threads;         /* of one rank */
-  int64_t cores_described; /* of a node of processors, by its file; 0: none says it */
-  double flops_fp32, flops_bf16, flops_tf32; /* dense peak per rank, FLOP/s; 0 = unknown */
-  double memory_bytes_per_s;                 /* 0 = unknown */
-  int64_t intra_latency_ns;                  /* of a message between ranks of a node; 0 = unknown */
-  int64_t inter_latency_ns;                  /* between nodes */
+  int64_t memory_bytes;      /* of one rank */
+  int64_t reserve_bytes;     /* of it, outside the arena */
+  int64_t threads;           /* of one rank */
+  int64_t cores_described;   /* of a node of processors, by its file; 0: none says it */
+  double flops[RATES];       /* dense peak per rank, FLOP/s; 0 = unknown */
+  double memory_bytes_per_s; /* 0 = unknown */
+  int64_t intra_latency_ns;  /* of a message between ranks of a node; 0 = unknown */
+  int64_t inter_latency_ns;  /* between nodes */
 } Cluster;
+
+/* Of `flops`; processors round fp16 and tf32, and multiply in fp32. */
+double cluster_flops(const Cluster *cluster, Rate rate);
 
 /* This machine, for cluster = "here". */
 typedef struct Machine {
@@ -170,6 +173,9 @@ typedef struct Machine {
   double gpu_fp32;        /* FLOP/s, by NVML; 0: unknown */
   const char *gpu_unused; /* there are some, and ranks cannot have them: why; else NULL */
 } Machine;
+
+/* `word`: of precision.param, compute, grad or reduce. */
+DType precision_dtype(int32_t word);
 
 /* Reads, checks and completes a job file. overrides: "section.key=value" texts of -D. NULL when
  * reported. */

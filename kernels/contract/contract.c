@@ -141,10 +141,6 @@ int64_t contract_elements(const KernelContract *contract, int32_t operand, const
 
 /* ---- dtypes */
 
-static bool is_float(uint32_t dtype) {
-  return dtype == DTYPE_F32 || dtype == DTYPE_BF16 || dtype == DTYPE_F64;
-}
-
 bool contract_dtype_fits(const KernelContract *contract, int32_t operand, const uint32_t *dtypes) {
   uint32_t wanted = contract->operands[operand].dtype, dtype = dtypes[operand];
   if (wanted < DTYPE_COUNT) return dtype == wanted;
@@ -152,7 +148,7 @@ bool contract_dtype_fits(const KernelContract *contract, int32_t operand, const 
   if (wanted == KERNEL_DTYPE_SHARED)
     for (int32_t i = 0; i < operand; i++)
       if (contract->operands[i].dtype == KERNEL_DTYPE_SHARED && dtypes[i] != dtype) return false;
-  return is_float(dtype);
+  return dtype_is_float((DType)dtype);
 }
 
 int64_t contract_workspace_bytes(const KernelContract *contract, const WorkspaceUse *use) {

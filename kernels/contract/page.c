@@ -46,6 +46,7 @@ static void print_operand(FILE *out, const KernelContract *contract, int32_t i) 
                                        [DTYPE_I32] = "i32",
                                        [DTYPE_F64] = "f64",
                                        [DTYPE_I16] = "i16",
+                                       [DTYPE_F16] = "f16",
                                        [KERNEL_DTYPE_SHARED] = "float",
                                        [KERNEL_DTYPE_FLOAT] = "any float",
                                        [KERNEL_DTYPE_ANY] = "any"};
@@ -142,7 +143,7 @@ void contract_page(FILE *out) {
       "**sum** is written, or added to when the record accumulates; **keep** is written or left as "
       "it was; **scratch** holds nothing before or after. `[rows of heads, head every stride]` is "
       "a view: rows that are `stride` elements apart. The dtype *float* is the same for all "
-      "operands of a call that have it: f32, bf16 or f64.\n\n"
+      "operands of a call that have it: f32, bf16, f16 or f64.\n\n"
       "Ranks that share one tensor call a kernel for their part of it; results do not depend on "
       "who has which part. Tokens of a sample may come in two runs: local token i of seq is "
       "at position first + i while i < seq / 2, else at second + i - seq / 2.\n",

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/math/bf16.h"
+#include "kernels/math/floats.h"
 #include "kernels/math/tf32.h"
 #include "kernels/variants.h"
 
@@ -21,8 +21,9 @@ static inline Tensor tensor(const KernelArgs *args, int32_t operand) {
 
 static inline double load(Tensor t, int64_t i) {
   switch (t.dtype) {
-  case DTYPE_F32: return (double)((const float *)t.at)[i];
-  case DTYPE_BF16: return (double)bf16_to_float(((const uint16_t *)t.at)[i]);
+  case DTYPE_F32:
+  case DTYPE_BF16:
+  case DTYPE_F16: return (double)float_get(t.at, i, t.dtype);
   case DTYPE_I32: return ((const int32_t *)t.at)[i];
   case DTYPE_F64: return ((const double *)t.at)[i];
   case DTYPE_I16: return ((const int16_t *)t.at)[i];
@@ -33,8 +34,9 @@ static inline double load(Tensor t, int64_t i) {
 
 static inline void store(Tensor t, int64_t i, double value) {
   switch (t.dtype) {
-  case DTYPE_F32: ((float *)t.at)[i] = (float)value; break;
-  case DTYPE_BF16: ((uint16_t *)t.at)[i] = bf16_from_float((float)value); break;
+  case DTYPE_F32:
+  case DTYPE_BF16:
+  case DTYPE_F16: float_put(t.at, i, t.dtype, (float)value); break;
   case DTYPE_I32: ((int32_t *)t.at)[i] = (int32_t)value; break;
   case DTYPE_F64: ((double *)t.at)[i] = value; break;
   case DTYPE_I16: ((int16_t *)t.at)[i] = (int16_t)value; break;

@@ -54,6 +54,7 @@ static int nccl_dtype(DType dtype) {
   switch (dtype) {
   case DTYPE_F32: return NCCL_FLOAT32;
   case DTYPE_BF16: return NCCL_BFLOAT16;
+  case DTYPE_F16: return NCCL_FLOAT16;
   case DTYPE_I32: return NCCL_INT32;
   case DTYPE_F64: return NCCL_FLOAT64;
   case DTYPE_I16: /* no collective moves the lower halves of split masters */

@@ -26,7 +26,14 @@ typedef struct NcclConfig {
 enum { NCCL_CONFIG_MAGIC = (int)0xcafebeef, NCCL_CONFIG_VERSION = 21400 };
 enum { NCCL_DONE = 0, NCCL_REMOTE_ERROR = 6, NCCL_UNDER_WAY = 7 };
 enum { NCCL_SUM = 0, NCCL_MAX = 2 };
-enum { NCCL_UINT8 = 1, NCCL_INT32 = 2, NCCL_FLOAT32 = 7, NCCL_FLOAT64 = 8, NCCL_BFLOAT16 = 9 };
+enum {
+  NCCL_UINT8 = 1,
+  NCCL_INT32 = 2,
+  NCCL_FLOAT16 = 6,
+  NCCL_FLOAT32 = 7,
+  NCCL_FLOAT64 = 8,
+  NCCL_BFLOAT16 = 9
+};
 
 /* Counts are in elements; `stream` is a cudaStream_t. As in nccl.h. */
 typedef struct NcclApi {

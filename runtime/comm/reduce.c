@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "kernels/math/bf16.h"
+#include "kernels/math/floats.h"
 #include "runtime/comm/pieces.h"
 
 enum {
@@ -35,6 +35,8 @@ enum {
 #define STORE_F64(y, i, value)  ((double *)(y))[i] = (value)
 #define LOAD_BF16(x, i)         bf16_to_float(((const uint16_t *)(x))[i])
 #define STORE_BF16(y, i, value) ((uint16_t *)(y))[i] = bf16_from_float(value)
+#define LOAD_F16(x, i)          f16_to_float(((const uint16_t *)(x))[i])
+#define STORE_F16(y, i, value)  ((uint16_t *)(y))[i] = f16_from_float(value)
 
 static void block_f32(void *y, const void *const *x, int32_t members, int64_t first, int64_t done,
                       int64_t count, ReduceOp reduce) {
@@ -51,15 +53,20 @@ static void block_bf16(void *y, const void *const *x, int32_t members, int64_t f
   REDUCE_BODY(float, LOAD_BF16, STORE_BF16)
 }
 
+static void block_f16(void *y, const void *const *x, int32_t members, int64_t first, int64_t done,
+                      int64_t count, ReduceOp reduce) {
+  REDUCE_BODY(float, LOAD_F16, STORE_F16)
+}
+
 void reduce_range(void *y, const void *const *x, int32_t members, int64_t first,
                   CommElements elements, ReduceOp reduce) {
-  assert(elements.dtype == DTYPE_F32 || elements.dtype == DTYPE_F64 ||
-         elements.dtype == DTYPE_BF16);
+  assert(dtype_is_float(elements.dtype));
   for (int64_t done = 0; done < elements.count; done += BLOCK_ELEMENTS) {
     int64_t left = elements.count - done, block = left < BLOCK_ELEMENTS ? left : BLOCK_ELEMENTS;
     if (elements.dtype == DTYPE_F32) block_f32(y, x, members, first + done, done, block, reduce);
     if (elements.dtype == DTYPE_F64) block_f64(y, x, members, first + done, done, block, reduce);
     if (elements.dtype == DTYPE_BF16) block_bf16(y, x, members, first + done, done, block, reduce);
+    if (elements.dtype == DTYPE_F16) block_f16(y, x, members, first + done, done, block, reduce);
   }
 }
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "kernels/contract/contract.h"
-#include "kernels/math/bf16.h"
+#include "kernels/math/floats.h"
 #include "kernels/math/philox.h"
 #include "runtime/data/permute.h"
 #include "runtime/plan/plan_control.h"
@@ -89,10 +89,10 @@ static bool open_tokens(Samples *samples, const Plan *plan, Status *status) {
 }
 
 static bool holds_numbers(const PlanInput *input) {
-  return input->dtype == DTYPE_F32 || input->dtype == DTYPE_BF16;
+  return dtype_is_float((DType)input->dtype) && input->dtype != DTYPE_F64;
 }
 
-/* Ids are i32, numbers f32 or bf16; token files hold only ids. */
+/* Ids are i32, numbers f32, bf16 or fp16; token files hold only ids. */
 static bool check_inputs(const Plan *plan, Status *status) {
   uint32_t data = plan->jobs[0].data;
   for (uint32_t i = 0; i < plan->inputs_count; i++) {
@@ -207,10 +207,8 @@ static bool fill_tokens(const Samples *samples, const PlanInput *input, int64_t 
 static void put_number(const PlanInput *input, uint8_t *out, int64_t i, double value) {
   if (input->dtype == DTYPE_I32)
     ((int32_t *)(void *)out)[i] = (int32_t)value; /* table.c has checked it */
-  else if (input->dtype == DTYPE_BF16)
-    ((uint16_t *)(void *)out)[i] = bf16_from_float((float)value);
   else
-    ((float *)(void *)out)[i] = (float)value;
+    float_put(out, i, (DType)input->dtype, (float)value);
 }
 
 static void fill_table(const Samples *samples, uint32_t input, int64_t number, uint8_t *out) {

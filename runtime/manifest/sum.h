@@ -17,7 +17,7 @@ enum {
 static inline const char *manifest_dtype(DType dtype) {
   static const char *const names[DTYPE_COUNT] = {
       [DTYPE_F32] = "F32", [DTYPE_BF16] = "BF16", [DTYPE_I32] = "I32",
-      [DTYPE_F64] = "F64", [DTYPE_I16] = "I16",
+      [DTYPE_F64] = "F64", [DTYPE_I16] = "I16",   [DTYPE_F16] = "F16",
   };
   return names[dtype];
 }

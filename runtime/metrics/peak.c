@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "kernels/math/bf16.h"
+#include "kernels/math/floats.h"
 
 enum { SIZE_FIRST = 64, SIZE_LAST = 1024, ALIGN_BYTES = 64 };
 
@@ -21,10 +21,7 @@ static double now_s(void) {
 static void fill(void *out, DType dtype, int64_t count) {
   for (int64_t i = 0; i < count; i++) {
     float value = (float)(i * 37 % 101 - 50) * 0.01f;
-    if (dtype == DTYPE_BF16)
-      ((uint16_t *)out)[i] = bf16_from_float(value);
-    else
-      ((float *)out)[i] = value;
+    float_put(out, i, dtype, value);
   }
 }
 

@@ -126,9 +126,9 @@ static bool put_piece(void *context, const StateStored *stored) {
 static const char *dtype_text(DType dtype) {
   static const char *const names[DTYPE_COUNT] = {
       [DTYPE_F32] = "F32", [DTYPE_BF16] = "BF16", [DTYPE_I32] = "I32",
-      [DTYPE_F64] = "F64", [DTYPE_I16] = "I16",
+      [DTYPE_F64] = "F64", [DTYPE_I16] = "I16",   [DTYPE_F16] = "F16",
   };
-  _Static_assert(DTYPE_COUNT == 5, "each dtype has its name of the format here");
+  _Static_assert(DTYPE_COUNT == 6, "each dtype has its name of the format here");
   return names[dtype];
 }
 

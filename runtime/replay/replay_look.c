@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernels/contract/contract.h"
-#include "kernels/math/bf16.h"
+#include "kernels/math/floats.h"
 
 struct ReplayWatch {
   const Replay *replay;
@@ -18,12 +18,9 @@ static bool is_number(double value) {
 }
 
 static bool are_numbers(const void *at, DType dtype, int64_t size_bytes) {
-  int64_t count = size_bytes / dtype_bytes(dtype);
+  int64_t count = dtype_is_float(dtype) ? size_bytes / dtype_bytes(dtype) : 0;
   for (int64_t i = 0; i < count; i++) {
-    double value = dtype == DTYPE_F32    ? (double)((const float *)at)[i]
-                   : dtype == DTYPE_BF16 ? (double)bf16_to_float(((const uint16_t *)at)[i])
-                   : dtype == DTYPE_F64  ? ((const double *)at)[i]
-                                         : 0.0;
+    double value = dtype == DTYPE_F64 ? ((const double *)at)[i] : (double)float_get(at, i, dtype);
     if (!is_number(value)) return false;
   }
   return true;

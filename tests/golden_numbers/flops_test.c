@@ -90,8 +90,10 @@ static void check_device(int32_t i) {
   CHECK(g.is_compiled);
   if (g.is_compiled) {
     const Cluster *cluster = &g.compiled.cluster;
-    CHECK_NEAR(cluster->flops_fp32 * 1e-12, devices[i].fp32_tflops, 0.001 * devices[i].fp32_tflops);
-    CHECK_NEAR(cluster->flops_bf16 * 1e-12, devices[i].bf16_tflops, 0.001 * devices[i].bf16_tflops);
+    CHECK_NEAR(cluster->flops[RATE_FP32] * 1e-12, devices[i].fp32_tflops,
+               0.001 * devices[i].fp32_tflops);
+    CHECK_NEAR(cluster->flops[RATE_BF16] * 1e-12, devices[i].bf16_tflops,
+               0.001 * devices[i].bf16_tflops);
     CHECK_NEAR(cluster->memory_bytes_per_s * 1e-9, devices[i].memory_gb_per_s,
                0.001 * devices[i].memory_gb_per_s);
   }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kernels/kernel.h"
-#include "kernels/math/bf16.h"
+#include "kernels/math/floats.h"
 #include "kernels/math/philox.h"
 
 enum { CALL_ALIGN_BYTES = 64 };
@@ -67,6 +67,7 @@ static inline double call_get(const Call *call, int32_t operand, int64_t i) {
   case DTYPE_I32: return ((const int32_t *)at)[i];
   case DTYPE_F64: return ((const double *)at)[i];
   case DTYPE_I16: return ((const int16_t *)at)[i];
+  case DTYPE_F16: return (double)f16_to_float(((const uint16_t *)at)[i]);
   case DTYPE_COUNT: break;
   }
   abort();
@@ -80,6 +81,7 @@ static inline void call_set(Call *call, int32_t operand, int64_t i, double value
   case DTYPE_I32: ((int32_t *)at)[i] = (int32_t)value; return;
   case DTYPE_F64: ((double *)at)[i] = value; return;
   case DTYPE_I16: ((int16_t *)at)[i] = (int16_t)(value * 1000); return;
+  case DTYPE_F16: ((uint16_t *)at)[i] = f16_from_float((float)value); return;
   case DTYPE_COUNT: break;
   }
   abort();

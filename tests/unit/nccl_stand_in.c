@@ -20,11 +20,15 @@ void nccl_stand_in_fail(int rank, int call) {
 }
 
 static size_t bytes_of(int dtype) {
-  return dtype == NCCL_UINT8 ? 1 : dtype == NCCL_BFLOAT16 ? 2 : dtype == NCCL_FLOAT64 ? 8 : 4;
+  return dtype == NCCL_UINT8                               ? 1
+         : dtype == NCCL_BFLOAT16 || dtype == NCCL_FLOAT16 ? 2
+         : dtype == NCCL_FLOAT64                           ? 8
+                                                           : 4;
 }
 
 static DType dtype_of(int dtype) {
   return dtype == NCCL_BFLOAT16  ? DTYPE_BF16
+         : dtype == NCCL_FLOAT16 ? DTYPE_F16
          : dtype == NCCL_FLOAT64 ? DTYPE_F64
          : dtype == NCCL_INT32   ? DTYPE_I32
                                  : DTYPE_F32;

@@ -3,9 +3,11 @@
 #include "compiler/draft/cost/link.h"
 
 double cost_peak(const Draft *d) {
-  const Cluster *cluster = d->cluster;
-  if (d->train->tf32) return cluster->flops_tf32;
-  return d->train->compute_dtype == DTYPE_BF16 ? cluster->flops_bf16 : cluster->flops_fp32;
+  const DType dtype = d->train->compute_dtype;
+  return cluster_flops(d->cluster, d->train->tf32        ? RATE_TF32
+                                   : dtype == DTYPE_BF16 ? RATE_BF16
+                                   : dtype == DTYPE_F16  ? RATE_FP16
+                                                         : RATE_FP32);
 }
 
 int64_t cost_kernel_ns(const Draft *d, const Record *record) {

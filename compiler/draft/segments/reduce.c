@@ -234,7 +234,7 @@ static int32_t build_refetch(Draft *d, int32_t b) {
 /* ---- reduce */
 
 static DType wire_dtype(const Draft *d) {
-  return d->job->precision.reduce == CHOICE_BF16 ? DTYPE_BF16 : DTYPE_F32;
+  return precision_dtype(d->job->precision.reduce);
 }
 
 static Record *cast_record(Draft *d, int32_t segment, int64_t elements) {

@@ -174,11 +174,6 @@ static int run_forward(lua_State *L) {
   return 0;
 }
 
-/* The words of job/fields.def. */
-static DType dtype_of_word(int32_t word) {
-  return word == CHOICE_BF16 ? DTYPE_BF16 : DTYPE_F32;
-}
-
 static Graph *new_graph(Compile *c, const Model *model, bool training) {
   const Job *job = model->job;
   int32_t param = job->set[FIELD_precision_param] ? job->precision.param : job->precision.head;
@@ -186,10 +181,10 @@ static Graph *new_graph(Compile *c, const Model *model, bool training) {
       job->set[FIELD_precision_compute] ? job->precision.compute : job->precision.head;
   Graph *g = graph_new(c, training);
   g->model_name = model->name;
-  g->param_dtype = dtype_of_word(param);
-  g->compute_dtype = dtype_of_word(compute);
+  g->param_dtype = precision_dtype(param);
+  g->compute_dtype = precision_dtype(compute);
   g->tf32 = compute == CHOICE_TF32;
-  g->grad_dtype = dtype_of_word(job->precision.grad);
+  g->grad_dtype = precision_dtype(job->precision.grad);
   return g;
 }
 

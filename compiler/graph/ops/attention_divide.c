@@ -41,7 +41,7 @@ static BlockPair pass_on(Shard *s, const Node *n, BlockPair block) {
 
 /* Sums over blocks are kept in f32 when values are narrower. */
 static DType sum_dtype(DType dtype) {
-  return dtype == DTYPE_BF16 ? DTYPE_F32 : dtype;
+  return dtype == DTYPE_BF16 || dtype == DTYPE_F16 ? DTYPE_F32 : dtype;
 }
 
 static void cut_seq(Shard *s, ValueId v) {

@@ -89,8 +89,8 @@ static bool settle_gpus(Compile *c, lua_State *L, Job *job, const Machine *machi
       (Origin){ORIGIN_DERIVED, {0}, arena_printf(c->arena, "this machine has %s", machine->gpu)};
   if (row && !facts_read(c, L, "devices", row, ".", (Span){.file = job->path}, device))
     return false;
-  if (!row) device->is_known[DEVICE_FP32] = machine->gpu_fp32 > 0;
-  if (!row) device->number[DEVICE_FP32] = machine->gpu_fp32;
+  if (!row) device->is_known[DEVICE_RATES + RATE_FP32] = machine->gpu_fp32 > 0;
+  if (!row) device->number[DEVICE_RATES + RATE_FP32] = machine->gpu_fp32;
   device->is_known[DEVICE_MEMORY] = false; /* NVML knows it of these */
   if (!device->is_known[DEVICE_RESERVE]) device->number[DEVICE_RESERVE] = GPU_RESERVE_BYTES;
   device->is_known[DEVICE_RESERVE] = true;
@@ -101,17 +101,26 @@ static double fact_of(const Facts *facts, int32_t fact) {
   return facts->is_known[fact] ? facts->number[fact] : 0;
 }
 
-static bool check_device(Compile *c, const Job *job, const Cluster *cluster, bool is_cpu) {
-  bool tf32 = job->precision.compute == CHOICE_TF32;
-  double flops = tf32                                    ? cluster->flops_tf32
-                 : job->precision.compute == CHOICE_BF16 ? cluster->flops_bf16
-                                                         : 1;
-  if (is_cpu || flops > 0) return true;
-  Span at = tf32 ? job->origin[FIELD_precision_compute].span : job->precision.head_origin.span;
+double cluster_flops(const Cluster *cluster, Rate rate) {
+  bool is_fp32 = cluster->target == TARGET_CPU && (rate == RATE_FP16 || rate == RATE_TF32);
+  return cluster->flops[is_fp32 ? RATE_FP32 : rate];
+}
+
+/* The fix is the fastest that the device has. */
+static bool check_device(Compile *c, const Job *job, const Cluster *cluster) {
+  const int32_t compute = job->precision.compute;
+  bool is_said = field_is_said(job, FIELD_precision_compute);
+  if (cluster->target == TARGET_CPU || compute == CHOICE_FP32 || cluster->flops[compute] > 0)
+    return true;
+  Span at = is_said ? field_place(job, FIELD_precision_compute) : job->precision.head_origin.span;
   if (!at.file) at = job->cluster.head_origin.span;
+  const char *words = spec_fields[FIELD_precision_compute].values;
+  int32_t best = CHOICE_FP32;
+  for (int32_t word = 0; *word_at(c->arena, words, word) != '\0'; word++)
+    if (cluster->flops[word] > cluster->flops[best]) best = word;
   error_at(c, at, "device-precision", "%s has no %s arithmetic", cluster->device,
-           tf32 ? "tf32" : "bf16");
-  fix_last(c, tf32 ? "compute = \"fp32\"" : "precision = \"fp32\"");
+           word_at(c->arena, words, compute));
+  fix_last(c, "%s = \"%s\"", is_said ? "compute" : "precision", word_at(c->arena, words, best));
   return false;
 }
 
@@ -219,10 +228,10 @@ static bool join_device(Compile *c, Cluster *cluster, const Facts *type, const F
   double memory =
       type->is_known[CLUSTER_MEMORY] ? type->number[CLUSTER_MEMORY] : device->number[DEVICE_MEMORY];
   cluster->memory_bytes = (int64_t)least((double)cluster->memory_bytes, memory);
-  double bf16 = fact_of(device, DEVICE_BF16), tf32 = fact_of(device, DEVICE_TF32);
-  cluster->flops_bf16 = is_first || bf16 < cluster->flops_bf16 ? bf16 : cluster->flops_bf16;
-  cluster->flops_tf32 = is_first || tf32 < cluster->flops_tf32 ? tf32 : cluster->flops_tf32;
-  cluster->flops_fp32 = least(cluster->flops_fp32, fact_of(device, DEVICE_FP32));
+  for (int32_t rate = 0; rate < RATES; rate++) { /* that one type lacks, all lack */
+    double flops = fact_of(device, DEVICE_RATES + rate);
+    cluster->flops[rate] = is_first || flops < cluster->flops[rate] ? flops : cluster->flops[rate];
+  }
   cluster->memory_bytes_per_s =
       least(cluster->memory_bytes_per_s, fact_of(device, DEVICE_BANDWIDTH));
   int64_t reserve = (int64_t)fact_of(device, DEVICE_RESERVE);
@@ -288,9 +297,8 @@ static void settle_cores(Job *job, Cluster *cluster, Origin derived) {
   settle_number(job, FIELD_cluster_cores, cluster->cores_described, derived);
   double before = (double)cluster->threads;
   cluster->threads = cluster->cores_described / cluster->devices;
-  cluster->flops_fp32 *= (double)cluster->threads / before;
-  cluster->flops_bf16 *= (double)cluster->threads / before;
-  cluster->flops_tf32 *= (double)cluster->threads / before;
+  for (int32_t rate = 0; rate < RATES; rate++)
+    cluster->flops[rate] *= (double)cluster->threads / before;
   cluster->memory_bytes_per_s *= (double)cluster->threads / before;
 }
 
@@ -315,6 +323,7 @@ static bool read_all_types(Compile *c, lua_State *L, Job *job, const Facts *fact
   cluster->target = TARGET_CUDA;
   cluster->threads = 1;
   cluster->is_device_said = true;
+  if (!check_device(c, job, cluster)) return false;
   job->cluster.device = cluster->device;
   job->set[FIELD_cluster_device] = true;
   Span at = span_of_value(facts->types_file->spans, "types");
@@ -379,13 +388,11 @@ static bool read_one_type(Compile *c, lua_State *L, Job *job, const Machine *mac
   cluster->threads = is_cpu && cores > sharers ? cores / sharers : 1;
   double share =
       device.is_known[DEVICE_CORES] ? (double)cluster->threads / device.number[DEVICE_CORES] : 1;
-  cluster->flops_fp32 = fact_of(&device, DEVICE_FP32) * share;
-  cluster->flops_bf16 = fact_of(&device, DEVICE_BF16) * share;
-  /* Processors have no tf32 of their own: they round, and multiply in fp32. */
-  cluster->flops_tf32 = is_cpu ? cluster->flops_fp32 : fact_of(&device, DEVICE_TF32) * share;
+  for (int32_t rate = 0; rate < RATES; rate++)
+    cluster->flops[rate] = fact_of(&device, DEVICE_RATES + rate) * share;
   cluster->memory_bytes_per_s = fact_of(&device, DEVICE_BANDWIDTH) * share;
   bool is_listed = !by_gpus || device.gpu != NULL;
-  return !is_listed || check_device(c, job, cluster, is_cpu);
+  return !is_listed || check_device(c, job, cluster);
 }
 
 static void settle_network(Job *job, const Facts *facts, Cluster *cluster) {

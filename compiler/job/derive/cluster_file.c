@@ -31,13 +31,15 @@ static const Key cluster_keys[] = {
     {"taper", NULL, whole},
 };
 static const Key device_keys[] = {
-    {"memory", units_bytes, "\"80GiB\""},
-    {"reserve", units_bytes, "\"1.2GB\""},
-    {"fp32", units_flops, "\"67TFLOP/s\""},
-    {"bf16", units_flops, "\"989TFLOP/s\""},
-    {"bandwidth", units_rate, "\"3.35TB/s\""},
-    {"tf32", units_flops, "\"494TFLOP/s\""},
-    {"cores", NULL, whole},
+    [DEVICE_MEMORY] = {"memory", units_bytes, "\"80GiB\""},
+    [DEVICE_RESERVE] = {"reserve", units_bytes, "\"1.2GB\""},
+    [DEVICE_RATES + RATE_FP32] = {"fp32", units_flops, "\"67TFLOP/s\""},
+    [DEVICE_RATES + RATE_BF16] = {"bf16", units_flops, "\"989TFLOP/s\""},
+    [DEVICE_RATES + RATE_FP16] = {"fp16", units_flops, "\"989TFLOP/s\""},
+    [DEVICE_RATES + RATE_TF32] = {"tf32", units_flops, "\"494TFLOP/s\""},
+    [DEVICE_RATES + RATE_FP8] = {"fp8", units_flops, "\"1979TFLOP/s\""},
+    [DEVICE_BANDWIDTH] = {"bandwidth", units_rate, "\"3.35TB/s\""},
+    [DEVICE_CORES] = {"cores", NULL, whole},
 };
 enum {
   CLUSTER_KEYS = sizeof cluster_keys / sizeof *cluster_keys,

@@ -20,10 +20,8 @@ enum {
 enum {
   DEVICE_MEMORY,
   DEVICE_RESERVE,
-  DEVICE_FP32,
-  DEVICE_BF16,
-  DEVICE_BANDWIDTH,
-  DEVICE_TF32,
+  DEVICE_RATES, /* of choices.h, in their order */
+  DEVICE_BANDWIDTH = DEVICE_RATES + RATES,
   DEVICE_CORES /* that the rates are of: the device is a processor */
 };
 enum {

@@ -37,15 +37,12 @@ static bool set_head(Compile *c, int32_t section, const Value *head, Job *job) {
   int32_t index = word_index(info->head, word);
   bool is_open = strstr(info->head, "NAME") != NULL; /* any name of the library, or a file */
   if (index < 0 && !is_open) {
-    bool is_fp16 = section == SECTION_precision && strcmp(word, "fp16") == 0;
     const char *near = meant_word(c->arena, info->name, info->head, word);
-    error_at(c, head->origin.span, is_fp16 ? "not-built" : "unknown-word",
-             is_fp16 ? "%s \"%s\" is not built yet; there are: %s" : "%s: \"%s\" is not one of: %s",
-             info->name, text_show(c->arena, word), info->head);
+    error_at(c, head->origin.span, "unknown-word", "%s: \"%s\" is not one of: %s", info->name,
+             text_show(c->arena, word), info->head);
     if (near) fix_last(c, "%s = \"%s\"", info->name, near);
     if (!near && section == SECTION_data && strpbrk(word, "./") && !strpbrk(word, "\"\\"))
       fix_last(c, "data = { train = \"%s\" }", word);
-    if (is_fp16) note_at(c, (Span){0}, "bf16 is as narrow, and has the range of fp32");
     return false;
   }
   if (is_open && !*word)

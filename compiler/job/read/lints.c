@@ -29,16 +29,17 @@ static void lint_fraction(Compile *c, const Job *job, int32_t field, const char 
 
 /* ---- precision */
 
-/* Around 1, where the weights of norms are, neighbours in bf16 are 1/128 apart: an update of lr is
- * rounded away, every time. */
+/* Around 1, where the weights of norms are, neighbours in bf16 are 1/128 apart, in fp16 1/1024: an
+ * update of lr is rounded away, every time. */
 static void lint_master(Compile *c, const Job *job) {
-  bool is_lost = job->precision.param == CHOICE_BF16 &&
+  const int32_t parts = job->precision.param == CHOICE_BF16 ? 128 : 1024;
+  bool is_lost = job->precision.param != CHOICE_FP32 &&
                  job->precision.master == CHOICE_MASTER_NONE &&
-                 job->precision.update == CHOICE_UPDATE_NEAREST && job->optimizer.lr < 1.0 / 256;
+                 job->precision.update == CHOICE_UPDATE_NEAREST && job->optimizer.lr < 0.5 / parts;
   if (!is_lost || !field_is_said(job, FIELD_precision_master)) return;
   lint_at(c, field_place(job, FIELD_precision_master), "lost-updates",
-          "bf16 weights near 1 are 1/128 apart: steps of lr %g round away, norms stay as they are",
-          job->optimizer.lr);
+          "%s weights near 1 are 1/%d apart: steps of lr %g round away, norms stay as they are",
+          dtype_name(precision_dtype(job->precision.param)), parts, job->optimizer.lr);
   fix_last(c, "master = \"fp32\"");
 }
 

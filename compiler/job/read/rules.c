@@ -45,6 +45,10 @@ static void check_optimizer(Compile *c, Job *job) {
   derive_number(c, job, FIELD_optimizer_weight_decay, row->decay);
 }
 
+DType precision_dtype(int32_t word) {
+  return word == CHOICE_BF16 ? DTYPE_BF16 : word == CHOICE_FP16 ? DTYPE_F16 : DTYPE_F32;
+}
+
 static void check_master(Compile *c, Job *job) {
   const bool is_narrow = job->precision.param != CHOICE_FP32;
   const bool is_nearest = job->precision.update == CHOICE_UPDATE_NEAREST;
@@ -59,10 +63,11 @@ static void check_master(Compile *c, Job *job) {
     error_at(c, at, "conflict",
              "precision.master: param is fp32 itself, a copy of it would be the same");
     fix_last(c, "remove master");
-  } else if (!is_narrow && job->precision.master == CHOICE_MASTER_SPLIT) {
+  } else if (job->precision.param != CHOICE_BF16 && job->precision.master == CHOICE_MASTER_SPLIT) {
     error_at(c, at, "conflict",
              "precision.master: a split master is the lower half of fp32, beside a bf16 weight as "
-             "its upper half; param is fp32");
+             "its upper half; param is %s",
+             dtype_name(precision_dtype(job->precision.param)));
     fix_last(c, "param = \"bf16\"");
   }
 }
@@ -77,6 +82,10 @@ static void check_update(Compile *c, Job *job) {
              "precision.update: \"%s\" is for bf16 weights; param is fp32, which loses no update",
              word);
     fix_last(c, "remove update");
+  } else if (job->precision.param != CHOICE_BF16) {
+    error_at(c, at, "conflict", "precision.update: \"%s\" is for bf16 weights; param is fp16",
+             word);
+    fix_last(c, "update = \"nearest\"");
   } else if (job->precision.master != CHOICE_MASTER_NONE) {
     error_at(c, at, "conflict",
              "precision.update: \"%s\" is for weights without a master, which would keep every "
@@ -92,6 +101,31 @@ TruthStorage job_truth(const Job *job) {
   return job->precision.update == CHOICE_UPDATE_KAHAN        ? TRUTH_KAHAN
          : job->precision.update == CHOICE_UPDATE_STOCHASTIC ? TRUTH_STOCHASTIC
                                                              : TRUTH_PLAIN;
+}
+
+/* Gradients below fp16's smallest number are lost without a scale, so the job has to say it. */
+static void check_loss_scale(Compile *c, Job *job) {
+  const bool is_fp16 = job->precision.compute == CHOICE_FP16;
+  Span at = field_is_said(job, FIELD_precision_loss_scale)
+                ? field_place(job, FIELD_precision_loss_scale)
+                : job->precision.head_origin.span;
+  if (!job->set[FIELD_precision_loss_scale]) {
+    job->precision.loss_scale = 1;
+    field_derive(job, FIELD_precision_loss_scale, "no scale");
+    if (!is_fp16) return;
+    error_at(
+        c, at, "not-built",
+        "precision.loss_scale: scales that follow the gradients are not built yet; fp16 trains "
+        "with the constant 1");
+    fix_last(c, "loss_scale = 1");
+  } else if (!is_fp16) {
+    error_at(c, at, "conflict", "precision.loss_scale: compute is %s, which has the range of fp32",
+             dtype_name(precision_dtype(job->precision.compute)));
+    fix_last(c, "remove loss_scale");
+  } else if (job->precision.loss_scale != 1) {
+    error_at(c, at, "not-built", "precision.loss_scale: scales other than 1 are not built yet");
+    fix_last(c, "loss_scale = 1");
+  }
 }
 
 static void check_precision(Compile *c, Job *job) {
@@ -111,6 +145,7 @@ static void check_precision(Compile *c, Job *job) {
   }
   check_master(c, job);
   check_update(c, job);
+  check_loss_scale(c, job);
 }
 
 static void check_data(Compile *c, Job *job) {

@@ -56,10 +56,12 @@ static const char *gradients_text(const Compiled *compiled, const char *text,
 
 /* Without a master copy parameters are updated in place, in their own dtype. */
 static const char *no_master(const Draft *d) {
-  bool is_fp32 = d->train->param_dtype == DTYPE_F32;
   if (d->truth == TRUTH_STOCHASTIC) return "none: the update rounds to bf16 by chance";
   if (d->truth == TRUTH_KAHAN) return "none: a compensation keeps what rounding loses";
-  return is_fp32 ? "none: parameters are fp32" : "none: the update rounds to bf16";
+  return d->train->param_dtype == DTYPE_F32
+             ? "none: parameters are fp32"
+             : arena_printf(d->compile->arena, "none: the update rounds to %s",
+                            dtype_name(d->train->param_dtype));
 }
 
 /* `passing_bytes`: the bytes of the row that do not last from step to step. */

@@ -9,4 +9,4 @@ return job {
 job.lua:6:15: error[device-precision]: v100-32 has no bf16 arithmetic
     6 |   cluster = { "here", device = "v100-32" },
       |               ^~~~~~
-        fix: precision = "fp32"
+        fix: precision = "fp16"

@@ -10,4 +10,4 @@ return job {
 job.lua:6:35: error[device-precision]: v100-16 has no tf32 arithmetic
     6 |   precision = { "fp32", compute = "tf32" },
       |                                   ^~~~~~
-        fix: compute = "fp32"
+        fix: compute = "fp16"

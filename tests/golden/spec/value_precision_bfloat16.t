@@ -7,7 +7,7 @@ return job {
 }
 -- >>> exit 1
 job.lua:5:15: error[unknown-word]: precision: "bfloat16" is not one of: fp32
-    bf16
+    bf16 fp16
     5 |   precision = "bfloat16",
       |               ^~~~~~~~~~
         fix: precision = "bf16"

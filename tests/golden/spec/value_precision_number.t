@@ -10,4 +10,4 @@ job.lua:5:15: error[wrong-type]: precision is a table of keys, or a word:
     precision = { ... }; got 16
     5 |   precision = 16,
       |               ^~
-        fix: precision = "bf16"
+        fix: precision = "fp16"

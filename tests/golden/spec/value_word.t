@@ -4,7 +4,7 @@ return job {
   train = { batch = "8 sequences", microbatch = 2, steps = 10 },
   optimizer = { "adam", lr = 1e-3 },
   schedule = "cosin",
-  precision = "fp16",
+  precision = "fp4",
   memory = { recompute = "blocks" },
 }
 -- >>> exit 1
@@ -18,12 +18,10 @@ job.lua:6:14: error[unknown-word]: schedule: "cosin" is not one of: constant
     6 |   schedule = "cosin",
       |              ^~~~~~~
         fix: schedule = "cosine"
-job.lua:7:15: error[not-built]: precision "fp16" is not built yet; there are:
-    fp32 bf16
-    7 |   precision = "fp16",
-      |               ^~~~~~
-        fix: precision = "bf16"
-    note: bf16 is as narrow, and has the range of fp32
+job.lua:7:15: error[unknown-word]: precision: "fp4" is not one of: fp32 bf16
+    fp16
+    7 |   precision = "fp4",
+      |               ^~~~~
 job.lua:8:26: error[unknown-word]: memory.recompute: "blocks" is not one of:
     none selective block sqrt auto every
     8 |   memory = { recompute = "blocks" },

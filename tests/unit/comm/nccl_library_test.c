@@ -18,7 +18,7 @@ _Static_assert(NCCL_DONE == (int)ncclSuccess && NCCL_REMOTE_ERROR == (int)ncclRe
 _Static_assert(NCCL_SUM == (int)ncclSum && NCCL_MAX == (int)ncclMax, "reductions");
 _Static_assert(NCCL_UINT8 == (int)ncclUint8 && NCCL_INT32 == (int)ncclInt32 &&
                    NCCL_FLOAT32 == (int)ncclFloat32 && NCCL_FLOAT64 == (int)ncclFloat64 &&
-                   NCCL_BFLOAT16 == (int)ncclBfloat16,
+                   NCCL_BFLOAT16 == (int)ncclBfloat16 && NCCL_FLOAT16 == (int)ncclFloat16,
                "element types");
 #endif
 
