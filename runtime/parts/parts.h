@@ -49,6 +49,22 @@ char *part_header(const State *state, const PartId *id, PartLayout *layout);
 /* XXH3-64. */
 uint64_t part_sum(const void *bytes, size_t count);
 
+/* ---- writing a file in one pass */
+
+typedef struct PartWriter PartWriter;
+
+/* Makes the file and writes its header. NULL: `status`. Then the tensors' bytes in the order of
+ * state_part_each, in any pieces. */
+PartWriter *part_writer_open(const State *state, const PartId *id, const char *folder,
+                             Status *status);
+bool part_writer_put(PartWriter *writer, const void *bytes, int64_t count, Status *status);
+/* Writes pad and sums, syncs and closes the file, and frees the writer. */
+bool part_writer_close(PartWriter *writer, int64_t *file_bytes, uint64_t *sum, Status *status);
+/* Frees the writer of a file that is given up. */
+void part_writer_drop(PartWriter *writer);
+
+/* ---- checking */
+
 /* The bytes of a file that are not what was written. */
 typedef struct PartDamage {
   const char *file; /* its name, without a folder */

@@ -74,34 +74,19 @@ static bool fill(void *context, const StateStored *stored) {
   return state_common(&stored->piece, &whole, fill_run, f);
 }
 
-static uint64_t write_part(const State *state, const PartId *id, const char *folder, uint64_t seed,
-                           ManifestPart *part) {
-  PartLayout layout;
-  char path[512], name[PART_FILE_NAME_BYTES];
-  char *header = part_header(state, id, &layout);
-  uint8_t *bytes = header ? calloc(1, (size_t)layout.file_bytes) : NULL;
-  uint64_t *sum = calloc((size_t)layout.blocks + 1, sizeof *sum);
-  if (!bytes || !sum) fail("not enough memory");
-  memcpy(bytes, header, (size_t)layout.header_bytes);
-  Filling f = {.state = state, .data = bytes + layout.header_bytes, .seed = seed};
-  if (!state_part_each(state, id->number, fill, &f)) fail("a part cannot be filled");
-  for (int64_t i = 0; i < layout.blocks; i++) {
-    int64_t first = i * PART_BLOCK_BYTES, left = layout.sums_first - first;
-    sum[i] = part_sum(bytes + first, (size_t)(left < PART_BLOCK_BYTES ? left : PART_BLOCK_BYTES));
-  }
-  sum[layout.blocks] = part_sum(sum, (size_t)layout.blocks * sizeof *sum);
-  memcpy(bytes + layout.sums_first, sum, ((size_t)layout.blocks + 1) * sizeof *sum);
-  part_file_name(name, id->number);
-  snprintf(path, sizeof path, "%.400s/%s", folder, name);
-  FILE *file = fopen(path, "wb");
-  if (!file || fwrite(bytes, 1, (size_t)layout.file_bytes, file) != (size_t)layout.file_bytes)
-    fail(path);
-  fclose(file);
-  *part = (ManifestPart){id->number, (uint64_t)layout.file_bytes, sum[layout.blocks]};
-  free(sum);
-  free(bytes);
-  free(header);
-  return part->sum;
+static void write_part(const State *state, const PartId *id, const char *folder, uint64_t seed,
+                       ManifestPart *part) {
+  Status status;
+  int64_t bytes = state_part_data(state, id->number), file_bytes;
+  Filling f = {.state = state, .data = calloc(1, (size_t)bytes), .seed = seed};
+  if (!f.data || !state_part_each(state, id->number, fill, &f)) fail("a part cannot be filled");
+  PartWriter *writer = part_writer_open(state, id, folder, &status);
+  if (!writer || !part_writer_put(writer, f.data, bytes, &status) ||
+      !part_writer_close(writer, &file_bytes, &part->sum, &status))
+    fail(status.text);
+  part->number = id->number;
+  part->file_bytes = (uint64_t)file_bytes;
+  free(f.data);
 }
 
 static void write_manifest(const State *state, const Plan *plan, const ManifestFacts *facts,
@@ -147,8 +132,7 @@ int main(int count, char **words) {
   if (!part) fail("not enough memory");
   for (int32_t number = 0; number < state.numbers; number++) {
     const PartId id = {number, step, facts.save};
-    if (state_part_data(&state, number) > 0)
-      (void)write_part(&state, &id, folder, seed, &part[parts++]);
+    if (state_part_data(&state, number) > 0) write_part(&state, &id, folder, seed, &part[parts++]);
   }
   write_manifest(&state, &plan, &facts, part, parts, folder);
   free(part);

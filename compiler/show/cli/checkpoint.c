@@ -8,16 +8,17 @@
 typedef struct SavedVerb {
   const char *name, *words;
   int32_t least, most;
-  bool wants_out;
+  bool wants_out, wants_job;
   ExitCode (*run)(Compile *c, const Options *options);
 } SavedVerb;
 
 static const SavedVerb saved_verbs[] = {
-    {"list", "WHERE", 2, 2, false, saved_verb_list},
-    {"show", "CHECKPOINT [TENSOR]", 2, 3, false, saved_verb_show},
-    {"verify", "CHECKPOINT", 2, 2, false, saved_verb_verify},
-    {"diff", "A B", 3, 3, false, saved_verb_diff},
-    {"merge", "CHECKPOINT -o FILE.safetensors", 2, 2, true, saved_verb_merge},
+    {"list", "WHERE", 2, 2, false, false, saved_verb_list},
+    {"show", "CHECKPOINT [TENSOR]", 2, 3, false, false, saved_verb_show},
+    {"verify", "CHECKPOINT", 2, 2, false, false, saved_verb_verify},
+    {"diff", "A B", 3, 3, false, false, saved_verb_diff},
+    {"merge", "CHECKPOINT -o FILE.safetensors", 2, 2, true, false, saved_verb_merge},
+    {"convert", "CHECKPOINT -o FOLDER --for JOB.lua", 2, 2, true, true, saved_verb_convert},
 };
 enum { SAVED_VERBS = sizeof saved_verbs / sizeof *saved_verbs };
 
@@ -29,7 +30,7 @@ static const SavedVerb *find_verb(const char *word) {
   }
   const char *near = nearest_word(word, names, SAVED_VERBS);
   complain(EXIT_USER, "checkpoint has no verb '%.40s'%s%s%s", word,
-           near ? "; did you mean " : ": list, show, verify, diff and merge are its verbs",
+           near ? "; did you mean " : ": list, show, verify, diff, merge and convert are its verbs",
            near ? near : "", near ? "?" : "");
   return NULL;
 }
@@ -42,9 +43,9 @@ static bool check_words(const SavedVerb *verb, const Options *options) {
   if (!is_right) return false;
   if (options->weights && verb->run != saved_verb_merge)
     return complain(EXIT_USER, "--weights belongs to checkpoint merge") == EXIT_DONE;
-  if (options->json && verb->run == saved_verb_merge)
-    return complain(EXIT_USER, "checkpoint merge writes a file, and has no answer as JSON") ==
-           EXIT_DONE;
+  if (options->json && verb->wants_out)
+    return complain(EXIT_USER, "checkpoint %s writes files, and has no answer as JSON",
+                    verb->name) == EXIT_DONE;
   return true;
 }
 

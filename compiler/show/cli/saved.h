@@ -92,6 +92,9 @@ void saved_reader_free(SavedReader *reader);
  * part is damaged (EXIT_USER) or cannot be read (EXIT_WORLD), reported. */
 bool saved_read(SavedReader *reader, uint32_t item, int64_t first, int64_t count, void *elements,
                 ExitCode *code);
+/* The same of any piece without padding. */
+bool saved_read_piece(SavedReader *reader, uint32_t item, const StatePiece *want, void *elements,
+                      ExitCode *code);
 /* All of the tensor, as one box without padding. */
 StatePiece saved_whole(const State *state, uint32_t item);
 int64_t saved_elements(const State *state, uint32_t item);
@@ -105,5 +108,6 @@ ExitCode saved_verb_show(Compile *c, const Options *options);
 ExitCode saved_verb_verify(Compile *c, const Options *options);
 ExitCode saved_verb_diff(Compile *c, const Options *options);
 ExitCode saved_verb_merge(Compile *c, const Options *options);
+ExitCode saved_verb_convert(Compile *c, const Options *options);
 
 #endif

@@ -185,17 +185,22 @@ int64_t saved_elements(const State *state, uint32_t item) {
   return saved_whole(state, item).range_count;
 }
 
-bool saved_read(SavedReader *reader, uint32_t item, int64_t first, int64_t count, void *elements,
-                ExitCode *code) {
+bool saved_read_piece(SavedReader *reader, uint32_t item, const StatePiece *want, void *elements,
+                      ExitCode *code) {
   const State *state = reader->state;
-  StatePiece whole = saved_whole(state, item);
-  StatePiece want = state_piece_dense(&whole, first, count);
   const PlanTensor *tensor = state_tensor(state, &state->item[item]);
   Gather gather = {.reader = reader,
-                   .want = &want,
+                   .want = want,
                    .to = elements,
                    .width = dtype_bytes(state_saved_dtype(tensor)),
                    .code = code};
   *code = EXIT_WORLD;
-  return state_sources(state, item, &want, gather_from, &gather);
+  return state_sources(state, item, want, gather_from, &gather);
+}
+
+bool saved_read(SavedReader *reader, uint32_t item, int64_t first, int64_t count, void *elements,
+                ExitCode *code) {
+  StatePiece whole = saved_whole(reader->state, item);
+  StatePiece want = state_piece_dense(&whole, first, count);
+  return saved_read_piece(reader, item, &want, elements, code);
 }

@@ -1,0 +1,241 @@
+/* saved_convert.c -- lockstep checkpoint convert: the checkpoint that the ranks of another job
+ * would write of the same state. It streams from part to part: memory holds one chunk, and no rank
+ * runs.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compiler/show/cli/runs.h"
+#include "compiler/show/cli/saved.h"
+#include "runtime/parts/parts.h"
+
+enum { CHUNK_BYTES = 8 << 20 };
+
+typedef struct Converting {
+  Compile *c;
+  const Options *options;
+  const SavedOpen *from;
+  const Plan *plan;
+  State to;
+  uint32_t *source; /* by item of `to`: the item of `from` that has its elements */
+  SavedReader *reader;
+  PartWriter *writer;
+  ManifestFacts facts;
+  ManifestPart *part;
+  int32_t parts;
+  const char *folder, *path; /* while it is written, and then */
+  uint8_t *chunk;
+  ExitCode code;
+} Converting;
+
+/* ---- which item has the elements */
+
+/* A weight in fp32 is the same number as its master. */
+static uint32_t find_source(const State *from, const StateItem *item, uint32_t kind) {
+  uint32_t found = state_find(from, item->name, kind);
+  if (found < from->item_count) return found;
+  if (kind == BUFFER_MASTER) return state_find(from, item->name, BUFFER_PARAM);
+  if (kind == BUFFER_PARAM) return state_find(from, item->name, BUFFER_MASTER);
+  return found;
+}
+
+static bool is_same_tensor(const State *from, uint32_t i, const State *to, uint32_t j) {
+  int64_t shape[2][STATE_DIMS_MAX];
+  int32_t dims = saved_shape(from, i, shape[0]);
+  DType a = state_saved_dtype(state_tensor(from, &from->item[i]));
+  DType b = state_saved_dtype(state_tensor(to, &to->item[j]));
+  return a == b && dims == saved_shape(to, j, shape[1]) &&
+         memcmp(shape[0], shape[1], sizeof **shape * (size_t)dims) == 0;
+}
+
+/* All or nothing: each tensor of either side is on the other, in the same shape and dtype. */
+static bool match_items(Converting *cv) {
+  const State *from = &cv->from->manifest.state, *to = &cv->to;
+  Arena *arena = cv->c->arena;
+  bool *used = ARENA_ARRAY(arena, bool, from->item_count + 1);
+  cv->source = ARENA_ARRAY(arena, uint32_t, to->item_count + 1);
+  for (uint32_t i = 0; i < to->item_count; i++) {
+    const StateItem *item = &to->item[i];
+    uint32_t found = find_source(from, item, state_tensor(to, item)->kind);
+    const char *key = saved_key(arena, to, item);
+    if (found == from->item_count)
+      return complain(EXIT_USER, "%s has no %s, which the job has", cv->from->path, key) ==
+             EXIT_DONE;
+    if (!is_same_tensor(from, found, to, i))
+      return complain(EXIT_USER, "%s of %s has another shape or dtype than the job's", key,
+                      cv->from->path) == EXIT_DONE;
+    used[found] = true;
+    cv->source[i] = found;
+  }
+  for (uint32_t i = 0; i < from->item_count; i++)
+    if (!used[i])
+      return complain(EXIT_USER, "the job has no %s, which %s has",
+                      saved_key(arena, from, &from->item[i]), cv->from->path) == EXIT_DONE;
+  return true;
+}
+
+/* ---- parts */
+
+static bool convert_piece(void *context, const StateStored *stored) {
+  Converting *cv = context;
+  Status status = {0};
+  uint32_t source = cv->source[stored->item - cv->to.item];
+  int64_t width = dtype_bytes(state_saved_dtype(state_tensor(&cv->to, stored->item)));
+  int64_t most = CHUNK_BYTES / width;
+  for (int64_t done = 0; done < stored->piece.range_count; done += most) {
+    int64_t left = stored->piece.range_count - done, count = left < most ? left : most;
+    StatePiece want = state_piece_dense(&stored->piece, done, count);
+    if (!saved_read_piece(cv->reader, source, &want, cv->chunk, &cv->code)) return false;
+    if (part_writer_put(cv->writer, cv->chunk, count * width, &status)) continue;
+    cv->code = complain(EXIT_WORLD, "%s", status.text);
+    return false;
+  }
+  return true;
+}
+
+static bool convert_part(Converting *cv, int32_t number) {
+  Status status = {0};
+  int64_t bytes = 0;
+  const PartId id = {number, cv->facts.step, cv->facts.save};
+  ManifestPart *part = &cv->part[cv->parts];
+  cv->writer = part_writer_open(&cv->to, &id, cv->folder, &status);
+  if (!cv->writer) return complain(EXIT_WORLD, "%s", status.text) == EXIT_DONE;
+  if (!state_part_each(&cv->to, number, convert_piece, cv)) {
+    part_writer_drop(cv->writer);
+    return false;
+  }
+  if (!part_writer_close(cv->writer, &bytes, &part->sum, &status))
+    return complain(EXIT_WORLD, "%s", status.text) == EXIT_DONE;
+  part->number = number;
+  part->file_bytes = (uint64_t)bytes;
+  cv->parts++;
+  return true;
+}
+
+static bool convert_parts(Converting *cv) {
+  cv->part = ARENA_ARRAY(cv->c->arena, ManifestPart, cv->to.numbers);
+  cv->chunk = arena_alloc(cv->c->arena, CHUNK_BYTES);
+  for (int32_t number = 0; number < cv->to.numbers; number++)
+    if (state_part_data(&cv->to, number) > 0 && !convert_part(cv, number)) return false;
+  return true;
+}
+
+/* ---- the checkpoint */
+
+static bool cannot(const char *path) {
+  return complain(EXIT_WORLD, "%s: cannot be written: %s", path, strerror(errno)) == EXIT_DONE;
+}
+
+static bool sync_folder(const char *path) {
+  int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  bool is_synced = folder >= 0 && fsync(folder) == 0;
+  if (folder >= 0) (void)close(folder);
+  return is_synced || cannot(path);
+}
+
+static bool write_manifest(const Converting *cv) {
+  ManifestText text;
+  ManifestRun run = cv->from->manifest.run;
+  const char *path = arena_printf(cv->c->arena, "%s/%s", cv->folder, MANIFEST_FILE);
+  run.plan_id = cv->plan->id;
+  run.last_step = cv->plan->jobs[0].steps;
+  if (!manifest_text_open(&text, &cv->to, &run, cv->parts))
+    return complain(EXIT_WORLD, "not enough memory for the manifest") == EXIT_DONE;
+  size_t bytes = manifest_text(&text, &cv->facts, cv->part, cv->parts);
+  int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  bool is_good = file >= 0 && write(file, text.text, bytes) == (ssize_t)bytes && fsync(file) == 0;
+  if (file >= 0 && close(file) != 0) is_good = false;
+  manifest_text_close(&text);
+  return is_good || cannot(path);
+}
+
+static bool publish(const Converting *cv) {
+  if (!write_manifest(cv) || !sync_folder(cv->folder)) return false;
+  if (rename(cv->folder, cv->path) != 0) return cannot(cv->path);
+  return sync_folder(cv->options->out);
+}
+
+/* Removes what a conversion has left that was refused or killed. */
+static void remove_unfinished(const char *folder) {
+  char name[PART_FILE_NAME_BYTES];
+  int number;
+  int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *items = at >= 0 ? fdopendir(at) : NULL;
+  for (struct dirent *item; items && (item = readdir(items)) != NULL;) {
+    bool is_part = sscanf(item->d_name, "part-%d", &number) == 1;
+    if (is_part) part_file_name(name, number);
+    if ((is_part && strcmp(name, item->d_name) == 0) || strcmp(item->d_name, MANIFEST_FILE) == 0)
+      (void)unlinkat(at, item->d_name, 0);
+  }
+  if (items) (void)closedir(items);
+  (void)rmdir(folder);
+}
+
+static bool make_folder(Converting *cv) {
+  Arena *arena = cv->c->arena;
+  cv->path = arena_printf(arena, "%s/step_%08lld", cv->options->out, (long long)cv->facts.step);
+  cv->folder = arena_printf(arena, "%s.%lld.new", cv->path, (long long)cv->facts.generation);
+  if (access(cv->path, F_OK) == 0) {
+    cv->code = complain(EXIT_USER, "%s is there already: name another folder", cv->path);
+    return false;
+  }
+  remove_unfinished(cv->folder);
+  return (folder_and_above(arena, cv->options->out) && mkdir(cv->folder, 0777) == 0) ||
+         cannot(cv->folder);
+}
+
+static void say_done(const Converting *cv) {
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < cv->parts; i++)
+    bytes += (int64_t)cv->part[i].file_bytes;
+  if (!cv->options->quiet)
+    printf("wrote    %s   %s in %d part%s, from %d\n", text_plain(cv->c->arena, cv->path),
+           format_bytes(cv->c->arena, bytes), cv->parts, plural((uint64_t)cv->parts),
+           cv->from->manifest.part_count);
+}
+
+static ExitCode convert(Converting *cv) {
+  Status status = {0};
+  struct {
+    uint64_t plan;
+    int64_t generation, step;
+  } of = {cv->plan->id, cv->from->manifest.facts.generation, cv->from->manifest.facts.step};
+  cv->facts = cv->from->manifest.facts;
+  cv->facts.save = part_sum(&of, sizeof of);
+  cv->code = EXIT_WORLD;
+  if (!state_open(&cv->to, cv->plan, &status))
+    return complain(status.code == STATUS_WORLD ? EXIT_WORLD : EXIT_OURS, "%s", status.text);
+  bool is_good = match_items(cv);
+  if (!is_good) cv->code = EXIT_USER;
+  cv->reader = is_good ? saved_reader(cv->from) : NULL;
+  is_good = cv->reader && make_folder(cv) && convert_parts(cv) && publish(cv);
+  if (is_good)
+    say_done(cv);
+  else if (cv->folder)
+    remove_unfinished(cv->folder);
+  saved_reader_free(cv->reader);
+  state_close(&cv->to);
+  return is_good ? EXIT_DONE : cv->code;
+}
+
+ExitCode saved_verb_convert(Compile *c, const Options *options) {
+  SavedOpen *saved = ARENA_NEW(c->arena, SavedOpen);
+  Options of_job = *options;
+  Compiled compiled;
+  const char *path = saved_find(c, options, options->words.at[1]);
+  if (!path) return EXIT_WORLD;
+  ExitCode code = saved_open_whole(saved, path);
+  of_job.words = (Words){.at = {options->job}, .count = 1};
+  of_job.no_data = true; /* no sample is read */
+  if (code == EXIT_DONE && !compile_job(c, &of_job, &compiled)) code = report(c, &of_job);
+  Converting cv = {.c = c, .options = options, .from = saved, .plan = &compiled.plan};
+  if (code == EXIT_DONE) code = convert(&cv);
+  saved_close(saved);
+  return code;
+}
