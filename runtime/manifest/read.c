@@ -175,7 +175,7 @@ static bool read_layouts(Reading *r) {
 
 static DType dtype_named(const char *name) {
   DType dtype = 0;
-  while (dtype < DTYPE_COUNT && strcmp(manifest_dtype(dtype), name) != 0)
+  while (dtype < DTYPE_COUNT && strcmp(state_dtype_name(dtype), name) != 0)
     dtype++;
   return dtype;
 }

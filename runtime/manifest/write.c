@@ -71,8 +71,8 @@ static void put_tensor(FILE *to, const Plan *plan, const PlanTensor *tensor, uin
   (void)fputs("\n[", to);
   put_text(to, plan_string(plan, tensor->name));
   (void)fprintf(to, ",\"%s\",\"%s\",%d,%u,%u]", kind_name(tensor->kind),
-                manifest_dtype(state_saved_dtype(tensor)), tensor->layer_first, tensor->layer_count,
-                layout);
+                state_dtype_name(state_saved_dtype(tensor)), tensor->layer_first,
+                tensor->layer_count, layout);
 }
 
 static void put_classes(FILE *to, const Plan *plan, const uint32_t *layout, const bool *saved) {

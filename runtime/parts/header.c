@@ -122,16 +122,6 @@ static bool put_piece(void *context, const StateStored *stored) {
   return true;
 }
 
-/* The name of a dtype in headers. */
-static const char *dtype_text(DType dtype) {
-  static const char *const names[DTYPE_COUNT] = {
-      [DTYPE_F32] = "F32", [DTYPE_BF16] = "BF16", [DTYPE_I32] = "I32",
-      [DTYPE_F64] = "F64", [DTYPE_I16] = "I16",   [DTYPE_F16] = "F16",
-  };
-  _Static_assert(DTYPE_COUNT == 6, "each dtype has its name of the format here");
-  return names[dtype];
-}
-
 static bool put_tensor(void *context, const StateStored *stored) {
   Header *header = context;
   Writer *w = header->w;
@@ -139,7 +129,7 @@ static bool put_tensor(void *context, const StateStored *stored) {
   int64_t first = (int64_t)stored->data_first;
   begin_entry(header, stored);
   put_text(w, "\"dtype\":\"");
-  put_text(w, dtype_text(state_saved_dtype(state_tensor(header->state, stored->item))));
+  put_text(w, state_dtype_name(state_saved_dtype(state_tensor(header->state, stored->item))));
   if (state_piece_is_box(piece))
     put_list(w, "\",\"shape\":", piece->count, piece->dims);
   else

@@ -32,6 +32,15 @@ DType state_saved_dtype(const PlanTensor *tensor) {
   return is_half ? DTYPE_F32 : (DType)tensor->dtype;
 }
 
+const char *state_dtype_name(DType dtype) {
+  static const char *const names[DTYPE_COUNT] = {
+      [DTYPE_F32] = "F32", [DTYPE_BF16] = "BF16", [DTYPE_I32] = "I32",
+      [DTYPE_F64] = "F64", [DTYPE_I16] = "I16",   [DTYPE_F16] = "F16",
+  };
+  _Static_assert(DTYPE_COUNT == 6, "each dtype has its name in files here");
+  return names[dtype];
+}
+
 /* ---- ranks */
 
 void state_coordinates(const Plan *plan, int32_t number, int32_t coordinate[PLAN_AXES_MAX]) {

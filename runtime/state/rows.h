@@ -34,6 +34,8 @@ const StateKind *state_kind_named(const char *name);
 /* The dtype that a tensor has in a part: its own, except that the lower half of a split master is
  * saved together with the weight, as the F32 that they make up. */
 DType state_saved_dtype(const PlanTensor *tensor);
+/* Its name in files: "F32", "BF16". */
+const char *state_dtype_name(DType dtype);
 
 /* One layer of a tensor to save. A weight under a master is not saved: it is the master rounded. A
  * tied tensor belongs to the first class that has it. */

@@ -28,17 +28,16 @@ typedef struct Comparing {
   TextList only;
 } Comparing;
 
-/* Floats as whole numbers in their order: neighbours are one apart, and both zeros are 0. */
-static int64_t rank_of(const void *elements, DType dtype, int64_t i) {
-  int64_t bits = dtype == DTYPE_F32    ? ((const int32_t *)elements)[i]
-                 : dtype == DTYPE_BF16 ? ((const int16_t *)elements)[i]
-                                       : 0;
-  int64_t magnitude = bits & (dtype == DTYPE_F32 ? 0x7fffffff : 0x7fff);
-  return bits < 0 ? -magnitude : magnitude;
+static bool has_ulp(DType dtype) {
+  return dtype == DTYPE_F32 || dtype == DTYPE_BF16 || dtype == DTYPE_F16;
 }
 
-static bool has_ulp(DType dtype) {
-  return dtype == DTYPE_F32 || dtype == DTYPE_BF16;
+/* Floats as whole numbers in their order: neighbours are one apart, and both zeros are 0. */
+static int64_t rank_of(const void *elements, DType dtype, int64_t i) {
+  bool is_wide = dtype == DTYPE_F32;
+  int64_t bits = is_wide ? ((const int32_t *)elements)[i] : ((const int16_t *)elements)[i];
+  int64_t magnitude = bits & (is_wide ? 0x7fffffff : 0x7fff);
+  return bits < 0 ? -magnitude : magnitude;
 }
 
 static void compare_chunk(const Comparing *cmp, const DType dtype[2], int64_t count,

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "compiler/show/cli/saved.h"
-#include "compiler/show/cli/saved_numbers.h"
+#include "kernels/math/floats.h"
 #include "kernels/math/split.h"
 #include "runtime/safetensors/safetensors.h"
 
@@ -30,15 +30,6 @@ typedef struct Merging {
   const char *path; /* beside the file's name */
   int descriptor;
 } Merging;
-
-static SafeDtype safe_of(DType dtype) {
-  static const SafeDtype of[DTYPE_COUNT] = {
-      [DTYPE_F32] = SAFE_F32, [DTYPE_BF16] = SAFE_BF16, [DTYPE_I32] = SAFE_I32,
-      [DTYPE_F64] = SAFE_F64, [DTYPE_I16] = SAFE_I16,
-  };
-  _Static_assert(DTYPE_COUNT == 5, "each dtype has its name of the format here");
-  return of[dtype];
-}
 
 /* The dtype of weights on the device, where a checkpoint has their masters. */
 static DType weight_dtype(const Plan *plan) {
@@ -96,7 +87,8 @@ static bool write_header(Merging *m) {
   for (int32_t i = 0; i < m->tensors.count; i++) {
     Merged *merged = &m->tensors.at[i];
     int32_t rank = saved_shape(&manifest->state, merged->item, merged->shape);
-    entries[i] = (SafeEntry){merged->key, safe_of(merged->to), rank, merged->shape};
+    entries[i] =
+        (SafeEntry){merged->key, safe_dtype_of(state_dtype_name(merged->to)), rank, merged->shape};
   }
   size_t bytes;
   int32_t note_count = m->options->weights ? 1 : (int32_t)(sizeof notes / sizeof *notes);
@@ -110,12 +102,16 @@ static bool write_header(Merging *m) {
 /* Masters become the weights that an update makes of them; in place. Halves of a split round ties
  * away from zero (kernels/math/split.h). */
 static void round_chunk(const Merged *merged, uint8_t *chunk, int64_t count) {
-  if (merged->from != DTYPE_F32 || merged->to != DTYPE_BF16) return;
+  if (merged->to == merged->from) return;
   for (int64_t i = 0; i < count; i++) {
     float master;
     memcpy(&master, chunk + i * (int64_t)sizeof master, sizeof master);
-    uint16_t weight = merged->is_split ? split_high(master) : bf16_of_number(master);
-    memcpy(chunk + i * (int64_t)sizeof weight, &weight, sizeof weight);
+    if (merged->is_split) {
+      uint16_t weight = split_high(master);
+      memcpy(chunk + i * (int64_t)sizeof weight, &weight, sizeof weight);
+    } else {
+      float_put(chunk, i, merged->to, master);
+    }
   }
 }
 
