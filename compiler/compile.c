@@ -122,6 +122,7 @@ Draft *compile_once(Compile *c, const Job *job, const Compiled *known, Recompute
                .derived = known->derived,
                .group_layers = recompute.group_layers,
                .truth = job_truth(job),
+               .offloads_state = job->offload.optimizer == CHOICE_OFFLOAD_CPU,
                .has_moment2 = optimizer_rows[job->optimizer.head].moments > 1,
                .train = train.graph,
                .eval = eval.graph,
@@ -158,6 +159,7 @@ bool compile_open(Compile *c, Job *job, const Machine *machine, Compiled *out) {
                             .heads = (int64_t)model_size(out->model, "heads", 0)};
   if (!spec_derive(c, job, &out->cluster, &facts, &out->derived)) return false;
   out->budget_bytes = spec_budget(c, job, &out->cluster);
+  out->host_budget_bytes = spec_host_budget(job, &out->cluster);
   return true;
 }
 

@@ -20,10 +20,11 @@ typedef struct Compiled {
   const Fabric *fabric;
   Model *model; /* open between compile_open and compile_close */
   Derived derived;
-  int64_t parameters;      /* of the whole model */
-  int64_t flops_per_token; /* as op_flops_per_token counts */
-  int64_t budget_bytes;    /* of one rank */
-  Recompute recompute;     /* of draft */
+  int64_t parameters;        /* of the whole model */
+  int64_t flops_per_token;   /* as op_flops_per_token counts */
+  int64_t budget_bytes;      /* of one rank */
+  int64_t host_budget_bytes; /* of the ranks of one node, in its host memory; -1: unknown */
+  Recompute recompute;       /* of draft */
   /* Where recompute = "auto" recomputes: what a rank needs without. 0 elsewhere. */
   int64_t without_recompute_bytes;
   const Draft *draft;

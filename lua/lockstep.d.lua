@@ -83,6 +83,11 @@
 ---@field recompute? "none"|"selective"|"block"|"sqrt"|"auto"|"every"|{ [1]: "every", blocks: integer } what backward computes again; selective: norms, activations, dropout and sums, but no product and no attention; {"every", blocks = N} keeps every Nth block input; auto: the cheapest that fits. Default: auto
 ---@field loss_chunks? integer|string the last linear layer and cross_entropy, forward and backward, in so many runs of tokens: the logits of one run exist at a time. Default: 1
 
+---@class (exact) lockstep.offload
+---@field [1]? "none"|"cpu" what lies in host memory instead of the device's; cpu: the optimizer's states
+---@field optimizer? "none"|"cpu" masters, moments and compensations; cpu: they stay in host memory, where the host's processor updates them: gradients come, weights return; derived: the section's word. Default: derived
+---@field budget? string host memory of a node that its ranks may use together; a share is of cluster.host. Default: 90%
+
 ---@class (exact) lockstep.checkpoint
 ---@field path? string the folder of checkpoints. Default: {run}/checkpoint
 ---@field every? string how often: a duration, or "N steps"; and at the end, and when the run is asked to stop. never: none at all, for a run whose state nobody needs, as a benchmark's. Default: 30m
@@ -101,6 +106,9 @@
 ---@field devices? integer|string ranks per node; by name, here: this machine's GPUs, else 1. Default: derived
 ---@field device? string from specs/devices, or cpu; by name, here: this machine's GPUs, else cpu. Default: derived
 ---@field memory? string overrides the device's. Default: derived
+---@field host? string memory of a node's processors, for offload; by name, here: this machine's. Default: derived
+---@field host_bandwidth? string of that memory, for predictions; by name. Default: derived
+---@field host_link? string between a device and that memory, each way, for predictions; by name: the device's. Default: derived
 ---@field cores? integer|string cores of a node's processors; by name, here: those of this machine that the process may use. Default: derived
 ---@field intra? string one way between the devices of a node: NVLink, PCIe; by name. Default: derived
 ---@field inter? string one way between nodes: a device's share of the network; by name. Default: derived
@@ -161,6 +169,7 @@
 ---@field precision? lockstep.precision|string one word sets the row; keys change one cell
 ---@field parallel? lockstep.parallel how ranks divide the work
 ---@field memory? lockstep.memory device memory
+---@field offload? lockstep.offload|string what lies in host memory instead of the device's; cpu: the optimizer's states
 ---@field checkpoint? lockstep.checkpoint state on disk
 ---@field log? lockstep.log what is written while it runs
 ---@field cluster? lockstep.cluster|string the machine: a library name or ./file.lua

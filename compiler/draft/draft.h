@@ -81,6 +81,7 @@ typedef struct RegionSegments {
 /* The segments of a step around its layers. */
 typedef struct StepSegments {
   int32_t load, targets, control; /* NO_ID: targets, where all of them count; both, on one rank */
+  int32_t mirror;                 /* NO_ID: no kernel runs on the host */
 } StepSegments;
 
 /* ---- parameters */
@@ -132,7 +133,8 @@ typedef struct Stage {
   StageBlock *blocks;
   int64_t partial_count[NORM_GROUPS];
   int32_t partials_buffer[NORM_GROUPS];
-  int32_t control_buffer, control_ring_buffer, staging_buffer, samples_buffer, norms_buffer;
+  int32_t control_buffer, control_ring_buffer, mirror_buffer, staging_buffer, samples_buffer;
+  int32_t norms_buffer;
   int64_t persistent_bytes[Tier_COUNT], arena_bytes[Tier_COUNT];
 } Stage;
 
@@ -154,7 +156,7 @@ struct Draft {
   Derived derived;
   int64_t group_layers; /* layers of a recompute group; 0: nothing is recomputed */
   TruthStorage truth;
-  bool has_moment2;
+  bool has_moment2, offloads_state; /* offloads: states are in host memory, updates run there */
   Graph *train, *eval;
   Mesh mesh;
   int64_t parameters;      /* of the whole model */
@@ -212,10 +214,8 @@ uint32_t norm_group_axes(int32_t group);            /* of TENSOR_AXES */
 
 /* How many library calls a communication makes, when each moves one run of memory. */
 uint64_t record_flat_calls(const Record *record);
-/* True if collectives of many pieces are packed. */
-bool pieces_are_packed(const Draft *d);
-/* True if a kernel that works on many tensors is started once for all of them. */
-bool tensors_run_batch(const Draft *d);
+bool pieces_are_packed(const Draft *d); /* collectives of many pieces are */
+bool tensors_run_batch(const Draft *d); /* kernels on many tensors are started once for all */
 
 /* The offset of a control slot in the control block of plans made here. */
 static inline int64_t draft_slot_offset(ControlSlot slot) {

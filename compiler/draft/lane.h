@@ -1,14 +1,26 @@
 /* lane.h -- the lanes of plans made here: the rows of the plan's table, in this order.
  *
- * Urgent lanes first: computation stops when a ring's next keys or another stage's values are late;
+ * Priorities: computation stops when a ring's next keys or another stage's values are late;
  * gathers and reductions have a layer's time. */
 #ifndef LOCKSTEP_LANE_H
 #define LOCKSTEP_LANE_H
 
-#define LANES(L) L(COMPUTE, "compute", 0) L(CP, "cp", 2) L(DP, "dp", 1) L(PP, "pp", 2)
+#include "runtime/plan/plan.h"
 
-#define LANE_ID(id, name, priority) LANE_##id,
+/* L(id, name, priority, processor). The last three are rows only of plans that use host memory. */
+#define LANES(L)                                                                                   \
+  L(COMPUTE, "compute", 0, DEVICE)                                                                 \
+  L(CP, "cp", 2, DEVICE)                                                                           \
+  L(DP, "dp", 1, DEVICE)                                                                           \
+  L(PP, "pp", 2, DEVICE)                                                                           \
+  L(D2H, "d2h", 1, DEVICE)                                                                         \
+  L(H2D, "h2d", 1, DEVICE)                                                                         \
+  L(HOST, "host", 1, HOST)
+
+#define LANE_ID(id, name, priority, processor) LANE_##id,
 typedef enum Lane { LANES(LANE_ID) Lane_COUNT } Lane;
 #undef LANE_ID
+
+enum { LANES_OF_DEVICE = LANE_PP + 1 }; /* of plans without host memory */
 
 #endif

@@ -57,7 +57,9 @@ DType role_dtype(const Draft *d, BaseRole role) {
   case BASE_PARAM:
   case BASE_CAST_SHARD: return d->train->compute_dtype;
   case BASE_PARAM_STORED:
+  case BASE_HOST_PARAM:
   case BASE_PARAM_SHARD: return d->train->param_dtype;
+  case BASE_HOST_GRAD:
   case BASE_GRAD:
   case BASE_GRAD_SHARD: return d->train->grad_dtype;
   case BASE_MASTER: return d->truth == TRUTH_SPLIT ? DTYPE_I16 : DTYPE_F32;

@@ -150,14 +150,17 @@ typedef struct Cluster {
   bool is_device_said;
   const char *device; /* "cpu", "h100-sxm" ... */
   Target target;
-  int64_t memory_bytes;      /* of one rank */
-  int64_t reserve_bytes;     /* of it, outside the arena */
-  int64_t threads;           /* of one rank */
-  int64_t cores_described;   /* of a node of processors, by its file; 0: none says it */
-  double flops[RATES];       /* dense peak per rank, FLOP/s; 0 = unknown */
-  double memory_bytes_per_s; /* 0 = unknown */
-  int64_t intra_latency_ns;  /* of a message between ranks of a node; 0 = unknown */
-  int64_t inter_latency_ns;  /* between nodes */
+  int64_t memory_bytes;         /* of one rank */
+  int64_t reserve_bytes;        /* of it, outside the arena */
+  int64_t threads;              /* of one rank */
+  int64_t cores_described;      /* of a node of processors, by its file; 0: none says it */
+  double flops[RATES];          /* dense peak per rank, FLOP/s; 0 = unknown */
+  double memory_bytes_per_s;    /* 0 = unknown */
+  int64_t host_bytes;           /* memory of a node's processors; 0 = unknown */
+  double host_bytes_per_s;      /* of that memory, for all ranks of a node; 0 = unknown */
+  double host_link_bytes_per_s; /* between a device and it, each way; 0 = unknown */
+  int64_t intra_latency_ns;     /* of a message between ranks of a node; 0 = unknown */
+  int64_t inter_latency_ns;     /* between nodes */
 } Cluster;
 
 /* Of `flops`; processors round fp16 and tf32, and multiply in fp32. */
@@ -208,6 +211,10 @@ bool spec_derive(Compile *c, Job *job, const Cluster *cluster, const ModelFacts 
 /* Bytes of its device that one rank may use. Warns when memory.budget is more than the device has.
  */
 int64_t spec_budget(Compile *c, const Job *job, const Cluster *cluster);
+
+/* Bytes of host memory that the ranks of one node may use together; -1: nothing says how much a
+ * node has. */
+int64_t spec_host_budget(const Job *job, const Cluster *cluster);
 
 /* Where the value of a key came from, "job: tiny.lua:8:29"; and the place for diagnostics: that of
  * the value, else that of the job. */

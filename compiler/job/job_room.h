@@ -83,7 +83,8 @@ Meant refuse_name(Compile *c, Span at, int32_t section, const char *name, const 
 const char *translated_word(Arena *arena, const char *where, const char *words, const char *word);
 const char *meant_word(Arena *arena, const char *where, const char *words, const char *word);
 
-/* Refuses a word of a section that takes none so far: parallel = "auto". False: it is not known. */
+/* Refuses a word that a section, or one of its keys, does not take so far: parallel = "auto".
+ * False: it is not known. */
 bool refuse_later_word(Compile *c, Span at, int32_t section, const char *word);
 
 /* ---- values as written (raw.c) */

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "compiler/draft/cost/nodes.h"
 #include "compiler/search/advice.h"
 #include "compiler/search/lints.h"
 
@@ -48,12 +49,50 @@ bool fit_draft(Compile *c, const Job *job, Compiled *out) {
   return true;
 }
 
+static Span place_of_host(const Job *job) {
+  const FieldId keys[] = {FIELD_offload_budget, FIELD_offload_optimizer};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    if (job->origin[keys[i]].span.file != NULL) return job->origin[keys[i]].span;
+  Span at = job->offload.head_origin.span;
+  return at.file != NULL ? at : (Span){.file = job->path};
+}
+
+/* Refuses a plan whose states in host memory do not fit a node's. False: refused. */
+static bool nodes_fit(Compile *c, const Job *job, const Compiled *out) {
+  if (!out->draft->offloads_state) return true;
+  const bool is_shared = out->cluster.target == TARGET_CPU; /* one memory, whatever its tiers */
+  const NodeNeeds needs = node_needs(c->arena, &out->plan);
+  if (out->host_budget_bytes < 0) {
+    error_at(c, place_of_host(job), "missing-key",
+             "offload: %s does not say how much memory a node has beside its devices",
+             job->cluster.head_text);
+    fix_last(c, "cluster = { \"%s\", host = \"512GiB\" }", job->cluster.head_text);
+    return false;
+  }
+  for (int32_t i = 0; i < needs.count; i++) {
+    const int64_t bytes = is_shared ? needs.at[i].all_bytes : needs.at[i].host_bytes;
+    if (bytes <= out->host_budget_bytes) continue;
+    error_at(c, place_of_host(job), "does-not-fit",
+             "host memory: the rank%s of a node need%s %s%s, offload.budget is %s",
+             plural(needs.at[i].ranks), needs.at[i].ranks == 1 ? "s" : "",
+             format_bytes(c->arena, bytes), is_shared ? ", their device's included" : "",
+             format_bytes(c->arena, out->host_budget_bytes));
+    note_at(c, (Span){0}, "%s",
+            out->derived.zero == 0 && out->derived.dp * out->derived.cp > 1
+                ? "parallel.zero = 1 divides the states over replicas"
+                : "more nodes that share the model, or nodes with more memory: cluster.host");
+    return false;
+  }
+  return true;
+}
+
 static void finish(Compile *c, Job *job, Compiled *out) {
   compile_emit(c, job, out);
   if (out->draft->arena_bytes > out->budget_bytes) {
     advice_unfit(c, job, out);
     return;
   }
+  if (!nodes_fit(c, job, out)) return;
   if (!place_check_tp(c, job, out->fabric, out->choice.taken)) return;
   plan_lints(c, job, out);
   compile_prove(c, job, out);

@@ -130,7 +130,7 @@ void checkpoint_store_close(CheckpointStore *store);
 /* The state to save, and where it is. */
 typedef struct CheckpointState {
   Device *device;
-  uint8_t *arena; /* reached through the device's windows */
+  uint8_t *const *arena; /* by tier */
   int64_t step;
   int64_t samples;
   Control lasting;

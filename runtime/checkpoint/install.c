@@ -17,13 +17,12 @@ typedef struct Installing {
 } Installing;
 
 /* Up to a window of what the file has at `offset`. */
-static bool install_piece(const Installing *installing, uint8_t *to, size_t count, uint64_t offset,
-                          Checksum *sum) {
+static bool install_piece(const Installing *installing, const TierWindow *to, size_t count,
+                          uint64_t offset, Checksum *sum) {
   const Checkpoint *from = installing->from;
-  Device *device = installing->target->device;
   Comm *comm = installing->search->comm;
   Status *status = installing->status;
-  void *bytes = device->ops->open_window(device, to, count, ACCESS_WRITE, status);
+  void *bytes = tier_window_open(to, count, ACCESS_WRITE, status);
   if (bytes == NULL) return false;
   if (from->is_reader && *installing->fault == CHECKPOINT_WHOLE)
     (void)checkpoint_read(from->descriptor, from->path, bytes, count, offset, installing->fault,
@@ -33,7 +32,7 @@ static bool install_piece(const Installing *installing, uint8_t *to, size_t coun
     return false;
   }
   checksum_add(sum, bytes, count);
-  return device->ops->close_window(device, status);
+  return tier_window_close(to, status);
 }
 
 static bool install_tensor(void *context, const PlanTensor *tensor, int32_t layer,
@@ -42,14 +41,15 @@ static bool install_tensor(void *context, const PlanTensor *tensor, int32_t laye
   Installing *installing = context;
   const Checkpoint *from = installing->from;
   const CheckpointEntry *entry = &from->entry[installing->entry++];
+  TierWindow to = {installing->target->device, (Tier)tensor->tier,
+                   installing->target->arena[tensor->tier] + offset};
   Checksum sum;
   checksum_begin(&sum);
   for (uint64_t done = 0; done < tensor->size_bytes;) {
     uint64_t left = tensor->size_bytes - done;
     size_t take = left < DEVICE_WINDOW_BYTES ? (size_t)left : DEVICE_WINDOW_BYTES;
-    if (!install_piece(installing, installing->target->arena + offset + done, take,
-                       entry->offset + done, &sum))
-      return false;
+    if (!install_piece(installing, &to, take, entry->offset + done, &sum)) return false;
+    to.at += take;
     done += take;
   }
   if (*installing->fault == CHECKPOINT_WHOLE && checksum_end(&sum) != entry->sum)

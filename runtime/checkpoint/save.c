@@ -173,25 +173,26 @@ static bool write_at(int descriptor, const void *bytes, size_t count, uint64_t o
 }
 
 /* Up to a window of a tensor. */
-static bool write_piece(const Writing *writing, uint8_t *from, size_t count, uint64_t offset,
-                        Checksum *sum) {
-  Device *device = writing->state->device;
-  const void *bytes = device->ops->open_window(device, from, count, ACCESS_READ, writing->status);
+static bool write_piece(const Writing *writing, const TierWindow *window, size_t count,
+                        uint64_t offset, Checksum *sum) {
+  const void *bytes = tier_window_open(window, count, ACCESS_READ, writing->status);
   if (bytes == NULL) return false;
   checksum_add(sum, bytes, count);
   return write_at(writing->descriptor, bytes, count, offset) &&
-         device->ops->close_window(device, writing->status);
+         tier_window_close(window, writing->status);
 }
 
 static bool write_tensor(void *context, const PlanTensor *tensor, int32_t layer, uint64_t offset) {
   Writing *writing = context;
-  uint8_t *from = writing->state->arena + offset;
+  TierWindow from = {writing->state->device, (Tier)tensor->tier,
+                     writing->state->arena[tensor->tier] + offset};
   Checksum sum;
   checksum_begin(&sum);
   for (uint64_t done = 0; done < tensor->size_bytes;) {
     uint64_t left = tensor->size_bytes - done;
     size_t take = left < DEVICE_WINDOW_BYTES ? (size_t)left : DEVICE_WINDOW_BYTES;
-    if (!write_piece(writing, from + done, take, writing->offset + done, &sum)) return false;
+    if (!write_piece(writing, &from, take, writing->offset + done, &sum)) return false;
+    from.at += take;
     done += take;
   }
   entries_of(writing->store)[writing->entry++] = (CheckpointEntry){

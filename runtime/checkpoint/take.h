@@ -37,7 +37,7 @@ bool checkpoint_verify(const CheckpointSearch *search, const Checkpoint *own,
 /* Where to load a rank's state. */
 typedef struct CheckpointTarget {
   Device *device;
-  uint8_t *arena;
+  uint8_t *const *arena; /* by tier */
   const PlanClass *class;
 } CheckpointTarget;
 

@@ -113,6 +113,24 @@ struct Device {
   const DeviceOps *ops;
 };
 
+/* A place in an arena of some tier, for the host to read and write while no work uses it: of the
+ * device's memory through a window, of its own directly. */
+typedef struct TierWindow {
+  Device *device;
+  Tier tier;
+  uint8_t *at;
+} TierWindow;
+
+static inline void *tier_window_open(const TierWindow *of, uint64_t size_bytes, Access access,
+                                     Status *status) {
+  if (of->tier != TIER_DEVICE) return of->at;
+  return of->device->ops->open_window(of->device, of->at, size_bytes, access, status);
+}
+
+static inline bool tier_window_close(const TierWindow *of, Status *status) {
+  return of->tier != TIER_DEVICE || of->device->ops->close_window(of->device, status);
+}
+
 /* Opens a device of some kind. */
 typedef Device *DeviceOpen(const DeviceSetup *setup, Status *status);
 

@@ -51,7 +51,7 @@ enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
   V(BUFFER_ACTIVATION, "activations") V(BUFFER_GRAD_ACTIVATION, "activation gradients") \
   V(BUFFER_WORKSPACE, "workspace") V(BUFFER_COMM, "communication") V(BUFFER_DATA, "data") \
   V(BUFFER_CONTROL, "control") V(BUFFER_CAST, "parameters, cast") \
-  V(BUFFER_COMPENSATION, "compensation") X(BufferKind) \
+  V(BUFFER_COMPENSATION, "compensation") V(BUFFER_MIRROR, "control, mirrored") X(BufferKind) \
   E(Target) V(TARGET_CPU, "cpu") V(TARGET_CUDA, "cuda") X(Target) \
   E(Tier) V(TIER_DEVICE, "device") V(TIER_HOST, "host") V(TIER_FILE, "file") X(Tier) \
   E(ProgramKind) V(PROGRAM_INIT, "init") V(PROGRAM_TRAIN_STEP, "train_step") \
@@ -62,7 +62,7 @@ enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
   E(RecordKind) V(RECORD_KERNEL, "kernel") V(RECORD_ALL_REDUCE, "all_reduce") \
   V(RECORD_ALL_GATHER, "all_gather") V(RECORD_REDUCE_SCATTER, "reduce_scatter") \
   V(RECORD_ALL_TO_ALL, "all_to_all") V(RECORD_EXCHANGE, "exchange") V(RECORD_LOAD, "load") \
-  X(RecordKind) \
+  V(RECORD_COPY, "copy") X(RecordKind) \
   E(Access) V(ACCESS_READ, "read") V(ACCESS_WRITE, "write") V(ACCESS_UPDATE, "update") \
   X(Access) \
   E(ReduceOp) V(REDUCE_SUM, "sum") V(REDUCE_MAX, "max") X(ReduceOp) \
@@ -82,7 +82,7 @@ enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
   V(PURPOSE_CONVERSION, "conversion") V(PURPOSE_LOAD, "load") V(PURPOSE_INIT, "init") \
   V(PURPOSE_GATHER, "gather") V(PURPOSE_REDUCE, "reduce") V(PURPOSE_CLEAR, "clear") \
   V(PURPOSE_NORM, "norm") V(PURPOSE_UPDATE, "update") V(PURPOSE_CONTROL, "control") \
-  V(PURPOSE_TRANSFER, "transfer") V(PURPOSE_CAST, "cast") X(Purpose) \
+  V(PURPOSE_TRANSFER, "transfer") V(PURPOSE_CAST, "cast") V(PURPOSE_OFFLOAD, "offload") X(Purpose) \
   E(Direction) V(DIRECTION_FORWARD, "forward") V(DIRECTION_BACKWARD, "backward") \
   V(DIRECTION_UPDATE, "update") V(DIRECTION_CONTROL, "control") X(Direction)
 /* clang-format on */
@@ -211,17 +211,8 @@ static inline const char *plan_string(const Plan *plan, uint32_t offset) {
 }
 
 static inline bool plan_is_communication(const PlanRecord *record) {
-  return record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD;
-}
-
-/* A bit for each lane on which records use the communicator. */
-static inline uint32_t plan_comm_lanes(const Plan *plan, uint32_t comm) {
-  uint32_t mask = 0;
-  for (uint32_t i = 0; i < plan->records_count; i++) {
-    const PlanRecord *record = &plan->records[i];
-    if (plan_is_communication(record) && record->comm == comm) mask |= 1u << record->lane;
-  }
-  return mask;
+  return record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD &&
+         record->kind != RECORD_COPY;
 }
 
 /* NULL: the class has no program of this kind. */
@@ -233,18 +224,7 @@ static inline const PlanProgram *plan_program(const Plan *plan, const PlanClass 
   return NULL;
 }
 
-/* The lane of priority 0. */
-static inline uint32_t plan_main_lane(const Plan *plan) {
-  uint32_t lane = 0;
-  while (lane + 1 < plan->lanes_count && plan->lanes[lane].priority != 0)
-    lane++;
-  return lane;
-}
-
-static inline const char *plan_lane_name(const Plan *plan, uint32_t lane) {
-  return plan_string(plan, plan->lanes[lane].name);
-}
-
+#include "runtime/plan/plan_lanes.h"
 #include "runtime/plan/plan_when.h"
 
 #endif

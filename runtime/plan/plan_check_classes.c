@@ -213,9 +213,9 @@ static bool check_tensor(const Plan *plan, const PlanClass *class, uint32_t inde
   const PlanTensor *tensor = &plan->tensors[index];
   const char *name = plan_string(plan, tensor->name);
   uint64_t arena_bytes = plan_arena_bytes(plan, class, (Tier)tensor->tier), bytes = 0, shift = 0;
-  if (tensor->tier != TIER_DEVICE) /* checkpoints and the norm expect it there */
-    return plan_refuse(why, "tensors[%u] %s: in %s memory; state is in device memory", index, name,
-                       Tier_names[tensor->tier]);
+  if (tensor->tier == TIER_FILE) /* nothing reads or writes it there yet */
+    return plan_refuse(why, "tensors[%u] %s: in %s memory; state is in device or host memory",
+                       index, name, Tier_names[tensor->tier]);
   if (tensor->layer_count == 0 || tensor->layer_first < -1 ||
       (tensor->layer_first == -1 && tensor->layer_count != 1) ||
       (int64_t)tensor->layer_first + tensor->layer_count > INT32_MAX)
@@ -372,7 +372,7 @@ static bool check_call(const Plan *plan, const PlanClass *class, const PlanProgr
   for (uint32_t i = 0; i < call->waits_count; i++)
     if (!check_wait(plan, program, position, call->waits_first + i, why)) return false;
   return check_loads(plan, program, position, why) && plan_check_fusions(plan, call, why) &&
-         check_posts(plan, index, why);
+         check_posts(plan, index, why) && plan_check_reach(plan, call, why);
 }
 
 /* The call's micro-batch and those of its posts, after the loop has added `growth`. */

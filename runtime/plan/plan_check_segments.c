@@ -192,6 +192,18 @@ static bool check_load(const Plan *plan, const PlanRecord *record, uint32_t inde
   return true;
 }
 
+/* One operand in, one out, of equal bytes and dtype: the bytes pass as they are. */
+static bool check_copy(const Plan *plan, const PlanRecord *record, uint32_t index, char *why) {
+  const PlanOperand *operand = plan->operands + record->operands_first;
+  if (record->dims_count + record->attrs_count + record->varies_count + record->accumulate > 0 ||
+      record->comm != PLAN_NONE)
+    return plan_refuse(why, "records[%u]: a copy has no numbers and no communicator", index);
+  return (check_shape(plan, record, index, why) && record->operands_count == 2 &&
+          operand[0].size_bytes == operand[1].size_bytes) ||
+         plan_refuse(why, "records[%u]: a copy reads one operand and writes one of equal bytes",
+                     index);
+}
+
 /* At most one for each attr: a walk over the varies of all records is as long as the file. */
 static bool check_varies(const Plan *plan, const PlanRecord *record, uint32_t index, char *why) {
   if (record->varies_count > record->attrs_count)
@@ -245,6 +257,10 @@ static bool check_record(const Plan *plan, const PlanSegment *segment, uint32_t 
   for (uint32_t i = 0; i < record->operands_count; i++)
     if (!check_operand(plan, segment, record->operands_first + i, why)) return false;
   if (!check_edges(plan, segment, position, why)) return false;
+  if (plan_is_host_lane(plan, record->lane) && record->kind != RECORD_KERNEL &&
+      record->kind != RECORD_COPY)
+    return plan_refuse(why, "records[%u]: %s on lane %s, which is the host's", index,
+                       kind_name(record), plan_lane_name(plan, record->lane));
   if (record->fuses > 1 || (record->fuses == 1 && record->kind != RECORD_KERNEL))
     return plan_refuse(why, "records[%u]: %s has fuses %u", index, kind_name(record),
                        record->fuses);
@@ -259,6 +275,7 @@ static bool check_record(const Plan *plan, const PlanSegment *segment, uint32_t 
     return (record->varies_count == 0 ||
             plan_refuse(why, "records[%u]: a load does not vary", index)) &&
            check_load(plan, record, index, why);
+  case RECORD_COPY: return check_copy(plan, record, index, why);
   default: return check_communication(plan, record, index, why);
   }
 }

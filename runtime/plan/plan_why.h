@@ -19,5 +19,9 @@ bool plan_check_segments(const Plan *plan, char *why);
 bool plan_check_classes(const Plan *plan, char *why);
 /* Checks the records of one call, whose bindings are good. */
 bool plan_check_fusions(const Plan *plan, const PlanCall *call, char *why);
+/* The same: they touch memory that their lanes reach (plan_check_tiers.c). */
+bool plan_check_reach(const Plan *plan, const PlanCall *call, char *why);
+/* Each class has the mirror of control that kernels on host lanes read. */
+bool plan_check_mirrors(const Plan *plan, char *why);
 
 #endif

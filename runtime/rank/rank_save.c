@@ -34,8 +34,7 @@ static void allow_arenas(const Rank *rank, bool allowed) {
 
 bool rank_restore(Rank *rank, Status *status) {
   RunStart *start = &rank->start;
-  CheckpointTarget target = {rank->replay.device, rank->arena.base[TIER_DEVICE],
-                             rank->replay.class};
+  CheckpointTarget target = {rank->replay.device, rank->arena.base, rank->replay.class};
   allow_arenas(rank, true);
   bool restored = resume_load(rank->run, rank->number, rank->comm, start, &target, status);
   if (restored) {
@@ -49,7 +48,7 @@ bool rank_restore(Rank *rank, Status *status) {
 static bool write_state(Rank *rank, int64_t step, Status *status) {
   CheckpointState state = {
       .device = rank->replay.device,
-      .arena = rank->arena.base[TIER_DEVICE],
+      .arena = rank->arena.base,
       .step = step,
       .samples = rank_samples_before(rank, step + 1),
   };

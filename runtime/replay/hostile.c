@@ -42,9 +42,10 @@ static uint64_t start_key(uint32_t program, uint32_t call) {
   return (uint64_t)program << 32 | call;
 }
 
-enum { SHARED_PARTS = 4 };
+enum { SHARED_PARTS = 5 };
 
-/* Memory shared with the host is never poisoned: its threads write while records run. */
+/* Memory shared with the host is never poisoned: its threads write while records run. The mirror of
+ * control is read by kernels as slots, not as an operand. */
 static void shared_parts(const Hostile *hostile, uint8_t *first[SHARED_PARTS],
                          size_t size_bytes[SHARED_PARTS]) {
   const PlanJob *job = &hostile->plan->jobs[0];
@@ -58,6 +59,8 @@ static void shared_parts(const Hostile *hostile, uint8_t *first[SHARED_PARTS],
   size_bytes[2] = 2 * job->control_bytes * (size_t)job->control_depth;
   first[3] = host + job->staging_offset;
   size_bytes[3] = step_bytes * (size_t)job->prefetch_steps;
+  first[4] = hostile->mirror;
+  size_bytes[4] = hostile->mirror == NULL ? 0 : job->control_bytes;
 }
 
 /* Poisons the bytes between the shared parts, from part `part` on. */
@@ -80,7 +83,9 @@ static void poison(const Hostile *hostile, void *at, size_t size_bytes) {
 
 bool hostile_start(Hostile *hostile, const Plan *plan, const PlanClass *class,
                    uint8_t *const *arena) {
+  const PlanBuffer *mirror = plan_control_mirror(plan, class);
   *hostile = (Hostile){.plan = plan, .arena = arena};
+  if (mirror != NULL) hostile->mirror = arena[TIER_HOST] + mirror->offset;
   Start *starts = calloc(class->buffers_count + 1, sizeof *starts);
   hostile->order = calloc(class->buffers_count + 1, sizeof *hostile->order);
   if (!starts || !hostile->order) {

@@ -17,6 +17,7 @@ typedef struct Hostile {
   const Plan *plan;
   uint8_t *const *arena; /* by tier, of the setup */
   size_t arena_bytes[Tier_COUNT];
+  uint8_t *mirror; /* of control; NULL: none */
   uint32_t *order; /* the class's buffers by program, then by first call */
   uint32_t count;
 } Hostile;

@@ -310,6 +310,19 @@ static bool issue_load(const Walker *walker, const Work *work, Queue *queue, uin
   return issued;
 }
 
+/* Both operands are in memory that the lane's device reaches. */
+static bool issue_copy(const Walker *walker, const Work *work, Queue *queue, uint64_t number,
+                       Status *status) {
+  Replay *replay = walker->replay;
+  const int64_t *bytes = replay->operand_bytes + work->record->operands_first;
+  replay_allow(replay, work, true);
+  bool issued = replay->device->ops->copy(queue, work->operand[1], work->operand[0],
+                                          (uint64_t)bytes[0], number, status);
+  replay_allow(replay, work, false);
+  replay->count[work->record - replay->setup.plan->records].runs += issued;
+  return issued;
+}
+
 /* Marks this work now, so that waiters do not also wait for later work. */
 static bool issue_mark(const Replay *replay, Queue *queue, bool is_awaited, Status *status) {
   return !is_awaited || replay->device->ops->mark(queue, MARK_FOR_QUEUES, status);
@@ -337,8 +350,9 @@ static bool issue_record(const Walker *walker, const Position *at, uint32_t *num
   }
   uint64_t place = number_of(walker, at->running, *number);
   replay->last[record->lane] = place + LAST_PART;
-  bool issued = record->kind == RECORD_LOAD
-                    ? issue_load(walker, &work, queue, place, status)
+  bool issued = record->kind == RECORD_LOAD ? issue_load(walker, &work, queue, place, status)
+                : record->kind == RECORD_COPY
+                    ? issue_copy(walker, &work, queue, place + LAST_PART, status)
                     : replay->device->ops->issue(queue, &work, place + LAST_PART, status);
   bool is_awaited = replay->awaited[record - plan->records] ||
                     (work.second != NULL && replay->awaited[work.second - plan->records]);

@@ -155,7 +155,9 @@ static bool check_call(void *context, const Position *at, Status *status) {
     if (!check_record(replay, at, record, status)) return false;
     int64_t *loads = &replay->loads[at->program->kind];
     if (record->kind == RECORD_LOAD && end > *loads) *loads = end;
-    if (replay->setup.comm_beside.at[record->lane] && !HOSTILE_RUNS_ALONE)
+    bool is_beside = replay->setup.comm_beside.at[record->lane] || record->kind == RECORD_COPY ||
+                     plan_is_host_lane(plan, record->lane);
+    if (is_beside && record->lane != replay->main_lane && !HOSTILE_RUNS_ALONE)
       replay->queues_mask |= 1u << record->lane;
   }
   return true;
@@ -285,6 +287,20 @@ static void fill_attrs(Replay *replay, const int32_t *coordinate) {
   }
 }
 
+/* Kernels on host lanes use the mirror. plan_check: the class has one. */
+static void fill_controls(Replay *replay) {
+  const Plan *plan = replay->setup.plan;
+  const PlanBuffer *mirror = plan_control_mirror(plan, replay->class);
+  uint8_t *on_host = mirror == NULL ? NULL : replay->setup.arena[TIER_HOST] + mirror->offset;
+  for (uint32_t i = 0; i < plan->records_count; i++) {
+    const PlanRecord *record = &plan->records[i];
+    uint8_t *block = plan_is_host_lane(plan, record->lane) ? on_host : replay->control;
+    for (uint32_t k = record->controls_first; k < record->controls_first + record->controls_count;
+         k++)
+      replay->control_at[k] = block + plan->slots[plan->controls[k].slot].offset;
+  }
+}
+
 static void fill_tables(Replay *replay) {
   const Plan *plan = replay->setup.plan;
   int32_t coordinate[MESH_AXES_MAX] = {0};
@@ -309,8 +325,7 @@ static void fill_tables(Replay *replay) {
     replay->operand_dtype[i] = operand->dtype;
     replay->operand_bytes[i] = (int64_t)operand->size_bytes;
   }
-  for (uint32_t i = 0; i < plan->controls_count; i++)
-    replay->control_at[i] = replay->control + plan->slots[plan->controls[i].slot].offset;
+  fill_controls(replay);
   fill_attrs(replay, coordinate);
 }
 

@@ -1,4 +1,6 @@
 -- NVIDIA GB200, one of the GPUs. Dense peaks at 1,200 W; a GB200 NVL72 has 72 with 13.4 TB and 576 TB/s.
 -- Memory as nvidia-smi shows it; reserve: CUDA and NCCL.
+-- host_link: half of a Grace's C2C, 450 GB/s one way.
 return { gpu = "NVIDIA GB200",
-         memory = "185GiB", reserve = "1.2GB", fp32 = "80TFLOP/s", bf16 = "2.5PFLOP/s", tf32 = "1.25PFLOP/s", bandwidth = "8TB/s" }
+         memory = "185GiB", reserve = "1.2GB", fp32 = "80TFLOP/s", bf16 = "2.5PFLOP/s", tf32 = "1.25PFLOP/s", bandwidth = "8TB/s",
+         host_link = "225GB/s" }

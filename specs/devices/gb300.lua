@@ -1,4 +1,6 @@
 -- NVIDIA GB300, one of the GPUs. Dense peaks; a GB300 NVL72 has 72 with 20 TB and 576 TB/s, which is the
 -- memory here; reserve: CUDA and NCCL.
+-- host_link: half of a Grace's C2C, 450 GB/s one way.
 return { gpu = "NVIDIA GB300",
-         memory = "277GiB", reserve = "1.2GB", fp32 = "80TFLOP/s", bf16 = "2.5PFLOP/s", tf32 = "1.25PFLOP/s", bandwidth = "8TB/s" }
+         memory = "277GiB", reserve = "1.2GB", fp32 = "80TFLOP/s", bf16 = "2.5PFLOP/s", tf32 = "1.25PFLOP/s", bandwidth = "8TB/s",
+         host_link = "225GB/s" }

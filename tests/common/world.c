@@ -62,6 +62,15 @@ bool world_bind(WorldRank *rank, ReplaySetup setup, Status *status) {
   return replay_bind(&rank->replay, &setup, status) && start_staging(rank, status);
 }
 
+void world_open_memory(const WorldRank *rank, bool open) {
+  for (Tier tier = 0; tier < Tier_COUNT; tier++) {
+    const Arena *arena = &rank->arenas->tier[tier];
+    if (arena->base != NULL)
+      (open ? hostile_allow : hostile_forbid)(&rank->replay.hostile, arena->base,
+                                              arena->size_bytes);
+  }
+}
+
 bool world_meet(const WorldRank *rank, Status *status) {
   Comm *comm = rank->replay.setup.comm;
   if (comm->ops->barrier(comm)) return true;

@@ -58,6 +58,8 @@ bool world_bind(WorldRank *rank, ReplaySetup setup, Status *status);
 
 /* Waits until all ranks have arrived. */
 bool world_meet(const WorldRank *rank, Status *status);
+/* Others may read the rank's arenas now, in a HOSTILE build too; or no longer. */
+void world_open_memory(const WorldRank *rank, bool open);
 
 /* With the samples that are staged next, if the program loads any. `left` says what it left. */
 bool world_program(WorldRank *rank, ProgramKind kind, const Control *in, Control *left,

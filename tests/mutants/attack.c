@@ -213,6 +213,15 @@ static void set_comm(Edit *e, PlanRecord *record) {
   record->comm = comm_called(e, word(e, 1));
 }
 
+static void set_lane(Edit *e, PlanRecord *record) {
+  uint32_t lane = 0;
+  while (lane < e->b->lanes_count && strcmp(string(e, e->b->lanes[lane].name), word(e, 1)) != 0)
+    lane++;
+  if (lane == e->b->lanes_count) wrong(e, "no such lane");
+  record->lane = lane;
+  record->after_count = 0;
+}
+
 static void set_reduce(Edit *e, PlanRecord *record) {
   if (record->meaning == PLAN_NONE) wrong(e, "the record reduces nothing");
   PlanMeaning meaning = e->b->meanings[record->meaning];
@@ -444,6 +453,7 @@ static const Word words[] = {
     {"key", set_key, NULL, NULL},
     {"accumulate", set_accumulate, NULL, NULL},
     {"comm", set_comm, NULL, NULL},
+    {"lane", set_lane, NULL, NULL},
     {"reduce", set_reduce, NULL, NULL},
     {"drop", drop, NULL, NULL},
     {"when", set_when, NULL, NULL},

@@ -16,6 +16,7 @@
  *   key of WHICH               the random numbers of another record; `key + NUMBER`
  *   accumulate 0 | 1
  *   comm NAME                  another communicator
+ *   lane NAME                  another lane; the record waits for nothing then
  *   reduce sum | max
  *   drop                       never runs
  *   when FLAG | unless FLAG | always

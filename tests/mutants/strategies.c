@@ -14,6 +14,7 @@ enum { PATH_BYTES = 128 };
   "model = { \"gpt2\", layers = 4, width = 32, heads = 4, vocab = 64, positions = 32 }, "
 #define BF16      "precision = { \"bf16\", reduce = \"bf16\" }, "
 #define RECOMPUTE "memory = { recompute = \"block\" }, "
+#define OFFLOAD   "offload = \"cpu\", "
 #define GPUS      "cluster = \"dgx-h100\", " /* what lies in many pieces is packed */
 const Strategy strategies[] = {
     {"zero0", "gpt2", 2, "zero = 0", ""},
@@ -44,6 +45,8 @@ const Strategy strategies[] = {
     {"zero 1, recompute what is light", "llama", 2, "zero = 1",
      "memory = { recompute = \"selective\" }, "},
     {"tp, loss in chunks", "gpt2", 4, "tp = 2, pp = 2", "memory = { loss_chunks = 4 }, "},
+    {"offload", "llama", 2, "zero = 1", BF16 OFFLOAD},
+    {"offload, no master", "gpt2", 2, "pp = 2", OFFLOAD},
     {"packed", "gpt2", 8, "dp = 2, tp = 4, zero = 3, zero_keep = \"0B\", sequence = true", GPUS},
 };
 const size_t strategies_count = sizeof strategies / sizeof *strategies;

@@ -238,16 +238,16 @@ static CommLanes slow_beside(Member *m, uint64_t random) {
 }
 
 /* Bytes that no persistent buffer of the plan holds become NaN. A HOSTILE build does so itself. */
-static void poison(const Member *m) {
+static void poison_tier(const Member *m, Tier tier) {
   const Plan *plan = m->rank->world->plan;
   const PlanClass *class = m->rank->replay.class;
-  const Arena *arena = &m->rank->arenas->tier[TIER_DEVICE];
+  const Arena *arena = &m->rank->arenas->tier[tier];
   for (uint64_t at = 0; at < arena->size_bytes;) {
     uint64_t next = arena->size_bytes, held = at;
     for (uint32_t i = 0; i < class->buffers_count; i++) {
       const PlanBuffer *buffer = &plan->buffers[class->buffers_first + i];
       uint64_t end = buffer->offset + buffer->size_bytes;
-      if (buffer->program != PLAN_NONE || buffer->tier != TIER_DEVICE || end <= at) continue;
+      if (buffer->program != PLAN_NONE || buffer->tier != tier || end <= at) continue;
       if (buffer->offset <= at && end > held) held = end;
       if (buffer->offset > at && buffer->offset < next) next = buffer->offset;
     }
@@ -256,10 +256,17 @@ static void poison(const Member *m) {
   }
 }
 
+static void poison(const Member *m) {
+  for (Tier tier = 0; tier < Tier_COUNT; tier++)
+    poison_tier(m, tier);
+}
+
 static bool open_member(Member *m, Status *status) {
   WorldRank *rank = m->rank;
   if (!world_open(rank, status)) return false;
-  memset(rank->arenas->base[TIER_DEVICE], 0xff, rank->arenas->tier[TIER_DEVICE].size_bytes);
+  for (Tier tier = 0; tier < Tier_COUNT; tier++)
+    if (rank->arenas->base[tier] != NULL)
+      memset(rank->arenas->base[tier], 0xff, rank->arenas->tier[tier].size_bytes);
   uint64_t random = mix(mix(m->trying->how.seed, 7), (uint64_t)rank->number);
   bool on_queues = m->trying->how.on_queues;
   m->comm = slow_comm(rank->comm, random);
@@ -308,13 +315,13 @@ static bool is_state(uint32_t kind) {
 static uint64_t hash_state(const Member *m) {
   const Plan *good = m->trying->good;
   const PlanClass *class = mesh_class(&m->rank->world->mesh, good, m->rank->number);
-  const Arena *arena = &m->rank->arenas->tier[TIER_DEVICE];
   uint64_t hash = 3;
   for (uint32_t i = 0; i < class->tensors_count; i++) {
     const PlanTensor *tensor = &good->tensors[class->tensors_first + i];
     for (uint32_t layer = 0; layer < tensor->layer_count && is_state(tensor->kind); layer++)
-      hash = hash_bytes(hash, arena->base + tensor->offset + layer * tensor->layer_stride,
-                        tensor->size_bytes);
+      hash = hash_bytes(
+          hash, m->rank->arenas->base[tensor->tier] + tensor->offset + layer * tensor->layer_stride,
+          tensor->size_bytes);
   }
   return hash;
 }
@@ -323,14 +330,14 @@ static uint64_t hash_state(const Member *m) {
 static void copy_state(const Member *m, int32_t rank) {
   const Plan *plan = m->rank->world->plan;
   const PlanClass *class = mesh_class(&m->rank->world->mesh, plan, rank);
-  const uint8_t *from = m->rank->world->arenas[rank].base[TIER_DEVICE];
-  uint8_t *to = m->rank->arenas->base[TIER_DEVICE];
+  uint8_t *const *from = m->rank->world->arenas[rank].base, *const *to = m->rank->arenas->base;
   for (uint32_t i = 0; i < class->tensors_count; i++) {
     const PlanTensor *tensor = &plan->tensors[class->tensors_first + i];
     const PlanTensor *mine = &plan->tensors[m->rank->replay.class->tensors_first + i];
     for (uint32_t layer = 0; layer < tensor->layer_count && is_state(tensor->kind); layer++)
-      memcpy(to + mine->offset + layer * mine->layer_stride,
-             from + tensor->offset + layer * tensor->layer_stride, tensor->size_bytes);
+      memcpy(to[mine->tier] + mine->offset + layer * mine->layer_stride,
+             from[tensor->tier] + tensor->offset + layer * tensor->layer_stride,
+             tensor->size_bytes);
   }
 }
 
@@ -350,9 +357,7 @@ static int32_t writer_of(const WorldRank *rank) {
 static bool resume(const Member *m, Status *status) {
   const World *world = m->rank->world;
   const int32_t writer = writer_of(m->rank);
-  const Arena *arena = &m->rank->arenas->tier[TIER_DEVICE];
-  hostile_allow(&m->rank->replay.hostile, arena->base,
-                arena->size_bytes); /* others read there, too */
+  world_open_memory(m->rank, true); /* others read there, too */
   if (!world_meet(m->rank, status)) return false;
   if (mesh_class(&world->mesh, world->plan, writer)->tensors_count !=
       m->rank->replay.class->tensors_count)
@@ -360,7 +365,7 @@ static bool resume(const Member *m, Status *status) {
                        m->rank->number, writer);
   if (writer != m->rank->number) copy_state(m, writer);
   if (!world_meet(m->rank, status)) return false;
-  hostile_forbid(&m->rank->replay.hostile, arena->base, arena->size_bytes);
+  world_open_memory(m->rank, false);
   return true;
 }
 
@@ -391,8 +396,7 @@ static bool run_steps(Member *m, Result *result, Status *status) {
     if (step < TRIAL_STEPS && !resume(m, status)) return false;
   }
   if (!world_meet(m->rank, status)) return false;
-  const Arena *arena = &m->rank->arenas->tier[TIER_DEVICE];
-  hostile_allow(&m->rank->replay.hostile, arena->base, arena->size_bytes);
+  world_open_memory(m->rank, true);
   result->state = hash_state(m);
   return true;
 }

@@ -182,6 +182,45 @@ static void check_order(const char *order, const char *pp) {
   }
 }
 
+/* One of two ways to run the job of a set, whose keys are given: to `steps`, going on from what
+ * another way has left in the same folder. */
+static void run_offloaded(const char *const *set, const char *where, int64_t steps,
+                          RunRecord *record) {
+  char log_dir[128], plan_path[128], offload[80];
+  (void)snprintf(log_dir, sizeof log_dir, "log.dir=%s/run", folder);
+  (void)snprintf(plan_path, sizeof plan_path, "%s/job.plan", folder);
+  (void)snprintf(offload, sizeof offload, "offload.optimizer=%s", where);
+  JobChanges changes = {{log_dir, "train.batch=8 sequences", "train.microbatch=1", "train.steps=6",
+                         "checkpoint.resume=auto", offload, set[0], set[1], set[2], set[3]}};
+  Plan plan;
+  bool planned = job_plan("llama", &changes, plan_path, &plan);
+  CHECK(planned);
+  if (!planned) return;
+  CHECK(job_run(&plan, steps, record));
+  CHECK_INT(record->last_step, steps);
+  plan_close(&plan);
+}
+
+/* States on the device, in host memory, and moved from there to here in the middle of a run. */
+static void check_offload(const char *a, const char *b, const char *c, const char *d) {
+  static RunRecord stays, leaves, begins, returns;
+  const char *const set[] = {a, b, c, d};
+  forget_run();
+  run_offloaded(set, "none", FEW_STEPS, &stays);
+  forget_run();
+  run_offloaded(set, "cpu", FEW_STEPS, &leaves);
+  forget_run();
+  run_offloaded(set, "cpu", FEW_STEPS / 2, &begins);
+  run_offloaded(set, "none", FEW_STEPS, &returns);
+  for (int64_t step = 1; step <= FEW_STEPS; step++) {
+    CHECK(leaves.loss[step] == stays.loss[step]);
+    CHECK(leaves.norm[step] == stays.norm[step]);
+    const RunRecord *half = step <= FEW_STEPS / 2 ? &begins : &returns;
+    CHECK(half->loss[step] == stays.loss[step]);
+    CHECK(half->norm[step] == stays.norm[step]);
+  }
+}
+
 int main(void) {
   (void)snprintf(folder, sizeof folder, "/tmp/lockstep_bitwise_%d", (int)getpid());
   job_folder(folder, TOKENS, VOCAB);
@@ -215,6 +254,15 @@ int main(void) {
     check_stored("cluster.devices=2", "parallel.zero=2", "model.dropout=0.1");
     check_stored("cluster.devices=4", "parallel.zero=3", "parallel.zero_keep=0B");
     check_stored("cluster.devices=4", "parallel.zero=3", "parallel.pp=2");
+  }
+  TEST("states in host memory: the bits of states on the device, also of a run that moves them") {
+    check_offload("cluster.devices=1", "precision=bf16", "memory.recompute=block", NULL);
+    check_offload("cluster.devices=1", "precision=bf16", "precision.master=split", NULL);
+    check_offload("cluster.devices=2", "precision=bf16", "parallel.zero=1", "optimizer.clip=0.1");
+    check_offload("cluster.devices=2", "precision=bf16", "parallel.zero=3",
+                  "precision.update=kahan");
+    check_offload("cluster.devices=4", "parallel.tp=2", "parallel.cp=2", NULL);
+    check_offload("cluster.devices=4", "parallel.pp=2", "parallel.zero=2", NULL);
   }
   TEST("where ranks stand changes no bit: parts, slants by one axis and by two") {
     check_order("dp*2 tp cp pp dp", "parallel.pp=1");

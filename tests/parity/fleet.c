@@ -37,7 +37,7 @@ void fleet_coordinates(const Fleet *fleet, int32_t rank, int32_t coordinate[FLEE
 /* `nccl`: NULL where everything moves by what threads of one process have. */
 static bool bind_rank(const Fleet *fleet, WorldRank *rank, NcclWorld *nccl, Status *status) {
   ReplaySetup setup = {
-      .kernels = {fleet_kernels},
+      .kernels = {fleet_kernels, kernels_of(KERNEL_FAST)},
       .issues_only = fleet->queues.are_threads,
       .delay_most_ns = fleet->queues.delay_most_ns,
       .delay_seed = fleet->queues.delay_seed,
@@ -87,12 +87,11 @@ static void note_memory(const WorldRank *rank, FleetRank *out) {
 
 /* All ranks open their arenas, one looks, all close them again. */
 static bool let_look(const Fleet *fleet, WorldRank *rank, int64_t step, Status *status) {
-  const Arena *arena = &rank->arenas->tier[TIER_DEVICE];
-  hostile_allow(&rank->replay.hostile, arena->base, arena->size_bytes);
+  world_open_memory(rank, true);
   if (!world_meet(rank, status)) return false;
   if (rank->number == 0) fleet->look(fleet->context, fleet, step);
   if (!world_meet(rank, status)) return false;
-  hostile_forbid(&rank->replay.hostile, arena->base, arena->size_bytes);
+  world_open_memory(rank, false);
   return true;
 }
 

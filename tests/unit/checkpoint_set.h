@@ -82,7 +82,7 @@ static inline void set_close(CheckpointSet *set) {
 /* Arenas are memory of a processor. */
 static inline bool set_write(CheckpointStore *store, uint8_t *arena, int64_t step, Status *status) {
   Device *device = device_cpu_open(&(DeviceSetup){0}, status);
-  CheckpointState state = {device, arena, step, 10 * step, .lasting = {.updates = step - 1}};
+  CheckpointState state = {device, &arena, step, 10 * step, .lasting = {.updates = step - 1}};
   bool written = checkpoint_write(store, &state, status);
   device->ops->close(device);
   return written;
@@ -114,7 +114,7 @@ static inline bool set_load_body(void *context, int32_t rank, Status *status) {
   SetLoad *load = context;
   CheckpointSearch search = {.plan = load->plan, .mesh = load->mesh, .rank = rank};
   search.comm = load->boot->ops->comm(load->boot, rank, NULL);
-  CheckpointTarget target = {device_cpu_open(&(DeviceSetup){0}, status), load->arena[rank],
+  CheckpointTarget target = {device_cpu_open(&(DeviceSetup){0}, status), &load->arena[rank],
                              &load->plan->classes[0]};
   bool restored =
       checkpoint_restore(&search, &load->set->at[rank], &target, &load->fault[rank], status);

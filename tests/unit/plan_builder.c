@@ -145,9 +145,10 @@ void build_record_controls(PlanBuilder *b, uint32_t index) {
   record->controls_count = b->controls_count - record->controls_first;
 }
 
-/* One kind of memory, as on a processor, and the lanes of lane.h. */
+/* One kind of memory, as on a processor, and the lanes of lane.h that all plans have. */
 void build_device(PlanBuilder *b) {
-#define BUILD_LANE(id, name, priority) build_lane(b, name, priority);
+#define BUILD_LANE(id, name, priority, processor)                                                  \
+  if ((int)LANE_##id < (int)LANES_OF_DEVICE) build_lane(b, name, priority);
   LANES(BUILD_LANE)
 #undef BUILD_LANE
   build_tiers(b, (PlanTier){.alignment_bytes = PLAN_ALIGN_BYTES,

@@ -129,4 +129,16 @@ static inline void sketch_class(Sketch *s, uint32_t first, uint32_t end) {
   build_one_node(b, 0, 0);
 }
 
+/* Binds all bases in host memory instead, as large as the device's. The sketch has one class. */
+static inline void sketch_host_memory(Sketch *s) {
+  PlanBuilder *b = &s->b;
+  build_tiers(b, (PlanTier){.alignment_bytes = PLAN_ALIGN_BYTES,
+                            .kind = TIER_HOST,
+                            .path = build_string(b, "")});
+  build_arenas(b, (PlanArena){SKETCH_DATA_AT + SKETCH_DATA_BYTES}), b->classes[0].arenas_count++;
+  build_peaks(b, (PlanPeak){0}), b->programs[0].peaks_count++;
+  for (uint32_t i = 0; i < b->bindings_count; i++)
+    b->bindings[i].tier = TIER_HOST;
+}
+
 #endif

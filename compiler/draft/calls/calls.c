@@ -238,6 +238,18 @@ static void run_batch(Calls *t, int32_t first, int32_t end) {
   }
 }
 
+/* While one layer is updated, the next one's gradients arrive and the one before returns: three
+ * layers have buffers in host memory at once. */
+static void hold_staged(Calls *t) {
+  enum { LAYERS_AHEAD = 2 };
+  const int32_t last = calls_here(t) - 1;
+  for (int32_t i = 0; i < t->staged.count; i++) {
+    Buffer *buffer = &t->stage->buffers.at[t->staged.at[i]];
+    buffer->last_call += LAYERS_AHEAD;
+    if (buffer->last_call > last) buffer->last_call = last;
+  }
+}
+
 static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline) {
   Calls t;
   calls_open(&t, d, stage, PROGRAM_TRAIN_STEP);
@@ -252,15 +264,17 @@ static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline) {
   int32_t norms_end = calls_here(&t);
   calls_add(&t, clip_segment_build(d, stage), NO_ID, -1);
   calls_add(&t, t.ends->control, NO_ID, -1);
+  calls_add(&t, t.ends->mirror, NO_ID, -1);
   int32_t updates = calls_here(&t);
   each_layer(&t, update_of);
   int32_t updates_end = calls_here(&t);
+  hold_staged(&t);
   each_layer(&t, gather_of);
   int32_t moved = calls_here(&t);
   if (pipeline != NULL) calls_rotate(&t); /* a loop may take the place of what is before */
   moved -= calls_here(&t);
   run_batch(&t, norms - moved, norms_end - moved);
-  run_batch(&t, updates - moved, updates_end - moved);
+  if (!d->offloads_state) run_batch(&t, updates - moved, updates_end - moved);
 }
 
 static void build_init(Draft *d, Stage *stage) {

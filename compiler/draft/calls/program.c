@@ -29,16 +29,23 @@ const char *calls_name(Calls *t, const char *of, const char *word) {
   return text;
 }
 
-int32_t calls_buffer(Calls *t, const char *name, BufferKind kind, int64_t size_bytes,
-                     int64_t layer) {
+static int32_t buffer_in(Calls *t, Tier tier, const char *name, BufferKind kind, int64_t size_bytes,
+                         int64_t layer) {
+  t->draft->uses[tier] = true;
   return buffer_add(t->draft, t->stage,
                     (Buffer){.name = name,
                              .kind = kind,
+                             .tier = tier,
                              .size_bytes = size_bytes,
                              .program = t->kind,
                              .first_call = calls_here(t),
                              .last_call = calls_here(t),
                              .layer = (int32_t)layer});
+}
+
+int32_t calls_buffer(Calls *t, const char *name, BufferKind kind, int64_t size_bytes,
+                     int64_t layer) {
+  return buffer_in(t, TIER_DEVICE, name, kind, size_bytes, layer);
 }
 
 int32_t calls_buffer_if(Calls *t, int32_t *slot, const char *name, BufferKind kind,
@@ -114,6 +121,16 @@ static BufferBinding bind_carried(const Calls *t, const SegmentBase *base, const
   }
 }
 
+/* Copies take longer than updates, so a layer's buffers in host memory outlive its call: those of
+ * the next layer are filled before this one's are free. */
+static BufferBinding bind_staged(Calls *t, const SegmentBase *base, const CallTarget *at) {
+  const bool is_grad = base->role == BASE_HOST_GRAD;
+  int32_t buffer = buffer_in(t, TIER_HOST, is_grad ? "gradients, on host" : "parameters, on host",
+                             is_grad ? BUFFER_GRAD : BUFFER_PARAM, base->size_bytes, at->layer);
+  VEC_PUSH(t->draft->compile->arena, &t->staged, buffer);
+  return (BufferBinding){buffer, 0};
+}
+
 static BufferBinding bind_base(Calls *t, const SegmentBase *base, const CallTarget *at) {
   switch (base->role) {
   case BASE_PARAM:
@@ -142,6 +159,12 @@ static BufferBinding bind_base(Calls *t, const SegmentBase *base, const CallTarg
   case BASE_CAST_SHARD:
     return (BufferBinding){calls_buffer(t, "shard, cast", BUFFER_CAST, base->size_bytes, at->layer),
                            0};
+  case BASE_HOST_GRAD:
+  case BASE_HOST_PARAM: return bind_staged(t, base, at);
+  case BASE_DRAWN:
+    return (BufferBinding){
+        calls_buffer(t, "master, drawn", BUFFER_MASTER, base->size_bytes, at->layer), 0};
+  case BASE_MIRROR: return (BufferBinding){t->stage->mirror_buffer, 0};
   case BASE_PACKED:
   case BASE_RECEIVED:
     return (BufferBinding){

@@ -36,6 +36,7 @@ typedef struct Calls {
   int32_t *gathered; /* by slot: whole parameters of a layer that are present now */
   VEC(BufferName) names;
   BufferList reducing, sending; /* buffers that the last reduction or exchange may still be using */
+  BufferList staged;            /* buffers in host memory, in the order of their calls */
 } Calls;
 
 void calls_open(Calls *t, Draft *d, Stage *stage, ProgramKind kind);

@@ -10,9 +10,25 @@ double cost_peak(const Draft *d) {
                                                          : RATE_FP32);
 }
 
+/* Bytes a second that a copy between tiers, or a kernel on the host, has; 0: unknown. Ranks of a
+ * node share its memory. */
+static double host_rate(const Cluster *cluster, const Record *record) {
+  if (record->kind == RECORD_COPY) return cluster->host_link_bytes_per_s;
+  if (cluster->target == TARGET_CPU) return cluster->memory_bytes_per_s;
+  return cluster->host_bytes_per_s / (double)cluster->devices;
+}
+
+static int64_t host_ns(const Draft *d, const Record *record) {
+  double rate = host_rate(d->cluster, record);
+  double moved =
+      record->kind == RECORD_COPY ? (double)record->operands[0].size_bytes : (double)record->bytes;
+  return rate > 0 ? (int64_t)(moved / rate * 1e9 + 0.5) : 0;
+}
+
 int64_t cost_kernel_ns(const Draft *d, const Record *record) {
   const Cluster *cluster = d->cluster;
   double seconds = 0;
+  if (record->kind == RECORD_COPY || record->lane == LANE_HOST) return host_ns(d, record);
   if (record->kind != RECORD_KERNEL) return 0;
   double peak = cost_peak(d);
   if (peak > 0) seconds = (double)record->flops / peak;

@@ -49,7 +49,7 @@ typedef struct BufferUse {
 typedef struct LaneProfile {
   uint32_t flags;
   VEC(BufferUse) uses;
-  int32_t *first_use;     /* by base, the control block's is the last; NO_ID */
+  int32_t *first_use;     /* by number_of_base; NO_ID */
   uint32_t lanes;         /* bit per lane that has records */
   Lane order[Lane_COUNT]; /* of the lanes' first records */
   int32_t lane_count;
@@ -88,6 +88,11 @@ typedef struct Edges {
 } Edges;
 
 /* ---- inside a segment */
+
+/* Bases that belong to no segment come after those of the segment. */
+static int32_t number_of_base(const Segment *segment, int32_t base) {
+  return base < 0 ? segment->bases.count - 1 - base : base;
+}
 
 static bool conflict(const Touches *a, const Touches *b) {
   for (int32_t i = 0; i < a->count; i++)
@@ -146,7 +151,7 @@ static int32_t take_latest(Before *lists, int32_t count) {
 }
 
 static Touched *touched_by(const Segment *segment, Touched *of_base, const Touch *touch) {
-  return &of_base[touch->base == CONTROL_BASE ? segment->bases.count : touch->base];
+  return &of_base[number_of_base(segment, touch->base)];
 }
 
 /* For each other lane the latest record that conflicts with record i, and earlier ones as long as
@@ -191,7 +196,7 @@ static bool is_one_lane(uint32_t lanes) {
 static void order_segment(Arena *arena, const Touches *touches, Segment *segment) {
   uint32_t lanes = lanes_of(segment);
   if (is_one_lane(lanes)) return;
-  Touched *of_base = ARENA_ARRAY(arena, Touched, segment->bases.count + 1);
+  Touched *of_base = ARENA_ARRAY(arena, Touched, segment->bases.count + OWN_BASES);
   for (int32_t i = 0; i < segment->records.count; i++)
     order_record(arena, touches, segment, lanes, of_base, i);
 }
@@ -202,9 +207,8 @@ static void order_segment(Arena *arena, const Touches *touches, Segment *segment
  * different times, and control, whose slots are independent. */
 static BufferUse *use_of(const Draft *d, const Segment *segment, LaneProfile *profile,
                          BufferUse part) {
-  bool is_control = part.base == CONTROL_BASE;
-  bool apart = is_control || segment->bases.at[part.base].role == BASE_SCRATCH;
-  int32_t *link = &profile->first_use[is_control ? segment->bases.count : part.base];
+  bool apart = part.base < 0 || segment->bases.at[part.base].role == BASE_SCRATCH;
+  int32_t *link = &profile->first_use[number_of_base(segment, part.base)];
   while (*link != NO_ID) {
     BufferUse *use = &profile->uses.at[*link];
     bool meets = part.first < use->end && use->first < part.end;
@@ -261,8 +265,8 @@ static LaneProfile *make_profile(const Draft *d, const Segment *segment, const T
   profile->flags = flags;
   profile->over = arena_alloc(arena, sizeof *profile->over * (size_t)(segment->records.count + 1));
   profile->runs = ARENA_ARRAY(arena, bool, segment->records.count + 1);
-  profile->first_use = ARENA_ARRAY(arena, int32_t, segment->bases.count + 1);
-  for (int32_t base = 0; base <= segment->bases.count; base++)
+  profile->first_use = ARENA_ARRAY(arena, int32_t, segment->bases.count + OWN_BASES);
+  for (int32_t base = 0; base < segment->bases.count + OWN_BASES; base++)
     profile->first_use[base] = NO_ID;
   for (int32_t lane = 0; lane < Lane_COUNT; lane++)
     profile->last[lane] = NO_ID;
@@ -290,7 +294,12 @@ static const LaneProfile *profile_of(Edges *e, const Call *call) {
 /* ---- cells */
 
 static int64_t address(const Edges *e, const Call *call, int32_t base) {
-  if (base == CONTROL_BASE) return e->stage->buffers.at[e->stage->control_buffer].offset;
+  if (base < 0) {
+    const Stage *stage = e->stage;
+    const Buffer *block =
+        &stage->buffers.at[base == CONTROL_BASE ? stage->control_buffer : stage->mirror_buffer];
+    return (int64_t)plan_address(block->tier, (uint64_t)block->offset);
+  }
   const BufferBinding *binding = &call->bindings[base];
   const Buffer *buffer = &e->stage->buffers.at[binding->buffer];
   return (int64_t)plan_address(buffer->tier, (uint64_t)(buffer->offset + binding->offset_bytes));

@@ -5,9 +5,11 @@
 static Touch touch_operand(const Draft *d, const Segment *segment, const Operand *operand) {
   int64_t last = operand->by != 0 ? mesh_count(&d->mesh, operand->by) - 1 : 0;
   int64_t reach = last * operand->member_stride_bytes;
-  bool is_control = segment->bases.at[operand->base].role == BASE_CONTROL;
+  const BaseRole role = segment->bases.at[operand->base].role;
   return (Touch){
-      .base = is_control ? CONTROL_BASE : operand->base,
+      .base = role == BASE_CONTROL  ? CONTROL_BASE
+              : role == BASE_MIRROR ? MIRROR_BASE
+                                    : operand->base,
       .first = operand->offset_bytes + (reach < 0 ? reach : 0),
       .end = operand->offset_bytes + operand->size_bytes + (reach > 0 ? reach : 0),
       .writes = operand->access != ACCESS_READ,
@@ -25,7 +27,8 @@ static Touches touches_of_record(const Draft *d, const Segment *segment, const R
   for (int32_t i = 0; i < controls; i++) {
     int64_t first = draft_slot_offset(contract->controls[i].slot);
     bool writes = contract->controls[i].access != KERNEL_READ;
-    at[count++] = (Touch){CONTROL_BASE, first, first + CONTROL_SLOT_BYTES, writes};
+    const int32_t block = record->lane == LANE_HOST ? MIRROR_BASE : CONTROL_BASE;
+    at[count++] = (Touch){block, first, first + CONTROL_SLOT_BYTES, writes};
   }
   return (Touches){at, count};
 }

@@ -6,11 +6,12 @@
 
 #include "compiler/draft/draft.h"
 
-/* The control block is the same bytes whichever base of its role a record uses, or none. */
-enum { CONTROL_BASE = -1 };
+/* The control block is the same bytes whichever base of its role a record uses, or none; so is its
+ * mirror in host memory, which kernels on the host use instead. */
+enum { CONTROL_BASE = -1, MIRROR_BASE = -2, OWN_BASES = 2 };
 
 typedef struct Touch {
-  int32_t base;       /* of the segment, or CONTROL_BASE */
+  int32_t base;       /* of the segment, CONTROL_BASE or MIRROR_BASE */
   int64_t first, end; /* from the first byte that some member touches to the last one */
   bool writes;
 } Touch;

@@ -45,6 +45,10 @@ static const RoleWords role_words[BASE_ROLE_COUNT] = {
     [BASE_PACKED] = {BUFFER_COMM, "packed"},
     [BASE_RECEIVED] = {BUFFER_COMM, "received"},
     [BASE_TRANSFER] = {BUFFER_ACTIVATION, "transfer"},
+    [BASE_HOST_GRAD] = {BUFFER_GRAD, "gradients_on_host"},
+    [BASE_HOST_PARAM] = {BUFFER_PARAM, "parameters_on_host"},
+    [BASE_DRAWN] = {BUFFER_MASTER, "master_drawn"},
+    [BASE_MIRROR] = {BUFFER_MIRROR, "control_mirror"},
 };
 
 /* ---- the job */
@@ -297,7 +301,7 @@ static void emit_record(Tables *t, const Draft *d, const Record *record) {
   emit_operands(t, d, record, &out);
   if (kernel) emit_controls(t, d, record, &out);
   emit_numbers(t, d, record, &out);
-  if (!kernel && record->kind != RECORD_LOAD)
+  if (plan_is_communication(&out))
     out.flat_calls = plan_flat_calls(record->kind, t->ints.at + out.dims_first, out.dims_count);
   TABLE_PUSH(t, records, out);
 }
@@ -306,8 +310,9 @@ static const char *base_name(Tables *t, const Draft *d, const SegmentBase *base)
   const char *name = role_words[base->role].name;
   if (base->role == BASE_TRANSFER || base->role == BASE_PARTIALS)
     return arena_printf(t->arena, "%s.%d", name, base->number);
-  bool block =
-      base->role <= BASE_MOMENT2 || (base->role >= BASE_WIRE && base->role <= BASE_CAST_SHARD);
+  bool block = base->role <= BASE_MOMENT2 ||
+               (base->role >= BASE_WIRE && base->role <= BASE_CAST_SHARD) ||
+               (base->role >= BASE_HOST_GRAD && base->role <= BASE_DRAWN);
   return block ? arena_printf(t->arena, "%s.%s", d->blocks.at[base->number].name, name) : name;
 }
 
@@ -518,7 +523,7 @@ Choice emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
   emit_inputs(t, d);
   emit_files(t, d);
   emit_tiers(t, d);
-  table_lanes(t);
+  table_lanes(t, d);
   emit_slots(t, d);
   for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)
     TABLE_PUSH(t, axes,

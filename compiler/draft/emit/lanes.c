@@ -4,16 +4,18 @@
 typedef struct LaneWords {
   const char *name;
   uint32_t priority;
+  Processor processor;
 } LaneWords;
 
-#define LANE_WORDS(id, name, priority) {name, priority},
+#define LANE_WORDS(id, name, priority, processor) {name, priority, PROCESSOR_##processor},
 static const LaneWords lane_words[Lane_COUNT] = {LANES(LANE_WORDS)};
 #undef LANE_WORDS
 
-void table_lanes(Tables *t) {
-  for (Lane lane = 0; lane < Lane_COUNT; lane++)
+void table_lanes(Tables *t, const Draft *d) {
+  const int32_t count = d->offloads_state ? Lane_COUNT : LANES_OF_DEVICE;
+  for (int32_t lane = 0; lane < count; lane++)
     TABLE_PUSH(t, lanes,
-               (PlanLane){.processor = PROCESSOR_DEVICE,
+               (PlanLane){.processor = lane_words[lane].processor,
                           .priority = lane_words[lane].priority,
                           .name = table_string(t, lane_words[lane].name)});
 }

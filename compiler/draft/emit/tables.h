@@ -27,8 +27,8 @@ uint32_t table_string(Tables *t, const char *text); /* NULL is "" */
 uint32_t table_kernel(Tables *t, const char *name);
 uint32_t table_layout(Tables *t, const Layout *layout);
 
-/* All lanes of lane.h. */
-void table_lanes(Tables *t);
+/* The lanes of lane.h that the draft uses. */
+void table_lanes(Tables *t, const Draft *d);
 /* One for each mask of axes that something varies over, LANE_COMPUTE; and one more for each other
  * lane that communicates over them: lanes meet their peers independently of each other. */
 uint32_t table_comm(Tables *t, uint32_t axes, Lane lane);

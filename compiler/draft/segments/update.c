@@ -19,6 +19,19 @@ static Record *param_record(Draft *d, int32_t segment, KernelId kernel, Purpose 
   return record;
 }
 
+/* ---- states in host memory */
+
+/* Copies the rank's own elements of a parameter, its gradient or its master between tiers. */
+static void copy_own(Draft *d, int32_t segment, ParamId p, Lane lane, BaseRole from, BaseRole to) {
+  Record *record = segment_record(d, segment, RECORD_COPY, NULL, PURPOSE_OFFLOAD);
+  record_param(d, record, p);
+  record->path = d->train->params.at[p].name;
+  record->direction = DIRECTION_UPDATE;
+  record->lane = lane;
+  own_operand(d, segment, record, p, from, ACCESS_READ);
+  own_operand(d, segment, record, p, to, ACCESS_WRITE);
+}
+
 /* ---- initial values */
 
 static const KernelId init_kernels[] = {KERNEL_init_normal, KERNEL_init_uniform,
@@ -83,12 +96,14 @@ static void init_param(Draft *d, int32_t segment, ParamId p) {
   record->random = true;
   BaseRole stored = stored_role(d, block);
   const bool has_copy = d->truth == TRUTH_MASTER;
-  own_operand(d, segment, record, p, has_copy ? BASE_MASTER : stored, ACCESS_WRITE);
+  const BaseRole master = d->offloads_state ? BASE_DRAWN : BASE_MASTER;
+  own_operand(d, segment, record, p, has_copy ? master : stored, ACCESS_WRITE);
   if (!has_copy) return;
   record = param_record(d, segment, KERNEL_cast, PURPOSE_INIT, p);
   record_dim(record, own_elements(d, p));
-  own_operand(d, segment, record, p, BASE_MASTER, ACCESS_READ);
+  own_operand(d, segment, record, p, master, ACCESS_READ);
   own_operand(d, segment, record, p, stored, ACCESS_WRITE);
+  if (d->offloads_state) copy_own(d, segment, p, LANE_D2H, BASE_DRAWN, BASE_MASTER);
 }
 
 /* Covers whole layers with their padding: collectives move the padding, so it must be initialised.
@@ -99,6 +114,7 @@ static void zero_block(Draft *d, int32_t segment, int32_t b, BaseRole role) {
   Record *record = clear_record(d, segment, elements);
   int32_t base = segment_base(d, segment, role, b, bytes);
   record_operand(record, base, 0, bytes, role_dtype(d, role), ACCESS_WRITE);
+  if (d->offloads_state && role >= BASE_MASTER && role <= BASE_MOMENT2) record->lane = LANE_HOST;
 }
 
 static int32_t build_init(Draft *d, int32_t b) {
@@ -165,8 +181,16 @@ static BaseRole update_state(const char *operand) {
   return *operand == 'v' ? BASE_MOMENT2 : strcmp(operand, "m") == 0 ? BASE_MOMENT1 : BASE_MASTER;
 }
 
+/* The state that an update reads and writes beside the gradient and the parameter is where it lies;
+ * on the host the gradient comes before, and the parameter returns after it. An update that does
+ * not make the parameter from its master needs the parameter, too. */
 static void update_param(Draft *d, int32_t segment, ParamId p) {
   enum { GRAD, PARAM, STATES };
+  const bool on_host = d->offloads_state, makes_param = d->truth == TRUTH_MASTER;
+  const BaseRole stored = stored_role(d, &d->blocks.at[d->params[p].block]);
+  const BaseRole grad = own_grad(d, d->params[p].block);
+  if (on_host) copy_own(d, segment, p, LANE_D2H, grad, BASE_HOST_GRAD);
+  if (on_host && !makes_param) copy_own(d, segment, p, LANE_D2H, stored, BASE_HOST_PARAM);
   const char *name =
       arena_printf(d->compile->arena, "%s%s", optimizer_rows[d->job->optimizer.head].name,
                    truth_suffixes[d->truth]);
@@ -181,12 +205,14 @@ static void update_param(Draft *d, int32_t segment, ParamId p) {
     add_element_numbers(d, record, p, d->blocks.at[b].shards_state);
   else
     record_dim(record, own_elements(d, p));
-  BaseRole stored = stored_role(d, &d->blocks.at[b]);
-  own_operand(d, segment, record, p, own_grad(d, b), ACCESS_READ);
-  own_operand(d, segment, record, p, stored,
-              d->truth == TRUTH_MASTER ? ACCESS_WRITE : ACCESS_UPDATE);
+  own_operand(d, segment, record, p, on_host ? BASE_HOST_GRAD : grad, ACCESS_READ);
+  own_operand(d, segment, record, p, on_host ? BASE_HOST_PARAM : stored,
+              makes_param ? ACCESS_WRITE : ACCESS_UPDATE);
   for (int32_t i = STATES; i < kernel->operand_count; i++)
     own_operand(d, segment, record, p, update_state(kernel->operands[i].name), ACCESS_UPDATE);
+  if (!on_host) return;
+  record->lane = LANE_HOST;
+  copy_own(d, segment, p, LANE_H2D, BASE_HOST_PARAM, stored);
 }
 
 static int32_t build_update(Draft *d, int32_t b) {
@@ -235,8 +261,23 @@ static int32_t build_control(Draft *d, const char *name, const char *meaning, Co
   return segment;
 }
 
+/* Kernels on the host read control from a copy in their memory. */
+static int32_t build_mirror(Draft *d) {
+  const int64_t bytes = draft_control_bytes(d);
+  int32_t segment = segment_add(d, "mirror");
+  Record *record = segment_record(d, segment, RECORD_COPY, NULL, PURPOSE_OFFLOAD);
+  record->direction = DIRECTION_CONTROL;
+  record->lane = LANE_D2H;
+  int32_t from = segment_base(d, segment, BASE_CONTROL, NO_ID, bytes);
+  int32_t to = segment_base(d, segment, BASE_MIRROR, NO_ID, bytes);
+  record_operand(record, from, 0, bytes, DTYPE_F64, ACCESS_READ);
+  record_operand(record, to, 0, bytes, DTYPE_F64, ACCESS_WRITE);
+  return segment;
+}
+
 static StepSegments build_step(Draft *d, const Graph *g, const char *load, const char *control) {
-  StepSegments ends = {.load = build_load(d, g, load), .targets = NO_ID};
+  StepSegments ends = {.load = build_load(d, g, load), .targets = NO_ID, .mirror = NO_ID};
+  if (g->training && d->offloads_state) ends.mirror = build_mirror(d);
   if (g->training && g->may_lack_targets)
     ends.targets =
         build_control(d, "targets", "targets that count", CONTROL_targets, CONTROL_targets);

@@ -61,6 +61,11 @@ static bool persists(const Draft *d, const Block *block, BaseRole role) {
   }
 }
 
+/* Optimizer states may be in host memory. */
+static Tier tier_of(const Draft *d, BaseRole role) {
+  return d->offloads_state && role >= BASE_MASTER && role <= BASE_MOMENT2 ? TIER_HOST : TIER_DEVICE;
+}
+
 static void place_block(Draft *d, Stage *stage, int32_t b) {
   static const struct {
     const char *word;
@@ -82,8 +87,8 @@ static void place_block(Draft *d, Stage *stage, int32_t b) {
     held->buffers[role] = NO_ID;
     if (held->held == 0 || !persists(d, block, role)) continue;
     const char *name = arena_printf(d->compile->arena, "%s %s", block->name, roles[role].word);
-    held->buffers[role] = persistent(d, stage, name, roles[role].kind,
-                                     block_stride_bytes(d, block, role) * held->held);
+    held->buffers[role] = persistent_in(d, stage, tier_of(d, role), name, roles[role].kind,
+                                        block_stride_bytes(d, block, role) * held->held);
   }
   for (int32_t group = 0; group < NORM_GROUPS; group++) {
     held->first_partial[group] = stage->partial_count[group];
@@ -100,6 +105,9 @@ static void place_host_side(Draft *d, Stage *stage) {
   stage->control_buffer = persistent(d, stage, "control", BUFFER_CONTROL, draft_control_bytes(d));
   stage->control_ring_buffer = persistent_in(d, stage, host, "control in and out", BUFFER_CONTROL,
                                              2 * draft_control_bytes(d) * draft_control_depth(d));
+  stage->mirror_buffer = d->offloads_state ? persistent_in(d, stage, TIER_HOST, "control, mirrored",
+                                                           BUFFER_MIRROR, draft_control_bytes(d))
+                                           : NO_ID;
   stage->staging_buffer = persistent_in(d, stage, host, "staged steps", BUFFER_DATA,
                                         step_bytes * draft_prefetch_steps(d));
   stage->samples_buffer = apart ? persistent(d, stage, "samples of a step", BUFFER_DATA, step_bytes)

@@ -1,4 +1,4 @@
-/* budget.c -- how many bytes of a device's memory the plan may use. */
+/* budget.c -- how many bytes of a device's memory, and of a node's, the plan may use. */
 #include "compiler/job/job.h"
 
 int64_t spec_budget(Compile *c, const Job *job, const Cluster *cluster) {
@@ -14,4 +14,11 @@ int64_t spec_budget(Compile *c, const Job *job, const Cluster *cluster) {
     fix_last(c, "budget = \"%lldMB\"", (long long)(whole / 1000000));
   }
   return (int64_t)budget_bytes;
+}
+
+int64_t spec_host_budget(const Job *job, const Cluster *cluster) {
+  const Amount *budget = &job->offload.budget;
+  if (budget->unit != UNIT_PERCENT) return (int64_t)budget->value;
+  if (cluster->host_bytes == 0) return -1;
+  return (int64_t)((double)cluster->host_bytes * budget->value / 100);
 }

@@ -147,6 +147,28 @@ static void settle_memory(Compile *c, Job *job, const Machine *machine, const Fa
           : cluster->memory_bytes / 8; /* the program, its threads, the system */
 }
 
+/* Memory of a node's processors, what it gives in a second, and what a device gets of it. */
+static void settle_host(Job *job, const Machine *machine, const Facts *facts, const Facts *device,
+                        bool is_here, Cluster *cluster) {
+  if (is_here && machine)
+    cluster->host_bytes = settle(job, FIELD_cluster_host, facts, CLUSTER_HOST,
+                                 machine->memory_bytes, "this machine's memory");
+  else if (facts->is_known[CLUSTER_HOST] || is_own(job, FIELD_cluster_host))
+    cluster->host_bytes = settle(job, FIELD_cluster_host, facts, CLUSTER_HOST, 0, "");
+  else
+    job->origin[FIELD_cluster_host] = (Origin){ORIGIN_DERIVED, {0}, "not known"};
+  Facts merged = *facts;
+  if (!merged.is_known[CLUSTER_HOST_LINK] && device->is_known[DEVICE_HOST_LINK]) {
+    merged.is_known[CLUSTER_HOST_LINK] = true;
+    merged.number[CLUSTER_HOST_LINK] = device->number[DEVICE_HOST_LINK];
+    merged.span[CLUSTER_HOST_LINK] = device->span[DEVICE_HOST_LINK];
+  }
+  cluster->host_link_bytes_per_s =
+      settle_rate(job, FIELD_cluster_host_link, &merged, CLUSTER_HOST_LINK);
+  cluster->host_bytes_per_s =
+      settle_rate(job, FIELD_cluster_host_bandwidth, facts, CLUSTER_HOST_BANDWIDTH);
+}
+
 /* ---- types of nodes */
 
 static const int32_t text_fields[] = {[FACT_HWLOC] = FIELD_cluster_hwloc,
@@ -195,8 +217,10 @@ static ClusterType type_of_job(Job *job, const Facts *facts, const Cluster *clus
 /* The job cannot set these keys for all types, which differ in them. */
 static bool refuse_beside_types(Compile *c, const Job *job) {
   static const int32_t fields[] = {
-      FIELD_cluster_nodes, FIELD_cluster_devices, FIELD_cluster_device, FIELD_cluster_memory,
-      FIELD_cluster_intra, FIELD_cluster_inter,   FIELD_cluster_hwloc,  FIELD_cluster_nccl_topo};
+      FIELD_cluster_nodes,          FIELD_cluster_devices,   FIELD_cluster_device,
+      FIELD_cluster_memory,         FIELD_cluster_intra,     FIELD_cluster_inter,
+      FIELD_cluster_hwloc,          FIELD_cluster_nccl_topo, FIELD_cluster_host,
+      FIELD_cluster_host_bandwidth, FIELD_cluster_host_link};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
     if (is_own(job, fields[i])) {
       error_at(c, job->origin[fields[i]].span, "conflict",
@@ -234,6 +258,14 @@ static bool join_device(Compile *c, Cluster *cluster, const Facts *type, const F
   }
   cluster->memory_bytes_per_s =
       least(cluster->memory_bytes_per_s, fact_of(device, DEVICE_BANDWIDTH));
+  const int64_t host_bytes = (int64_t)fact_of(type, CLUSTER_HOST); /* 0: nobody knows the least */
+  if (is_first || host_bytes < cluster->host_bytes) cluster->host_bytes = host_bytes;
+  cluster->host_bytes_per_s =
+      least(cluster->host_bytes_per_s, fact_of(type, CLUSTER_HOST_BANDWIDTH));
+  cluster->host_link_bytes_per_s =
+      least(cluster->host_link_bytes_per_s, type->is_known[CLUSTER_HOST_LINK]
+                                                ? type->number[CLUSTER_HOST_LINK]
+                                                : fact_of(device, DEVICE_HOST_LINK));
   int64_t reserve = (int64_t)fact_of(device, DEVICE_RESERVE);
   if (reserve > cluster->reserve_bytes) cluster->reserve_bytes = reserve;
   return true;
@@ -328,8 +360,10 @@ static bool read_all_types(Compile *c, lua_State *L, Job *job, const Facts *fact
   job->set[FIELD_cluster_device] = true;
   Span at = span_of_value(facts->types_file->spans, "types");
   job->origin[FIELD_cluster_device] = (Origin){ORIGIN_PRESET, at, NULL};
-  settle_number(job, FIELD_cluster_memory, cluster->memory_bytes,
-                (Origin){ORIGIN_DERIVED, {0}, "the least of its types"});
+  const Origin least_of_types = {ORIGIN_DERIVED, {0}, "the least of its types"};
+  settle_number(job, FIELD_cluster_memory, cluster->memory_bytes, least_of_types);
+  if (cluster->host_bytes > 0)
+    settle_number(job, FIELD_cluster_host, cluster->host_bytes, least_of_types);
   return true;
 }
 
@@ -382,6 +416,7 @@ static bool read_one_type(Compile *c, lua_State *L, Job *job, const Machine *mac
   /* Nodes of "here" are simulated: all of their ranks are threads of this machine. */
   int64_t sharers = cluster->devices * (is_here ? cluster->nodes : 1);
   settle_memory(c, job, machine, facts, &device, sharers > 0 ? sharers : 1, by_gpus, cluster);
+  settle_host(job, machine, facts, &device, is_here, cluster);
   int64_t cores =
       settle(job, FIELD_cluster_cores, facts, CLUSTER_CORES,
              is_here && machine ? machine->cores : 1, is_here ? "this machine's" : "not known: 1");

@@ -29,6 +29,9 @@ static const Key cluster_keys[] = {
     {"inter_latency", units_latency, "\"10us\""},
     {"block", NULL, whole},
     {"taper", NULL, whole},
+    {"host", units_bytes, "\"2TiB\""},
+    {"host_bandwidth", units_rate, "\"600GB/s\""},
+    {"host_link", units_rate, "\"64GB/s\""},
 };
 static const Key device_keys[] = {
     [DEVICE_MEMORY] = {"memory", units_bytes, "\"80GiB\""},
@@ -40,11 +43,14 @@ static const Key device_keys[] = {
     [DEVICE_RATES + RATE_FP8] = {"fp8", units_flops, "\"1979TFLOP/s\""},
     [DEVICE_BANDWIDTH] = {"bandwidth", units_rate, "\"3.35TB/s\""},
     [DEVICE_CORES] = {"cores", NULL, whole},
+    [DEVICE_HOST_LINK] = {"host_link", units_rate, "\"64GB/s\""},
 };
 enum {
   CLUSTER_KEYS = sizeof cluster_keys / sizeof *cluster_keys,
   DEVICE_KEYS = sizeof device_keys / sizeof *device_keys
 };
+
+_Static_assert((int)DEVICE_HOST_LINK < (int)CLUSTER_NUMBERS, "facts of a device have room");
 
 static const struct {
   const char *name, *expected;

@@ -16,13 +16,18 @@ enum {
   CLUSTER_INTER_LATENCY,
   CLUSTER_BLOCK,
   CLUSTER_TAPER,
+  CLUSTER_HOST,
+  CLUSTER_HOST_BANDWIDTH,
+  CLUSTER_HOST_LINK,
+  CLUSTER_NUMBERS
 };
 enum {
   DEVICE_MEMORY,
   DEVICE_RESERVE,
   DEVICE_RATES, /* of choices.h, in their order */
   DEVICE_BANDWIDTH = DEVICE_RATES + RATES,
-  DEVICE_CORES /* that the rates are of: the device is a processor */
+  DEVICE_CORES, /* that the rates are of: the device is a processor */
+  DEVICE_HOST_LINK
 };
 enum {
   FACT_DEVICE,
@@ -36,11 +41,11 @@ enum {
 
 /* The values of a chain of files; the later file wins. */
 typedef struct Facts {
-  double number[10];
-  bool is_known[10];
-  Span span[10];
-  int32_t depth[10];            /* 0: the file that the job names; -1: the job */
-  const char *text[FACT_TEXTS]; /* of clusters; paths are found from the folder of the command */
+  double number[CLUSTER_NUMBERS];
+  bool is_known[CLUSTER_NUMBERS];
+  Span span[CLUSTER_NUMBERS];
+  int32_t depth[CLUSTER_NUMBERS]; /* 0: the file that the job names; -1: the job */
+  const char *text[FACT_TEXTS];   /* of clusters; paths are found from the folder of the command */
   Span text_span[FACT_TEXTS];
   int32_t text_depth[FACT_TEXTS];
   const char *gpu;  /* of devices: its name, as NVML has it; NULL: it is none of NVIDIA's */

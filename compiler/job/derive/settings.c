@@ -34,7 +34,8 @@ static const struct {
 } section_effects[] = {
     {SECTION_schedule, SETTING_SCHEDULE}, {SECTION_parallel, SETTING_LAYOUT},
     {SECTION_cluster, SETTING_SAFE},      {SECTION_memory, SETTING_SAFE},
-    {SECTION_checkpoint, SETTING_SAFE},   {SECTION_log, SETTING_SAFE},
+    {SECTION_offload, SETTING_SAFE},      {SECTION_checkpoint, SETTING_SAFE},
+    {SECTION_log, SETTING_SAFE},
 };
 
 static SettingEffect section_effect(int32_t section) {

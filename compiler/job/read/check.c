@@ -55,6 +55,10 @@ static const Range ranges[] = {
     {FIELD_cluster_nodes, 1, 1 << 20, false},
     {FIELD_cluster_devices, 1, 1024, false},
     {FIELD_cluster_memory, 1 << 20, 1e18, false},
+    {FIELD_cluster_host, 1 << 20, 1e18, false},
+    {FIELD_cluster_host_bandwidth, 1, 1e18, false},
+    {FIELD_cluster_host_link, 1, 1e18, false},
+    {FIELD_offload_budget, 0, 1e18, true},
     {FIELD_cluster_cores, 1, 1 << 20, false},
     {FIELD_cluster_intra, 1, 1e18, false},
     {FIELD_cluster_inter, 1, 1e18, false},
@@ -322,6 +326,7 @@ static bool check_numbered(Compile *c, const Value *value, const Numbered *n, Jo
 static bool refuse_choice(Compile *c, const Value *value, int32_t field) {
   const FieldInfo *info = &spec_fields[field];
   const char *name = field_name(c->arena, field), *word = value->raw->text;
+  if (refuse_later_word(c, value->origin.span, (int32_t)info->section, word)) return false;
   const char *near = meant_word(c->arena, name, info->values, word);
   error_at(c, value->origin.span, "unknown-word", "%s: \"%s\" is not one of: %s", name,
            text_show(c->arena, word), info->values);

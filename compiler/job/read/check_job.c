@@ -36,6 +36,7 @@ static bool set_head(Compile *c, int32_t section, const Value *head, Job *job) {
   const char *word = head->raw->text;
   int32_t index = word_index(info->head, word);
   bool is_open = strstr(info->head, "NAME") != NULL; /* any name of the library, or a file */
+  if (index < 0 && !is_open && refuse_later_word(c, head->origin.span, section, word)) return false;
   if (index < 0 && !is_open) {
     const char *near = meant_word(c->arena, info->name, info->head, word);
     error_at(c, head->origin.span, "unknown-word", "%s: \"%s\" is not one of: %s", info->name,

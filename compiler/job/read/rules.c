@@ -148,6 +148,13 @@ static void check_precision(Compile *c, Job *job) {
   check_loss_scale(c, job);
 }
 
+static void derive_offload(Compile *c, Job *job) {
+  if (job->set[FIELD_offload_optimizer]) return;
+  job->offload.optimizer = job->offload.head;
+  field_derive(job, FIELD_offload_optimizer,
+               arena_printf(c->arena, "offload = \"%s\"", job->offload.head_text));
+}
+
 static void check_data(Compile *c, Job *job) {
   const char *word = job->data.head_text;
   if (job->data.head != CHOICE_TABLE)
@@ -259,6 +266,7 @@ bool job_rules(Compile *c, Job *job) {
   check_optimizer(c, job);
   schedule_rules(c, job);
   check_precision(c, job);
+  derive_offload(c, job);
   check_data(c, job);
   parallel_rules(c, job);
   check_needs(c, job);

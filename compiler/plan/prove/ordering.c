@@ -128,6 +128,13 @@ static void log_touch(LaneLog *log, Touch touch, uint64_t bytes, uint32_t access
   if (bytes > 0) log->at[log->count++] = touch;
 }
 
+/* The block whose slots a lane's kernels use. plan_check: a host lane's class has a mirror. */
+static uint64_t control_block(const View *view, uint32_t lane) {
+  return plan_is_host_lane(view->plan, lane)
+             ? buffer_address(plan_control_mirror(view->plan, view->class))
+             : plan_address(TIER_DEVICE, view->plan->jobs[0].control_offset);
+}
+
 static void log_touches(Ordering *o, LaneLog *log, uint32_t index, uint32_t number) {
   const Plan *plan = o->view->plan;
   const PlanRecord *record = walk_record(&o->walk, index);
@@ -143,7 +150,7 @@ static void log_touches(Ordering *o, LaneLog *log, uint32_t index, uint32_t numb
   }
   for (uint32_t i = 0; i < record->controls_count; i++) {
     const PlanControl *control = &plan->controls[record->controls_first + i];
-    touch.first = plan->jobs[0].control_offset + plan->slots[control->slot].offset;
+    touch.first = control_block(o->view, record->lane) + plan->slots[control->slot].offset;
     log_touch(log, touch, CONTROL_SLOT_BYTES, control->access);
   }
   touch.first = comm_space + record->comm;

@@ -1,8 +1,44 @@
 /* json.c -- the results of a compile as JSON. */
+#include "compiler/draft/cost/nodes.h"
 #include "compiler/job/pipelines/pipeline.h"
 #include "compiler/show/explain/communicators.h"
 #include "compiler/show/explain/work.h"
 #include "runtime/plan/plan_loops.h"
+#include "runtime/plan/plan_text.h"
+
+/* The budget of host memory is a node's: print_nodes. */
+static void print_tiers(const Compiled *compiled, uint32_t class, FILE *out) {
+  const Plan *plan = &compiled->plan;
+  fprintf(out, "\"tiers\":[");
+  for (uint32_t i = 0; i < plan->tiers_count; i++) {
+    const Tier tier = (Tier)plan->tiers[i].kind;
+    const Peak peak = find_peak_in(compiled, class, tier);
+    fprintf(out, "%s{\"tier\":\"%s\",\"rows\":{", i > 0 ? "," : "", Tier_names[tier]);
+    for (size_t r = 0; r < MEMORY_ROWS; r++)
+      fprintf(out, "%s\"%s\":%lld", r > 0 ? "," : "", memory_rows[r].name,
+              (long long)peak.by_kind[memory_rows[r].kind]);
+    fprintf(out, "},\"arena\":%lld", (long long)peak.arena_bytes);
+    if (tier == TIER_DEVICE) fprintf(out, ",\"budget\":%lld", (long long)compiled->budget_bytes);
+    fputc('}', out);
+  }
+  fprintf(out, "],");
+}
+
+/* Nodes with equal needs are one row. */
+static void print_nodes(const Compiled *compiled, FILE *out) {
+  const NodeNeeds needs = node_needs(compiled->draft->compile->arena, &compiled->plan);
+  fprintf(out, "\"nodes\":[");
+  for (int32_t i = 0; i < needs.count; i++) {
+    const NodeNeed *node = &needs.at[i];
+    fprintf(out, "%s{\"nodes\":%u,\"ranks\":%u,\"host\":%lld,\"host_budget\":", i > 0 ? "," : "",
+            node->nodes, node->ranks, (long long)node->host_bytes);
+    if (compiled->host_budget_bytes < 0)
+      fprintf(out, "null}");
+    else
+      fprintf(out, "%lld}", (long long)compiled->host_budget_bytes);
+  }
+  fprintf(out, "]");
+}
 
 static void print_class(const Compiled *compiled, const Work *work, uint32_t class, FILE *out) {
   Peak peak = find_peak(compiled, class);
@@ -16,9 +52,11 @@ static void print_class(const Compiled *compiled, const Work *work, uint32_t cla
           "\"live\":%lld,\"peak\":%lld,\"arena\":%lld,\"host\":%lld},"
           "\"launches\":%llu,\"flat_calls\":%llu,",
           (long long)peak.recorded->live_bytes, (long long)peak.recorded->peak_bytes,
-          (long long)peak.arena_bytes, (long long)peak.host_bytes,
+          (long long)peak.arena_bytes,
+          (long long)plan_arena_bytes(&compiled->plan, peak.class, TIER_HOST),
           (unsigned long long)plan_issues(&compiled->plan, peak.program),
           (unsigned long long)class_traffic(compiled, class, 0).flat_calls);
+  print_tiers(compiled, class, out);
   explain_communicators_json(compiled, class, out);
   fputc('}', out);
 }
@@ -69,5 +107,7 @@ void explain_json(const Compiled *compiled, FILE *out) {
     if (i > 0) fprintf(out, ",\n  ");
     print_class(compiled, &work, i, out);
   }
-  fprintf(out, "]}\n");
+  fprintf(out, "],\n ");
+  print_nodes(compiled, out);
+  fprintf(out, "}\n");
 }

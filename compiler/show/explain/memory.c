@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/draft/cost/nodes.h"
 #include "compiler/draft/roles.h"
 #include "compiler/show/explain/communicators.h"
 #include "runtime/plan/plan_place.h"
@@ -20,6 +21,7 @@ const MemoryRow memory_rows[MEMORY_ROWS] = {
     {"comm", "gradients on the wire", BUFFER_COMM},
     {"data", "micro-batches", BUFFER_DATA},
     {"control", "what changes between steps", BUFFER_CONTROL},
+    {"", "control, mirrored", BUFFER_MIRROR}, /* in host memory alone */
 };
 
 /* "; 1/8 (zero 3)", and how many bytes are temporarily whole. */
@@ -68,6 +70,9 @@ static const char *no_master(const Draft *d) {
 static const char *row_note(const Compiled *compiled, const MemoryRow *row, int64_t passing_bytes) {
   const Draft *d = compiled->draft;
   Arena *arena = d->compile->arena;
+  const bool is_state = row->kind == BUFFER_MASTER || row->kind == BUFFER_COMPENSATION ||
+                        row->kind == BUFFER_MOMENT1 || row->kind == BUFFER_MOMENT2;
+  if (is_state && d->offloads_state && passing_bytes == 0) return "in host memory";
   switch (row->kind) {
   case BUFFER_PARAM:
     return sharded(compiled, 3,
@@ -177,6 +182,7 @@ static void print_kinds(MemoryTable *table) {
     int64_t passing_bytes = 0;
     if (row->kind == BUFFER_CAST && !params_are_cast(table->compiled->draft)) continue;
     if (row->kind == BUFFER_COMPENSATION && table->compiled->draft->truth != TRUTH_KAHAN) continue;
+    if (row->kind == BUFFER_MIRROR) continue;
     for (uint32_t i = 0; i < table->columns.count; i++) {
       const Peak *peak = &table->columns.peak[i];
       value[i] = (double)peak->by_kind[row->kind];
@@ -229,26 +235,77 @@ static void print_communicators(MemoryTable *table) {
                            plural(count)));
 }
 
+/* "host     master", with its bytes at the host's own peak. Rows that are 0 are left out. */
+static void print_host_rows(MemoryTable *table, const Peak *peaks) {
+  const char *head = "host";
+  for (size_t r = 0; r < MEMORY_ROWS; r++) {
+    double value[COLUMNS_MAX] = {0}, all = 0;
+    for (uint32_t i = 0; i < table->columns.count; i++)
+      all += value[i] = (double)peaks[i].by_kind[memory_rows[r].kind];
+    if (all == 0) continue;
+    const BufferKind kind = memory_rows[r].kind;
+    const char *note = kind == BUFFER_GRAD    ? "on their way to updates"
+                       : kind == BUFFER_PARAM ? "on their way back"
+                                              : "";
+    print_row(table, head, memory_rows[r].name, value, note);
+    head = "";
+  }
+}
+
+/* Host memory of GPUs without offload. */
+static void print_pinned(MemoryTable *table) {
+  const Plan *plan = &table->compiled->plan;
+  double pinned[COLUMNS_MAX] = {0};
+  if (plan_tier(plan, TIER_HOST) == PLAN_NONE || table->compiled->draft->offloads_state) return;
+  for (uint32_t i = 0; i < table->columns.count; i++)
+    pinned[i] = (double)plan_arena_bytes(plan, &plan->classes[table->columns.class[i]], TIER_HOST);
+  print_row(table, "host", "pinned", pinned, "staged micro-batches");
+}
+
+/* Host memory with states that are offloaded. */
+static void print_host(MemoryTable *table) {
+  const Compiled *compiled = table->compiled;
+  Arena *arena = compiled->draft->compile->arena;
+  Peak peaks[COLUMNS_MAX];
+  double whole[COLUMNS_MAX] = {0};
+  if (!compiled->draft->offloads_state) return;
+  for (uint32_t i = 0; i < table->columns.count; i++) {
+    peaks[i] = find_peak_in(compiled, table->columns.class[i], TIER_HOST);
+    whole[i] = (double)peaks[i].arena_bytes;
+  }
+  print_host_rows(table, peaks);
+  print_row(table, "", "arena in host memory", whole, "pinned");
+  const NodeNeeds needs = node_needs(arena, &compiled->plan);
+  const bool is_shared = compiled->cluster.target == TARGET_CPU;
+  for (int32_t i = 0; i < needs.count; i++) {
+    const NodeNeed *node = &needs.at[i];
+    put_line(table->out, "node",
+             arena_printf(arena, "%s of host memory for %u rank%s%s; %s may be used",
+                          bytes_text(compiled, is_shared ? node->all_bytes : node->host_bytes),
+                          node->ranks, plural(node->ranks),
+                          is_shared ? ", their device's included" : "",
+                          bytes_text(compiled, compiled->host_budget_bytes)));
+  }
+}
+
 static void print_limits(MemoryTable *table) {
   const Compiled *compiled = table->compiled;
   Arena *arena = compiled->draft->compile->arena;
-  double whole[COLUMNS_MAX] = {0}, pinned[COLUMNS_MAX] = {0}, budget[COLUMNS_MAX] = {0};
-  bool is_pinned = false;
+  double whole[COLUMNS_MAX] = {0}, budget[COLUMNS_MAX] = {0};
   for (uint32_t i = 0; i < table->columns.count; i++) {
     const Peak *peak = &table->columns.peak[i];
     whole[i] = (double)peak->arena_bytes;
-    pinned[i] = (double)peak->host_bytes;
-    is_pinned |= peak->host_bytes > 0;
     budget[i] = (double)compiled->budget_bytes;
   }
   print_row(table, "", "arena", whole,
             arena_printf(arena, "%s bytes, one allocation",
                          count_text(compiled, compiled->draft->arena_bytes)));
-  if (is_pinned) print_row(table, "host", "pinned", pinned, "staged micro-batches");
+  print_pinned(table);
   print_communicators(table);
   print_row(table, "budget", "of a rank", budget,
             arena_printf(arena, "%s, %s outside the arena", compiled->cluster.device,
                          bytes_text(compiled, compiled->cluster.reserve_bytes)));
+  print_host(table);
 }
 
 void explain_memory(const Compiled *compiled, FILE *out) {

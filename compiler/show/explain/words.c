@@ -15,13 +15,13 @@ static void find_program(const Plan *plan, Peak *peak) {
   peak->index = (uint32_t)(peak->program - plan->programs);
 }
 
-static uint32_t fullest_call(const Plan *plan, const Peak *peak) {
+static uint32_t fullest_call(const Plan *plan, const Peak *peak, Tier tier) {
   uint32_t calls = peak->program->calls_count, fullest = 0;
   int64_t *change = calloc(calls + 2, sizeof *change), live = 0, most = -1;
   if (change == NULL) abort();
   for (uint32_t i = 0; i < peak->class->buffers_count; i++) {
     const PlanBuffer *buffer = &plan->buffers[peak->class->buffers_first + i];
-    if (buffer->program != peak->index) continue;
+    if (buffer->program != peak->index || buffer->tier != tier) continue;
     change[buffer->first_call] += (int64_t)buffer->size_bytes;
     change[buffer->last_call + 1] -= (int64_t)buffer->size_bytes;
   }
@@ -36,17 +36,16 @@ static uint32_t fullest_call(const Plan *plan, const Peak *peak) {
   return fullest;
 }
 
-Peak find_peak(const Compiled *compiled, uint32_t class) {
+Peak find_peak_in(const Compiled *compiled, uint32_t class, Tier tier) {
   const Plan *plan = &compiled->plan;
   Peak peak = {.class = &plan->classes[class]};
   find_program(plan, &peak);
-  peak.call = fullest_call(plan, &peak);
-  peak.recorded = plan_peak(plan, peak.program);
-  peak.arena_bytes = (int64_t)plan_arena_bytes(plan, peak.class, TIER_DEVICE);
-  peak.host_bytes = (int64_t)plan_arena_bytes(plan, peak.class, TIER_HOST);
+  peak.call = fullest_call(plan, &peak, tier);
+  peak.recorded = &plan->peaks[peak.program->peaks_first + plan_tier(plan, tier)];
+  peak.arena_bytes = (int64_t)plan_arena_bytes(plan, peak.class, tier);
   for (uint32_t i = 0; i < peak.class->buffers_count; i++) {
     const PlanBuffer *buffer = &plan->buffers[peak.class->buffers_first + i];
-    if (buffer->tier != TIER_DEVICE || !buffer_alive(buffer, peak.index, peak.call)) continue;
+    if (buffer->tier != tier || !buffer_alive(buffer, peak.index, peak.call)) continue;
     peak.by_kind[buffer->kind] += (int64_t)buffer->size_bytes;
     if (buffer->program != PLAN_NONE) peak.passing[buffer->kind] += (int64_t)buffer->size_bytes;
     peak.live_bytes += (int64_t)buffer->size_bytes;

@@ -4,19 +4,22 @@
 
 #include "compiler/show/explain/explain.h"
 
-/* Device memory of one class at the call of its train step where most bytes are alive. */
+/* One tier of a class's memory at the call of its train step where most bytes are alive there. */
 typedef struct Peak {
   const PlanClass *class;
   const PlanProgram *program;
   uint32_t index, call; /* of the program; the call */
   int64_t live_bytes;   /* then, persistent ones included */
   const PlanPeak *recorded;
-  int64_t arena_bytes, host_bytes;
+  int64_t arena_bytes;
   int64_t by_kind[BufferKind_COUNT];
   int64_t passing[BufferKind_COUNT]; /* of by_kind: what does not last from step to step */
 } Peak;
 
-Peak find_peak(const Compiled *compiled, uint32_t class);
+Peak find_peak_in(const Compiled *compiled, uint32_t class, Tier tier);
+static inline Peak find_peak(const Compiled *compiled, uint32_t class) {
+  return find_peak_in(compiled, class, TIER_DEVICE);
+}
 bool buffer_alive(const PlanBuffer *buffer, uint32_t program, uint32_t call);
 
 /* Rows of the memory table, in order. */
@@ -24,7 +27,7 @@ typedef struct MemoryRow {
   const char *head, *name;
   BufferKind kind;
 } MemoryRow;
-enum { MEMORY_ROWS = 13 };
+enum { MEMORY_ROWS = 14 };
 extern const MemoryRow memory_rows[MEMORY_ROWS];
 
 enum { SCREEN_COLUMNS = 80 };

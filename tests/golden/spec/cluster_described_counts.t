@@ -43,7 +43,11 @@ cluster.devices        2                       derived: what the cluster's files
                                                describe
 cluster.device         h100-sxm                preset: c.lua:1:19
 cluster.memory         85.5 GB                 preset:
-                                               SPECS/devices/h100-sxm.lua:3:19
+                                               SPECS/devices/h100-sxm.lua:4:19
+cluster.host           none                    derived: not known
+cluster.host_bandwidth none                    derived: not known
+cluster.host_link      64 GB/s                 preset:
+                                               SPECS/devices/h100-sxm.lua:5:22
 cluster.cores          1                       derived: not known: 1
 cluster.intra          none                    derived: not known
 cluster.inter          none                    derived: not known

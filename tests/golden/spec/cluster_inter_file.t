@@ -10,19 +10,25 @@ return job {
 cluster                dgx-h100                job: job.lua:6:15
 cluster.nodes          2                       job: job.lua:6:35
 cluster.devices        8                       preset:
-                                               SPECS/clusters/dgx-h100.lua:4:31
+                                               SPECS/clusters/dgx-h100.lua:5:31
 cluster.device         h100-sxm                preset:
-                                               SPECS/clusters/dgx-h100.lua:4:43
+                                               SPECS/clusters/dgx-h100.lua:5:43
 cluster.memory         85.5 GB                 preset:
-                                               SPECS/devices/h100-sxm.lua:3:19
+                                               SPECS/devices/h100-sxm.lua:4:19
+cluster.host           2.20 TB                 preset:
+                                               SPECS/clusters/dgx-h100.lua:6:67
+cluster.host_bandwidth 614 GB/s                preset:
+                                               SPECS/clusters/dgx-h100.lua:6:92
+cluster.host_link      64 GB/s                 preset:
+                                               SPECS/devices/h100-sxm.lua:5:22
 cluster.cores          112                     preset:
-                                               SPECS/clusters/dgx-h100.lua:4:63
+                                               SPECS/clusters/dgx-h100.lua:5:63
 cluster.intra          200 GB/s                job: job.lua:6:65
 cluster.inter          100 GB/s                job: job.lua:6:46
 cluster.intra_latency  470 ns                  preset:
-                                               SPECS/clusters/dgx-h100.lua:5:26
+                                               SPECS/clusters/dgx-h100.lua:6:26
 cluster.inter_latency  2700 ns                 preset:
-                                               SPECS/clusters/dgx-h100.lua:5:51
+                                               SPECS/clusters/dgx-h100.lua:6:51
 cluster.hwloc          none                    default
 cluster.nccl_topo      none                    default
 cluster.switches       none                    default

@@ -23,6 +23,7 @@ return job {
    "gradients on the wire":12596224,
    "micro-batches":24576,
    "what changes between steps":104,
+   "control, mirrored":0,
    "arena":1302780672,"budget":84269849190,"fits":true},
   "sent_bytes":1885504596,"predicted_step_ns":5604793,"tokens_per_s":1461606},
  "against":{"ranks":4,"memory":{
@@ -39,5 +40,6 @@ return job {
    "gradients on the wire":0,
    "micro-batches":24576,
    "what changes between steps":104,
+   "control, mirrored":0,
    "arena":3275491072,"budget":84269849190,"fits":true},
   "sent_bytes":938397744,"predicted_step_ns":5862882,"tokens_per_s":1397265}}

@@ -4,7 +4,7 @@ return job {
   train = { batch = "8 sequences", microbatch = 2, steps = 10 },
   optimizer = { "adamw", lr = 1e-3 },
   parallel = { compress = "none", order = "tp dp", zero_unit = "25MiB" },
-  offload = { optimizer = "cpu" },
+  offload = { grads = "cpu" },
   peft = "lora",
   checkpoint = { async = true },
 }
@@ -13,10 +13,10 @@ job.lua:6:16: error[not-built]: parallel.compress is not built yet; remove it:
     gradients travel as precision.reduce says
     6 |   parallel = { compress = "none", order = "tp dp", zero_unit = "25MiB" },
       |                ^~~~~~~~
-job.lua:7:3: error[not-built]: offload is not built yet; remove the section:
-    states stay in device memory
-    7 |   offload = { optimizer = "cpu" },
-      |   ^~~~~~~
+job.lua:7:15: error[not-built]: offload.grads is not built yet; remove it:
+    accumulated gradients stay in device memory; parallel.zero = 2 divides them
+    7 |   offload = { grads = "cpu" },
+      |               ^~~~~
 job.lua:8:3: error[not-built]: peft is not built yet; remove the section: all
     parameters train
     8 |   peft = "lora",

@@ -10,9 +10,9 @@
 #include "runtime/device/device.h"
 #include "tests/unit/check.h"
 
-enum { ALL_LANES = (1u << Lane_COUNT) - 1, RING = 256, MANY = 5 * RING, LONG_S = 20 };
+enum { ALL_LANES = (1u << LANES_OF_DEVICE) - 1, RING = 256, MANY = 5 * RING, LONG_S = 20 };
 
-#define LANES_HERE .lane_count = Lane_COUNT, .main_lane = LANE_COMPUTE
+#define LANES_HERE .lane_count = LANES_OF_DEVICE, .main_lane = LANE_COMPUTE
 
 /* The ways in which queues can be served: the same must come of all of them. */
 static const DeviceSetup ways[] = {

@@ -148,7 +148,7 @@ static const Case cases[] = {
 };
 
 static void check_case(const Case *c) {
-  TraceEntry entry[Lane_COUNT][ENTRIES] = {0};
+  TraceEntry entry[LANES_OF_DEVICE][ENTRIES] = {0};
   int64_t fastest[RECORDS] = {0}, sum[RECORDS] = {0};
   StepLog log = {.lane = {[MAIN].entry = entry[MAIN], [BESIDE].entry = entry[BESIDE]}};
   RecordTimes records = {fastest, sum};

@@ -142,16 +142,53 @@ static void test_lanes(void) {
     begin(RECORD_ALL_REDUCE), operand(12, ACCESS_UPDATE);
     sketch.b.lanes[LANE_PP].processor = 7, expect("lanes[3].processor: 7 is no Processor");
     begin(RECORD_ALL_REDUCE), operand(12, ACCESS_UPDATE);
-    sketch_newest(&sketch)->lane = Lane_COUNT, expect("records[0].lane: no lanes[4]");
+    sketch_newest(&sketch)->lane = LANES_OF_DEVICE, expect("records[0].lane: no lanes[4]");
   }
   TEST("more lanes than a mask of a rank's queues was made for are refused") {
     begin(RECORD_ALL_REDUCE), operand(12, ACCESS_UPDATE);
     char name[8];
-    for (int i = Lane_COUNT; i <= PLAN_LANES_MAX; i++) {
+    for (int i = LANES_OF_DEVICE; i <= PLAN_LANES_MAX; i++) {
       (void)snprintf(name, sizeof name, "l%d", i);
       build_lanes(&sketch.b, (PlanLane){PROCESSOR_DEVICE, 1, build_string(&sketch.b, name)});
     }
     expect("lanes: 13, at most 12");
+  }
+}
+
+/* A copy of one operand to another. */
+static void copy(uint64_t from_bytes, uint64_t to_bytes) {
+  begin(RECORD_COPY);
+  operand(from_bytes, ACCESS_READ), operand(to_bytes, ACCESS_WRITE);
+  sketch_newest(&sketch)->comm = PLAN_NONE;
+}
+
+static void test_copies(void) {
+  TEST("a copy has one operand in, one out, equal bytes, and no numbers") {
+    copy(64, 64), expect(NULL);
+    copy(64, 32), expect("a copy reads one operand and writes one of equal bytes");
+    copy(64, 64), sketch_dim(&sketch, 1), expect("a copy has no numbers");
+    copy(64, 64), sketch_newest(&sketch)->accumulate = 1, expect("a copy has no numbers");
+    copy(64, 64), sketch_newest(&sketch)->comm = 0, expect("a copy has no numbers");
+    one(RECORD_COPY, 64, ACCESS_UPDATE), expect("a copy has no numbers");
+  }
+  TEST("records touch memory that their lane's processor reaches") {
+    copy(64, 64), sketch_host_memory(&sketch), expect(NULL);
+    begin(RECORD_KERNEL), operand(64, ACCESS_READ), sketch_host_memory(&sketch);
+    expect("operand 0 of kernel (records[0], lane compute) is in host memory");
+    begin(RECORD_ALL_REDUCE), operand(12, ACCESS_UPDATE), sketch_host_memory(&sketch);
+    expect("operand 0 of all_reduce (records[0], lane cp) is in host memory");
+    copy(64, 64), sketch.b.lanes[LANE_CP].processor = PROCESSOR_HOST;
+    expect("operand 0 of copy (records[0], lane cp) is in device memory");
+    begin(RECORD_ALL_REDUCE), operand(12, ACCESS_UPDATE), sketch_host_memory(&sketch);
+    sketch.b.lanes[LANE_CP].processor = PROCESSOR_HOST;
+    expect("records[0]: all_reduce on lane cp, which is the host's");
+  }
+  TEST("kernels of host lanes that read control have one mirror of it, in host memory") {
+    begin(RECORD_KERNEL), operand(64, ACCESS_READ), sketch_host_memory(&sketch);
+    sketch.b.lanes[LANE_COMPUTE].processor = PROCESSOR_HOST;
+    sketch_newest(&sketch)->controls_count = 1;
+    sketch_newest(&sketch)->controls_first = build_controls(&sketch.b, (PlanControl){0});
+    expect("kernels on the host read control, and have no mirror of it");
   }
 }
 
@@ -469,6 +506,7 @@ int main(void) {
   test_collectives();
   test_loads();
   test_lanes();
+  test_copies();
   test_flat_calls();
   test_others();
   test_varies();

@@ -286,7 +286,7 @@ static void test_job(void) {
     b.arenas[0].size_bytes /= 2, b.jobs[0].loss = b.jobs[0].name;
     expect("the loss is cross_entropy");
     b.jobs[0].loss = loss, b.lanes[0].processor = PROCESSOR_HOST;
-    expect("has no processor that reaches its memory");
+    expect("on lane compute, which is the host's");
   }
 }
 

@@ -76,8 +76,10 @@ static bool bind(const Kernel *table, Status *status) {
   CHECK(mesh_read(&rig.mesh, &rig.plan, status));
   rig.arena[0] = aligned_alloc(256, SKETCH_DATA_AT + SKETCH_DATA_BYTES);
   memset(rig.arena[0], 0, SKETCH_DATA_AT + SKETCH_DATA_BYTES);
-  ReplaySetup setup = {
-      .plan = &rig.plan, .mesh = &rig.mesh, .arena = {rig.arena[0]}, .kernels = {table}};
+  ReplaySetup setup = {.plan = &rig.plan,
+                       .mesh = &rig.mesh,
+                       .arena = {rig.arena[0], rig.arena[0]},
+                       .kernels = {table}};
   if (!replay_bind(&rig.replay[0], &setup, status)) return false;
   hostile_allow(&rig.replay[0].hostile, rig_data(&rig, 0), 16);
   memset(rig_data(&rig, 0), 0, 16); /* binding may have filled it with NaN */
@@ -137,6 +139,7 @@ int main(void) {
   TEST("a lane's processor says whose kernels run on it; those that are not here are missed") {
     build(16);
     sketch.b.lanes[LANE_COMPUTE].processor = PROCESSOR_HOST;
+    sketch_host_memory(&sketch);
     CHECK(!bind(kernels, &status));
     CHECK_INT(status.code, STATUS_OURS);
     CHECK_TEXT(status.text, "this program has no kernel 'affine' for lane compute (record)");

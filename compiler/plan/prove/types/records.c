@@ -49,7 +49,9 @@ static bool counts(Typing *t, uint32_t target) {
 
 static bool is_ours(Typing *t, uint32_t target) {
   const PlanBuffer *buffer = where(t, target).reached->buffer;
-  if (!is_of_runtime(buffer) || (buffer->kind == BUFFER_CONTROL && counts(t, target))) return true;
+  if (!is_of_runtime(buffer) || (buffer->kind == BUFFER_CONTROL && counts(t, target)) ||
+      (buffer->kind == BUFFER_MIRROR && t->at->kind == RECORD_COPY))
+    return true;
   return REFUSE(t, "writes operand %u where the runtime does: %.40s", target,
                 plan_string(t->plan, buffer->name));
 }
@@ -112,6 +114,7 @@ static void (*const rules[Purpose_COUNT])(Typing *t) = {
     [PURPOSE_GATHER] = type_move,     [PURPOSE_REDUCE] = type_move,
     [PURPOSE_CONTROL] = type_control, [PURPOSE_UPDATE] = type_update,
     [PURPOSE_LOAD] = type_load,       [PURPOSE_CAST] = type_cast,
+    [PURPOSE_OFFLOAD] = type_copy,
 };
 
 void type_record(Typing *t) {

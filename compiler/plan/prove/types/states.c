@@ -102,11 +102,12 @@ void type_update(Typing *t) {
       record_contract(t); /* `records` checks that it is the job's optimizer */
   Type gradient;
   if ((t->made & MADE_NORM) == 0) REFUSE(t, "the norm is not known yet");
-  if (t->refused || !read_gradient(t, 0, &gradient)) return;
+  if (t->refused || !mirror_is_made(t) || !read_gradient(t, 0, &gradient)) return;
   for (uint32_t i = 1; i < t->at->operands_count; i++) {
     uint32_t kind = kind_of(contract->operands[i].name);
     if (kind == BufferKind_COUNT) REFUSE(t, "no rule says what operand %u is", i);
-    if (t->refused || !read_state(t, i, kind, &gradient)) return;
+    const bool is_read = operand_at(t, i)->access != ACCESS_WRITE; /* made from the master */
+    if (t->refused || (is_read && !read_state(t, i, kind, &gradient))) return;
     Type state = state_of(t, kind, i, &gradient);
     state.is_new = 1;
     write_type(t, i, &state);

@@ -10,7 +10,7 @@
 enum { TYPING_BASES_MAX = 64, TYPING_JOINS_MAX = 64 };
 
 /* Control values that records compute, in the order of a step: bits of `made`. */
-enum { MADE_NORM = 1u << 0, MADE_TOTALS = 1u << 1, MADE_TARGETS = 1u << 2 };
+enum { MADE_NORM = 1, MADE_TOTALS = 2, MADE_TARGETS = 4, MADE_MIRROR = 8 };
 
 /* A cell (cells.h) that the call reaches. */
 typedef struct Reached {
@@ -88,6 +88,8 @@ void type_control(Typing *t);    /* the loss, and requests */
 void type_ring(Typing *t);       /* ring.c: a value arrives from another rank */
 void type_transfer(Typing *t);   /* transfers.c: between stages */
 void type_join(Typing *t);       /* gradients of a tied tensor */
+void type_copy(Typing *t);       /* offload.c: between tiers */
+bool mirror_is_made(Typing *t);  /* False: refused, the host reads old control */
 void type_init(Typing *t);       /* states.c */
 void type_clear(Typing *t);
 void type_update(Typing *t);
@@ -206,7 +208,8 @@ static inline Type zeros(DType dtype) {
 /* The samples of a step and the control block belong to the runtime. */
 static inline bool is_of_runtime(const PlanBuffer *buffer) {
   return buffer->program == PLAN_NONE &&
-         (buffer->kind == BUFFER_DATA || buffer->kind == BUFFER_CONTROL);
+         (buffer->kind == BUFFER_DATA || buffer->kind == BUFFER_CONTROL ||
+          buffer->kind == BUFFER_MIRROR);
 }
 
 /* ---- sums: sums.c */

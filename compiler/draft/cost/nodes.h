@@ -1,0 +1,24 @@
+/* nodes.h -- what the ranks of a node need of its memory together.
+ *
+ * In: a plan with places.   Out: bytes by node. Nodes whose ranks need the same are one row. */
+#ifndef LOCKSTEP_COST_NODES_H
+#define LOCKSTEP_COST_NODES_H
+
+#include "compiler/base/base.h"
+#include "runtime/plan/plan.h"
+
+typedef struct NodeNeed {
+  uint32_t nodes;     /* so many nodes are alike */
+  uint32_t ranks;     /* of one of them */
+  int64_t host_bytes; /* arenas of its ranks in host memory */
+  int64_t all_bytes;  /* of processors: arenas in all memory, which is the node's */
+} NodeNeed;
+
+typedef struct NodeNeeds {
+  NodeNeed *at;
+  int32_t count;
+} NodeNeeds;
+
+NodeNeeds node_needs(Arena *arena, const Plan *plan);
+
+#endif

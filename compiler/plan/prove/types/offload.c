@@ -1,0 +1,42 @@
+/* offload.c -- copies between tiers: the bytes pass as they are, and so does their type.
+ *
+ * A copy reads one whole value. A copy that is missing, early or of another layer leaves the wrong
+ * type where the next record reads. plan_check: the operands have equal bytes, and lie in memory
+ * that the copy's lane reaches. */
+#include "compiler/plan/prove/types/typing.h"
+
+/* True if the operand is exactly the block of this kind at this address. */
+static bool is_block(Typing *t, uint32_t operand, BufferKind kind, uint64_t first) {
+  const Where at = where(t, operand);
+  return at.reached->buffer->kind == (uint32_t)kind && at.own_axes == 0 &&
+         at.reached->start + at.first == first &&
+         at.end - at.first == t->plan->jobs[0].control_bytes;
+}
+
+/* The control block as the norm has left it, all of it. */
+static void fill_mirror(Typing *t) {
+  const uint64_t control = plan_address(TIER_DEVICE, t->plan->jobs[0].control_offset);
+  const uint64_t mirror = buffer_address(plan_control_mirror(t->plan, t->view->class));
+  if (!is_block(t, 0, BUFFER_CONTROL, control) || !is_block(t, 1, BUFFER_MIRROR, mirror))
+    REFUSE(t, "it does not copy the whole block of control to its mirror");
+  if ((t->made & MADE_NORM) == 0) REFUSE(t, "the norm is not known yet");
+  if (!t->refused) t->made |= MADE_MIRROR;
+}
+
+bool mirror_is_made(Typing *t) {
+  return !plan_is_host_lane(t->plan, t->at->lane) || (t->made & MADE_MIRROR) != 0 ||
+         REFUSE(t, "it reads control on the host, and no copy has brought it there since the norm");
+}
+
+void type_copy(Typing *t) {
+  if (where(t, 1).reached->buffer->kind == BUFFER_MIRROR) {
+    t->tells_class = true;
+    fill_mirror(t);
+    return;
+  }
+  const Type type = read_type(t, 0);
+  if (type.kind == TYPE_NOTHING)
+    (void)refuse_found(t, &type, "it copies what is no whole value");
+  else
+    write_type(t, 1, &type);
+}

@@ -1,0 +1,28 @@
+-- RUN: explain job.lua | grep -E "^(memory|time|proof|M_opt|host|node|states)|moment|master|arena"
+return job {
+  model = "llama2-7b",
+  data = "synthetic",
+  train = { batch = "8 sequences", microbatch = 1, context = 4096, steps = 1 },
+  optimizer = { "adamw", lr = 1e-3 },
+  precision = "bf16",
+  cluster = { "dgx-h100", devices = 1 },
+  offload = "cpu",
+}
+-- >>> exit 0
+memory   61.0 GB            of 84.3 GB a rank (72 %); packing 0.0 % above bound
+time     2.1 s              a step at the device's peaks: no step is faster
+proof    ok                 1 rank, 1 class, 0 communicators, 26383 accesses
+memory of one rank at the peak of a step, GB = 1e9 bytes
+M_opt    master                       0.000000  in host memory
+         moment m                     0.000000  in host memory
+         moment v                     0.000000  in host memory
+         arena                       61.011209
+host     parameters                   1.214300  on their way back
+         master                      26.953662
+         moment m                    26.953662
+         moment v                    26.953662
+         arena in host memory        84.504413  pinned
+node     84.5 GB of host memory for 1 rank; 1.98 TB may be used
+arena: 61,011,209,216 bytes, one allocation
+of a rank: h100-sxm, 1.20 GB outside the arena
+states   6.00 bytes a parameter; a rank is 4.53 times its parameters' bytes
