@@ -90,7 +90,7 @@
 
 ---@class (exact) lockstep.checkpoint
 ---@field path? string the folder of checkpoints. Default: {run}/checkpoint
----@field every? string how often: a duration, or "N steps"; and at the end, and when the run is asked to stop. never: none at all, for a run whose state nobody needs, as a benchmark's. Default: 30m
+---@field every? string how often: a duration, or "N steps"; and at the end, and when the run is asked to stop. auto: as often as loses the least time, by cluster.mtbf and what a save takes. never: none at all, for a run whose state nobody needs, as a benchmark's. Default: 30m
 ---@field keep? integer|string how many of the newest are kept. Default: 2
 ---@field resume? string auto: newest whole one in path, if the job is still that experiment; never: from nothing; anyway, or a checkpoint's path: also of another experiment. Default: auto
 ---@field signal? "usr1"|"usr2"|"term" what a batch system sends before its time limit: ranks finish the step, save and end; SIGINT, SIGTERM and SIGHUP ask the same. Default: usr1
@@ -121,6 +121,7 @@
 ---@field block? integer|string nodes that one NVLink domain joins at the rate of intra, 18 of an NVL72; by name, 1. Default: derived
 ---@field taper? integer|string oversubscription: how many times more the nodes of a leaf switch send than it carries up; by name, 1. Default: derived
 ---@field price? string of one node, for what a run costs. Default: none
+---@field mtbf? string mean time between failures of one node, as "200d": for how often to save. Default: none
 
 ---@class (exact) lockstep.slurm
 ---@field [1]? string the allocation on a cluster with Slurm; a site of specs/sites or ./file.lua may set all of its keys, and the job those that differ

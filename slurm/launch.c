@@ -46,14 +46,10 @@ static const Pair *find_pair(const PairList *pairs, const char *name) {
 
 /* ---- what the plan needs */
 
-/* Parameters in the dtype that trains, a master copy, moments in fp32: what a checkpoint holds. */
+/* Of all files of one checkpoint; 0: none is written. */
 static int64_t checkpoint_bytes(const Compiled *compiled) {
-  const Job *job = compiled->job;
-  if (job->checkpoint.every.unit == UNIT_NEVER) return 0;
-  int64_t param = dtype_bytes(precision_dtype(job->precision.param));
-  int64_t master = job->precision.master == CHOICE_MASTER_FP32 ? 4 : 0;
-  int64_t moments = 4 * optimizer_rows[job->optimizer.head].moments;
-  return compiled->parameters * (param + master + moments);
+  Saves saves;
+  return explain_saves(compiled, &saves) ? saves.bytes : 0;
 }
 
 static const char *lead_text(const LaunchMaking *m, double step_s, double save_s) {

@@ -20,6 +20,7 @@ typedef enum Unit {
   UNIT_PERCENT,
   UNIT_DOLLARS_PER_HOUR,
   UNIT_NANOSECONDS,
+  UNIT_AUTO,
   UNIT_NEVER
 } Unit;
 typedef struct Amount {

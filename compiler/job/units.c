@@ -107,7 +107,7 @@ static const struct {
     {"tokens", UNIT_TOKENS},  {"sequences", UNIT_SEQUENCES}, {"samples", UNIT_SAMPLES},
     {"steps", UNIT_STEPS},    {"epochs", UNIT_EPOCHS},       {"s", UNIT_SECONDS},
     {"bytes", UNIT_BYTES},    {"%", UNIT_PERCENT},           {"$/h", UNIT_DOLLARS_PER_HOUR},
-    {"ns", UNIT_NANOSECONDS}, {"never", UNIT_NEVER}};
+    {"ns", UNIT_NANOSECONDS}, {"auto", UNIT_AUTO},           {"never", UNIT_NEVER}};
 
 const char *units_word(Unit unit) {
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -146,6 +146,8 @@ static bool read_worded(const char *text, const char *units, Amount *amount) {
 bool units_amount(const char *text, const char *units, Amount *amount) {
   *amount = (Amount){0, UNIT_NEVER};
   if (units_allow(units, "never") && strcmp(text, "never") == 0) return true;
+  amount->unit = UNIT_AUTO;
+  if (units_allow(units, "auto") && strcmp(text, "auto") == 0) return true;
   if (read_worded(text, units, amount)) return true;
   amount->unit = UNIT_NONE;
   if (units_allow(units, "") && units_count(text, &amount->value)) return true;

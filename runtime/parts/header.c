@@ -6,14 +6,19 @@
 
 #include "runtime/parts/parts.h"
 
+/* Which bytes count: where many headers are only measured, text is counted once for each tensor. */
+typedef enum Counts { COUNT_ALL, COUNT_TEXT, COUNT_NUMBERS } Counts;
+
 /* Text that is written, or, without `to`, only counted. */
 typedef struct Writer {
   char *to;
   size_t used;
   bool is_nested; /* inside a text of the header, where quotes are escaped */
+  Counts counts;
 } Writer;
 
 static void put(Writer *w, char c) {
+  if (w->counts == COUNT_NUMBERS) return;
   if (w->is_nested && (c == '"' || c == '\\')) {
     if (w->to) w->to[w->used] = '\\';
     w->used++;
@@ -23,6 +28,7 @@ static void put(Writer *w, char c) {
 }
 
 static void put_text(Writer *w, const char *text) {
+  if (w->counts == COUNT_NUMBERS) return;
   for (; *text; text++)
     put(w, *text);
 }
@@ -30,16 +36,19 @@ static void put_text(Writer *w, const char *text) {
 static void put_number(Writer *w, int64_t number) {
   char digits[24];
   int32_t count = 0;
+  if (w->counts == COUNT_TEXT) return;
   do
     digits[count++] = (char)('0' + number % 10);
   while ((number /= 10) > 0);
-  while (count > 0)
-    put(w, digits[--count]);
+  if (!w->to) w->used += (size_t)count;
+  while (w->to && count > 0)
+    w->to[w->used++] = digits[--count];
 }
 
 /* The inside of a JSON string. Names are UTF-8. */
 static void put_escaped(Writer *w, const char *text) {
   char code[8];
+  if (w->counts == COUNT_NUMBERS) return;
   for (; *text; text++) {
     if ((unsigned char)*text < 0x20) {
       (void)snprintf(code, sizeof code, "\\u%04x", (unsigned)(unsigned char)*text);
@@ -150,25 +159,32 @@ static void put_end(Writer *w, const PartLayout *layout) {
   put_text(w, "}}");
 }
 
-/* The JSON of the header. `layout` gets the bytes of the tensors. */
-static bool put_header(const State *state, const PartId *id, PartLayout *layout, Writer *w) {
+/* The JSON before the pieces, and between them and the tensors. */
+static void put_first(Writer *w, const PartId *id) {
   char text[160];
-  Header header = {.state = state, .w = w, .is_first = true};
   (void)snprintf(text, sizeof text,
                  "{\"__metadata__\":{\"format\":\"lockstep\",\"version\":\"5\","
-                 "\"step\":\"%012lld\",\"save\":\"%016llx\",\"part\":\"%d\",\"block\":\"%d\",",
+                 "\"step\":\"%012lld\",\"save\":\"%016llx\",\"part\":\"%d\",\"block\":\"%d\","
+                 "\"pieces\":\"{",
                  (long long)id->step, (unsigned long long)id->save, id->number, PART_BLOCK_BYTES);
   put_text(w, text);
-  put_text(w, "\"pieces\":\"{");
-  w->is_nested = true;
-  if (!state_part_each(state, id->number, put_piece, &header)) return false;
-  w->is_nested = false;
+}
+
+static void put_between(Writer *w) {
   put_text(w, "}\"},");
-  header.is_first = true;
-  if (!state_part_each(state, id->number, put_tensor, &header)) return false;
-  layout->data_bytes = header.data_bytes;
-  put_end(w, layout);
-  return true;
+}
+
+/* The JSON of the header up to `__pad__`. */
+static bool put_begin(const PartId *id, Header *header) {
+  Writer *w = header->w;
+  put_first(w, id);
+  w->is_nested = true;
+  header->is_first = true;
+  if (!state_part_each(header->state, id->number, put_piece, header)) return false;
+  w->is_nested = false;
+  put_between(w);
+  header->is_first = true;
+  return state_part_each(header->state, id->number, put_tensor, header);
 }
 
 static int64_t up_to(int64_t count, int64_t multiple) {
@@ -184,36 +200,106 @@ static void set_sizes(PartLayout *layout, int64_t header_bytes) {
 
 /* The header says how many blocks there are, and is in the first of them: sizes are computed until
  * they agree. They only grow, and a longer header seldom needs another block. */
-static bool find_layout(const State *state, const PartId *id, PartLayout *layout) {
+static void fit_layout(PartLayout *layout, int64_t data_bytes, size_t begin_bytes) {
   int64_t header_bytes = 0;
-  *layout = (PartLayout){0};
+  *layout = (PartLayout){.data_bytes = data_bytes};
   do {
-    Writer counted = {0};
+    Writer end = {0};
     set_sizes(layout, header_bytes);
-    if (!put_header(state, id, layout, &counted)) return false;
-    header_bytes = up_to((int64_t)counted.used + PART_SUM_BYTES, PART_ALIGN_BYTES);
+    put_end(&end, layout);
+    header_bytes = up_to((int64_t)(begin_bytes + end.used) + PART_SUM_BYTES, PART_ALIGN_BYTES);
   } while (header_bytes != layout->header_bytes);
-  set_sizes(layout, header_bytes);
-  return true;
 }
 
 bool part_layout(const State *state, int32_t number, PartLayout *layout) {
   const PartId id = {.number = number};
-  return find_layout(state, &id, layout);
+  Writer counted = {0};
+  Header header = {.state = state, .w = &counted};
+  if (!put_begin(&id, &header)) return false;
+  fit_layout(layout, header.data_bytes, counted.used);
+  return true;
 }
 
 char *part_header(const State *state, const PartId *id, PartLayout *layout) {
-  if (!find_layout(state, id, layout)) return NULL;
+  if (!part_layout(state, id->number, layout)) return NULL;
   size_t bytes = (size_t)layout->header_bytes;
-  char *header = malloc(bytes);
-  if (!header) return NULL;
-  memset(header, ' ', bytes);
+  char *text = malloc(bytes);
+  if (!text) return NULL;
+  memset(text, ' ', bytes);
   for (int32_t i = 0; i < PART_SUM_BYTES; i++)
-    header[i] = (char)((bytes - PART_SUM_BYTES) >> (8 * i) & 0xff);
-  Writer w = {.to = header + PART_SUM_BYTES};
-  if (put_header(state, id, layout, &w)) return header;
-  free(header);
+    text[i] = (char)((bytes - PART_SUM_BYTES) >> (8 * i) & 0xff);
+  Writer w = {.to = text + PART_SUM_BYTES};
+  Header header = {.state = state, .w = &w};
+  if (put_begin(id, &header)) {
+    put_end(&w, layout);
+    return text;
+  }
+  free(text);
   return NULL;
+}
+
+/* ---- all parts */
+
+enum { PIECE_FORMS = 3 }; /* of a tensor, whose entries have other words: whole, a box, a range */
+
+typedef struct Totals {
+  Header header;
+  int32_t *text_bytes; /* by item and form: of its two entries, without numbers; 0: not known yet */
+  size_t entries_bytes;
+} Totals;
+
+/* Both entries of a piece, without the commas before them. */
+static size_t count_entries(Header *header, const StateStored *stored, Counts counts) {
+  Writer counted = {.is_nested = true, .counts = counts};
+  header->w = &counted;
+  header->is_first = true;
+  (void)put_piece(header, stored);
+  counted.is_nested = false;
+  header->is_first = true;
+  (void)put_tensor(header, stored);
+  return counted.used;
+}
+
+static bool add_entries(void *context, const StateStored *stored) {
+  Totals *totals = context;
+  const State *state = totals->header.state;
+  int32_t form = state_piece_is_whole(&stored->piece) ? 0
+                 : state_piece_is_box(&stored->piece) ? 1
+                                                      : 2;
+  int32_t *text_bytes = &totals->text_bytes[(stored->item - state->item) * PIECE_FORMS + form];
+  if (*text_bytes == 0) *text_bytes = (int32_t)count_entries(&totals->header, stored, COUNT_TEXT);
+  totals->entries_bytes +=
+      (size_t)*text_bytes + count_entries(&totals->header, stored, COUNT_NUMBERS) + 2;
+  return true;
+}
+
+static bool add_part(Totals *totals, int32_t number, PartTotals *all) {
+  const PartId id = {.number = number};
+  Writer frame = {0};
+  PartLayout layout;
+  totals->entries_bytes = 0;
+  totals->header.data_bytes = 0;
+  if (!state_part_each(totals->header.state, number, add_entries, totals)) return false;
+  if (totals->header.data_bytes == 0) return true; /* the rank writes no file */
+  put_first(&frame, &id);
+  put_between(&frame);
+  fit_layout(&layout, totals->header.data_bytes, frame.used + totals->entries_bytes - 2);
+  all->bytes += layout.file_bytes;
+  all->parts++;
+  if (layout.file_bytes > all->largest_bytes) all->largest_bytes = layout.file_bytes;
+  return true;
+}
+
+bool part_totals(const State *state, PartTotals *all) {
+  Totals totals = {.header = {.state = state}};
+  totals.text_bytes =
+      calloc((size_t)state->item_count * PIECE_FORMS + 1, sizeof *totals.text_bytes);
+  bool is_good = totals.text_bytes != NULL;
+  *all = (PartTotals){0};
+  for (int32_t number = 0; is_good && number < state->numbers; number++)
+    is_good = add_part(&totals, number, all);
+  free(totals.text_bytes);
+  return is_good;
 }
 
 void part_file_name(char name[PART_FILE_NAME_BYTES], int32_t number) {

@@ -43,6 +43,15 @@ typedef struct PartLayout {
 /* The sizes of a part, which do not depend on step and save. False: out of memory. */
 bool part_layout(const State *state, int32_t number, PartLayout *layout);
 
+/* All parts of a checkpoint. */
+typedef struct PartTotals {
+  int64_t bytes, largest_bytes;
+  int32_t parts;
+} PartTotals;
+
+/* False: out of memory. */
+bool part_totals(const State *state, PartTotals *totals);
+
 /* The bytes before the tensors; NULL: out of memory. The caller frees them. */
 char *part_header(const State *state, const PartId *id, PartLayout *layout);
 

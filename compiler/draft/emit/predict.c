@@ -1,4 +1,7 @@
 /* predict.c -- how long programs take, simulated with the times that the plan itself states. */
+#include <math.h>
+
+#include "compiler/draft/cost/saves.h"
 #include "compiler/draft/emit/tables.h"
 #include "compiler/plan/simulate/simulate.h"
 
@@ -29,4 +32,11 @@ void emit_predictions(Tables *t, const Plan *plan) {
       emit_parts(t, program, &times[program->kind][c].parts);
     }
   }
+}
+
+/* 0 where the state cannot be listed: then the proof refuses the plan. */
+void emit_interval(Tables *t, const Draft *d, const Plan *plan) {
+  Saves saves;
+  if (saves_of(plan, d->job, d->cluster->nodes, &saves))
+    t->jobs.at[0].checkpoint_every_s = (int64_t)fmax(1, round(saves.best_s));
 }

@@ -44,6 +44,9 @@ void table_view(const Tables *t, Plan *plan);
 /* How long programs take, and what the time goes into. Needs all other tables. */
 void emit_predictions(Tables *t, const Plan *plan);
 
+/* The interval of checkpoint.every = "auto", from the bytes of a checkpoint of the plan. */
+void emit_interval(Tables *t, const Draft *d, const Plan *plan);
+
 /* Chooses where ranks are (place/) and writes places, seats and links. Needs all other tables but
  * the predictions. */
 Choice emit_places(Tables *t, const Draft *d);

@@ -119,7 +119,7 @@ static const char *resolved_amount(Arena *arena, const Job *job, const Derived *
     return arena_printf(arena, "%lld %s", (long long)derived->batch_samples,
                         job->train.batch.unit == UNIT_SAMPLES ? "samples" : "sequences");
   const Amount *amount = field_at((Job *)job, field);
-  if (amount->unit == UNIT_NEVER) return units_word(UNIT_NEVER);
+  if (amount->unit == UNIT_NEVER || amount->unit == UNIT_AUTO) return units_word(amount->unit);
   const char *unit = amount->unit == UNIT_BYTES ? "B" : units_word(amount->unit);
   return arena_printf(arena, "%s%s%s", exact_number(arena, amount->value), *unit ? " " : "", unit);
 }

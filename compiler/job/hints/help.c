@@ -172,7 +172,7 @@ static const char *value_text(Arena *arena, const Job *job, int32_t field) {
   case KIND_AMOUNT: {
     const Amount *amount = at;
     const char *unit = units_word(amount->unit);
-    if (amount->unit == UNIT_NEVER) return unit;
+    if (amount->unit == UNIT_NEVER || amount->unit == UNIT_AUTO) return unit;
     return arena_printf(arena, "%.15g%s%s", amount->value,
                         strlen(unit) > 1 && amount->unit != UNIT_BYTES ? " " : "",
                         amount->unit == UNIT_BYTES ? "B" : unit);

@@ -65,6 +65,7 @@ static const Range ranges[] = {
     {FIELD_cluster_intra_latency, 0, 1e9, false},
     {FIELD_cluster_inter_latency, 0, 1e9, false},
     {FIELD_cluster_price, 0, 1e9, false},
+    {FIELD_cluster_mtbf, 60, 1e11, false},
     {FIELD_slurm_time, 60, 366.0 * 86400, false},
     {FIELD_slurm_spares, 0, 1 << 16, false},
     {FIELD_slurm_retries, 0, 1000, false},
@@ -383,7 +384,8 @@ static bool check_amount(Compile *c, const Value *value, int32_t field, Job *job
     return error_at(c, value->origin.span, "range", "%s is a whole number; got %s",
                     field_name(c->arena, field), raw_show(c->arena, value->raw));
   if (!isfinite(amount.value)) return refuse_type(c, value, field);
-  if (amount.unit != UNIT_NEVER && !check_range(c, value, field, amount.value)) return false;
+  bool is_word = amount.unit == UNIT_NEVER || amount.unit == UNIT_AUTO;
+  if (!is_word && !check_range(c, value, field, amount.value)) return false;
   if (amount.unit == UNIT_PERCENT && amount.value > 100)
     return error_at(c, value->origin.span, "range", "%s is at most 100%%; got %s",
                     field_name(c->arena, field), raw_show(c->arena, value->raw));

@@ -190,6 +190,14 @@ static void check_needs(Compile *c, Job *job) {
     if (!needs[i].is_met) refuse_useless(c, job, needs[i].field, needs[i].owner, needs[i].state);
 }
 
+/* The best interval follows from how often nodes fail. */
+static void check_every(Compile *c, const Job *job) {
+  if (job->checkpoint.every.unit != UNIT_AUTO || job->set[FIELD_cluster_mtbf]) return;
+  error_at(c, job->origin[FIELD_checkpoint_every].span, "missing-key",
+           "checkpoint.every is \"auto\", and the job does not say how often a node fails");
+  fix_last(c, "cluster.mtbf = \"200d\"");
+}
+
 /* ---- names and folders */
 
 static const char *name_from_path(Arena *arena, const char *path) {
@@ -270,6 +278,7 @@ bool job_rules(Compile *c, Job *job) {
   check_data(c, job);
   parallel_rules(c, job);
   check_needs(c, job);
+  check_every(c, job);
   check_paths(c, job);
   if (!compile_failed(c)) job_lints(c, job);
   return !compile_failed(c);

@@ -5,6 +5,7 @@
 #define LOCKSTEP_EXPLAIN_H
 
 #include "compiler/compile.h"
+#include "compiler/draft/cost/saves.h"
 
 /* The dozen lines that `compile` prints: model, batch, ranks, memory, time, run. */
 void explain_summary(const Compiled *compiled, FILE *out);
@@ -57,6 +58,9 @@ const char *order_price_text(const Compiled *compiled);
  * --against`. */
 void explain_compare(const Compiled *job, const Compiled *against, const char *changes, FILE *out);
 void explain_compare_json(const Compiled *job, const Compiled *against, FILE *out);
+
+/* What a checkpoint costs. False: none is written. */
+bool explain_saves(const Compiled *compiled, Saves *saves);
 
 /* A lower bound for the time of a step, with lanes and stages simulated; 0: unknown. */
 double step_seconds(const Compiled *compiled);

@@ -315,6 +315,7 @@ void explain_memory(const Compiled *compiled, FILE *out) {
   print_packing(&table);
   print_limits(&table);
   print_notes(&table);
+  print_saves(compiled, out);
   if (rank_count(compiled) == 1) print_states(compiled, &table.columns.peak[0], out);
 }
 

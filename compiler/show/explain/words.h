@@ -40,6 +40,11 @@ void put_line(FILE *out, const char *head, const char *text);
 void print_cost(const Compiled *compiled, FILE *out);
 void print_cost_json(const Compiled *compiled, FILE *out); /* as the member "at_least" */
 
+/* Prints the size of a checkpoint, the time that it takes, and where cluster.mtbf is set how much
+ * the run loses; as JSON the member "checkpoint". Nothing, or null, where none is written. */
+void print_saves(const Compiled *compiled, FILE *out);
+void print_saves_json(const Compiled *compiled, FILE *out);
+
 char *count_text(const Compiled *compiled, int64_t n);
 char *bytes_text(const Compiled *compiled, int64_t n);
 const char *duration_text(const Compiled *compiled, double seconds);

@@ -60,3 +60,4 @@ cluster.drained        none                    default
 cluster.block          1                       derived: none
 cluster.taper          1                       derived: none
 cluster.price          none                    default
+cluster.mtbf           none                    default

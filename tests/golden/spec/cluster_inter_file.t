@@ -36,3 +36,4 @@ cluster.drained        none                    default
 cluster.block          1                       derived: none
 cluster.taper          1                       derived: none
 cluster.price          none                    default
+cluster.mtbf           none                    default

@@ -12,6 +12,7 @@ return job {
  "batch_samples":64,"sample_tokens":32,"microbatch":1,"accumulation":16,"steps":10,
  "ranks":16,"tp":1,"cp":2,"pp":2,"dp":4,"zero":3,"shard_ranks":8,"sequence":false,"pipeline":"1f1b",
  "at_least":{"gpu_hours":2.15972e-05,"core_hours":null,"node_hours":2.69966e-06,"cost":null},
+ "checkpoint":{"bytes":2843392,"parts":16,"largest_part_bytes":201744,"snapshot_bytes":0,"stall_ns":2843392,"write_ns":2843392,"every_s":1800,"best_every_s":null,"lost_share":null},
  "bubble":0.058824,"imbalance":0.001026,
  "recompute":"none","without_recompute":0,"threads":1,"predicted_step_ns":485938,
  "memory":{"parameters":241664,"parameters, cast":0,"gradients":617472,"master":60416,"compensation":0,"moment m":60416,"moment v":60416,"activations":137472,"activation gradients":4096,"scratch of one call":33564904,"gradients on the wire":239616,"micro-batches":4096,"what changes between steps":104,"control, mirrored":0,"live":34991360,"peak":34991360,"arena":34991360,"budget":84269849190},

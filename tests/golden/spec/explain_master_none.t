@@ -32,6 +32,10 @@ control  what changes between steps   0.000000
 packing  gaps at the peak             0.000001  peak / most alive = 1.0000
          arena                        0.000797  796,928 bytes, one allocation
 budget   of a rank                   60.129542  cpu, 8.59 GB outside the arena
+
+checkpoint
+size     242 kB in 1 part, the largest 242 kB; 242 us at 1.00 GB/s (slurm.write)
+every    30 minutes; cluster.mtbf = "200d", of a node, tells how often is best
 states   14.10 bytes a parameter; a rank is 17.20 times its parameters' bytes
 job.lua:6:34: lint[lost-updates]: bf16 weights near 1 are 1/128 apart: steps of
     lr 0.001 round away, norms stay as they are

@@ -34,4 +34,8 @@ packing  gaps at the peak             0.000001  peak / most alive = 1.0000
          arena                        0.000471  470,784 bytes, one allocation
 budget   of a rank                   60.129542  cpu, 8.59 GB outside the arena
 master: none: a compensation keeps what rounding loses
+
+checkpoint
+size     365 kB in 1 part, the largest 365 kB; 365 us at 1.00 GB/s (slurm.write)
+every    30 minutes; cluster.mtbf = "200d", of a node, tells how often is best
 states   14.13 bytes a parameter; a rank is 8.32 times its parameters' bytes

@@ -33,4 +33,8 @@ control  what changes between steps   0.000000
 packing  gaps at the peak             0.000001  peak / most alive = 1.0000
          arena                        0.000553  552,960 bytes, one allocation
 budget   of a rank                   60.129542  cpu, 8.59 GB outside the arena
+
+checkpoint
+size     357 kB in 1 part, the largest 357 kB; 357 us at 1.00 GB/s (slurm.write)
+every    30 minutes; cluster.mtbf = "200d", of a node, tells how often is best
 states   16.15 bytes a parameter; a rank is 4.89 times its parameters' bytes

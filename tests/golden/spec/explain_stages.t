@@ -51,6 +51,11 @@ arena: 53,695,744 bytes, one allocation
 pinned: staged micro-batches
 buffers, estimated: 2 communicators (--layouts), outside the arena
 of a rank: h100-sxm, 1.20 GB outside the arena
+
+checkpoint
+size     76.9 MB in 8 parts, the largest 10.5 MB; 76.9 ms at 1.00 GB/s
+                            (slurm.write)
+every    30 minutes; cluster.mtbf = "200d", of a node, tells how often is best
 job.lua:6:21: lint[bubble]: stages idle 46.7 % of a step: (pp-1) / (m + pp-1)
     with m = 8 micro-batches
     6 |   parallel = { pp = 8 },

@@ -46,6 +46,11 @@ gaps at the peak: peak / most alive = 1.0000
 arena: 39,364,352 bytes, one allocation
 buffers, estimated: 3 communicators (--layouts), outside the arena
 of a rank: h100-sxm, 1.20 GB outside the arena
+
+checkpoint
+size     8.83 MB in 4 parts, the largest 2.57 MB; 8.83 ms at 1.00 GB/s
+                            (slurm.write)
+every    30 minutes; cluster.mtbf = "200d", of a node, tells how often is best
 job.lua:7:22: lint[imbalance]: the heaviest stage has 42 % more work than the
     mean, and the others wait for it (`explain --schedule` says why)
     7 |   parallel  = { pp = 2, zero = 2, pipeline = "zb-v" },

@@ -42,3 +42,8 @@ gradients: fp32; 1 pass; 1/8 (zero 3) and 6.58 MB not yet reduced
 master: fp32: the optimizer's own copy; 1/8 (zero 3)
 buffers, estimated: 2 communicators (--layouts), outside the arena
 of a rank: h100-sxm, 1.20 GB outside the arena
+
+checkpoint
+size     39.2 MB in 8 parts, the largest 4.90 MB; 39.2 ms at 1.00 GB/s
+                            (slurm.write)
+every    30 minutes; cluster.mtbf = "200d", of a node, tells how often is best

@@ -40,4 +40,9 @@ host     pinned                       0.000263  staged micro-batches
 budget   of a rank                    5.500000
 arena: 5,351,657,216 bytes, one allocation
 of a rank: h100-sxm, 1.20 GB outside the arena
+
+checkpoint
+size     2.93 GB in 1 part, the largest 2.93 GB; 2.9 s at 1.00 GB/s
+                            (slurm.write)
+every    30 minutes; cluster.mtbf = "200d", of a node, tells how often is best
 states   18.00 bytes a parameter; a rank is 10.97 times its parameters' bytes

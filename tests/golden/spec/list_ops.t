@@ -1,7 +1,7 @@
 -- RUN: list ops
 -- >>> exit 0
   model           A model file returns model { ... }
-  input           Data of the micro-batch. batch stands first, seq second if any
+  input           Data of the micro-batch. batch is first, seq second if any
   positions       0, 1, 2 ... along seq
   weight          A weight to share: pass the handle in place of a name
   embedding       Rows of a table

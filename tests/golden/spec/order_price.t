@@ -45,6 +45,11 @@ gaps at the peak: peak / most alive = 1.0000
 arena: 34,173,952 bytes, one allocation
 buffers, estimated: 6 communicators (--layouts), outside the arena
 of a rank: mi250x, 1.20 GB outside the arena
+
+checkpoint
+size     2.68 MB in 16 parts, the largest 183 kB; 2.68 ms at 1.00 GB/s
+                            (slurm.write)
+every    30 minutes; cluster.mtbf = "200d", of a node, tells how often is best
 job.lua:7:29: lint[bubble]: stages idle 33.3 % of a step: (pp-1) / (m + pp-1)
     with m = 2 micro-batches
     7 |   parallel = { tp = 2, pp = 2 },

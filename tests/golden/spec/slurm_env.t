@@ -23,8 +23,8 @@ sbatch
   --requeue                         slurm.requeue; default
   --output=runs/job/slurm/%j.log    log.dir; default
   --open-mode=append                one log over all starts of the job
-  --signal=B:USR1@81                2 steps of 10.0 s, a checkpoint of 500 kB in
-                                    500 us, slurm.margin 60 s
+  --signal=B:USR1@81                2 steps of 10.0 s, a checkpoint of 449 kB in
+                                    449 us, slurm.margin 60 s
 srun, once for all ranks
   --nodes=1                         the plan's places
   --ntasks=1                        the plan's ranks

@@ -8,7 +8,7 @@ return job {
 }
 -- >>> exit 1
 job.lua:6:20: error[slurm-time]: slurm.time is 60.0 s; saving before the limit
-    takes 81 s of it: 2 steps of 10.0 s, a checkpoint of 500 kB in 500 us,
+    takes 81 s of it: 2 steps of 10.0 s, a checkpoint of 449 kB in 449 us,
     slurm.margin 60 s
     6 |   slurm = { time = "1m" },
       |                    ^~~~

@@ -6,8 +6,8 @@ return job {
   checkpoint = { every = "30 minutes" },
 }
 -- >>> exit 1
-job.lua:6:26: error[unit]: checkpoint.every: expected "30m", "500 steps" or
-    "never"; got "30 minutes"
+job.lua:6:26: error[unit]: checkpoint.every: expected "30m", "500 steps", "auto"
+    or "never"; got "30 minutes"
     6 |   checkpoint = { every = "30 minutes" },
       |                          ^~~~~~~~~~~~
         fix: every = "30m"

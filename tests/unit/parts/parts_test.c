@@ -156,6 +156,20 @@ static void test_header(void) {
     CHECK(strstr(header + 8, "\"b\":{\"dtype\":\"F32\",\"shape\":[5],\"data_offsets\":"));
     free(header);
   }
+  TEST("sizes of all parts, counted without their text") {
+    PartTotals totals;
+    PartLayout layout;
+    int64_t bytes = 0, parts = 0;
+    CHECK(part_totals(&state, &totals));
+    for (int32_t number = 0; number < state.numbers; number++) {
+      CHECK(part_layout(&state, number, &layout));
+      bytes += layout.data_bytes > 0 ? layout.file_bytes : 0;
+      parts += layout.data_bytes > 0;
+    }
+    CHECK_INT(totals.bytes, bytes);
+    CHECK_INT(totals.parts, parts);
+    CHECK_INT(totals.largest_bytes, 4096 + 72 + 16);
+  }
   TEST("a rank whose replica writes all has a part without tensors") {
     PartLayout layout;
     CHECK(part_layout(&state, 3, &layout));

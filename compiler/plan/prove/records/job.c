@@ -84,8 +84,10 @@ static void check_settings(const View *view) {
                   (long long)job->validate_samples, plural(job->validate_samples),
                   plural_is(job->validate_samples));
   const char *every = job_setting(view->plan, "checkpoint.every");
-  if (strcmp(every, "none") != 0 &&
-      (int64_t)strtod(every, NULL) != job->checkpoint_every_steps + job->checkpoint_every_s)
+  const int64_t used = job->checkpoint_every_steps + job->checkpoint_every_s;
+  if (strcmp(every, "auto") == 0
+          ? job->checkpoint_every_s <= 0
+          : strcmp(every, "none") != 0 && (int64_t)strtod(every, NULL) != used)
     prove_finding(view, NULL, -1, "records", "checkpoint.every is %.40s, and is not used", every);
   check_word(view, "optimizer", Optimizer_names[job->optimizer]);
   check_word(view, "schedule", Schedule_names[job->schedule]);
