@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/json/json.h"
+
 bool folder_and_above(Arena *arena, const char *path) {
   char *part = arena_copy(arena, path);
   for (char *p = part + 1; *p; p++) {
@@ -145,25 +147,52 @@ const char *joined_texts(Arena *arena, const TextList *list, const char *separat
   return text;
 }
 
-/* The text after a quotation mark, in one line. */
-static const char *json_text(Arena *arena, const char *p) {
-  char *text = arena_alloc(arena, strlen(p) + 1), *to = text;
-  for (; *p && *p != '"'; p++) {
-    bool is_escape = *p == '\\' && p[1];
-    p += is_escape;
-    *to++ = *p;
-    if (is_escape && *p == 'n') to[-1] = ' ';
+/* The first value of that key, in the order of the text; NULL: none. */
+static const json_t *find_key(const json_t *value, const char *key) {
+  const json_t *found = json_object_get(value, key);
+  const char *name;
+  json_t *inner;
+  size_t i;
+  if (found) return found;
+  json_object_foreach((json_t *)value, name, inner) {
+    if (!found) found = find_key(inner, key);
   }
-  *to = 0;
+  json_array_foreach((json_t *)value, i, inner) {
+    if (!found) found = find_key(inner, key);
+  }
+  return found;
+}
+
+/* With as few digits as tell it from others. */
+static const char *real_text(Arena *arena, double value) {
+  static const int32_t digits[] = {9, 15, 17};
+  const char *text = "";
+  for (size_t i = 0; i < sizeof digits / sizeof *digits; i++) {
+    text = arena_printf(arena, "%.*g", digits[i], value);
+    if (strtod(text, NULL) == value) break;
+  }
   return text;
 }
 
-const char *json_value(Arena *arena, const char *line, const char *key) {
-  const char *at = strstr(line, arena_printf(arena, "\"%s\":", key));
-  if (!at) return "";
-  at += strlen(key) + 3;
-  if (*at != '"') return arena_copy_n(arena, at, strcspn(at, ",}\n"));
-  return json_text(arena, at + 1);
+/* As the file has it; a text in one line. */
+static const char *value_text(Arena *arena, const json_t *value) {
+  if (json_is_integer(value)) return arena_printf(arena, "%lld", json_integer_value(value));
+  if (json_is_real(value)) return real_text(arena, json_real_value(value));
+  if (json_is_null(value)) return "null";
+  if (json_is_boolean(value)) return json_is_true(value) ? "true" : "false";
+  if (!json_is_string(value)) return "";
+  char *text = arena_copy(arena, json_string_value(value));
+  for (char *at = text; *at; at++)
+    if (*at == '\n') *at = ' ';
+  return text;
+}
+
+const char *json_value(Arena *arena, const char *text, const char *key) {
+  JsonFault fault;
+  json_t *root = json_read(text, strlen(text), &fault);
+  const char *found = value_text(arena, find_key(root, key));
+  json_decref(root);
+  return found;
 }
 
 const char *last_line(Arena *arena, const char *path, const char *begin) {

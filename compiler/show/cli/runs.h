@@ -40,8 +40,8 @@ const char *joined_texts(Arena *arena, const TextList *list, const char *separat
  * has it. `event`: only lines of this one; NULL: of all but notes, which change no state. */
 const char *run_event(Arena *arena, const char *folder, const char *event, const char *key);
 
-/* The text or number of "key" in a line of JSON, or "". */
-const char *json_value(Arena *arena, const char *line, const char *key);
+/* The text or number of the first "key" in an object of JSON, or "": also when the text is cut. */
+const char *json_value(Arena *arena, const char *text, const char *key);
 
 /* The last line of a file that begins so, or "". */
 const char *last_line(Arena *arena, const char *path, const char *begin);

@@ -13,7 +13,7 @@
 #include "runtime/process/lock.h"
 #include "slurm/answers.h"
 
-enum { STEPS_NEWEST = 50, PARTS_MOST = 16 };
+enum { STEPS_NEWEST = 50, PARTS_MOST = 16, FILE_BYTES_MAX = 64 << 20 };
 
 /* Where the time of a step went, on average. */
 typedef struct StepPart {
@@ -70,14 +70,16 @@ static int64_t newest_checkpoint(Arena *arena, const char *folder) {
   return newest;
 }
 
-/* The beginning of one of the run's files; "": there is none. */
+/* One of the run's files; "": there is none. */
 static const char *file_text(Arena *arena, const RunStatus *s, const char *name) {
-  char text[8192];
+  struct stat status;
   FILE *file = fopen(arena_printf(arena, "%s/%s", s->folder, name), "r");
-  size_t count = file ? fread(text, 1, sizeof text - 1, file) : 0;
+  bool is_file = file && fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode) &&
+                 status.st_size <= FILE_BYTES_MAX;
+  char *text = arena_alloc(arena, is_file ? (size_t)status.st_size + 1 : 1); /* ends with a NUL */
+  if (is_file && fread(text, 1, (size_t)status.st_size, file) == 0) *text = 0;
   if (file) fclose(file);
-  text[count] = 0;
-  return arena_copy(arena, text);
+  return text;
 }
 
 /* Reads the report of a failure that ranks have left. False: there is none. */
