@@ -14,6 +14,7 @@
 #include "bench/kernels_ceiling.h"
 #include "kernels/contract/contract.h"
 #include "kernels/kernel.h"
+#include "kernels/math/floats.h"
 
 enum { RUNS_MAX = 101 };
 static const double RUN_SECONDS = 0.4; /* spent on one case */
@@ -65,11 +66,10 @@ static void *new_operand(const Case *c, int32_t i) {
   for (int64_t k = 0; c->operand[i].dtype != DTYPE_COUNT && k < c->operand[i].count; k++) {
     random = random * 1664525u + 1013904223u;
     float value = (float)(random >> 8) * 0x1p-23f - 1.0f;
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
     switch (c->operand[i].dtype) {
-    case DTYPE_F32: ((float *)data)[k] = value; break;
-    case DTYPE_BF16: ((uint16_t *)data)[k] = (uint16_t)(bits >> 16); break;
+    case DTYPE_F32:
+    case DTYPE_BF16:
+    case DTYPE_F16: float_put(data, k, c->operand[i].dtype, value); break;
     case DTYPE_I32: ((int32_t *)data)[k] = (int32_t)(random >> 25); break;
     default: break;
     }
@@ -301,7 +301,9 @@ int main(int argc, char **argv) {
          b.ceiling.bf16_flops_per_s / 1e9, b.ceiling.bytes_per_s / 1e9);
   for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
     const Model *m = &models[i];
-    for (DType t = DTYPE_F32; t <= DTYPE_BF16; t++) {
+    static const DType dtypes[] = {DTYPE_F32, DTYPE_BF16, DTYPE_F16};
+    for (size_t k = 0; k < sizeof dtypes / sizeof *dtypes; k++) {
+      DType t = dtypes[k];
       measure_linear(&b, m, t, "qkv", m->width, 3 * m->width);
       measure_linear(&b, m, t, "proj", m->width, m->width);
       measure_linear(&b, m, t, "fc", m->width, 4 * m->width);

@@ -20,7 +20,7 @@ static int64_t most(int64_t a, int64_t b) {
 bool product_reads_rows(GemmKind kind, const ProductShape *shape) {
   bool has_units = kind.tiles   ? shape->k % (2 * TILE_UNITS) == 0
                    : kind.pairs ? shape->k % 2 == 0
-                                : !shape->factors_bf16 && !shape->tf32;
+                                : !shape->factors_bf16 && !shape->converts;
   return shape->rows_stand && has_units && shape->m >= (kind.tiles ? TILE_LINES : PANEL_ROWS);
 }
 

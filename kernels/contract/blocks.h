@@ -53,8 +53,8 @@ typedef struct ProductShape {
   int64_t m, n, k;
   bool rows_stand;   /* a's elements are adjacent along k */
   bool factors_bf16; /* a and b */
-  bool narrow;       /* c is bf16 */
-  bool tf32;         /* a and b are rounded */
+  bool narrow;       /* c has 2 bytes an element */
+  bool converts;     /* a and b are rounded to tf32, or widened from fp16, when they are packed */
 } ProductShape;
 
 /* True if a is read where it is: its rows have whole units (whole registers of them for tiles) one

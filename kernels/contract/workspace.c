@@ -8,8 +8,8 @@
 static int64_t product(const WorkspaceUse *use, ProductShape shape, int32_t result) {
   if (use->target == KERNEL_TARGET_CUDA) return WORK_PRODUCT_CUDA;
   shape.factors_bf16 = use->dtypes[0] == DTYPE_BF16 && use->dtypes[1] == DTYPE_BF16;
-  shape.narrow = use->dtypes[result] == DTYPE_BF16;
-  shape.tf32 = use->tf32 && !shape.factors_bf16;
+  shape.narrow = dtype_bytes((DType)use->dtypes[result]) == 2;
+  shape.converts = (use->tf32 && !shape.factors_bf16) || use->dtypes[0] == DTYPE_F16;
   return product_bytes(&shape);
 }
 

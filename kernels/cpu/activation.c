@@ -88,16 +88,17 @@ ALWAYS_INLINE Vec tanh_slope(Vec x) {
                            int64_t end) {                                                          \
     const void *x = args->operand[0];                                                              \
     void *y = args->operand[1];                                                                    \
-    bool x_bf16 = args->dtype[0] == DTYPE_BF16, y_bf16 = args->dtype[1] == DTYPE_BF16;             \
+    DType x_dtype = (DType)args->dtype[0], y_dtype = (DType)args->dtype[1];                        \
     int64_t i = first;                                                                             \
     (void)context;                                                                                 \
-    for (; x_bf16 && y_bf16 && i + 2 * LANES <= end; i += 2 * LANES) {                             \
+    for (; x_dtype == DTYPE_BF16 && y_dtype == DTYPE_BF16 && i + 2 * LANES <= end;                 \
+         i += 2 * LANES) {                                                                         \
       Vec even, odd;                                                                               \
       v_load_pairs((const uint16_t *)x + i, &even, &odd);                                          \
       v_store_pairs((uint16_t *)y + i, name##_value(even), name##_value(odd));                     \
     }                                                                                              \
     for (; i < end; i += LANES)                                                                    \
-      v_put_n(y, i, end - i, y_bf16, name##_value(v_get_n(x, i, end - i, x_bf16)));                \
+      v_put_n(y, i, end - i, y_dtype, name##_value(v_get_n(x, i, end - i, x_dtype)));              \
   }                                                                                                \
   void CPU(name)(const KernelArgs *args) {                                                         \
     if (cpu_floats(args, 2, 0))                                                                    \
@@ -109,8 +110,9 @@ ALWAYS_INLINE Vec tanh_slope(Vec x) {
                                     int64_t end) {                                                 \
     const void *d_y = args->operand[0], *x = args->operand[1];                                     \
     void *d_x = args->operand[2];                                                                  \
-    bool d_y_bf16 = args->dtype[0] == DTYPE_BF16, x_bf16 = args->dtype[1] == DTYPE_BF16;           \
-    bool d_x_bf16 = args->dtype[2] == DTYPE_BF16, all_bf16 = d_y_bf16 && x_bf16 && d_x_bf16;       \
+    DType d_y_dtype = (DType)args->dtype[0], x_dtype = (DType)args->dtype[1];                      \
+    DType d_x_dtype = (DType)args->dtype[2];                                                       \
+    bool all_bf16 = d_y_dtype == DTYPE_BF16 && x_dtype == DTYPE_BF16 && d_x_dtype == DTYPE_BF16;   \
     int64_t i = first;                                                                             \
     (void)context;                                                                                 \
     for (; all_bf16 && i + 2 * LANES <= end; i += 2 * LANES) {                                     \
@@ -122,8 +124,8 @@ ALWAYS_INLINE Vec tanh_slope(Vec x) {
       v_store_pairs((uint16_t *)d_x + i, even, odd);                                               \
     }                                                                                              \
     for (; i < end; i += LANES) {                                                                  \
-      Vec slope = name##_slope(v_get_n(x, i, end - i, x_bf16));                                    \
-      v_put_n(d_x, i, end - i, d_x_bf16, v_mul(v_get_n(d_y, i, end - i, d_y_bf16), slope));        \
+      Vec slope = name##_slope(v_get_n(x, i, end - i, x_dtype));                                   \
+      v_put_n(d_x, i, end - i, d_x_dtype, v_mul(v_get_n(d_y, i, end - i, d_y_dtype), slope));      \
     }                                                                                              \
   }                                                                                                \
   void CPU(name##_backward)(const KernelArgs *args) {                                              \

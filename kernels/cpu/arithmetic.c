@@ -32,12 +32,12 @@ typedef struct Combine {
 
 ALWAYS_INLINE void combine_run(const KernelArgs *args, Operation op, int64_t i, int64_t from,
                                int64_t n) {
-  bool a_bf16 = args->dtype[0] == DTYPE_BF16, b_bf16 = args->dtype[1] == DTYPE_BF16;
-  bool y_bf16 = args->dtype[2] == DTYPE_BF16;
+  DType a_dtype = (DType)args->dtype[0], b_dtype = (DType)args->dtype[1];
+  DType y_dtype = (DType)args->dtype[2];
   for (int64_t k = 0; k < n; k += LANES) {
-    Vec a = v_get_n(args->operand[0], i + k, n - k, a_bf16);
-    Vec b = v_get_n(args->operand[1], from + k, n - k, b_bf16);
-    v_put_n(args->operand[2], i + k, n - k, y_bf16, apply(op, a, b));
+    Vec a = v_get_n(args->operand[0], i + k, n - k, a_dtype);
+    Vec b = v_get_n(args->operand[1], from + k, n - k, b_dtype);
+    v_put_n(args->operand[2], i + k, n - k, y_dtype, apply(op, a, b));
   }
 }
 
@@ -89,20 +89,20 @@ void CPU(sum_to)(const KernelArgs *args) {
   }
   CPU(column_sums)
   (args, (Columns){.x = args->operand[0],
-                   .x_bf16 = args->dtype[0] == DTYPE_BF16,
+                   .x_dtype = (DType)args->dtype[0],
                    .y = args->operand[1],
-                   .y_bf16 = args->dtype[1] == DTYPE_BF16,
+                   .y_dtype = (DType)args->dtype[1],
                    .rows = count / width,
                    .width = width});
 }
 
 static void affine_range(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
   Vec scale = v_set((float)args->attr[0]), shift = v_set((float)args->attr[1]);
-  bool x_bf16 = args->dtype[0] == DTYPE_BF16, y_bf16 = args->dtype[1] == DTYPE_BF16;
+  DType x_dtype = (DType)args->dtype[0], y_dtype = (DType)args->dtype[1];
   (void)context;
   for (int64_t i = first; i < end; i += LANES) {
-    Vec x = v_get_n(args->operand[0], i, end - i, x_bf16);
-    v_put_n(args->operand[1], i, end - i, y_bf16, v_fma(scale, x, shift));
+    Vec x = v_get_n(args->operand[0], i, end - i, x_dtype);
+    v_put_n(args->operand[1], i, end - i, y_dtype, v_fma(scale, x, shift));
   }
 }
 

@@ -165,7 +165,7 @@ static void write_panel(const AttentionStep *t, Scratch *s, int64_t panel) {
   int64_t stride = a->heads * a->head;
   int64_t first = (t->b * a->seq + t->q0) * stride + t->h * a->head;
   write_queries(a, s->out + panel_first(a, panel), factor, t->queries, a->args->operand[3], first,
-                stride, a->args->dtype[3] == DTYPE_BF16);
+                stride, (DType)a->args->dtype[3]);
 }
 
 /* The p-th panel of a block of queries. */

@@ -63,14 +63,14 @@ static inline float *attention_part(const KernelArgs *args, int32_t operand, int
  */
 static inline Factor head_tokens(const Attention *a, int32_t i, int64_t b, int64_t h,
                                  int64_t stride) {
-  bool bf16 = a->args->dtype[i] == DTYPE_BF16;
+  DType dtype = (DType)a->args->dtype[i];
   int64_t first = b * a->seq * stride + h * a->head;
-  return (Factor){at(a->args->operand[i], first, bf16), stride, 1, bf16};
+  return (Factor){at(a->args->operand[i], first, dtype), stride, 1, dtype};
 }
 
 /* The same head with its elements as lines and k running over the tokens. */
 static inline Factor flip(Factor f) {
-  return (Factor){f.data, f.k_stride, f.line_stride, f.bf16};
+  return (Factor){f.data, f.k_stride, f.line_stride, f.dtype};
 }
 
 /* How many keys query q sees: the first ones. Grows with q. */
@@ -129,16 +129,16 @@ static inline void keep_factors(const Attention *a, int64_t b, int64_t h, int64_
  * factor[q], as rows `stride` apart. */
 static inline void write_queries(const Attention *a, const float *from, const float *factor,
                                  int64_t count, void *to, int64_t to_first, int64_t stride,
-                                 bool bf16) {
+                                 DType dtype) {
   for (int64_t q = 0; q < count; q += LANES) {
-    Vec scale = v_get_n(factor, q, min64(LANES, count - q), false);
+    Vec scale = v_get_n(factor, q, min64(LANES, count - q), DTYPE_F32);
     for (int64_t d = 0; d < a->head; d += LANES) {
       Vec r[LANES];
       for (int i = 0; i < LANES; i++)
         r[i] = v_mul(v_load(from + (d + i) * QUERY_PANEL + q), scale);
       v_transpose16(r);
       for (int64_t i = 0; i < min64(LANES, count - q); i++)
-        v_put_n(to, to_first + (q + i) * stride + d, a->head - d, bf16, r[i]);
+        v_put_n(to, to_first + (q + i) * stride + d, a->head - d, dtype, r[i]);
     }
   }
 }

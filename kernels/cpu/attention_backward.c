@@ -58,8 +58,8 @@ static void row_terms(const Task *t) {
     Vec sum = v_set(0);
     for (int64_t d = 0; d < t->a->head; d += LANES) {
       int64_t n = t->a->head - d;
-      sum = v_fma(v_get_n(d_out.data, i * d_out.line_stride + d, n, d_out.bf16),
-                  v_get_n(out.data, i * out.line_stride + d, n, out.bf16), sum);
+      sum = v_fma(v_get_n(d_out.data, i * d_out.line_stride + d, n, d_out.dtype),
+                  v_get_n(out.data, i * out.line_stride + d, n, out.dtype), sum);
     }
     t->delta[i] = v_sum(sum);
   }
@@ -80,7 +80,7 @@ static void slope_rows(const Task *t, int64_t panel, int64_t j, int64_t key, con
   int64_t column = panel * QUERY_PANEL + j * LANES, q0 = t->q0 + column;
   int64_t n = min64(LANES, t->q0 + t->queries - q0);
   const float *lse_at = (const float *)a->args->operand[5] + (t->b * a->heads + t->h) * a->seq;
-  Vec minus = v_neg(v_get_n(lse_at, q0, n, false)), delta = v_get_n(t->delta, q0, n, false);
+  Vec minus = v_neg(v_get_n(lse_at, q0, n, DTYPE_F32)), delta = v_get_n(t->delta, q0, n, DTYPE_F32);
   const float *last_key = t->s.last_key + j * LANES;
   Vec number = v_load(last_key), scale = v_set(a->scale), zero = v_set(0);
   bool masked = (float)(t->k0 + key + PANEL_ROWS - 1) > *last_key; /* the first query's */
@@ -243,11 +243,11 @@ static void query_block(const Task *t) {
 
 static void write_keys(const Task *t, const float *from, int32_t i, int64_t stride) {
   const Attention *a = t->a;
-  bool bf16 = a->args->dtype[i] == DTYPE_BF16;
+  DType dtype = (DType)a->args->dtype[i];
   for (int64_t key = 0; key < t->keys; key++) {
     int64_t to = (t->b * a->seq + t->k0 + key) * stride + t->kv_head * a->head;
     for (int64_t d = 0; d < a->head; d += LANES)
-      v_put_n(a->args->operand[i], to + d, a->head - d, bf16, v_load(from + key * a->padded + d));
+      v_put_n(a->args->operand[i], to + d, a->head - d, dtype, v_load(from + key * a->padded + d));
   }
 }
 
@@ -260,7 +260,7 @@ static void write_query_gradients(const Task *t) {
   for (int64_t q = 0; q < a->seq; q += QUERY_PANEL)
     write_queries(a, t->d_q + q * a->padded, one, min64(QUERY_PANEL, a->seq - q),
                   a->args->operand[6], (t->b * a->seq + q) * stride + t->h * a->head, stride,
-                  a->args->dtype[6] == DTYPE_BF16);
+                  (DType)a->args->dtype[6]);
 }
 
 /* Sets t to the group's member-th query head. */

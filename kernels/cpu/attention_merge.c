@@ -11,14 +11,14 @@ typedef struct Weights {
 } Weights;
 
 ALWAYS_INLINE void merge_head(const KernelArgs *args, int64_t first, Weights w) {
-  bool bf16 = args->dtype[0] == DTYPE_BF16, added_bf16 = args->dtype[2] == DTYPE_BF16;
+  DType dtype = (DType)args->dtype[0], added_dtype = (DType)args->dtype[2];
   int64_t head = args->dim[3];
   Vec old = v_set(w.old), added = v_set(w.added);
   for (int64_t d = 0; d < head; d += LANES) {
     int64_t n = head - d;
-    Vec x = v_mul(added, v_get_n(args->operand[2], first + d, n, added_bf16));
-    if (w.old > 0) x = v_fma(old, v_get_n(args->operand[0], first + d, n, bf16), x);
-    v_put_n(args->operand[0], first + d, n, bf16, x);
+    Vec x = v_mul(added, v_get_n(args->operand[2], first + d, n, added_dtype));
+    if (w.old > 0) x = v_fma(old, v_get_n(args->operand[0], first + d, n, dtype), x);
+    v_put_n(args->operand[0], first + d, n, dtype, x);
   }
 }
 

@@ -16,14 +16,14 @@ static void whole_strip(const Columns *c, int64_t column) {
     int64_t end = min64(block + BLOCK_ROWS, c->rows);
     for (int64_t r = block; r < end; r++) {
       UNROLL for (int j = 0; j < 4; j++) sum[j] =
-          v_add(sum[j], v_get(c->x, r * c->width + column + j * LANES, c->x_bf16));
+          v_add(sum[j], v_get(c->x, r * c->width + column + j * LANES, c->x_dtype));
     }
     UNROLL for (int j = 0; j < 4; j++) total[j] = v_add(total[j], sum[j]);
   }
   UNROLL for (int j = 0; j < 4; j++) {
     int64_t at = column + j * LANES;
-    if (c->accumulate) total[j] = v_add(v_get(c->y, at, c->y_bf16), total[j]);
-    v_put(c->y, at, c->y_bf16, total[j]);
+    if (c->accumulate) total[j] = v_add(v_get(c->y, at, c->y_dtype), total[j]);
+    v_put(c->y, at, c->y_dtype, total[j]);
   }
 }
 
@@ -33,11 +33,11 @@ static void part_strip(const Columns *c, int64_t column, int64_t n) {
     Vec sum = v_set(0);
     int64_t end = min64(block + BLOCK_ROWS, c->rows);
     for (int64_t r = block; r < end; r++)
-      sum = v_add(sum, v_get_n(c->x, r * c->width + column, n, c->x_bf16));
+      sum = v_add(sum, v_get_n(c->x, r * c->width + column, n, c->x_dtype));
     total = v_add(total, sum);
   }
-  if (c->accumulate) total = v_add(v_get_n(c->y, column, n, c->y_bf16), total);
-  v_put_n(c->y, column, n, c->y_bf16, total);
+  if (c->accumulate) total = v_add(v_get_n(c->y, column, n, c->y_dtype), total);
+  v_put_n(c->y, column, n, c->y_dtype, total);
 }
 
 static void strip_range(const KernelArgs *args, const void *context, int64_t first, int64_t end) {

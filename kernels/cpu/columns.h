@@ -7,7 +7,8 @@
 typedef struct Columns {
   const void *x; /* [rows,width] */
   void *y;       /* [width] */
-  bool x_bf16, y_bf16, accumulate;
+  DType x_dtype, y_dtype;
+  bool accumulate;
   int64_t rows, width;
 } Columns;
 

@@ -8,10 +8,10 @@
 #include "kernels/runs.h"
 
 static void cast_range(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
-  bool x_bf16 = args->dtype[0] == DTYPE_BF16, y_bf16 = args->dtype[1] == DTYPE_BF16;
+  DType x_dtype = (DType)args->dtype[0], y_dtype = (DType)args->dtype[1];
   (void)context;
   for (int64_t i = first; i < end; i += LANES)
-    v_put_n(args->operand[1], i, end - i, y_bf16, v_get_n(args->operand[0], i, end - i, x_bf16));
+    v_put_n(args->operand[1], i, end - i, y_dtype, v_get_n(args->operand[0], i, end - i, x_dtype));
 }
 
 void CPU(cast)(const KernelArgs *args) {

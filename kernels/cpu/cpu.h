@@ -30,10 +30,13 @@ static inline int64_t cpu_scratch_bytes(const KernelArgs *args, int32_t operand)
   return args->operand_count > operand ? args->bytes[operand] : 0;
 }
 
-/* True when operands 0 .. count-1, except those whose bit is set in `skip`, are f32 or bf16. */
+/* True when operands 0 .. count-1, except those whose bit is set in `skip`, are f32, bf16 or fp16.
+ */
 static inline bool cpu_floats(const KernelArgs *args, int32_t count, uint32_t skip) {
   for (int32_t i = 0; i < count; i++)
-    if (!(skip >> i & 1u) && args->dtype[i] > DTYPE_BF16) return false;
+    if (!(skip >> i & 1u) &&
+        !(dtype_is_float((DType)args->dtype[i]) && args->dtype[i] != DTYPE_F64))
+      return false;
   return true;
 }
 

@@ -20,20 +20,21 @@ typedef struct RowSoftmax {
 
 enum { SUM_BLOCK = 4096 }; /* elements summed in f32 before they join the row's double */
 
-static float highest_of(const void *logits, bool bf16, int64_t row, int64_t classes) {
+static float highest_of(const void *logits, DType dtype, int64_t row, int64_t classes) {
   Vec lowest = v_set(-INFINITY), high = lowest;
   int64_t c = 0;
-  for (; bf16 && c + 2 * LANES <= classes; c += 2 * LANES) {
+  for (; dtype == DTYPE_BF16 && c + 2 * LANES <= classes; c += 2 * LANES) {
     Vec even, odd;
     v_load_pairs((const uint16_t *)logits + row + c, &even, &odd);
     high = v_max(high, v_max(even, odd));
   }
   for (; c < classes; c += LANES)
-    high = v_max(high, v_keep_n(v_get_n(logits, row + c, classes - c, bf16), classes - c, lowest));
+    high = v_max(high, v_keep_n(v_get_n(logits, row + c, classes - c, dtype), classes - c, lowest));
   return v_largest(high);
 }
 
-static double exp_sum(const void *logits, bool bf16, int64_t row, int64_t classes, float highest) {
+static double exp_sum(const void *logits, DType dtype, int64_t row, int64_t classes,
+                      float highest) {
   Vec zero = v_set(0), shift = v_set(highest);
   double total = 0;
   for (int64_t first = 0; first < classes; first += SUM_BLOCK) {
@@ -41,17 +42,17 @@ static double exp_sum(const void *logits, bool bf16, int64_t row, int64_t classe
     Vec even = zero, odd = zero;
     for (; c + 2 * LANES <= end; c += 2 * LANES) {
       Vec a, b;
-      if (bf16) {
+      if (dtype == DTYPE_BF16) {
         v_load_pairs((const uint16_t *)logits + row + c, &a, &b);
       } else {
-        a = v_get(logits, row + c, false);
-        b = v_get(logits, row + c + LANES, false);
+        a = v_get(logits, row + c, dtype);
+        b = v_get(logits, row + c + LANES, dtype);
       }
       even = v_add(even, v_exp(v_sub(a, shift)));
       odd = v_add(odd, v_exp(v_sub(b, shift)));
     }
     for (; c < end; c += LANES) {
-      Vec e = v_exp(v_sub(v_get_n(logits, row + c, end - c, bf16), shift));
+      Vec e = v_exp(v_sub(v_get_n(logits, row + c, end - c, dtype), shift));
       even = v_add(even, v_keep_n(e, end - c, zero));
     }
     total += (double)v_sum(v_add(even, odd));
@@ -62,11 +63,11 @@ static double exp_sum(const void *logits, bool bf16, int64_t row, int64_t classe
 static RowSoftmax local_softmax(const KernelArgs *args, const Classes *c, int64_t r,
                                 int64_t target) {
   const void *logits = args->operand[0];
-  bool bf16 = args->dtype[0] == DTYPE_BF16;
-  RowSoftmax s = {.highest = highest_of(logits, bf16, r * c->held, c->real)};
-  s.sum = exp_sum(logits, bf16, r * c->held, c->real, s.highest);
+  DType dtype = (DType)args->dtype[0];
+  RowSoftmax s = {.highest = highest_of(logits, dtype, r * c->held, c->real)};
+  s.sum = exp_sum(logits, dtype, r * c->held, c->real, s.highest);
   if (target >= c->first && target < c->first + c->real)
-    s.at_target = float_get(logits, r * c->held + target - c->first, bf16);
+    s.at_target = float_get(logits, r * c->held + target - c->first, dtype);
   return s;
 }
 
@@ -89,13 +90,13 @@ static RowSoftmax gathered_softmax(const KernelArgs *args, int64_t r) {
 static void slopes(const KernelArgs *args, const Classes *c, int64_t row, int64_t target,
                    const RowSoftmax *s) {
   void *logits = args->operand[0];
-  bool bf16 = args->dtype[0] == DTYPE_BF16;
+  DType dtype = (DType)args->dtype[0];
   double scale = slope_scale(args->attr[0], kernel_targets(args, 0));
   Vec shift = v_set(s->highest), factor = v_set((float)(scale / s->sum));
   int64_t k = 0, real = c->real, mine = target - c->first;
   bool held = mine >= 0 && mine < real;
-  float at_target = held ? float_get(logits, row + mine, bf16) : 0;
-  for (; bf16 && k + 2 * LANES <= real; k += 2 * LANES) {
+  float at_target = held ? float_get(logits, row + mine, dtype) : 0;
+  for (; dtype == DTYPE_BF16 && k + 2 * LANES <= real; k += 2 * LANES) {
     uint16_t *at_k = (uint16_t *)logits + row + k;
     Vec even, odd;
     v_load_pairs(at_k, &even, &odd);
@@ -104,13 +105,13 @@ static void slopes(const KernelArgs *args, const Classes *c, int64_t row, int64_
     v_store_pairs(at_k, even, odd);
   }
   for (; k < real; k += LANES) {
-    Vec x = v_get_n(logits, row + k, real - k, bf16);
-    v_put_n(logits, row + k, real - k, bf16, v_mul(v_exp(v_sub(x, shift)), factor));
+    Vec x = v_get_n(logits, row + k, real - k, dtype);
+    v_put_n(logits, row + k, real - k, dtype, v_mul(v_exp(v_sub(x, shift)), factor));
   }
-  memset(at_mut(logits, row + real, bf16), 0, (size_t)((c->held - real) * float_bytes(bf16)));
+  memset(at_mut(logits, row + real, dtype), 0, (size_t)((c->held - real) * float_bytes(dtype)));
   if (!held) return;
   double p = exp((double)at_target - (double)s->highest) / s->sum;
-  float_put(logits, row + mine, bf16, (float)((p - 1) * scale));
+  float_put(logits, row + mine, dtype, (float)((p - 1) * scale));
 }
 
 /* The rows of one kernel, and its results. */
@@ -129,7 +130,7 @@ static Classes classes_of(const KernelArgs *args, double first) {
 static void row_range(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
   const RowLoss *l = (const RowLoss *)context;
   const Classes *c = &l->classes;
-  bool bf16 = args->dtype[0] == DTYPE_BF16;
+  DType dtype = (DType)args->dtype[0];
   const int32_t *targets = (const int32_t *)args->operand[1];
   for (int64_t r = first; r < end; r++) {
     int64_t row = r * c->held;
@@ -137,7 +138,7 @@ static void row_range(const KernelArgs *args, const void *context, int64_t first
     if (targets[r] < 0) {
       l->row_loss[r] = 0;
       if (l->train)
-        memset(at_mut(args->operand[0], row, bf16), 0, (size_t)(c->held * float_bytes(bf16)));
+        memset(at_mut(args->operand[0], row, dtype), 0, (size_t)(c->held * float_bytes(dtype)));
       continue;
     }
     RowSoftmax s = l->parts ? gathered_softmax(args, r) : local_softmax(args, c, r, targets[r]);

@@ -15,7 +15,7 @@ typedef struct Drop {
 /* x[first] has the mask's `element`; the others follow. */
 static void drop_piece(const KernelArgs *args, const Drop *d, int64_t first, int64_t end,
                        int64_t element) {
-  bool x_bf16 = args->dtype[0] == DTYPE_BF16, y_bf16 = args->dtype[1] == DTYPE_BF16;
+  DType x_dtype = (DType)args->dtype[0], y_dtype = (DType)args->dtype[1];
   int64_t head = element % 4; /* elements of the first block that precede x[first] */
   float keep[PHILOX_ELEMENTS];
   for (int64_t i = first - head; i < end; i += PHILOX_ELEMENTS) {
@@ -24,9 +24,9 @@ static void drop_piece(const KernelArgs *args, const Drop *d, int64_t first, int
     int64_t from = max64(i, first), stop = min64(i + PHILOX_ELEMENTS, end);
     for (int64_t k = from; k < stop; k += LANES) {
       int64_t n = stop - k;
-      Vec x = v_get_n(args->operand[0], k, n, x_bf16);
-      Vec factor = v_get_n(keep, k - i, n, false);
-      v_put_n(args->operand[1], k, n, y_bf16, v_keep_product(x, factor));
+      Vec x = v_get_n(args->operand[0], k, n, x_dtype);
+      Vec factor = v_get_n(keep, k - i, n, DTYPE_F32);
+      v_put_n(args->operand[1], k, n, y_dtype, v_keep_product(x, factor));
     }
   }
 }

@@ -17,21 +17,21 @@ ALWAYS_INLINE int64_t row_of(const KernelArgs *args, int32_t id) {
 }
 
 static void gather_rows(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
-  bool table_bf16 = args->dtype[0] == DTYPE_BF16, y_bf16 = args->dtype[2] == DTYPE_BF16;
+  DType table_dtype = (DType)args->dtype[0], y_dtype = (DType)args->dtype[2];
   const int32_t *ids = (const int32_t *)args->operand[1];
   int64_t width = args->dim[1];
   (void)context;
   for (int64_t r = first; r < end; r++) {
-    void *y = at_mut(args->operand[2], r * width, y_bf16);
+    void *y = at_mut(args->operand[2], r * width, y_dtype);
     int64_t from = row_of(args, ids[r]);
-    const void *row = at(args->operand[0], max64(from, 0) * width, table_bf16);
+    const void *row = at(args->operand[0], max64(from, 0) * width, table_dtype);
     if (from < 0)
-      memset(y, 0, (size_t)(width * float_bytes(y_bf16)));
-    else if (table_bf16 == y_bf16)
-      memcpy(y, row, (size_t)(width * float_bytes(y_bf16)));
+      memset(y, 0, (size_t)(width * float_bytes(y_dtype)));
+    else if (table_dtype == y_dtype)
+      memcpy(y, row, (size_t)(width * float_bytes(y_dtype)));
     else
       for (int64_t c = 0; c < width; c += LANES)
-        v_put_n(y, c, width - c, y_bf16, v_get_n(row, c, width - c, table_bf16));
+        v_put_n(y, c, width - c, y_dtype, v_get_n(row, c, width - c, table_dtype));
   }
 }
 
@@ -43,13 +43,13 @@ void CPU(embedding)(const KernelArgs *args) {
 }
 
 static void zero_range(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
-  bool bf16 = args->dtype[2] == DTYPE_BF16;
+  DType dtype = (DType)args->dtype[2];
   (void)context;
-  memset(at_mut(args->operand[2], first, bf16), 0, (size_t)((end - first) * float_bytes(bf16)));
+  memset(at_mut(args->operand[2], first, dtype), 0, (size_t)((end - first) * float_bytes(dtype)));
 }
 
 static void add_strip(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
-  bool bf16 = args->dtype[0] == DTYPE_BF16;
+  DType dtype = (DType)args->dtype[0];
   const int32_t *ids = (const int32_t *)args->operand[1];
   int64_t width = args->dim[1];
   (void)context;
@@ -59,8 +59,8 @@ static void add_strip(const KernelArgs *args, const void *context, int64_t first
     float *table = (float *)args->operand[2] + row * width;
     for (int64_t c = first; c < end; c += LANES) {
       int64_t n = end - c;
-      Vec d = v_get_n(args->operand[0], r * width + c, n, bf16);
-      v_put_n(table, c, n, false, v_add(v_get_n(table, c, n, false), d));
+      Vec d = v_get_n(args->operand[0], r * width + c, n, dtype);
+      v_put_n(table, c, n, DTYPE_F32, v_add(v_get_n(table, c, n, DTYPE_F32), d));
     }
   }
 }
@@ -74,21 +74,21 @@ static bool seen_before(const int32_t *ids, int64_t row) {
 
 /* All rows from `first` on that have its id, columns [c, c + n). */
 static void add_id(const KernelArgs *args, int64_t first, int64_t c, int64_t n) {
-  bool d_y_bf16 = args->dtype[0] == DTYPE_BF16, table_bf16 = args->dtype[2] == DTYPE_BF16;
+  DType d_y_dtype = (DType)args->dtype[0], table_dtype = (DType)args->dtype[2];
   const int32_t *ids = (const int32_t *)args->operand[1];
   int64_t width = args->dim[1];
   float sum[CHUNK] = {0};
   for (int64_t r = first; r < args->dim[0]; r++) {
     if (ids[r] != ids[first]) continue;
     for (int64_t i = 0; i < n; i += LANES) {
-      Vec d = v_get_n(args->operand[0], r * width + c + i, n - i, d_y_bf16);
+      Vec d = v_get_n(args->operand[0], r * width + c + i, n - i, d_y_dtype);
       v_store(sum + i, v_add(v_load(sum + i), d));
     }
   }
   int64_t to = row_of(args, ids[first]) * width + c;
   for (int64_t i = 0; i < n; i += LANES) {
-    Vec old = v_get_n(args->operand[2], to + i, n - i, table_bf16);
-    v_put_n(args->operand[2], to + i, n - i, table_bf16, v_add(old, v_load(sum + i)));
+    Vec old = v_get_n(args->operand[2], to + i, n - i, table_dtype);
+    v_put_n(args->operand[2], to + i, n - i, table_dtype, v_add(old, v_load(sum + i)));
   }
 }
 

@@ -65,14 +65,14 @@ static void finish_tile(const GemmBlock *t, const float *tile, int64_t row, int6
     for (int64_t j = 0; j < columns; j += LANES) {
       int64_t n = min64(LANES, columns - j);
       Vec x = v_load(tile + i * PANEL_COLUMNS + j);
-      if (from_sums) x = v_add(v_get_n(sums, j, n, false), x);
+      if (from_sums) x = v_add(v_get_n(sums, j, n, DTYPE_F32), x);
       if (to_sums) {
-        v_put_n(sums, j, n, false, x);
+        v_put_n(sums, j, n, DTYPE_F32, x);
         continue;
       }
-      if (t->last && g->bias) x = v_add(x, v_get_n(g->bias, t->n0 + column + j, n, g->bias_bf16));
-      if (add) x = v_add(v_get_n(g->c, c + j, n, g->c_bf16), x);
-      v_put_n(g->c, c + j, n, g->c_bf16, x);
+      if (t->last && g->bias) x = v_add(x, v_get_n(g->bias, t->n0 + column + j, n, g->bias_dtype));
+      if (add) x = v_add(v_get_n(g->c, c + j, n, g->c_dtype), x);
+      v_put_n(g->c, c + j, n, g->c_dtype, x);
     }
   }
 }
@@ -81,22 +81,22 @@ static void finish_tile(const GemmBlock *t, const float *tile, int64_t row, int6
  * that cannot change within a tile are tested before it; testing them inside took 3 % of a small
  * model's step. */
 ALWAYS_INLINE void finish_vectors(const GemmBlock *t, const float *tile, int64_t row, int64_t rows,
-                                  int64_t column, int64_t vectors, bool c_bf16) {
+                                  int64_t column, int64_t vectors, DType c_dtype) {
   const Gemm *g = t->g;
   bool add = g->accumulate || !t->first, has_bias = t->last && g->bias;
   Vec bias[PANEL_COLUMNS / LANES];
   for (int64_t v = 0; has_bias && v < vectors; v++)
-    bias[v] = v_get(g->bias, t->n0 + column + v * LANES, g->bias_bf16);
+    bias[v] = v_get(g->bias, t->n0 + column + v * LANES, g->bias_dtype);
   int64_t c = (t->m0 + row) * g->n + t->n0 + column;
   for (int64_t i = 0; i < rows; i++, c += g->n) {
     for (int64_t v = 0; v < vectors; v++) {
       Vec x = v_load(tile + i * PANEL_COLUMNS + v * LANES);
       if (has_bias) x = v_add(x, bias[v]);
-      if (add) x = v_add(v_get(g->c, c + v * LANES, c_bf16), x);
-      if (!c_bf16 && t->stream)
+      if (add) x = v_add(v_get(g->c, c + v * LANES, c_dtype), x);
+      if (c_dtype == DTYPE_F32 && t->stream)
         v_stream((float *)g->c + c + v * LANES, x);
       else
-        v_put(g->c, c + v * LANES, c_bf16, x);
+        v_put(g->c, c + v * LANES, c_dtype, x);
     }
   }
 }
@@ -106,10 +106,12 @@ static void write_tile(const GemmBlock *t, const float *tile, int64_t row, int64
   int64_t columns = min64(gemm_columns(t->kind), t->columns - column);
   if (t->sums || columns % LANES != 0)
     finish_tile(t, tile, row, rows, column);
-  else if (t->g->c_bf16)
-    finish_vectors(t, tile, row, rows, column, columns / LANES, true);
+  else if (t->g->c_dtype == DTYPE_BF16)
+    finish_vectors(t, tile, row, rows, column, columns / LANES, DTYPE_BF16);
+  else if (t->g->c_dtype == DTYPE_F16)
+    finish_vectors(t, tile, row, rows, column, columns / LANES, DTYPE_F16);
   else
-    finish_vectors(t, tile, row, rows, column, columns / LANES, false);
+    finish_vectors(t, tile, row, rows, column, columns / LANES, DTYPE_F32);
 }
 
 /* Rows row .. row+rows-1 of one panel of columns, TASK_ROWS at most. */
@@ -127,8 +129,8 @@ static void multiply_panels(const GemmBlock *t, int64_t row, int64_t rows, int64
   if (!t->pack_a) {
     const Factor *a = &t->g->a;
     lead = max64(0, (t->kind.tiles ? TILE_LINES : PANEL_ROWS) - rows);
-    task.a = at(a->data, t->m0 * a->line_stride + t->k0, a->bf16);
-    task.row_bytes = a->line_stride * (a->bf16 ? 2 : 4);
+    task.a = at(a->data, t->m0 * a->line_stride + t->k0, a->dtype);
+    task.row_bytes = a->line_stride * dtype_bytes(a->dtype);
     task.row -= lead, task.rows += lead;
   }
   for (; task.first < t->units; task.first = task.end) {
@@ -196,9 +198,15 @@ static bool can_stream(const void *c, int64_t n) {
 }
 
 bool CPU(gemm)(const Gemm *g) {
-  GemmKind kind = gemm_kind(g->a.bf16 && g->b.bf16, g->tf32);
-  const ProductShape shape = {g->m,      g->n,      g->k,     g->a.k_stride == 1,
-                              g->a.bf16, g->c_bf16, kind.tf32};
+  const bool all_bf16 = g->a.dtype == DTYPE_BF16 && g->b.dtype == DTYPE_BF16;
+  GemmKind kind = gemm_kind(all_bf16, g->tf32);
+  const ProductShape shape = {g->m,
+                              g->n,
+                              g->k,
+                              .rows_stand = g->a.k_stride == 1,
+                              .factors_bf16 = all_bf16,
+                              .narrow = g->c_dtype != DTYPE_F32,
+                              .converts = kind.tf32 || g->a.dtype == DTYPE_F16};
   ProductBlocks most = product_blocks(kind, &shape);
   if (g->work_bytes < product_blocks_bytes(&most)) return false;
   int64_t deep = most.units * (kind.pairs ? 2 : 1); /* elements of k in a block */

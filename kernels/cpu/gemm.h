@@ -23,19 +23,19 @@ enum { UNIT_BYTES = 4 };
 typedef struct Factor {
   const void *data;
   int64_t line_stride, k_stride; /* in elements */
-  bool bf16;
+  DType dtype;
 } Factor;
 
 typedef struct Gemm {
   int64_t m, n, k;
   Factor a, b;
   void *c; /* [m,n], dense; may not alias a, b */
-  bool c_bf16;
+  DType c_dtype;
   bool accumulate;  /* c += */
   bool read_late;   /* c: by then it is in no cache */
   bool tf32;        /* f32 factors are rounded */
   const void *bias; /* [n] or NULL */
-  bool bias_bf16;
+  DType bias_dtype;
   void *work;
   int64_t work_bytes; /* those of its product_blocks, or more */
   Threads *threads;

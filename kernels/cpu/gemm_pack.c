@@ -17,7 +17,7 @@ ALWAYS_INLINE void put_units(const PackTarget *t, int64_t group, int64_t unit, V
 ALWAYS_INLINE __m512 get_units(const Factor *x, int64_t line, int64_t k, int64_t elements,
                                bool pairs) {
   int64_t element = line * x->line_stride + k;
-  if (!pairs) return v_get_n(x->data, element, min64(elements, LANES), x->bf16);
+  if (!pairs) return v_get_n(x->data, element, min64(elements, LANES), x->dtype);
   const uint16_t *from = (const uint16_t *)x->data + element;
   __mmask32 present = elements >= 32 ? 0xffffffffu : (1u << elements) - 1u;
   return _mm512_castsi512_ps(_mm512_maskz_loadu_epi16(present, from));
@@ -53,9 +53,9 @@ ALWAYS_INLINE void pack_dense_k(const Factor *x, int64_t line, int64_t lines, in
     for (int64_t i = 0; i < min64(lines, LANES); i++) {
       int64_t element = (line + i) * x->line_stride + k0 + u * per_unit;
       if (pairs)
-        memcpy(unit + i, at(x->data, element, true), 2 * u + 1 < k ? 4 : 2);
+        memcpy(unit + i, at(x->data, element, DTYPE_BF16), 2 * u + 1 < k ? 4 : 2);
       else
-        unit[i] = float_get(x->data, element, x->bf16);
+        unit[i] = float_get(x->data, element, x->dtype);
     }
     put_units(to, group, u, v_load(unit));
   }
@@ -101,16 +101,16 @@ ALWAYS_INLINE Vec pair_unit(const uint16_t *from, int64_t k_stride, bool second,
 ALWAYS_INLINE void pack_groups(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k,
                                bool pairs, PackTarget to, int64_t groups) {
   int64_t units = pairs ? (k + 1) / 2 : k, step = x->k_stride * (pairs ? 2 : 1);
-  const void *from = at(x->data, k0 * x->k_stride + line, x->bf16);
+  const void *from = at(x->data, k0 * x->k_stride + line, x->dtype);
   for (int64_t u = 0; u < units; u++) {
     UNROLL for (int64_t g = 0; g < groups; g++) {
       int64_t n = groups > 1 ? LANES : lines;
       Vec unit = pairs
                      ? pair_unit((const uint16_t *)from + g * LANES, x->k_stride, 2 * u + 1 < k, n)
-                     : v_get_n(from, g * LANES, n, x->bf16);
+                     : v_get_n(from, g * LANES, n, x->dtype);
       put_units(&to, g, u, unit);
     }
-    from = at(from, step, x->bf16);
+    from = at(from, step, x->dtype);
   }
 }
 

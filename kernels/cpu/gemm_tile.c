@@ -15,7 +15,7 @@ static void copy_block(const Factor *x, int64_t line, int64_t lines, int64_t k0,
   size_t bytes = (size_t)min64(2 * k, 4 * TILE_SIDE);
   for (int64_t i = 0; i < TILE_SIDE; i++, to += TILE_SIDE) {
     if (i >= lines || bytes < 4 * TILE_SIDE) memset(to, 0, 4 * TILE_SIDE);
-    if (i < lines) memcpy(to, at(x->data, (line + i) * x->line_stride + k0, true), bytes);
+    if (i < lines) memcpy(to, at(x->data, (line + i) * x->line_stride + k0, DTYPE_BF16), bytes);
   }
 }
 

@@ -7,12 +7,13 @@
 
 typedef struct Draw {
   uint64_t key;
-  bool bf16, normal;
+  DType dtype;
+  bool normal;
 } Draw;
 
 static void fill(const KernelArgs *args, int64_t first, int64_t end, float value) {
   for (int64_t i = first; i < end; i += LANES)
-    v_put_n(args->operand[0], i, end - i, args->dtype[0] == DTYPE_BF16, v_set(value));
+    v_put_n(args->operand[0], i, end - i, (DType)args->dtype[0], v_set(value));
 }
 
 /* out[i] is the tensor's `element`; the others follow. A Philox block has four elements. */
@@ -29,7 +30,7 @@ static void draw_run(const KernelArgs *args, const Draw *d, int64_t first, int64
       for (int k = 0; k < 4; k++)
         value[k] = philox_uniform(word[k]);
     for (int64_t k = max64(i, first); k < min64(i + 4, end); k++)
-      float_put(args->operand[0], k, d->bf16, (float)(a + b * value[k - i]));
+      float_put(args->operand[0], k, d->dtype, (float)(a + b * value[k - i]));
   }
 }
 
@@ -48,7 +49,7 @@ static void draw_range(const KernelArgs *args, const void *context, int64_t firs
 
 static bool draw(const KernelArgs *args, bool normal) {
   if (!cpu_floats(args, 1, 0)) return false;
-  Draw d = {philox_mix(kernel_seed(args), args->key), args->dtype[0] == DTYPE_BF16, normal};
+  Draw d = {philox_mix(kernel_seed(args), args->key), (DType)args->dtype[0], normal};
   cpu_ranges(args, args->dim[0], GRAIN_ELEMENTS, draw_range, &d);
   return true;
 }

@@ -12,7 +12,7 @@
 CpuFused CPU(add_layernorm);
 
 typedef struct Shape {
-  bool x_bf16, weight_bf16, bias_bf16, y_bf16, d_y_bf16, d_x_bf16;
+  DType x_dtype, weight_dtype, bias_dtype, y_dtype, d_y_dtype, d_x_dtype;
   int64_t width, rows, block_rows;
   const KernelArgs *add; /* forward: makes each row of x first; or NULL */
 } Shape;
@@ -23,11 +23,11 @@ static void forward_row(const KernelArgs *args, const Shape *s, int64_t r) {
   int64_t row = r * s->width, width = s->width;
   Vec zero = v_set(0), sum = zero, square = zero;
   for (int64_t c = 0; c < width; c += LANES)
-    sum = v_add(sum, v_get_n(x, row + c, width - c, s->x_bf16));
+    sum = v_add(sum, v_get_n(x, row + c, width - c, s->x_dtype));
   float mean = v_sum(sum) / (float)width;
   Vec center = v_set(mean);
   for (int64_t c = 0; c < width; c += LANES) {
-    Vec d = v_sub(v_get_n(x, row + c, width - c, s->x_bf16), center);
+    Vec d = v_sub(v_get_n(x, row + c, width - c, s->x_dtype), center);
     d = v_keep_n(d, width - c, zero);
     square = v_fma(d, d, square);
   }
@@ -35,9 +35,9 @@ static void forward_row(const KernelArgs *args, const Shape *s, int64_t r) {
   Vec scale = v_set(rstd);
   for (int64_t c = 0; c < width; c += LANES) {
     int64_t n = width - c;
-    Vec d = v_mul(v_sub(v_get_n(x, row + c, n, s->x_bf16), center), scale);
-    v_put_n(args->operand[3], row + c, n, s->y_bf16,
-            v_fma(d, v_get_n(weight, c, n, s->weight_bf16), v_get_n(bias, c, n, s->bias_bf16)));
+    Vec d = v_mul(v_sub(v_get_n(x, row + c, n, s->x_dtype), center), scale);
+    v_put_n(args->operand[3], row + c, n, s->y_dtype,
+            v_fma(d, v_get_n(weight, c, n, s->weight_dtype), v_get_n(bias, c, n, s->bias_dtype)));
   }
   stats[2 * r] = mean;
   stats[2 * r + 1] = rstd;
@@ -54,10 +54,10 @@ static void forward_rows(const KernelArgs *args, const void *context, int64_t fi
 /* False, and nothing is done: the fast path does not know these dtypes. */
 static bool forward(const KernelArgs *args, const KernelArgs *add) {
   if (!cpu_floats(args, 4, 0) || args->dtype[4] != DTYPE_F32) return false;
-  Shape s = {.x_bf16 = args->dtype[0] == DTYPE_BF16,
-             .weight_bf16 = args->dtype[1] == DTYPE_BF16,
-             .bias_bf16 = args->dtype[2] == DTYPE_BF16,
-             .y_bf16 = args->dtype[3] == DTYPE_BF16,
+  Shape s = {.x_dtype = (DType)args->dtype[0],
+             .weight_dtype = (DType)args->dtype[1],
+             .bias_dtype = (DType)args->dtype[2],
+             .y_dtype = (DType)args->dtype[3],
              .width = args->dim[1],
              .add = add};
   cpu_ranges(args, args->dim[0], grain_rows(s.width), forward_rows, &s);
@@ -83,9 +83,9 @@ static void backward_row(const KernelArgs *args, const Shape *s, int64_t r, floa
   Vec sum_g = v_set(0), sum_gn = sum_g;
   for (int64_t c = 0; c < width; c += LANES) {
     int64_t k = width - c;
-    Vec d = v_get_n(d_y, row + c, k, s->d_y_bf16);
-    Vec n = v_mul(v_sub(v_get_n(x, row + c, k, s->x_bf16), mean), rstd);
-    Vec g = v_mul(d, v_get_n(weight, c, k, s->weight_bf16)); /* 0 in absent lanes */
+    Vec d = v_get_n(d_y, row + c, k, s->d_y_dtype);
+    Vec n = v_mul(v_sub(v_get_n(x, row + c, k, s->x_dtype), mean), rstd);
+    Vec g = v_mul(d, v_get_n(weight, c, k, s->weight_dtype)); /* 0 in absent lanes */
     sum_g = v_add(sum_g, g);
     sum_gn = v_fma(g, n, sum_gn);
     v_store(d_weight + c, v_fma(d, n, v_load(d_weight + c)));
@@ -94,10 +94,10 @@ static void backward_row(const KernelArgs *args, const Shape *s, int64_t r, floa
   Vec mean_g = v_set(v_sum(sum_g) / (float)width), mean_gn = v_set(v_sum(sum_gn) / (float)width);
   for (int64_t c = 0; c < width; c += LANES) {
     int64_t k = width - c;
-    Vec n = v_mul(v_sub(v_get_n(x, row + c, k, s->x_bf16), mean), rstd);
-    Vec g = v_mul(v_get_n(d_y, row + c, k, s->d_y_bf16), v_get_n(weight, c, k, s->weight_bf16));
+    Vec n = v_mul(v_sub(v_get_n(x, row + c, k, s->x_dtype), mean), rstd);
+    Vec g = v_mul(v_get_n(d_y, row + c, k, s->d_y_dtype), v_get_n(weight, c, k, s->weight_dtype));
     Vec rest = v_sub(v_sub(g, mean_g), v_mul(n, mean_gn));
-    v_put_n(args->operand[4], row + c, k, s->d_x_bf16, v_mul(rstd, rest));
+    v_put_n(args->operand[4], row + c, k, s->d_x_dtype, v_mul(rstd, rest));
   }
 }
 
@@ -118,13 +118,13 @@ static void add_blocks(const KernelArgs *args, const void *context, int64_t firs
   const float *sums = (const float *)args->operand[7];
   for (int32_t which = 0; which < 2; which++) {
     void *out = args->operand[5 + which];
-    bool bf16 = args->dtype[5 + which] == DTYPE_BF16;
+    DType dtype = (DType)args->dtype[5 + which];
     for (int64_t c = first; c < end; c += LANES) {
-      Vec sum = args->accumulate ? v_get_n(out, c, end - c, bf16) : v_set(0);
+      Vec sum = args->accumulate ? v_get_n(out, c, end - c, dtype) : v_set(0);
       Vec added = v_set(0);
       for (int64_t b = 0; b < blocks; b++)
         added = v_add(added, v_load(sums + (2 * b + which) * padded + c));
-      v_put_n(out, c, end - c, bf16, v_add(sum, added));
+      v_put_n(out, c, end - c, dtype, v_add(sum, added));
     }
   }
 }
@@ -136,10 +136,10 @@ void CPU(layernorm_backward)(const KernelArgs *args) {
     reference_layernorm_backward(args);
     return;
   }
-  Shape s = {.d_y_bf16 = args->dtype[0] == DTYPE_BF16,
-             .x_bf16 = args->dtype[1] == DTYPE_BF16,
-             .weight_bf16 = args->dtype[2] == DTYPE_BF16,
-             .d_x_bf16 = args->dtype[4] == DTYPE_BF16,
+  Shape s = {.d_y_dtype = (DType)args->dtype[0],
+             .x_dtype = (DType)args->dtype[1],
+             .weight_dtype = (DType)args->dtype[2],
+             .d_x_dtype = (DType)args->dtype[4],
              .width = width,
              .rows = rows,
              .block_rows = norm_block_rows(rows)};

@@ -8,14 +8,14 @@ static Factor factor(const KernelArgs *args, int32_t operand, int64_t lines, int
   return (Factor){.data = args->operand[operand],
                   .line_stride = flipped ? 1 : k,
                   .k_stride = flipped ? lines : 1,
-                  .bf16 = args->dtype[operand] == DTYPE_BF16};
+                  .dtype = (DType)args->dtype[operand]};
 }
 
 /* False: with these dtypes, or so little scratch, the reference does it. */
 static bool run(const KernelArgs *args, Gemm g, int32_t out, int32_t work) {
   if (!cpu_floats(args, work, 0)) return false;
   g.c = args->operand[out];
-  g.c_bf16 = args->dtype[out] == DTYPE_BF16;
+  g.c_dtype = (DType)args->dtype[out];
   g.work_bytes = cpu_scratch_bytes(args, work);
   g.work = g.work_bytes > 0 ? args->operand[work] : NULL;
   g.threads = args->threads;
@@ -41,7 +41,7 @@ void CPU(linear_bias)(const KernelArgs *args) {
             .a = factor(args, 0, rows, in, false),
             .b = factor(args, 1, out, in, args->dim[3]),
             .bias = args->operand[2],
-            .bias_bf16 = args->dtype[2] == DTYPE_BF16};
+            .bias_dtype = (DType)args->dtype[2]};
   if (!run(args, g, 3, 4)) reference_linear_bias(args);
 }
 
@@ -78,9 +78,9 @@ void CPU(linear_db)(const KernelArgs *args) {
   }
   CPU(column_sums)
   (args, (Columns){.x = args->operand[0],
-                   .x_bf16 = args->dtype[0] == DTYPE_BF16,
+                   .x_dtype = (DType)args->dtype[0],
                    .y = args->operand[1],
-                   .y_bf16 = args->dtype[1] == DTYPE_BF16,
+                   .y_dtype = (DType)args->dtype[1],
                    .accumulate = args->accumulate,
                    .rows = args->dim[0],
                    .width = args->dim[1]});

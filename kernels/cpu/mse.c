@@ -9,23 +9,23 @@ enum { BLOCK = 4096, TASK_BLOCKS = 4 };
 typedef struct Mse {
   int64_t n; /* elements that count */
   void *d_y; /* or NULL */
-  bool d_y_bf16;
+  DType d_y_dtype;
   double *block_sum;
   float twice_scale;
 } Mse;
 
 static void mse_blocks(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
   const Mse *t = (const Mse *)context;
-  bool y_bf16 = args->dtype[0] == DTYPE_BF16, target_bf16 = args->dtype[1] == DTYPE_BF16;
+  DType y_dtype = (DType)args->dtype[0], target_dtype = (DType)args->dtype[1];
   for (; first < end; first += BLOCK) {
     int64_t stop = min64(first + BLOCK, end);
     VecDouble sum = vd_zero();
     for (int64_t i = first; i < stop; i += LANES) {
       int64_t n = stop - i;
-      Vec difference = v_sub(v_get_n(args->operand[0], i, n, y_bf16),
-                             v_get_n(args->operand[1], i, n, target_bf16));
+      Vec difference = v_sub(v_get_n(args->operand[0], i, n, y_dtype),
+                             v_get_n(args->operand[1], i, n, target_dtype));
       sum = vd_add_product(sum, difference, difference);
-      if (t->d_y) v_put_n(t->d_y, i, n, t->d_y_bf16, v_mul(difference, v_set(t->twice_scale)));
+      if (t->d_y) v_put_n(t->d_y, i, n, t->d_y_dtype, v_mul(difference, v_set(t->twice_scale)));
     }
     t->block_sum[first / BLOCK] = vd_sum(sum);
   }
@@ -53,7 +53,7 @@ void CPU(mse_train)(const KernelArgs *args) {
   if (cpu_floats(args, 4, 1u << 2))
     mse(args, &(Mse){.n = args->dim[0],
                      .d_y = args->operand[3],
-                     .d_y_bf16 = args->dtype[3] == DTYPE_BF16,
+                     .d_y_dtype = (DType)args->dtype[3],
                      .block_sum = (double *)args->operand[4],
                      .twice_scale = (float)(2 * args->attr[0])});
   else

@@ -6,13 +6,13 @@ enum { BLOCK = 4096, TASK_BLOCKS = 16 };
 
 static void square_blocks(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
   double *block_sum = (double *)args->operand[2];
-  bool bf16 = args->dtype[0] == DTYPE_BF16;
+  DType dtype = (DType)args->dtype[0];
   (void)context;
   for (; first < end; first += BLOCK) {
     int64_t stop = min64(first + BLOCK, end);
     VecDouble sum = vd_zero();
     for (int64_t i = first; i < stop; i += LANES) {
-      Vec x = v_get_n(args->operand[0], i, stop - i, bf16);
+      Vec x = v_get_n(args->operand[0], i, stop - i, dtype);
       sum = vd_add_product(sum, x, x);
     }
     block_sum[first / BLOCK] = vd_sum(sum);

@@ -9,7 +9,7 @@
 CpuFused CPU(add_rmsnorm);
 
 typedef struct Shape {
-  bool x_bf16, weight_bf16, y_bf16, d_y_bf16, d_x_bf16;
+  DType x_dtype, weight_dtype, y_dtype, d_y_dtype, d_x_dtype;
   int64_t width, rows, block_rows;
   const KernelArgs *add; /* forward: makes each row of x first; or NULL */
 } Shape;
@@ -23,15 +23,15 @@ static void forward_rows(const KernelArgs *args, const void *context, int64_t fi
     if (s->add) CPU(add_elements)(s->add, row, row + width);
     Vec square = v_set(0);
     for (int64_t c = 0; c < width; c += LANES) {
-      Vec value = v_get_n(x, row + c, width - c, s->x_bf16);
+      Vec value = v_get_n(x, row + c, width - c, s->x_dtype);
       square = v_fma(value, value, square);
     }
     float rstd = 1 / sqrtf(v_sum(square) / (float)width + (float)args->attr[0]);
     for (int64_t c = 0; c < width; c += LANES) {
       int64_t n = width - c;
-      Vec value = v_mul(v_get_n(x, row + c, n, s->x_bf16), v_set(rstd));
-      v_put_n(args->operand[2], row + c, n, s->y_bf16,
-              v_mul(value, v_get_n(weight, c, n, s->weight_bf16)));
+      Vec value = v_mul(v_get_n(x, row + c, n, s->x_dtype), v_set(rstd));
+      v_put_n(args->operand[2], row + c, n, s->y_dtype,
+              v_mul(value, v_get_n(weight, c, n, s->weight_dtype)));
     }
     ((float *)args->operand[3])[r] = rstd;
   }
@@ -40,9 +40,9 @@ static void forward_rows(const KernelArgs *args, const void *context, int64_t fi
 /* False, and nothing is done: the fast path does not know these dtypes. */
 static bool forward(const KernelArgs *args, const KernelArgs *add) {
   if (!cpu_floats(args, 3, 0) || args->dtype[3] != DTYPE_F32) return false;
-  Shape s = {.x_bf16 = args->dtype[0] == DTYPE_BF16,
-             .weight_bf16 = args->dtype[1] == DTYPE_BF16,
-             .y_bf16 = args->dtype[2] == DTYPE_BF16,
+  Shape s = {.x_dtype = (DType)args->dtype[0],
+             .weight_dtype = (DType)args->dtype[1],
+             .y_dtype = (DType)args->dtype[2],
              .width = args->dim[1],
              .add = add};
   cpu_ranges(args, args->dim[0], grain_rows(s.width), forward_rows, &s);
@@ -64,18 +64,18 @@ static void backward_row(const KernelArgs *args, const Shape *s, int64_t r, floa
   Vec rstd = v_set(((const float *)args->operand[3])[r]), sum_gn = v_set(0);
   for (int64_t c = 0; c < width; c += LANES) {
     int64_t k = width - c;
-    Vec d = v_get_n(d_y, row + c, k, s->d_y_bf16);
-    Vec n = v_mul(v_get_n(x, row + c, k, s->x_bf16), rstd);
-    Vec g = v_mul(d, v_get_n(weight, c, k, s->weight_bf16));
+    Vec d = v_get_n(d_y, row + c, k, s->d_y_dtype);
+    Vec n = v_mul(v_get_n(x, row + c, k, s->x_dtype), rstd);
+    Vec g = v_mul(d, v_get_n(weight, c, k, s->weight_dtype));
     sum_gn = v_fma(g, n, sum_gn);
     v_store(d_weight + c, v_fma(d, n, v_load(d_weight + c)));
   }
   Vec mean_gn = v_set(v_sum(sum_gn) / (float)width);
   for (int64_t c = 0; c < width; c += LANES) {
     int64_t k = width - c;
-    Vec n = v_mul(v_get_n(x, row + c, k, s->x_bf16), rstd);
-    Vec g = v_mul(v_get_n(d_y, row + c, k, s->d_y_bf16), v_get_n(weight, c, k, s->weight_bf16));
-    v_put_n(args->operand[4], row + c, k, s->d_x_bf16, v_mul(rstd, v_sub(g, v_mul(n, mean_gn))));
+    Vec n = v_mul(v_get_n(x, row + c, k, s->x_dtype), rstd);
+    Vec g = v_mul(v_get_n(d_y, row + c, k, s->d_y_dtype), v_get_n(weight, c, k, s->weight_dtype));
+    v_put_n(args->operand[4], row + c, k, s->d_x_dtype, v_mul(rstd, v_sub(g, v_mul(n, mean_gn))));
   }
 }
 
@@ -94,13 +94,13 @@ static void add_blocks(const KernelArgs *args, const void *context, int64_t firs
   int64_t blocks = ceil_div(s->rows, s->block_rows);
   const float *sums = (const float *)args->operand[6];
   void *out = args->operand[5];
-  bool bf16 = args->dtype[5] == DTYPE_BF16;
+  DType dtype = (DType)args->dtype[5];
   for (int64_t c = first; c < end; c += LANES) {
-    Vec sum = args->accumulate ? v_get_n(out, c, end - c, bf16) : v_set(0);
+    Vec sum = args->accumulate ? v_get_n(out, c, end - c, dtype) : v_set(0);
     Vec added = v_set(0);
     for (int64_t b = 0; b < blocks; b++)
       added = v_add(added, v_load(sums + b * padded + c));
-    v_put_n(out, c, end - c, bf16, v_add(sum, added));
+    v_put_n(out, c, end - c, dtype, v_add(sum, added));
   }
 }
 
@@ -111,10 +111,10 @@ void CPU(rmsnorm_backward)(const KernelArgs *args) {
     reference_rmsnorm_backward(args);
     return;
   }
-  Shape s = {.d_y_bf16 = args->dtype[0] == DTYPE_BF16,
-             .x_bf16 = args->dtype[1] == DTYPE_BF16,
-             .weight_bf16 = args->dtype[2] == DTYPE_BF16,
-             .d_x_bf16 = args->dtype[4] == DTYPE_BF16,
+  Shape s = {.d_y_dtype = (DType)args->dtype[0],
+             .x_dtype = (DType)args->dtype[1],
+             .weight_dtype = (DType)args->dtype[2],
+             .d_x_dtype = (DType)args->dtype[4],
              .width = width,
              .rows = rows,
              .block_rows = norm_block_rows(rows)};

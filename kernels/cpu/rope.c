@@ -12,14 +12,14 @@ enum { HALF_MAX = 256, POSITIONS = 8 };
 /* y = x turned by the angles, for one head of one token; x may be y. */
 ALWAYS_INLINE void turn(const KernelArgs *args, int64_t from, int64_t to, int64_t half,
                         const float *cosine, const float *sine) {
-  bool x_bf16 = args->dtype[0] == DTYPE_BF16, y_bf16 = args->dtype[1] == DTYPE_BF16;
+  DType x_dtype = (DType)args->dtype[0], y_dtype = (DType)args->dtype[1];
   for (int64_t j = 0; j < half; j += LANES) {
     int64_t n = half - j;
-    Vec low = v_get_n(args->operand[0], from + j, n, x_bf16);
-    Vec high = v_get_n(args->operand[0], from + half + j, n, x_bf16);
+    Vec low = v_get_n(args->operand[0], from + j, n, x_dtype);
+    Vec high = v_get_n(args->operand[0], from + half + j, n, x_dtype);
     Vec c = v_load(cosine + j), s = v_load(sine + j);
-    v_put_n(args->operand[1], to + j, n, y_bf16, v_sub(v_mul(low, c), v_mul(high, s)));
-    v_put_n(args->operand[1], to + half + j, n, y_bf16, v_fma(high, c, v_mul(low, s)));
+    v_put_n(args->operand[1], to + j, n, y_dtype, v_sub(v_mul(low, c), v_mul(high, s)));
+    v_put_n(args->operand[1], to + half + j, n, y_dtype, v_fma(high, c, v_mul(low, s)));
   }
 }
 

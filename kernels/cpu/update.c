@@ -105,46 +105,46 @@ ALWAYS_INLINE Vec moved(const Rates *r, Kind kind, Vec p, Vec step) {
 ALWAYS_INLINE void take_step(const KernelArgs *args, const Rates *r, Kind kind, Storage storage,
                              int64_t i, int64_t n, Vec step, const uint16_t *draws) {
   void *param = args->operand[1], *rest = args->operand[r->rest];
-  const bool param_bf16 = args->dtype[1] == DTYPE_BF16;
+  const DType param_dtype = (DType)args->dtype[1];
   if (storage == STORED_PLAIN) {
-    Vec p = moved(r, kind, v_get_n(param, i, n, param_bf16), step);
-    v_put_n(param, i, n, param_bf16, p);
+    Vec p = moved(r, kind, v_get_n(param, i, n, param_dtype), step);
+    v_put_n(param, i, n, param_dtype, p);
   } else if (storage == STORED_MASTER) {
-    const bool master_bf16 = args->dtype[r->rest] == DTYPE_BF16;
-    Vec p = moved(r, kind, v_get_n(rest, i, n, master_bf16), step);
-    v_put_n(rest, i, n, master_bf16, p);
-    v_put_n(param, i, n, param_bf16, p);
+    const DType master_dtype = (DType)args->dtype[r->rest];
+    Vec p = moved(r, kind, v_get_n(rest, i, n, master_dtype), step);
+    v_put_n(rest, i, n, master_dtype, p);
+    v_put_n(param, i, n, param_dtype, p);
   } else if (storage == STORED_SPLIT) {
     uint16_t *high = (uint16_t *)param + i;
     int16_t *low = (int16_t *)rest + i;
     v_put_split_n(high, low, n, moved(r, kind, v_get_split_n(high, low, n), step));
   } else if (storage == STORED_STOCHASTIC) {
-    Vec p = moved(r, kind, v_get_n(param, i, n, true), step);
+    Vec p = moved(r, kind, v_get_n(param, i, n, DTYPE_BF16), step);
     v_put_stochastic_n((uint16_t *)param + i, n, p, draws);
   } else {
-    Vec before = v_get_n(param, i, n, true), change = v_mul(before, v_set(r->shrink));
+    Vec before = v_get_n(param, i, n, DTYPE_BF16), change = v_mul(before, v_set(r->shrink));
     change = kind == KIND_ADAMW ? v_add(change, step) : v_fma(v_set(r->lr), step, change);
-    Vec y = v_sub(v_neg(change), v_get_n(rest, i, n, true));
+    Vec y = v_sub(v_neg(change), v_get_n(rest, i, n, DTYPE_BF16));
     Vec after = v_to_bf16(v_add(before, y));
-    v_put_n(param, i, n, true, after);
-    v_put_n(rest, i, n, true, v_sub(v_sub(after, before), y));
+    v_put_n(param, i, n, DTYPE_BF16, after);
+    v_put_n(rest, i, n, DTYPE_BF16, v_sub(v_sub(after, before), y));
   }
 }
 
 ALWAYS_INLINE void update_range(const KernelArgs *args, const Rates *r, Kind kind, Storage storage,
                                 int64_t first, int64_t end) {
   void *const *operand = args->operand;
-  const bool grad_bf16 = args->dtype[0] == DTYPE_BF16, m_bf16 = args->dtype[2] == DTYPE_BF16;
-  const bool v_bf16 = kind == KIND_ADAMW && args->dtype[3] == DTYPE_BF16;
+  const DType grad_dtype = (DType)args->dtype[0], m_dtype = (DType)args->dtype[2];
+  const DType v_dtype = (DType)args->dtype[kind == KIND_ADAMW ? 3 : 2];
   Draws draws = {.count = 0};
   for (int64_t i = first; i < end; i += LANES) {
     int64_t n = end - i;
-    Vec g = v_mul(v_get_n(operand[0], i, n, grad_bf16), v_set(r->clip));
-    Vec m = v_get_n(operand[2], i, n, m_bf16), v = g;
-    if (kind == KIND_ADAMW) v = v_get_n(operand[3], i, n, v_bf16);
+    Vec g = v_mul(v_get_n(operand[0], i, n, grad_dtype), v_set(r->clip));
+    Vec m = v_get_n(operand[2], i, n, m_dtype), v = g;
+    if (kind == KIND_ADAMW) v = v_get_n(operand[3], i, n, v_dtype);
     Vec step = step_of(r, kind, g, &m, &v);
-    v_put_n(operand[2], i, n, m_bf16, m);
-    if (kind == KIND_ADAMW) v_put_n(operand[3], i, n, v_bf16, v);
+    v_put_n(operand[2], i, n, m_dtype, m);
+    if (kind == KIND_ADAMW) v_put_n(operand[3], i, n, v_dtype, v);
     const uint16_t *draw = NULL;
     if (storage == STORED_STOCHASTIC) draw = draws_at(r, &draws, i, min64(n, LANES), end);
     take_step(args, r, kind, storage, i, n, step, draw);

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "kernels/math/bf16.h"
+#include "kernels/math/floats.h"
 #include "runtime/plan/dtype.h"
 
 enum { LANES = 16 };
@@ -38,46 +38,52 @@ ALWAYS_INLINE void v_stream_end(void) {
   _mm_sfence();
 }
 
-/* ---- elements of either storage type ----------------------------------------------------------*/
+/* ---- elements of any storage type ---------------------------------------------------------*/
 
-static inline int64_t float_bytes(bool bf16) {
-  return bf16 ? 2 : 4;
+static inline int64_t float_bytes(DType dtype) {
+  return dtype == DTYPE_F32 ? 4 : 2;
 }
 
-ALWAYS_INLINE const void *at(const void *base, int64_t element, bool bf16) {
-  return (const char *)base + element * float_bytes(bf16);
+ALWAYS_INLINE const void *at(const void *base, int64_t element, DType dtype) {
+  return (const char *)base + element * float_bytes(dtype);
 }
 
-ALWAYS_INLINE void *at_mut(void *base, int64_t element, bool bf16) {
-  return (char *)base + element * float_bytes(bf16);
+ALWAYS_INLINE void *at_mut(void *base, int64_t element, DType dtype) {
+  return (char *)base + element * float_bytes(dtype);
 }
 
-ALWAYS_INLINE Vec v_get(const void *base, int64_t element, bool bf16) {
-  return bf16 ? v_load_bf16((const uint16_t *)base + element)
-              : v_load((const float *)base + element);
+ALWAYS_INLINE Vec v_get(const void *base, int64_t element, DType dtype) {
+  if (dtype == DTYPE_F32) return v_load((const float *)base + element);
+  const uint16_t *p = (const uint16_t *)base + element;
+  return dtype == DTYPE_F16 ? v_load_f16(p) : v_load_bf16(p);
 }
 
-ALWAYS_INLINE void v_put(void *base, int64_t element, bool bf16, Vec x) {
-  if (bf16)
-    v_store_bf16((uint16_t *)base + element, x);
-  else
+ALWAYS_INLINE void v_put(void *base, int64_t element, DType dtype, Vec x) {
+  if (dtype == DTYPE_F32)
     v_store((float *)base + element, x);
+  else if (dtype == DTYPE_F16)
+    v_store_f16((uint16_t *)base + element, x);
+  else
+    v_store_bf16((uint16_t *)base + element, x);
 }
 
 /* The same for n <= 16 elements; the other lanes read as 0 and are not written. */
-ALWAYS_INLINE Vec v_get_n(const void *base, int64_t element, int64_t n, bool bf16) {
-  if (n >= LANES) return v_get(base, element, bf16);
-  return bf16 ? v_load_bf16_n((const uint16_t *)base + element, n)
-              : v_load_n((const float *)base + element, n);
+ALWAYS_INLINE Vec v_get_n(const void *base, int64_t element, int64_t n, DType dtype) {
+  if (n >= LANES) return v_get(base, element, dtype);
+  if (dtype == DTYPE_F32) return v_load_n((const float *)base + element, n);
+  const uint16_t *p = (const uint16_t *)base + element;
+  return dtype == DTYPE_F16 ? v_load_f16_n(p, n) : v_load_bf16_n(p, n);
 }
 
-ALWAYS_INLINE void v_put_n(void *base, int64_t element, int64_t n, bool bf16, Vec x) {
+ALWAYS_INLINE void v_put_n(void *base, int64_t element, int64_t n, DType dtype, Vec x) {
   if (n >= LANES)
-    v_put(base, element, bf16, x);
-  else if (bf16)
-    v_store_bf16_n((uint16_t *)base + element, n, x);
-  else
+    v_put(base, element, dtype, x);
+  else if (dtype == DTYPE_F32)
     v_store_n((float *)base + element, n, x);
+  else if (dtype == DTYPE_F16)
+    v_store_f16_n((uint16_t *)base + element, n, x);
+  else
+    v_store_bf16_n((uint16_t *)base + element, n, x);
 }
 
 /* The draws are as many as the elements. */
@@ -112,17 +118,6 @@ ALWAYS_INLINE void v_put_split_n(uint16_t *high, int16_t *low, int64_t n, Vec x)
   v_store_split(upper, lower, x);
   memcpy(high, upper, (size_t)n * sizeof *high);
   memcpy(low, lower, (size_t)n * sizeof *low);
-}
-
-ALWAYS_INLINE float float_get(const void *base, int64_t element, bool bf16) {
-  return bf16 ? bf16_to_float(((const uint16_t *)base)[element]) : ((const float *)base)[element];
-}
-
-ALWAYS_INLINE void float_put(void *base, int64_t element, bool bf16, float x) {
-  if (bf16)
-    ((uint16_t *)base)[element] = bf16_from_float(x);
-  else
-    ((float *)base)[element] = x;
 }
 
 /* ---- functions

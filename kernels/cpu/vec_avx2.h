@@ -72,6 +72,29 @@ ALWAYS_INLINE void v_store_bf16_n(uint16_t *p, int64_t n, Vec x) {
   memcpy(p, lane, (size_t)n * sizeof *p);
 }
 
+/* fp16 as f16.h has it. */
+ALWAYS_INLINE __m128i v_to_f16_bits(__m256 half) {
+  return _mm256_cvtps_ph(half, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+ALWAYS_INLINE Vec v_load_f16(const uint16_t *p) {
+  return VEC_BOTH(_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p)),
+                  _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p + 8))));
+}
+ALWAYS_INLINE void v_store_f16(uint16_t *p, Vec x) {
+  _mm_storeu_si128((__m128i *)p, v_to_f16_bits(x.low));
+  _mm_storeu_si128((__m128i *)(p + 8), v_to_f16_bits(x.high));
+}
+ALWAYS_INLINE Vec v_load_f16_n(const uint16_t *p, int64_t n) {
+  uint16_t lane[LANES] = {0};
+  memcpy(lane, p, (size_t)n * sizeof *p);
+  return v_load_f16(lane);
+}
+ALWAYS_INLINE void v_store_f16_n(uint16_t *p, int64_t n, Vec x) {
+  uint16_t lane[LANES];
+  v_store_f16(lane, x);
+  memcpy(p, lane, (size_t)n * sizeof *p);
+}
+
 ALWAYS_INLINE Vec v_to_bf16(Vec x) {
   return VEC_BOTH(_mm256_castsi256_ps(_mm256_slli_epi32(v_round_bits(x.low), 16)),
                   _mm256_castsi256_ps(_mm256_slli_epi32(v_round_bits(x.high), 16)));

@@ -51,6 +51,23 @@ ALWAYS_INLINE void v_store_bf16_n(uint16_t *p, int64_t n, Vec x) {
   _mm256_mask_storeu_epi16(p, lanes_below(n), v_round_bits(x));
 }
 
+/* fp16 as f16.h has it. */
+ALWAYS_INLINE __m256i v_to_f16_bits(Vec x) {
+  return _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+ALWAYS_INLINE Vec v_load_f16(const uint16_t *p) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
+}
+ALWAYS_INLINE void v_store_f16(uint16_t *p, Vec x) {
+  _mm256_storeu_si256((__m256i *)p, v_to_f16_bits(x));
+}
+ALWAYS_INLINE Vec v_load_f16_n(const uint16_t *p, int64_t n) {
+  return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(lanes_below(n), p));
+}
+ALWAYS_INLINE void v_store_f16_n(uint16_t *p, int64_t n, Vec x) {
+  _mm256_mask_storeu_epi16(p, lanes_below(n), v_to_f16_bits(x));
+}
+
 ALWAYS_INLINE Vec v_to_bf16(Vec x) {
   return v_widen_bits(v_round_bits(x));
 }

@@ -13,11 +13,12 @@ typedef enum Mode {
   MODE_F64,   /* every value f64: finite differences */
   MODE_F32,   /* every value f32 */
   MODE_BF16,  /* every value bf16; statistics and optimizer state f32 */
+  MODE_F16,   /* the same in fp16 */
   MODE_MIXED, /* as bf16, with f32 gradients of parameters */
   MODE_COUNT
 } Mode;
 
-static const char *const mode_names[MODE_COUNT] = {"fp64", "fp32", "bf16", "mixed"};
+static const char *const mode_names[MODE_COUNT] = {"fp64", "fp32", "bf16", "fp16", "mixed"};
 
 typedef struct KernelCase {
   const char *kernel;
@@ -40,7 +41,12 @@ typedef struct CaseCall {
 /* ---- dtypes of the kinds of operand in each mode ---- */
 
 static inline DType value_dtype(Mode mode) {
-  return mode == MODE_F64 ? DTYPE_F64 : mode == MODE_F32 ? DTYPE_F32 : DTYPE_BF16;
+  static const DType dtypes[MODE_COUNT] = {[MODE_F64] = DTYPE_F64,
+                                           [MODE_F32] = DTYPE_F32,
+                                           [MODE_BF16] = DTYPE_BF16,
+                                           [MODE_F16] = DTYPE_F16,
+                                           [MODE_MIXED] = DTYPE_BF16};
+  return dtypes[mode];
 }
 static inline DType grad_dtype(Mode mode) {
   return mode == MODE_MIXED ? DTYPE_F32 : value_dtype(mode);

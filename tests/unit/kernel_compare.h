@@ -64,6 +64,8 @@ static inline double bound_of(const Call *call, DType dtype, double rms, double 
   case DTYPE_F32: return (attention && call->tf32 ? 0x1p-9 : 2e-5) * (rms + fabs(plain));
   case DTYPE_BF16:
     return attention ? 0x1p-6 * rms + 0x1p-7 * fabs(plain) : 2e-5 * rms + 0x1p-7 * fabs(plain);
+  case DTYPE_F16:
+    return attention ? 0x1p-9 * rms + 0x1p-10 * fabs(plain) : 2e-5 * rms + 0x1p-10 * fabs(plain);
   case DTYPE_F64: return 2e-5 * fabs(plain);
   default: return 0;
   }
