@@ -43,6 +43,7 @@ typedef bool DeviceLook(void *context, Status *status);
 typedef struct DeviceSetup {
   uint32_t lane_count, main_lane;
   uint32_t queues_mask; /* bit per lane that has a queue of its own; the main lane always has */
+  uint32_t host_mask;   /* of these, lanes whose work the host's processor does */
   /* Called again and again by a thread that waits for the device; NULL: not called. If it returns
    * false, that is a failure of the device. */
   DeviceLook *look;

@@ -112,6 +112,7 @@ static bool open_rank(Rank *rank, Status *status) {
       .kernels = {[PROCESSOR_DEVICE] =
                       cuda != NULL ? run->cuda_kernels : kernels_of(run->options->variant),
                   [PROCESSOR_HOST] = kernels_of(run->options->variant)},
+      .host_threads = cuda != NULL && cores.count > 0 ? cores.count : (int32_t)rank->job->threads,
       .flight = rank->flight,
       .graphs = cuda != NULL && run->options->graphs && !observes(rank),
       .look = rank->nccl != NULL ? nccl_world_look : NULL,

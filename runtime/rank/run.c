@@ -234,25 +234,12 @@ static bool find_gpus(Run *run, Status *status) {
   return true;
 }
 
-/* True if the plan has work for the host's processor beside a device's. */
-static bool has_host_lanes(const Plan *plan) {
-  for (uint32_t lane = 0; lane < plan->lanes_count; lane++)
-    if (plan_is_host_lane(plan, lane)) return true;
-  return false;
-}
-
 /* A plan for other devices can also train on processors, but slowly, and its scratch was not sized
  * for their kernels: only with --on cpu. */
 static bool find_device(Run *run, Status *status) {
   const PlanJob *job = &run->plan->jobs[0];
   Status why;
   if (job->target == TARGET_CPU || run->options->on_cpu) return true;
-  if (has_host_lanes(run->plan))
-    return status_fail(
-        status, STATUS_USER,
-        "the plan updates optimizer states in host memory, which ranks on GPUs cannot "
-        "do yet: compile the job without offload; or --on cpu runs this plan on "
-        "processors, slowly");
   if (find_gpus(run, &why)) return true;
   return status_fail(status, why.code,
                      "the plan is for %s, and cannot run on one here: %s. --on cpu runs the very "

@@ -128,10 +128,12 @@ static bool run_comm(Replay *replay, const PlanRecord *record, void *const *oper
   return false;
 }
 
-/* Queues beside the compute queue have their own team, because the rank's works at the same time.
- */
+/* Queues beside the compute queue have their own team, because the rank's works at the same time;
+ * those of the host have one as large as the host's share of processors. */
 Threads *replay_threads(const Replay *replay, const Queue *queue) {
-  bool beside = replay->device->ops->lane(queue) != replay->main_lane;
+  const uint32_t lane = replay->device->ops->lane(queue);
+  bool beside = lane != replay->main_lane;
+  if (plan_is_host_lane(replay->setup.plan, lane)) return replay->threads_host;
   return beside ? replay->threads_beside : replay->setup.threads;
 }
 

@@ -26,6 +26,7 @@ typedef struct ReplaySetup {
   Comm *comm;
   CommLanes comm_beside; /* a lane without one runs on the calling thread, with `comm` */
   Threads *threads;
+  int32_t host_threads; /* of a team for lanes of the host; 0: one */
   const Kernel
       *kernels[Processor_COUNT]; /* each by KernelId; NULL: this process has no kernels for it */
   DeviceOpen *open_device;       /* NULL: device_cpu_open */
@@ -125,6 +126,7 @@ typedef struct Replay {
   uint32_t main_lane;
   uint32_t queues_mask;    /* bit of each lane that has a queue beside the main lane's */
   Threads *threads_beside; /* a team of one for them; NULL: there are none */
+  Threads *threads_host;   /* a team for lanes of the host; NULL: there are none */
   Device *device;
   uint64_t numbers;              /* of work so far: the next run's first */
   uint64_t last[PLAN_LANES_MAX]; /* number of the last work on each queue */

@@ -352,16 +352,29 @@ static bool clear_control(const Replay *replay, Status *status) {
   return ops->close_window(replay->device, status);
 }
 
+/* A bit for each lane whose kernels the host's processor runs. */
+static uint32_t host_lanes(const Plan *plan) {
+  uint32_t mask = 0;
+  for (uint32_t lane = 0; lane < plan->lanes_count; lane++)
+    mask |= (uint32_t)plan_is_host_lane(plan, lane) << lane;
+  return mask;
+}
+
 static bool open_device(Replay *replay, Status *status) {
   const ReplaySetup *setup = &replay->setup;
   if (replay->queues_mask != 0) replay->threads_beside = threads_new(1, NULL);
-  if (replay->queues_mask != 0 && !replay->threads_beside)
+  const uint32_t on_host = host_lanes(setup->plan) & replay->queues_mask;
+  if (on_host != 0)
+    replay->threads_host = threads_new(setup->host_threads > 1 ? setup->host_threads : 1, NULL);
+  if ((replay->queues_mask != 0 && !replay->threads_beside) ||
+      (on_host != 0 && !replay->threads_host))
     return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
   DeviceOpen *open = setup->open_device != NULL ? setup->open_device : device_cpu_open;
   replay->device =
       open(&(DeviceSetup){.lane_count = setup->plan->lanes_count,
                           .main_lane = replay->main_lane,
                           .queues_mask = replay->queues_mask,
+                          .host_mask = on_host,
                           .look = setup->look,
                           .name = replay_work_name,
                           .look_context = setup->look_context,
@@ -415,6 +428,7 @@ void replay_free(Replay *replay) {
   if (replay->device) replay_graph_free(replay);
   if (replay->device) replay->device->ops->close(replay->device);
   threads_free(replay->threads_beside);
+  threads_free(replay->threads_host);
   hostile_stop(&replay->hostile);
   replay_free_fused(replay);
   release_kernels(replay);

@@ -34,6 +34,17 @@ static GraphExtent measure(const Replay *replay, const PlanProgram *program) {
   return extent;
 }
 
+/* A stream that waits for the host does so by a word that grows from step to step: no graph does.
+ */
+static bool runs_on_host(const Plan *plan, const PlanProgram *program) {
+  for (uint32_t i = 0; i < program->calls_count; i++) {
+    const PlanSegment *segment = &plan->segments[plan->calls[program->calls_first + i].segment];
+    for (uint32_t k = 0; k < segment->records_count; k++)
+      if (plan_is_host_lane(plan, plan->records[segment->records_first + k].lane)) return true;
+  }
+  return false;
+}
+
 /* Fits all classes alike: NCCL requires that a call is captured on all ranks that make it, or on
  * none. */
 static ReplayFit fit_of(const Replay *replay, ProgramKind kind) {
@@ -49,6 +60,10 @@ bool replay_graph_fits(Replay *replay, const PlanProgram *program) {
   if (!replay->setup.graphs || HOSTILE_RUNS_ALONE || replay->watch != NULL) return false;
   if (replay->setup.plan->jobs[0].staging_tier == TIER_DEVICE) return false;
   ReplayGraph *made = &replay->graph[program->kind];
+  if (made->fit == FIT_UNKNOWN && runs_on_host(replay->setup.plan, program)) {
+    made->fit = FIT_ISSUED;
+    (void)status_fail(&made->why, STATUS_WORLD, "its updates run on the host");
+  }
   if (made->fit == FIT_UNKNOWN) made->fit = fit_of(replay, program->kind);
   return made->runs > 0 && made->fit == FIT_GRAPH;
 }

@@ -1,5 +1,6 @@
 #include "tests/unit/cuda_stand_in.h"
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,9 +29,11 @@ struct CUgraphExec_st {
 };
 
 static struct CUstream_st *streams[STREAMS];
-static CudaWorks before[WORKS], done;
+static CudaWorks before[WORKS];
+static _Atomic CudaWorks done; /* threads of host queues ask */
 static struct CUgraph_st *capturing;
-static cudaError_t broken, last = cudaSuccess;
+static cudaError_t broken;
+static _Thread_local cudaError_t last = cudaSuccess;
 static int wrongs, open_count;
 
 static cudaError_t wrong(cudaError_t error, const char *why) {
@@ -70,7 +73,8 @@ void cuda_stand_in_break(int error) {
 
 void cuda_stand_in_clear(void) {
   memset(before, 0, sizeof before);
-  done = 0, broken = last = cudaSuccess;
+  broken = last = cudaSuccess;
+  done = 0;
   for (int i = 0; i < STREAMS; i++)
     if (streams[i] != NULL) *streams[i] = (struct CUstream_st){.before = 0};
 }
@@ -157,6 +161,49 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     *stream = (struct CUstream_st){.outside = stream->before, .is_captured = true};
   stream->before |= event->before;
   return cudaSuccess;
+}
+
+/* A stream that waits for a word of the host: how many numbers are over, by when. */
+typedef struct AwaitedWord {
+  const uint64_t *word;
+  uint64_t value;
+} AwaitedWord;
+
+static AwaitedWord awaited[STREAMS];
+
+bool cuda_stand_in_waits(void *stream) {
+  for (int i = 0; i < STREAMS; i++)
+    if (streams[i] == stream && awaited[i].word != NULL)
+      return (int64_t)(__atomic_load_n(awaited[i].word, __ATOMIC_ACQUIRE) - awaited[i].value) < 0;
+  return false;
+}
+
+static CUresult wait_value(CUstream stream, CUdeviceptr word, cuuint64_t value, unsigned flags) {
+  for (int i = 0; i < STREAMS; i++)
+    if (streams[i] == stream) awaited[i] = (AwaitedWord){(const uint64_t *)(uintptr_t)word, value};
+  if (flags == CU_STREAM_WAIT_VALUE_GEQ) return CUDA_SUCCESS;
+  (void)wrong(cudaErrorInvalidValue, "a wait for something else than a number that grows");
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **at, unsigned version,
+                                             unsigned long long flags,
+                                             enum cudaDriverEntryPointQueryResult *found) {
+  CUresult (*const call)(CUstream, CUdeviceptr, cuuint64_t, unsigned) = wait_value;
+  if (strcmp(symbol, "cuStreamWaitValue64") != 0 || version != 11070 || flags != cudaEnableDefault)
+    return wrong(cudaErrorInvalidValue, "a call of the driver that nobody knows");
+  memcpy(at, &call, sizeof call);
+  *found = cudaDriverEntryPointSuccess;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *device) {
+  *device = 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device) {
+  return device == 0 ? cudaSuccess : wrong(cudaErrorInvalidDevice, "a device that is not there");
 }
 
 /* ---- events */

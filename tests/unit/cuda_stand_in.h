@@ -20,6 +20,9 @@ CudaWorks cuda_stand_in_before(int number);
 /* From now on these are done; each only after all that has to be before it. */
 void cuda_stand_in_do(CudaWorks works);
 
+/* True if what was put into the stream last waits for a word of the host that is too small yet. */
+bool cuda_stand_in_waits(void *stream);
+
 /* Every stream and event reports this error (cudaError_t) from now on. */
 void cuda_stand_in_break(int error);
 

@@ -1,4 +1,5 @@
-/* streams.c -- a device whose queues are CUDA streams.
+/* streams.c -- a device whose queues are CUDA streams; those of lanes of the host are threads
+ * (host_queue.h).
  *
  * Work is issued on the calling thread: kernels enqueue themselves. A mark is an event, recorded
  * after the work if the caller has announced a waiter, else when something first waits for it. Work
@@ -11,6 +12,7 @@
 #include <time.h>
 
 #include "runtime/device/cuda/cuda.h"
+#include "runtime/device/cuda/host_queue.h"
 #include "runtime/device/cuda/ranges.h"
 
 enum { EVENTS_FOR_QUEUES = 256, EVENTS_FOR_HOST = 8, LOOK_AGAIN_NS = 20000 };
@@ -35,6 +37,7 @@ struct Queue {
   Cuda *cuda;
   uint32_t lane;
   cudaStream_t stream;
+  HostQueue *host; /* instead of a stream; NULL */
   uint64_t issued; /* number of the last work */
   bool has_work;
   Mark for_queues[EVENTS_FOR_QUEUES], for_host[EVENTS_FOR_HOST];
@@ -109,6 +112,47 @@ static void note(Queue *queue, uint64_t number) {
   queue->has_work = true;
 }
 
+static bool refuse_in_capture(Cuda *cuda, const char *text, Status *status) {
+  Status why = {0};
+  (void)status_fail(&why, STATUS_OURS, "%s", text);
+  return spoil(cuda, &why, status);
+}
+
+/* The pause between two polls. False: the end cannot come any more. */
+static bool pause_looking(Cuda *cuda, Status *status) {
+  Status why = {0};
+  if (cuda->setup.look != NULL && !cuda->setup.look(cuda->setup.look_context, &why))
+    return fail(cuda, &why, status);
+  nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
+  return true;
+}
+
+/* False: a work of the host has failed, or is captured. True: there is room for another. */
+static bool may_push(const Queue *queue, Status *status) {
+  Cuda *cuda = queue->cuda;
+  Status why = {0};
+  if (cuda->is_capturing)
+    return refuse_in_capture(cuda, "work of the host cannot be captured", status);
+  while (!host_queue_has_room(queue->host))
+    if (!pause_looking(cuda, status)) return false;
+  return !host_queue_failed(queue->host, &why) || fail(cuda, &why, status);
+}
+
+static bool push_work(Queue *queue, const Work *work, uint64_t number, Status *status) {
+  if (!may_push(queue, status)) return false;
+  host_queue_work(queue->host, work, number);
+  note(queue, number);
+  return true;
+}
+
+static bool push_copy(Queue *queue, void *to, const void *from, uint64_t size_bytes,
+                      uint64_t number, Status *status) {
+  if (!may_push(queue, status)) return false;
+  host_queue_copy(queue->host, to, from, size_bytes, number);
+  note(queue, number);
+  return true;
+}
+
 /* An error of the GPU is returned by a later call, which then looks like its cause. */
 static void doubt(const Queue *queue, Status *why) {
   if (queue->cuda->is_capturing || why->code == STATUS_ECHO) return;
@@ -123,6 +167,7 @@ static bool cuda_issue(Queue *queue, const Work *work, uint64_t number, Status *
   Cuda *cuda = queue->cuda;
   Status why = {0};
   if (cuda->failed) return tell(cuda, status);
+  if (queue->host != NULL) return push_work(queue, work, number, status);
   if (cuda->setup.name != NULL) range_begin(cuda->setup.name(work));
   bool issued = work->run(work, queue, &why);
   if (cuda->setup.name != NULL) range_end();
@@ -140,6 +185,7 @@ static bool cuda_copy(Queue *queue, void *to, const void *from, uint64_t size_by
                       uint64_t number, Status *status) {
   Cuda *cuda = queue->cuda;
   if (cuda->failed) return tell(cuda, status);
+  if (queue->host != NULL) return push_copy(queue, to, from, size_bytes, number, status);
   cudaError_t error = cudaMemcpyAsync(to, from, size_bytes, cudaMemcpyDefault, queue->stream);
   note(queue, number);
   return done(cuda, error, "issue a copy", status);
@@ -158,6 +204,7 @@ static const Mark *new_mark(Queue *queue, MarkFor whom, Status *status) {
 
 static bool cuda_mark(Queue *queue, MarkFor whom, Status *status) {
   if (queue->cuda->failed) return tell(queue->cuda, status);
+  if (queue->host != NULL) return true; /* every number is a mark */
   return new_mark(queue, whom, status) != NULL;
 }
 
@@ -177,10 +224,18 @@ static const Mark *mark_of(Queue *queue, uint64_t number, Status *status) {
   return new_mark(queue, MARK_FOR_QUEUES, status);
 }
 
-static bool refuse_in_capture(Cuda *cuda, const char *text, Status *status) {
-  Status why = {0};
-  (void)status_fail(&why, STATUS_OURS, "%s", text);
-  return spoil(cuda, &why, status);
+/* Between a stream and a queue of the host, or two of these. */
+static bool wait_across(Queue *queue, Queue *other, uint64_t number, Status *status) {
+  Cuda *cuda = queue->cuda;
+  if (cuda->is_capturing)
+    return refuse_in_capture(cuda, "work of the host cannot be captured", status);
+  if (queue->host != NULL && other->host != NULL)
+    return status_fail(status, STATUS_OURS, "two lanes of the host wait for each other");
+  if (queue->host == NULL)
+    return done(cuda, host_queue_awaited_by(other->host, queue->stream, number),
+                "wait for the host", status);
+  return may_push(queue, status) &&
+         done(cuda, host_queue_wait(queue->host, other->stream), "record an event", status);
 }
 
 static bool cuda_wait(Queue *queue, const Queue *other, uint64_t number, Status *status) {
@@ -190,6 +245,8 @@ static bool cuda_wait(Queue *queue, const Queue *other, uint64_t number, Status 
   if (cuda->is_capturing && (cuda->captured_first == 0 || number < cuda->captured_first))
     return refuse_in_capture(cuda, "a wait for work that is not captured cannot be captured",
                              status);
+  if (queue->host != NULL || other->host != NULL)
+    return wait_across(queue, &cuda->queues[other->lane], number, status);
   const Mark *mark = mark_of(&cuda->queues[other->lane], number, status);
   if (mark == NULL) return !cuda->failed && !cuda->is_spoiled;
   return done(cuda, cudaStreamWaitEvent(queue->stream, mark->event, 0), "wait for an event",
@@ -210,15 +267,15 @@ static void *cuda_stream(const Queue *queue) {
 
 /* ---- waiting */
 
-/* The pause between two polls. */
-static bool looks_good(Cuda *cuda, Status *status) {
+/* True if a queue of the host has failed; the device has then, too. */
+static bool host_failed(Cuda *cuda) {
   Status why = {0};
-  if (cuda->setup.look == NULL || cuda->setup.look(cuda->setup.look_context, &why)) return true;
-  return fail(cuda, &why, status);
-}
-
-static void pause_briefly(void) {
-  nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
+  for (uint32_t lane = 0; lane < cuda->setup.lane_count; lane++)
+    if (cuda->queues[lane].host != NULL && host_queue_failed(cuda->queues[lane].host, &why)) {
+      if (!cuda->failed) cuda->status = why;
+      cuda->failed = true;
+    }
+  return cuda->failed;
 }
 
 static const char unfinished[] = "finish its work (CUDA_LAUNCH_BLOCKING=1 has the record named)";
@@ -226,7 +283,9 @@ static const char unfinished[] = "finish its work (CUDA_LAUNCH_BLOCKING=1 has th
 static Progress cuda_query(const Queue *queue, uint64_t number) {
   Status status;
   Cuda *cuda = queue->cuda;
-  if (cuda->failed) return PROGRESS_FAILED;
+  if (cuda->failed || host_failed(cuda)) return PROGRESS_FAILED;
+  if (queue->host != NULL)
+    return host_queue_passed(queue->host, number) ? PROGRESS_PASSED : PROGRESS_PENDING;
   const Mark *mark = mark_of(&cuda->queues[queue->lane], number, &status);
   if (mark == NULL) return cuda->failed ? PROGRESS_FAILED : PROGRESS_PENDING;
   cudaError_t error = asked(cudaEventQuery(mark->event));
@@ -242,8 +301,7 @@ static Progress cuda_query(const Queue *queue, uint64_t number) {
 static bool cuda_await(Queue *queue, uint64_t number, Status *status) {
   Progress progress;
   while ((progress = cuda_query(queue, number)) == PROGRESS_PENDING) {
-    if (!looks_good(queue->cuda, status)) return false;
-    pause_briefly();
+    if (!pause_looking(queue->cuda, status)) return false;
   }
   return progress == PROGRESS_PASSED || tell(queue->cuda, status);
 }
@@ -252,10 +310,14 @@ static bool cuda_await(Queue *queue, uint64_t number, Status *status) {
 static bool drain(const Queue *queue, Status *status) {
   Cuda *cuda = queue->cuda;
   cudaError_t error;
+  while (queue->host != NULL) {
+    if (host_failed(cuda)) return tell(cuda, status);
+    if (host_queue_is_idle(queue->host)) return true;
+    if (!pause_looking(cuda, status)) return false;
+  }
   while ((error = asked(cudaStreamQuery(queue->stream))) == cudaErrorNotReady) {
-    if (cuda->failed) return tell(cuda, status);
-    if (!looks_good(cuda, status)) return false;
-    pause_briefly();
+    if (cuda->failed || host_failed(cuda)) return tell(cuda, status);
+    if (!pause_looking(cuda, status)) return false;
   }
   return done(cuda, error, unfinished, status);
 }
@@ -377,6 +439,8 @@ static void cuda_abort(Device *device) {
   Cuda *cuda = (Cuda *)device;
   Status status;
   (void)fail(cuda, &(Status){.code = STATUS_ECHO}, &status);
+  for (uint32_t lane = 0; lane < cuda->setup.lane_count; lane++)
+    if (cuda->queues[lane].host != NULL) host_queue_abort(cuda->queues[lane].host);
 }
 
 static void close_queue(Queue *queue) {
@@ -389,6 +453,8 @@ static void close_queue(Queue *queue) {
 
 static void cuda_close(Device *device) {
   Cuda *cuda = (Cuda *)device;
+  for (uint32_t lane = 0; lane < cuda->setup.lane_count; lane++)
+    host_queue_close(cuda->queues[lane].host); /* first: streams may be waiting for it */
   for (uint32_t lane = 0; lane < cuda->setup.lane_count; lane++)
     close_queue(&cuda->queues[lane]);
   if (cuda->window != NULL) (void)cudaFreeHost(cuda->window);
@@ -425,7 +491,13 @@ static bool open_queues(Cuda *cuda, Status *status) {
   for (uint32_t lane = 0; lane < setup->lane_count; lane++) {
     if (lane == setup->main_lane) continue;
     cuda->of[lane] = cuda->of[setup->main_lane];
-    if ((setup->queues_mask >> lane & 1u) != 0 && !open_queue(cuda, lane, status)) return false;
+    if ((setup->host_mask >> lane & 1u) != 0) {
+      cuda->of[lane] = &cuda->queues[lane];
+      cuda->of[lane]->host = host_queue_open(cuda->of[lane], status);
+      if (cuda->of[lane]->host == NULL) return false;
+    } else if ((setup->queues_mask >> lane & 1u) != 0 && !open_queue(cuda, lane, status)) {
+      return false;
+    }
   }
   return cuda_done(cudaHostAlloc(&cuda->window, DEVICE_WINDOW_BYTES, cudaHostAllocDefault),
                    "pin a window", status);

@@ -9,7 +9,7 @@
 #include "tests/unit/check.h"
 #include "tests/unit/cuda_stand_in.h"
 
-enum { COMPUTE, BESIDE, LANES, MANY = 300 };
+enum { COMPUTE, BESIDE, HOST, LANES, MANY = 300, FAILS = 1000 };
 
 static Device *device;
 static Status status;
@@ -62,10 +62,12 @@ static void begin(DeviceLook *look) {
   looks = 0;
   status = (Status){0};
   cuda_stand_in_clear();
-  device = cuda_device_open(
-      &(DeviceSetup){
-          .lane_count = LANES, .main_lane = COMPUTE, .queues_mask = 1u << BESIDE, .look = look},
-      &status);
+  device = cuda_device_open(&(DeviceSetup){.lane_count = LANES,
+                                           .main_lane = COMPUTE,
+                                           .queues_mask = 1u << BESIDE | 1u << HOST,
+                                           .host_mask = 1u << HOST,
+                                           .look = look},
+                            &status);
 }
 
 static void end(void) {
@@ -158,6 +160,81 @@ static void test_capture_refuses(void) {
   end();
 }
 
+/* ---- a lane of the host */
+
+static _Atomic int ran_on_host;
+
+static bool run_on_host(const Work *work, Queue *queue, Status *why) {
+  ran_on_host = (int)work->microbatch;
+  CHECK(device->ops->stream(queue) == NULL);
+  return work->microbatch != FAILS || status_fail(why, STATUS_OURS, "update: it cannot");
+}
+
+static bool issue_on_host(int number) {
+  const Work work = {.run = run_on_host, .microbatch = number};
+  return device->ops->issue(on(HOST), &work, (uint64_t)number, &status);
+}
+
+/* Work of the host comes after a stream's, and a stream's after the host's. */
+static void test_host_lane(void) {
+  char from[4] = "abc", to[4] = "";
+  begin(NULL);
+  ran_on_host = 0;
+  void *compute = device->ops->stream(on(COMPUTE));
+  CHECK(issue(COMPUTE, 1) && wait_for(HOST, COMPUTE, 1) && issue_on_host(2));
+  CHECK(mark(HOST, MARK_FOR_QUEUES) && wait_for(COMPUTE, HOST, 2));
+  CHECK(cuda_stand_in_waits(compute));
+  CHECK_INT(ran_on_host, 0);
+  CHECK_INT(device->ops->query(on(HOST), 2), PROGRESS_PENDING);
+  cuda_stand_in_do(works(1, 1));
+  CHECK(device->ops->await(on(HOST), 2, &status));
+  CHECK_INT(ran_on_host, 2);
+  CHECK(!cuda_stand_in_waits(compute));
+  CHECK(device->ops->copy(on(HOST), to, from, sizeof to, 3, &status));
+  CHECK(device->ops->finish(device, &status));
+  CHECK_TEXT(to, "abc");
+  end();
+}
+
+/* More than its ring holds. */
+static void test_host_many(void) {
+  begin(NULL);
+  for (int i = 1; i <= MANY; i++)
+    CHECK(issue_on_host(i) && wait_for(COMPUTE, HOST, i) && wait_for(HOST, COMPUTE, i));
+  CHECK(device->ops->finish(device, &status));
+  CHECK_INT(ran_on_host, MANY);
+  end();
+}
+
+static void test_host_fails(void) {
+  begin(NULL);
+  CHECK(issue_on_host(FAILS) && wait_for(COMPUTE, HOST, FAILS));
+  CHECK(!device->ops->finish(device, &status));
+  CHECK_TEXT(status.text, "update: it cannot");
+  CHECK(!issue(COMPUTE, 1));
+  CHECK(!cuda_stand_in_waits(device->ops->stream(on(COMPUTE)))); /* it is let go */
+  end();
+}
+
+/* A host that waits for a stream that never ends lets go when the device is given up. */
+static void test_host_abort(void) {
+  begin(NULL);
+  CHECK(issue(COMPUTE, 1) && wait_for(HOST, COMPUTE, 1) && issue_on_host(2));
+  device->ops->abort(device);
+  CHECK(!device->ops->finish(device, &status));
+  end();
+}
+
+static void test_host_capture(void) {
+  begin(NULL);
+  CHECK(device->ops->capture(device, &status) && issue(COMPUTE, 1));
+  CHECK(!issue_on_host(2));
+  CHECK(device->ops->captured(device, &status) == NULL);
+  CHECK_TEXT(status.text, "work of the host cannot be captured");
+  CHECK(issue_on_host(3) && device->ops->await(on(HOST), 3, &status));
+  end();
+}
+
 /* ---- waiting */
 
 static bool nothing(const Work *work, Queue *queue, Status *why) {
@@ -226,6 +303,11 @@ int main(void) {
   TEST("a mark whose event is used again is never passed too early") test_reuse();
   TEST("queues that a capture has forked off run so in its graph") test_capture();
   TEST("a capture refuses what is outside, and what nothing joins again") test_capture_refuses();
+  TEST("a lane of the host: streams wait for it, and it for streams") test_host_lane();
+  TEST("more work of the host than its ring holds") test_host_many();
+  TEST("a work of the host that fails ends the device, and streams go on") test_host_fails();
+  TEST("a device that is given up stops its host's lane") test_host_abort();
+  TEST("a capture refuses work of the host") test_host_capture();
   TEST("whoever waits looks whether the end can still come") test_looks();
   TEST("damaged memory is reported as such") test_hint();
   TEST("an error of a stream ends the device, and its reason is told once") test_failure();

@@ -1,0 +1,247 @@
+#include "runtime/device/cuda/host_queue.h"
+
+#include <cuda.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { RING = 256, SPINS = 200, LOOK_AGAIN_NS = 20000 };
+
+/* Streams compare the word as a signed number: nothing that is issued has a larger one. */
+static const uint64_t beyond_all = INT64_MAX;
+
+typedef CUresult StreamWaitValue(CUstream stream, CUdeviceptr word, cuuint64_t value,
+                                 unsigned flags);
+
+typedef enum EntryKind { ENTRY_WORK, ENTRY_COPY, ENTRY_WAIT } EntryKind;
+
+typedef struct HostEntry {
+  EntryKind kind;
+  uint64_t number;
+  Work work;
+  void *to; /* of a copy */
+  const void *from;
+  uint64_t size_bytes;
+  cudaEvent_t event; /* of this place in the ring, for waits */
+} HostEntry;
+
+struct HostQueue {
+  Queue *queue;
+  int device;
+  StreamWaitValue *wait_value;
+  pthread_t thread;
+  bool has_thread;
+  pthread_mutex_t lock; /* for sleeping and for `status` */
+  pthread_cond_t wake;
+  Status status; /* of the first failure */
+  _Atomic bool stop, aborted, failed;
+  _Atomic uint64_t pushed, done;
+  _Atomic uint64_t *word; /* pinned: number of the last work that is over, plus 1 */
+  HostEntry ring[RING];
+};
+
+/* ---- the thread */
+
+static void fail(HostQueue *host, const Status *why) {
+  pthread_mutex_lock(&host->lock);
+  if (!atomic_load(&host->failed)) host->status = *why;
+  atomic_store(&host->failed, true);
+  pthread_mutex_unlock(&host->lock);
+}
+
+static bool is_dropping(const HostQueue *host) {
+  return atomic_load(&host->aborted) || atomic_load(&host->failed);
+}
+
+/* An error of the GPU ends the wait: whoever asks the GPU hears of it. */
+static void wait_for_event(const HostQueue *host, cudaEvent_t event) {
+  for (int32_t turn = 0; !is_dropping(host); turn++) {
+    if (cudaEventQuery(event) != cudaErrorNotReady) return;
+    (void)cudaGetLastError(); /* that it is not over is no error of a later call */
+    if (turn >= SPINS) nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
+  }
+}
+
+static void run_entry(HostQueue *host, const HostEntry *entry) {
+  Status why = {0};
+  if (entry->kind == ENTRY_WAIT) {
+    wait_for_event(host, entry->event);
+    return;
+  }
+  if (!is_dropping(host) && entry->kind == ENTRY_COPY)
+    memcpy(entry->to, entry->from, entry->size_bytes);
+  else if (!is_dropping(host) && !entry->work.run(&entry->work, host->queue, &why))
+    fail(host, &why);
+  if (!is_dropping(host)) atomic_store(host->word, entry->number + 1);
+}
+
+static bool is_empty(const HostQueue *host) {
+  return atomic_load(&host->pushed) == atomic_load(&host->done);
+}
+
+static void *thread_main(void *argument) {
+  HostQueue *host = argument;
+  (void)cudaSetDevice(host->device);
+  for (;;) {
+    pthread_mutex_lock(&host->lock);
+    while (is_empty(host) && !atomic_load(&host->stop))
+      pthread_cond_wait(&host->wake, &host->lock);
+    pthread_mutex_unlock(&host->lock);
+    if (is_empty(host)) return NULL;
+    uint64_t done = atomic_load(&host->done);
+    run_entry(host, &host->ring[done % RING]);
+    if (is_dropping(host)) atomic_store(host->word, beyond_all);
+    atomic_store(&host->done, done + 1);
+  }
+}
+
+/* ---- for the issuer */
+
+bool host_queue_has_room(const HostQueue *host) {
+  return atomic_load(&host->pushed) - atomic_load(&host->done) < RING;
+}
+
+static HostEntry *next_entry(HostQueue *host) {
+  return &host->ring[atomic_load(&host->pushed) % RING];
+}
+
+static void push(HostQueue *host) {
+  pthread_mutex_lock(&host->lock);
+  atomic_fetch_add(&host->pushed, 1);
+  pthread_cond_signal(&host->wake);
+  pthread_mutex_unlock(&host->lock);
+}
+
+void host_queue_work(HostQueue *host, const Work *work, uint64_t number) {
+  HostEntry *entry = next_entry(host);
+  entry->kind = ENTRY_WORK;
+  entry->number = number;
+  entry->work = *work;
+  push(host);
+}
+
+void host_queue_copy(HostQueue *host, void *to, const void *from, uint64_t size_bytes,
+                     uint64_t number) {
+  HostEntry *entry = next_entry(host);
+  entry->kind = ENTRY_COPY;
+  entry->number = number;
+  entry->to = to, entry->from = from, entry->size_bytes = size_bytes;
+  push(host);
+}
+
+cudaError_t host_queue_wait(HostQueue *host, cudaStream_t stream) {
+  HostEntry *entry = next_entry(host);
+  cudaError_t error = cudaEventRecord(entry->event, stream);
+  if (error != cudaSuccess) return error;
+  entry->kind = ENTRY_WAIT;
+  push(host);
+  return cudaSuccess;
+}
+
+cudaError_t host_queue_awaited_by(HostQueue *host, cudaStream_t stream, uint64_t number) {
+  CUresult result = host->wait_value((CUstream)stream, (CUdeviceptr)(uintptr_t)host->word,
+                                     number + 1, CU_STREAM_WAIT_VALUE_GEQ);
+  return (cudaError_t)result; /* both APIs have the same numbers */
+}
+
+bool host_queue_passed(const HostQueue *host, uint64_t number) {
+  return atomic_load(host->word) > number;
+}
+
+bool host_queue_is_idle(const HostQueue *host) {
+  return is_empty(host);
+}
+
+bool host_queue_failed(HostQueue *host, Status *why) {
+  if (!atomic_load(&host->failed)) return false;
+  pthread_mutex_lock(&host->lock);
+  *why = host->status;
+  pthread_mutex_unlock(&host->lock);
+  return true;
+}
+
+void host_queue_abort(HostQueue *host) {
+  atomic_store(&host->aborted, true);
+  atomic_store(host->word, beyond_all);
+}
+
+/* ---- beginning and end */
+
+void host_queue_close(HostQueue *host) {
+  if (host == NULL) return;
+  if (host->word != NULL) host_queue_abort(host);
+  pthread_mutex_lock(&host->lock);
+  atomic_store(&host->stop, true);
+  pthread_cond_signal(&host->wake);
+  pthread_mutex_unlock(&host->lock);
+  if (host->has_thread) pthread_join(host->thread, NULL);
+  for (int32_t i = 0; i < RING; i++)
+    if (host->ring[i].event != NULL) (void)cudaEventDestroy(host->ring[i].event);
+  if (host->word != NULL) (void)cudaFreeHost((void *)host->word);
+  pthread_cond_destroy(&host->wake);
+  pthread_mutex_destroy(&host->lock);
+  free(host);
+}
+
+/* A driver's call, which the runtime finds, so that nothing is linked with the driver. */
+static bool find_wait_value(HostQueue *host, Status *status) {
+  enum { SINCE = 11070 }; /* the version of CUDA whose form of the call this is */
+  enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+  void *at = NULL;
+  if (!cuda_done(cudaGetDriverEntryPointByVersion("cuStreamWaitValue64", &at, SINCE,
+                                                  cudaEnableDefault, &found),
+                 "find stream memory operations", status))
+    return false;
+  if (found != cudaDriverEntryPointSuccess || at == NULL)
+    return status_fail(status, STATUS_WORLD,
+                       "the driver has no stream memory operations, by which a GPU waits for "
+                       "updates on the host: compile the job without offload");
+  memcpy(&host->wait_value, &at, sizeof at);
+  return true;
+}
+
+/* Signals are handled by the main thread. */
+static bool start_thread(HostQueue *host, Status *status) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int failure = pthread_create(&host->thread, NULL, thread_main, host);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  host->has_thread = failure == 0;
+  return host->has_thread ||
+         status_fail(status, STATUS_WORLD, "cannot start a thread for a queue of the host: %s",
+                     strerror(failure));
+}
+
+static bool open_parts(HostQueue *host, Status *status) {
+  void *word = NULL;
+  if (!find_wait_value(host, status) ||
+      !cuda_done(cudaGetDevice(&host->device), "tell which GPU it has", status) ||
+      !cuda_done(cudaHostAlloc(&word, sizeof *host->word, cudaHostAllocDefault),
+                 "pin a word for a queue of the host", status))
+    return false;
+  host->word = word;
+  atomic_store(host->word, 0);
+  for (int32_t i = 0; i < RING; i++)
+    if (!cuda_done(cudaEventCreateWithFlags(&host->ring[i].event, cudaEventDisableTiming),
+                   "make an event", status))
+      return false;
+  return start_thread(host, status);
+}
+
+HostQueue *host_queue_open(Queue *queue, Status *status) {
+  HostQueue *host = calloc(1, sizeof *host);
+  if (host == NULL) {
+    (void)status_fail(status, STATUS_WORLD, "not enough memory for a queue of the host");
+    return NULL;
+  }
+  host->queue = queue;
+  pthread_mutex_init(&host->lock, NULL);
+  pthread_cond_init(&host->wake, NULL);
+  if (open_parts(host, status)) return host;
+  host_queue_close(host);
+  return NULL;
+}
