@@ -92,13 +92,31 @@ static const char *shard_parameters(Compile *c, Job *job, Derived *derived, Grap
   return shard_to(c, job, derived, 3);
 }
 
-/* The order in which a user would try them: what costs least time first, what changes numbers last.
- */
+static const char *offload_states(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)c, (void)derived, (void)train;
+  if (job->offload.optimizer != CHOICE_OFFLOAD_NONE) return NULL;
+  job->offload.optimizer = CHOICE_OFFLOAD_CPU;
+  return "offload.optimizer = \"cpu\"";
+}
+
+/* The order in which a user would try them: what costs least time first, what changes numbers last,
+ * and then what changes none but waits for the host. */
 static Rung *const rungs[] = {shard_optimizer,  shard_gradients, shrink_microbatch, divide_loss,
                               gather_again,     recompute_light, shard_parameters,  narrow_params,
-                              recompute_blocks, narrow_grads};
+                              recompute_blocks, narrow_grads,    offload_states};
 
 enum { RUNG_COUNT = sizeof rungs / sizeof *rungs };
+
+/* True if a node's memory takes what its ranks keep there. On processors it is the memory that is
+ * too small already. */
+static bool host_fits(const Compiled *out, const Draft *draft) {
+  int64_t most = 0;
+  for (int32_t s = 0; s < draft->stage_count; s++)
+    if (draft->stages[s].arena_bytes[TIER_HOST] > most)
+      most = draft->stages[s].arena_bytes[TIER_HOST];
+  return !draft->offloads_state || (out->cluster.target != TARGET_CPU &&
+                                    most <= out->host_budget_bytes / out->cluster.devices);
+}
 
 typedef struct ClimbStep {
   int32_t rung;
@@ -140,6 +158,11 @@ static void climb_up(Climb *climb, uint32_t tries) {
     compile_close(&trial);
     if (!compiled) break;
     int64_t tried_bytes = trial.draft->arena_bytes;
+    if (!host_fits(&trial, trial.draft)) {
+      *changed = before;
+      derived = derived_before;
+      continue;
+    }
     if (tried_bytes > needs_bytes - needs_bytes / 100 &&
         (tried_bytes >= needs_bytes || tried_bytes > trial.budget_bytes)) {
       *changed = before; /* master weights, say, may cost more than bf16 saves */

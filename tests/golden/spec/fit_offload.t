@@ -1,0 +1,16 @@
+-- RUN: compile job.lua
+return job {
+  model = "llama2-7b",
+  data = "synthetic",
+  train = { batch = "8 sequences", microbatch = 1, context = 4096, steps = 1 },
+  optimizer = { "adamw", lr = 1e-3 },
+  precision = "bf16",
+  cluster = { "dgx-h100", devices = 1 },
+}
+-- >>> exit 1
+job.lua:2:11: error[does-not-fit]: a rank needs 123 GB, its budget is 84.3 GB
+    (`lockstep explain` shows the table)
+    2 |   model = "llama2-7b",
+      |           ^~~~~~~~~~~
+        fix: -D offload.optimizer=cpu
+    note: with offload.optimizer = "cpu"      it needs 61.0 GB: fits
