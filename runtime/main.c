@@ -9,6 +9,7 @@
 #include "runtime/launch/launch.h"
 #include "runtime/metrics/report.h"
 #include "runtime/plan/plan_io.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/preflight/full.h"
 #include "runtime/preflight/network.h"
 #include "runtime/preflight/preflight.h"
@@ -150,7 +151,7 @@ static bool asks_json(int count, char **word) {
 static bool open_plan(Plan *plan, const char *path, Status *status) {
   char why[PLAN_WHY_BYTES];
   if (!plan_open(plan, path, why)) return status_fail(status, STATUS_USER, "%s", why);
-  if (plan->jobs_count == 1) return true;
+  if (plan_has_job(plan)) return true;
   plan_close(plan);
   return status_fail(status, STATUS_USER, "%s: holds no job", path);
 }
@@ -223,8 +224,8 @@ static bool is_preflight(int count, char **word) {
  * empty. */
 static void remove_unstarted(const Plan *plan, const RunOptions *options) {
   (void)unlink(options->plan_path);
-  folder_remove_unused(plan_string(plan, plan->jobs[0].checkpoint_dir));
-  folder_remove_unused(plan_string(plan, plan->jobs[0].run_dir));
+  folder_remove_unused(job_checkpoint_dir(plan));
+  folder_remove_unused(job_run_dir(plan));
 }
 
 /* A launcher removes a plan that is not kept when all its ranks have ended. */

@@ -221,10 +221,10 @@ bool tensors_run_batch(const Draft *d); /* kernels on many tensors are started o
 static inline int64_t draft_slot_offset(ControlSlot slot) {
   return (int64_t)CONTROL_SLOT_BYTES * (int64_t)slot;
 }
-int64_t draft_control_bytes(const Draft *d);  /* PlanJob.control_bytes */
+int64_t draft_control_bytes(const Draft *d);  /* job_control_bytes */
 uint32_t draft_slots(const Draft *d);         /* CONTROL_BITs of the slots that its plan has */
-int64_t draft_control_depth(const Draft *d);  /* PlanJob.control_depth */
-int64_t draft_prefetch_steps(const Draft *d); /* PlanJob.prefetch_steps */
+int64_t draft_control_depth(const Draft *d);  /* job_control_depth */
+int64_t draft_prefetch_steps(const Draft *d); /* job_prefetch_steps */
 
 /* Which stage has which chunk of the model, as in pipeline.h: a stage has draft_chunks of them, its
  * k-th is the model's draft_chunk, and draft_stage is the stage of a chunk. */

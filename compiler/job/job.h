@@ -224,16 +224,6 @@ Span field_place(const Job *job, int32_t field);
 bool field_is_said(const Job *job, int32_t field);   /* by a file or -D */
 const char *field_name(Arena *arena, int32_t field); /* "train.batch"; keys of job have no prefix */
 
-/* A key of the resolved job. Equal values are equal texts, however they were written. */
-typedef struct Setting {
-  SettingEffect effect;
-  const char *key, *value, *origin; /* "optimizer.lr", "0.001", "job: tiny.lua:8:29" */
-} Setting;
-typedef VEC(Setting) SettingList;
-
-/* Every key, of a job that compile has completed. */
-SettingList spec_settings(Arena *arena, const Job *job, const Derived *derived);
-
 /* Resolves job->cluster against specs/clusters and specs/devices, and the machine for "here". */
 bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster);
 

@@ -256,7 +256,7 @@ void advice_unfit(Compile *c, const Job *job, const Compiled *out) {
 bool advice_outside(Compile *c, const Job *job, const Compiled *out) {
   const Plan *plan = &out->plan;
   int64_t missing_bytes = 0, nccl_bytes = 0;
-  if (plan->jobs[0].target != TARGET_CUDA) return false;
+  if (out->cluster.target != TARGET_CUDA) return false;
   for (uint32_t i = 0; i < plan->classes_count; i++) {
     Communicators all = communicators_of(c->arena, plan, i);
     int64_t arena_bytes = (int64_t)plan_arena_bytes(plan, &plan->classes[i], TIER_DEVICE);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_place.h"
 
 static void add_core(Cores *cores, int64_t core) {
@@ -89,7 +90,7 @@ static bool is_planned(const Plan *plan, int32_t rank, Neighbours here) {
 
 Cores cores_of_rank(const Plan *plan, int32_t rank, Neighbours here, const Cores *allowed) {
   Cores own = {0};
-  int32_t threads = plan->jobs[0].threads < 1 ? 1 : (int32_t)plan->jobs[0].threads;
+  int32_t threads = job_threads(plan) < 1 ? 1 : (int32_t)job_threads(plan);
   RankPlace place = plan_place(plan, (uint32_t)rank);
   if (is_planned(plan, rank, here) && sit(place.seat, plan, allowed, threads, &own)) return own;
   if (allowed->count != here.count * threads) return own;

@@ -7,6 +7,7 @@
 
 #include "runtime/boot/agree.h"
 #include "runtime/comm/mpi.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/pmix/client.h"
 #include "runtime/process/cgroup.h"
 #include "runtime/process/deadline.h"
@@ -151,7 +152,7 @@ static bool open_watch(PmixBoot *boot, const BootPmixSetup *setup, Status *statu
 
 static bool join(PmixBoot *boot, const BootPmixSetup *setup, Status *status) {
   Client *client = &boot->client;
-  int64_t planned = setup->plan->jobs[0].threads;
+  int64_t planned = job_threads(setup->plan);
   int32_t threads = planned < 1 ? 1 : (int32_t)planned;
   if (!client_open(client, status)) return false;
   (void)snprintf(boot->who, sizeof boot->who, "rank %d on %s", client->rank, client->node);

@@ -6,6 +6,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_place.h"
 #include "runtime/process/plural.h"
 
@@ -33,7 +34,7 @@ static bool check_cores(const Plan *plan, const char *cores, const Cores *allowe
                         char why[SEAT_WHY_BYTES]) {
   Cores named;
   char text[CORES_TEXT_BYTES];
-  int32_t threads = plan->jobs[0].threads < 1 ? 1 : (int32_t)plan->jobs[0].threads, usable = 0;
+  int32_t threads = job_threads(plan) < 1 ? 1 : (int32_t)job_threads(plan), usable = 0;
   if (!cores_parse(cores, &named)) return true; /* any will do */
   for (int32_t i = 0; i < named.count; i++)
     usable += cores_hold(allowed, named.core[i]);

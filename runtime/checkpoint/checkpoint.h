@@ -4,7 +4,7 @@
  *   [CheckpointHeader][CheckpointPart, if it has one][CheckpointEntry x entry_count]
  *   [CheckpointSetting x setting_count][text][tensors, each aligned to 64 bytes]
  *
- * When ranks have different parts of the state (PlanJob.state_axes), each rank with coordinate 0
+ * When ranks have different parts of the state (job_state_axes), each rank with coordinate 0
  * along all other axes writes one: rank 0 step_N.ckpt, rank r step_N.ckpt.rRRRRR, each with a
  * CheckpointPart. Rank 0's is renamed last: if it exists, all parts exist.
  *
@@ -19,7 +19,7 @@
 #include "runtime/device/device.h"
 #include "runtime/plan/control.h"
 #include "runtime/plan/mesh.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/process/status.h"
 
 #define CHECKPOINT_MAGIC "LSTEPCKP"
@@ -105,7 +105,7 @@ typedef struct CheckpointStore {
   uint64_t table_bytes;
   uint64_t text_bytes;
   uint64_t data_sum;
-  uint32_t entry_count;
+  uint32_t entry_count, setting_count;
 } CheckpointStore;
 
 typedef struct CheckpointAside {
@@ -197,6 +197,7 @@ typedef struct CheckpointChange {
 } CheckpointChange;
 
 typedef struct CheckpointChanges {
+  char (*number)[SETTING_NUMBER_BYTES]; /* texts of the plan's settings that are numbers */
   CheckpointChange *at;
   int32_t count;
 } CheckpointChanges;

@@ -12,12 +12,6 @@ static const CheckpointSetting *find_saved(const Checkpoint *checkpoint, const c
   return NULL;
 }
 
-static const PlanSetting *find_planned(const Plan *plan, const char *key) {
-  for (uint32_t i = 0; i < plan->settings_count; i++)
-    if (strcmp(plan_string(plan, plan->settings[i].key), key) == 0) return &plan->settings[i];
-  return NULL;
-}
-
 static bool is_derived(const char *origin) {
   return strncmp(origin, "derived", strlen("derived")) == 0;
 }
@@ -36,13 +30,15 @@ static void add(CheckpointChanges *changes, CheckpointChange change) {
   if (!is_start(change.key)) changes->at[changes->count++] = change;
 }
 
-static void compare_planned(const Checkpoint *checkpoint, const Plan *plan,
-                            const PlanSetting *setting, CheckpointChanges *changes) {
-  const char *key = plan_string(plan, setting->key), *after = plan_string(plan, setting->value);
+static void compare_planned(const Checkpoint *checkpoint, const Plan *plan, uint32_t i,
+                            CheckpointChanges *changes) {
+  const PlanSetting *setting = &plan->settings[i];
+  const char *key = plan_string(plan, setting->key);
+  const char *after = plan_setting_text(plan, setting, changes->number[i]);
   const char *origin = plan_string(plan, setting->origin);
   const CheckpointSetting *saved = find_saved(checkpoint, key);
   const char *before = saved ? checkpoint->text + saved->value : "none";
-  if (!saved && is_unsaid(origin)) return;
+  if (!plan_setting_is_key(setting) || (!saved && is_unsaid(origin))) return;
   bool derived = is_derived(origin) && (!saved || is_derived(checkpoint->text + saved->origin));
   if (strcmp(before, after) != 0)
     add(changes, (CheckpointChange){key, before, after, setting->effect, derived});
@@ -54,7 +50,7 @@ static void compare_saved(const Checkpoint *checkpoint, const Plan *plan, uint32
                           CheckpointChanges *changes) {
   const CheckpointSetting *saved = &checkpoint->setting[i];
   const char *key = checkpoint->text + saved->key;
-  if (find_planned(plan, key) || is_unsaid(checkpoint->text + saved->origin)) return;
+  if (plan_setting(plan, key) || is_unsaid(checkpoint->text + saved->origin)) return;
   add(changes,
       (CheckpointChange){key, checkpoint->text + saved->value, "none", saved->effect, false});
 }
@@ -113,9 +109,9 @@ static void settle_data(const Checkpoint *checkpoint, const Plan *plan, uint64_t
     keep_changes(changes, is_data_path);
     return;
   }
-  const PlanSetting *setting = find_planned(plan, PLAN_DATA_KEY);
+  const PlanSetting *setting = plan_setting(plan, PLAN_DATA_KEY);
   if (!setting || has(changes, is_data_path)) return;
-  add(changes, (CheckpointChange){PLAN_DATA_KEY, plan_string(plan, setting->value), "other content",
+  add(changes, (CheckpointChange){PLAN_DATA_KEY, plan_string(plan, setting->text), "other content",
                                   SETTING_EXPERIMENT, false});
 }
 
@@ -133,11 +129,12 @@ bool checkpoint_changes(const Checkpoint *checkpoint, const Plan *plan, uint64_t
                         CheckpointChanges *changes, Status *status) {
   uint32_t saved = checkpoint->header->setting_count;
   size_t most = (size_t)plan->settings_count + saved + 1;
-  *changes = (CheckpointChanges){.at = calloc(most, sizeof *changes->at)};
-  if (!changes->at)
+  *changes = (CheckpointChanges){.at = calloc(most, sizeof *changes->at),
+                                 .number = calloc(most, sizeof *changes->number)};
+  if (!changes->at || !changes->number)
     return status_fail(status, STATUS_WORLD, "%s: not enough memory to open it", checkpoint->path);
   for (uint32_t i = 0; i < plan->settings_count; i++)
-    compare_planned(checkpoint, plan, &plan->settings[i], changes);
+    compare_planned(checkpoint, plan, i, changes);
   for (uint32_t i = 0; i < saved; i++)
     compare_saved(checkpoint, plan, i, changes);
   settle_data(checkpoint, plan, data_sum, changes);
@@ -148,6 +145,7 @@ bool checkpoint_changes(const Checkpoint *checkpoint, const Plan *plan, uint64_t
 
 void checkpoint_changes_free(CheckpointChanges *changes) {
   free(changes->at);
+  free(changes->number);
   *changes = (CheckpointChanges){0};
 }
 

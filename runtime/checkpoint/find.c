@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "runtime/checkpoint/take.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/process/plural.h"
 
 /* The greatest step below `below` that has a file, or -1. False: the directory cannot be read. */
@@ -94,7 +95,7 @@ typedef struct Role {
 static Role role_of(const CheckpointSearch *search, const CheckpointHead *head) {
   Role role = {.in_place = checkpoint_same_mesh(head->in_parts ? &head->part : NULL, search->plan)};
   if (role.in_place)
-    role.writer = checkpoint_writer(search->mesh, search->plan->jobs[0].state_axes, search->rank);
+    role.writer = checkpoint_writer(search->mesh, job_state_axes(search->plan), search->rank);
   role.is_reader = role.writer == mesh_number(search->mesh, search->rank);
   if (role.writer > 0)
     (void)snprintf(role.path, sizeof role.path, "%.*s.r%05d", CHECKPOINT_PATH_BYTES - 16,

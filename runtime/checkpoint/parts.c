@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/checkpoint/checkpoint.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/process/plural.h"
 
 enum { MESH_TEXT_BYTES = 160 };
@@ -25,7 +26,7 @@ static const char *mesh_text(char text[MESH_TEXT_BYTES], const Plan *plan,
 }
 
 bool checkpoint_same_mesh(const CheckpointPart *part, const Plan *plan) {
-  uint32_t state_axes = plan->jobs[0].state_axes;
+  uint32_t state_axes = job_state_axes(plan);
   if (!part) return state_axes == 0;
   bool same = part->state_axes == state_axes && part->axis_count == plan->axes_count;
   for (uint32_t i = 0; same && i < plan->axes_count; i++)
@@ -77,7 +78,7 @@ static bool match_mesh(const Checkpoint *first, const Plan *plan, Status *status
                      "ZeRO stage that it was saved with, or start anew with resume = \"never\"",
                      first->path, part ? "in parts on " : "whole",
                      part ? mesh_text(saved, plan, part) : "", mesh_text(planned, plan, NULL),
-                     plan->jobs[0].state_axes ? " with state in parts" : " with whole state");
+                     job_state_axes(plan) ? " with state in parts" : " with whole state");
 }
 
 static bool match_rank(const Checkpoint *checkpoint, const Plan *plan, const PlanClass *class,

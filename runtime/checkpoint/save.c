@@ -11,6 +11,7 @@
 
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/checksum.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/schedule.h"
 #include "runtime/process/folder.h"
 
@@ -43,9 +44,13 @@ static bool count_entry(void *context, const PlanTensor *tensor, int32_t layer, 
   return true;
 }
 
-static uint64_t count_setting(const Plan *plan, const PlanSetting *setting) {
-  return strlen(plan_string(plan, setting->key)) + strlen(plan_string(plan, setting->value)) +
-         strlen(plan_string(plan, setting->origin)) + 3;
+static void count_setting(CheckpointStore *store, const PlanSetting *setting) {
+  const Plan *plan = store->plan;
+  char number[SETTING_NUMBER_BYTES];
+  store->setting_count++;
+  store->text_bytes += strlen(plan_string(plan, setting->key)) +
+                       strlen(plan_setting_text(plan, setting, number)) +
+                       strlen(plan_string(plan, setting->origin)) + 3;
 }
 
 int64_t checkpoint_step_of(const char *file_name, const char **rest) {
@@ -86,18 +91,18 @@ bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const Mesh 
   *store = (CheckpointStore){.plan = plan, .number = mesh_number(mesh, rank), .data_sum = data_sum};
   store->class = mesh_class(mesh, plan, rank);
   if (!store->class) return status_fail(status, STATUS_OURS, "plan: rank %d has no class", rank);
-  store->in_parts = plan->jobs[0].state_axes != 0;
-  store->directory = plan_string(plan, plan->jobs[0].checkpoint_dir);
-  int64_t keep = plan->jobs[0].checkpoint_keep;
+  store->in_parts = job_state_axes(plan) != 0;
+  store->directory = job_checkpoint_dir(plan);
+  int64_t keep = job_checkpoint_keep(plan);
   store->keep = (int32_t)(keep < 1                     ? 1
                           : keep < CHECKPOINT_KEEP_MAX ? keep
                                                        : CHECKPOINT_KEEP_MAX - 1);
   (void)checkpoint_each(plan, store->class, count_entry, store);
   for (uint32_t i = 0; i < plan->settings_count; i++)
-    store->text_bytes += count_setting(plan, &plan->settings[i]);
+    if (plan_setting_is_key(&plan->settings[i])) count_setting(store, &plan->settings[i]);
   store->table_bytes = (store->in_parts ? sizeof(CheckpointPart) : 0) +
                        store->entry_count * sizeof(CheckpointEntry) +
-                       plan->settings_count * sizeof(CheckpointSetting) + store->text_bytes;
+                       store->setting_count * sizeof(CheckpointSetting) + store->text_bytes;
   store->table = calloc(store->table_bytes + 1, 1);
   if (!store->table) return status_fail(status, STATUS_WORLD, "not enough memory for checkpoints");
   return true;
@@ -147,11 +152,9 @@ static uint64_t align_up(uint64_t bytes) {
   return (bytes + TENSOR_ALIGN_BYTES - 1) / TENSOR_ALIGN_BYTES * TENSOR_ALIGN_BYTES;
 }
 
-/* Copies a string of the plan into the text; returns its offset there. */
-static uint32_t add_text(Writing *writing, uint32_t string) {
-  const Plan *plan = writing->store->plan;
-  char *text = (char *)(settings_of(writing->store) + plan->settings_count);
-  const char *from = plan_string(plan, string);
+/* Copies a string into the text; returns its offset there. */
+static uint32_t add_text(Writing *writing, const char *from) {
+  char *text = (char *)(settings_of(writing->store) + writing->store->setting_count);
   uint64_t at = writing->text;
   memcpy(text + at, from, strlen(from) + 1);
   writing->text += strlen(from) + 1;
@@ -200,7 +203,7 @@ static bool write_tensor(void *context, const PlanTensor *tensor, int32_t layer,
       .size_bytes = tensor->size_bytes,
       .sum = checksum_end(&sum),
       .elements = tensor->elements,
-      .name = add_text(writing, tensor->name),
+      .name = add_text(writing, plan_string(writing->store->plan, tensor->name)),
       .kind = tensor->kind,
       .dtype = tensor->dtype,
       .layer = layer,
@@ -213,7 +216,7 @@ static void fill_part(const CheckpointStore *store) {
   CheckpointPart *part = (CheckpointPart *)(void *)store->table;
   const Plan *plan = store->plan;
   *part = (CheckpointPart){.axis_count = plan->axes_count, .rank = store->number};
-  part->state_axes = plan->jobs[0].state_axes;
+  part->state_axes = job_state_axes(plan);
   for (uint32_t i = 0; i < plan->axes_count; i++) {
     part->size[i] = plan->axes[i].size;
     (void)snprintf(part->name[i], sizeof part->name[i], "%s",
@@ -223,11 +226,16 @@ static void fill_part(const CheckpointStore *store) {
 
 static void fill_settings(Writing *writing) {
   const CheckpointStore *store = writing->store;
-  for (uint32_t i = 0; i < store->plan->settings_count; i++) {
-    const PlanSetting *setting = &store->plan->settings[i];
-    settings_of(store)[i] =
-        (CheckpointSetting){setting->effect, add_text(writing, setting->key),
-                            add_text(writing, setting->value), add_text(writing, setting->origin)};
+  const Plan *plan = store->plan;
+  CheckpointSetting *next = settings_of(store);
+  char number[SETTING_NUMBER_BYTES];
+  for (uint32_t i = 0; i < plan->settings_count; i++) {
+    const PlanSetting *setting = &plan->settings[i];
+    if (!plan_setting_is_key(setting)) continue;
+    const uint32_t key = add_text(writing, plan_string(plan, setting->key));
+    const uint32_t value = add_text(writing, plan_setting_text(plan, setting, number));
+    *next++ = (CheckpointSetting){setting->effect, key, value,
+                                  add_text(writing, plan_string(plan, setting->origin))};
   }
 }
 
@@ -316,18 +324,17 @@ static bool give_name(const CheckpointStore *store, int64_t step, Status *status
 bool checkpoint_write(CheckpointStore *store, const CheckpointState *state, Status *status) {
   char temporary[CHECKPOINT_PATH_BYTES];
   temporary_path(temporary, store, state->step);
-  const PlanJob *job = &store->plan->jobs[0];
   CheckpointHeader header = {
       .version = CHECKPOINT_VERSION,
       .entry_count = store->entry_count,
-      .setting_count = store->plan->settings_count,
+      .setting_count = store->setting_count,
       .part_count = store->in_parts,
       .text_bytes = store->text_bytes,
       .plan_id = store->plan->id,
       .data_sum = store->data_sum,
       .step = state->step,
-      .last_step = job->steps,
-      .lr = schedule_lr(job, state->step),
+      .last_step = job_steps(store->plan),
+      .lr = schedule_lr(store->plan, state->step),
       .samples = state->samples,
       .updates = state->lasting.updates,
   };

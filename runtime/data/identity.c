@@ -2,6 +2,7 @@
  * regenerated differ in length, at their beginning or at their end. */
 #include "runtime/checkpoint/checksum.h"
 #include "runtime/data/samples.h"
+#include "runtime/plan/plan_job.h"
 
 enum { END_BYTES = 64 << 10 };
 
@@ -26,7 +27,7 @@ static void add_file(Checksum *sum, const TokenFile *file) {
 
 uint64_t samples_identity(const Samples *samples) {
   const Table *table = &samples->table;
-  if (samples->plan->jobs[0].data == DATA_SYNTHETIC) return 0;
+  if (job_data(samples->plan) == DATA_SYNTHETIC) return 0;
   Checksum sum;
   checksum_begin(&sum);
   for (int32_t i = 0; i < samples->file_count; i++)

@@ -13,6 +13,7 @@
 #include "runtime/data/permute.h"
 #include "runtime/plan/plan_control.h"
 #include "runtime/plan/plan_inputs.h"
+#include "runtime/plan/plan_job.h"
 
 enum {
   INPUT_ALIGN_BYTES = 64,
@@ -28,7 +29,7 @@ static const uint64_t epoch_key = 0x65706f6368, synthetic_key = 0x73796e7468;
  * have weight 0. */
 static bool has_short(const Samples *samples) {
   const Plan *plan = samples->plan;
-  const KernelContract *loss = contract_find(plan_string(plan, plan->jobs[0].loss));
+  const KernelContract *loss = contract_find(job_loss(plan));
   return samples->valid && loss != NULL && loss->id == KERNEL_cross_entropy;
 }
 
@@ -74,11 +75,11 @@ static bool open_tokens(Samples *samples, const Plan *plan, Status *status) {
                          "%s: has a mask of targets, and had none when the plan was compiled: "
                          "compile the job again",
                          file->path);
-    if (samples->file_count <= FILES_LOOKED_AT && !check_ids(file, plan->jobs[0].vocab, status))
+    if (samples->file_count <= FILES_LOOKED_AT && !check_ids(file, job_vocab(plan), status))
       return false;
     samples->tokens += file->tokens.count;
   }
-  int64_t context = plan->jobs[0].sample_tokens, targets = samples->tokens - 1;
+  int64_t context = job_sample_tokens(plan), targets = samples->tokens - 1;
   samples->count = has_short(samples) ? (targets + context - 1) / context : targets / context;
   if (samples->tokens == 0) samples->count = 0;
   if (samples->tokens > 0 && samples->count == 0)
@@ -94,7 +95,7 @@ static bool holds_numbers(const PlanInput *input) {
 
 /* Ids are i32, numbers f32, bf16 or fp16; token files hold only ids. */
 static bool check_inputs(const Plan *plan, Status *status) {
-  uint32_t data = plan->jobs[0].data;
+  uint32_t data = job_data(plan);
   for (uint32_t i = 0; i < plan->inputs_count; i++) {
     const PlanInput *input = &plan->inputs[i];
     bool known = input->dtype == DTYPE_I32 || (holds_numbers(input) && data != DATA_TOKENS);
@@ -102,30 +103,30 @@ static bool check_inputs(const Plan *plan, Status *status) {
       return status_fail(status, STATUS_OURS, "plan: input '%s' cannot be read as %s",
                          plan_string(plan, input->name), dtype_name((DType)input->dtype));
   }
-  if (data == DATA_TOKENS && plan->jobs[0].vocab == 0)
+  if (data == DATA_TOKENS && job_vocab(plan) == 0)
     for (uint32_t i = 0; i < plan->inputs_count; i++)
       if (plan->inputs[i].dtype == DTYPE_I32)
         return status_fail(status, STATUS_OURS, "plan: token ids without a vocabulary");
-  return plan->jobs[0].sample_tokens > 0 ||
+  return job_sample_tokens(plan) > 0 ||
          status_fail(status, STATUS_OURS, "plan: a sample has no tokens");
 }
 
 bool samples_open(Samples *samples, const Plan *plan, bool valid, Status *status) {
   *samples = (Samples){
       .plan = plan, .valid = valid, .may_lack_targets = plan_slot(plan, CONTROL_targets) != NULL};
-  const PlanJob *job = &plan->jobs[0];
   if (!check_inputs(plan, status)) return false;
   bool good = true;
-  if (job->data == DATA_TOKENS)
+  if (job_data(plan) == DATA_TOKENS)
     good = open_tokens(samples, plan, status);
-  else if (job->data == DATA_TABLE) {
+  else if (job_data(plan) == DATA_TABLE) {
     good = table_open(&samples->table, plan, valid, status);
     samples->count = samples->table.rows;
   } else
     samples->count = INT64_MAX;
   if (good && !valid && samples->count == 0)
     good = status_fail(status, STATUS_USER, "the plan names no training data");
-  if (valid && samples->count > job->validate_samples) samples->count = job->validate_samples;
+  if (valid && samples->count > job_validate_samples(plan))
+    samples->count = job_validate_samples(plan);
   if (!good) samples_close(samples);
   return good;
 }
@@ -139,17 +140,17 @@ void samples_close(Samples *samples) {
 }
 
 int64_t samples_at(const Samples *samples, int64_t position) {
-  if (samples->valid || samples->plan->jobs[0].data == DATA_SYNTHETIC) return position;
+  if (samples->valid || job_data(samples->plan) == DATA_SYNTHETIC) return position;
   int64_t epoch = position / samples->count, place = position % samples->count;
-  if (!samples->plan->jobs[0].shuffle) return place;
-  uint64_t key = philox_mix(philox_mix(samples->plan->jobs[0].seed, epoch_key), (uint64_t)epoch);
+  if (!job_shuffle(samples->plan)) return place;
+  uint64_t key = philox_mix(philox_mix(job_seed(samples->plan), epoch_key), (uint64_t)epoch);
   return permute(key, samples->count, place);
 }
 
 uint64_t samples_input_offset(const Plan *plan, uint32_t input) {
   uint64_t offset = 0;
   for (uint32_t i = 0; i < input; i++) {
-    uint64_t bytes = (uint64_t)plan->jobs[0].microbatch_samples *
+    uint64_t bytes = (uint64_t)job_microbatch_samples(plan) *
                      (uint64_t)plan->inputs[i].sample_elements *
                      (uint64_t)dtype_bytes((DType)plan->inputs[i].dtype);
     offset += (bytes + INPUT_ALIGN_BYTES - 1) / INPUT_ALIGN_BYTES * INPUT_ALIGN_BYTES;
@@ -173,7 +174,7 @@ static const SampleFile *file_of(const Samples *samples, int64_t token) {
  * those that a file's mask leaves out. */
 static bool read_tokens(const Samples *samples, int64_t first, int64_t count, bool targets,
                         int32_t *out, Status *status) {
-  uint32_t vocab = samples->plan->jobs[0].vocab;
+  uint32_t vocab = job_vocab(samples->plan);
   int64_t done = 0;
   while (done < count && first + done < samples->tokens) {
     const SampleFile *file = file_of(samples, first + done);
@@ -193,7 +194,7 @@ static bool read_tokens(const Samples *samples, int64_t first, int64_t count, bo
 
 static bool fill_tokens(const Samples *samples, const PlanInput *input, int64_t number,
                         int32_t *out, Status *status) {
-  int64_t context = samples->plan->jobs[0].sample_tokens;
+  int64_t context = job_sample_tokens(samples->plan);
   int64_t shift = input->role == INPUT_TARGETS ? 1 : 0;
   if (!read_tokens(samples, number * context + shift, input->sample_elements, shift > 0, out,
                    status))
@@ -224,12 +225,13 @@ static void fill_table(const Samples *samples, uint32_t input, int64_t number, u
 
 /* Tokens and targets of a sample overlap, as in text; columns are normally distributed. */
 static void fill_synthetic(const Samples *samples, uint32_t input, int64_t number, uint8_t *out) {
-  const PlanJob *job = &samples->plan->jobs[0];
   const PlanInput *what = &samples->plan->inputs[input];
   bool columns = holds_numbers(what);
-  uint64_t key = philox_mix(job->seed, synthetic_key + samples->valid);
+  uint64_t key = philox_mix(job_seed(samples->plan), synthetic_key + samples->valid);
   if (input_is_columns(what->role)) key = philox_mix(key, input + 1);
-  uint32_t vocab = what->vocab > 0 ? what->vocab : job->vocab > 0 ? job->vocab : 1;
+  uint32_t vocab = what->vocab > 0                ? what->vocab
+                   : job_vocab(samples->plan) > 0 ? job_vocab(samples->plan)
+                                                  : 1;
   int64_t shift = what->role == INPUT_TARGETS ? 1 : 0;
   for (int64_t i = 0; i < what->sample_elements; i++) {
     uint32_t word[4];
@@ -261,9 +263,9 @@ bool samples_fill(const Samples *samples, int64_t number, int64_t row, uint8_t *
     uint8_t *out = slot + samples_input_offset(plan, i) + row * row_bytes;
     if (number >= samples->count)
       fill_padding(input, out);
-    else if (plan->jobs[0].data == DATA_SYNTHETIC)
+    else if (job_data(plan) == DATA_SYNTHETIC)
       fill_synthetic(samples, i, number, out);
-    else if (plan->jobs[0].data == DATA_TABLE)
+    else if (job_data(plan) == DATA_TABLE)
       fill_table(samples, i, number, out);
     else if (!fill_tokens(samples, input, number, (int32_t *)(void *)out, status))
       return false;
@@ -286,19 +288,19 @@ int64_t samples_targets(const Samples *samples, const uint8_t *slot, int64_t row
 }
 
 int64_t samples_passes(const Samples *samples, int32_t replicas) {
-  int64_t pass = replicas * samples->plan->jobs[0].microbatch_samples;
+  int64_t pass = replicas * job_microbatch_samples(samples->plan);
   return samples->count / pass + (samples->count % pass != 0);
 }
 
 int64_t samples_padded(const Samples *samples, int32_t replicas, int32_t replica, int64_t pass) {
-  int64_t rows = samples->plan->jobs[0].microbatch_samples;
+  int64_t rows = job_microbatch_samples(samples->plan);
   int64_t left = samples->count - (pass * replicas + replica) * rows;
   if (left < 0) return rows;
   return left < rows ? rows - left : 0;
 }
 
 double samples_unigram_entropy(const Samples *samples) {
-  uint32_t vocab = samples->plan->jobs[0].vocab;
+  uint32_t vocab = job_vocab(samples->plan);
   if (samples->tokens == 0 || vocab > ENTROPY_VOCAB_MAX) return 0.0;
   int64_t *seen = calloc(vocab, sizeof *seen), total = 0;
   if (!seen) return 0.0;

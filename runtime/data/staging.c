@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime/plan/plan_job.h"
+
 struct Staging {
   StagingSetup setup;
   int64_t slots;
@@ -31,7 +33,7 @@ static int64_t now_ns(void) {
 }
 
 bool staging_validates(const StagingSetup *setup, int64_t step) {
-  int64_t every = setup->plan->jobs[0].validate_every;
+  int64_t every = job_validate_every(setup->plan);
   return every > 0 && setup->valid_passes > 0 && (step % every == 0 || step == setup->last_step);
 }
 
@@ -40,8 +42,8 @@ static int64_t *targets_at(const Staging *staging, int64_t count) {
 }
 
 static uint8_t *slot_at(const Staging *staging, int64_t count) {
-  const PlanJob *job = &staging->setup.plan->jobs[0];
-  uint64_t step_bytes = (uint64_t)job->accumulation * job->sample_bytes;
+  uint64_t step_bytes =
+      (uint64_t)job_accumulation(staging->setup.plan) * job_sample_bytes(staging->setup.plan);
   return staging->setup.ring + (uint64_t)(count % staging->slots) * step_bytes;
 }
 
@@ -69,15 +71,14 @@ static void publish(Staging *staging, const Status *failure) {
 /* Stages the micro-batches of one run of a program; false when the thread must end. */
 static bool produce(Staging *staging, const Samples *samples, int64_t position, int64_t loads) {
   const StagingSetup *setup = &staging->setup;
-  const PlanJob *job = &setup->plan->jobs[0];
-  int64_t rows = job->microbatch_samples;
+  int64_t rows = job_microbatch_samples(setup->plan);
   uint8_t *slot = wait_for_slot(staging);
   int64_t targets = 0;
   if (!slot) return false;
   for (int64_t row = 0; row < loads * rows; row++) {
     int64_t load = row / rows;
     int64_t number = position + (load * setup->replicas + setup->replica) * rows + row % rows;
-    uint8_t *at = slot + (uint64_t)load * job->sample_bytes;
+    uint8_t *at = slot + (uint64_t)load * job_sample_bytes(setup->plan);
     Status status;
     if (!samples_fill(samples, samples_at(samples, number), row % rows, at, &status)) {
       publish(staging, &status);
@@ -93,7 +94,7 @@ static bool produce(Staging *staging, const Samples *samples, int64_t position, 
 /* Stages a validation pass by pass, one micro-batch each. */
 static bool produce_validation(Staging *staging) {
   const StagingSetup *setup = &staging->setup;
-  int64_t pass_samples = setup->replicas * setup->plan->jobs[0].microbatch_samples;
+  int64_t pass_samples = setup->replicas * job_microbatch_samples(setup->plan);
   for (int64_t pass = 0; pass < setup->valid_passes; pass++)
     if (!produce(staging, setup->valid, pass * pass_samples, 1)) return false;
   return true;
@@ -115,7 +116,7 @@ static void *produce_all(void *argument) {
   int64_t position = setup->samples_before;
   for (int64_t step = setup->first_step; step <= setup->last_step; step++) {
     if (!produce(staging, setup->train, position, setup->train_loads)) break;
-    position += setup->plan->jobs[0].batch_samples;
+    position += job_batch_samples(setup->plan);
     if (staging_validates(setup, step) && !produce_validation(staging)) break;
   }
   return NULL;
@@ -128,7 +129,7 @@ Staging *staging_start(const StagingSetup *setup, Status *status) {
     return NULL;
   }
   staging->setup = *setup;
-  staging->slots = setup->plan->jobs[0].prefetch_steps;
+  staging->slots = job_prefetch_steps(setup->plan);
   staging->targets = calloc((size_t)staging->slots, sizeof *staging->targets);
   if (!staging->targets) {
     (void)status_fail(status, STATUS_WORLD, "not enough memory to stage data");

@@ -20,6 +20,7 @@
 #include "runtime/launch/document.h"
 #include "runtime/launch/server.h"
 #include "runtime/plan/mesh.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/process/lock.h"
 #include "runtime/process/plural.h"
 #include "runtime/process/requests.h"
@@ -329,8 +330,7 @@ static int32_t run_all(ProcessLaunch *launch, Status *status) {
 static void pass_lock(const Plan *plan) {
   char why[LOCK_WHY_BYTES];
   Lock lock;
-  if (lock_take(&lock, plan_string(plan, plan->jobs[0].run_dir), why) == LOCK_TAKEN)
-    lock_give_back(&lock);
+  if (lock_take(&lock, job_run_dir(plan), why) == LOCK_TAKEN) lock_give_back(&lock);
 }
 
 int32_t launch_run(const LaunchSetup *setup, Status *status) {

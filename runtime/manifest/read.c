@@ -259,10 +259,11 @@ static bool read_settings(Reading *r) {
     PlanSetting *setting = &r->settings[r->to->plan.settings_count++];
     const char *effect = json_string_value(json_array_get(from, 3));
     if (!string_of(r, json_array_get(from, 0), &setting->key) ||
-        !string_of(r, json_array_get(from, 1), &setting->value) ||
+        !string_of(r, json_array_get(from, 1), &setting->text) ||
         !string_of(r, json_array_get(from, 2), &setting->origin) || effect == NULL ||
         effect_named(effect) == SettingEffect_COUNT)
       return refuse(r, "has a setting %zu that is none", i);
+    setting->kind = SETTING_TEXT;
     setting->effect = effect_named(effect);
   }
   return true;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/manifest/sum.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_text.h"
 
 static const char *kind_name(uint32_t buffer) {
@@ -99,13 +100,16 @@ static void put_classes(FILE *to, const Plan *plan, const uint32_t *layout, cons
 }
 
 static void put_settings(FILE *to, const Plan *plan) {
+  uint32_t count = 0;
   (void)fputs(",\n\"settings\":[", to);
   for (uint32_t i = 0; i < plan->settings_count; i++) {
     const PlanSetting *setting = &plan->settings[i];
-    (void)fprintf(to, "%s\n[", comma(i));
+    char number[SETTING_NUMBER_BYTES];
+    if (!plan_setting_is_key(setting)) continue;
+    (void)fprintf(to, "%s\n[", comma(count++));
     put_text(to, plan_string(plan, setting->key));
     (void)fputs(",", to);
-    put_text(to, plan_string(plan, setting->value));
+    put_text(to, plan_setting_text(plan, setting, number));
     (void)fputs(",", to);
     put_text(to, plan_string(plan, setting->origin));
     (void)fprintf(to, ",\"%s\"]", SettingEffect_names[setting->effect]);

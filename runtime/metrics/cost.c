@@ -2,10 +2,12 @@
 
 #include <math.h>
 
+#include "runtime/plan/plan_job.h"
+
 RunCost cost_of(const ReportSetup *setup, double seconds) {
-  const PlanJob *job = &setup->plan->jobs[0];
   bool has_gpus = setup->gpu != NULL;
-  bool is_planned = has_gpus == (job->target == TARGET_CUDA); /* a node here is a node of the job */
+  bool is_planned =
+      has_gpus == (job_target(setup->plan) == TARGET_CUDA); /* a node here is a node of the job */
   double hours = seconds / 3600;
   /* Ranks that share cores hold no more than there are. */
   double share = setup->cores_wanted > setup->cores_allowed && setup->cores_wanted > 0
@@ -13,7 +15,7 @@ RunCost cost_of(const ReportSetup *setup, double seconds) {
                      : 1;
   return (RunCost){
       .gpu_hours = has_gpus ? hours * setup->ranks : NAN,
-      .core_hours = has_gpus ? NAN : hours * setup->ranks * job->threads * share,
+      .core_hours = has_gpus ? NAN : hours * setup->ranks * job_threads(setup->plan) * share,
       .node_hours = hours * setup->nodes,
       .dollars = is_planned ? hours * setup->nodes * setup->node_price : NAN,
   };

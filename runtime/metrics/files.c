@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "runtime/metrics/cost.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/process/folder.h"
 #include "runtime/process/plural.h"
 
@@ -19,8 +20,7 @@ enum { PATH_BYTES = 4096 };
 static const char *path_of(char path[PATH_BYTES], const Report *report, const char *name,
                            const char *ending) {
   const Plan *plan = report->setup.plan;
-  (void)snprintf(path, PATH_BYTES, "%.4000s/%s%s", plan_string(plan, plan->jobs[0].run_dir), name,
-                 ending);
+  (void)snprintf(path, PATH_BYTES, "%.4000s/%s%s", job_run_dir(plan), name, ending);
   return path;
 }
 
@@ -39,23 +39,22 @@ static void add_number(Text *text, const char *name, double value) {
 static void add_identity(const Report *report, Text *text) {
   const ReportSetup *setup = &report->setup;
   const Plan *plan = setup->plan;
-  const PlanJob *job = &plan->jobs[0];
   text_add(text, "\"job\":");
-  text_add_json_string(text, plan_string(plan, job->name));
+  text_add_json_string(text, job_name(plan));
   text_add(text, ",\"model\":");
-  text_add_json_string(text, plan_string(plan, job->model));
+  text_add_json_string(text, job_model(plan));
   text_add(text, ",\"plan\":\"%016llx\",\"plan_version\":%d,\"program\":\"" LOCKSTEP_VERSION "\"",
            (unsigned long long)plan->id, PLAN_VERSION);
   text_add(text, ",\"seed\":%llu,\"steps\":%lld,\"batch_samples\":%lld,\"sample_tokens\":%lld",
-           (unsigned long long)job->seed, (long long)job->steps, (long long)job->batch_samples,
-           (long long)job->sample_tokens);
+           (unsigned long long)job_seed(plan), (long long)job_steps(plan),
+           (long long)job_batch_samples(plan), (long long)job_sample_tokens(plan));
   text_add(text, ",\"ranks\":%d,\"replicas\":%d,\"threads\":%u,\"kernels\":\"%s\",\"isa\":\"%s\"",
-           setup->ranks, setup->replicas, job->threads, setup->kernels, setup->isa);
+           setup->ranks, setup->replicas, job_threads(plan), setup->kernels, setup->isa);
   text_add(text, ",\"device\":");
-  text_add_json_string(text, plan_string(plan, job->device));
+  text_add_json_string(text, job_device(plan));
   text_add(text, ",\"on\":\"%s\"", setup->on);
-  text_add(text, ",\"parameters\":%lld,\"flops_per_token\":%lld", (long long)job->parameters,
-           (long long)job->flops_per_token);
+  text_add(text, ",\"parameters\":%lld,\"flops_per_token\":%lld", (long long)job_parameters(plan),
+           (long long)job_flops_per_token(plan));
   add_number(text, "peak_flops_per_s", setup->peak_flops_per_s);
   text_add(text, ",\"arena_bytes\":%llu,\"first_step\":%lld",
            (unsigned long long)setup->arena_bytes, (long long)setup->first_step);
@@ -83,7 +82,7 @@ static bool write_line(Report *report) {
 
 bool report_files_open(Report *report, History *history, Status *status) {
   const Plan *plan = report->setup.plan;
-  const char *folder = plan_string(plan, plan->jobs[0].run_dir);
+  const char *folder = job_run_dir(plan);
   char path[PATH_BYTES];
   text_start(&report->metrics, -1);
   if (!folder_make(folder, status) ||
@@ -153,9 +152,9 @@ uint64_t report_resident_bytes(void) {
 }
 
 static void add_summary(const Report *report, const EndFacts *facts, Text *text) {
-  const PlanJob *job = &report->setup.plan->jobs[0];
   double steps_s = (double)report->steps_ns / 1e9;
-  double tokens = (double)report->steps * (double)job->batch_samples * (double)job->sample_tokens;
+  double tokens = (double)report->steps * (double)job_batch_samples(report->setup.plan) *
+                  (double)job_sample_tokens(report->setup.plan);
   double tokens_per_s = steps_s > 0 ? tokens / steps_s : 0.0;
   text_add(text, "{\"outcome\":\"%s\",", facts->stopped ? "stopped" : "done");
   add_identity(report, text);
@@ -174,8 +173,8 @@ static void add_summary(const Report *report, const EndFacts *facts, Text *text)
   add_number(text, "tokens_per_s", tokens_per_s);
   double peak = report->setup.peak_flops_per_s;
   add_number(text, "mfu",
-             peak > 0 && job->flops_per_token > 0
-                 ? tokens_per_s * (double)job->flops_per_token / peak
+             peak > 0 && job_flops_per_token(report->setup.plan) > 0
+                 ? tokens_per_s * (double)job_flops_per_token(report->setup.plan) / peak
                  : NAN);
   add_number(text, "data_wait_s", (double)report->wait_ns / 1e9);
   text_add(text, ",\"comm_bytes\":%lld,\"metrics_lines_lost\":%lld", (long long)report->comm_bytes,

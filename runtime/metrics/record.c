@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/plan/plan_job.h"
 #include "runtime/process/text.h"
 
 enum { PATH_BYTES = 4096, NAME_BYTES = 128 };
@@ -70,28 +71,31 @@ static void add_attention(const ReportSetup *setup, Text *text) {
 }
 
 static void add_settings(const Plan *plan, Text *text) {
+  const char *before = "\n  ";
   text_add(text, ",\n \"settings\": {");
   for (uint32_t i = 0; i < plan->settings_count; i++) {
     const PlanSetting *setting = &plan->settings[i];
-    text_add(text, "%s\n  ", i > 0 ? "," : "");
+    char number[SETTING_NUMBER_BYTES];
+    if (!plan_setting_is_key(setting)) continue;
+    text_add(text, "%s", before);
     text_add_json_string(text, plan_string(plan, setting->key));
     text_add(text, ": {\"value\": ");
-    text_add_json_string(text, plan_string(plan, setting->value));
+    text_add_json_string(text, plan_setting_text(plan, setting, number));
     text_add(text, ", \"origin\": ");
     text_add_json_string(text, plan_string(plan, setting->origin));
     text_add(text, "}");
+    before = ",\n  ";
   }
   text_add(text, "}}\n");
 }
 
 static void add_record(const ReportSetup *setup, Text *text) {
   const Plan *plan = setup->plan;
-  const PlanJob *job = &plan->jobs[0];
-  const char *reason = plan_string(plan, job->reason); /* "" when none was given */
+  const char *reason = job_reason(plan); /* "" when none was given */
   char processor[NAME_BYTES];
   processor_name(processor);
   text_add(text, "{\"version\": 1");
-  add_text(text, "job", plan_string(plan, job->name));
+  add_text(text, "job", job_name(plan));
   add_text(text, "reason", *reason ? reason : NULL);
   add_text(text, "program", LOCKSTEP_VERSION);
   text_add(text, ",\n \"plan\": \"%016llx\",\n \"plan_version\": %d", (unsigned long long)plan->id,
@@ -99,8 +103,8 @@ static void add_record(const ReportSetup *setup, Text *text) {
   text_add(text, ",\n \"first_step\": %lld,\n \"last_step\": %lld", (long long)setup->first_step,
            (long long)setup->last_step);
   add_text(text, "resumed_from", setup->resumed_from);
-  text_add(text, ",\n \"ranks\": %d,\n \"threads\": %u", setup->ranks, job->threads);
-  add_text(text, "device", plan_string(plan, job->device));
+  text_add(text, ",\n \"ranks\": %d,\n \"threads\": %u", setup->ranks, job_threads(plan));
+  add_text(text, "device", job_device(plan));
   add_text(text, "on", setup->on);
   if (setup->gpu != NULL) {
     add_text(text, "gpu", setup->gpu->id.name);
@@ -130,7 +134,7 @@ static bool keep_last(const char *path, const char *folder, int64_t step) {
 }
 
 bool record_write(const ReportSetup *setup, Status *status) {
-  const char *folder = plan_string(setup->plan, setup->plan->jobs[0].run_dir);
+  const char *folder = job_run_dir(setup->plan);
   char path[PATH_BYTES], temporary[PATH_BYTES];
   (void)snprintf(path, sizeof path, "%.*s/job.json", PATH_BYTES - 64, folder);
   (void)snprintf(temporary, sizeof temporary, "%.*s/job.json.new", PATH_BYTES - 64, folder);
@@ -151,7 +155,7 @@ bool record_write(const ReportSetup *setup, Status *status) {
 }
 
 void record_products_before(const ReportSetup *setup, char products[RECORD_PRODUCTS_BYTES]) {
-  const char *folder = plan_string(setup->plan, setup->plan->jobs[0].run_dir);
+  const char *folder = job_run_dir(setup->plan);
   char path[PATH_BYTES], line[256], f32[32], bf16[32];
   *products = 0;
   (void)snprintf(path, sizeof path, "%.*s/job.json", PATH_BYTES - 64, folder);

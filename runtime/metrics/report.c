@@ -11,6 +11,7 @@
 
 #include "runtime/metrics/cost.h"
 #include "runtime/metrics/files.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/process/plural.h"
 
 static int64_t now_ns(void) {
@@ -20,12 +21,12 @@ static int64_t now_ns(void) {
 }
 
 static double step_tokens(const Report *report) {
-  const PlanJob *job = &report->setup.plan->jobs[0];
-  return (double)job->batch_samples * (double)job->sample_tokens;
+  return (double)job_batch_samples(report->setup.plan) *
+         (double)job_sample_tokens(report->setup.plan);
 }
 
 static bool is_table(const Report *report) {
-  return report->setup.plan->jobs[0].data == DATA_TABLE;
+  return job_data(report->setup.plan) == DATA_TABLE;
 }
 
 static const char *token_word(const Report *report) {
@@ -45,37 +46,37 @@ static void say(Report *report) {
 }
 
 static bool knows_utilisation(const Report *report) {
-  return report->setup.peak_flops_per_s > 0 && report->setup.plan->jobs[0].flops_per_token > 0;
+  return report->setup.peak_flops_per_s > 0 && job_flops_per_token(report->setup.plan) > 0;
 }
 
 static double utilisation(const Report *report, double tokens_per_s) {
   if (!knows_utilisation(report)) return NAN;
-  double flops = tokens_per_s * (double)report->setup.plan->jobs[0].flops_per_token;
+  double flops = tokens_per_s * (double)job_flops_per_token(report->setup.plan);
   return flops / report->setup.peak_flops_per_s;
 }
 
 /* Prints what a step reads. */
 static void banner_data(Report *report) {
   const ReportSetup *setup = &report->setup;
-  const PlanJob *job = &setup->plan->jobs[0];
   char a[QUANTITY_BYTES], b[QUANTITY_BYTES];
   Text *line = &report->line;
   text_add(line, "batch    %lld %s%s = dp %d x microbatch %lld x accumulation %lld\n",
-           (long long)job->batch_samples, is_table(report) ? "sample" : "sequence",
-           plural(job->batch_samples), setup->replicas, (long long)job->microbatch_samples,
-           (long long)job->accumulation);
+           (long long)job_batch_samples(setup->plan), is_table(report) ? "sample" : "sequence",
+           plural(job_batch_samples(setup->plan)), setup->replicas,
+           (long long)job_microbatch_samples(setup->plan),
+           (long long)job_accumulation(setup->plan));
   if (setup->train_tokens > 0)
     text_add(line, "data     %s tokens, %.2f epochs in %lld step%s of %s\n",
              text_grouped(a, setup->train_tokens),
-             (double)job->steps * step_tokens(report) / (double)setup->train_tokens,
-             (long long)job->steps, plural(job->steps),
+             (double)job_steps(setup->plan) * step_tokens(report) / (double)setup->train_tokens,
+             (long long)job_steps(setup->plan), plural(job_steps(setup->plan)),
              text_grouped(b, (int64_t)step_tokens(report)));
   else
     text_add(line, "data     %s %s%s in %lld step%s\n",
-             text_grouped(a, (int64_t)((double)job->steps * step_tokens(report))),
+             text_grouped(a, (int64_t)((double)job_steps(setup->plan) * step_tokens(report))),
              is_table(report) ? "sample" : "token",
-             plural((int64_t)((double)job->steps * step_tokens(report))), (long long)job->steps,
-             plural(job->steps));
+             plural((int64_t)((double)job_steps(setup->plan) * step_tokens(report))),
+             (long long)job_steps(setup->plan), plural(job_steps(setup->plan)));
   if (setup->unigram > 0)
     text_add(line, "unigram  entropy of the tokens %.3f nats\n", setup->unigram);
 }
@@ -101,23 +102,21 @@ static void banner_refused(Report *report) {
 static void banner(Report *report, const char *metrics_moved_to) {
   const ReportSetup *setup = &report->setup;
   const Plan *plan = setup->plan;
-  const PlanJob *job = &plan->jobs[0];
   char a[QUANTITY_BYTES], b[QUANTITY_BYTES];
   Text *line = &report->line;
-  text_add(line, "job      %s   plan %016llx\nmodel    %s, %s parameters, %s\n",
-           plan_string(plan, job->name), (unsigned long long)plan->id,
-           plan_string(plan, job->model), text_grouped(a, job->parameters),
-           plan_string(plan, job->precision));
+  text_add(line, "job      %s   plan %016llx\nmodel    %s, %s parameters, %s\n", job_name(plan),
+           (unsigned long long)plan->id, job_model(plan), text_grouped(a, job_parameters(plan)),
+           job_precision(plan));
   banner_data(report);
   if (setup->gpu != NULL)
     text_add(line, "on       GPUs, of rank 0 %s, %s%s%s%s\n", setup->gpu->id.name,
              setup->gpu->id.uuid, *setup->gpu->id.pci ? " at " : "", setup->gpu->id.pci,
              setup->is_deterministic ? ", deterministic" : "");
-  else if (job->target != TARGET_CPU)
+  else if (job_target(plan) != TARGET_CPU)
     text_add(line, "on       this machine's processors, slowly: the plan is for %s\n",
-             plan_string(plan, job->device));
-  text_add(line, "ranks    %d x %u thread%s, %s kernels", setup->ranks, job->threads,
-           plural(job->threads), setup->kernels);
+             job_device(plan));
+  text_add(line, "ranks    %d x %u thread%s, %s kernels", setup->ranks, job_threads(plan),
+           plural(job_threads(plan)), setup->kernels);
   banner_cores(report);
   text_add(line, "\nmemory   %s", text_bytes(a, (double)setup->arena_bytes / setup->ranks));
   text_add(line, setup->ranks > 1 ? " a rank, %s in all\n" : "\n",
@@ -125,12 +124,11 @@ static void banner(Report *report, const char *metrics_moved_to) {
   banner_refused(report);
   if (setup->peak_flops_per_s > 0 && setup->peak_size == 0)
     text_add(line, "peak     %sFLOP/s in %s of all ranks, by the table of %s\n",
-             text_count(a, setup->peak_flops_per_s), plan_string(plan, job->precision),
-             plan_string(plan, job->device));
+             text_count(a, setup->peak_flops_per_s), job_precision(plan), job_device(plan));
   else if (setup->peak_flops_per_s > 0)
     text_add(line, "peak     %sFLOP/s measured: linear %d x %d x %d in %s on all ranks\n",
              text_count(a, setup->peak_flops_per_s), setup->peak_size, setup->peak_size,
-             setup->peak_size, plan_string(plan, job->precision));
+             setup->peak_size, job_precision(plan));
   if (*metrics_moved_to) text_add(line, "kept     earlier metrics in %s\n", metrics_moved_to);
   if (setup->resumed_from)
     text_add(line, "resume   step %lld, from %s\n", (long long)(setup->first_step - 1),
@@ -177,7 +175,7 @@ static void add_norm(Text *line, double norm) {
 /* "step" and "valid" lines are aligned. */
 static void add_step(Report *report, const char *what, int64_t step) {
   char last[QUANTITY_BYTES];
-  int digits = snprintf(last, sizeof last, "%lld", (long long)report->setup.plan->jobs[0].steps);
+  int digits = snprintf(last, sizeof last, "%lld", (long long)job_steps(report->setup.plan));
   text_add(&report->line, "%-5s %*lld", what, digits, (long long)step);
 }
 
@@ -237,7 +235,7 @@ void report_step(Report *report, const StepFacts *facts) {
   report->comm_bytes += facts->comm_bytes;
   double tokens_per_s = step_tokens(report) / (double)facts->step_ns * 1e9;
   report_files_step(report, facts, tokens_per_s, utilisation(report, tokens_per_s));
-  int64_t every = setup->plan->jobs[0].log_every > 0 ? setup->plan->jobs[0].log_every : 1;
+  int64_t every = job_log_every(setup->plan) > 0 ? job_log_every(setup->plan) : 1;
   bool shown = facts->step % every == 0 || facts->step == setup->first_step ||
                facts->step == setup->last_step;
   if (!shown) return;
@@ -296,9 +294,8 @@ static void summary_lines(Report *report, const EndFacts *facts) {
   text_add(line, "cost     %.3g %s-hours, %.3g node-hours",
            has_gpus ? cost.gpu_hours : cost.core_hours, has_gpus ? "GPU" : "core", cost.node_hours);
   text_add(line, isfinite(cost.dollars) ? ", $%.2f\n" : "\n", cost.dollars);
-  const PlanJob *job = &report->setup.plan->jobs[0];
   text_add(line, "wrote    %s/{metrics.jsonl,summary.json,loss.svg}\n",
-           plan_string(report->setup.plan, job->run_dir));
+           job_run_dir(report->setup.plan));
   text_add(line, "state    %s\n",
            facts->checkpoint ? facts->checkpoint : "not saved: checkpoint.every is \"never\"");
   say(report);
@@ -306,8 +303,7 @@ static void summary_lines(Report *report, const EndFacts *facts) {
 
 bool report_close(Report *report, const EndFacts *facts, Status *status) {
   const Plan *plan = report->setup.plan;
-  Plot plot = {plan_string(plan, plan->jobs[0].name), "loss", &report->train, &report->valid,
-               report->setup.unigram};
+  Plot plot = {job_name(plan), "loss", &report->train, &report->valid, report->setup.unigram};
   report->held_s = (double)(now_ns() - report->start_ns) / 1e9;
   if (!report->setup.quiet && report->setup.plot) plot_terminal(&plot, &report->line);
   if (!report->setup.quiet) summary_lines(report, facts);

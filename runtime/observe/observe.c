@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/plan/plan_job.h"
 #include "runtime/process/folder.h"
 #include "runtime/process/plural.h"
 
@@ -35,7 +36,7 @@ static void name_node(char name[TRACE_NODE_BYTES]) {
 static int open_file(const Observe *observe, const char *end, Status *status) {
   const Plan *plan = observe->setup.plan;
   char path[PATH_BYTES];
-  (void)snprintf(path, sizeof path, "%.4000s/ranks", plan_string(plan, plan->jobs[0].run_dir));
+  (void)snprintf(path, sizeof path, "%.4000s/ranks", job_run_dir(plan));
   if (!folder_make(path, status)) return -1;
   size_t used = strlen(path);
   (void)snprintf(path + used, sizeof path - used, "/%d.%s", observe->setup.rank, end);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/plan/plan_job.h"
 #include "runtime/process/plural.h"
 
 enum { LINE_BYTES = 160, GATHERED_BYTES_MAX = 64 << 20 };
@@ -183,7 +184,7 @@ static void tell_breakdown(const Teller *t) {
   tell_part(&b, "step", b.mean.step_ns, b.predicted.step_ns);
   if (has_rates) return;
   (void)snprintf(line, sizeof line, "         nothing is predicted: the plan has no rates of %.24s",
-                 plan_string(plan, plan->jobs[0].device));
+                 job_device(plan));
   t->say(t->context, line);
 }
 

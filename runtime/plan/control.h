@@ -1,10 +1,10 @@
 /* control.h -- the numbers that change between steps: the control slots that this program knows.
  *
  * A plan's table `slots` says which of them it has and where each lies in the device's control
- * block, at PlanJob.control_offset. Records name the slots that their kernels use, and kernels get
+ * block, at job_control_offset. Records name the slots that their kernels use, and kernels get
  * their addresses. The host neither reads nor writes the block: one copy at the start of a
  * program's run brings the values that the host sets, one at the end takes the results, through a
- * ring in host memory at PlanJob.control_ring_offset. */
+ * ring in host memory at job_control_ring_offset. */
 #ifndef LOCKSTEP_PLAN_CONTROL_H
 #define LOCKSTEP_PLAN_CONTROL_H
 

@@ -1,6 +1,7 @@
 /* mesh.c -- arithmetic on the coordinates that a plan gives ranks. */
 #include "runtime/plan/mesh.h"
 
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_place.h"
 
 bool mesh_read(Mesh *mesh, const Plan *plan, Status *status) {
@@ -54,7 +55,7 @@ MeshGroup mesh_comm(const Mesh *mesh, const Plan *plan, uint32_t comm, int32_t r
 
 uint32_t mesh_shared_axes(const Mesh *mesh, const Plan *plan) {
   uint32_t all = (1u << mesh->axis_count) - 1;
-  return plan->jobs_count > 0 ? all & ~plan->jobs[0].state_axes : all;
+  return plan_has_job(plan) ? all & ~job_state_axes(plan) : all;
 }
 
 int32_t mesh_replicas(const Mesh *mesh) {

@@ -21,7 +21,7 @@
 
 #define PLAN_MAGIC "LOCKSTEP"
 #define PLAN_NONE  0xffffffffu
-enum { PLAN_VERSION = 11, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
+enum { PLAN_VERSION = 12, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
 enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
 
 /* The text form has the names of enum constants, V(TIER_HOST, "host"). Append only. */
@@ -31,19 +31,18 @@ enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
   V(SCHEDULE_COSINE, "cosine") V(SCHEDULE_WSD, "wsd") \
   V(SCHEDULE_POLYNOMIAL, "polynomial") V(SCHEDULE_INVERSE_SQRT, "inverse_sqrt") X(Schedule) \
   E(DecayShape) V(DECAY_LINEAR, "linear") V(DECAY_COSINE, "cosine") V(DECAY_SQRT, "sqrt") X(DecayShape) \
-  E(DataKind) V(DATA_TOKENS, "tokens") V(DATA_TABLE, "table") V(DATA_SYNTHETIC, "synthetic") \
-  X(DataKind) \
+  E(DataKind) V(DATA_TOKENS, "tokens") V(DATA_TABLE, "table") V(DATA_SYNTHETIC, "synthetic") X(DataKind) \
   E(DataFormat) V(FORMAT_U8, "u8") V(FORMAT_U16, "u16") V(FORMAT_U32, "u32") \
   V(FORMAT_LLMC, "llmc") V(FORMAT_MEGATRON, "megatron") V(FORMAT_TOK, "tok") \
   V(FORMAT_CSV, "csv") X(DataFormat) \
-  E(Resume) V(RESUME_AUTO, "auto") V(RESUME_NEVER, "never") V(RESUME_PATH, "path") \
-  V(RESUME_ANYWAY, "anyway") X(Resume) \
+  E(Resume) V(RESUME_AUTO, "auto") V(RESUME_NEVER, "never") V(RESUME_PATH, "path") V(RESUME_ANYWAY, "anyway") X(Resume) \
   E(SettingEffect) V(SETTING_EXPERIMENT, "experiment") V(SETTING_MODEL, "model") \
   V(SETTING_SCHEDULE, "schedule") V(SETTING_LAYOUT, "layout") V(SETTING_SAFE, "safe") \
-  X(SettingEffect) \
+  V(SETTING_DERIVED, "derived") X(SettingEffect) \
+  E(SettingKind) V(SETTING_NONE, "none") V(SETTING_TEXT, "text") V(SETTING_FLAG, "flag") \
+  V(SETTING_COUNT, "count") V(SETTING_REAL, "real") X(SettingKind) \
   E(Optimizer) OPTIMIZERS(OPTIMIZER_VALUE, V) X(Optimizer) \
-  E(InitKind) V(INIT_NORMAL, "normal") V(INIT_UNIFORM, "uniform") \
-  V(INIT_CONSTANT, "constant") X(InitKind) \
+  E(InitKind) V(INIT_NORMAL, "normal") V(INIT_UNIFORM, "uniform") V(INIT_CONSTANT, "constant") X(InitKind) \
   E(InputRole) V(INPUT_TOKENS, "tokens") V(INPUT_TARGETS, "targets") \
   V(INPUT_COLUMNS, "columns") V(INPUT_CLASSES, "classes") X(InputRole) \
   E(BufferKind) V(BUFFER_PARAM, "parameters") V(BUFFER_GRAD, "gradients") \
@@ -102,7 +101,8 @@ enum { DType_COUNT = DTYPE_COUNT };
 /* The effect of resuming a job with another value of a key than its checkpoint was made with.
  * EXPERIMENT: it is another experiment. MODEL: as EXPERIMENT if the traced model also differs,
  * otherwise only another spelling. SCHEDULE: changes the rate or the length from here on. LAYOUT:
- * state may be cut differently. SAFE: nothing that is learned depends on it. */
+ * state may be cut differently. SAFE: nothing that is learned depends on it.
+ * DERIVED: no key of the job, so checkpoints neither save nor compare it. */
 
 /* Settings whose values are compared by content: the hash of the traced model, and of the training
  * files. */
@@ -142,7 +142,7 @@ enum {
 /* The tables, in file order. The last three are plain arrays. */
 /* clang-format off */
 #define PLAN_TABLES(T) \
-  T(PlanJob, jobs) T(PlanSetting, settings) T(PlanInput, inputs) T(PlanFile, files) \
+  T(PlanSetting, settings) T(PlanInput, inputs) T(PlanFile, files) \
   T(PlanTier, tiers) T(PlanLane, lanes) T(PlanSlot, slots) T(PlanAxis, axes) T(PlanPlace, places) T(PlanSeat, seats) \
   T(PlanLayout, layouts) T(PlanLayoutDim, layout_dims) T(PlanCut, cuts) T(PlanRegion, regions) T(PlanValue, values) T(PlanNode, nodes) \
   T(PlanUse, uses) T(PlanParameter, parameters) T(PlanClass, classes) T(PlanArena, arenas) T(PlanBound, bounds) \

@@ -110,8 +110,8 @@ static bool check_owners(const Plan *plan, char *why) {
 }
 
 bool plan_check(const Plan *plan, char why[PLAN_WHY_BYTES]) {
-  return check_bounds(plan, why) && check_owners(plan, why) && plan_check_mesh(plan, why) &&
-         plan_check_job(plan, why) && plan_check_control(plan, why) &&
+  return check_bounds(plan, why) && check_owners(plan, why) && plan_check_settings(plan, why) &&
+         plan_check_mesh(plan, why) && plan_check_job(plan, why) && plan_check_control(plan, why) &&
          plan_check_places(plan, why) && plan_check_model(plan, why) &&
          plan_check_segments(plan, why) && plan_check_classes(plan, why) &&
          plan_check_mirrors(plan, why);

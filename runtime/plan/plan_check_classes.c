@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "runtime/plan/control.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_place.h"
 #include "runtime/plan/plan_text.h"
 #include "runtime/plan/plan_why.h"
@@ -58,47 +59,10 @@ bool plan_check_mesh(const Plan *plan, char *why) {
     if (((uint64_t)plan->comms[i].axes_mask >> plan->axes_count) != 0)
       return plan_refuse(why, "comms[%u]: axes 0x%x, the mesh has %u", i, plan->comms[i].axes_mask,
                          plan->axes_count);
-  uint32_t state_axes = plan->jobs_count == 1 ? plan->jobs[0].state_axes : 0;
+  uint32_t state_axes = job_state_axes(plan);
   if (((uint64_t)state_axes >> plan->axes_count) != 0)
-    return plan_refuse(why, "jobs[0].state_axes: 0x%x, the mesh has %u axes", state_axes,
+    return plan_refuse(why, "plan.state_axes: 0x%x, the mesh has %u axes", state_axes,
                        plan->axes_count);
-  return true;
-}
-
-static bool check_counts(const PlanJob *job, char *why) {
-  const struct {
-    const char *name;
-    int64_t value, least;
-  } counts[] = {
-      {"steps", job->steps, 1},
-      {"batch_samples", job->batch_samples, 1},
-      {"microbatch_samples", job->microbatch_samples, 1},
-      {"accumulation", job->accumulation, 1},
-      {"sample_tokens", job->sample_tokens, 1},
-      {"parameters", job->parameters, 0},
-      {"flops_per_token", job->flops_per_token, 0},
-      {"peak_flops_per_s", job->peak_flops_per_s, 0},
-      {"warmup_steps", job->warmup_steps, 0},
-      {"decay_steps", job->decay_steps, 0},
-      {"decay_length", job->decay_length, 0},
-      {"validate_every", job->validate_every, 0},
-      {"validate_samples", job->validate_samples, 0},
-      {"log_every", job->log_every, 0},
-      {"checkpoint_every_steps", job->checkpoint_every_steps, 0},
-      {"checkpoint_every_s", job->checkpoint_every_s, 0},
-      {"checkpoint_keep", job->checkpoint_keep, 0},
-      {"control_depth", job->control_depth, 1},
-      {"prefetch_steps", job->prefetch_steps, job->control_depth},
-      {"threads", job->threads, 1},
-  };
-  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-    if (counts[i].value < counts[i].least)
-      return plan_refuse(why, "jobs[0].%s: %lld, at least %lld", counts[i].name,
-                         (long long)counts[i].value, (long long)counts[i].least);
-  if (job->control_depth > CONTROL_DEPTH_MAX)
-    return plan_refuse(why, "jobs[0].control_depth: %lld", (long long)job->control_depth);
-  if (job->accumulation > INT32_MAX) /* calls count micro-batches in 32 bits */
-    return plan_refuse(why, "jobs[0].accumulation: %lld", (long long)job->accumulation);
   return true;
 }
 
@@ -133,25 +97,23 @@ static bool check_lanes(const Plan *plan, char *why) {
 
 /* The host writes only into memory that it can access. */
 static bool check_staging_tier(const Plan *plan, char *why) {
-  const PlanJob *job = plan->jobs;
-  bool is_reached = job->staging_tier == TIER_HOST ||
-                    (job->staging_tier == TIER_DEVICE && job->target == TARGET_CPU);
-  return is_reached || plan_refuse(why, "jobs[0]: data are staged in %s memory of %s",
-                                   Tier_names[job->staging_tier], Target_names[job->target]);
+  bool is_reached = job_staging_tier(plan) == TIER_HOST ||
+                    (job_staging_tier(plan) == TIER_DEVICE && job_target(plan) == TARGET_CPU);
+  return is_reached ||
+         plan_refuse(why, "plan.staging_tier: data are staged in %s memory of %s",
+                     Tier_names[job_staging_tier(plan)], Target_names[job_target(plan)]);
 }
 
 bool plan_check_job(const Plan *plan, char *why) {
-  if (plan->jobs_count != 1) return plan_refuse(why, "jobs: %u, must be 1", plan->jobs_count);
-  if (!check_tiers(plan, why) || !check_lanes(plan, why)) return false;
-  const PlanJob *job = plan->jobs;
-  if (!check_counts(job, why) || !check_staging_tier(plan, why)) return false;
+  if (!check_tiers(plan, why) || !check_lanes(plan, why) || !check_staging_tier(plan, why))
+    return false;
   uint64_t staged = 0;
   for (uint32_t i = 0; i < plan->inputs_count; i++) {
     const PlanInput *input = &plan->inputs[i];
     uint64_t bytes = (uint64_t)dtype_bytes((DType)input->dtype);
     if (input->sample_elements < 1 ||
         __builtin_mul_overflow(bytes, (uint64_t)input->sample_elements, &bytes) ||
-        __builtin_mul_overflow(bytes, (uint64_t)job->microbatch_samples, &bytes) ||
+        __builtin_mul_overflow(bytes, (uint64_t)job_microbatch_samples(plan), &bytes) ||
         !add_fits(bytes, STAGING_ALIGN_BYTES, UINT64_MAX))
       return plan_refuse(why, "inputs[%u]: %lld elements a sample", i,
                          (long long)input->sample_elements);
@@ -159,9 +121,9 @@ bool plan_check_job(const Plan *plan, char *why) {
     if (__builtin_add_overflow(staged, bytes, &staged))
       return plan_refuse(why, "inputs: do not fit in memory");
   }
-  if (staged != job->sample_bytes)
-    return plan_refuse(why, "jobs[0].sample_bytes: %llu, but the inputs have %llu",
-                       (unsigned long long)job->sample_bytes, (unsigned long long)staged);
+  if (staged != job_sample_bytes(plan))
+    return plan_refuse(why, "plan.sample_bytes: %llu, but the inputs have %llu",
+                       (unsigned long long)job_sample_bytes(plan), (unsigned long long)staged);
   return true;
 }
 
@@ -179,32 +141,34 @@ static bool check_arenas(const Plan *plan, uint32_t index, char *why) {
 }
 
 static bool check_staging(const Plan *plan, uint32_t index, char *why) {
-  const PlanJob *job = plan->jobs;
   const PlanClass *class = &plan->classes[index];
-  uint64_t staged = plan_arena_bytes(plan, class, (Tier)job->staging_tier), step = 0, ring = 0;
-  if (__builtin_mul_overflow(job->sample_bytes, (uint64_t)job->accumulation, &step) ||
-      __builtin_mul_overflow(step, (uint64_t)job->prefetch_steps, &ring) ||
-      job->staging_offset % STAGING_ALIGN_BYTES != 0 ||
-      !add_fits(job->staging_offset, ring, staged))
+  uint64_t staged = plan_arena_bytes(plan, class, (Tier)job_staging_tier(plan)), step = 0, ring = 0;
+  if (__builtin_mul_overflow(job_sample_bytes(plan), (uint64_t)job_accumulation(plan), &step) ||
+      __builtin_mul_overflow(step, (uint64_t)job_prefetch_steps(plan), &ring) ||
+      job_staging_offset(plan) % STAGING_ALIGN_BYTES != 0 ||
+      !add_fits(job_staging_offset(plan), ring, staged))
     return plan_refuse(why, "classes[%u]: the staging ring does not lie in its arena", index);
-  bool apart = job->staging_tier != TIER_DEVICE;
-  if (apart ? job->samples_offset % STAGING_ALIGN_BYTES != 0 ||
-                  !add_fits(job->samples_offset, step, plan_arena_bytes(plan, class, TIER_DEVICE))
-            : job->samples_offset != job->staging_offset)
+  bool apart = job_staging_tier(plan) != TIER_DEVICE;
+  if (apart ? job_samples_offset(plan) % STAGING_ALIGN_BYTES != 0 ||
+                  !add_fits(job_samples_offset(plan), step,
+                            plan_arena_bytes(plan, class, TIER_DEVICE))
+            : job_samples_offset(plan) != job_staging_offset(plan))
     return plan_refuse(why, "classes[%u]: the samples of a step do not lie in its arena", index);
   return true;
 }
 
 static bool check_fixed_places(const Plan *plan, uint32_t index, char *why) {
-  const PlanJob *job = plan->jobs;
   const PlanClass *class = &plan->classes[index];
-  uint64_t staged = plan_arena_bytes(plan, class, (Tier)job->staging_tier);
+  uint64_t staged = plan_arena_bytes(plan, class, (Tier)job_staging_tier(plan));
   uint64_t pairs = 0;
-  if (job->control_offset % 8 != 0 || !add_fits(job->control_offset, job->control_bytes,
-                                                plan_arena_bytes(plan, class, TIER_DEVICE)))
+  if (job_control_offset(plan) % 8 != 0 ||
+      !add_fits(job_control_offset(plan), job_control_bytes(plan),
+                plan_arena_bytes(plan, class, TIER_DEVICE)))
     return plan_refuse(why, "classes[%u]: the control block does not lie in its arena", index);
-  if (__builtin_mul_overflow(job->control_bytes, 2 * (uint64_t)job->control_depth, &pairs) ||
-      job->control_ring_offset % 8 != 0 || !add_fits(job->control_ring_offset, pairs, staged))
+  if (__builtin_mul_overflow(job_control_bytes(plan), 2 * (uint64_t)job_control_depth(plan),
+                             &pairs) ||
+      job_control_ring_offset(plan) % 8 != 0 ||
+      !add_fits(job_control_ring_offset(plan), pairs, staged))
     return plan_refuse(why, "classes[%u]: the ring of control does not lie in its arena", index);
   return check_staging(plan, index, why);
 }
@@ -335,7 +299,7 @@ static bool check_loads(const Plan *plan, const PlanProgram *program, uint32_t p
   const PlanSegment *segment = &plan->segments[call->segment];
   const PlanLoop *loop = find_loop(plan, program, position);
   const int64_t grown = loop == NULL ? 0 : (loop->times - 1) * (int64_t)loop->microbatch_stride;
-  const int64_t staged = program->kind == PROGRAM_TRAIN_STEP  ? plan->jobs[0].accumulation
+  const int64_t staged = program->kind == PROGRAM_TRAIN_STEP  ? job_accumulation(plan)
                          : program->kind == PROGRAM_EVAL_STEP ? 1
                                                               : 0;
   for (uint32_t i = 0; i < segment->records_count; i++) {

@@ -1,4 +1,5 @@
 /* plan_check_model.c -- layouts, the model, and that tensors are cut as their layouts say. */
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_layout.h"
 #include "runtime/plan/plan_why.h"
 
@@ -57,7 +58,7 @@ static bool check_tensor_layout(const Plan *plan, uint32_t index, char *why) {
   uint32_t axes = plan_layout_axes(plan, tensor->layout);
   for (uint32_t axis = 0; axis < plan->axes_count; axis++)
     if ((axes >> axis & 1u) != 0 && plan->axes[axis].size > 1 &&
-        (plan->jobs[0].state_axes >> axis & 1u) == 0)
+        (job_state_axes(plan) >> axis & 1u) == 0)
       return plan_refuse(why, "tensors[%u] %s: differs along %s, which state_axes leaves out",
                          index, name, plan_string(plan, plan->axes[axis].name));
   if (layout->dims_count == 0) return true;
@@ -84,7 +85,7 @@ static bool writes_for(const Plan *plan, const PlanClass *writer, const PlanClas
   for (uint32_t axis = 0; axis < plan->axes_count; axis++) {
     const PlanBound *there = &plan->bounds[writer->bounds_first + axis];
     const PlanBound *here = &plan->bounds[class->bounds_first + axis];
-    bool differs = (plan->jobs[0].state_axes >> axis & 1u) != 0;
+    bool differs = (job_state_axes(plan) >> axis & 1u) != 0;
     writes &= differs ? there->first < here->end && here->first < there->end : there->first == 0;
   }
   return writes;
@@ -110,7 +111,7 @@ static bool check_writers(const Plan *plan, char *why) {
       if (i != k && writes_for(plan, &plan->classes[i], &plan->classes[k]) &&
           !same_tensors(plan, &plan->classes[i], &plan->classes[k]))
         return plan_refuse(why,
-                           "jobs[0].state_axes: classes[%u] would write the state of "
+                           "plan.state_axes: classes[%u] would write the state of "
                            "classes[%u], which has other tensors",
                            i, k);
   return true;
@@ -135,9 +136,9 @@ static bool check_parameters(const Plan *plan, char *why) {
       return plan_refuse(why, "values[%u] %s: too many elements", i,
                          plan_string(plan, value->name));
   }
-  if (count == plan->jobs[0].parameters) return true;
-  return plan_refuse(why, "jobs[0].parameters: %lld, but the model has %lld",
-                     (long long)plan->jobs[0].parameters, (long long)count);
+  if (count == job_parameters(plan)) return true;
+  return plan_refuse(why, "plan.parameters: %lld, but the model has %lld",
+                     (long long)job_parameters(plan), (long long)count);
 }
 
 bool plan_check_model(const Plan *plan, char *why) {

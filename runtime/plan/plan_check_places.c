@@ -1,6 +1,7 @@
 /* plan_check_places.c -- the places of ranks, and the links between them. */
 #include <math.h>
 
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_why.h"
 
 /* Every rank has one coordinate in each part of an axis. */
@@ -100,9 +101,9 @@ static bool check_place(const Plan *plan, uint32_t index, uint64_t *ranks, uint6
   if (place->node_ranks == 0 || place->node_first < *nodes)
     return plan_refuse(why, "places[%u]: %u ranks a node, from node %u on", index,
                        place->node_ranks, place->node_first);
-  if (place->core_count != plan->jobs[0].threads)
+  if (place->core_count != job_threads(plan))
     return plan_refuse(why, "places[%u]: %u cores a rank for its %u threads", index,
-                       place->core_count, plan->jobs[0].threads);
+                       place->core_count, job_threads(plan));
   *ranks += place->rank_count;
   *nodes = (uint64_t)place->node_first + (place->rank_count - 1) / place->node_ranks;
   if (*nodes > INT32_MAX) return plan_refuse(why, "places[%u]: too many nodes", index);

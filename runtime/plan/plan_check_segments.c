@@ -2,6 +2,7 @@
  * calls. */
 #include "runtime/plan/limits.h"
 #include "runtime/plan/plan_flat.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_text.h"
 #include "runtime/plan/plan_why.h"
 
@@ -177,7 +178,7 @@ static bool check_load(const Plan *plan, const PlanRecord *record, uint32_t inde
   if (record->operands_count != plan->inputs_count)
     return plan_refuse(why, "records[%u]: loads %u of %u inputs", index, record->operands_count,
                        plan->inputs_count);
-  uint64_t samples = (uint64_t)plan->jobs[0].microbatch_samples;
+  uint64_t samples = (uint64_t)job_microbatch_samples(plan);
   for (uint32_t i = 0; i < plan->inputs_count; i++) {
     const PlanOperand *operand = &plan->operands[record->operands_first + i];
     const PlanInput *input = &plan->inputs[i];

@@ -5,6 +5,7 @@
  *   kernels and copies of host lanes                  host memory
  *
  * Kernels of host lanes read control slots from the mirror, a copy in host memory. */
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_text.h"
 #include "runtime/plan/plan_why.h"
 
@@ -51,11 +52,11 @@ static bool check_mirror(const Plan *plan, const PlanClass *class, char *why) {
       return plan_refuse(why, "buffers[%u]: a second mirror of control",
                          (uint32_t)(other - plan->buffers));
   if (mirror->tier == TIER_HOST && mirror->program == PLAN_NONE && mirror->offset % 8 == 0 &&
-      mirror->size_bytes == plan->jobs[0].control_bytes)
+      mirror->size_bytes == job_control_bytes(plan))
     return true;
   return plan_refuse(why, "buffers[%u]: a mirror of control is %llu lasting bytes of host memory",
                      (uint32_t)(mirror - plan->buffers),
-                     (unsigned long long)plan->jobs[0].control_bytes);
+                     (unsigned long long)job_control_bytes(plan));
 }
 
 bool plan_check_mirrors(const Plan *plan, char *why) {

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_text.h"
 #include "runtime/plan/plan_why.h"
 
@@ -126,7 +127,7 @@ static bool check_meaning(const Plan *plan, uint32_t index, char *why) {
 static bool check_place(const Plan *plan, uint32_t index, char *why) {
   const PlanSlot *slot = &plan->slots[index], *before = index > 0 ? slot - 1 : NULL;
   uint64_t least = before != NULL ? before->offset + CONTROL_SLOT_BYTES : 0;
-  uint64_t block = plan->jobs[0].control_bytes;
+  uint64_t block = job_control_bytes(plan);
   const char *name = plan_string(plan, slot->name);
   if (slot->offset % CONTROL_SLOT_BYTES != 0 || slot->offset < least ||
       block < CONTROL_SLOT_BYTES || slot->offset > block - CONTROL_SLOT_BYTES)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/plan/plan_hash.h"
+#include "runtime/plan/plan_job.h"
 
 static void add_number(PlanHash *hash, uint64_t number) {
   plan_hash_add(hash, &number, sizeof number);
@@ -14,9 +15,12 @@ static void add_real(PlanHash *hash, double number) {
   plan_hash_add(hash, &number, sizeof number);
 }
 
-static void add_text(PlanHash *hash, const Plan *plan, uint32_t string) {
-  const char *text = plan_string(plan, string);
+static void add_word(PlanHash *hash, const char *text) {
   plan_hash_add(hash, text, strlen(text) + 1);
+}
+
+static void add_text(PlanHash *hash, const Plan *plan, uint32_t string) {
+  add_word(hash, plan_string(plan, string));
 }
 
 static void add_uses(PlanHash *hash, const Plan *plan, uint32_t first, uint32_t count) {
@@ -57,7 +61,7 @@ static void add_parameter(PlanHash *hash, const Plan *plan, const PlanParameter 
 uint64_t plan_graph_hash(const Plan *plan) {
   PlanHash hash;
   plan_hash_begin(&hash);
-  if (plan->jobs_count > 0) add_text(&hash, plan, plan->jobs[0].loss);
+  if (plan_has_job(plan)) add_word(&hash, job_loss(plan));
   for (uint32_t r = 0; r < plan->regions_count; r++) {
     const PlanRegion *region = &plan->regions[r];
     if (region->program != PROGRAM_TRAIN_STEP) continue;

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "runtime/plan/plan_io.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_layout.h"
 #include "runtime/plan/plan_text.h"
 
@@ -79,9 +80,7 @@ static void print_parameter(const Plan *plan, FILE *out, uint32_t value) {
 }
 
 void plan_print_model(const Plan *plan, FILE *out) {
-  const PlanJob *job = &plan->jobs[0];
-  fprintf(out, "model %s: %" PRId64 " parameters\n", plan_string(plan, job->model),
-          job->parameters);
+  fprintf(out, "model %s: %" PRId64 " parameters\n", job_model(plan), job_parameters(plan));
   for (uint32_t i = 0; i < plan->values_count; i++) {
     const PlanValue *value = &plan->values[i];
     char dims[PLAN_LAYOUT_BYTES];

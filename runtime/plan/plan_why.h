@@ -10,6 +10,7 @@ enum { AXES_MAX = 32 }; /* a mask of axes has 32 bits */
 bool plan_refuse(char *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The parts of plan_check. Each relies on the ones before it. */
+bool plan_check_settings(const Plan *plan, char *why);
 bool plan_check_job(const Plan *plan, char *why);
 bool plan_check_mesh(const Plan *plan, char *why);
 bool plan_check_control(const Plan *plan, char *why);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_loops.h"
 #include "runtime/process/plural.h"
 
@@ -37,19 +38,19 @@ static bool check_class(const Plan *plan, const PlanClass *class, const int64_t 
 }
 
 bool programs_check(const Plan *plan, const Mesh *mesh, Status *status) {
-  const PlanJob *job = &plan->jobs[0];
   const int64_t loads[2] = {programs_loads(plan, PROGRAM_TRAIN_STEP),
                             programs_loads(plan, PROGRAM_EVAL_STEP)};
   for (uint32_t i = 0; i < plan->classes_count; i++)
     if (!check_class(plan, &plan->classes[i], loads, status)) return false;
   int32_t replicas = mesh_replicas(mesh);
-  if (loads[0] != job->accumulation ||
-      job->batch_samples != loads[0] * job->microbatch_samples * replicas)
+  if (loads[0] != job_accumulation(plan) ||
+      job_batch_samples(plan) != loads[0] * job_microbatch_samples(plan) * replicas)
     return status_fail(status, STATUS_OURS,
                        "plan: %lld load%s of %lld sample%s on %d replica%s are not a batch of %lld",
-                       (long long)loads[0], plural(loads[0]), (long long)job->microbatch_samples,
-                       plural(job->microbatch_samples), replicas, plural(replicas),
-                       (long long)job->batch_samples);
+                       (long long)loads[0], plural(loads[0]),
+                       (long long)job_microbatch_samples(plan),
+                       plural(job_microbatch_samples(plan)), replicas, plural(replicas),
+                       (long long)job_batch_samples(plan));
   if (loads[1] > 1) /* the control block gives the padding of one micro-batch only */
     return status_fail(status, STATUS_OURS, "plan: eval_step loads %lld micro-batch%s, at most 1",
                        (long long)loads[1], plural_es(loads[1]));

@@ -18,6 +18,6 @@
  * trains: step D + 1 would reach the floor. Without warm-up these are PyTorch's
  * CosineAnnealingLR(T_max = D) and LinearLR. With warm-up they are Hugging Face's of D + 1 steps
  * without their first one, whose rate is 0. */
-double schedule_lr(const PlanJob *job, int64_t step);
+double schedule_lr(const Plan *plan, int64_t step);
 
 #endif

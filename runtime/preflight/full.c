@@ -13,6 +13,7 @@
 #include "kernels/product.h"
 #include "runtime/checkpoint/checksum.h"
 #include "runtime/data/samples.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/preflight/gpus.h"
 #include "runtime/preflight/scratch.h"
 #include "runtime/process/deadline.h"
@@ -88,17 +89,16 @@ static void use_memory(const Plan *plan, const Preflight *facts, Full *full) {
 
 static void use_disk(const Plan *plan, const Preflight *facts, Full *full) {
   enum { BYTES_A_PARAMETER = 16, LEAST_BYTES = 64 << 20, MOST_BYTES = 1 << 30 };
-  const PlanJob *job = &plan->jobs[0];
-  int64_t bytes = (int64_t)job->parameters * BYTES_A_PARAMETER;
+  int64_t bytes = (int64_t)job_parameters(plan) * BYTES_A_PARAMETER;
   char why[200];
-  if (job->checkpoint_every_steps <= 0 && job->checkpoint_every_s <= 0) return;
+  if (job_checkpoint_every_steps(plan) <= 0 && job_checkpoint_every_s(plan) <= 0) return;
   if (bytes < LEAST_BYTES) bytes = LEAST_BYTES;
   if (bytes > MOST_BYTES) bytes = MOST_BYTES;
   if (bytes > facts->disk / 4)
     bytes = facts->disk / 4; /* the quick check reports if that is too little */
   if (bytes <= 0) return;
   Scratch scratch = {.bytes = bytes};
-  if (!scratch_use(plan_string(plan, job->checkpoint_dir), &scratch, why)) say_fault(full, why);
+  if (!scratch_use(job_checkpoint_dir(plan), &scratch, why)) say_fault(full, why);
   full->disk = scratch.bytes;
   full->disk_mbs = (int64_t)scratch.mbs;
   full->disk_wrong = scratch.wrong;
@@ -219,7 +219,7 @@ static void name_driver(char driver[64]) {
 
 static void look_at_gpus(const Plan *plan, const Preflight *facts, FILE *out) {
   static Gpus gpus;
-  if (plan->jobs[0].target == TARGET_CPU) return;
+  if (job_target(plan) == TARGET_CPU) return;
   Deadline *deadline = deadline_begin(facts->node, "its GPUs", PART_S, slow_part);
   gpus_look(&gpus);
   deadline_end(deadline);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/plan/plan_job.h"
 #include "runtime/preflight/preflight.h"
 #include "runtime/process/plural.h"
 #include "runtime/process/text.h"
@@ -81,9 +82,9 @@ uint64_t preflight_node_bytes(const Plan *plan) {
  * is removed only when the newest is complete. Existing checkpoints need no further room. */
 static uint64_t checkpoints_bytes(const Plan *plan, const Preflight *f) {
   enum { MOST_BYTES_A_PARAMETER = 16 };
-  int64_t more = plan->jobs[0].checkpoint_keep + 1 - f->saved;
+  int64_t more = job_checkpoint_keep(plan) + 1 - f->saved;
   if (more < 1) more = 1;
-  return (uint64_t)plan->jobs[0].parameters * MOST_BYTES_A_PARAMETER * (uint64_t)more;
+  return (uint64_t)job_parameters(plan) * MOST_BYTES_A_PARAMETER * (uint64_t)more;
 }
 
 static void say_bad(Judge *j, const Preflight *f, const char *what) {
@@ -117,8 +118,7 @@ static int64_t planned_cores(const Plan *plan) {
 }
 
 static void check_node(Judge *j, const Preflight *f) {
-  const PlanJob *job = &j->plan->jobs[0];
-  bool saves = job->checkpoint_every_steps > 0 || job->checkpoint_every_s > 0;
+  bool saves = job_checkpoint_every_steps(j->plan) > 0 || job_checkpoint_every_s(j->plan) > 0;
   if (f->lacking > 0) {
     char text[128];
     (void)snprintf(text, sizeof text, "%lld device%s of the plan's places %s not on it",

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/plan/plan_job.h"
 #include "runtime/preflight/full.h"
 #include "runtime/preflight/line.h"
 #include "runtime/process/text.h"
@@ -119,8 +120,7 @@ static void compare(FullJudge *j) {
     if (f->samples != samples->samples && !f->fault[0])
       say_bad(j, i, "it reads other data than most nodes");
     (void)snprintf(text, sizeof text, "driver %s; most nodes have %s", f->driver, driver->driver);
-    if (j->plan->jobs[0].target != TARGET_CPU && driver_of(f) != driver_of(driver))
-      say_bad(j, i, text);
+    if (job_target(j->plan) != TARGET_CPU && driver_of(f) != driver_of(driver)) say_bad(j, i, text);
     (void)snprintf(text, sizeof text, "network ports %s; most nodes have %s", f->ports,
                    ports->ports);
     if (ports_of(f) != ports_of(ports)) fprintf(j->out, "slow %s: %s\n", j->node[i].node, text);
@@ -186,7 +186,7 @@ bool preflight_judge_full(const Plan *plan, const PreflightAsked *asked, const P
     judge_rate(&j, disk_rate, SLOW_DISK, "writing of checkpoints");
     judge_write(&j);
   }
-  if (good && is_whole && plan->jobs[0].target != TARGET_CPU)
+  if (good && is_whole && job_target(plan) != TARGET_CPU)
     good = preflight_judge_gpus(plan, node, paths, count, out, &j.bad);
   free(full);
   free(rate);

@@ -14,6 +14,7 @@
 #include "runtime/checkpoint/checksum.h"
 #include "runtime/data/samples.h"
 #include "runtime/device/arena.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/preflight/preflight.h"
 #include "runtime/process/cgroup.h"
 #include "runtime/process/folder.h"
@@ -95,7 +96,7 @@ static void look_at_data(const Plan *plan, char why[200]) {
 
 static int64_t measure_product(const Plan *plan) {
   double part[PRODUCT_PARTS], all = 0;
-  int32_t threads = plan->jobs[0].threads < 1 ? 1 : (int32_t)plan->jobs[0].threads;
+  int32_t threads = job_threads(plan) < 1 ? 1 : (int32_t)job_threads(plan);
   if (!product_measure(false, threads, 0.1, part)) return 0;
   for (int32_t i = 0; i < PRODUCT_PARTS; i++)
     all += part[i];
@@ -103,7 +104,7 @@ static int64_t measure_product(const Plan *plan) {
 }
 
 void preflight_look(const Plan *plan, Preflight *facts) {
-  const char *checkpoints = plan_string(plan, plan->jobs[0].checkpoint_dir);
+  const char *checkpoints = job_checkpoint_dir(plan);
   struct timespec now;
   Status ignored = {0};
   *facts = (Preflight){.program = sum_program(),

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "kernels/threads/bind.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_loops.h"
 #include "runtime/plan/plan_place.h"
 #include "runtime/plan/programs.h"
@@ -50,17 +51,17 @@ static Cores rank_cores(const Rank *rank) {
  * data thread. */
 static bool start_data(Rank *rank, Status *status) {
   const Run *run = rank->run;
-  if (rank->job->sample_bytes < samples_input_offset(rank->plan, rank->plan->inputs_count))
+  if (job_sample_bytes(rank->plan) < samples_input_offset(rank->plan, rank->plan->inputs_count))
     return status_fail(status, STATUS_OURS, "plan: staged micro-batches are too small");
   rank->staging_setup = (StagingSetup){
       .plan = rank->plan,
       .train = &run->train,
       .valid = &run->valid,
-      .ring = rank->arena.base[rank->job->staging_tier] + rank->job->staging_offset,
+      .ring = rank->arena.base[job_staging_tier(rank->plan)] + job_staging_offset(rank->plan),
       .replicas = mesh_replicas(&run->mesh),
       .replica = mesh_replica(&run->mesh, rank->number),
       .last_step = run->last_step,
-      .train_loads = rank->job->accumulation,
+      .train_loads = job_accumulation(rank->plan),
       .valid_passes = rank->eval ? samples_passes(&run->valid, mesh_replicas(&run->mesh)) : 0,
       .is_held = true,
   };
@@ -77,7 +78,7 @@ static bool observes(const Rank *rank) {
 
 /* Threads come last: pinning the calling thread must not pin threads that it creates afterwards. */
 static bool start_threads(Rank *rank, const Cores *cores, Status *status) {
-  int32_t count = rank->job->threads < 1 ? 1 : (int32_t)rank->job->threads;
+  int32_t count = job_threads(rank->plan) < 1 ? 1 : (int32_t)job_threads(rank->plan);
   rank->threads = threads_new(count, cores->count > 0 ? cores->core : NULL);
   if (!rank->threads)
     return status_fail(status, STATUS_WORLD, "cannot start %d thread%s", count, plural(count));
@@ -112,7 +113,8 @@ static bool open_rank(Rank *rank, Status *status) {
       .kernels = {[PROCESSOR_DEVICE] =
                       cuda != NULL ? run->cuda_kernels : kernels_of(run->options->variant),
                   [PROCESSOR_HOST] = kernels_of(run->options->variant)},
-      .host_threads = cuda != NULL && cores.count > 0 ? cores.count : (int32_t)rank->job->threads,
+      .host_threads =
+          cuda != NULL && cores.count > 0 ? cores.count : (int32_t)job_threads(rank->plan),
       .flight = rank->flight,
       .graphs = cuda != NULL && run->options->graphs && !observes(rank),
       .look = rank->nccl != NULL ? nccl_world_look : NULL,
@@ -126,7 +128,7 @@ static bool open_rank(Rank *rank, Status *status) {
   rank->init = replay_program(&rank->replay, PROGRAM_INIT);
   rank->train = replay_program(&rank->replay, PROGRAM_TRAIN_STEP);
   rank->eval = replay_program(&rank->replay, PROGRAM_EVAL_STEP);
-  if (rank->job->target == TARGET_CPU) flight_predict(rank->flight, rank->train->predicted_ns);
+  if (job_target(rank->plan) == TARGET_CPU) flight_predict(rank->flight, rank->train->predicted_ns);
   if (!start_data(rank, status)) return false;
   return start_threads(rank, &cores, status);
 }
@@ -174,13 +176,13 @@ static void close_rank(Rank *rank) {
 /* All ranks at once, because they will compete in the steps. */
 static bool measure_peak(Rank *rank, Status *status) {
   const Run *run = rank->run;
-  bool bf16 = strcmp(plan_string(rank->plan, rank->job->precision), "bf16") == 0;
+  bool bf16 = strcmp(job_precision(rank->plan), "bf16") == 0;
   if (!rank_meet(rank, status)) return false;
   if (run->options->measure_peak && run->cuda == NULL)
     rank->facts.peak =
         peak_measure(run->options->variant, bf16 ? DTYPE_BF16 : DTYPE_F32, rank->threads);
   if (run->options->measure_peak && run->cuda != NULL)
-    rank->facts.peak.flops_per_s = (double)rank->job->peak_flops_per_s;
+    rank->facts.peak.flops_per_s = (double)job_peak_flops_per_s(rank->plan);
   return rank_gather_facts(rank, status);
 }
 
@@ -239,7 +241,7 @@ static bool live(Rank *rank, Status *status) {
 
 bool rank_main(void *context, int32_t number, Status *status) {
   const Run *run = context;
-  Rank rank = {.run = run, .plan = run->plan, .job = &run->plan->jobs[0], .number = number};
+  Rank rank = {.run = run, .plan = run->plan, .number = number};
   rank.comm = run->boot->ops->comm(run->boot, number, NULL);
   rank.flight = run->boot->ops->flight(run->boot, number);
   bool done = live(&rank, status);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/plan/plan_job.h"
 #include "runtime/rank/rank_state.h"
 
 static const int64_t EVERY_NS = 1000000000;
@@ -27,7 +28,7 @@ void rank_look_for_requests(Rank *rank) {
   look_at_processors(rank);
   for (Asked what = 0; what < ASKED_COUNT; what++) {
     char path[ASKED_PATH_BYTES];
-    const char *folder = plan_string(rank->plan, rank->job->run_dir);
+    const char *folder = job_run_dir(rank->plan);
     if (rank->asked[what] == ASKED_NOT && asked_path(folder, what, path) && access(path, F_OK) == 0)
       rank->asked[what] = ASKED_SEEN;
   }
@@ -39,7 +40,7 @@ void rank_request_done(Rank *rank, Asked what) {
   char path[ASKED_PATH_BYTES];
   if (rank->asked[what] == ASKED_NOT || rank->asked[what] == ASKED_STAYS) return;
   rank->asked[what] = ASKED_NOT;
-  (void)asked_path(plan_string(rank->plan, rank->job->run_dir), what, path);
+  (void)asked_path(job_run_dir(rank->plan), what, path);
   if (unlink(path) == 0 || errno == ENOENT) return;
   rank->asked[what] = ASKED_STAYS;
   report_note(rank->report, "note     %s: %s; it asks for nothing more until it is removed", path,

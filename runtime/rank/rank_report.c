@@ -6,6 +6,7 @@
 
 #include "kernels/product.h"
 #include "runtime/metrics/record.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/programs.h"
 #include "runtime/process/cgroup.h"
 #include "runtime/rank/rank_state.h"
@@ -36,8 +37,7 @@ static int32_t node_count(const Run *run) {
 }
 
 static double node_price(const Plan *plan) {
-  const char *price = run_setting(plan, "cluster.price");
-  return price != NULL && strcmp(price, "none") != 0 ? strtod(price, NULL) : NAN;
+  return plan->settings[JOB_price].kind == SETTING_REAL ? job_price(plan) : NAN;
 }
 
 bool rank_is_asked_times(const Rank *rank) {
@@ -77,8 +77,8 @@ bool rank_open_report(Rank *rank, Status *status) {
       .plan = run->plan,
       .kernels = strcmp(isa, "none") == 0 ? "reference" : "fast",
       .cores = rank->all[0].cores,
-      .cores_wanted =
-          run->boot->here.count * (int32_t)(rank->job->threads < 1 ? 1 : rank->job->threads),
+      .cores_wanted = run->boot->here.count *
+                      (int32_t)(job_threads(rank->plan) < 1 ? 1 : job_threads(rank->plan)),
       .cores_allowed = cgroup_processors("", run->boot->allowed.count),
       .isa = isa,
       .on = run->cuda != NULL ? "gpu" : "cpu",
@@ -125,12 +125,13 @@ static uint64_t in_blocks(uint64_t bytes) {
 
 /* Control and samples count as used whether or not a record has touched them. */
 static uint64_t addressed_bytes(const Rank *rank) {
-  const PlanJob *job = rank->job;
   uint64_t high = rank->replay.high_water_bytes;
-  uint64_t steps = job->staging_tier == TIER_DEVICE ? (uint64_t)job->prefetch_steps : 1;
-  uint64_t control_end = job->control_offset + job->control_bytes;
+  uint64_t steps =
+      job_staging_tier(rank->plan) == TIER_DEVICE ? (uint64_t)job_prefetch_steps(rank->plan) : 1;
+  uint64_t control_end = job_control_offset(rank->plan) + job_control_bytes(rank->plan);
   uint64_t samples_end =
-      job->samples_offset + steps * (uint64_t)job->accumulation * job->sample_bytes;
+      job_samples_offset(rank->plan) +
+      steps * (uint64_t)job_accumulation(rank->plan) * job_sample_bytes(rank->plan);
   if (control_end > high) high = control_end;
   if (samples_end > high) high = samples_end;
   return in_blocks(high);

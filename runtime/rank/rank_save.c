@@ -1,22 +1,23 @@
 /* rank_save.c -- the state of a rank to disk and back. */
+#include "runtime/plan/plan_job.h"
 #include "runtime/rank/rank_state.h"
 
 bool rank_checkpoints(const Rank *rank) {
-  return rank->job->checkpoint_every_steps > 0 || rank->job->checkpoint_every_s > 0;
+  return job_checkpoint_every_steps(rank->plan) > 0 || job_checkpoint_every_s(rank->plan) > 0;
 }
 
 bool rank_wants_checkpoint(const Rank *rank, int64_t step) {
-  const PlanJob *job = rank->job;
   if (rank->number != 0 || !rank_checkpoints(rank)) return false;
-  if (job->checkpoint_every_steps > 0) return step % job->checkpoint_every_steps == 0;
-  return rank_now_ns() - rank->saved_ns >= job->checkpoint_every_s * 1000000000LL;
+  if (job_checkpoint_every_steps(rank->plan) > 0)
+    return step % job_checkpoint_every_steps(rank->plan) == 0;
+  return rank_now_ns() - rank->saved_ns >= job_checkpoint_every_s(rank->plan) * 1000000000LL;
 }
 
 /* Ranks that differ only along axes on which state is the same have equal state: the first of them
  * writes it. */
 static bool writes_state(const Rank *rank) {
   const Mesh *mesh = &rank->run->mesh;
-  return checkpoint_writer(mesh, rank->job->state_axes, rank->number) ==
+  return checkpoint_writer(mesh, job_state_axes(rank->plan), rank->number) ==
          mesh_number(mesh, rank->number);
 }
 
@@ -81,7 +82,7 @@ bool rank_save(Rank *rank, int64_t step, Status *status) {
   int64_t start_ns = rank_now_ns();
   rank_note_phase(rank, FLIGHT_SAVING, step);
   if (writes_state(rank) && !write_state(rank, step, status)) return false;
-  bool in_parts = rank->job->state_axes != 0;
+  bool in_parts = job_state_axes(rank->plan) != 0;
   if (in_parts && !rank_meet(rank, status)) return false;
   if (rank->number == 0) {
     if (!checkpoint_publish(&rank->store, step, status)) return false;
@@ -91,7 +92,7 @@ bool rank_save(Rank *rank, int64_t step, Status *status) {
   if (rank->number != 0 && writes_state(rank)) checkpoint_remove_oldest(&rank->store, step);
   rank->saved_step = step;
   rank->saved_ns = rank_now_ns();
-  checkpoint_path(rank->saved_path, plan_string(rank->plan, rank->job->checkpoint_dir), step, 0);
+  checkpoint_path(rank->saved_path, job_checkpoint_dir(rank->plan), step, 0);
   if (rank->number == 0)
     report_note(rank->report, "saved    %s   %.0f ms", rank->saved_path,
                 (double)(rank->saved_ns - start_ns) / 1e6);

@@ -47,7 +47,6 @@ enum { RANK_ATTENTIONS_MOST = 64 };
 typedef struct Rank {
   const Run *run;
   const Plan *plan;
-  const PlanJob *job;
   int32_t number;
   Arenas arena; /* peers may read it until this rank has left */
   Replay replay;

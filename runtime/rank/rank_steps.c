@@ -2,13 +2,14 @@
 #include <math.h>
 #include <time.h>
 
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/schedule.h"
 #include "runtime/rank/rank_state.h"
 
 /* Consumed by the steps before this one. */
 int64_t rank_samples_before(const Rank *rank, int64_t step) {
   int64_t steps = step - rank->start.first_step;
-  return rank->start.samples_before + (steps > 0 ? steps * rank->job->batch_samples : 0);
+  return rank->start.samples_before + (steps > 0 ? steps * job_batch_samples(rank->plan) : 0);
 }
 
 static int64_t data_wait_ns(const Rank *rank) {
@@ -17,10 +18,10 @@ static int64_t data_wait_ns(const Rank *rank) {
 
 Control rank_control_in(const Rank *rank, int64_t step) {
   return (Control){
-      .lr = schedule_lr(rank->job, step),
+      .lr = schedule_lr(rank->plan, step),
       .step = step,
-      .seed = rank->job->seed,
-      .microbatch_samples = rank->job->microbatch_samples,
+      .seed = job_seed(rank->plan),
+      .microbatch_samples = job_microbatch_samples(rank->plan),
   };
 }
 
@@ -116,7 +117,7 @@ static void tell_end(Rank *rank, int64_t step, const ReplayLeft *left) {
                                 .step = step,
                                 .loss = out->count > 0 ? out->loss / out->count : NAN,
                                 .grad_norm = out->grad_norm,
-                                .lr = schedule_lr(rank->job, step),
+                                .lr = schedule_lr(rank->plan, step),
                                 .step_ns = rank->ended_ns - since_ns,
                                 .data_wait_ns = underway->data_wait_ns,
                                 .comm_bytes = left->sent_bytes - rank->sent_bytes,
@@ -154,7 +155,7 @@ static bool end_step(Rank *rank, int64_t step, Status *status) {
 /* True if something happens between this step and the next, as known when it was started: then the
  * next step waits for it. The same on all ranks. */
 static bool pauses_after(const Rank *rank, int64_t step) {
-  int64_t every = rank->job->checkpoint_every_steps;
+  int64_t every = job_checkpoint_every_steps(rank->plan);
   return step == rank->start.first_step || step == rank->run->last_step ||
          (rank->eval && staging_validates(&rank->staging_setup, step)) ||
          (rank_checkpoints(rank) && every > 0 && step % every == 0) || rank->asks_stop ||
@@ -179,7 +180,7 @@ static void tell_requests(Rank *rank, int64_t step, bool saved, bool last) {
   if (!last) return;
   if (rank->stopped)
     report_note(rank->report, "stopped  after step %lld, as asked%s%s%s%s", (long long)step,
-                by_file ? " by " : "", by_file ? plan_string(rank->plan, rank->job->run_dir) : "",
+                by_file ? " by " : "", by_file ? job_run_dir(rank->plan) : "",
                 by_file ? "/stop" : "",
                 rank_checkpoints(rank) ? "" : "; nothing is saved: checkpoint.every is \"never\"");
   rank_request_done(rank, ASKED_STOP);
@@ -207,7 +208,7 @@ static bool after_step(Rank *rank, int64_t step, Status *status) {
 /* A step after which something happens ends before the next one starts; otherwise the device may be
  * ahead of the host by as many steps as control has slots for. A step that is timed runs alone. */
 static bool run_next(Rank *rank, Status *status) {
-  int64_t ahead = rank->observe ? 0 : rank->job->control_depth - 1;
+  int64_t ahead = rank->observe ? 0 : job_control_depth(rank->plan) - 1;
   if (!pauses_after(rank, rank->started) || rank->started == rank->ended)
     if (!start_step(rank, rank->started + 1, status)) return false;
   while (rank->started - rank->ended > ahead ||

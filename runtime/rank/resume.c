@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/schedule.h"
 #include "runtime/process/plural.h"
 #include "runtime/process/text.h"
@@ -28,7 +29,7 @@ static void warn_skipped(const char *why) {
 }
 
 static const char *run_directory(const Run *run) {
-  return plan_string(run->plan, run->plan->jobs[0].run_dir);
+  return job_run_dir(run->plan);
 }
 
 /* True if the user named this checkpoint, or said that any will do. */
@@ -60,7 +61,7 @@ static bool refuse_finished(const Run *run, const Checkpoint *checkpoint, const 
         "nothing left to do: %s is at step %lld, the run ends at step %lld. A larger "
         "%s goes on; -D name=... starts a new run",
         checkpoint->path, (long long)header->step, (long long)run->last_step,
-        run->last_step < run->plan->jobs[0].steps ? "--steps" : "train.steps");
+        run->last_step < job_steps(run->plan) ? "--steps" : "train.steps");
   return status_fail(
       status, STATUS_NOTHING_LEFT,
       "%s holds a run that %s step %lld of %lld, and this job differs from it: %s. "
@@ -109,7 +110,7 @@ static bool judge(const Run *run, const Checkpoint *checkpoint, const Checkpoint
 static void tell(const Run *run, const Checkpoint *checkpoint, const CheckpointChanges *changes) {
   char list[LIST_BYTES], line[LIST_BYTES + 96], ignored[1];
   const CheckpointHeader *header = checkpoint->header;
-  double lr = schedule_lr(&run->plan->jobs[0], header->step);
+  double lr = schedule_lr(run->plan, header->step);
   if (run->options->quiet ||
       checkpoint_changes_text(changes, everything, false, list, sizeof list) == 0)
     return;
@@ -166,7 +167,7 @@ static CheckpointSearch search_of(const Run *run, int32_t rank, Comm *comm, RunS
       .rank = rank,
       .comm = comm,
       .path = run->options->resume == RESUME_PATH ? run->options->resume_path : NULL,
-      .directory = plan_string(run->plan, run->plan->jobs[0].checkpoint_dir),
+      .directory = job_checkpoint_dir(run->plan),
       .below = &start->below,
       .skipped = warn_skipped,
   };
@@ -223,7 +224,7 @@ void resume_close(RunStart *start) {
 
 bool resume_clear_way(const Run *run, int64_t first_step, Status *status) {
   CheckpointAside aside;
-  const char *directory = plan_string(run->plan, run->plan->jobs[0].checkpoint_dir);
+  const char *directory = job_checkpoint_dir(run->plan);
   if (!checkpoint_set_aside(directory, first_step, &aside, status)) return false;
   if (aside.count == 0) return true;
   char record[4096], kept[sizeof aside.path + 16];

@@ -12,6 +12,7 @@
 #include "runtime/boot/pmix.h"
 #include "runtime/device/arena.h"
 #include "runtime/device/gpu_find.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_place.h"
 #include "runtime/process/folder.h"
 #include "runtime/process/plural.h"
@@ -80,26 +81,9 @@ void run_steady_leave(void) {
   atomic_store(&run_is_steady, false);
 }
 
-const char *run_setting(const Plan *plan, const char *key) {
-  for (uint32_t i = 0; i < plan->settings_count; i++)
-    if (strcmp(plan_string(plan, plan->settings[i].key), key) == 0)
-      return plan_string(plan, plan->settings[i].value);
-  return NULL;
-}
-
 static int limit_signal(const Plan *plan) {
-  const char *name = run_setting(plan, "checkpoint.signal");
-  return name ? requests_signal(name) : SIGUSR1;
-}
-
-static int64_t ranks_every(const Plan *plan) {
-  const char *steps = run_setting(plan, "log.ranks_every");
-  return steps ? strtoll(steps, NULL, 10) : 0;
-}
-
-static bool is_deterministic(const Plan *plan) {
-  const char *value = run_setting(plan, "train.deterministic");
-  return value != NULL && strcmp(value, "true") == 0;
+  const char *name = job_signal(plan);
+  return *name != '\0' ? requests_signal(name) : SIGUSR1;
 }
 
 RunOptions run_defaults(const Plan *plan) {
@@ -107,13 +91,13 @@ RunOptions run_defaults(const Plan *plan) {
       .variant = KERNEL_FAST,
       .plot = true,
       .limit_signal = limit_signal(plan),
-      .ranks_every = ranks_every(plan),
+      .ranks_every = job_ranks_every(plan),
       .measure_peak = true,
       .graphs = !switched_off("LOCKSTEP_GRAPHS"),
       .holds_arena = switched_on("LOCKSTEP_NCCL_REGISTER"),
-      .deterministic = is_deterministic(plan) || switched_on("LOCKSTEP_DETERMINISTIC"),
-      .resume = (Resume)plan->jobs[0].resume,
-      .resume_path = plan_string(plan, plan->jobs[0].resume_path),
+      .deterministic = job_deterministic(plan) || switched_on("LOCKSTEP_DETERMINISTIC"),
+      .resume = job_resume(plan),
+      .resume_path = job_resume_path(plan),
   };
 }
 
@@ -128,10 +112,9 @@ static bool lock_folder(Lock *lock, const char *folder, Status *status) {
 /* Locks the folders before anything in them is read, in the process with rank 0; no other process
  * reads there before that. A job that saves nothing may still move existing checkpoints. */
 static bool lock_folders(Run *run, Status *status) {
-  const PlanJob *job = &run->plan->jobs[0];
-  const char *own = plan_string(run->plan, job->run_dir);
-  const char *checkpoints = plan_string(run->plan, job->checkpoint_dir);
-  bool saves = job->checkpoint_every_steps > 0 || job->checkpoint_every_s > 0;
+  const char *own = job_run_dir(run->plan);
+  const char *checkpoints = job_checkpoint_dir(run->plan);
+  bool saves = job_checkpoint_every_steps(run->plan) > 0 || job_checkpoint_every_s(run->plan) > 0;
   if (run->boot->rank_first != 0) return true;
   if (!folder_make(own, status) || !lock_folder(&run->lock[0], own, status)) return false;
   if (!saves && access(checkpoints, F_OK) != 0) return true;
@@ -174,7 +157,7 @@ static bool check_memory(const Run *run, Status *status) {
 
 /* The one place that chooses how ranks come up. */
 static bool boot(Run *run, Status *status) {
-  int64_t planned = run->plan->jobs[0].threads;
+  int64_t planned = job_threads(run->plan);
   int32_t threads = planned < 1 ? 1 : (int32_t)planned;
   atomic_store(&steady_ranks, 0);
   if (!run->options->threads && boot_pmix_is_launched()) {
@@ -237,25 +220,23 @@ static bool find_gpus(Run *run, Status *status) {
 /* A plan for other devices can also train on processors, but slowly, and its scratch was not sized
  * for their kernels: only with --on cpu. */
 static bool find_device(Run *run, Status *status) {
-  const PlanJob *job = &run->plan->jobs[0];
   Status why;
-  if (job->target == TARGET_CPU || run->options->on_cpu) return true;
+  if (job_target(run->plan) == TARGET_CPU || run->options->on_cpu) return true;
   if (find_gpus(run, &why)) return true;
   return status_fail(status, why.code,
                      "the plan is for %s, and cannot run on one here: %s. --on cpu runs the very "
                      "same plan on this machine's processors, slowly; or compile the job with "
                      "cluster = \"here\"",
-                     plan_string(run->plan, job->device), why.text);
+                     job_device(run->plan), why.text);
 }
 
 static bool open_run(Run *run, Status *status) {
-  const PlanJob *job = &run->plan->jobs[0];
   if (!mesh_read(&run->mesh, run->plan, status) || !find_device(run, status) || !boot(run, status))
     return false;
   set_boot(run->boot);
   if (!take_folders(run, status)) return false;
-  run->last_step = job->steps;
-  if (run->options->steps > 0 && run->options->steps < job->steps)
+  run->last_step = job_steps(run->plan);
+  if (run->options->steps > 0 && run->options->steps < job_steps(run->plan))
     run->last_step = run->options->steps;
   if (!samples_open(&run->train, run->plan, false, status) ||
       !samples_open(&run->valid, run->plan, true, status))
@@ -275,8 +256,7 @@ static void close_run(Run *run) {
 }
 
 bool run_job(const Plan *plan, const RunOptions *options, Status *status) {
-  if (plan->jobs_count != 1)
-    return status_fail(status, STATUS_OURS, "the plan has %u jobs", plan->jobs_count);
+  if (!plan_has_job(plan)) return status_fail(status, STATUS_OURS, "the plan has no job");
   const char *problem = product_choice()->problem;
   if (options->variant == KERNEL_FAST && *problem)
     return status_fail(status, STATUS_USER, "%s", problem);

@@ -64,9 +64,6 @@ void run_lost_file(const char *why);
  * its last. Nothing may be allocated during this time; tests check it. */
 extern atomic_bool run_is_steady;
 
-/* The job's value of a key, as kept in the plan. NULL: the plan was made without a job. */
-const char *run_setting(const Plan *plan, const char *key);
-
 /* Takes resume options that the command line did not give from the plan. */
 RunOptions run_defaults(const Plan *plan);
 

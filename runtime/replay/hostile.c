@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/plan/control.h"
+#include "runtime/plan/plan_job.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #define HAVE_ASAN 1
@@ -48,19 +49,19 @@ enum { SHARED_PARTS = 5 };
  * control is read by kernels as slots, not as an operand. */
 static void shared_parts(const Hostile *hostile, uint8_t *first[SHARED_PARTS],
                          size_t size_bytes[SHARED_PARTS]) {
-  const PlanJob *job = &hostile->plan->jobs[0];
-  size_t step_bytes = (size_t)job->accumulation * job->sample_bytes;
-  uint8_t *device = hostile->arena[TIER_DEVICE], *host = hostile->arena[job->staging_tier];
-  first[0] = device + job->control_offset;
-  size_bytes[0] = job->control_bytes;
-  first[1] = device + job->samples_offset;
+  size_t step_bytes = (size_t)job_accumulation(hostile->plan) * job_sample_bytes(hostile->plan);
+  uint8_t *device = hostile->arena[TIER_DEVICE],
+          *host = hostile->arena[job_staging_tier(hostile->plan)];
+  first[0] = device + job_control_offset(hostile->plan);
+  size_bytes[0] = job_control_bytes(hostile->plan);
+  first[1] = device + job_samples_offset(hostile->plan);
   size_bytes[1] = step_bytes;
-  first[2] = host + job->control_ring_offset;
-  size_bytes[2] = 2 * job->control_bytes * (size_t)job->control_depth;
-  first[3] = host + job->staging_offset;
-  size_bytes[3] = step_bytes * (size_t)job->prefetch_steps;
+  first[2] = host + job_control_ring_offset(hostile->plan);
+  size_bytes[2] = 2 * job_control_bytes(hostile->plan) * (size_t)job_control_depth(hostile->plan);
+  first[3] = host + job_staging_offset(hostile->plan);
+  size_bytes[3] = step_bytes * (size_t)job_prefetch_steps(hostile->plan);
   first[4] = hostile->mirror;
-  size_bytes[4] = hostile->mirror == NULL ? 0 : job->control_bytes;
+  size_bytes[4] = hostile->mirror == NULL ? 0 : job_control_bytes(hostile->plan);
 }
 
 /* Poisons the bytes between the shared parts, from part `part` on. */

@@ -14,6 +14,7 @@
 
 #include "kernels/math/philox.h"
 #include "runtime/data/samples.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_loops.h"
 #include "runtime/replay/replay_fused.h"
 #include "runtime/replay/replay_graph.h"
@@ -297,7 +298,7 @@ static bool issue_load(const Walker *walker, const Work *work, Queue *queue, uin
   const Plan *plan = replay->setup.plan;
   const int64_t *bytes = replay->operand_bytes + work->record->operands_first;
   uint64_t microbatch = work->microbatch < 0 ? 0 : (uint64_t)work->microbatch;
-  const uint8_t *staged = walker->samples + microbatch * plan->jobs[0].sample_bytes;
+  const uint8_t *staged = walker->samples + microbatch * job_sample_bytes(plan);
   uint32_t count = work->record->operands_count;
   bool issued = true;
   for (uint32_t i = 0; i < count && issued; i++) {
@@ -429,11 +430,11 @@ static bool meet_queues(const Replay *replay, bool others_wait, uint64_t number,
 /* The host's blocks of the run's control: first the one that goes in, then the one that comes out.
  */
 static uint8_t *control_in(const Replay *replay, int64_t run) {
-  const PlanJob *job = &replay->setup.plan->jobs[0];
-  return replay->control_ring + 2 * job->control_bytes * (uint64_t)(run % job->control_depth);
+  return replay->control_ring + 2 * job_control_bytes(replay->setup.plan) *
+                                    (uint64_t)(run % job_control_depth(replay->setup.plan));
 }
 static uint8_t *control_out(const Replay *replay, int64_t run) {
-  return control_in(replay, run) + replay->setup.plan->jobs[0].control_bytes;
+  return control_in(replay, run) + job_control_bytes(replay->setup.plan);
 }
 
 /* Copies control and samples to the device; if it reads them in the host's memory, they stay there.
@@ -441,7 +442,6 @@ static uint8_t *control_out(const Replay *replay, int64_t run) {
 static bool issue_in(Walker *walker, const PlanProgram *program, const Control *set,
                      Status *status) {
   Replay *replay = walker->replay;
-  const PlanJob *job = &replay->setup.plan->jobs[0];
   const DeviceOps *ops = replay->device->ops;
   Queue *compute = ops->queue(replay->device, replay->main_lane);
   PlanBytes in = plan_slots_of_kinds(replay->setup.plan, SLOT_IN_OUT, SLOT_IN);
@@ -451,9 +451,10 @@ static bool issue_in(Walker *walker, const PlanProgram *program, const Control *
   if (!ops->copy(compute, replay->control + in.first, from + in.first, in.end - in.first, number,
                  status))
     return false;
-  uint64_t size_bytes = (uint64_t)replay->loads[program->kind] * job->sample_bytes;
-  if (job->staging_tier != TIER_DEVICE && size_bytes > 0) {
-    uint8_t *to = replay->setup.arena[TIER_DEVICE] + job->samples_offset;
+  uint64_t size_bytes =
+      (uint64_t)replay->loads[program->kind] * job_sample_bytes(replay->setup.plan);
+  if (job_staging_tier(replay->setup.plan) != TIER_DEVICE && size_bytes > 0) {
+    uint8_t *to = replay->setup.arena[TIER_DEVICE] + job_samples_offset(replay->setup.plan);
     number = replay_next_number(replay);
     if (!ops->copy(compute, to, walker->samples, size_bytes, number, status)) return false;
     walker->samples = to;
@@ -475,7 +476,7 @@ static bool note_sent(const Work *work, Queue *queue, Status *status) {
 static bool issue_out(Replay *replay, Status *status) {
   const DeviceOps *ops = replay->device->ops;
   Queue *compute = ops->queue(replay->device, replay->main_lane);
-  int64_t slot = replay->started % replay->setup.plan->jobs[0].control_depth;
+  int64_t slot = replay->started % job_control_depth(replay->setup.plan);
   Work note = {.run = note_sent, .context = replay};
   note.operand[0] = &replay->left[slot].sent_bytes;
   PlanBytes out = plan_slots_of_kinds(replay->setup.plan, SLOT_OUT, SLOT_IN_OUT);
@@ -526,7 +527,7 @@ bool replay_start(Replay *replay, const PlanProgram *program, const Control *set
 
 bool replay_collect(Replay *replay, ReplayLeft *left, Status *status) {
   const DeviceOps *ops = replay->device->ops;
-  int64_t slot = replay->collected++ % replay->setup.plan->jobs[0].control_depth;
+  int64_t slot = replay->collected++ % job_control_depth(replay->setup.plan);
   if (!ops->await(ops->queue(replay->device, replay->main_lane), replay->end_number[slot], status))
     return end_failed(replay, status);
   *left = replay->left[slot];
@@ -544,7 +545,7 @@ bool replay_run(Replay *replay, const PlanProgram *program, const Control *set, 
 bool replay_read_lasting(const Replay *replay, Control *lasting, Status *status) {
   const DeviceOps *ops = replay->device->ops;
   const Plan *plan = replay->setup.plan;
-  const void *block = ops->open_window(replay->device, replay->control, plan->jobs[0].control_bytes,
+  const void *block = ops->open_window(replay->device, replay->control, job_control_bytes(plan),
                                        ACCESS_READ, status);
   if (block == NULL) return false;
   plan_control_load(&replay->slots, SLOT_LASTING, SLOT_LASTING, block, lasting);

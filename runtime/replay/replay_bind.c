@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/math/philox.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_loops.h"
 #include "runtime/plan/programs.h"
 #include "runtime/replay/replay.h"
@@ -32,7 +33,7 @@ static int64_t alignment(uintptr_t addresses) {
 KernelUse replay_kernel_use(const Replay *replay, const PlanRecord *record) {
   const Plan *plan = replay->setup.plan;
   return (KernelUse){
-      .target = (KernelTarget)plan->jobs[0].target,
+      .target = (KernelTarget)job_target(plan),
       .dtype = replay->operand_dtype + record->operands_first,
       .bytes = replay->operand_bytes + record->operands_first,
       .dim = plan->ints + record->dims_first,
@@ -41,7 +42,7 @@ KernelUse replay_kernel_use(const Replay *replay, const PlanRecord *record) {
       .dim_count = (int32_t)record->dims_count,
       .attr_count = (int32_t)record->attrs_count,
       .accumulate = record->accumulate != 0,
-      .threads = plan->jobs[0].threads,
+      .threads = job_threads(plan),
       .align_bytes = alignment(replay->prepared[record - plan->records].addresses),
       .path = plan_string(plan, record->path),
   };
@@ -331,7 +332,7 @@ static void fill_tables(Replay *replay) {
 
 /* Work outside micro-batches has the number of the first one. */
 static bool fill_samples(Replay *replay) {
-  int64_t rows = replay->setup.plan->jobs[0].microbatch_samples;
+  int64_t rows = job_microbatch_samples(replay->setup.plan);
   replay->sample_first = calloc((size_t)replay->microbatches + 1, sizeof *replay->sample_first);
   if (!replay->sample_first) return false;
   for (int64_t i = 0; i <= replay->microbatches; i++)
@@ -344,10 +345,10 @@ static bool clear_control(const Replay *replay, Status *status) {
   const DeviceOps *ops = replay->device->ops;
   const Plan *plan = replay->setup.plan;
   const Control start = {.clip_scale = 1};
-  void *block = ops->open_window(replay->device, replay->control, plan->jobs[0].control_bytes,
+  void *block = ops->open_window(replay->device, replay->control, job_control_bytes(plan),
                                  ACCESS_WRITE, status);
   if (block == NULL) return false;
-  memset(block, 0, plan->jobs[0].control_bytes);
+  memset(block, 0, job_control_bytes(plan));
   plan_control_store(&replay->slots, SLOT_LASTING, SLOT_IN, &start, block);
   return ops->close_window(replay->device, status);
 }
@@ -396,17 +397,16 @@ bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
   const Plan *plan = setup->plan;
   *replay = (Replay){.setup = *setup};
   replay->class = mesh_class(setup->mesh, plan, setup->rank);
-  if (!replay->class || plan->jobs_count != 1)
+  if (!replay->class || !plan_has_job(plan))
     return status_fail(status, STATUS_OURS, "plan: rank %d has no class", setup->rank);
   replay->records_most = most_records(plan);
   replay->main_lane = plan_main_lane(plan);
   replay->device_bytes = plan_arena_bytes(plan, replay->class, TIER_DEVICE);
   replay->replicas = mesh_replicas(setup->mesh);
   replay->replica = mesh_replica(setup->mesh, setup->rank);
-  const PlanJob *job = &plan->jobs[0];
   replay->slots = plan_slots(setup->plan);
-  replay->control = setup->arena[TIER_DEVICE] + job->control_offset;
-  replay->control_ring = setup->arena[job->staging_tier] + job->control_ring_offset;
+  replay->control = setup->arena[TIER_DEVICE] + job_control_offset(plan);
+  replay->control_ring = setup->arena[job_staging_tier(plan)] + job_control_ring_offset(plan);
   if (!allocate(replay, plan))
     return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
   fill_tables(replay);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/walk.h"
 
 /* The amount of work that a program issues. */
@@ -58,7 +59,7 @@ static ReplayFit fit_of(const Replay *replay, ProgramKind kind) {
 
 bool replay_graph_fits(Replay *replay, const PlanProgram *program) {
   if (!replay->setup.graphs || HOSTILE_RUNS_ALONE || replay->watch != NULL) return false;
-  if (replay->setup.plan->jobs[0].staging_tier == TIER_DEVICE) return false;
+  if (job_staging_tier(replay->setup.plan) == TIER_DEVICE) return false;
   ReplayGraph *made = &replay->graph[program->kind];
   if (made->fit == FIT_UNKNOWN && runs_on_host(replay->setup.plan, program)) {
     made->fit = FIT_ISSUED;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/plan/plan_job.h"
+
 /* ---- kinds */
 
 static const StateKind kinds[] = {
@@ -269,13 +271,13 @@ static bool sort_items(State *state, Status *status) {
   return made || no_memory(status);
 }
 
+/* A manifest has the number as text. */
 static int64_t least_part(const Plan *plan) {
-  for (uint32_t i = 0; i < plan->settings_count; i++)
-    if (strcmp(plan_string(plan, plan->settings[i].key), STATE_PART_KEY) == 0) {
-      long long bytes = strtoll(plan_string(plan, plan->settings[i].value), NULL, 10);
-      return bytes > 0 ? bytes : STATE_PART_LEAST;
-    }
-  return STATE_PART_LEAST;
+  char number[SETTING_NUMBER_BYTES];
+  const PlanSetting *setting = plan_setting(plan, STATE_PART_KEY);
+  long long bytes =
+      setting != NULL ? strtoll(plan_setting_text(plan, setting, number), NULL, 10) : 0;
+  return bytes > 0 ? bytes : STATE_PART_LEAST;
 }
 
 bool state_open(State *state, const Plan *plan, Status *status) {

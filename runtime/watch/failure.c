@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/plan/plan_job.h"
 #include "runtime/process/text.h"
 
 enum { PATH_BYTES = 4200, WHERE_BYTES = 400, SCREEN_RANKS = 16 };
@@ -154,8 +155,7 @@ static const char *what_next(const Failure *failure) {
 /* ---- files */
 
 static const char *path_of(const Plan *plan, const char *name, char path[PATH_BYTES]) {
-  (void)snprintf(path, PATH_BYTES, "%.3900s/%.255s", plan_string(plan, plan->jobs[0].run_dir),
-                 name);
+  (void)snprintf(path, PATH_BYTES, "%.3900s/%.255s", job_run_dir(plan), name);
   return path;
 }
 
@@ -268,7 +268,7 @@ static bool is_flight(const char *name) {
 
 void failure_clear(const Plan *plan) {
   char path[PATH_BYTES];
-  DIR *folder = opendir(plan_string(plan, plan->jobs[0].run_dir));
+  DIR *folder = opendir(job_run_dir(plan));
   (void)unlink(path_of(plan, "failure.json", path));
   for (struct dirent *entry; folder && (entry = readdir(folder)) != NULL;)
     if (is_flight(entry->d_name)) (void)unlink(path_of(plan, entry->d_name, path));
@@ -407,8 +407,7 @@ void failure_screen(const Failure *failure) {
               failure->text);
   if (is_known) add_ranks(failure, &text);
   add_wrapped(&text, "next", what_next(failure));
-  (void)snprintf(line, sizeof line, "%.300s/failure.json%s",
-                 plan_string(failure->plan, failure->plan->jobs[0].run_dir),
+  (void)snprintf(line, sizeof line, "%.300s/failure.json%s", job_run_dir(failure->plan),
                  is_known ? ", flight.RANK.json" : "");
   if (failure_is_written(failure)) add_wrapped(&text, "report", line);
   (void)text_flush(&text);

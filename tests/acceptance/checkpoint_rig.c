@@ -11,6 +11,7 @@
 #include "runtime/manifest/manifest.h"
 #include "runtime/parts/parts.h"
 #include "runtime/plan/plan_io.h"
+#include "runtime/plan/plan_job.h"
 
 static void fail(const char *what) {
   fprintf(stderr, "checkpoint_rig: %s\n", what);
@@ -95,8 +96,8 @@ static void write_manifest(const State *state, const Plan *plan, const ManifestF
   char path[512];
   ManifestRun run = {.plan_id = plan->id,
                      .data_sum = 7,
-                     .last_step = plan->jobs[0].steps,
-                     .sample_tokens = plan->jobs[0].sample_tokens,
+                     .last_step = job_steps(plan),
+                     .sample_tokens = job_sample_tokens(plan),
                      .program = "0.1.0"};
   if (!manifest_text_open(&text, state, &run, count)) fail("not enough memory");
   size_t bytes = manifest_text(&text, facts, part, count);
@@ -121,7 +122,7 @@ int main(int count, char **words) {
   (void)mkdir(words[2], 0777);
   if (mkdir(folder, 0777) != 0) fail(folder);
   ManifestFacts facts = {.step = step,
-                         .samples = step * plan.jobs[0].batch_samples,
+                         .samples = step * job_batch_samples(&plan),
                          .generation = 1,
                          .save = mixed(plan.id + (uint64_t)step),
                          .lr = 0.001};

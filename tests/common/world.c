@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "runtime/boot/local.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_loops.h"
 
-static const PlanJob *job_of(const WorldRank *rank) {
-  return &rank->world->plan->jobs[0];
+static const Plan *plan_of(const WorldRank *rank) {
+  return rank->world->plan;
 }
 
 bool world_open(WorldRank *rank, Status *status) {
@@ -14,7 +15,7 @@ bool world_open(WorldRank *rank, Status *status) {
   const PlanClass *class = mesh_class(&rank->world->mesh, plan, rank->number);
   if (class == NULL) return status_fail(status, STATUS_OURS, "rank %d has no class", rank->number);
   if (!arenas_open(rank->arenas, plan, class, NULL, false, status)) return false;
-  rank->threads = threads_new((int32_t)job_of(rank)->threads, NULL);
+  rank->threads = threads_new((int32_t)job_threads(plan_of(rank)), NULL);
   if (rank->threads == NULL) return status_fail(status, STATUS_WORLD, "cannot start threads");
   rank->comm = local_comm(rank->world->local, rank->number, rank->threads);
   return true;
@@ -30,17 +31,17 @@ static bool start_staging(WorldRank *rank, Status *status) {
   const World *world = rank->world;
   const PlanProgram *train = replay_program(&rank->replay, PROGRAM_TRAIN_STEP);
   if (world->steps == 0 || plan_loads(world->plan, train) == 0) return true;
-  const PlanJob *job = job_of(rank);
+  const Plan *plan = plan_of(rank);
   const StagingSetup setup = {
       .plan = world->data != NULL ? world->data : world->plan,
       .train = &world->samples,
       .valid = &world->valid,
-      .ring = rank->arenas->base[job->staging_tier] + job->staging_offset,
+      .ring = rank->arenas->base[job_staging_tier(plan)] + job_staging_offset(plan),
       .replicas = mesh_replicas(&world->mesh),
       .replica = mesh_replica(&world->mesh, rank->number),
       .first_step = 1,
       .last_step = world->steps,
-      .train_loads = job->accumulation,
+      .train_loads = job_accumulation(plan),
       .valid_passes = world_validations(rank),
   };
   rank->staging = staging_start(&setup, status);
@@ -124,7 +125,7 @@ bool world_run(World *world, Status *status) {
   if (world->steps > 0 && (!samples_open(&world->samples, plan, false, status) ||
                            !samples_open(&world->valid, plan, true, status)))
     return false;
-  world->local = local_world_new(plan, &world->mesh, (int32_t)plan->jobs[0].threads);
+  world->local = local_world_new(plan, &world->mesh, (int32_t)job_threads(plan));
   if (world->local == NULL)
     return status_fail(status, STATUS_WORLD, "not enough memory for the world");
   local_world_delay(world->local, world->delay);

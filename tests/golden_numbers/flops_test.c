@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <string.h>
 
+#include "runtime/plan/plan_job.h"
 #include "tests/golden_numbers/golden.h"
 #include "tests/unit/check.h"
 
@@ -35,7 +36,7 @@ static void test_models(void) {
                   "parallel = { zero = 3 }, cluster = \"dgx-h200\",",
                   models[i].model, models[i].context, models[i].recompute);
       CHECK(g.is_compiled);
-      if (g.is_compiled) CHECK_INT(g.plan->jobs[0].flops_per_token, models[i].flops_per_token);
+      if (g.is_compiled) CHECK_INT(job_flops_per_token(g.plan), models[i].flops_per_token);
       golden_close(&g);
     }
 }

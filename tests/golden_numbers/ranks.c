@@ -3,15 +3,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "runtime/plan/plan_job.h"
 #include "tests/common/world.h"
 
 _Static_assert((int)RANKS_MAX == (int)WORLD_RANKS_MAX, "a rank each");
 
 static bool run_program(Replay *replay, ProgramKind kind, int64_t step, Status *status) {
-  const PlanJob *job = &replay->setup.plan->jobs[0];
   Control in = {.lr = 1e-3, .step = step};
   ReplayLeft left;
-  void *samples = calloc((size_t)job->accumulation, job->sample_bytes);
+  void *samples =
+      calloc((size_t)job_accumulation(replay->setup.plan), job_sample_bytes(replay->setup.plan));
   if (!samples) abort();
   bool ran = replay_run(replay, replay_program(replay, kind), &in, samples, &left, status);
   free(samples);

@@ -12,48 +12,32 @@ static PlanAxis *axis_called(const Edit *e, const char *name) {
 }
 
 void change_state_axes(Edit *e) {
-  e->b->jobs[0].state_axes ^= 1u << (axis_called(e, word(e, 1)) - e->b->axes);
+  *build_count(e->b, JOB_state_axes) ^= 1LL << (axis_called(e, word(e, 1)) - e->b->axes);
 }
 
 void change_divides(Edit *e) {
   axis_called(e, word(e, 1))->divides = one_of(e, word(e, 2), Divides_names, Divides_COUNT);
 }
 
-static int64_t *field_called(const Edit *e, int index) {
-  PlanJob *job = &e->b->jobs[0];
-  int64_t *field = is_word(e, index, "batch_samples")         ? &job->batch_samples
-                   : is_word(e, index, "accumulation")        ? &job->accumulation
-                   : is_word(e, index, "microbatch_samples")  ? &job->microbatch_samples
-                   : is_word(e, index, "sample_tokens")       ? &job->sample_tokens
-                   : is_word(e, index, "staging_offset")      ? (int64_t *)&job->staging_offset
-                   : is_word(e, index, "control_ring_offset") ? (int64_t *)&job->control_ring_offset
-                   : is_word(e, index, "seed")                ? (int64_t *)&job->seed
-                                                              : NULL;
-  return field;
+/* A row by its name in settings.def; JOB_ROW_COUNT: there is none. */
+static uint32_t row_called(const Edit *e, int index) {
+  uint32_t row = 0;
+  while (row < JOB_ROW_COUNT && !is_word(e, index, job_rows[row].name))
+    row++;
+  return row;
 }
 
-static double *real_called(const Edit *e) {
-  PlanJob *job = &e->b->jobs[0];
-  return is_word(e, 1, "lr")      ? &job->lr
-         : is_word(e, 1, "beta2") ? &job->beta2
-         : is_word(e, 1, "clip")  ? &job->clip
-                                  : NULL;
-}
-
+/* A number, that of another row, or a word. */
 void change_field(Edit *e) {
-  PlanJob *job = &e->b->jobs[0];
-  if (is_word(e, 1, "loss")) {
-    job->loss = build_string(e->b, word(e, 2));
-    return;
-  }
-  double *real = real_called(e);
-  if (real != NULL) {
-    *real = number(e, 2);
-    return;
-  }
-  int64_t *field = field_called(e, 1), *from = field_called(e, 2);
-  if (field == NULL) wrong(e, "no such field");
-  *field = from != NULL ? *from : (int64_t)number(e, 2);
+  const uint32_t row = row_called(e, 1), from = row_called(e, 2);
+  if (row == JOB_ROW_COUNT) wrong(e, "no such field");
+  if (job_rows[row].kind == SETTING_TEXT)
+    build_word(e->b, row, word(e, 2));
+  else if (job_rows[row].kind == SETTING_REAL)
+    *build_real(e->b, row) = number(e, 2);
+  else
+    *build_count(e->b, row) =
+        from < JOB_ROW_COUNT ? *build_count(e->b, from) : (int64_t)number(e, 2);
 }
 
 /* ---- the tables beside */
@@ -184,16 +168,22 @@ void change_parameter(Edit *e) {
       e->b->records[i].key = one->key;
 }
 
-/* Left out: under a name that nobody asks for. */
+/* Left out: under a name that nobody asks for. Derived: as if it were no key of the job, which no
+ * checkpoint compares. */
 void change_setting(Edit *e) {
   uint32_t i = 0;
   while (i < e->b->settings_count && !is_word(e, 1, string(e, e->b->settings[i].key)))
     i++;
   if (i == e->b->settings_count) wrong(e, "no such setting");
+  PlanSetting *setting = &e->b->settings[i];
   if (is_word(e, 2, "drop"))
-    e->b->settings[i].key = build_string(e->b, "dropped");
+    setting->key = build_string(e->b, "dropped");
+  else if (is_word(e, 2, "twice"))
+    build_settings(e->b, *setting);
+  else if (is_word(e, 2, "derived"))
+    setting->effect = SETTING_DERIVED;
   else
-    e->b->settings[i].value = build_string(e->b, word(e, 3));
+    setting->text = build_string(e->b, word(e, 3));
 }
 
 void change_tensors(Edit *e) {

@@ -95,7 +95,7 @@ static Slots slots_of(const Order *o, const PlanRecord *record) {
 static bool slots_meet(const Order *o, Slots slots, const PlanCall *call,
                        const PlanRecord *record) {
   for (uint32_t slot = 0; slot < o->b->slots_count; slot++) {
-    uint64_t first = o->b->jobs[0].control_offset + o->b->slots[slot].offset;
+    uint64_t first = (uint64_t)*build_count(o->b, JOB_control_offset) + o->b->slots[slot].offset;
     Bytes bytes = {first, first + CONTROL_SLOT_BYTES};
     for (uint32_t i = 0; (slots.used >> slot & 1u) && i < record->operands_count; i++) {
       const PlanOperand *operand = &o->b->operands[record->operands_first + i];

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "runtime/checkpoint/checkpoint.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/schedule.h"
 #include "tests/common/world.h"
 #include "tests/unit/lt_stand_in.h"
@@ -213,7 +214,7 @@ typedef struct Trying {
   TrialHow how;
   World world;
   Plan data; /* the plan, but every step is followed by a validation, if there are any */
-  PlanJob data_job;
+  PlanSetting data_settings[JOB_ROW_COUNT];
   Result result[WORLD_RANKS_MAX];
 } Trying;
 
@@ -284,12 +285,11 @@ static bool open_member(Member *m, Status *status) {
 
 static bool run_program(const Member *m, ProgramKind kind, int64_t step, int64_t padded_samples,
                         Control *out, Status *status) {
-  const PlanJob *job = &m->rank->world->plan->jobs[0];
   if (!HOSTILE_RUNS_ALONE) poison(m);
   const Control in = {
-      .lr = schedule_lr(job, step),
+      .lr = schedule_lr(m->rank->world->plan, step),
       .step = step,
-      .seed = job->seed,
+      .seed = job_seed(m->rank->world->plan),
       .padded_samples = padded_samples,
   };
   return world_program(m->rank, kind, &in, out, status);
@@ -345,8 +345,7 @@ static void copy_state(const Member *m, int32_t rank) {
  * is another where ranks have another order. */
 static int32_t writer_of(const WorldRank *rank) {
   const Mesh *mesh = &rank->world->mesh;
-  const int32_t number =
-      checkpoint_writer(mesh, rank->world->plan->jobs[0].state_axes, rank->number);
+  const int32_t number = checkpoint_writer(mesh, job_state_axes(rank->world->plan), rank->number);
   int32_t writer = 0;
   while (writer + 1 < mesh->rank_count && mesh_number(mesh, writer) != number)
     writer++;
@@ -416,11 +415,11 @@ static Trial run_here(const Plan *plan, const Plan *good, TrialHow how) {
   Trying *trying = calloc(1, sizeof *trying);
   if (!trying) abort();
   trying->good = good, trying->how = how;
-  target_kernels =
-      plan->jobs[0].target == TARGET_CPU ? kernels_of(KERNEL_FAST) : lt_stand_in_kernels();
-  trying->data = *plan, trying->data_job = plan->jobs[0];
-  trying->data_job.validate_every = 1;
-  trying->data.jobs = &trying->data_job;
+  target_kernels = job_target(plan) == TARGET_CPU ? kernels_of(KERNEL_FAST) : lt_stand_in_kernels();
+  trying->data = *plan, trying->data.settings = trying->data_settings;
+  trying->data.settings_count = JOB_ROW_COUNT;
+  memcpy(trying->data_settings, plan->settings, sizeof trying->data_settings);
+  trying->data_settings[JOB_validate_every] = (PlanSetting){.count = 1, .kind = SETTING_COUNT};
   World *world = &trying->world;
   *world = (World){.plan = plan, .data = &trying->data, .steps = TRIAL_STEPS, .body = run_rank};
   world->context = trying;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "runtime/comm/nccl.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/schedule.h"
 #include "tests/common/world.h"
 #include "tests/unit/nccl_stand_in.h"
@@ -52,12 +53,11 @@ static bool bind_rank(const Fleet *fleet, WorldRank *rank, NcclWorld *nccl, Stat
 }
 
 static Control control_in(const WorldRank *rank, int64_t step) {
-  const PlanJob *job = &rank->world->plan->jobs[0];
   return (Control){
       .lr = schedule_lr(job, step),
       .step = step,
-      .seed = job->seed,
-      .microbatch_samples = job->microbatch_samples,
+      .seed = job_seed(rank->world->plan),
+      .microbatch_samples = job_microbatch_samples(rank->world->plan),
   };
 }
 
@@ -68,11 +68,11 @@ static uint64_t in_blocks(uint64_t bytes) {
 /* Control and staged data are in use whether or not a record has touched them. */
 static void note_memory(const WorldRank *rank, FleetRank *out) {
   const Plan *plan = rank->world->plan;
-  const PlanJob *job = &plan->jobs[0];
   const PlanClass *class = rank->replay.class;
   const uint64_t ends[] = {
-      job->control_offset + job->control_bytes,
-      job->staging_offset + (uint64_t)(job->prefetch_steps * job->accumulation) * job->sample_bytes,
+      job_control_offset(plan) + job_control_bytes(plan),
+      job_staging_offset(plan) +
+          (uint64_t)(job_prefetch_steps(plan) * job_accumulation(plan)) * job_sample_bytes(plan),
   };
   out->used_bytes = rank->replay.high_water_bytes;
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)

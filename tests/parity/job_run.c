@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "kernels/math/philox.h"
+#include "runtime/plan/plan_job.h"
 
 enum { LINE_BYTES = 4096, PATH_BYTES = 512 };
 
@@ -19,7 +20,7 @@ static double number_after(const char *line, const char *name) {
 
 static FILE *open_of_run(const Plan *plan, const char *name) {
   char path[PATH_BYTES];
-  (void)snprintf(path, sizeof path, "%s/%s", plan_string(plan, plan->jobs[0].run_dir), name);
+  (void)snprintf(path, sizeof path, "%s/%s", job_run_dir(plan), name);
   FILE *file = fopen(path, "r");
   if (!file) printf("%s: cannot be read\n", path);
   return file;
@@ -67,7 +68,7 @@ bool job_run_as(const Plan *plan, const RunOptions *as, RunRecord *record) {
   options.measure_peak = false;
   Status status = {0};
   if (!run_job(plan, &options, &status)) {
-    printf("%s: %s\n", plan_string(plan, plan->jobs[0].run_dir), status.text);
+    printf("%s: %s\n", job_run_dir(plan), status.text);
     return false;
   }
   return read_metrics(plan, record) && read_summary(plan, record);

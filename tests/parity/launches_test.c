@@ -7,6 +7,7 @@
 
 #include "compiler/plan/prove/prove.h"
 #include "runtime/plan/plan_io.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_loops.h"
 #include "runtime/replay/hostile.h"
 #include "tests/parity/cuda_host.h"
@@ -85,7 +86,7 @@ static void train(const Plan *plan, RunRecord *record) {
   options.quiet = true;
   options.plan_path = path;
   options.ranks_every = 0;
-  if (plan->jobs[0].target == TARGET_CUDA) {
+  if (job_target(plan) == TARGET_CUDA) {
     options.cuda = cuda_host_plugin(DELAY_MOST_NS);
     options.variant = KERNEL_REFERENCE; /* the kernels for GPUs, without cublasLt */
   }

@@ -9,6 +9,7 @@
 
 #include "compiler/plan/prove/prove.h"
 #include "runtime/plan/plan_io.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_loops.h"
 #include "tests/parity/job_plan.h"
 #include "tests/parity/job_run.h"
@@ -121,7 +122,7 @@ static void check_real(void) {
   bool planned = job_plan("../../../examples/gpt2_124m", &changes, path, &plan);
   CHECK(planned);
   if (!planned) return;
-  CHECK_INT(plan.jobs[0].accumulation, 8);
+  CHECK_INT(job_accumulation(&plan), 8);
   CHECK_INT(calls_of_step(&plan), 885);
   plan_close(&plan);
 }

@@ -6,6 +6,7 @@
 #include "kernels/contract/contract.h"
 #include "runtime/plan/plan_control.h"
 #include "runtime/plan/plan_flat.h"
+#include "runtime/plan/plan_text.h"
 
 static void *grown(void *items, uint32_t count, uint32_t *capacity, size_t item_bytes) {
   if (count < *capacity) return items;
@@ -34,6 +35,43 @@ uint32_t build_string(PlanBuilder *builder, const char *text) {
   for (size_t i = 0; i < length; i++)
     build_strings(builder, text[i]);
   return offset;
+}
+
+static void build_row(PlanBuilder *b, JobRow row, int64_t count, double real, const char *text) {
+  const JobRowInfo *info = &job_rows[row];
+  const bool is_derived = strncmp(info->key, "plan.", 5) == 0;
+  build_settings(b, (PlanSetting){.count = count,
+                                  .real = real,
+                                  .effect = is_derived ? SETTING_DERIVED : SETTING_SAFE,
+                                  .kind = info->kind,
+                                  .key = build_string(b, info->key),
+                                  .text = build_string(b, text != NULL ? text : ""),
+                                  .origin = build_string(b, "derived")});
+}
+
+void build_job(PlanBuilder *b, BuildJob job) {
+#define COUNT(name, key, least) build_row(b, JOB_##name, job.name, 0, NULL);
+#define U64(name, key)          build_row(b, JOB_##name, (int64_t)job.name, 0, NULL);
+#define U32(name, key, least)   build_row(b, JOB_##name, job.name, 0, NULL);
+#define F64(name, key)                                                                             \
+  build_row(b, JOB_##name, 0, job.name, JOB_##name == JOB_checkpoint_every ? "steps" : NULL);
+#define FLAG(name, key)       build_row(b, JOB_##name, job.name, 0, NULL);
+#define WORD(name, key, Enum) build_row(b, JOB_##name, 0, 0, Enum##_names[job.name]);
+#define TEXT(name, key)       build_row(b, JOB_##name, 0, 0, job.name);
+#include "runtime/plan/settings.def"
+#include "runtime/plan/settings_undef.h"
+}
+
+int64_t *build_count(PlanBuilder *b, JobRow row) {
+  return &b->settings[row].count;
+}
+
+double *build_real(PlanBuilder *b, JobRow row) {
+  return &b->settings[row].real;
+}
+
+void build_word(PlanBuilder *b, JobRow row, const char *text) {
+  b->settings[row].text = build_string(b, text);
 }
 
 /* As the compiler counts them; of what has no such dims, nothing. */
@@ -165,7 +203,9 @@ uint32_t build_strides(PlanBuilder *b) {
 }
 
 void build_one_node(PlanBuilder *b, int64_t latency_ns, double bytes_per_s) {
-  PlanPlace place = {.rank_count = 1, .core_count = b->jobs_count > 0 ? b->jobs[0].threads : 1};
+  PlanPlace place = {.rank_count = 1,
+                     .core_count =
+                         b->settings_count > 0 ? (uint32_t)*build_count(b, JOB_threads) : 1};
   place.rank_count = build_strides(b);
   place.node_ranks = place.rank_count;
   b->places_count = b->links_count = 0;

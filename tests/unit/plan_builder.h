@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "compiler/draft/lane.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/plan_job.h"
 
 /* Writable tables of a plan. Zeroed = empty. Mutate them freely, then take a view. */
 typedef struct PlanBuilder {
@@ -24,6 +24,27 @@ typedef struct PlanBuilder {
 #define PLAN_T(Type, table) uint32_t build_##table(PlanBuilder *builder, Type record);
 PLAN_TABLES(PLAN_T)
 #undef PLAN_T
+
+/* The rows of settings.def: numbers, constants of plan.h, and texts (NULL is ""). */
+typedef struct BuildJob {
+#define COUNT(name, key, least) int64_t name;
+#define U64(name, key)          uint64_t name;
+#define U32(name, key, least)   uint32_t name;
+#define F64(name, key)          double name;
+#define FLAG(name, key)         bool name;
+#define WORD(name, key, Enum)   uint32_t name;
+#define TEXT(name, key)         const char *name;
+#include "runtime/plan/settings.def"
+#include "runtime/plan/settings_undef.h"
+} BuildJob;
+
+/* Appends all rows, which must be the first settings. checkpoint_every counts steps. */
+void build_job(PlanBuilder *builder, BuildJob job);
+
+/* The number of a row that is there, to be changed; and another word or text for it. */
+int64_t *build_count(PlanBuilder *builder, JobRow row);
+double *build_real(PlanBuilder *builder, JobRow row);
+void build_word(PlanBuilder *builder, JobRow row, const char *text);
 
 /* The offset of `text` in the strings table; equal texts share one. */
 uint32_t build_string(PlanBuilder *builder, const char *text);

@@ -495,34 +495,30 @@ static void write_class(Example *e, uint32_t index) {
 static void write_job(Example *e) {
   PlanBuilder *b = e->b;
   uint32_t none = build_string(b, "");
-  PlanJob job = {.seed = 1,
-                 .steps = 10,
-                 .microbatch_samples = ROWS,
-                 .batch_samples = (int64_t)ROWS * e->options.accumulation * e->options.replicas,
-                 .accumulation = e->options.accumulation,
-                 .sample_tokens = 1,
-                 .prefetch_steps = PREFETCH,
-                 .control_depth = 1,
-                 .control_bytes = sizeof(Control),
-                 .lr = 1e-3,
-                 .lr_floor = 0.1,
-                 .threads = 1,
-                 .vocab = VOCAB,
-                 .sample_bytes = 64 + VECTOR_BYTES,
-                 .control_offset = e->at.control,
-                 .control_ring_offset = e->at.control_ring,
-                 .staging_offset = e->at.staging,
-                 .samples_offset = e->at.staging,
-                 .device = build_string(b, "cpu"),
-                 .name = build_string(b, "example"),
-                 .model = build_string(b, "linear stack"),
-                 .reason = none,
-                 .run_dir = build_string(b, "runs/example"),
-                 .checkpoint_dir = none,
-                 .resume_path = none,
-                 .loss = build_string(b, "mse"),
-                 .precision = build_string(b, "fp32")};
-  build_jobs(b, job);
+  BuildJob job = {.seed = 1,
+                  .steps = 10,
+                  .microbatch_samples = ROWS,
+                  .batch_samples = (int64_t)ROWS * e->options.accumulation * e->options.replicas,
+                  .accumulation = e->options.accumulation,
+                  .prefetch_steps = PREFETCH,
+                  .control_depth = 1,
+                  .control_bytes = sizeof(Control),
+                  .lr = 1e-3,
+                  .lr_floor = 0.1,
+                  .threads = 1,
+                  .vocab = VOCAB,
+                  .sample_bytes = 64 + VECTOR_BYTES,
+                  .control_offset = e->at.control,
+                  .control_ring_offset = e->at.control_ring,
+                  .staging_offset = e->at.staging,
+                  .samples_offset = e->at.staging,
+                  .device = "cpu",
+                  .name = "example",
+                  .model = "linear stack",
+                  .run_dir = "runs/example",
+                  .loss = "mse",
+                  .precision = "fp32"};
+  build_job(b, job);
   build_device(b);
   b->slots_count = CONTROL_targets; /* the last slot: every target of the example counts */
   build_inputs(b, (PlanInput){1, DTYPE_I32, INPUT_TOKENS, build_string(b, "ids"), none, 0, 0});

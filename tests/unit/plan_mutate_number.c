@@ -61,8 +61,8 @@ static bool has_kernel(const Mutator *m, const PlanRecord *record) {
 static bool operand_would_do(const Mutator *m, const PlanOperand *operand,
                              const KernelContract *other, int32_t index, const int64_t *dims,
                              const uint32_t *dtypes) {
-  const PlanJob *job = &m->b->jobs[0];
-  WorkspaceUse use = {(KernelTarget)job->target, dims, dtypes, job->threads, false};
+  const Plan plan = build_view(m->b);
+  WorkspaceUse use = {(KernelTarget)job_target(&plan), dims, dtypes, job_threads(&plan), false};
   if (other->operands[index].access == KERNEL_SCRATCH)
     return contract_workspace_bytes(other, &use) == (int64_t)operand->size_bytes;
   return contract_elements(other, index, dims) * (int64_t)dtype_bytes(operand->dtype) ==
@@ -378,7 +378,7 @@ static bool change_pieces(Mutator *m) {
 static bool change_state_axes(Mutator *m) {
   uint32_t axis = pick_below(m, m->b->axes_count);
   if (m->b->axes[axis].size == 1) return false;
-  m->b->jobs[0].state_axes ^= 1u << axis;
+  *build_count(m->b, JOB_state_axes) ^= 1LL << axis;
   return mutant_said(m, "state differs along %s, or no longer, by the plan",
                      m->b->strings + m->b->axes[axis].name);
 }

@@ -16,17 +16,14 @@ typedef struct Sketch {
 static inline void sketch_begin(Sketch *s) {
   *s = (Sketch){0};
   PlanBuilder *b = &s->b;
-  uint32_t none = build_string(b, "");
-  PlanJob job = {
+  build_string(b, "");
+  BuildJob job = {
       .seed = 1, .steps = 1, .batch_samples = 1, .microbatch_samples = 1, .accumulation = 1};
-  job.sample_tokens = job.prefetch_steps = job.control_depth = job.threads = 1;
+  job.prefetch_steps = job.control_depth = job.threads = 1;
   job.control_bytes = sizeof(Control);
   job.control_ring_offset = 256;
   job.staging_offset = job.samples_offset = 768;
-  job.name = job.model = job.reason = job.run_dir = job.checkpoint_dir = none;
-  job.resume_path = job.loss = job.precision = none;
-  job.device = none;
-  build_jobs(b, job);
+  build_job(b, job);
   build_device(b);
 }
 

@@ -77,7 +77,7 @@ static inline void bench_begin(Bench *bench) {
   *bench = (Bench){0};
   PlanBuilder *b = &bench->b;
   build_string(b, "");
-  build_jobs(b, (PlanJob){.accumulation = BENCH_SIZE});
+  build_job(b, (BuildJob){.accumulation = BENCH_SIZE});
   build_regions(b, (PlanRegion){.repeat = 2,
                                 .is_stack = 1,
                                 .program = PROGRAM_TRAIN_STEP,

@@ -51,86 +51,7 @@ static const RoleWords role_words[BASE_ROLE_COUNT] = {
     [BASE_MIRROR] = {BUFFER_MIRROR, "control_mirror"},
 };
 
-/* ---- the job */
-
-static void set_optimizer(PlanJob *record, const Job *job) {
-  record->optimizer = (uint32_t)job->optimizer.head;
-  record->lr = job->optimizer.lr;
-  record->beta1 = job->optimizer.beta1;
-  record->beta2 = job->optimizer.beta2;
-  record->eps = job->optimizer.eps;
-  record->momentum = job->optimizer.momentum;
-  record->weight_decay = job->optimizer.weight_decay;
-  record->clip = job->optimizer.clip;
-}
-
-static void set_schedule(PlanJob *record, const Job *job, int64_t steps) {
-  record->schedule = (uint32_t)job->schedule.head;
-  record->warmup_steps = job->schedule.warmup;
-  record->decay_steps = job->set[FIELD_schedule_over] ? job->schedule.over : steps;
-  record->decay_length = job->schedule.decay;
-  record->decay_shape = (uint32_t)job->schedule.shape;
-  record->lr_floor = job->schedule.floor;
-  record->lr_warmup_floor = job->schedule.warmup_floor;
-  record->lr_power = job->schedule.power;
-}
-
-static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
-  const Job *job = d->job;
-  const Derived *derived = &d->derived;
-  const Stage *first = &d->stages[0]; /* both have the same offset on every stage */
-  bool by_steps = job->checkpoint.every.unit == UNIT_STEPS;
-  const char *resume = job->checkpoint.resume;
-  Resume resume_kind = strcmp(resume, "auto") == 0     ? RESUME_AUTO
-                       : strcmp(resume, "never") == 0  ? RESUME_NEVER
-                       : strcmp(resume, "anyway") == 0 ? RESUME_ANYWAY
-                                                       : RESUME_PATH;
-  PlanJob record = {
-      .seed = (uint64_t)job->train.seed,
-      .steps = derived->steps,
-      .batch_samples = derived->batch_samples,
-      .microbatch_samples = job->train.microbatch,
-      .accumulation = derived->accumulation,
-      .sample_tokens = derived->sample_tokens,
-      .parameters = parameters,
-      .flops_per_token = d->flops_per_token,
-      .peak_flops_per_s = (int64_t)cost_peak(d),
-      .validate_every = d->eval != NULL ? derived->validate_every : 0,
-      .validate_samples = d->eval != NULL ? derived->validate_samples : 0,
-      .log_every = job->log.every,
-      .checkpoint_every_steps = by_steps ? (int64_t)job->checkpoint.every.value : 0,
-      .checkpoint_every_s = by_steps ? 0 : (int64_t)job->checkpoint.every.value,
-      .checkpoint_keep = job->checkpoint.keep,
-      .prefetch_steps = draft_prefetch_steps(d),
-      .control_depth = draft_control_depth(d),
-      .control_offset = (uint64_t)first->buffers.at[first->control_buffer].offset,
-      .control_bytes = (uint64_t)draft_control_bytes(d),
-      .control_ring_offset = (uint64_t)first->buffers.at[first->control_ring_buffer].offset,
-      .samples_offset = (uint64_t)first->buffers.at[first->samples_buffer].offset,
-      .staging_offset = (uint64_t)first->buffers.at[first->staging_buffer].offset,
-      .sample_bytes = (uint64_t)d->sample_bytes,
-      .target = d->cluster->target,
-      .staging_tier = first->buffers.at[first->staging_buffer].tier,
-      .data = (uint32_t)job->data.head,
-      .shuffle = job->data.shuffle,
-      .threads = (uint32_t)d->cluster->threads,
-      .vocab = token_vocab(d->train),
-      .resume = resume_kind,
-      .device = table_string(t, d->cluster->device),
-      .name = table_string(t, job->job.name),
-      .model = table_string(t, d->train->model_name),
-      .reason = table_string(t, job->job.reason),
-      .run_dir = table_string(t, job->log.dir),
-      .checkpoint_dir = table_string(t, job->checkpoint.path),
-      .resume_path = table_string(t, resume_kind == RESUME_PATH ? resume : ""),
-      .loss = table_string(t, d->train->loss_name),
-      .precision = table_string(t, d->train->tf32 ? "tf32" : dtype_name(d->train->compute_dtype)),
-      .state_axes = mesh_used(&d->mesh, TENSOR_AXES | MESH_BIT(MESH_PP) | draft_zero_axes(derived)),
-  };
-  set_optimizer(&record, job);
-  set_schedule(&record, job, derived->steps);
-  TABLE_PUSH(t, jobs, record);
-}
+/* ---- memory */
 
 static void emit_tiers(Tables *t, const Draft *d) {
   for (Tier tier = 0; tier < Tier_COUNT; tier++)
@@ -519,7 +440,6 @@ Choice emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
   Tables *t = ARENA_NEW(d->compile->arena, Tables);
   t->arena = d->compile->arena;
   table_string(t, "");
-  emit_job(t, d, parameters);
   emit_inputs(t, d);
   emit_files(t, d);
   emit_tiers(t, d);
@@ -532,7 +452,7 @@ Choice emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
                           .name = table_string(t, mesh_axis_name(axis))});
   emit_model(t, d->train->logical);
   if (d->eval != NULL) emit_model(t, d->eval->logical);
-  emit_settings(t, d);
+  emit_settings(t, d, parameters);
   for (int32_t i = 0; i < d->segments.count; i++)
     emit_segment(t, d, &d->segments.at[i]);
   for (int32_t s = 0; s < d->stage_count; s++)

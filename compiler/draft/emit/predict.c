@@ -4,6 +4,7 @@
 #include "compiler/draft/cost/saves.h"
 #include "compiler/draft/emit/tables.h"
 #include "compiler/plan/simulate/simulate.h"
+#include "runtime/plan/plan_job.h"
 
 static void emit_part(Tables *t, PlanProgram *program, PartKind kind, uint32_t axis, int64_t ns) {
   if (ns == 0) return;
@@ -38,5 +39,5 @@ void emit_predictions(Tables *t, const Plan *plan) {
 void emit_interval(Tables *t, const Draft *d, const Plan *plan) {
   Saves saves;
   if (saves_of(plan, d->job, d->cluster->nodes, &saves))
-    t->jobs.at[0].checkpoint_every_s = (int64_t)fmax(1, round(saves.best_s));
+    t->settings.at[JOB_auto_every_s].count = (int64_t)fmax(1, round(saves.best_s));
 }

@@ -21,7 +21,8 @@ typedef struct Tables {
 uint32_t token_vocab(const Graph *g);
 void emit_inputs(Tables *t, const Draft *d);
 void emit_files(Tables *t, const Draft *d);
-void emit_settings(Tables *t, const Draft *d);
+/* The job, and what follows from it. After the model, whose hash is one of the rows. */
+void emit_settings(Tables *t, const Draft *d, int64_t parameters);
 
 uint32_t table_string(Tables *t, const char *text); /* NULL is "" */
 uint32_t table_kernel(Tables *t, const char *name);

@@ -1,7 +1,8 @@
 /* settings.c -- every key of a job as it was resolved, with its exact value: the record of a run,
  * and how a job is compared with that of a checkpoint. Equal texts are equal values: "4096 tokens"
  * and "16 sequences" of 256 become the same text. */
-#include <stdlib.h>
+#include "compiler/job/settings.h"
+
 #include <string.h>
 
 #include "compiler/job/job_room.h"
@@ -92,68 +93,74 @@ static const char *exact_counts(Arena *arena, const CountList *list) {
   return text;
 }
 
-/* The fewest digits that read back as the same number. */
-static const char *exact_number(Arena *arena, double number) {
-  const char *text = "";
-  for (int digits = 15; digits <= 17; digits++) {
-    text = arena_printf(arena, "%.*g", digits, number);
-    if (strtod(text, NULL) == number) break;
-  }
-  return text;
+static Setting text_of(const char *text) {
+  return (Setting){.kind = SETTING_TEXT, .text = text};
 }
 
-static const char *exact_choice(Arena *arena, const Job *job, int32_t field) {
+static Setting count_of(int64_t count, const char *unit) {
+  return (Setting){.kind = SETTING_COUNT, .count = count, .text = unit};
+}
+
+static Setting real_of(double real, const char *unit) {
+  return (Setting){.kind = SETTING_REAL, .real = real, .text = unit};
+}
+
+static Setting flag_of(bool flag) {
+  return (Setting){.kind = SETTING_FLAG, .count = flag, .text = ""};
+}
+
+static Setting choice_of(Arena *arena, const Job *job, int32_t field) {
   const int32_t *at = field_at((Job *)job, field);
   const char *word = word_at(arena, spec_fields[field].values, *at);
   int64_t count = numbered_count(job, field);
-  return count == 0
-             ? word
-             : arena_printf(arena, "%s, %s = %lld", word, numbered_key(field), (long long)count);
+  return text_of(count == 0 ? word
+                            : arena_printf(arena, "%s, %s = %lld", word, numbered_key(field),
+                                           (long long)count));
 }
 
 /* The batch and the length, converted to one unit. */
-static const char *resolved_amount(Arena *arena, const Job *job, const Derived *derived,
-                                   int32_t field) {
-  if (field == FIELD_train_steps) return arena_printf(arena, "%lld", (long long)derived->steps);
+static Setting amount_of(const Job *job, const Derived *derived, int32_t field) {
+  if (field == FIELD_train_steps) return count_of(derived->steps, "");
   if (field == FIELD_train_batch)
-    return arena_printf(arena, "%lld %s", (long long)derived->batch_samples,
-                        job->train.batch.unit == UNIT_SAMPLES ? "samples" : "sequences");
+    return count_of(derived->batch_samples,
+                    job->train.batch.unit == UNIT_SAMPLES ? "samples" : "sequences");
   const Amount *amount = field_at((Job *)job, field);
-  if (amount->unit == UNIT_NEVER || amount->unit == UNIT_AUTO) return units_word(amount->unit);
-  const char *unit = amount->unit == UNIT_BYTES ? "B" : units_word(amount->unit);
-  return arena_printf(arena, "%s%s%s", exact_number(arena, amount->value), *unit ? " " : "", unit);
+  if (amount->unit == UNIT_NEVER || amount->unit == UNIT_AUTO)
+    return text_of(units_word(amount->unit));
+  return real_of(amount->value, amount->unit == UNIT_BYTES ? "B" : units_word(amount->unit));
 }
 
-static const char *exact_value(Arena *arena, const Job *job, const Derived *derived,
-                               int32_t field) {
+static Setting value_of(Arena *arena, const Job *job, const Derived *derived, int32_t field) {
   const FieldInfo *info = &spec_fields[field];
   const void *at = field_at((Job *)job, field);
-  if (!job->set[field]) return "none";
+  if (!job->set[field]) return (Setting){.kind = SETTING_NONE, .text = ""};
   switch (info->kind) {
   case KIND_TEXT:
-  case KIND_PATH: return *(const char *const *)at ? *(const char *const *)at : "none";
+  case KIND_PATH: {
+    const char *text = *(const char *const *)at;
+    return text ? text_of(text) : (Setting){.kind = SETTING_NONE, .text = ""};
+  }
   case KIND_COUNT:
   case KIND_COUNT_OR:
   case KIND_BYTES:
   case KIND_BYTES_OR: {
     int64_t number = *(const int64_t *)at;
     bool is_word = number < 0 && (info->kind == KIND_COUNT_OR || info->kind == KIND_BYTES_OR);
-    if (is_word) return word_at(arena, info->values, (int32_t)(-1 - number));
-    bool is_bytes = info->kind == KIND_BYTES || info->kind == KIND_BYTES_OR;
-    return arena_printf(arena, "%lld%s", (long long)number, is_bytes ? " B" : "");
+    if (is_word) return text_of(word_at(arena, info->values, (int32_t)(-1 - number)));
+    return count_of(number, info->kind == KIND_BYTES || info->kind == KIND_BYTES_OR ? "B" : "");
   }
-  case KIND_COUNTS: return exact_counts(arena, at);
-  case KIND_NUMBER: return exact_number(arena, *(const double *)at);
-  case KIND_RATE: return arena_printf(arena, "%s B/s", exact_number(arena, *(const double *)at));
-  case KIND_FLAG: return *(const bool *)at ? "true" : "false";
-  case KIND_CHOICE: return exact_choice(arena, job, field);
-  case KIND_AMOUNT: return resolved_amount(arena, job, derived, field);
-  case KIND_LIST: return exact_list(arena, at);
-  case KIND_COLUMNS: return exact_columns(arena, at);
+  case KIND_COUNTS: return text_of(exact_counts(arena, at));
+  case KIND_NUMBER: return real_of(*(const double *)at, "");
+  case KIND_RATE: return real_of(*(const double *)at, "B/s");
+  case KIND_FLAG: return flag_of(*(const bool *)at);
+  case KIND_CHOICE: return choice_of(arena, job, field);
+  case KIND_AMOUNT: return amount_of(job, derived, field);
+  case KIND_LIST: return text_of(exact_list(arena, at));
+  case KIND_COLUMNS: return text_of(exact_columns(arena, at));
   case KIND_WORDS:
   case KIND_PAIRS: break; /* of slurm, which is no part of the plan */
   }
-  return "";
+  return text_of("");
 }
 
 /* ---- the list: where a plan runs is no part of it, so slurm is left out */
@@ -163,22 +170,30 @@ static void add_head(Arena *arena, const Job *job, int32_t section, SettingList 
   const char *base = (const char *)job;
   if (section == SECTION_job || strcmp(info->head, "none") == 0) return;
   const Origin *origin = (const Origin *)(const void *)(base + info->origin_offset);
-  Setting setting = {.effect = section == SECTION_model ? SETTING_MODEL : section_effect(section),
-                     .key = info->name,
-                     .value = *(const char *const *)(const void *)(base + info->text_offset),
-                     .origin = origin_text(arena, origin)};
+  Setting setting = text_of(*(const char *const *)(const void *)(base + info->text_offset));
+  setting.effect = section == SECTION_model ? SETTING_MODEL : section_effect(section);
+  setting.key = info->name;
+  setting.origin = origin_text(arena, origin);
   VEC_PUSH(arena, out, setting);
 }
 
 static void add_size(Arena *arena, const ModelSize *size, SettingList *out) {
-  const char *value = size->kind == SIZE_TEXT   ? size->text
-                      : size->kind == SIZE_FLAG ? (size->number != 0 ? "true" : "false")
-                                                : exact_number(arena, size->number);
-  VEC_PUSH(arena, out,
-           (Setting){.effect = SETTING_MODEL,
-                     .key = arena_printf(arena, "model.%s", size->name),
-                     .value = value,
-                     .origin = origin_text(arena, &size->origin)});
+  Setting setting = size->kind == SIZE_TEXT   ? text_of(size->text)
+                    : size->kind == SIZE_FLAG ? flag_of(size->number != 0)
+                                              : real_of(size->number, "");
+  setting.effect = SETTING_MODEL;
+  setting.key = arena_printf(arena, "model.%s", size->name);
+  setting.origin = origin_text(arena, &size->origin);
+  VEC_PUSH(arena, out, setting);
+}
+
+static void add_field(Arena *arena, const Job *job, const Derived *derived, int32_t field,
+                      SettingList *out) {
+  Setting setting = value_of(arena, job, derived, field);
+  setting.effect = field_effect(field);
+  setting.key = field_name(arena, field);
+  setting.origin = origin_text(arena, &job->origin[field]);
+  VEC_PUSH(arena, out, setting);
 }
 
 _Static_assert(SECTION_slurm + 1 == SECTION_COUNT, "slurm is the last section");
@@ -188,12 +203,7 @@ SettingList spec_settings(Arena *arena, const Job *job, const Derived *derived) 
   for (int32_t section = 0; section < SECTION_slurm; section++) {
     add_head(arena, job, section, &out);
     for (int32_t i = 0; i < FIELD_COUNT; i++)
-      if ((int32_t)spec_fields[i].section == section)
-        VEC_PUSH(arena, &out,
-                 (Setting){.effect = field_effect(i),
-                           .key = field_name(arena, i),
-                           .value = exact_value(arena, job, derived, i),
-                           .origin = origin_text(arena, &job->origin[i])});
+      if ((int32_t)spec_fields[i].section == section) add_field(arena, job, derived, i, &out);
     for (int32_t i = 0; section == SECTION_model && i < job->sizes.count; i++)
       add_size(arena, &job->sizes.at[i], &out);
   }

@@ -6,6 +6,7 @@
  * buffer that is. */
 #include "compiler/plan/prove/intervals.h"
 #include "compiler/plan/prove/walk.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_text.h"
 
 typedef struct Sweep {
@@ -171,18 +172,20 @@ static void check_holder(const View *view, uint64_t first, uint64_t size_bytes, 
 }
 
 static void check_holders(const View *view) {
-  const PlanJob *job = view->plan->jobs;
-  uint64_t host = plan_address(job->staging_tier, 0), device = plan_address(TIER_DEVICE, 0);
-  uint64_t step_bytes = job->sample_bytes * (uint64_t)job->accumulation;
-  check_holder(view, device + job->control_offset, job->control_bytes, BUFFER_CONTROL,
-               "the control block");
-  check_holder(view, host + job->control_ring_offset,
-               2 * job->control_bytes * (uint64_t)job->control_depth, BUFFER_CONTROL,
-               "the ring of control");
-  check_holder(view, host + job->staging_offset, step_bytes * (uint64_t)job->prefetch_steps,
-               BUFFER_DATA, "the staging ring");
-  if (job->staging_tier != TIER_DEVICE) /* plan_check: else it is read where it is staged */
-    check_holder(view, device + job->samples_offset, step_bytes, BUFFER_DATA,
+  uint64_t host = plan_address(job_staging_tier(view->plan), 0),
+           device = plan_address(TIER_DEVICE, 0);
+  uint64_t step_bytes = job_sample_bytes(view->plan) * (uint64_t)job_accumulation(view->plan);
+  check_holder(view, device + job_control_offset(view->plan), job_control_bytes(view->plan),
+               BUFFER_CONTROL, "the control block");
+  check_holder(view, host + job_control_ring_offset(view->plan),
+               2 * job_control_bytes(view->plan) * (uint64_t)job_control_depth(view->plan),
+               BUFFER_CONTROL, "the ring of control");
+  check_holder(view, host + job_staging_offset(view->plan),
+               step_bytes * (uint64_t)job_prefetch_steps(view->plan), BUFFER_DATA,
+               "the staging ring");
+  if (job_staging_tier(view->plan) !=
+      TIER_DEVICE) /* plan_check: else it is read where it is staged */
+    check_holder(view, device + job_samples_offset(view->plan), step_bytes, BUFFER_DATA,
                  "the samples of a step");
 }
 

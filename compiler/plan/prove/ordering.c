@@ -18,6 +18,7 @@
 #include "compiler/plan/prove/intervals.h"
 #include "compiler/plan/prove/pool.h"
 #include "compiler/plan/prove/walk.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_loops.h"
 #include "runtime/plan/plan_text.h"
 
@@ -132,7 +133,7 @@ static void log_touch(LaneLog *log, Touch touch, uint64_t bytes, uint32_t access
 static uint64_t control_block(const View *view, uint32_t lane) {
   return plan_is_host_lane(view->plan, lane)
              ? buffer_address(plan_control_mirror(view->plan, view->class))
-             : plan_address(TIER_DEVICE, view->plan->jobs[0].control_offset);
+             : plan_address(TIER_DEVICE, job_control_offset(view->plan));
 }
 
 static void log_touches(Ordering *o, LaneLog *log, uint32_t index, uint32_t number) {

@@ -11,11 +11,11 @@
  *   carry out the op (rules.def), and its dims, attrs, random key, control slots and differences
  *   between ranks follow from the node, the job's settings and the cuts of its operands. What has
  *   no row is refused. A program has only records that it may have (purposes.def). Parameters begin
- *   as the model says, updates and clip are the job's. The job is one: its numbers, files and
- *   columns are those of the settings that a checkpoint is compared by, one row for each; inputs
- *   are staged as the model reads them. So is the model: nodes, dims, initial values and decay are
- *   those of the setting model.graph, masters are where precision.master wants them, and no two
- *   parameters and no two nodes draw the same random numbers.
+ *   as the model says, updates and clip are the job's. Files and columns are those of the
+ *   settings that a checkpoint is compared by; every number of the job is in one row, which all
+ *   read (plan_check). Inputs are staged as the model reads them. So is the model: nodes, dims,
+ * initial values and decay are those of the setting model.graph, masters are where precision.master
+ * wants them, and no two parameters and no two nodes draw the same random numbers.
  * - shapes: operands are as large as their kernel's dims make them, scratch as the compiler gives
  *   it, read and written as the kernel does. (What collectives and exchanges move: plan_check.)
  * - communication, timeline: every program ends when each rank runs its communications one at a

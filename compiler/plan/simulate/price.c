@@ -1,5 +1,7 @@
 #include "compiler/plan/simulate/price.h"
 
+#include "runtime/plan/plan_job.h"
+
 void traffic_add(Traffic *t, double size_bytes, Access access) {
   if (size_bytes > t->largest_bytes) t->largest_bytes = size_bytes;
   *(access == ACCESS_READ ? &t->sent_bytes : &t->received_bytes) += size_bytes;
@@ -36,7 +38,7 @@ int64_t traffic_ns(const Traffic *t, const PlanLink *link) {
 }
 
 Traffic traffic_of(const Plan *plan, const PlanRecord *record) {
-  bool has_library = plan->jobs_count > 0 && plan->jobs[0].target != TARGET_CPU;
+  bool has_library = plan_has_job(plan) && job_target(plan) != TARGET_CPU;
   Traffic traffic = {.kind = (RecordKind)record->kind,
                      .members = plan_comm_size(plan, record->comm),
                      .calls = has_library ? (double)record->flat_calls : 1};

@@ -12,6 +12,7 @@
 #include "compiler/search/fit.h"
 #include "compiler/show/cli/cli.h"
 #include "runtime/plan/plan_io.h"
+#include "runtime/plan/plan_job.h"
 #include "slurm/quote.h"
 
 ExitCode complain(ExitCode code, const char *format, ...) {
@@ -152,7 +153,7 @@ bool compile_job(Compile *c, const Options *options, Compiled *compiled) {
     topology_use_gpus(c->arena, &gpus, has_cuda, &machine);
   }
   bool is_good = fit_plan(c, job, &machine, compiled);
-  if (is_good && !compile_failed(c)) spec_data_ids(c, job, compiled->plan.jobs[0].vocab);
+  if (is_good && !compile_failed(c)) spec_data_ids(c, job, job_vocab(&compiled->plan));
   return is_good && !compile_failed(c);
 }
 

@@ -12,6 +12,7 @@
 #include "compiler/job/hints/help.h"
 #include "compiler/show/cli/cli.h"
 #include "compiler/show/explain/timeline.h"
+#include "runtime/plan/plan_job.h"
 #include "slurm/script.h"
 
 /* "rank=3" or "3". */
@@ -79,7 +80,7 @@ static ExitCode explain_against(const Options *options, const Compiled *compiled
   if (!c) return EXIT_WORLD;
   Compiled against;
   ExitCode code = EXIT_DONE;
-  if (!compile_job(c, &other, &against) && against.plan.jobs_count != 1) {
+  if (!compile_job(c, &other, &against) && !plan_has_job(&against.plan)) {
     complain(EXIT_USER, "this job with the changes of --against has errors:");
     code = report(c, &other);
   } else if (options->json) {
@@ -212,10 +213,10 @@ ExitCode verb_explain(const Options *options) {
   bool is_good = compile_job(c, options, &compiled);
   ExitCode code = EXIT_DONE;
   /* A job that does not fit has a table too: the one that says by how much. */
-  if (is_good || compiled.plan.jobs_count == 1) code = explain_one(options, c, &compiled);
+  if (is_good || plan_has_job(&compiled.plan)) code = explain_one(options, c, &compiled);
   fflush(stdout);
   Options spoken = *options;
-  if (is_good || compiled.plan.jobs_count == 1) spoken.json = false;
+  if (is_good || plan_has_job(&compiled.plan)) spoken.json = false;
   ExitCode said = report(c, &spoken);
   compile_free(c);
   return code != EXIT_DONE ? code : said;

@@ -8,6 +8,7 @@
 #include "compiler/show/cli/runs.h"
 #include "compiler/show/explain/explain.h"
 #include "runtime/plan/plan_io.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/process/asked.h"
 #include "runtime/process/lock.h"
 #include "runtime/process/process.h"
@@ -163,7 +164,7 @@ ExitCode verb_run(const Options *options) {
   said.json = options->json && !is_good; /* the document of a run that starts is the run's */
   ExitCode code = report(c, &said);
   RunPlan file;
-  if (is_good && is_on_cuda_host(options) && compiled.plan.jobs[0].target == TARGET_CPU)
+  if (is_good && is_on_cuda_host(options) && job_target(&compiled.plan) == TARGET_CPU)
     is_good = false, code = refuse(options, EXIT_USER,
                                    "--on cuda-host runs kernels for GPUs, and the job is for "
                                    "processors: -D cluster=dgx-h100 compiles it for GPUs");

@@ -273,7 +273,7 @@ const char *saved_find(Compile *c, const Options *options, const char *word) {
 const char *saved_setting(const Plan *plan, const char *key) {
   for (uint32_t i = 0; i < plan->settings_count; i++)
     if (strcmp(plan_string(plan, plan->settings[i].key), key) == 0)
-      return plan_string(plan, plan->settings[i].value);
+      return plan_string(plan, plan->settings[i].text);
   return NULL;
 }
 

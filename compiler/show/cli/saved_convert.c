@@ -14,6 +14,7 @@
 #include "compiler/show/cli/runs.h"
 #include "compiler/show/cli/saved.h"
 #include "runtime/parts/parts.h"
+#include "runtime/plan/plan_job.h"
 
 enum { CHUNK_BYTES = 8 << 20 };
 
@@ -144,7 +145,7 @@ static bool write_manifest(const Converting *cv) {
   ManifestRun run = cv->from->manifest.run;
   const char *path = arena_printf(cv->c->arena, "%s/%s", cv->folder, MANIFEST_FILE);
   run.plan_id = cv->plan->id;
-  run.last_step = cv->plan->jobs[0].steps;
+  run.last_step = job_steps(cv->plan);
   if (!manifest_text_open(&text, &cv->to, &run, cv->parts))
     return complain(EXIT_WORLD, "not enough memory for the manifest") == EXIT_DONE;
   size_t bytes = manifest_text(&text, &cv->facts, cv->part, cv->parts);

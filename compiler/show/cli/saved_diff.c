@@ -143,7 +143,7 @@ static void compare_settings(const Comparing *cmp, TextList *list) {
   Arena *arena = cmp->c->arena;
   for (uint32_t i = 0; i < a->settings_count; i++) {
     const char *key = plan_string(a, a->settings[i].key), *other = saved_setting(b, key);
-    const char *value = plan_string(a, a->settings[i].value);
+    const char *value = plan_string(a, a->settings[i].text);
     if (!other || strcmp(value, other) != 0)
       VEC_PUSH(arena, list, arena_printf(arena, "%s %s -> %s", key, value, other ? other : "none"));
   }
@@ -151,7 +151,7 @@ static void compare_settings(const Comparing *cmp, TextList *list) {
     const char *key = plan_string(b, b->settings[i].key);
     if (!saved_setting(a, key))
       VEC_PUSH(arena, list,
-               arena_printf(arena, "%s none -> %s", key, plan_string(b, b->settings[i].value)));
+               arena_printf(arena, "%s none -> %s", key, plan_string(b, b->settings[i].text)));
   }
 }
 

@@ -40,7 +40,7 @@ static void show_text(const Showing *s) {
   puts("settings");
   for (uint32_t i = 0; i < m->plan.settings_count; i++)
     printf("  %-*s %s\n", SETTINGS_WIDTH, plan_string(&m->plan, m->plan.settings[i].key),
-           text_plain(arena, plan_string(&m->plan, m->plan.settings[i].value)));
+           text_plain(arena, plan_string(&m->plan, m->plan.settings[i].text)));
   puts("tensors");
   for (uint32_t i = 0; i < state->item_count; i++) {
     const StateItem *item = &state->item[state->sorted[i]];
@@ -55,7 +55,7 @@ static void settings_json(const Plan *plan) {
     fputs(i > 0 ? ",\n  " : "\n  ", stdout);
     print_json_text(plan_string(plan, plan->settings[i].key), stdout);
     fputs(": ", stdout);
-    print_json_text(plan_string(plan, plan->settings[i].value), stdout);
+    print_json_text(plan_string(plan, plan->settings[i].text), stdout);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "compiler/show/cli/cli.h"
 #include "compiler/show/cli/runs.h"
 #include "runtime/plan/plan_io.h"
+#include "runtime/plan/plan_job.h"
 
 /* The steps that the user asks for, and those that were recorded. */
 typedef struct TraceRequest {
@@ -89,7 +90,7 @@ static ExitCode read_ranks(TraceRequest *r) {
   if (r->ranks != NULL)
     return complain(EXIT_USER, "--ranks %.40s: the run has ranks 0 to %lld", r->ranks,
                     (long long)ranks - 1);
-  if (r->plan.jobs != NULL && r->plan.jobs[0].target != TARGET_CPU)
+  if (plan_has_job(&r->plan) && job_target(&r->plan) != TARGET_CPU)
     return complain(EXIT_USER,
                     "%s has no records of its steps: GPUs do not tell yet when records ran, so a "
                     "run on them writes no trace",

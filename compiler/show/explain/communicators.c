@@ -3,8 +3,10 @@
 
 #include <string.h>
 
+#include "runtime/plan/plan_job.h"
+
 static bool is_shown(const Compiled *compiled) {
-  return compiled->plan.jobs[0].target == TARGET_CUDA && compiled->plan.comms_count > 0;
+  return job_target(&compiled->plan) == TARGET_CUDA && compiled->plan.comms_count > 0;
 }
 
 Communicators explain_communicators_of(const Compiled *compiled, uint32_t class) {

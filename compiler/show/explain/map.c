@@ -5,6 +5,7 @@
 
 #include "compiler/show/explain/where.h"
 #include "compiler/show/explain/words.h"
+#include "runtime/plan/plan_job.h"
 
 enum { ROWS_MOST = 24, GPUS_ON_A_SCREEN = 512, NODE_GPUS_MOST = 16 };
 
@@ -32,7 +33,7 @@ static void print_places(const Compiled *compiled, FILE *out) {
       continue;
     }
     fputs(", on ", out);
-    if (plan->jobs[0].target != TARGET_CPU) {
+    if (job_target(plan) != TARGET_CPU) {
       print_span("device", place->device_first, place->device_first + ranks - 1, out);
       fputs(" and ", out);
     }
@@ -153,8 +154,8 @@ static void print_node(const Compiled *compiled, FILE *out) {
   NodeRow row = row_of(compiled, 0);
   uint32_t ranks = row.rank_last + 1;
   if (ranks == 1 || ranks > NODE_GPUS_MOST) return;
-  fprintf(out, "\n%-8s", plan->jobs[0].target == TARGET_CPU ? "node 0" : "node 0, GPU");
-  if (plan->jobs[0].target == TARGET_CPU) fputs("   ", out);
+  fprintf(out, "\n%-8s", job_target(plan) == TARGET_CPU ? "node 0" : "node 0, GPU");
+  if (job_target(plan) == TARGET_CPU) fputs("   ", out);
   for (uint32_t rank = 0; rank < ranks; rank++) {
     RankPlace place = plan_place(plan, rank);
     fprintf(out, "%4u", place_device(&place));

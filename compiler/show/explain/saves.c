@@ -3,6 +3,7 @@
 
 #include "compiler/show/explain/words.h"
 #include "runtime/plan/interval.h"
+#include "runtime/plan/plan_job.h"
 
 bool explain_saves(const Compiled *compiled, Saves *saves) {
   const Job *job = compiled->job;
@@ -12,9 +13,9 @@ bool explain_saves(const Compiled *compiled, Saves *saves) {
 
 /* The seconds between two saves of this job; 0: it saves by steps, and their time is unknown. */
 static double every_seconds(const Compiled *compiled) {
-  const PlanJob *job = &compiled->plan.jobs[0];
-  if (job->checkpoint_every_s > 0) return (double)job->checkpoint_every_s;
-  return (double)job->checkpoint_every_steps * step_seconds(compiled);
+  const Plan *plan = &compiled->plan;
+  if (job_checkpoint_every_s(plan) > 0) return (double)job_checkpoint_every_s(plan);
+  return (double)job_checkpoint_every_steps(plan) * step_seconds(compiled);
 }
 
 static double lost_share(const Saves *s, double every_s) {

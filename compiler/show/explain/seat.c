@@ -5,6 +5,7 @@
 #include "compiler/draft/cost/demand.h"
 #include "compiler/show/explain/where.h"
 #include "compiler/show/explain/words.h"
+#include "runtime/plan/plan_job.h"
 
 enum { TEXT = 9, NEXT_LINES = 11, AXES_WIDTH = 14 };
 
@@ -33,7 +34,7 @@ static const char *node_text(const Compiled *compiled, const RankPlace *place) {
 
 static const char *device_text(const Compiled *compiled, const RankPlace *place) {
   Arena *arena = compiled->draft->compile->arena;
-  bool is_cpu = compiled->plan.jobs[0].target == TARGET_CPU;
+  bool is_cpu = job_target(&compiled->plan) == TARGET_CPU;
   const char *text =
       is_cpu ? "the node's processor"
              : arena_printf(arena, "GPU %u, %s", place_device(place), compiled->cluster.device);

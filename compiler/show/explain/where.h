@@ -3,6 +3,7 @@
 #define LOCKSTEP_EXPLAIN_WHERE_H
 
 #include "compiler/show/explain/explain.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_place.h"
 
 /* Named as in section `parallel`; dp counts all replicas, those that duplicate state and those that
@@ -39,7 +40,7 @@ static inline int64_t where_shared_cores(const Compiled *compiled, const PlanPla
   int64_t ranks = place->rank_count < place->node_ranks ? place->rank_count : place->node_ranks;
   int64_t cores = compiled->job->cluster.cores;
   bool is_short = cores > 0 && ranks * place->core_count > cores;
-  return compiled->plan.jobs[0].target == TARGET_CPU && is_short ? cores : 0;
+  return job_target(&compiled->plan) == TARGET_CPU && is_short ? cores : 0;
 }
 
 /* The coordinate by which a GPU is shown: the stage if there are several, else the replica. */

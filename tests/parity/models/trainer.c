@@ -6,6 +6,7 @@
 
 #include "kernels/math/bf16.h"
 #include "runtime/data/samples.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/schedule.h"
 
 static bool say(const Status *status) {
@@ -15,7 +16,7 @@ static bool say(const Status *status) {
 
 /* A micro-batch, as it is staged. */
 static void fill(const Trainer *trainer, int64_t load, char *staged) {
-  int64_t rows = trainer->plan->jobs[0].microbatch_samples;
+  int64_t rows = job_microbatch_samples(trainer->plan);
   for (uint32_t i = 0; i < trainer->plan->inputs_count; i++) {
     const PlanInput *input = &trainer->plan->inputs[i];
     int64_t row_bytes = input->sample_elements * dtype_bytes((DType)input->dtype);
@@ -27,12 +28,14 @@ static void fill(const Trainer *trainer, int64_t load, char *staged) {
 }
 
 static bool run(Trainer *trainer, ProgramKind kind) {
-  const PlanJob *job = &trainer->plan->jobs[0];
-  Control in = {.lr = schedule_lr(job, trainer->step), .step = trainer->step, .seed = job->seed};
-  char *samples = calloc((size_t)job->accumulation, job->sample_bytes);
+  Control in = {.lr = schedule_lr(job, trainer->step),
+                .step = trainer->step,
+                .seed = job_seed(trainer->plan)};
+  char *samples = calloc((size_t)job_accumulation(trainer->plan), job_sample_bytes(trainer->plan));
   if (!samples) return false;
-  for (int64_t load = 0; kind == PROGRAM_TRAIN_STEP && load < job->accumulation; load++)
-    fill(trainer, load, samples + load * (int64_t)job->sample_bytes);
+  for (int64_t load = 0; kind == PROGRAM_TRAIN_STEP && load < job_accumulation(trainer->plan);
+       load++)
+    fill(trainer, load, samples + load * (int64_t)job_sample_bytes(trainer->plan));
   Status status = {0};
   bool ran = replay_run(&trainer->replay, replay_program(&trainer->replay, kind), &in, samples,
                         &trainer->left, &status);
@@ -46,8 +49,8 @@ bool trainer_open(Trainer *trainer, const Plan *plan, KernelVariant variant, Tra
   Status status = {0};
   if (!mesh_read(&trainer->mesh, plan, &status)) return say(&status);
   const PlanClass *class = mesh_class(&trainer->mesh, plan, 0);
-  trainer->threads = threads_new((int32_t)plan->jobs[0].threads, NULL);
-  trainer->world = local_world_new(plan, &trainer->mesh, (int32_t)plan->jobs[0].threads);
+  trainer->threads = threads_new((int32_t)job_threads(plan), NULL);
+  trainer->world = local_world_new(plan, &trainer->mesh, (int32_t)job_threads(plan));
   if (!class || !trainer->threads || !trainer->world) return false;
   if (!arena_open(&trainer->arena, plan_arena_bytes(plan, class, TIER_DEVICE), &status))
     return say(&status);

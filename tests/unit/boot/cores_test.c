@@ -38,7 +38,7 @@ static Plan plan_of(const Case *c) {
   PlanBuilder *b = &sketch.b;
   sketch_begin(&sketch);
   sketch_axis(&sketch, "dp", 4);
-  b->jobs[0].threads = c->threads;
+  *build_count(b, JOB_threads) = c->threads;
   PlanPlace place = {.rank_count = 4, .node_ranks = c->node_ranks, .core_count = c->threads};
   for (uint32_t i = 0; c->seat != NULL && i < c->node_ranks; i++) {
     const char *cores = i == 0 ? c->seat : "";

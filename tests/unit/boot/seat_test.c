@@ -70,7 +70,7 @@ static Plan plan_of(const Case *c) {
   PlanBuilder *b = &sketch.b;
   sketch_begin(&sketch);
   sketch_axis(&sketch, "dp", RANKS);
-  b->jobs[0].threads = 2;
+  *build_count(b, JOB_threads) = 2;
   b->places_count = 0;
   build_seats(b, (PlanSeat){.numa = PLAN_NONE,
                             .pci = build_string(b, c->pci),

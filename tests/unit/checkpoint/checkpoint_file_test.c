@@ -21,8 +21,8 @@ static Plan example(uint32_t layers) {
   build_free(&builder);
   memset(&builder, 0, sizeof builder);
   build_example(&builder, (ExampleOptions){layers, 1, 1, 1, false});
-  builder.jobs[0].checkpoint_dir = build_string(&builder, folder);
-  builder.jobs[0].checkpoint_keep = 2;
+  build_word(&builder, JOB_checkpoint_dir, folder);
+  *build_count(&builder, JOB_checkpoint_keep) = 2;
   Plan plan = build_view(&builder);
   Status status;
   CHECK(mesh_read(&mesh, &plan, &status));
@@ -107,7 +107,7 @@ static Plan example_in_parts(uint32_t dp) {
   builder.classes[0].bounds_count = 3;
   builder.bounds[0].end = dp;
   build_bounds(&builder, (PlanBound){0, 2}), build_bounds(&builder, (PlanBound){0, 2});
-  builder.jobs[0].state_axes = 5;
+  *build_count(&builder, JOB_state_axes) = 5;
   plan = build_view(&builder);
   Status status;
   CHECK(mesh_read(&mesh, &plan, &status));
@@ -424,12 +424,12 @@ static void test_unread(void) {
 
 static void set_setting(SettingEffect effect, const char *key, const char *value,
                         const char *origin) {
-  uint32_t text = build_string(&builder, key);
-  PlanSetting setting = {effect, text, build_string(&builder, value),
-                         build_string(&builder, origin)};
+  const uint32_t at = build_string(&builder, key), text = build_string(&builder, value);
+  PlanSetting setting = {.effect = effect, .kind = SETTING_TEXT, .key = at, .text = text};
+  setting.origin = build_string(&builder, origin);
   for (uint32_t i = 0; i < builder.settings_count; i++)
     if (strcmp(builder.strings + builder.settings[i].key, key) == 0) {
-      setting.effect = builder.settings[i].effect;
+      if (builder.settings[i].effect != SETTING_SAFE) setting.effect = builder.settings[i].effect;
       builder.settings[i] = setting;
       return;
     }
@@ -494,7 +494,7 @@ static void test_changes(void) {
     CheckpointChange many[40];
     for (int i = 0; i < 40; i++)
       many[i] = (CheckpointChange){"train.seed", "1", "2", SETTING_EXPERIMENT, false};
-    CheckpointChanges changes = {many, 40};
+    CheckpointChanges changes = {.at = many, .count = 40};
     CHECK_INT(checkpoint_changes_text(&changes, ~0u, false, text, sizeof text), 40);
     CHECK_TEXT(text, "train.seed 1 -> 2, train.seed 1 -> 2, and 38 more");
   }

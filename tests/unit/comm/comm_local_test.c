@@ -37,7 +37,7 @@ static LocalWorld *open_world(World *world, uint32_t outer, uint32_t inner) {
     build_comms(&builder, (PlanComm){order[mask], build_string(&builder, "comm")});
   }
   build_device(&builder);
-  build_jobs(&builder, (PlanJob){.state_axes = 2});
+  build_job(&builder, (BuildJob){.state_axes = 2});
   Plan plan = build_view(&builder);
   Status status;
   CHECK(mesh_read(&world->mesh, &plan, &status));

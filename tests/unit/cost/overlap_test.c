@@ -13,6 +13,7 @@
 #include "compiler/plan/prove/prove.h"
 #include "compiler/plan/simulate/simulate.h"
 #include "runtime/plan/plan_io.h"
+#include "runtime/plan/plan_job.h"
 #include "tests/common/world.h"
 #include "tests/parity/job_plan.h"
 #include "tests/unit/check.h"
@@ -59,7 +60,7 @@ static void close_trial(Trial *t) {
 static void fill(const Plan *plan, int64_t load, uint8_t *staged) {
   for (uint32_t k = 0; k < plan->inputs_count; k++) {
     int32_t *at = (int32_t *)(void *)(staged + samples_input_offset(plan, k));
-    int64_t count = plan->inputs[k].sample_elements * plan->jobs[0].microbatch_samples;
+    int64_t count = plan->inputs[k].sample_elements * job_microbatch_samples(plan);
     for (int64_t i = 0; i < count; i++)
       at[i] = (int32_t)((7 * (i + k) + load) * (i + k + 3) % VOCAB);
   }
@@ -73,15 +74,14 @@ static double now_ms(void) {
 
 /* Step 0 is init. */
 static bool run_step(Trial *t, WorldRank *rank, int32_t step, uint8_t *samples, Status *status) {
-  const PlanJob *job = &t->plan.jobs[0];
-  for (int64_t load = 0; step > 0 && load < job->accumulation; load++)
-    fill(&t->plan, (step - 1) * job->accumulation + load + 1,
-         samples + (uint64_t)load * job->sample_bytes);
+  for (int64_t load = 0; step > 0 && load < job_accumulation(&t->plan); load++)
+    fill(&t->plan, (step - 1) * job_accumulation(&t->plan) + load + 1,
+         samples + (uint64_t)load * job_sample_bytes(&t->plan));
   if (!world_meet(rank, status)) return false;
   double start = now_ms();
   const PlanProgram *program =
       replay_program(&rank->replay, step == 0 ? PROGRAM_INIT : PROGRAM_TRAIN_STEP);
-  const Control in = {.lr = job->lr, .step = step, .seed = job->seed};
+  const Control in = {.lr = job_lr(&t->plan), .step = step, .seed = job_seed(&t->plan)};
   ReplayLeft left;
   if (!replay_run(&rank->replay, program, &in, samples, &left, status) || !world_meet(rank, status))
     return false;
@@ -96,7 +96,7 @@ static bool run_rank(void *context, WorldRank *rank, Status *status) {
   Trial *t = context;
   if (!world_open(rank, status)) return false;
   ReplaySetup setup = {.comm = t->in_turn ? rank->comm : NULL, .kernels = {kernels_of(t->variant)}};
-  uint8_t *samples = calloc((size_t)t->plan.jobs[0].accumulation, t->plan.jobs[0].sample_bytes);
+  uint8_t *samples = calloc((size_t)job_accumulation(&t->plan), job_sample_bytes(&t->plan));
   bool done = samples != NULL && world_bind(rank, setup, status);
   for (int32_t step = 0; done && step <= t->steps; step++)
     done = run_step(t, rank, step, samples, status);

@@ -6,6 +6,7 @@
 
 #include "runtime/data/permute.h"
 #include "runtime/data/staging.h"
+#include "runtime/plan/plan_job.h"
 #include "tests/unit/check.h"
 #include "tests/unit/plan_builder.h"
 
@@ -27,15 +28,15 @@ static PlanBuilder builder;
 static Plan token_plan(int64_t microbatch, int64_t batch, uint32_t shuffle) {
   build_free(&builder);
   memset(&builder, 0, sizeof builder);
-  PlanJob job = {.seed = 9, .batch_samples = batch, .microbatch_samples = microbatch};
-  job.sample_tokens = CONTEXT;
+  BuildJob job = {.seed = 9, .batch_samples = batch, .microbatch_samples = microbatch};
+  job.context = CONTEXT;
   job.vocab = 128;
   job.shuffle = shuffle;
   job.prefetch_steps = 2;
   job.data = DATA_TOKENS;
-  job.loss = build_string(&builder, "cross_entropy");
+  job.loss = "cross_entropy";
   job.validate_samples = 100;
-  build_jobs(&builder, job);
+  build_job(&builder, job);
   uint32_t none = build_string(&builder, "");
   build_inputs(&builder, (PlanInput){CONTEXT, DTYPE_I32, INPUT_TOKENS, none, none, 0, 0});
   build_inputs(&builder, (PlanInput){CONTEXT, DTYPE_I32, INPUT_TARGETS, none, none, 0, 0});
@@ -49,7 +50,7 @@ static Plan token_plan(int64_t microbatch, int64_t batch, uint32_t shuffle) {
   build_files(&builder, (PlanFile){1, FORMAT_U8, valid, 0});
   build_files(&builder, (PlanFile){0, FORMAT_U8, second, 0});
   Plan plan = build_view(&builder);
-  builder.jobs[0].sample_bytes = samples_input_offset(&plan, 2);
+  *build_count(&builder, JOB_sample_bytes) = samples_input_offset(&plan, 2);
   return plan;
 }
 
@@ -98,7 +99,7 @@ static void test_windows(void) {
     samples_close(&samples);
   }
   TEST("validation has no more samples than the plan says; the rest is padding") {
-    builder.jobs[0].validate_samples = 2;
+    *build_count(&builder, JOB_validate_samples) = 2;
     CHECK(samples_open(&samples, &plan, true, &status));
     CHECK_INT(samples.count, 2);
     CHECK(samples_fill(&samples, 1, 0, (uint8_t *)slot, &status));
@@ -108,8 +109,8 @@ static void test_windows(void) {
     samples_close(&samples);
   }
   TEST("another loss than the cross-entropy has no weights: its last short window is left out") {
-    builder.jobs[0].validate_samples = 100;
-    builder.jobs[0].loss = build_string(&builder, "mse");
+    *build_count(&builder, JOB_validate_samples) = 100;
+    build_word(&builder, JOB_loss, "mse");
     plan = build_view(&builder);
     CHECK(samples_open(&samples, &plan, true, &status));
     CHECK_INT(samples.count, 2);
@@ -117,7 +118,7 @@ static void test_windows(void) {
   }
   TEST("an id beyond the vocabulary is named with its place") {
     CHECK(samples_open(&samples, &plan, false, &status));
-    builder.jobs[0].vocab = 50;
+    *build_count(&builder, JOB_vocab) = 50;
     CHECK(!samples_fill(&samples, 12, 0, (uint8_t *)slot, &status));
     CHECK(strstr(status.text, "b.u8: token 50 at position 8, vocab = 50"));
     samples_close(&samples);
@@ -136,8 +137,8 @@ static void stage_step(int64_t microbatch, int32_t replicas, int64_t loads, int6
   Samples train, valid;
   Status status = {0};
   CHECK(samples_open(&train, &plan, false, &status) && samples_open(&valid, &plan, true, &status));
-  uint64_t sample_bytes = plan.jobs[0].sample_bytes;
-  builder.jobs[0].accumulation = loads;
+  uint64_t sample_bytes = job_sample_bytes(&plan);
+  *build_count(&builder, JOB_accumulation) = loads;
   uint8_t *ring = malloc(2 * (uint64_t)loads * sample_bytes);
   for (int32_t replica = 0; replica < replicas; replica++) {
     StagingSetup setup = {&plan, &train, &valid, ring,  replicas, replica,
@@ -189,7 +190,7 @@ static void test_stage(void) {
     Samples train;
     Status status;
     CHECK(samples_open(&train, &plan, false, &status));
-    uint8_t *ring = malloc(2 * plan.jobs[0].sample_bytes);
+    uint8_t *ring = malloc(2 * job_sample_bytes(&plan));
     StagingSetup setup = {&plan, &train, &train, ring, 1, 0, 1, 1000000, 0, 1, 0, false};
     staging_stop(staging_start(&setup, &status));
     setup.is_held = true;
@@ -223,8 +224,8 @@ static void test_passes(void) {
 static void check_table(const char *text, const char *reason) {
   build_free(&builder);
   memset(&builder, 0, sizeof builder);
-  PlanJob job = {.microbatch_samples = 1, .sample_tokens = 1, .data = DATA_TABLE};
-  build_jobs(&builder, job);
+  BuildJob job = {.microbatch_samples = 1, .data = DATA_TABLE};
+  build_job(&builder, job);
   uint32_t none = build_string(&builder, "");
   uint32_t x = build_string(&builder, "area,rooms"), y = build_string(&builder, "price");
   build_inputs(&builder, (PlanInput){2, DTYPE_F32, INPUT_COLUMNS, none, x, 0, 0});
@@ -252,7 +253,7 @@ static void check_table(const char *text, const char *reason) {
 static void check_ids(const char *text, const char *reason) {
   build_free(&builder);
   memset(&builder, 0, sizeof builder);
-  build_jobs(&builder, (PlanJob){.microbatch_samples = 1, .sample_tokens = 1, .data = DATA_TABLE});
+  build_job(&builder, (BuildJob){.microbatch_samples = 1, .data = DATA_TABLE});
   uint32_t none = build_string(&builder, ""), kind = build_string(&builder, "kind");
   build_inputs(&builder, (PlanInput){1, DTYPE_I32, INPUT_COLUMNS, none, kind, 3, 0});
   uint32_t file = build_string(&builder, make("t.csv", text, strlen(text)));

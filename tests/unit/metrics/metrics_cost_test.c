@@ -1,14 +1,17 @@
 /* The cost of a start of a run: hours of GPUs, cores and nodes, and money where it is known.
- * LINK: runtime */
+ * LINK: runtime plan_builder */
 #include <math.h>
 
 #include "runtime/metrics/cost.h"
 #include "tests/unit/check.h"
+#include "tests/unit/plan_builder.h"
 
 int main(void) {
   static const GpuFacts gpu;
-  PlanJob job = {.target = TARGET_CUDA, .threads = 2};
-  Plan plan = {.jobs = &job, .jobs_count = 1};
+  PlanBuilder builder = {0};
+  build_string(&builder, "");
+  build_job(&builder, (BuildJob){.target = TARGET_CUDA, .threads = 2});
+  Plan plan = build_view(&builder);
   ReportSetup setup = {.plan = &plan, .ranks = 16, .nodes = 2, .node_price = 98};
   setup.cores_wanted = setup.cores_allowed = 32;
   TEST("GPU-hours of all ranks, node-hours, and the price of nodes") {
@@ -26,7 +29,8 @@ int main(void) {
     CHECK(isnan(cost.gpu_hours) && isnan(cost.dollars));
   }
   TEST("ranks that share cores are counted by cores") {
-    job.target = TARGET_CPU;
+    build_word(&builder, JOB_target, "cpu");
+    plan = build_view(&builder);
     setup.nodes = 1;
     setup.cores_allowed = 2;
     RunCost cost = cost_of(&setup, 3600);

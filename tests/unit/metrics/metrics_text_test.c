@@ -1,5 +1,5 @@
 /* Numbers for people, bounded curves, plots, and the learning rate.
- * LINK: runtime */
+ * LINK: runtime plan_builder */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -7,6 +7,7 @@
 #include "runtime/metrics/plot.h"
 #include "runtime/plan/schedule.h"
 #include "tests/unit/check.h"
+#include "tests/unit/plan_builder.h"
 
 static void test_quantities(void) {
   char out[QUANTITY_BYTES];
@@ -299,26 +300,36 @@ static void test_plot(void) {
   }
 }
 
+static double rate_of(const BuildJob *job, int64_t step) {
+  PlanBuilder builder = {0};
+  build_string(&builder, "");
+  build_job(&builder, *job);
+  const Plan plan = build_view(&builder);
+  double rate = schedule_lr(&plan, step);
+  build_free(&builder);
+  return rate;
+}
+
 static void test_schedule(void) {
-  PlanJob job = {.lr = 2, .lr_floor = 0.1, .lr_warmup_floor = 0.5};
+  BuildJob job = {.lr = 2, .lr_floor = 0.1, .lr_warmup_floor = 0.5};
   job.warmup_steps = 10;
-  job.decay_steps = 109;
+  job.schedule_over = 109;
   TEST("warm-up rises linearly and reaches lr in its last step") {
-    CHECK_NEAR(schedule_lr(&job, 1), 2 * 0.55, 1e-12);
-    CHECK_NEAR(schedule_lr(&job, 9), 2 * 0.95, 1e-12);
-    CHECK_NEAR(schedule_lr(&job, 10), 2, 0);
+    CHECK_NEAR(rate_of(&job, 1), 2 * 0.55, 1e-12);
+    CHECK_NEAR(rate_of(&job, 9), 2 * 0.95, 1e-12);
+    CHECK_NEAR(rate_of(&job, 10), 2, 0);
   }
   TEST("constant stays, linear and cosine are at the floor after the last step of decay") {
-    CHECK_NEAR(schedule_lr(&job, 1000), 2, 0);
+    CHECK_NEAR(rate_of(&job, 1000), 2, 0);
     for (uint32_t schedule = SCHEDULE_LINEAR; schedule <= SCHEDULE_COSINE; schedule++) {
       job.schedule = schedule;
-      CHECK_NEAR(schedule_lr(&job, 10), 2, 1e-12);
-      CHECK_NEAR(schedule_lr(&job, 60), 2 * 0.55, 1e-12);
-      CHECK(schedule_lr(&job, 109) > 0.2004);
-      CHECK_NEAR(schedule_lr(&job, 110), 0.2, 1e-12);
-      CHECK_NEAR(schedule_lr(&job, 5000), 0.2, 1e-12);
+      CHECK_NEAR(rate_of(&job, 10), 2, 1e-12);
+      CHECK_NEAR(rate_of(&job, 60), 2 * 0.55, 1e-12);
+      CHECK(rate_of(&job, 109) > 0.2004);
+      CHECK_NEAR(rate_of(&job, 110), 0.2, 1e-12);
+      CHECK_NEAR(rate_of(&job, 5000), 0.2, 1e-12);
     }
-    CHECK_NEAR(schedule_lr(&job, 35), 2 * (0.1 + 0.9 * 0.5 * (1 + cos(0.25 * 3.14159265358979))),
+    CHECK_NEAR(rate_of(&job, 35), 2 * (0.1 + 0.9 * 0.5 * (1 + cos(0.25 * 3.14159265358979))),
                1e-12);
   }
 }
@@ -332,14 +343,14 @@ static double hugging_face(bool cosine, double step, double warmup, double total
 }
 
 static void test_schedule_of_others(void) {
-  PlanJob job = {.lr = 1, .decay_steps = 30};
+  BuildJob job = {.lr = 1, .schedule_over = 30};
   TEST("without warm-up they are PyTorch's and Hugging Face's, the last step included") {
     for (uint32_t schedule = SCHEDULE_LINEAR; schedule <= SCHEDULE_COSINE; schedule++)
       for (int64_t step = 1; step <= 30; step++) {
         job.schedule = schedule;
         double theirs = hugging_face(schedule == SCHEDULE_COSINE, (double)step - 1, 0, 30);
-        CHECK_NEAR(schedule_lr(&job, step), theirs, 1e-12);
-        CHECK(schedule_lr(&job, step) > 0);
+        CHECK_NEAR(rate_of(&job, step), theirs, 1e-12);
+        CHECK(rate_of(&job, step) > 0);
       }
   }
   TEST("with warm-up they are Hugging Face's of one more step, without its idle first one") {
@@ -348,15 +359,15 @@ static void test_schedule_of_others(void) {
       for (int64_t step = 1; step <= 30; step++) {
         job.schedule = schedule;
         double theirs = hugging_face(schedule == SCHEDULE_COSINE, (double)step, 7, 31);
-        CHECK_NEAR(schedule_lr(&job, step), theirs, 1e-12);
+        CHECK_NEAR(rate_of(&job, step), theirs, 1e-12);
       }
   }
   TEST("a run of one step trains, whatever the warm-up") {
-    job.decay_steps = 1;
+    job.schedule_over = 1;
     for (job.warmup_steps = 0; job.warmup_steps <= 1; job.warmup_steps++)
       for (uint32_t schedule = SCHEDULE_CONSTANT; schedule <= SCHEDULE_COSINE; schedule++) {
         job.schedule = schedule;
-        CHECK_NEAR(schedule_lr(&job, 1), 1, 0);
+        CHECK_NEAR(rate_of(&job, 1), 1, 0);
       }
   }
 }
@@ -383,7 +394,7 @@ static double their_polynomial(double power, double step, double warmup, double 
 }
 
 /* With warm-up, step s of ours is step s of theirs in a run of one more step, counted from 0. */
-static void check_wsd(PlanJob *job, int64_t warmup) {
+static void check_wsd(BuildJob *job, int64_t warmup) {
   job->warmup_steps = warmup;
   job->lr_warmup_floor = job->lr_floor; /* theirs is one number */
   int64_t skipped = warmup > 0;
@@ -393,46 +404,47 @@ static void check_wsd(PlanJob *job, int64_t warmup) {
       double stable = (double)(40 + skipped - warmup - 12);
       double theirs = their_wsd((DecayShape)shape, (double)(step - 1 + skipped), (double)warmup,
                                 stable, 12, job->lr_floor);
-      CHECK_NEAR(schedule_lr(job, step), theirs, 1e-12);
+      CHECK_NEAR(rate_of(job, step), theirs, 1e-12);
     }
 }
 
 static void test_new_schedules_of_others(void) {
   TEST("wsd is Hugging Face's, in each shape, with and without warm-up, to the floor") {
-    PlanJob job = {.lr = 1, .schedule = SCHEDULE_WSD, .decay_steps = 40, .decay_length = 12};
+    BuildJob job = {.lr = 1, .schedule = SCHEDULE_WSD, .schedule_over = 40, .decay_length = 12};
     check_wsd(&job, 0);
     check_wsd(&job, 7);
     job.lr_floor = 0.1;
     check_wsd(&job, 28);
-    CHECK(schedule_lr(&job, 29) == 1); /* the decay begins here, from lr */
-    CHECK(schedule_lr(&job, 30) < 1);
-    CHECK(schedule_lr(&job, 40) > 0.1);
+    CHECK(rate_of(&job, 29) == 1); /* the decay begins here, from lr */
+    CHECK(rate_of(&job, 30) < 1);
+    CHECK(rate_of(&job, 40) > 0.1);
   }
   TEST("MiniCPM's stable phase: lr exactly until the decay") {
-    PlanJob job = {.lr = 0.01, .schedule = SCHEDULE_WSD, .decay_steps = 1000, .decay_length = 100};
+    BuildJob job = {
+        .lr = 0.01, .schedule = SCHEDULE_WSD, .schedule_over = 1000, .decay_length = 100};
     job.warmup_steps = 50;
     for (int64_t step = 50; step <= 900; step++)
-      CHECK(schedule_lr(&job, step) == 0.01);
-    CHECK_NEAR(schedule_lr(&job, 951), 0.005, 1e-15);
+      CHECK(rate_of(&job, step) == 0.01);
+    CHECK_NEAR(rate_of(&job, 951), 0.005, 1e-15);
   }
   TEST("polynomial is Hugging Face's for any power") {
     static const double powers[] = {0.5, 1, 2, 3.5};
     for (size_t i = 0; i < 4; i++)
       for (int64_t warmup = 0; warmup <= 7; warmup += 7)
         for (int64_t step = 1; step <= 35; step++) {
-          PlanJob job = {.lr = 1, .schedule = SCHEDULE_POLYNOMIAL, .decay_steps = 30};
+          BuildJob job = {.lr = 1, .schedule = SCHEDULE_POLYNOMIAL, .schedule_over = 30};
           job.lr_floor = 0.05, job.lr_power = powers[i], job.warmup_steps = warmup;
           double later = warmup > 0 ? 1 : 0;
           double theirs = their_polynomial(powers[i], (double)step - 1 + later, (double)warmup,
                                            30 + later, 0.05);
-          CHECK_NEAR(schedule_lr(&job, step), theirs, 1e-12);
+          CHECK_NEAR(rate_of(&job, step), theirs, 1e-12);
         }
   }
   TEST("inverse_sqrt is that of Vaswani and others: d^-0.5 min(s^-0.5, s W^-1.5), 1 at step W") {
-    PlanJob job = {.lr = 1, .schedule = SCHEDULE_INVERSE_SQRT, .warmup_steps = 40};
+    BuildJob job = {.lr = 1, .schedule = SCHEDULE_INVERSE_SQRT, .warmup_steps = 40};
     for (int64_t step = 1; step <= 4000; step += 13) {
       double s = (double)step, theirs = sqrt(40) * fmin(pow(s, -0.5), s * pow(40, -1.5));
-      CHECK_NEAR(schedule_lr(&job, step), theirs, 1e-12);
+      CHECK_NEAR(rate_of(&job, step), theirs, 1e-12);
     }
   }
 }

@@ -119,7 +119,7 @@ static void test_loads(void) {
   TEST("only micro-batches that are staged are loaded") {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
       begin(RECORD_LOAD);
-      sketch.b.jobs[0].accumulation = 2;
+      *build_count(&sketch.b, JOB_accumulation) = 2;
       sketch.b.programs[0].kind = cases[i].program;
       sketch.b.calls[0].microbatch = cases[i].microbatch;
       expect(cases[i].words);
@@ -282,22 +282,23 @@ static void test_varies(void) {
     varying(0, 0), sketch_newest(&sketch)->attrs_count = 0, expect("1 of its 0 attrs vary");
   }
   TEST("state differs along axes that there are") {
-    begin(RECORD_KERNEL), sketch.b.jobs[0].state_axes = 5, expect(NULL);
-    begin(RECORD_KERNEL), sketch.b.jobs[0].state_axes = 8, expect("jobs[0].state_axes: 0x8");
+    begin(RECORD_KERNEL), *build_count(&sketch.b, JOB_state_axes) = 5, expect(NULL);
+    begin(RECORD_KERNEL), *build_count(&sketch.b, JOB_state_axes) = 8,
+                                                  expect("plan.state_axes: 0x8");
   }
 }
 
 /* A plan of a number of steps. */
 static void steps(int64_t count) {
   begin(RECORD_KERNEL);
-  sketch.b.jobs[0].steps = count;
+  *build_count(&sketch.b, JOB_steps) = count;
 }
 
 static void test_job(void) {
   TEST("a run has at least one step") {
     steps(1), expect(NULL);
-    steps(0), expect("jobs[0].steps: 0, at least 1");
-    steps(-3), expect("jobs[0].steps: -3, at least 1");
+    steps(0), expect("train.steps is 0, at least 1");
+    steps(-3), expect("train.steps is -3, at least 1");
   }
 }
 

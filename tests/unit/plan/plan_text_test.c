@@ -56,11 +56,11 @@ static void test_awkward_values(void) {
                                      1.0 / 3.0, 2.5e-8,    1e22,   123456789.123456789,
                                      INFINITY,  -INFINITY, NAN,    -NAN};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-      builder.jobs[0].lr = numbers[i];
+      *build_real(&builder, JOB_lr) = numbers[i];
       build_reals(&builder, numbers[i]);
     }
     build_ints(&builder, INT64_MIN), build_ints(&builder, INT64_MAX);
-    builder.jobs[0].seed = UINT64_MAX;
+    *build_count(&builder, JOB_seed) = -1;
     Plan plan = build_view(&builder);
     expect_same(&plan);
   }
@@ -74,7 +74,7 @@ static void test_awkward_values(void) {
     more.operands[0].size_bytes = 256;
     more.operands[0].by = 0;
     more.operands[0].member_stride = 256;
-    more.jobs[0].state_axes = 1;
+    *build_count(&more, JOB_state_axes) = 1;
     Plan plan = build_view(&more);
     expect_same(&plan);
     char *text = print(&plan, "init layer");
@@ -83,10 +83,10 @@ static void test_awkward_values(void) {
     free(text), build_free(&more);
   }
   TEST("strings survive: quotes, newlines, other alphabets, equal ones, tails of other strings") {
-    builder.jobs[0].reason = build_string(&builder, "a \"b\" \\ \n\t) # \x7f \xc3\xa9");
-    builder.segments[0].name = builder.jobs[0].reason;
-    builder.jobs[0].model = builder.jobs[0].name + 3;
-    builder.jobs[0].run_dir = builder.strings_count;
+    build_word(&builder, JOB_reason, "a \"b\" \\ \n\t) # \x7f \xc3\xa9");
+    builder.segments[0].name = builder.settings[JOB_reason].text;
+    builder.settings[JOB_model].text = builder.settings[JOB_name].text + 3;
+    builder.settings[JOB_run_dir].text = builder.strings_count;
     for (const char *letter = "example"; *letter; letter++)
       build_strings(&builder, *letter);
     build_strings(&builder, '\0');
@@ -118,15 +118,15 @@ static void test_refusals(void) {
   Plan plan = build_view(&builder);
   char *text = print(&plan, NULL), why[PLAN_WHY_BYTES];
   TEST("a broken line is named") {
-    expect_refusal(text, "lockstep plan 11", "lockstep plan 12", "another plan format");
+    expect_refusal(text, "lockstep plan 12", "lockstep plan 13", "another plan format");
     expect_refusal(text, "lockstep plan", "job {", "line 1: not a plan's text");
-    expect_refusal(text, "jobs[0] seed=", "jobs[0] sead=", "line 5: expected seed=");
+    expect_refusal(text, "settings[0] count=", "settings[0] coumt=", "line 5: expected count=");
     expect_refusal(text, "calls[3]", "calls[4]", "out of order");
     expect_refusal(text, "kind=train_step", "kind=train_stop", "no such name at \"train_stop");
     expect_refusal(text, "layer=-1", "layer=-99999999999", "number too large");
-    expect_refusal(text, "name=\"example\"", "name=\"exampel\"", "no such string");
-    expect_refusal(text, "name=\"example\"", "name=\"example\"@2", "another string is there");
-    expect_refusal(text, "name=\"example\"", "name=\"example", "line 5: ");
+    expect_refusal(text, "text=\"example\"", "text=\"exampel\"", "no such string");
+    expect_refusal(text, "text=\"example\"", "text=\"example\"@2", "another string is there");
+    expect_refusal(text, "text=\"example\"", "text=\"example", "line 41: ");
     expect_refusal(text, "flags=first_", "flags=third_", "no such name");
     expect_refusal(text, "segment=#0", "segment=#77", "calls[0].segment: no segments[77]");
     expect_refusal(text, "axes[0] size=4", "axes[0] size=4 rank=0", "expected divides=");

@@ -20,7 +20,7 @@ static Plan make_plan(uint32_t times) {
   sketch_call(&sketch, segment, 0);
   build_loops(&sketch.b, (PlanLoop){0, 1, times, 1});
   sketch_class(&sketch, 1, CLASSES);
-  sketch.b.jobs[0].staging_tier = TIER_HOST;
+  build_word(&sketch.b, JOB_staging_tier, "host");
   return build_view(&sketch.b);
 }
 

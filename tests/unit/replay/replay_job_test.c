@@ -62,7 +62,7 @@ static void part_replicas(PlanBuilder *builder) {
     if (record->kind == RECORD_ALL_REDUCE && record->after_count > 0)
       record->when_none = record->when_all;
   }
-  builder->jobs[0].state_axes = 1;
+  *build_count(builder, JOB_state_axes) = 1;
 }
 
 /* A job of two classes: one replica of two stages, the second of which only takes part in
@@ -71,7 +71,7 @@ static void make_pipeline(PlanBuilder *builder) {
   part_replicas(builder);
   builder->axes[0] = build_axis_named(builder, "pp", builder->axes[0].size);
   build_strides(builder);
-  builder->jobs[0].batch_samples /= 2;
+  *build_count(builder, JOB_batch_samples) /= 2;
   uint32_t control = 0;
   while (strcmp(builder->strings + builder->segments[control].name, "reduce control") != 0)
     control++;
@@ -94,17 +94,15 @@ static void run(Job job, Outcome *outcome) {
   char run_dir[128], checkpoint_dir[160];
   (void)snprintf(run_dir, sizeof run_dir, "%s/%s", folder, job.name);
   (void)snprintf(checkpoint_dir, sizeof checkpoint_dir, "%s/checkpoint", run_dir);
-  PlanJob *planned = &builder.jobs[0];
-  planned->data = DATA_SYNTHETIC;
-  planned->steps = STEPS;
-  planned->run_dir = build_string(&builder, run_dir);
-  planned->checkpoint_dir = build_string(&builder, checkpoint_dir);
-  planned->checkpoint_every_steps = job.checkpoints ? 5 : 0;
-  planned->checkpoint_keep = 2;
-  planned->decay_steps = STEPS;
-  planned->schedule = SCHEDULE_COSINE;
-  planned->validate_every = 6;
-  planned->validate_samples = 24;
+  build_word(&builder, JOB_data, "synthetic");
+  *build_count(&builder, JOB_steps) = STEPS;
+  build_word(&builder, JOB_run_dir, run_dir);
+  build_word(&builder, JOB_checkpoint_dir, checkpoint_dir);
+  *build_real(&builder, JOB_checkpoint_every) = job.checkpoints ? 5 : 0;
+  *build_count(&builder, JOB_checkpoint_keep) = 2;
+  build_word(&builder, JOB_schedule, "cosine");
+  *build_count(&builder, JOB_validate_every) = 6;
+  *build_count(&builder, JOB_validate_samples) = 24;
   if (job.own_state) part_replicas(&builder);
   if (job.is_pipeline) make_pipeline(&builder);
   char plan_path[160];
@@ -177,11 +175,12 @@ static void test_pipeline(ExampleOptions one) {
     PlanBuilder builder = {0};
     build_example(&builder, two);
     make_pipeline(&builder);
-    builder.jobs[0].accumulation = 4;
+    *build_count(&builder, JOB_accumulation) = 4;
     Plan plan = build_view(&builder);
     RunOptions options = run_defaults(&plan);
     options.quiet = true, options.measure_peak = false;
-    builder.jobs[0].data = DATA_SYNTHETIC;
+    build_word(&builder, JOB_data, "synthetic");
+    plan = build_view(&builder);
     Status status = {0};
     CHECK(!run_job(&plan, &options, &status));
     CHECK(strstr(status.text, "2 loads of 8 samples on 1 replica are not a batch of 16"));

@@ -303,7 +303,7 @@ static void test_long_segment(void) {
 static void test_ahead(bool are_threads) {
   Status status = {0};
   uint32_t segment = begin(1);
-  sketch.b.jobs[0].control_depth = sketch.b.jobs[0].prefetch_steps = 2;
+  *build_count(&sketch.b, JOB_control_depth) = *build_count(&sketch.b, JOB_prefetch_steps) = 2;
   sketch_kernel(&sketch, "sum", LANE_DP);
   sketch_operand(&sketch, 0, 8, DTYPE_F64, ACCESS_READ);
   sketch_operand(&sketch, 8, 8, DTYPE_F64, ACCESS_WRITE);

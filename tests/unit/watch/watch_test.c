@@ -84,11 +84,10 @@ static void nap(void) {
 }
 
 static Plan make_plan(PlanBuilder *builder, const char *folder) {
-  PlanJob job = {.run_dir = build_string(builder, folder)};
   build_axes(builder, build_axis_named(builder, "dp", RANKS));
   build_strides(builder);
   build_device(builder);
-  build_jobs(builder, job);
+  build_job(builder, (BuildJob){.run_dir = folder});
   build_comms(builder, (PlanComm){1, build_string(builder, "dp")});
   build_records(builder, (PlanRecord){.kind = RECORD_ALL_REDUCE, .kernel = PLAN_NONE, .comm = 0});
   return build_view(builder);

@@ -1,28 +1,25 @@
-/* job.c -- what a plan says of its job is one thing: the table of jobs that the runtime reads, the
- * settings that a checkpoint is compared by, the samples that are loaded, and the model. */
-#include <stdlib.h>
+/* job.c -- the job of a plan agrees with the samples that are loaded, with the model and with how
+ * the plan computes. Each number of the job is in the plan once, so nothing compares two tables of
+ * them. */
 #include <string.h>
 
 #include "compiler/plan/prove/records/rules.h"
 #include "runtime/plan/plan_control.h"
 #include "runtime/plan/plan_hash.h"
 #include "runtime/plan/plan_inputs.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_loops.h"
 #include "runtime/plan/plan_text.h"
 
 /* ---- settings */
 
-/* "none" where the job does not say. */
 const char *job_setting(const Plan *plan, const char *key) {
-  const char *value = "none";
-  for (uint32_t i = 0; i < plan->settings_count; i++)
-    if (strcmp(plan_string(plan, plan->settings[i].key), key) == 0)
-      value = plan_string(plan, plan->settings[i].value);
-  return value;
+  const PlanSetting *row = plan_setting(plan, key);
+  return row == NULL || row->kind != SETTING_TEXT ? "none" : plan_string(plan, row->text);
 }
 
 /* Every setting has one row: what a plan left out would hold nothing, and of two rows the other
- * one could be compared. False: reported. */
+ * one could be compared. (Rows of settings.def: plan_check.) False: reported. */
 static bool is_said_once(const View *view, const char *key) {
   const Plan *plan = view->plan;
   uint32_t rows = 0;
@@ -41,64 +38,15 @@ static void check_word(const View *view, const char *key, const char *used) {
     prove_finding(view, NULL, -1, "records", "%s is %.40s, and %.40s is used", key, said, used);
 }
 
-/* `absent`: what is used where the job does not say. */
-static void check_number_or(const View *view, const char *key, double used, double absent) {
-  const char *said = job_setting(view->plan, key);
-  if (!is_said_once(view, key)) return;
-  if (used != (strcmp(said, "none") == 0 ? absent : strtod(said, NULL)))
-    prove_finding(view, NULL, -1, "records", "%s is %.40s, and %.10g is used", key, said, used);
-}
-
-static void check_number(const View *view, const char *key, double used) {
-  check_number_or(view, key, used, 0);
-}
-
-static void check_settings(const View *view) {
-  const PlanJob *job = view->plan->jobs;
-  check_number(view, "train.batch", (double)job->batch_samples);
-  check_number(view, "train.microbatch", (double)job->microbatch_samples);
-  check_number_or(view, "train.context", (double)job->sample_tokens, 1);
-  check_number(view, "train.steps", (double)job->steps);
-  check_number(view, "train.validate_every", (double)job->validate_every);
-  check_number(view, "checkpoint.keep", (double)job->checkpoint_keep);
-  check_number(view, "log.every", (double)job->log_every);
-  check_number(view, "train.seed", (double)job->seed);
-  check_number(view, "optimizer.lr", job->lr);
-  check_number(view, "optimizer.beta1", job->beta1);
-  check_number(view, "optimizer.beta2", job->beta2);
-  check_number(view, "optimizer.eps", job->eps);
-  check_number(view, "optimizer.momentum", job->momentum);
-  check_number(view, "optimizer.weight_decay", job->weight_decay);
-  check_number(view, "optimizer.clip", job->clip);
-  check_number(view, "schedule.warmup", (double)job->warmup_steps);
-  check_number(view, "schedule.warmup_floor", job->lr_warmup_floor);
-  check_number(view, "schedule.floor", job->lr_floor);
-  check_number(view, "schedule.over", (double)job->decay_steps);
-  check_number(view, "schedule.decay", (double)job->decay_length);
-  check_number(view, "schedule.power", job->lr_power);
-  const int64_t steps = strtoll(job_setting(view->plan, "train.validate_steps"), NULL, 10);
-  if (steps > 0 && job->validate_every > 0 &&
-      (job->validate_samples == 0 || (job->validate_samples - 1) / job->batch_samples < steps - 1))
+/* A validation reads as many batches as the job says. */
+static void check_validation(const View *view) {
+  const Plan *plan = view->plan;
+  const int64_t steps = job_validate_steps(plan), samples = job_validate_samples(plan);
+  if (steps > 0 && job_validate_every(plan) > 0 &&
+      (samples == 0 || (samples - 1) / job_batch_samples(plan) < steps - 1))
     prove_finding(view, NULL, -1, "records",
                   "train.validate_steps is %lld, and %lld sample%s %s read", (long long)steps,
-                  (long long)job->validate_samples, plural(job->validate_samples),
-                  plural_is(job->validate_samples));
-  const char *every = job_setting(view->plan, "checkpoint.every");
-  const int64_t used = job->checkpoint_every_steps + job->checkpoint_every_s;
-  if (strcmp(every, "auto") == 0
-          ? job->checkpoint_every_s <= 0
-          : strcmp(every, "none") != 0 && (int64_t)strtod(every, NULL) != used)
-    prove_finding(view, NULL, -1, "records", "checkpoint.every is %.40s, and is not used", every);
-  check_word(view, "optimizer", Optimizer_names[job->optimizer]);
-  check_word(view, "schedule", Schedule_names[job->schedule]);
-  check_word(view, "schedule.shape", DecayShape_names[job->decay_shape]);
-  check_word(view, "data", DataKind_names[job->data]);
-  check_word(view, "data.shuffle", job->shuffle != 0 ? "true" : "false");
-  check_word(view, "checkpoint.path", plan_string(view->plan, job->checkpoint_dir));
-  check_word(view, "checkpoint.resume",
-             job->resume == RESUME_PATH ? plan_string(view->plan, job->resume_path)
-                                        : Resume_names[job->resume]);
-  check_word(view, "log.dir", plan_string(view->plan, job->run_dir));
+                  (long long)samples, plural(samples), plural_is(samples));
 }
 
 /* As settings write a name of a list: in double quotes where it holds what separates names. */
@@ -127,7 +75,7 @@ static void check_files(const View *view, const char *key, uint32_t valid) {
     if (count > 0 && count < 3) line_add(&shown, " ");
     if (count < 3) add_name(&shown, path, strlen(path));
     (void)snprintf(all, room, "%016llx %s", (unsigned long long)plan_key(all), path);
-    if (plan->jobs[0].data == DATA_TOKENS)
+    if (job_data(plan) == DATA_TOKENS)
       check_word(view, "data.format", DataFormat_names[plan->files[i].format]);
     count++;
   }
@@ -143,17 +91,17 @@ static void check_files(const View *view, const char *key, uint32_t valid) {
 
 /* Losses are means over the samples of a step; the job says how many there are. */
 static void check_batch(const View *view) {
-  const PlanJob *job = view->plan->jobs;
   int64_t batch = 0, replicas = 1;
   for (uint32_t axis = 0; axis < view->plan->axes_count; axis++)
     if (view->plan->axes[axis].divides == DIVIDES_SAMPLES) replicas *= view->plan->axes[axis].size;
-  if (__builtin_mul_overflow(job->microbatch_samples, job->accumulation, &batch) ||
-      __builtin_mul_overflow(batch, replicas, &batch) || batch != job->batch_samples)
+  if (__builtin_mul_overflow(job_microbatch_samples(view->plan), job_accumulation(view->plan),
+                             &batch) ||
+      __builtin_mul_overflow(batch, replicas, &batch) || batch != job_batch_samples(view->plan))
     prove_finding(view, NULL, -1, "records",
                   "batch of %lld sample%s is not %lld a micro-batch * %lld * %lld replica%s",
-                  (long long)job->batch_samples, plural(job->batch_samples),
-                  (long long)job->microbatch_samples, (long long)job->accumulation,
-                  (long long)replicas, plural(replicas));
+                  (long long)job_batch_samples(view->plan), plural(job_batch_samples(view->plan)),
+                  (long long)job_microbatch_samples(view->plan),
+                  (long long)job_accumulation(view->plan), (long long)replicas, plural(replicas));
 }
 
 /* Too few loads leave something unread, which types find. */
@@ -161,7 +109,7 @@ static void check_loads(const View *view) {
   const Plan *plan = view->plan;
   for (uint32_t i = 0; i < plan->programs_count; i++) {
     const PlanProgram *program = &plan->programs[i];
-    int64_t most = program->kind == PROGRAM_TRAIN_STEP ? plan->jobs[0].accumulation : 1;
+    int64_t most = program->kind == PROGRAM_TRAIN_STEP ? job_accumulation(plan) : 1;
     if (plan_loads(plan, program) > most)
       prove_finding(view, NULL, -1, "records", "%s loads a micro-batch twice",
                     ProgramKind_names[program->kind]);
@@ -240,7 +188,6 @@ static uint32_t role_of(const View *view, uint32_t input) {
 static const char *input_fault(const View *view, const PlanInput *input, uint32_t number) {
   const Plan *plan = view->plan;
   const PlanValue *value = &plan->values[number];
-  const PlanJob *job = plan->jobs;
   const PlanLayout *layout = &plan->layouts[value->layout];
   const PlanLayoutDim *dim = &plan->layout_dims[layout->dims_first];
   int64_t elements = 1;
@@ -248,10 +195,10 @@ static const char *input_fault(const View *view, const PlanInput *input, uint32_
   if (input->role != role_of(view, number)) return "is filled with something else";
   for (uint32_t i = 0; i < layout->dims_count; i++) {
     bool is_seq = strcmp(plan_string(plan, dim[i].name), "seq") == 0;
-    if (is_seq && dim[i].size != job->sample_tokens) return "has not the tokens of a sample";
+    if (is_seq && dim[i].size != job_sample_tokens(plan)) return "has not the tokens of a sample";
     if (__builtin_mul_overflow(elements, dim[i].size, &elements)) return "is too large";
   }
-  bool fits = layout->dims_count > 0 && dim[0].size == job->microbatch_samples &&
+  bool fits = layout->dims_count > 0 && dim[0].size == job_microbatch_samples(plan) &&
               elements / dim[0].size == input->sample_elements;
   return fits ? NULL : "is not a micro-batch of samples";
 }
@@ -284,9 +231,9 @@ static void check_vocab(const View *view) {
   for (const PlanInput *at = plan->inputs; at < plan->inputs + plan->inputs_count; at++)
     if (!input_is_columns(at->role) && at->vocab > 0 && (least == 0 || at->vocab < least))
       least = at->vocab;
-  if (plan->jobs[0].vocab != least)
+  if (job_vocab(plan) != least)
     prove_finding(view, NULL, -1, "records", "%u tokens are known, and inputs have %u",
-                  plan->jobs[0].vocab, least);
+                  job_vocab(plan), least);
 }
 
 /* A sample has as many tokens as its inputs have places in seq. */
@@ -299,9 +246,9 @@ static void check_tokens(const View *view) {
       has_seq = has_seq || strcmp(plan_string(plan, plan->layout_dims[layout->dims_first + i].name),
                                   "seq") == 0;
   }
-  if (!has_seq && plan->jobs[0].sample_tokens != 1)
+  if (!has_seq && job_sample_tokens(plan) != 1)
     prove_finding(view, NULL, -1, "records", "expected samples of 1 token, found %lld",
-                  (long long)plan->jobs[0].sample_tokens);
+                  (long long)job_sample_tokens(plan));
 }
 
 /* The loss of a step is divided by the slot exactly where some targets may not count. */
@@ -311,7 +258,7 @@ static void check_targets(const View *view) {
   for (uint32_t i = 0; i < plan->files_count; i++)
     is_masked |= plan->files[i].may_lack_targets != 0;
   for (const PlanInput *at = plan->inputs; at < plan->inputs + plan->inputs_count; at++)
-    may_lack |= (at->role == INPUT_CLASSES && plan->jobs[0].data == DATA_TABLE) ||
+    may_lack |= (at->role == INPUT_CLASSES && job_data(plan) == DATA_TABLE) ||
                 (at->role == INPUT_TARGETS && is_masked);
   if (may_lack != (plan_slot(plan, CONTROL_targets) != NULL))
     prove_finding(view, NULL, -1, "records",
@@ -331,7 +278,7 @@ static void check_inputs(const View *view) {
                         : strcmp(plan_string(plan, at->name), name) != 0 ? "is staged as another"
                                                                          : input_fault(view, at, v);
     if (fault == NULL) fault = ids_fault(view, at, v);
-    if (fault == NULL && plan->jobs[0].data == DATA_TABLE &&
+    if (fault == NULL && job_data(plan) == DATA_TABLE &&
         !has_columns(view, job_setting(plan, "data.columns"), name, plan_string(plan, at->columns)))
       fault = "is filled with other columns";
     if (fault != NULL) prove_finding(view, NULL, -1, "records", "input %.60s %s", name, fault);
@@ -371,9 +318,9 @@ static void check_keys(const View *view) {
     const PlanNode *node = &plan->nodes[i];
     if (node->outputs_count > 0 &&
         plan->values[plan->uses[node->outputs_first].value].kind == VALUE_LOSS &&
-        strcmp(plan_string(plan, node->op), plan_string(plan, plan->jobs[0].loss)) != 0)
+        strcmp(plan_string(plan, node->op), job_loss(plan)) != 0)
       prove_finding(view, NULL, -1, "records", "the loss is %.40s, and samples end as for %.40s",
-                    plan_string(plan, node->op), plan_string(plan, plan->jobs[0].loss));
+                    plan_string(plan, node->op), job_loss(plan));
     if (*path != '\0' && plan->nodes[i].key != plan_key(path))
       prove_finding(view, NULL, -1, "records", "%.40s of %.80s draws another's numbers",
                     plan_string(plan, plan->nodes[i].op), path);
@@ -389,7 +336,7 @@ static void check_lanes(const View *view) {
 
 void prove_job(const View *view) {
   if (view->plan->regions_count == 0) return;
-  check_settings(view);
+  check_validation(view);
   prove_model(view);
   check_batch(view);
   check_inputs(view);

@@ -4,6 +4,7 @@
 
 #include "compiler/plan/prove/records/rules.h"
 #include "runtime/plan/plan_control.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_text.h"
 
 typedef struct Records {
@@ -40,9 +41,8 @@ static int64_t operand_bytes(const Plan *plan, const PlanRecord *record,
                              const KernelContract *contract, int32_t operand,
                              const uint32_t *dtypes) {
   const int64_t *dims = plan->ints + record->dims_first;
-  const PlanJob *job = &plan->jobs[0];
   WorkspaceUse use = {
-      (KernelTarget)job->target, dims, dtypes, job->threads,
+      (KernelTarget)job_target(plan), dims, dtypes, job_threads(plan),
       contract_is_tf32(contract, plan->reals + record->attrs_first, record->attrs_count)};
   if (contract->operands[operand].access == KERNEL_SCRATCH)
     return contract_workspace_bytes(contract, &use);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "runtime/plan/plan_control.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_text.h"
 
 /* Refuses the record; the first reason is kept. */
@@ -201,7 +202,7 @@ static void runs(Case *c, uint32_t operand, int64_t back) {
 
 /* The last dim of the logits. Some classes may be padding, but none that a target may have. */
 static void classes(Case *c) {
-  int64_t real = dim_at(c, 0, LAST)->real_size, tokens = c->plan->jobs[0].vocab;
+  int64_t real = dim_at(c, 0, LAST)->real_size, tokens = job_vocab(c->plan);
   if (real < tokens) wrong(c, "%lld classes for %lld tokens", (long long)real, (long long)tokens);
   dim(c, DIM_BY_SIZE);
   dim(c, DIM_BY_SIZE);
@@ -211,11 +212,11 @@ static void classes(Case *c) {
 /* A loss is the mean over all tokens of a step; the kernel divides by their number where the plan
  * has a slot for it. */
 static void scale(Case *c, int64_t features_count) {
-  const PlanJob *job = &c->plan->jobs[0];
   if (c->contract->control_count > 0 && plan_slot(c->plan, CONTROL_targets) != NULL)
     attr(c, 1 / (double)features_count);
   else
-    attr(c, 1 / ((double)job->batch_samples * (double)job->sample_tokens * (double)features_count));
+    attr(c, 1 / ((double)job_batch_samples(c->plan) * (double)job_sample_tokens(c->plan) *
+                 (double)features_count));
 }
 
 static int64_t features_of_loss(const Case *c) {
@@ -371,17 +372,16 @@ static void clear(Case *c) {
 }
 
 static double number_of_update(Case *c, const char *name) {
-  const PlanJob *job = &c->plan->jobs[0];
-  if (strcmp(name, "beta1") == 0) return job->beta1;
-  if (strcmp(name, "beta2") == 0) return job->beta2;
-  if (strcmp(name, "eps") == 0) return job->eps;
-  if (strcmp(name, "momentum") == 0) return job->momentum;
-  return parameter_of(c)->decay ? job->weight_decay : 0;
+  if (strcmp(name, "beta1") == 0) return job_beta1(c->plan);
+  if (strcmp(name, "beta2") == 0) return job_beta2(c->plan);
+  if (strcmp(name, "eps") == 0) return job_eps(c->plan);
+  if (strcmp(name, "momentum") == 0) return job_momentum(c->plan);
+  return parameter_of(c)->decay ? job_weight_decay(c->plan) : 0;
 }
 
 /* An optimizer has the name of its kernel. */
 static void update(Case *c) {
-  const char *optimizer = Optimizer_names[c->plan->jobs[0].optimizer], *suffix = "";
+  const char *optimizer = Optimizer_names[job_optimizer(c->plan)], *suffix = "";
   const char *kernel = c->contract == NULL ? "" : c->contract->row->name;
   size_t length = strlen(optimizer);
   if (c->record->value != PLAN_NONE) suffix = truth_suffixes[c->rows[c->record->value].truth];
@@ -440,7 +440,7 @@ static void rule_of_role(Case *c) {
   case PURPOSE_CONTROL: control(c); return;
   case PURPOSE_REDUCE: reduce(c); return;
   case PURPOSE_NORM:
-    if (is_kernel(c, KERNEL_grad_norm)) attr(c, c->plan->jobs[0].clip);
+    if (is_kernel(c, KERNEL_grad_norm)) attr(c, job_clip(c->plan));
     return;
   default: return; /* what is moved and where to is followed by types */
   }

@@ -5,6 +5,7 @@
 
 #include "compiler/plan/prove/types/typing.h"
 #include "runtime/plan/plan_control.h"
+#include "runtime/plan/plan_job.h"
 
 /* ---- sums over ranks */
 
@@ -91,7 +92,7 @@ void type_all_reduce(Typing *t) {
 /* True if the record's operand is exactly these bytes of the control block. */
 static bool is_of_control(Typing *t, PlanBytes bytes) {
   const Where at = all_of(t, 0);
-  uint64_t block = plan_address(plan_tier(t->plan, TIER_DEVICE), t->plan->jobs[0].control_offset);
+  uint64_t block = plan_address(plan_tier(t->plan, TIER_DEVICE), job_control_offset(t->plan));
   return at.reached->start + at.first == block + bytes.first &&
          at.end - at.first == bytes.end - bytes.first;
 }

@@ -4,18 +4,18 @@
  * type where the next record reads. plan_check: the operands have equal bytes, and lie in memory
  * that the copy's lane reaches. */
 #include "compiler/plan/prove/types/typing.h"
+#include "runtime/plan/plan_job.h"
 
 /* True if the operand is exactly the block of this kind at this address. */
 static bool is_block(Typing *t, uint32_t operand, BufferKind kind, uint64_t first) {
   const Where at = where(t, operand);
   return at.reached->buffer->kind == (uint32_t)kind && at.own_axes == 0 &&
-         at.reached->start + at.first == first &&
-         at.end - at.first == t->plan->jobs[0].control_bytes;
+         at.reached->start + at.first == first && at.end - at.first == job_control_bytes(t->plan);
 }
 
 /* The control block as the norm has left it, all of it. */
 static void fill_mirror(Typing *t) {
-  const uint64_t control = plan_address(TIER_DEVICE, t->plan->jobs[0].control_offset);
+  const uint64_t control = plan_address(TIER_DEVICE, job_control_offset(t->plan));
   const uint64_t mirror = buffer_address(plan_control_mirror(t->plan, t->view->class));
   if (!is_block(t, 0, BUFFER_CONTROL, control) || !is_block(t, 1, BUFFER_MIRROR, mirror))
     REFUSE(t, "it does not copy the whole block of control to its mirror");

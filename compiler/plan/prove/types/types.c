@@ -14,6 +14,7 @@
 
 #include "compiler/plan/prove/types/typing.h"
 #include "runtime/plan/plan_control.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_text.h"
 
 /* ---- persistent tensors, between programs: by the plan's table of tensors */
@@ -89,7 +90,7 @@ static Type found_at(Typing *t, const Held *held, const TypeSpan *bytes) {
 }
 
 uint64_t loss_address(const Typing *t) {
-  return plan_address(plan_tier(t->plan, TIER_DEVICE), t->plan->jobs[0].control_offset) +
+  return plan_address(plan_tier(t->plan, TIER_DEVICE), job_control_offset(t->plan)) +
          plan_slot(t->plan, CONTROL_loss)->offset;
 }
 
@@ -156,7 +157,7 @@ static void run(Typing *t, ProgramKind kind, Held *held) {
     REFUSE(t, "there is no %s", ProgramKind_names[kind]);
     return;
   }
-  t->microbatches = kind == PROGRAM_EVAL_STEP ? 1 : t->plan->jobs[0].accumulation;
+  t->microbatches = kind == PROGRAM_EVAL_STEP ? 1 : job_accumulation(t->plan);
   run_program(t, program, held);
   if (!t->refused && kind != PROGRAM_INIT) loss_check(t, held);
   if (!t->refused) tensors_check(t, held);
