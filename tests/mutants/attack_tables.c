@@ -31,6 +31,7 @@ static uint32_t row_called(const Edit *e, int index) {
 void change_field(Edit *e) {
   const uint32_t row = row_called(e, 1), from = row_called(e, 2);
   if (row == JOB_ROW_COUNT) wrong(e, "no such field");
+  e->b->settings[row].kind = job_rows[row].kind; /* the job may not have had the key */
   if (job_rows[row].kind == SETTING_TEXT)
     build_word(e->b, row, word(e, 2));
   else if (job_rows[row].kind == SETTING_REAL)

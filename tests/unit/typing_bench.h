@@ -78,6 +78,7 @@ static inline void bench_begin(Bench *bench) {
   PlanBuilder *b = &bench->b;
   build_string(b, "");
   build_job(b, (BuildJob){.accumulation = BENCH_SIZE});
+  build_lanes(b, (PlanLane){PROCESSOR_DEVICE, 0, build_string(b, "compute")});
   build_regions(b, (PlanRegion){.repeat = 2,
                                 .is_stack = 1,
                                 .program = PROGRAM_TRAIN_STEP,
@@ -142,17 +143,17 @@ static inline void bench_open(Bench *bench) {
   view_open(&bench->view);
   *t = (Typing){.view = &bench->view,
                 .plan = &bench->plan,
-                .meaning = meaning_open(&bench->view),
-                .types = types_open(bench->view.arena),
-                .microbatches = BENCH_SIZE};
-  t->walk = (Walk){.view = &bench->view,
-                   .program = &bench->plan.programs[0],
-                   .call = &bench->plan.calls[0],
-                   .segment = &bench->plan.segments[0]};
-  t->at = &bench->plan.records[0];
+                .proof.meaning = meaning_open(&bench->view),
+                .proof.types = types_open(bench->view.arena),
+                .class.microbatches = BENCH_SIZE};
+  t->call.walk = (Walk){.view = &bench->view,
+                        .program = &bench->plan.programs[0],
+                        .call = &bench->plan.calls[0],
+                        .segment = &bench->plan.segments[0]};
+  t->call.at = &bench->plan.records[0];
   for (uint32_t i = 0; i < bench->plan.segments[0].bases_count; i++) {
-    t->base_reached[i] = t->reached_count;
-    t->reached[t->reached_count++].cell = i;
+    t->call.base_reached[i] = t->call.reached_count;
+    t->call.reached[t->call.reached_count++].cell = i;
   }
 }
 
@@ -169,7 +170,7 @@ static inline Type bench_type(uint32_t value) {
 /* The bytes of what a rank has of it. */
 static inline uint64_t bench_bytes(const Bench *bench, const Type *type) {
   int64_t elements = type->kind >= TYPE_VALUE && type->kind <= TYPE_SUM
-                         ? meaning_elements(&bench->t.meaning, type->ref, type->place)
+                         ? meaning_elements(&bench->t.proof.meaning, type->ref, type->place)
                          : BENCH_SIZE;
   return (uint64_t)(elements * dtype_bytes((DType)type->dtype));
 }
@@ -178,14 +179,15 @@ static inline uint64_t bench_bytes(const Bench *bench, const Type *type) {
 static inline void bench_size(Bench *bench, uint32_t operand, const Type *type) {
   bench->b.operands[operand].size_bytes = bench_bytes(bench, type);
   bench->b.operands[operand].dtype = type->dtype;
-  bench->t.reached[operand].spans.count = 0;
+  bench->t.call.reached[operand].spans.count = 0;
 }
 
 /* This and nothing else is in the operand's buffer, from `offset` on. */
 static inline void bench_put_at(Bench *bench, uint32_t operand, const Type *type, uint64_t offset) {
-  TypeSpan span = {offset, offset + bench_bytes(bench, type), type_of(&bench->t.types, type), 0};
-  bench->t.reached[operand].spans.count = 0;
-  spans_write(&bench->t.types, &bench->t.reached[operand].spans, span);
+  TypeSpan span = {offset, offset + bench_bytes(bench, type), type_of(&bench->t.proof.types, type),
+                   0};
+  bench->t.call.reached[operand].spans.count = 0;
+  spans_write(&bench->t.proof.types, &bench->t.call.reached[operand].spans, span);
 }
 
 /* Sizes an operand for this type, which is there. */
@@ -197,16 +199,17 @@ static inline void bench_put(Bench *bench, uint32_t operand, const Type *type) {
 /* Runs the record. False: it is refused, and bench->report says why. */
 static inline bool bench_run(Bench *bench) {
   bench->report.finding_count = 0;
-  bench->t.refused = false;
+  bench->t.class.refused = false;
   type_record(&bench->t);
-  return !bench->t.refused;
+  return !bench->t.class.refused;
 }
 
 /* True if exactly this is in the operand. */
 static inline bool bench_has(Bench *bench, uint32_t operand, const Type *wanted) {
-  const Spans *spans = &bench->t.reached[operand].spans;
-  uint32_t number = spans_read(&bench->t.types, spans, 0, bench->b.operands[operand].size_bytes);
-  return memcmp(&bench->t.types.type[number], wanted, sizeof *wanted) == 0;
+  const Spans *spans = &bench->t.call.reached[operand].spans;
+  uint32_t number =
+      spans_read(&bench->t.proof.types, spans, 0, bench->b.operands[operand].size_bytes);
+  return memcmp(&bench->t.proof.types.type[number], wanted, sizeof *wanted) == 0;
 }
 
 static inline void bench_refuses(Bench *bench, const char *words) {

@@ -175,7 +175,7 @@ static Place place_of(const Slot *at, char letter) {
 
 static int64_t elements(const Slot *at, uint32_t value, char letter) {
   Place places[TYPE_AXES_MAX] = {place_of(at, letter)};
-  return meaning_elements(&bench.t.meaning, value, places);
+  return meaning_elements(&bench.t.proof.meaning, value, places);
 }
 
 /* A view for kernels that walk over rows: as many rows as the operand has elements. */
@@ -197,7 +197,7 @@ static void lay_out(const char *read, const char *made) {
     if (slot[i].is_read) letter = *read++;
     type.place[0] = place_of(&slot[i], letter);
     bench_put(&bench, i, &type);
-    if (!slot[i].is_read) bench.t.reached[i].spans.count = 0;
+    if (!slot[i].is_read) bench.t.call.reached[i].spans.count = 0;
     set_view(i, elements(&slot[i], type.ref, letter));
   }
 }

@@ -14,9 +14,9 @@ static Place place_of(const char *dims, char letter) {
 
 /* All of an operand, whose size stays. */
 static void put_over(uint32_t operand, const Type *type) {
-  TypeSpan span = {0, bench.b.operands[operand].size_bytes, type_of(&bench.t.types, type), 0};
-  bench.t.reached[operand].spans.count = 0;
-  spans_write(&bench.t.types, &bench.t.reached[operand].spans, span);
+  TypeSpan span = {0, bench.b.operands[operand].size_bytes, type_of(&bench.t.proof.types, type), 0};
+  bench.t.call.reached[operand].spans.count = 0;
+  spans_write(&bench.t.proof.types, &bench.t.call.reached[operand].spans, span);
 }
 
 /* ---- conversions of a value [L, W] between the ranks of tp */
@@ -81,13 +81,13 @@ static void test_conversions(void) {
     TEST("a conversion takes one layout and no other")
     for (const char *from = letters; *from != '\0'; from++) {
       CHECK(converts(c, *from) == (*from == c->from));
-      CHECK(bench.t.refused == (*from != c->from));
+      CHECK(bench.t.class.refused == (*from != c->from));
       bool is_sized = c->kind == RECORD_ALL_REDUCE || *from == '.'; /* as the pieces say */
-      if (bench.t.refused && is_sized && *c->words != '\0')
+      if (bench.t.class.refused && is_sized && *c->words != '\0')
         findings_expect(&bench.report, c->words);
     }
     TEST("nothing is no value") {
-      bench.t.reached[0].spans.count = 0;
+      bench.t.call.reached[0].spans.count = 0;
       CHECK(!bench_run(&bench));
     }
     if (c->kind != RECORD_ALL_GATHER) TEST("the largest of summands is not their sum") {
@@ -172,7 +172,7 @@ static void test_sums(void) {
   TEST("uses of a micro-batch are added in the order of their nodes") {
     type = sum_of(3, USE_FROM_START, 0);
     CHECK(adds_to(&type));
-    CHECK_INT(bench.t.types.type[bench.t.reached[2].spans.at[0].type].use_count, 2);
+    CHECK_INT(bench.t.proof.types.type[bench.t.call.reached[2].spans.at[0].type].use_count, 2);
     type.use[0] = (TypeUse){1, USE_FROM_START, 0, 0, 0};
     type.use[1] = (TypeUse){2, USE_FROM_START, 1, 0, 0}, type.use_count = 2;
     refuses_sum(type);
@@ -309,7 +309,8 @@ static void test_squares(void) {
     try_gradients(whole);
     bench.b.operands[1].size_bytes = 8;
     CHECK(bench_run(&bench));
-    CHECK_INT(bench.t.types.type[bench.t.reached[1].spans.at[0].type].kind, TYPE_SQUARES);
+    CHECK_INT(bench.t.proof.types.type[bench.t.call.reached[1].spans.at[0].type].kind,
+              TYPE_SQUARES);
     whole.place[0] = place_of("OI", '+');
     bench_put(&bench, 0, &whole);
     bench_refuses(&bench, "squares of partial sums");
@@ -357,9 +358,9 @@ static void test_updates(void) {
   begin_sink("sgd", PURPOSE_UPDATE, 3);
   TEST("an update waits for the norm of all ranks") {
     bench_put(&bench, 0, &whole);
-    bench.t.made = MADE_TOTALS;
+    bench.t.class.made = MADE_TOTALS;
     bench_refuses(&bench, "the norm is not known yet");
-    bench.t.made = MADE_NORM;
+    bench.t.class.made = MADE_NORM;
     CHECK(updates());
   }
   TEST("it reads its own gradient, all of it") {

@@ -28,7 +28,7 @@ static void with_operands(uint32_t read, uint32_t written) {
   }
   bench_open(&bench);
   for (uint32_t i = 0; i < read + written; i++)
-    bench.t.reached[i].buffer = &bench.plan.buffers[i];
+    bench.t.call.reached[i].buffer = &bench.plan.buffers[i];
 }
 
 static void set_dims(const int64_t *dims, uint32_t count) {
@@ -80,7 +80,7 @@ static void test_slices(void) {
     Type whole = bench_type(VALUE), part = whole, summand = whole;
     if (cases[i].dim >= 0) part = cut(whole, (uint8_t)cases[i].dim, cases[i].style);
     CHECK(turns(&whole, &part) == (cases[i].dim >= 0));
-    if (bench.t.refused) findings_expect(&bench.report, "dim into equal parts");
+    if (bench.t.class.refused) findings_expect(&bench.report, "dim into equal parts");
     summand.place[0] = (Place){.kind = PLACE_OWED, .style = REDUCE_SUM};
     CHECK(!turns(&summand, &part));
     bench_close(&bench);
@@ -176,13 +176,13 @@ static void resize(uint32_t operand, const Type *type) {
   int64_t elements = type->piece != 0 ? type->piece : BENCH_SIZE * BENCH_SIZE;
   bench.b.operands[operand].size_bytes = (uint64_t)elements * sizeof(float);
   bench.b.operands[operand].dtype = DTYPE_F32;
-  bench.t.reached[operand].spans.count = 0;
+  bench.t.call.reached[operand].spans.count = 0;
 }
 
 static bool moves(const Type *from, const Type *to) {
   resize(0, from), resize(1, to);
-  TypeSpan span = {0, bench.b.operands[0].size_bytes, type_of(&bench.t.types, from), 0};
-  spans_write(&bench.t.types, &bench.t.reached[0].spans, span);
+  TypeSpan span = {0, bench.b.operands[0].size_bytes, type_of(&bench.t.proof.types, from), 0};
+  spans_write(&bench.t.proof.types, &bench.t.call.reached[0].spans, span);
   return bench_run(&bench) && bench_has(&bench, 1, to);
 }
 
@@ -298,9 +298,9 @@ static void test_join(void) {
   theirs.is_joined = 1;
   TEST("a stage sends its uses and gets the others") {
     CHECK(moves(&mine, &theirs));
-    CHECK_INT(bench.t.join_count, 1);
+    CHECK_INT(bench.t.proof.join_count, 1);
     CHECK(moves(&mine, &theirs)); /* a step is looked at more than once */
-    CHECK_INT(bench.t.join_count, 1);
+    CHECK_INT(bench.t.proof.join_count, 1);
   }
   TEST("of the whole step") {
     type = mine, type.use[0].end--;
@@ -310,23 +310,23 @@ static void test_join(void) {
     findings_expect(&bench.report, "it sends no gradient of a whole step to the other stage");
   }
   TEST("both stages have each use once between them, and send to each other") {
-    bench.t.refused = false;
-    Join other = bench.t.join[0];
+    bench.t.class.refused = false;
+    Join other = bench.t.proof.join[0];
     other.uses = 2;
-    bench.t.join[bench.t.join_count++] = other;
+    bench.t.proof.join[bench.t.proof.join_count++] = other;
     check_joins(&bench.t);
-    CHECK(!bench.t.refused);
-    bench.t.join[1].uses = 1;
+    CHECK(!bench.t.class.refused);
+    bench.t.proof.join[1].uses = 1;
     check_joins(&bench.t);
-    CHECK(bench.t.refused);
-    bench.t.refused = false;
-    bench.t.join[1] = other, bench.t.join[1].peer++;
+    CHECK(bench.t.class.refused);
+    bench.t.class.refused = false;
+    bench.t.proof.join[1] = other, bench.t.proof.join[1].peer++;
     check_joins(&bench.t);
-    CHECK(bench.t.refused);
-    bench.t.refused = false;
-    bench.t.join[1] = other, bench.t.join[1].like++; /* as summed over other ranks */
+    CHECK(bench.t.class.refused);
+    bench.t.class.refused = false;
+    bench.t.proof.join[1] = other, bench.t.proof.join[1].like++; /* as summed over other ranks */
     check_joins(&bench.t);
-    CHECK(bench.t.refused);
+    CHECK(bench.t.class.refused);
   }
   bench_close(&bench);
 }
@@ -359,9 +359,10 @@ static void test_transfers(void) {
     CHECK(turns(&sent, &come));
     sent.microbatch = 1, come.microbatch = 4;
     CHECK(!turns(&sent, &come));
-    bench.t.walk.loop = &loop, bench.t.walk.iteration = 1; /* an iteration later */
+    bench.t.call.walk.loop = &loop, bench.t.call.walk.iteration = 1; /* an iteration later */
     CHECK(turns(&sent, &come));
-    bench.t.walk.loop = NULL, bench.t.walk.iteration = 0, sent.microbatch = 0, come.microbatch = 3;
+    bench.t.call.walk.loop = NULL, bench.t.call.walk.iteration = 0, sent.microbatch = 0,
+    come.microbatch = 3;
   }
   TEST("nothing else may be sent") {
     other = sent, other.microbatch = 1;
@@ -438,7 +439,7 @@ static void test_targets(void) {
     bench.b.operands[1].offset = cases[i].offset;
     TEST("a result is apart, or where its kernel says that it may")
     CHECK(bench_run(&bench) == cases[i].is_good);
-    if (bench.t.refused) findings_expect(&bench.report, "writes operand 1 over operand 0");
+    if (bench.t.class.refused) findings_expect(&bench.report, "writes operand 1 over operand 0");
     TEST("the runtime writes samples") {
       bench.b.buffers[0] = (PlanBuffer){.kind = BUFFER_DATA, .program = PLAN_NONE};
       bench_refuses(&bench, "writes operand 1 where the runtime does");

@@ -24,12 +24,12 @@ static bool writes(const Walk *walk, const PlanRecord *record, const TypeSpan *b
 
 /* Up to the current record, or to the end of the program. */
 static void add_writer(const Typing *t, const TypeSpan *bytes, Line *text) {
-  Walk walk = walk_begin(t->view, t->walk.program, WALK_TWICE), last = walk;
+  Walk walk = walk_begin(t->view, t->call.walk.program, WALK_TWICE), last = walk;
   uint32_t record = PLAN_NONE;
   for (bool is_here = false; !is_here && walk_next(&walk);) {
-    is_here = t->walk.call != NULL && walk.position == t->walk.position &&
-              walk.iteration == (t->walk.iteration > 0);
-    for (uint32_t r = 0; r < (is_here ? t->record : walk.segment->records_count); r++)
+    is_here = t->call.walk.call != NULL && walk.position == t->call.walk.position &&
+              walk.iteration == (t->call.walk.iteration > 0);
+    for (uint32_t r = 0; r < (is_here ? t->call.record : walk.segment->records_count); r++)
       if (writes(&walk, walk_record(&walk, r), bytes)) last = walk, record = r;
   }
   if (record == PLAN_NONE) {
@@ -53,7 +53,7 @@ static bool is_among(const Plan *plan, uint32_t first, uint32_t count, uint32_t 
 static const PlanNode *node_of(const Typing *t, uint32_t value) {
   const Plan *plan = t->plan;
   if (value < plan->values_count && plan->values[value].kind == VALUE_PARAM_GRAD)
-    value = t->meaning.value[value].parameter;
+    value = t->proof.meaning.value[value].parameter;
   if (value >= plan->values_count) return NULL;
   bool is_read = plan->values[value].kind == VALUE_PARAM;
   for (const PlanNode *node = plan->nodes; node < plan->nodes + plan->nodes_count; node++)
@@ -82,8 +82,8 @@ static void add_source(const Typing *t, uint32_t value, Line *text) {
   line_add(text, "%s", node_source(t->view, node));
   for (uint32_t i = 0; i < t->plan->settings_count && node == NULL; i++) {
     const PlanSetting *setting = &t->plan->settings[i];
-    if (strcmp(plan_string(t->plan, setting->key), key_of(t->at)) == 0)
-      line_add(text, " (%s, %.80s)", key_of(t->at), plan_string(t->plan, setting->origin));
+    if (strcmp(plan_string(t->plan, setting->key), key_of(t->call.at)) == 0)
+      line_add(text, " (%s, %.80s)", key_of(t->call.at), plan_string(t->plan, setting->origin));
   }
 }
 
@@ -95,16 +95,16 @@ bool refuse_at(Typing *t, const Type *about, const TypeSpan *bytes, const char *
   Line text = {more, sizeof more, 0};
   bool named = about != NULL && about->kind >= TYPE_VALUE && about->kind <= TYPE_SUM;
   va_list list;
-  if (t->refused) return false;
-  t->refused = true;
+  if (t->class.refused) return false;
+  t->class.refused = true;
   va_start(list, format);
   (void)vsnprintf(why, sizeof why, format, list);
   va_end(list);
   if (bytes != NULL) add_writer(t, bytes, &text);
-  if (t->at == NULL || t->at->node == PLAN_NONE)
-    add_source(t, named ? about->ref : t->at != NULL ? t->at->value : PLAN_NONE, &text);
-  prove_finding(t->view, t->walk.call != NULL ? &t->walk : NULL,
-                t->at != NULL ? (int64_t)t->record : -1, "types", "%s%s", why, more);
+  if (t->call.at == NULL || t->call.at->node == PLAN_NONE)
+    add_source(t, named ? about->ref : t->call.at != NULL ? t->call.at->value : PLAN_NONE, &text);
+  prove_finding(t->view, t->call.walk.call != NULL ? &t->call.walk : NULL,
+                t->call.at != NULL ? (int64_t)t->call.record : -1, "types", "%s%s", why, more);
   return false;
 }
 

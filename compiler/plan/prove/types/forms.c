@@ -119,7 +119,7 @@ static bool sizes_fit(const Reading *r) {
     const FormSlot *slot = &r->form->slot[i];
     uint32_t dims = 0, wanted = 0;
     if (value_of(slot) == PLAN_NONE || slot->letter_count == 0 || slot->is_rows) continue;
-    (void)meaning_dims(&r->t->meaning, value_of(slot), &dims);
+    (void)meaning_dims(&r->t->proof.meaning, value_of(slot), &dims);
     for (uint32_t k = 0; k < slot->letter_count; k++)
       wanted += r->size[(unsigned char)slot->letters[k]];
     if (dims != wanted) return false;
@@ -154,9 +154,9 @@ static void set_labels(const Reading *r, FormSlot *slot) {
 static bool labels_by_name(const Reading *r, FormSlot *slot) {
   const Plan *plan = r->t->plan;
   uint32_t count = 0, first_count = 0;
-  const PlanLayoutDim *dims = meaning_dims(&r->t->meaning, value_of(slot), &count);
+  const PlanLayoutDim *dims = meaning_dims(&r->t->proof.meaning, value_of(slot), &count);
   const PlanLayoutDim *first =
-      meaning_dims(&r->t->meaning, plan->uses[r->node->inputs_first].value, &first_count);
+      meaning_dims(&r->t->proof.meaning, plan->uses[r->node->inputs_first].value, &first_count);
   for (uint32_t i = 0; i < count && i < FORM_DIMS_MAX; i++) {
     uint32_t k = 0;
     while (k < first_count &&
@@ -209,7 +209,7 @@ static bool same_dim(const Plan *plan, const PlanLayoutDim *a, const PlanLayoutD
 /* Dims of one label have one name and one size, with padding and without. */
 static void compare_dims(const Reading *r, const FormSlot *slot, Labels *labels) {
   uint32_t count = 0;
-  const PlanLayoutDim *dims = meaning_dims(&r->t->meaning, value_of(slot), &count);
+  const PlanLayoutDim *dims = meaning_dims(&r->t->proof.meaning, value_of(slot), &count);
   for (uint32_t i = 0; i < slot->dim_count && i < count; i++) {
     const Labelled here = {slot->label[i], value_of(slot), &dims[i]};
     const Labelled *first = first_of_label(labels, here);
@@ -251,12 +251,13 @@ enum { FORMS_OF_NODE = 4 }; /* forward, backward for two inputs, and one to spar
 const Form *form_of(Typing *t, const PlanNode *node) {
   const FormRow *row = row_of(t, node);
   const bool transposed = /* for products, the fourth number */
-      record_contract(t)->row->role == ROLE_LINEAR && t->at->dims_count > 3 &&
+      record_contract(t)->row->role == ROLE_LINEAR && t->call.at->dims_count > 3 &&
       record_dims(t)[3] != 0;
-  if (t->forms == NULL)
-    t->forms = ARENA_ARRAY(t->view->arena, Form, (size_t)t->plan->nodes_count * FORMS_OF_NODE);
+  if (t->proof.forms == NULL)
+    t->proof.forms =
+        ARENA_ARRAY(t->view->arena, Form, (size_t)t->plan->nodes_count * FORMS_OF_NODE);
   if (row == NULL) return NULL;
-  Form *kept = (Form *)t->forms + (size_t)(node - t->plan->nodes) * FORMS_OF_NODE;
+  Form *kept = (Form *)t->proof.forms + (size_t)(node - t->plan->nodes) * FORMS_OF_NODE;
   uint32_t i = 0;
   while (i < FORMS_OF_NODE - 1 && kept[i].row != NULL &&
          (kept[i].row != row || kept[i].transposed != transposed))

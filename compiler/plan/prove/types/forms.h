@@ -33,7 +33,7 @@ typedef struct Form {
 } Form;
 
 /* The form of the record's kernel for this node. NULL: the kernel has no row, or the node's values
- * do not have as many dims. Cached by node in t->forms. */
+ * do not have as many dims. Cached by node in t->proof.forms. */
 const Form *form_of(Typing *t, const PlanNode *node);
 
 /* True if the row has such a rule; whether the rule names this label. */

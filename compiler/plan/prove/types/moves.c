@@ -12,7 +12,7 @@
 /* Gradients are summed first over the ranks that share a layer, then over those with other samples
  * and tokens: always in this order, so that sums round the same way. */
 static bool layer_is_whole(Typing *t, const Type *type) {
-  const uint32_t layer = axes_dividing(t, DIVIDES_FEATURES) & ~axes_of_comm(t, t->at->comm);
+  const uint32_t layer = axes_dividing(t, DIVIDES_FEATURES) & ~axes_of_comm(t, t->call.at->comm);
   if (type->kind != TYPE_SUM || t->plan->values[type->ref].kind != VALUE_PARAM_GRAD) return true;
   for (uint32_t axis = 0; axis < t->plan->axes_count; axis++)
     if ((layer >> axis & 1) != 0 && type->place[axis].kind == PLACE_OWED)
@@ -22,11 +22,12 @@ static bool layer_is_whole(Typing *t, const Type *type) {
 
 /* Partial sums along the record's axes become whole. */
 static bool add_up(Typing *t, Type *type, const Type *other) {
-  uint32_t axes = axes_of_comm(t, t->at->comm), own_axes = where(t, 0).own_axes;
-  bool may_be_whole = t->at->purpose == PURPOSE_CONTROL; /* losses and their weights alike */
+  uint32_t axes = axes_of_comm(t, t->call.at->comm), own_axes = where(t, 0).own_axes;
+  bool may_be_whole = t->call.at->purpose == PURPOSE_CONTROL; /* losses and their weights alike */
   const Type found = *type;
   (void)other;
-  if (t->plan->meanings[t->at->meaning].reduce != REDUCE_SUM) return REFUSE(t, "it is not a sum");
+  if (t->plan->meanings[t->call.at->meaning].reduce != REDUCE_SUM)
+    return REFUSE(t, "it is not a sum");
   if (!layer_is_whole(t, type)) return false;
   for (uint32_t axis = 0; axis < t->plan->axes_count && type->kind != TYPE_ZERO; axis++) {
     const PlaceKind kind = (PlaceKind)type->place[axis].kind;
@@ -58,21 +59,23 @@ static TypeSpan same_elements(const Where *from, TypeSpan span, const Where *to)
  * pieces of a row, or every tensor there. */
 static void turn_tensors(Typing *t, uint32_t inputs, uint32_t to, Rule *rule) {
   const Where from = where(t, 0), second = where(t, inputs - 1), target = where(t, to);
-  const bool has_gaps = t->at->purpose == PURPOSE_CONTROL; /* the runtime also writes there */
+  const bool has_gaps = t->call.at->purpose == PURPOSE_CONTROL; /* the runtime also writes there */
   uint64_t at = from.first;
-  if ((from.own_axes | second.own_axes | target.own_axes) != 0 && t->at->kind == RECORD_KERNEL) {
+  if ((from.own_axes | second.own_axes | target.own_axes) != 0 &&
+      t->call.at->kind == RECORD_KERNEL) {
     Type type = read_type(t, 0), other = read_type(t, inputs - 1);
     if (type.dtype != from.operand->dtype || other.dtype != second.operand->dtype)
       refuse_found(t, &type, "it takes for numbers of another kind");
     type.dtype = other.dtype = (uint8_t)target.operand->dtype;
-    if (!t->refused && rule(t, &type, &other)) write_type(t, to, &type);
+    if (!t->class.refused && rule(t, &type, &other)) write_type(t, to, &type);
     return;
   }
-  for (TypeSpan span; !t->refused && next_span(t, &from, at, &span); at = span.end) {
+  for (TypeSpan span; !t->class.refused && next_span(t, &from, at, &span); at = span.end) {
     const TypeSpan met = same_elements(&from, span, &second);
     const TypeSpan made = same_elements(&from, span, &target);
-    Type type = t->types.type[span.type];
-    Type other = t->types.type[spans_read(&t->types, &second.reached->spans, met.first, met.end)];
+    Type type = t->proof.types.type[span.type];
+    Type other = t->proof.types
+                     .type[spans_read(&t->proof.types, &second.reached->spans, met.first, met.end)];
     if ((span.first > at && !has_gaps) || span.first < from.first || span.end > from.end ||
         type.dtype != from.operand->dtype || other.dtype != second.operand->dtype)
       break;
@@ -103,24 +106,24 @@ static bool sums_targets(Typing *t) {
   if (slot == NULL ||
       !is_of_control(t, (PlanBytes){slot->offset, slot->offset + CONTROL_SLOT_BYTES}))
     return false;
-  if ((t->made & MADE_TARGETS) != 0 || t->walk.program->kind != PROGRAM_TRAIN_STEP)
+  if ((t->class.made & MADE_TARGETS) != 0 || t->call.walk.program->kind != PROGRAM_TRAIN_STEP)
     REFUSE(t, "targets are counted once, in a step");
-  if (t->plan->meanings[t->at->meaning].reduce != REDUCE_SUM ||
+  if (t->plan->meanings[t->call.at->meaning].reduce != REDUCE_SUM ||
       operand_at(t, 0)->dtype != DTYPE_F64)
     REFUSE(t, "it is not a sum of their numbers");
-  t->made |= MADE_TARGETS;
+  t->class.made |= MADE_TARGETS;
   return true;
 }
 
 /* Sums control values over ranks: the number of targets before the first loss, losses and requests
  * at the end. Each once; plan_check and `records` check that it is over all ranks. */
 void type_control(Typing *t) {
-  t->tells_class = true;
-  if (t->at->kind == RECORD_ALL_REDUCE && sums_targets(t)) return;
-  if (t->at->kind != RECORD_ALL_REDUCE || !is_of_control(t, plan_slots_summed(t->plan)))
+  t->call.tells_class = true;
+  if (t->call.at->kind == RECORD_ALL_REDUCE && sums_targets(t)) return;
+  if (t->call.at->kind != RECORD_ALL_REDUCE || !is_of_control(t, plan_slots_summed(t->plan)))
     REFUSE(t, "it sums something other than the control values");
-  if ((t->made & MADE_TOTALS) != 0) REFUSE(t, "the control values are summed a second time");
-  t->made |= MADE_TOTALS;
+  if ((t->class.made & MADE_TOTALS) != 0) REFUSE(t, "the control values are summed a second time");
+  t->class.made |= MADE_TOTALS;
   type_all_reduce(t);
 }
 
@@ -129,7 +132,7 @@ void check_divisor(Typing *t) {
   if (contract == NULL || mesh_axes(t->plan) == 0 || plan_slot(t->plan, CONTROL_targets) == NULL ||
       (contract_control_reads(contract) & CONTROL_BIT(CONTROL_targets)) == 0)
     return;
-  if ((t->made & MADE_TARGETS) == 0)
+  if ((t->class.made & MADE_TARGETS) == 0)
     REFUSE(t, "it divides by the targets of one rank alone: they are summed later, or never");
 }
 
@@ -137,7 +140,7 @@ void check_divisor(Typing *t) {
 
 /* The product of the sizes of the dims [first, end), in a rank's part. */
 static int64_t sizes(const Typing *t, const Type *type, uint32_t first, uint32_t end) {
-  return meaning_sizes(&t->meaning, type->ref, type->place, first, end);
+  return meaning_sizes(&t->proof.meaning, type->ref, type->place, first, end);
 }
 
 static uint8_t cuts_of(const Typing *t, const Type *type, uint32_t dim) {
@@ -165,7 +168,7 @@ static bool cut_in_blocks(const Typing *t, const Type *type, uint32_t axes, uint
 /* Sets the places along the record's axes to those stated for its result. */
 static bool place_as_said(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {
   Place after[TYPE_AXES_MAX];
-  layout_places(t->plan, t->plan->meanings[t->at->meaning].after, after);
+  layout_places(t->plan, t->plan->meanings[t->call.at->meaning].after, after);
   EACH_BIT (axis, axes)
     type->place[axis] = after[axis];
   return (axes != 0 && cut_in_blocks(t, type, axes, dim)) ||
@@ -185,16 +188,16 @@ static bool uncut(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {
 static bool pair_fits(Typing *t, const Type *part, uint32_t dim) {
   const int64_t *pair = record_dims(t);
   uint32_t count = 0;
-  (void)meaning_dims(&t->meaning, part->ref, &count);
+  (void)meaning_dims(&t->proof.meaning, part->ref, &count);
   bool fits = part->part == PART_STATISTICS
                   ? pair[0] == 1 && dim + 1 == count
                   : pair[0] == sizes(t, part, 0, dim) && pair[1] == sizes(t, part, dim, count);
-  return (fits && t->at->dims_count == 2) ||
+  return (fits && t->call.at->dims_count == 2) ||
          refuse_found(t, part, "its pieces are not the parts of a dim of");
 }
 
 static bool move_value(Typing *t, bool gathers, Type *type) {
-  const uint32_t axes = axes_of_comm(t, t->at->comm);
+  const uint32_t axes = axes_of_comm(t, t->call.at->comm);
   const Type was = *type;
   uint32_t dim = 0;
   if (type->part == PART_VIEWS || is_turned(type) || (type->part == PART_STATISTICS && !gathers))
@@ -211,7 +214,7 @@ static bool is_tensor(Typing *t, const Type *type, const TypeSpan *whole) {
   if (type->kind != TYPE_SUM && type->kind != TYPE_STATE)
     return REFUSE(t, "bytes %llu to %llu hold %s, not a tensor", (unsigned long long)whole->first,
                   (unsigned long long)whole->end, told(t, type));
-  if (type->layer != TYPE_ANY && type->layer != 0 && t->walk.call->layer >= 0)
+  if (type->layer != TYPE_ANY && type->layer != 0 && t->call.walk.call->layer >= 0)
     return refuse_found(t, type, "it moves the tensors of another layer");
   return true;
 }
@@ -224,7 +227,7 @@ static bool move_tensor(Typing *t, bool gathers, PlaceKind part, int64_t element
   if (gathers && part == PLACE_FLAT && type->piece != elements)
     return REFUSE(t, "it gathers pieces of %lld elements as %lld", (long long)type->piece,
                   (long long)elements);
-  EACH_BIT (axis, axes_of_comm(t, t->at->comm)) {
+  EACH_BIT (axis, axes_of_comm(t, t->call.at->comm)) {
     if (type->place[axis].kind != from)
       return refuse_along(t, axis, "it moves a value whose ranks have another layout", type);
     type->place[axis] = (Place){.kind = (uint8_t)to};
@@ -253,9 +256,9 @@ static void move_all(Typing *t, bool gathers) {
   TypeSpan part = {.first = gathers ? from->first : to->first};
   const TypeSpan *read = gathers && !in_place ? &part : &whole;
   const int64_t *pair = record_dims(t);
-  for (uint32_t i = 0; i + 1 < t->at->dims_count && !t->refused; i += 2, pair += 2) {
+  for (uint32_t i = 0; i + 1 < t->call.at->dims_count && !t->class.refused; i += 2, pair += 2) {
     uint64_t bytes = (uint64_t)(pair[0] * pair[1] * dtype_bytes((DType)from->operand->dtype));
-    whole.end = whole.first + bytes * plan_comm_size(t->plan, t->at->comm);
+    whole.end = whole.first + bytes * plan_comm_size(t->plan, t->call.at->comm);
     part.end = part.first + bytes;
     Type type = read_row(t, &from->reached->spans, read->first, read->end);
     if (!move_one(t, gathers, in_place ? PLACE_ROW : PLACE_FLAT, &whole, pair, &type)) return;
@@ -278,8 +281,8 @@ static bool turn_fits(const Typing *t, const Type *x, const Type *y, uint32_t ge
                       uint32_t loses) {
   bool back = loses < gets;
   const int64_t *dims = record_dims(t);
-  bool goes_back = t->at->attrs_count > 0 && record_attrs(t)[0] == 1; /* without one: forth */
-  if (t->at->dims_count != 5 || goes_back != back) return false;
+  bool goes_back = t->call.at->attrs_count > 0 && record_attrs(t)[0] == 1; /* without one: forth */
+  if (t->call.at->dims_count != 5 || goes_back != back) return false;
   uint32_t first = back ? loses : gets, second = back ? gets : loses;
   return dims[0] == sizes(t, x, 0, first) &&
          dims[1] * dims[2] == sizes(t, back ? y : x, first, second) &&
@@ -288,7 +291,7 @@ static bool turn_fits(const Typing *t, const Type *x, const Type *y, uint32_t ge
 
 static bool all_to_all(Typing *t, Type *type) {
   const Type x = *type;
-  uint32_t axes = axes_of_comm(t, t->at->comm), gets = 0, loses = 0;
+  uint32_t axes = axes_of_comm(t, t->call.at->comm), gets = 0, loses = 0;
   if (!uncut(t, type, axes, &gets) || !place_as_said(t, type, axes, &loses)) return false;
   return (loses != gets && turn_fits(t, &x, type, gets, loses)) ||
          refuse_found(t, &x, "its numbers move other dims of");
@@ -301,11 +304,12 @@ static bool slice_style(const Typing *t, uint32_t comm, int64_t whole, int64_t p
   bool blocks = true, zigzag = true;
   int64_t half = part / 2, members = plan_comm_size(t->plan, comm);
   if (part * members != whole) return false;
-  for (uint32_t i = 0; i < t->at->varies_count; i++)
-    if (t->plan->varies[t->at->varies_first + i].by != comm) return false;
+  for (uint32_t i = 0; i < t->call.at->varies_count; i++)
+    if (t->plan->varies[t->call.at->varies_first + i].by != comm) return false;
   for (int64_t m = 0; m < members; m++) {
-    double first = attr_of_member(t->plan, t->at, 0, (uint32_t)m),
-           second = attr_of_member(t->plan, t->at, 1, (uint32_t)m); /* the starts of its two runs */
+    double first = attr_of_member(t->plan, t->call.at, 0, (uint32_t)m),
+           second =
+               attr_of_member(t->plan, t->call.at, 1, (uint32_t)m); /* the starts of its two runs */
     blocks = blocks && first == (double)(m * part) && second == (double)(m * part + half);
     zigzag = zigzag && first == (double)(m * half) && second == (double)(whole - (m + 1) * half);
   }
@@ -320,11 +324,11 @@ static bool slices_dim(const Typing *t, const Type *type, uint32_t dim) {
 }
 
 static bool slice(Typing *t, Type *type) {
-  const uint32_t varies = t->at->varies_count;
-  uint32_t comm = varies == 0 ? PLAN_NONE : t->plan->varies[t->at->varies_first].by;
+  const uint32_t varies = t->call.at->varies_count;
+  uint32_t comm = varies == 0 ? PLAN_NONE : t->plan->varies[t->call.at->varies_first].by;
   uint32_t count = 0, dim = 0, axes = varies == 0 ? 0 : axes_of_comm(t, comm);
   CutStyle style = CUT_BLOCK;
-  (void)meaning_dims(&t->meaning, type->ref, &count);
+  (void)meaning_dims(&t->proof.meaning, type->ref, &count);
   while (dim < count && !slices_dim(t, type, dim))
     dim++;
   const int64_t *dims = record_dims(t);
@@ -412,7 +416,7 @@ static bool add_sums(Typing *t, Type *sum, const Type *other) {
 /* Adding or casting as part of a reduction; `records` checks the numbers. */
 static void type_kernel(Typing *t) {
   const KernelRole role = record_contract(t)->row->role;
-  const bool reduces = t->at->purpose == PURPOSE_REDUCE;
+  const bool reduces = t->call.at->purpose == PURPOSE_REDUCE;
   if (reduces && role == ROLE_ADD)
     turn_tensors(t, 2, 2, add_sums);
   else if (reduces && role == ROLE_CAST)
@@ -424,8 +428,8 @@ static void type_kernel(Typing *t) {
 }
 
 void type_move(Typing *t) {
-  const bool joins = t->at->purpose == PURPOSE_REDUCE;
-  switch ((RecordKind)t->at->kind) {
+  const bool joins = t->call.at->purpose == PURPOSE_REDUCE;
+  switch ((RecordKind)t->call.at->kind) {
   case RECORD_KERNEL: type_kernel(t); return;
   case RECORD_ALL_REDUCE: type_all_reduce(t); return;
   case RECORD_ALL_GATHER: move_all(t, true); return;

@@ -9,14 +9,14 @@
 /* The bytes of the value's parent, if the operand lies in it as a part with these places would. */
 static bool parent_bytes(Typing *t, uint32_t operand, uint32_t value, const Place *places,
                          TypeSpan *parent) {
-  const Slice *slice = &t->meaning.value[value].slice;
+  const Slice *slice = &t->proof.meaning.value[value].slice;
   const Where at = where(t, operand);
   KernelView view;
   uint32_t dims = 0;
   if (slice->parent == PLAN_NONE || at.own_axes != 0 || !view_of(t, operand, &view)) return false;
-  (void)meaning_dims(&t->meaning, value, &dims);
+  (void)meaning_dims(&t->proof.meaning, value, &dims);
   int64_t bytes = dtype_bytes((DType)at.operand->dtype);
-  int64_t inner = meaning_sizes(&t->meaning, value, places, slice->at, dims);
+  int64_t inner = meaning_sizes(&t->proof.meaning, value, places, slice->at, dims);
   uint64_t before = (uint64_t)(inner * slice->index * bytes);
   if (inner != view.inner || inner * slice->count != view.stride || before > at.first) return false;
   parent->first = at.first - before;
@@ -26,12 +26,12 @@ static bool parent_bytes(Typing *t, uint32_t operand, uint32_t value, const Plac
 
 /* The name of this value in the region of the record's node. */
 static void name_here(const Typing *t, uint32_t value, Type *type) {
-  meaning_name(&t->meaning, t->meaning.region_of[t->at->node], value, type);
+  meaning_name(&t->proof.meaning, t->proof.meaning.region_of[t->call.at->node], value, type);
 }
 
 /* The type of a part, read from its parent. False: it is not such a part. */
 static bool read_part(Typing *t, uint32_t operand, uint32_t value, Type *type) {
-  const Slice *slice = &t->meaning.value[value].slice;
+  const Slice *slice = &t->proof.meaning.value[value].slice;
   const Where at = where(t, operand);
   const Spans *spans = &at.reached->spans;
   const uint32_t i = spans_find(spans, at.first);
@@ -39,7 +39,7 @@ static bool read_part(Typing *t, uint32_t operand, uint32_t value, Type *type) {
   Type parent = {0};
   if (slice->parent == PLAN_NONE || i == spans->count || spans->at[i].first > at.first)
     return false;
-  *type = t->types.type[spans->at[i].type];
+  *type = t->proof.types.type[spans->at[i].type];
   bool has =
       type->part == PART_ALL || (type->part == PART_VIEWS && (type->mask >> slice->index & 1) != 0);
   name_here(t, slice->parent, &parent);
@@ -63,11 +63,12 @@ static bool read_part(Typing *t, uint32_t operand, uint32_t value, Type *type) {
 /* Writes a part to its place in its parent, beside the parts that are there. False: it is not a
  * part and lies by itself. */
 static bool write_part(Typing *t, uint32_t operand, uint32_t value, const Type *type) {
-  const Slice *slice = &t->meaning.value[value].slice;
+  const Slice *slice = &t->proof.meaning.value[value].slice;
   Spans *spans = &where(t, operand).reached->spans;
   TypeSpan bytes;
   if (slice->count < 2 || !parent_bytes(t, operand, value, type->place, &bytes)) return false;
-  const Type *found = &t->types.type[spans_read(&t->types, spans, bytes.first, bytes.end)];
+  const Type *found =
+      &t->proof.types.type[spans_read(&t->proof.types, spans, bytes.first, bytes.end)];
   Type parent = *type;
   name_here(t, slice->parent, &parent);
   parent.part = PART_VIEWS;
@@ -93,9 +94,9 @@ static uint32_t stored_as(const Typing *t, const FormSlot *slot, uint32_t value)
 
 /* A record may be about one run of the tokens that all its L are. */
 static void take_run(const Typing *t, const FormSlot *slot, Type *type) {
-  if (t->at->parts == 0 || slot->letter_count == 0 || slot->letters[0] != 'L') return;
-  type->run = t->at->part;
-  type->runs = t->at->parts;
+  if (t->call.at->parts == 0 || slot->letter_count == 0 || slot->letters[0] != 'L') return;
+  type->run = t->call.at->part;
+  type->runs = t->call.at->parts;
 }
 
 /* Puts the operand's type into c->in. False: it does not hold this value; refused. */
@@ -103,7 +104,7 @@ static bool read_value(Typing *t, NodeCall *c, uint32_t operand, const FormSlot 
   Type wanted = {
       .dtype = (uint8_t)operand_at(t, operand)->dtype, .part = slot->part, .microbatch = TYPE_ANY};
   Type *found = &c->in[operand];
-  meaning_name(&t->meaning, c->region, slot->in, &wanted);
+  meaning_name(&t->proof.meaning, c->region, slot->in, &wanted);
   take_run(t, slot, &wanted);
   *found = read_type(t, operand);
   bool is_it = found->kind == wanted.kind && found->ref == wanted.ref && found->part == slot->part;
@@ -118,9 +119,9 @@ static bool read_value(Typing *t, NodeCall *c, uint32_t operand, const FormSlot 
 }
 
 static bool read_inputs(Typing *t, NodeCall *c) {
-  bool has_run = t->at->parts == 0;
+  bool has_run = t->call.at->parts == 0;
   c->microbatch = TYPE_ANY;
-  for (uint32_t i = 0; i < c->form->slot_count && i < t->at->operands_count; i++) {
+  for (uint32_t i = 0; i < c->form->slot_count && i < t->call.at->operands_count; i++) {
     const FormSlot *slot = &c->form->slot[i];
     if (slot->in == PLAN_NONE) continue;
     if (!read_value(t, c, i, slot) || (!slot->is_rows && !is_as_said(t, i, &c->in[i])))
@@ -197,7 +198,8 @@ static bool cut_alike(Typing *t, const NodeCall *c, uint32_t axis, const Joint *
     if (dim == slot->dim_count) continue;
     if (slot->part == PART_STATISTICS && form_says(c->form, "same", joint->label)) continue;
     bool is_shared = slot->label[dim] != joint->label && !joint->goes_round;
-    if (!is_shared || meaning_sizes(&t->meaning, slot->in, c->in[i].place, dim, dim + 1u) != 1)
+    if (!is_shared ||
+        meaning_sizes(&t->proof.meaning, slot->in, c->in[i].place, dim, dim + 1u) != 1)
       return refuse_along(t, axis, "an operand is whole and another is cut", &c->in[i]);
   }
   if (joint->goes_round || !form_says(c->form, "whole", joint->label)) return true;
@@ -206,8 +208,8 @@ static bool cut_alike(Typing *t, const NodeCall *c, uint32_t axis, const Joint *
 
 /* A result can be cut although no operand is: then the record's `first` varies. */
 static void cut_freely(const Typing *t, const NodeCall *c, uint32_t axis, Joint *joint) {
-  for (uint32_t i = 0; i < t->at->varies_count; i++) {
-    const PlanVary *vary = &t->plan->varies[t->at->varies_first + i];
+  for (uint32_t i = 0; i < t->call.at->varies_count; i++) {
+    const PlanVary *vary = &t->plan->varies[t->call.at->varies_first + i];
     uint32_t axes = axes_of_comm(t, vary->by), label = form_label(c->form, "free");
     if (label == 0 || (axes >> axis & 1) == 0) continue;
     const uint32_t outside = axes & ((1u << axis) - 1);
@@ -271,13 +273,13 @@ static void write_output(Typing *t, const NodeCall *c, uint32_t operand, const J
   Type type = {.dtype = (uint8_t)operand_at(t, operand)->dtype,
                .part = slot->part,
                .microbatch = c->microbatch};
-  meaning_name(&t->meaning, c->region, slot->out, &type);
+  meaning_name(&t->proof.meaning, c->region, slot->out, &type);
   take_run(t, slot, &type);
   for (uint32_t axis = 0; axis < t->plan->axes_count; axis++) {
     if (!place_output(t, c, axis, slot, &joint[axis], &type)) return;
     if (joint[axis].goes_round) type.ring = ring_of_result(c->form, slot, turn);
   }
-  if (t->at->parts > 0 && type.runs == 0 && type.kind != TYPE_SUM) {
+  if (t->call.at->parts > 0 && type.runs == 0 && type.kind != TYPE_SUM) {
     REFUSE(t, "no rule says what its kernel makes of one run of tokens");
     return;
   }
@@ -288,7 +290,7 @@ static void write_output(Typing *t, const NodeCall *c, uint32_t operand, const J
     REFUSE(t, "%.40s is made in %s", plan_string(t->plan, t->plan->values[slot->out].name),
            dtype_name((DType)type.dtype));
   else if (type.kind == TYPE_SUM)
-    add_to_sum(t, operand, &type, t->at->node);
+    add_to_sum(t, operand, &type, t->call.at->node);
   else if (!write_part(t, operand, slot->out, &type))
     write_type(t, operand, &type);
 }
@@ -319,7 +321,7 @@ static void carry_out(Typing *t, NodeCall *c) {
     return;
   }
   if (!all_there(t, c) || !read_inputs(t, c) || !join_axes(t, c, joint, &turn)) return;
-  for (uint32_t i = 0; i < c->form->slot_count && !t->refused; i++)
+  for (uint32_t i = 0; i < c->form->slot_count && !t->class.refused; i++)
     if (c->form->slot[i].out != PLAN_NONE) write_output(t, c, i, joint, turn);
 }
 
@@ -345,11 +347,12 @@ static void copy_part(Typing *t, const PlanNode *node) {
 }
 
 void type_node(Typing *t) {
-  if (t->at->node == PLAN_NONE || t->at->kind != RECORD_KERNEL) {
+  if (t->call.at->node == PLAN_NONE || t->call.at->kind != RECORD_KERNEL) {
     REFUSE(t, "it is stated to carry out a node, but names none");
     return;
   }
-  NodeCall c = {.node = &t->plan->nodes[t->at->node], .region = t->meaning.region_of[t->at->node]};
+  NodeCall c = {.node = &t->plan->nodes[t->call.at->node],
+                .region = t->proof.meaning.region_of[t->call.at->node]};
   if (!is_call_of(t, c.region)) return;
   if (is_ring_sum(t, c.node))
     type_ring_sum(t, &c);

@@ -26,7 +26,7 @@ uint64_t all_squares(const Typing *t) {
   uint64_t sum = 0;
   for (uint32_t v = 0; v < t->plan->values_count; v++) {
     const PlanValue *value = &t->plan->values[v];
-    if (value->kind != VALUE_PARAM || t->meaning.value[v].same != v) continue;
+    if (value->kind != VALUE_PARAM || t->proof.meaning.value[v].same != v) continue;
     const PlanRegion *region = value->region == PLAN_NONE ? NULL : &t->plan->regions[value->region];
     bool has_layers = region != NULL && region->is_stack;
     for (int32_t layer = 0; layer < (has_layers ? region->repeat : 1); layer++)
@@ -41,8 +41,8 @@ uint64_t all_squares(const Typing *t) {
  * however many there are. */
 static void join_neighbours(Typing *t, Spans *spans, uint32_t first) {
   if (first + 1 >= spans->count || spans->at[first].end != spans->at[first + 1].first) return;
-  const Type *a = &t->types.type[spans->at[first].type];
-  const Type *b = &t->types.type[spans->at[first + 1].type];
+  const Type *a = &t->proof.types.type[spans->at[first].type];
+  const Type *b = &t->proof.types.type[spans->at[first + 1].type];
   if (a->kind != TYPE_SQUARES || b->kind != TYPE_SQUARES || a->layer == TYPE_ANY ||
       b->layer == TYPE_ANY || memcmp(a->place, b->place, sizeof a->place) != 0)
     return;
@@ -57,7 +57,7 @@ static void join_neighbours(Typing *t, Spans *spans, uint32_t first) {
 static void write_squares(Typing *t, const Type *squares) {
   Where at = all_of(t, 1);
   TypeSpan met;
-  if (next_span(t, &at, at.first, &met) && t->types.type[met.type].kind == TYPE_SQUARES)
+  if (next_span(t, &at, at.first, &met) && t->proof.types.type[met.type].kind == TYPE_SQUARES)
     REFUSE(t, "squares that no sum has read are overwritten");
   write_type(t, 1, squares);
   uint32_t here = spans_find(&at.reached->spans, at.first);
@@ -73,7 +73,8 @@ static bool is_updated_here(Typing *t, const Type *gradient) {
   Type wanted = *gradient;
   uint32_t i = class->tensors_first;
   while (i < class->tensors_first + class->tensors_count &&
-         (t->plan->tensors[i].kind != BUFFER_MOMENT1 || t->plan->tensors[i].value != t->at->value))
+         (t->plan->tensors[i].kind != BUFFER_MOMENT1 ||
+          t->plan->tensors[i].value != t->call.at->value))
     i++;
   if (i == class->tensors_first + class->tensors_count)
     return REFUSE(t, "expected a gradient of a parameter that the rank updates");
@@ -89,13 +90,13 @@ static void square(Typing *t) {
   for (uint32_t axis = 0; axis < t->plan->axes_count; axis++)
     if (gradient.place[axis].kind == PLACE_OWED)
       refuse_found(t, &gradient, "squares of partial sums");
-  if (t->refused || !is_updated_here(t, &gradient)) return;
+  if (t->class.refused || !is_updated_here(t, &gradient)) return;
   Type squares = {.kind = TYPE_SQUARES,
                   .dtype = DTYPE_F64,
-                  .ref = t->at->value,
+                  .ref = t->call.at->value,
                   .layer = gradient.layer,
                   .microbatch = TYPE_ANY,
-                  .squares = square_hash(t->at->value, gradient.layer != TYPE_ANY)};
+                  .squares = square_hash(t->call.at->value, gradient.layer != TYPE_ANY)};
   const uint32_t stages = axes_dividing(t, DIVIDES_DEPTH);
   for (uint32_t axis = 0; axis < t->plan->axes_count; axis++)
     if (gradient.place[axis].kind != PLACE_WHOLE || (stages >> axis & 1) != 0)
@@ -126,7 +127,8 @@ static bool sum_squares(Typing *t, Type *sum) {
                 .layer = TYPE_ANY,
                 .microbatch = TYPE_ANY};
   for (TypeSpan span; next < at.end && next_span(t, &at, next, &span); next = span.end)
-    if (span.first != next || span.end > at.end || !add_squares(&t->types.type[span.type], sum))
+    if (span.first != next || span.end > at.end ||
+        !add_squares(&t->proof.types.type[span.type], sum))
       break;
   const uint64_t start = at.reached->start;
   const TypeSpan bytes = {.first = start + next, .end = start + next + 1};
@@ -134,25 +136,25 @@ static bool sum_squares(Typing *t, Type *sum) {
     (void)refuse_at(t, sum, &bytes,
                     "byte %llu of operand 0 is no sum of squares that the others can be added to",
                     (unsigned long long)(next - at.first));
-  return !t->refused;
+  return !t->class.refused;
 }
 
 /* A hash of which numbers are summed over which ranks before the norm is taken. A stage has zeros
  * where others have squares, so its own types cannot show that a sum over stages is missing. */
 static uint64_t norm_story(Typing *t) {
   const Where at = where(t, 0);
-  const uint32_t norm = t->record;
+  const uint32_t norm = t->call.record;
   uint64_t story = hash_mix(1, at.end - at.first);
-  for (t->record = 0; t->record < norm; t->record++) {
-    t->at = walk_record(&t->walk, t->record);
-    if (t->at->purpose != PURPOSE_NORM || t->at->kind != RECORD_ALL_REDUCE ||
-        !walk_runs(&t->walk, t->at))
+  for (t->call.record = 0; t->call.record < norm; t->call.record++) {
+    t->call.at = walk_record(&t->call.walk, t->call.record);
+    if (t->call.at->purpose != PURPOSE_NORM || t->call.at->kind != RECORD_ALL_REDUCE ||
+        !walk_runs(&t->call.walk, t->call.at))
       continue;
     const Where sum = where(t, 0);
     story = hash_mix(hash_mix(story, sum.first - at.first), sum.end - sum.first);
-    story = hash_mix(story, axes_of_comm(t, t->at->comm));
+    story = hash_mix(story, axes_of_comm(t, t->call.at->comm));
   }
-  t->at = walk_record(&t->walk, norm);
+  t->call.at = walk_record(&t->call.walk, norm);
   return story;
 }
 
@@ -163,27 +165,27 @@ static void take_root(Typing *t) {
     if (sum.place[axis].kind == PLACE_OWED)
       (void)refuse_along(t, axis, "the norm lacks the squares of other ranks", NULL);
   bool is_all = has_stages(t) || sum.squares == all_squares(t);
-  if (t->walk.call->layer >= 0 || (t->made & MADE_NORM) != 0 || !is_all)
+  if (t->call.walk.call->layer >= 0 || (t->class.made & MADE_NORM) != 0 || !is_all)
     REFUSE(t, "the norm is not of the square of each gradient once");
   uint64_t story = norm_story(t);
-  if (t->norm_story != 0 && t->norm_story != story)
+  if (t->proof.norm_story != 0 && t->proof.norm_story != story)
     REFUSE(t, "squares are summed over other ranks than on another stage");
-  t->made |= MADE_NORM;
-  t->tells_class = true;
-  t->squares = sum.squares;
-  t->norm_story = story;
+  t->class.made |= MADE_NORM;
+  t->call.tells_class = true;
+  t->proof.squares = sum.squares;
+  t->proof.norm_story = story;
 }
 
 void type_norm(Typing *t) {
-  KernelRole role = t->at->kind == RECORD_KERNEL ? record_contract(t)->row->role : ROLE_NONE;
+  KernelRole role = t->call.at->kind == RECORD_KERNEL ? record_contract(t)->row->role : ROLE_NONE;
   Type sum;
-  if (t->at->kind == RECORD_ALL_REDUCE)
+  if (t->call.at->kind == RECORD_ALL_REDUCE)
     type_all_reduce(t);
   else if (role == ROLE_SQUARE_SUM)
     square(t);
   else if (role == ROLE_GRAD_NORM)
     take_root(t);
-  else if (role != ROLE_SUM || t->walk.call->layer >= 0)
+  else if (role != ROLE_SUM || t->call.walk.call->layer >= 0)
     REFUSE(t, "no rule says what it adds to the norm");
   else if (sum_squares(t, &sum))
     write_type(t, 1, &sum);

@@ -19,18 +19,18 @@ static void fill_mirror(Typing *t) {
   const uint64_t mirror = buffer_address(plan_control_mirror(t->plan, t->view->class));
   if (!is_block(t, 0, BUFFER_CONTROL, control) || !is_block(t, 1, BUFFER_MIRROR, mirror))
     REFUSE(t, "it does not copy the whole block of control to its mirror");
-  if ((t->made & MADE_NORM) == 0) REFUSE(t, "the norm is not known yet");
-  if (!t->refused) t->made |= MADE_MIRROR;
+  if ((t->class.made & MADE_NORM) == 0) REFUSE(t, "the norm is not known yet");
+  if (!t->class.refused) t->class.made |= MADE_MIRROR;
 }
 
 bool mirror_is_made(Typing *t) {
-  return !plan_is_host_lane(t->plan, t->at->lane) || (t->made & MADE_MIRROR) != 0 ||
+  return !plan_is_host_lane(t->plan, t->call.at->lane) || (t->class.made & MADE_MIRROR) != 0 ||
          REFUSE(t, "it reads control on the host, and no copy has brought it there since the norm");
 }
 
 void type_copy(Typing *t) {
   if (where(t, 1).reached->buffer->kind == BUFFER_MIRROR) {
-    t->tells_class = true;
+    t->call.tells_class = true;
     fill_mirror(t);
     return;
   }

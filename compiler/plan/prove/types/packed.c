@@ -10,9 +10,9 @@
 
 /* The record at this position of the segment if it runs this kernel, else NULL. */
 static const PlanRecord *mover_at(const Typing *t, uint32_t position, KernelId kernel) {
-  if (position >= t->walk.segment->records_count) return NULL;
-  const KernelContract *contract = contract_at(t->view, walk_record(&t->walk, position));
-  return contract != NULL && contract->id == kernel ? walk_record(&t->walk, position) : NULL;
+  if (position >= t->call.walk.segment->records_count) return NULL;
+  const KernelContract *contract = contract_at(t->view, walk_record(&t->call.walk, position));
+  return contract != NULL && contract->id == kernel ? walk_record(&t->call.walk, position) : NULL;
 }
 
 static bool same_place(const PlanOperand *a, const PlanOperand *b) {
@@ -48,23 +48,23 @@ static bool fits(const Typing *t, const PlanRecord *mover, uint32_t packed, cons
 
 /* The pieces are those of the side that has the parts of all members; in place, both sides do. */
 static bool join_pieces(Typing *t, const PlanRecord *pack, const PlanRecord *unpack) {
-  PlanRecord *record = &t->joined.record;
+  PlanRecord *record = &t->call.joined.record;
   const PlanRecord *whole = record->kind == RECORD_ALL_GATHER ? unpack : pack;
   const PlanRecord *share = whole == pack ? unpack : pack;
   bool in_place = record->operands_count == 1;
   if (whole == NULL || in_place != (share != NULL)) return false;
-  t->joined.dims = t->plan->ints + whole->dims_first + 2;
+  t->call.joined.dims = t->plan->ints + whole->dims_first + 2;
   record->dims_count = whole->dims_count - 2;
   return !in_place ||
          (whole->dims_count == share->dims_count &&
-          memcmp(t->joined.dims, t->plan->ints + share->dims_first + 2,
+          memcmp(t->call.joined.dims, t->plan->ints + share->dims_first + 2,
                  record->dims_count * sizeof(int64_t)) == 0 &&
           same_place(record_operand(t->plan, pack, 0), record_operand(t->plan, unpack, 1)));
 }
 
 /* There are many pieces on one side and fewer on the other, each made of equally many. */
 static bool join_turn(Typing *t, const PlanRecord *pack, const PlanRecord *unpack) {
-  PlanRecord *record = &t->joined.record;
+  PlanRecord *record = &t->call.joined.record;
   const int64_t one[4] = {0, 1, 1, flat_share(t->plan, record)}, *ints = t->plan->ints;
   const int64_t *from = pack != NULL ? ints + pack->dims_first : one;
   const int64_t *to = unpack != NULL ? ints + unpack->dims_first : one;
@@ -73,15 +73,15 @@ static bool join_turn(Typing *t, const PlanRecord *pack, const PlanRecord *unpac
   if (from[1] != 1 || to[1] != 1 || many[2] % few[2] != 0 || record->operands_count != 2)
     return false;
   const int64_t dims[5] = {few[2], many[2] / few[2], 1, 1, many[3]};
-  memcpy(t->joined.turn, dims, sizeof dims);
-  t->joined.dims = t->joined.turn;
-  t->joined.back = back;
+  memcpy(t->call.joined.turn, dims, sizeof dims);
+  t->call.joined.dims = t->call.joined.turn;
+  t->call.joined.back = back;
   record->dims_count = 5, record->attrs_count = 1;
   return true;
 }
 
 static void add_operand(Typing *t, const PlanOperand *operand, uint32_t access) {
-  PlanOperand *added = &t->joined.operand[t->joined.record.operands_count++];
+  PlanOperand *added = &t->call.joined.operand[t->call.joined.record.operands_count++];
   *added = *operand;
   added->access = access;
 }
@@ -91,7 +91,7 @@ static void join_operands(Typing *t, const PlanRecord *flat, const PlanRecord *p
                           const PlanRecord *unpack) {
   const PlanOperand *own = record_operand(t->plan, flat, 0);
   uint32_t last = flat->operands_count - 1;
-  t->joined.record.operands_count = 0;
+  t->call.joined.record.operands_count = 0;
   add_operand(t, pack != NULL ? record_operand(t->plan, pack, 0) : own, own->access);
   if (last > 0)
     add_operand(t, unpack != NULL ? record_operand(t->plan, unpack, 1) : own + 1, ACCESS_WRITE);
@@ -100,13 +100,13 @@ static void join_operands(Typing *t, const PlanRecord *flat, const PlanRecord *p
 }
 
 /* Puts the collective that the record at `position` forms with the packing around it into
- * t->joined. False: it is not a collective, or the packing does not belong to it. */
+ * t->call.joined. False: it is not a collective, or the packing does not belong to it. */
 static bool join_at(Typing *t, uint32_t position) {
-  if (position >= t->walk.segment->records_count) return false;
-  const PlanRecord *flat = walk_record(&t->walk, position);
+  if (position >= t->call.walk.segment->records_count) return false;
+  const PlanRecord *flat = walk_record(&t->call.walk, position);
   const PlanRecord *pack = mover_at(t, position - 1, KERNEL_pack);
   const PlanRecord *unpack = mover_at(t, position + 1, KERNEL_unpack);
-  t->joined.record = *flat;
+  t->call.joined.record = *flat;
   if ((pack == NULL && unpack == NULL) || flat_share(t->plan, flat) == 0 ||
       (pack != NULL && !fits(t, pack, 1, flat, 0)) ||
       (unpack != NULL && !fits(t, unpack, 0, flat, flat->operands_count - 1)) ||
@@ -117,12 +117,12 @@ static bool join_at(Typing *t, uint32_t position) {
 }
 
 bool join_packed(Typing *t) {
-  const uint32_t at = t->record;
+  const uint32_t at = t->call.record;
   const bool packs = mover_at(t, at, KERNEL_pack) != NULL;
   const bool moves = packs || mover_at(t, at, KERNEL_unpack) != NULL;
   if (moves && join_at(t, packs ? at + 1 : at - 1)) return false;
   if (join_at(t, at))
-    t->at = &t->joined.record;
+    t->call.at = &t->call.joined.record;
   else if (moves || mover_at(t, at - 1, KERNEL_pack) || mover_at(t, at + 1, KERNEL_unpack))
     return REFUSE(t, "no collective next to it moves what it packs or unpacks");
   return true;

@@ -26,7 +26,7 @@ static bool may_share(const Typing *t, uint32_t target, uint32_t other, const Wh
 
 static bool stands_apart(Typing *t, uint32_t target) {
   Where at = where(t, target);
-  for (uint32_t i = 0; i < t->at->operands_count; i++) {
+  for (uint32_t i = 0; i < t->call.at->operands_count; i++) {
     Where to = where(t, i);
     if (i == target || at.reached != to.reached || at.first >= to.end || to.first >= at.end ||
         at.first == at.end || to.first == to.end || may_share(t, target, i, &at, &to) ||
@@ -34,14 +34,14 @@ static bool stands_apart(Typing *t, uint32_t target) {
       continue;
     REFUSE(t, "writes operand %u over operand %u", target, i);
   }
-  return !t->refused;
+  return !t->class.refused;
 }
 
 /* A loss and its weight, or sums over ranks. */
 static bool counts(Typing *t, uint32_t target) {
   const KernelContract *contract = record_contract(t);
   const Where at = where(t, target);
-  return t->at->purpose == PURPOSE_CONTROL ||
+  return t->call.at->purpose == PURPOSE_CONTROL ||
          (contract != NULL && contract->row->role == ROLE_LOSS &&
           (int32_t)target == contract_operand(contract, "loss") &&
           at.reached->start + at.first == loss_address(t));
@@ -50,7 +50,7 @@ static bool counts(Typing *t, uint32_t target) {
 static bool is_ours(Typing *t, uint32_t target) {
   const PlanBuffer *buffer = where(t, target).reached->buffer;
   if (!is_of_runtime(buffer) || (buffer->kind == BUFFER_CONTROL && counts(t, target)) ||
-      (buffer->kind == BUFFER_MIRROR && t->at->kind == RECORD_COPY))
+      (buffer->kind == BUFFER_MIRROR && t->call.at->kind == RECORD_COPY))
     return true;
   return REFUSE(t, "writes operand %u where the runtime does: %.40s", target,
                 plan_string(t->plan, buffer->name));
@@ -59,24 +59,24 @@ static bool is_ours(Typing *t, uint32_t target) {
 /* Checks that a record may write its results where they are: no other operand of it lies there, and
  * the runtime does not write there. Refused otherwise. */
 static bool check_targets(Typing *t) {
-  for (uint32_t i = 0; i < t->at->operands_count; i++)
+  for (uint32_t i = 0; i < t->call.at->operands_count; i++)
     if (operand_at(t, i)->access != ACCESS_READ && (!is_ours(t, i) || !stands_apart(t, i)))
       return false;
-  return !t->refused;
+  return !t->class.refused;
 }
 
 /* ---- which rule applies */
 
 /* Inputs of the micro-batch, one operand each. */
 static void type_load(Typing *t) {
-  if (t->at->kind != RECORD_LOAD || t->at->operands_count != t->plan->inputs_count) {
+  if (t->call.at->kind != RECORD_LOAD || t->call.at->operands_count != t->plan->inputs_count) {
     REFUSE(t, "it does not load each input once");
     return;
   }
   uint32_t input = 0;
   for (uint32_t v = 0; v < t->plan->values_count && input < t->plan->inputs_count; v++) {
     const PlanValue *value = &t->plan->values[v];
-    if (value->kind != VALUE_INPUT || t->meaning.value[v].same != v) continue;
+    if (value->kind != VALUE_INPUT || t->proof.meaning.value[v].same != v) continue;
     Type type = {.kind = TYPE_VALUE,
                  .dtype = (uint8_t)value->dtype,
                  .ref = v,
@@ -99,7 +99,7 @@ static void type_again(Typing *t) {
 /* After a record its scratch, and the bytes that a collective packs into, may not be read. */
 static void spoil_scratch(Typing *t) {
   const KernelContract *contract = record_contract(t);
-  for (uint32_t i = 0; i < t->at->operands_count; i++)
+  for (uint32_t i = 0; i < t->call.at->operands_count; i++)
     if (operand_at(t, i)->access == ACCESS_SCRATCH ||
         (contract != NULL && contract->operands[i].access == KERNEL_SCRATCH))
       write_type(t, i, &(Type){0});
@@ -119,10 +119,10 @@ static void (*const rules[Purpose_COUNT])(Typing *t) = {
 
 void type_record(Typing *t) {
   if (!check_targets(t)) return;
-  if (rules[t->at->purpose] == NULL)
-    REFUSE(t, "no rule says what a record for %s does", Purpose_names[t->at->purpose]);
+  if (rules[t->call.at->purpose] == NULL)
+    REFUSE(t, "no rule says what a record for %s does", Purpose_names[t->call.at->purpose]);
   else
-    rules[t->at->purpose](t);
+    rules[t->call.at->purpose](t);
   check_divisor(t);
   spoil_scratch(t);
 }

@@ -19,13 +19,13 @@ enum { RING_MOST = UINT16_MAX, SENT_MOST = 8 };
 static bool stands_there(const Typing *t, uint32_t axis, uint32_t turn) {
   enum { QUERIES = 3, KEYS = 5, END = 7 }; /* two runs each */
   uint32_t count = t->plan->axes[axis].size;
-  for (uint32_t i = 0; i < t->at->varies_count; i++) {
-    const PlanVary *vary = &t->plan->varies[t->at->varies_first + i];
+  for (uint32_t i = 0; i < t->call.at->varies_count; i++) {
+    const PlanVary *vary = &t->plan->varies[t->call.at->varies_first + i];
     bool is_run = vary->attr >= QUERIES && vary->attr < END;
     if (is_run && axes_of_comm(t, vary->by) != 1u << axis) return false;
   }
-  return attr_of_member(t->plan, t->at, KEYS, 0) ==
-         attr_of_member(t->plan, t->at, QUERIES, (count - turn) % count);
+  return attr_of_member(t->plan, t->call.at, KEYS, 0) ==
+         attr_of_member(t->plan, t->call.at, QUERIES, (count - turn) % count);
 }
 
 bool ring_meets(Typing *t, const NodeCall *c, uint32_t axis, uint16_t *turn) {
@@ -74,7 +74,8 @@ static bool read_made(Typing *t, const NodeCall *c, uint32_t operand, Type *foun
   Type wanted = {.microbatch = TYPE_ANY};
   *found = read_type(t, operand);
   for (uint32_t i = 0; i < c->node->outputs_count; i++) {
-    meaning_name(&t->meaning, c->region, t->plan->uses[c->node->outputs_first + i].value, &wanted);
+    meaning_name(&t->proof.meaning, c->region, t->plan->uses[c->node->outputs_first + i].value,
+                 &wanted);
     if (wanted.kind == TYPE_VALUE && found->kind == TYPE_VALUE && found->ref == wanted.ref &&
         found->layer == wanted.layer && found->part == PART_ALL &&
         (found->microbatch == TYPE_ANY || found->microbatch == 0))
@@ -96,7 +97,7 @@ static bool join_block(Typing *t, Type *sum, const Type *block) {
 void type_ring_sum(Typing *t, const NodeCall *c) {
   const KernelId id = record_contract(t)->id;
   const bool merges = id == KERNEL_attention_merge;
-  const bool adds = merges ? t->at->accumulate != 0 : id == KERNEL_add;
+  const bool adds = merges ? t->call.at->accumulate != 0 : id == KERNEL_add;
   const uint32_t count = merges ? 2 : 1, block_at = merges ? 2 : adds;
   Type sum[2] = {0}, block[2] = {0};
   for (uint32_t i = 0; i < count; i++)
@@ -111,7 +112,7 @@ void type_ring_sum(Typing *t, const NodeCall *c) {
                  memcmp(&sum[0].ring, &sum[1].ring, sizeof sum->ring) != 0 ||
                  memcmp(&block[0].ring, &block[1].ring, sizeof block->ring) != 0))
     REFUSE(t, "what is joined and what it is weighed by are not of the same ranks");
-  for (uint32_t i = 0; i < count && !t->refused; i++) {
+  for (uint32_t i = 0; i < count && !t->class.refused; i++) {
     const uint32_t target = merges ? i : block_at + 1;
     sum[i].dtype = (uint8_t)operand_at(t, target)->dtype;
     if (i > 0 || is_as_said(t, target, &sum[i])) write_type(t, target, &sum[i]);
@@ -124,7 +125,7 @@ void type_ring_sum(Typing *t, const NodeCall *c) {
 static void receive(Typing *t, uint32_t operand, Type *type) {
   const uint32_t axis = token_axis(t);
   *type = read_type(t, operand);
-  if (axis == t->plan->axes_count || axes_of_comm(t, t->at->comm) != 1u << axis ||
+  if (axis == t->plan->axes_count || axes_of_comm(t, t->call.at->comm) != 1u << axis ||
       type->kind != TYPE_VALUE || type->part != PART_ALL || type->place[axis].kind != PLACE_CUT) {
     refuse_found(t, type, "it sends a value that no ring passes on");
     return;
@@ -138,7 +139,7 @@ static void receive(Typing *t, uint32_t operand, Type *type) {
 /* The first half of the operands is sent to the next rank, the second half arrives from the
  * previous one. */
 void type_ring(Typing *t) {
-  uint32_t half = t->at->operands_count / 2;
+  uint32_t half = t->call.at->operands_count / 2;
   const int64_t *distance = record_dims(t);
   Type come[SENT_MOST];
   bool fits = half <= SENT_MOST;
@@ -147,8 +148,8 @@ void type_ring(Typing *t) {
            operand_at(t, half + i)->access == ACCESS_WRITE && distance[i] == 1 &&
            distance[half + i] == -1;
   if (!fits) REFUSE(t, "it does not send to the next rank and receive from the previous one");
-  for (uint32_t i = 0; i < half && !t->refused; i++)
+  for (uint32_t i = 0; i < half && !t->class.refused; i++)
     receive(t, i, &come[i]);
-  for (uint32_t i = 0; i < half && !t->refused; i++)
+  for (uint32_t i = 0; i < half && !t->class.refused; i++)
     write_type(t, half + i, &come[i]);
 }

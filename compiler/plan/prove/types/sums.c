@@ -93,16 +93,16 @@ static bool in_order(const Type *sum, Making making) {
 }
 
 void add_to_sum(Typing *t, uint32_t operand, Type *sum, uint32_t node) {
-  bool is_first = (t->walk.call->flags & CALL_FIRST_MICROBATCH) != 0;
-  const Making making = making_of(&t->meaning, sum->ref, node);
-  const uint32_t part = t->at->part, parts = t->at->parts;
+  bool is_first = (t->call.walk.call->flags & CALL_FIRST_MICROBATCH) != 0;
+  const Making making = making_of(&t->proof.meaning, sum->ref, node);
+  const uint32_t part = t->call.at->part, parts = t->call.at->parts;
   const RunStart from = {part, part > 0 ? parts : 0};
   bool is_last = part + 1 >= parts;
-  if (t->plan->values[sum->ref].kind == VALUE_LOSS && (t->made & MADE_TOTALS) != 0)
+  if (t->plan->values[sum->ref].kind == VALUE_LOSS && (t->class.made & MADE_TOTALS) != 0)
     REFUSE(t, "losses have been summed over ranks already");
   const TypeUse use = {making.bit, is_first && part == 0 ? USE_FROM_START : 0, is_last,
                        is_last ? 0 : part + 1, is_last ? 0 : parts};
-  const Type found = t->at->accumulate ? read_type(t, operand) : zeros(DTYPE_F32);
+  const Type found = t->call.at->accumulate ? read_type(t, operand) : zeros(DTYPE_F32);
   sum->microbatch = TYPE_ANY;
   bool fits = found.kind == TYPE_ZERO || same_whole(found, *sum);
   Type wanted = {.kind = TYPE_SUM,
@@ -121,9 +121,9 @@ void add_to_sum(Typing *t, uint32_t operand, Type *sum, uint32_t node) {
 
 bool is_whole_step(const Typing *t, const Type *sum) {
   return sum->use_count == 1 && sum->use[0].first == USE_FROM_START && sum->use[0].runs == 0 &&
-         (int64_t)sum->use[0].end + t->walk.microbatch == t->microbatches;
+         (int64_t)sum->use[0].end + t->call.walk.microbatch == t->class.microbatches;
 }
 
 bool sum_is_complete(const Typing *t, const Type *sum) {
-  return is_whole_step(t, sum) && sum->use[0].nodes == all_uses(&t->meaning, sum->ref);
+  return is_whole_step(t, sum) && sum->use[0].nodes == all_uses(&t->proof.meaning, sum->ref);
 }

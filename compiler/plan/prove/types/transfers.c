@@ -8,16 +8,16 @@
 
 /* The type that the post gives for the operand. */
 static Type posted(const Typing *t, uint32_t operand, const PlanPost *post) {
-  const PlanMeaning *meaning = &t->plan->meanings[t->at->meaning];
+  const PlanMeaning *meaning = &t->plan->meanings[t->call.at->meaning];
   bool is_gradient = post->kind == BUFFER_GRAD_ACTIVATION;
-  int32_t layer = t->walk.call->layer < 0 ? 0 : t->walk.call->layer;
+  int32_t layer = t->call.walk.call->layer < 0 ? 0 : t->call.walk.call->layer;
   Type type = {.kind = TYPE_VALUE,
                .dtype = (uint8_t)operand_at(t, operand)->dtype,
-               .ref = meaning_carried(&t->meaning, (ProgramKind)t->walk.program->kind, post->depth,
-                                      is_gradient),
+               .ref = meaning_carried(&t->proof.meaning, (ProgramKind)t->call.walk.program->kind,
+                                      post->depth, is_gradient),
                .layer = (int32_t)post->depth - layer,
-               .microbatch =
-                   (int32_t)(post->microbatch + walk_grown(&t->walk)) - t->walk.microbatch};
+               .microbatch = (int32_t)(post->microbatch + walk_grown(&t->call.walk)) -
+                             t->call.walk.microbatch};
   layout_places(t->plan, meaning->before, type.place);
   cut_samples(t, &type);
   return type;
@@ -36,24 +36,24 @@ static void transfer(Typing *t, uint32_t operand, const PlanPost *post) {
 
 /* plan_check: the exchange is alone in its segment and has a post for each operand. */
 void type_transfer(Typing *t) {
-  for (uint32_t i = 0; i < t->at->operands_count && !t->refused; i++)
-    transfer(t, i, &t->plan->posts[t->walk.call->posts_first + i]);
+  for (uint32_t i = 0; i < t->call.at->operands_count && !t->class.refused; i++)
+    transfer(t, i, &t->plan->posts[t->call.walk.call->posts_first + i]);
 }
 
 /* ---- a tied tensor: two stages send each other the gradient of their own uses */
 
 static bool has_join(const Typing *t, Join wanted) {
-  for (uint32_t i = 0; i < t->join_count; i++)
-    if (memcmp(&t->join[i], &wanted, sizeof wanted) == 0) return true;
+  for (uint32_t i = 0; i < t->proof.join_count; i++)
+    if (memcmp(&t->proof.join[i], &wanted, sizeof wanted) == 0) return true;
   return false;
 }
 
 /* Both stages add up the same two numbers: what is sent is in the dtype that gradients are kept in,
  * and neither stage rounds it or what it has sent. */
 void type_join(Typing *t) {
-  Type sum = t->at->operands_count == 2 ? read_type(t, 0) : (Type){0};
+  Type sum = t->call.at->operands_count == 2 ? read_type(t, 0) : (Type){0};
   if (sum.kind != TYPE_SUM || sum.layer != TYPE_ANY || !is_whole_step(t, &sum) ||
-      t->join_count == TYPING_JOINS_MAX) {
+      t->proof.join_count == TYPING_JOINS_MAX) {
     refuse_found(t, &sum, "it sends no gradient of a whole step to the other stage");
     return;
   }
@@ -66,30 +66,31 @@ void type_join(Typing *t) {
     return;
   }
   uint32_t own = (uint32_t)(t->view->class - t->plan->classes);
-  uint32_t to = plan_class_at_distance(t->plan, own, t->at->comm, record_dims(t)[0]);
+  uint32_t to = plan_class_at_distance(t->plan, own, t->call.at->comm, record_dims(t)[0]);
   if (to == PLAN_NONE ||
-      plan_class_at_distance(t->plan, own, t->at->comm, record_dims(t)[1]) != to) {
+      plan_class_at_distance(t->plan, own, t->call.at->comm, record_dims(t)[1]) != to) {
     REFUSE(t, "it sends to one stage and receives from another");
     return;
   }
-  t->tells_class = true;
+  t->call.tells_class = true;
   Type like = sum;
   like.use_count = 0;
   memset(like.use, 0, sizeof like.use);
-  const Join join = {own, to, sum.ref, type_of(&t->types, &like), sum.use[0].nodes};
-  if (!has_join(t, join)) t->join[t->join_count++] = join; /* a step is checked more than once */
+  const Join join = {own, to, sum.ref, type_of(&t->proof.types, &like), sum.use[0].nodes};
+  if (!has_join(t, join))
+    t->proof.join[t->proof.join_count++] = join; /* a step is checked more than once */
   sum.is_joined = 1;
   write_type(t, 0, &sum);
-  sum.use[0].nodes = all_uses(&t->meaning, sum.ref) & ~sum.use[0].nodes;
+  sum.use[0].nodes = all_uses(&t->proof.meaning, sum.ref) & ~sum.use[0].nodes;
   write_type(t, 1, &sum);
 }
 
 /* Each tied tensor has two stages, which together have all of its uses, each once, and send to each
  * other. */
 void check_joins(Typing *t) {
-  for (uint32_t i = 0; i < t->join_count && !t->refused; i++) {
-    const Join *join = &t->join[i];
-    uint64_t others = all_uses(&t->meaning, join->ref) & ~join->uses;
+  for (uint32_t i = 0; i < t->proof.join_count && !t->class.refused; i++) {
+    const Join *join = &t->proof.join[i];
+    uint64_t others = all_uses(&t->proof.meaning, join->ref) & ~join->uses;
     if (!has_join(t, (Join){join->peer, join->class, join->ref, join->like, others}))
       REFUSE(t, "stages do not have each use of %.60s exactly once and send it to each other alike",
              plan_string(t->plan, t->plan->values[join->ref].name));

@@ -42,7 +42,7 @@ static bool is_of_value(const Plan *plan, const PlanTensor *tensor) {
 
 static void check_tensor(Typing *t, const Standing *at, uint64_t start, Spans *spans) {
   const PlanTensor *tensor = &t->plan->tensors[at->tensor];
-  const ProgramKind kind = (ProgramKind)t->walk.program->kind;
+  const ProgramKind kind = (ProgramKind)t->call.walk.program->kind;
   const Type state = tensor_type(t, at);
   const bool is_zero = tensor->kind == BUFFER_MOMENT1 || tensor->kind == BUFFER_MOMENT2 ||
                        tensor->kind == BUFFER_COMPENSATION ||
@@ -50,7 +50,7 @@ static void check_tensor(Typing *t, const Standing *at, uint64_t start, Spans *s
   Type wanted = kind == PROGRAM_INIT && is_zero ? zeros((DType)tensor->dtype) : state;
   const TypeSpan bytes = {.first = at->first, .end = at->first + tensor->size_bytes};
   const uint64_t first = bytes.first - start, end = bytes.end - start;
-  const Type *found = &t->types.type[spans_read(&t->types, spans, first, end)];
+  const Type *found = &t->proof.types.type[spans_read(&t->proof.types, spans, first, end)];
   if (tensor->kind == BUFFER_GRAD) return; /* a later step does not read it */
   if (tensor->value == PLAN_NONE || !is_of_value(t->plan, tensor)) {
     REFUSE(t, "tensor %.60s is saved as another", plan_string(t->plan, tensor->name));
@@ -68,25 +68,26 @@ static void check_tensor(Typing *t, const Standing *at, uint64_t start, Spans *s
  * moments, compensations and lower halves are zeros; after a step everything is updated, and
  * becomes the old state of the next; evaluation changes nothing. Refuses anything else. */
 static void tensors_check(Typing *t, Held *held) {
-  const Cells *cells = &t->cells;
+  const Cells *cells = &t->class.cells;
   Spans spans = {0};
-  for (uint32_t i = 0; i < cells->standing_count && !t->refused;) {
+  for (uint32_t i = 0; i < cells->standing_count && !t->class.refused;) {
     const Interval *in = lasting_cell(cells, cells->standing[i].first);
-    contents_spans(&t->types, held[in->number], 0, 0, &spans);
+    contents_spans(&t->proof.types, held[in->number], 0, 0, &spans);
     for (; i < cells->standing_count && cells->standing[i].first < in->end; i++)
       check_tensor(t, &cells->standing[i], in->first, &spans);
-    held[in->number] = contents_keep(&t->types, &spans);
+    held[in->number] = contents_keep(&t->proof.types, &spans);
   }
 }
 
 /* The type at these addresses, relative to the micro-batch after the last one. */
 static Type found_at(Typing *t, const Held *held, const TypeSpan *bytes) {
-  const Interval *in = lasting_cell(&t->cells, bytes->first);
+  const Interval *in = lasting_cell(&t->class.cells, bytes->first);
   Spans spans = {0};
   if (in == NULL) return (Type){0};
-  contents_spans(&t->types, held[in->number], 0, -1, &spans);
-  uint32_t type = spans_read(&t->types, &spans, bytes->first - in->first, bytes->end - in->first);
-  return t->types.type[type];
+  contents_spans(&t->proof.types, held[in->number], 0, -1, &spans);
+  uint32_t type =
+      spans_read(&t->proof.types, &spans, bytes->first - in->first, bytes->end - in->first);
+  return t->proof.types.type[type];
 }
 
 uint64_t loss_address(const Typing *t) {
@@ -101,21 +102,22 @@ static void loss_check(Typing *t, const Held *held) {
   const uint64_t first = loss_address(t);
   const TypeSpan bytes = {.first = first, .end = first + LOSS_BYTES};
   const Type found = found_at(t, held, &bytes);
-  t->walk.microbatch = -1;
+  t->call.walk.microbatch = -1;
   bool is_loss = found.kind == TYPE_SUM && t->plan->values[found.ref].kind == VALUE_LOSS &&
                  sum_is_complete(t, &found);
   for (uint32_t axis = 0; axis < t->plan->axes_count; axis++)
     is_loss = is_loss && found.place[axis].kind == PLACE_WHOLE;
   bool elsewhere =
       found.kind == TYPE_NOTHING && has_stages(t); /* it arrives with the sum of control values */
-  const char *program = ProgramKind_names[t->walk.program->kind];
-  t->losses |= (uint32_t)is_loss << t->walk.program->kind;
+  const char *program = ProgramKind_names[t->call.walk.program->kind];
+  t->proof.losses |= (uint32_t)is_loss << t->call.walk.program->kind;
   if (!has_totals(t))
     refuse_at(t, &found, NULL, "after %s the control values are of one rank alone", program);
   else if (!is_loss && !elsewhere)
     refuse_at(t, &found, &bytes,
               "after %s the control block: expected the loss of %lld micro-batch%s, found %s",
-              program, (long long)t->microbatches, plural_es(t->microbatches), told(t, &found));
+              program, (long long)t->class.microbatches, plural_es(t->class.microbatches),
+              told(t, &found));
 }
 
 /* Puts into `both` the persistent contents (states and zeros) that `from` and the other have in
@@ -135,14 +137,15 @@ static void keep_common(Types *types, const Spans *from, const Spans *other, Spa
 static bool tensors_meet(Typing *t, Held *start, const Held *end) {
   bool changed = false;
   Spans mine = {0}, other = {0}, both = {0};
-  for (uint32_t i = 0; i < t->cells.lasting_count; i++) {
+  for (uint32_t i = 0; i < t->class.cells.lasting_count; i++) {
     if (memcmp(&start[i], &end[i], sizeof start[i]) == 0) continue;
-    contents_spans(&t->types, start[i], 0, 0, &mine);
-    contents_spans(&t->types, end[i], 0, 0, &other);
+    contents_spans(&t->proof.types, start[i], 0, 0, &mine);
+    contents_spans(&t->proof.types, end[i], 0, 0, &other);
     both.count = 0;
-    keep_common(&t->types, &mine, &other, &both);
-    keep_common(&t->types, &other, &mine, &both); /* zeros of one may be part of the other's */
-    Held now = contents_keep(&t->types, &both);
+    keep_common(&t->proof.types, &mine, &other, &both);
+    keep_common(&t->proof.types, &other, &mine,
+                &both); /* zeros of one may be part of the other's */
+    Held now = contents_keep(&t->proof.types, &both);
     changed = changed || memcmp(&now, &start[i], sizeof now) != 0;
     start[i] = now;
   }
@@ -157,49 +160,50 @@ static void run(Typing *t, ProgramKind kind, Held *held) {
     REFUSE(t, "there is no %s", ProgramKind_names[kind]);
     return;
   }
-  t->microbatches = kind == PROGRAM_EVAL_STEP ? 1 : job_accumulation(t->plan);
+  t->class.microbatches = kind == PROGRAM_EVAL_STEP ? 1 : job_accumulation(t->plan);
   run_program(t, program, held);
-  if (!t->refused && kind != PROGRAM_INIT) loss_check(t, held);
-  if (!t->refused) tensors_check(t, held);
+  if (!t->class.refused && kind != PROGRAM_INIT) loss_check(t, held);
+  if (!t->class.refused) tensors_check(t, held);
 }
 
 /* Runs steps and evaluations until each begins with what init and all of them leave. */
 static void run_steps(Typing *t, Held *start, Held *held) {
   static const ProgramKind kinds[] = {PROGRAM_TRAIN_STEP, PROGRAM_EVAL_STEP};
-  for (bool changed = true; changed && !t->refused;) {
+  for (bool changed = true; changed && !t->class.refused;) {
     changed = false;
-    for (uint32_t i = 0; i < 2 && !t->refused; i++) {
+    for (uint32_t i = 0; i < 2 && !t->class.refused; i++) {
       if (kinds[i] == PROGRAM_EVAL_STEP && plan_program(t->plan, t->view->class, kinds[i]) == NULL)
         continue;
-      memcpy(held, start, t->cells.count * sizeof *held);
+      memcpy(held, start, t->class.cells.count * sizeof *held);
       run(t, kinds[i], held);
-      changed = (!t->refused && tensors_meet(t, start, held)) || changed;
+      changed = (!t->class.refused && tensors_meet(t, start, held)) || changed;
     }
   }
 }
 
 /* Checks that need all stages together. */
 static void check_stages(Typing *t, uint64_t squares, const uint32_t *losses) {
-  t->walk.call = NULL;
-  t->at = NULL;
+  t->call.walk.call = NULL;
+  t->call.at = NULL;
   check_joins(t);
-  if (!t->refused && squares != all_squares(t))
+  if (!t->class.refused && squares != all_squares(t))
     REFUSE(t, "the norm is not of the square of each gradient once, over all stages");
-  for (ProgramKind kind = PROGRAM_TRAIN_STEP; kind <= PROGRAM_EVAL_STEP && !t->refused; kind++)
+  for (ProgramKind kind = PROGRAM_TRAIN_STEP; kind <= PROGRAM_EVAL_STEP && !t->class.refused;
+       kind++)
     if (losses[kind] != (t->plan->regions[t->plan->regions_count - 1].program >= (uint32_t)kind))
       REFUSE(t, "%u classes of ranks make the loss of %s, not one", losses[kind],
              ProgramKind_names[kind]);
 }
 
 static void run_class(Typing *t) {
-  t->cells = cells_open(t->view);
-  t->refused = false;
-  Held *start = ARENA_ARRAY(t->view->arena, Held, t->cells.count);
-  Held *held = ARENA_ARRAY(t->view->arena, Held, t->cells.count);
+  t->class.cells = cells_open(t->view);
+  t->class.refused = false;
+  Held *start = ARENA_ARRAY(t->view->arena, Held, t->class.cells.count);
+  Held *held = ARENA_ARRAY(t->view->arena, Held, t->class.cells.count);
   if (plan_program(t->plan, t->view->class, PROGRAM_SNAPSHOT) != NULL)
     REFUSE(t, "no rule says what a snapshot does");
-  if (!t->refused) run(t, PROGRAM_INIT, start);
-  if (!t->refused) run_steps(t, start, held);
+  if (!t->class.refused) run(t, PROGRAM_INIT, start);
+  if (!t->class.refused) run_steps(t, start, held);
 }
 
 /* Collectives meet between classes only where stages are added up: all ranks of a stage do the
@@ -228,20 +232,20 @@ void prove_types(const View *views, uint32_t count) {
   Typing *t = ARENA_NEW(views->arena, Typing);
   t->view = &views[0];
   t->plan = views[0].plan;
-  t->meaning = meaning_open(&views[0]);
-  t->types = types_open(views->arena);
+  t->proof.meaning = meaning_open(&views[0]);
+  t->proof.types = types_open(views->arena);
   uint64_t squares = 0;
   uint32_t losses[ProgramKind_COUNT] = {0};
   bool refused = false;
   for (uint32_t i = 0; i < count; i++) {
     t->view = &views[i];
-    t->squares = 0;
-    t->losses = 0;
+    t->proof.squares = 0;
+    t->proof.losses = 0;
     run_class(t);
-    squares += t->squares;
-    EACH_BIT (kind, t->losses)
+    squares += t->proof.squares;
+    EACH_BIT (kind, t->proof.losses)
       losses[kind]++;
-    refused = refused || t->refused;
+    refused = refused || t->class.refused;
   }
   if (!refused) check_stages(t, squares, losses);
 }

@@ -19,9 +19,9 @@ uint32_t axes_dividing(const Typing *t, Divides what) {
 
 bool is_call_of(Typing *t, uint32_t region) {
   const PlanRegion *at = &t->plan->regions[region];
-  const uint32_t kind = t->walk.program->kind;
+  const uint32_t kind = t->call.walk.program->kind;
   bool fits = (kind == PROGRAM_INIT || at->program == kind) &&
-              (at->is_stack != 0) == (t->walk.call->layer >= 0);
+              (at->is_stack != 0) == (t->call.walk.call->layer >= 0);
   return fits || REFUSE(t, "it belongs to %.40s of %s, for other calls",
                         plan_string(t->plan, at->name), ProgramKind_names[at->program]);
 }
@@ -85,7 +85,7 @@ bool right_size(Typing *t, uint32_t operand, uint32_t value, const Type *type) {
   int64_t elements = (int64_t)(at.end - at.first) / dtype_bytes((DType)at.operand->dtype);
   if (view_of(t, operand, &view)) elements = view.rows * view.inner;
   const int64_t runs = type->runs > 0 ? type->runs : 1;
-  int64_t wanted = meaning_elements(&t->meaning, value, type->place);
+  int64_t wanted = meaning_elements(&t->proof.meaning, value, type->place);
   if (wanted % runs == 0 && elements == wanted / runs) return true;
   return REFUSE(t, "operand %u has %lld elements, %.40s has %lld on one rank", operand,
                 (long long)elements, plan_string(t->plan, t->plan->values[value].name),
@@ -96,8 +96,8 @@ bool right_size(Typing *t, uint32_t operand, uint32_t value, const Type *type) {
 
 Where where(Typing *t, uint32_t operand) {
   const PlanOperand *at = operand_at(t, operand);
-  Where place = {.reached = &t->reached[t->base_reached[at->base]], .operand = at};
-  place.first = t->base_offset[at->base] + at->offset;
+  Where place = {.reached = &t->call.reached[t->call.base_reached[at->base]], .operand = at};
+  place.first = t->call.base_offset[at->base] + at->offset;
   place.end = place.first + at->size_bytes;
   if (at->by == PLAN_NONE) return place;
   place.own_axes = axes_of_comm(t, at->by);
@@ -115,8 +115,8 @@ Where all_of(Typing *t, uint32_t operand) {
 }
 
 void put(Typing *t, Spans *spans, uint64_t first, uint64_t end, const Type *type) {
-  TypeSpan span = {first, end, type_of(&t->types, type), 0};
-  if (!t->refused) spans_write(&t->types, spans, span);
+  TypeSpan span = {first, end, type_of(&t->proof.types, type), 0};
+  if (!t->class.refused) spans_write(&t->proof.types, spans, span);
 }
 
 bool next_span(const Typing *t, const Where *at, uint64_t offset, TypeSpan *span) {
@@ -124,14 +124,14 @@ bool next_span(const Typing *t, const Where *at, uint64_t offset, TypeSpan *span
   uint32_t i = spans_find(spans, offset);
   if (i == spans->count || offset >= at->end || spans->at[i].first >= at->end) return false;
   *span = spans->at[i];
-  if (t->types.type[span->type].kind != TYPE_ZERO) return true;
+  if (t->proof.types.type[span->type].kind != TYPE_ZERO) return true;
   if (span->first < offset) span->first = offset;
   if (span->end > at->end) span->end = at->end;
   return true;
 }
 
 static uint64_t real_bytes(const Typing *t, const Type *type) {
-  return (uint64_t)(meaning_elements(&t->meaning, type->ref, type->place) *
+  return (uint64_t)(meaning_elements(&t->proof.meaning, type->ref, type->place) *
                     dtype_bytes((DType)type->dtype));
 }
 
@@ -141,20 +141,20 @@ static Type read_runs(const Typing *t, const Spans *spans, uint64_t first, uint6
   const uint32_t at = spans_find(spans, first);
   if (at == spans->count) return (Type){0};
   const TypeSpan *span = &spans->at[at];
-  Type type = t->types.type[span->type];
+  Type type = t->proof.types.type[span->type];
   uint64_t bytes = end - first, runs = type.runs;
   if (type.kind != TYPE_VALUE) return (Type){0};
   if (runs == 0) {
-    uint64_t whole = span->end - span->first, parts = t->at->parts;
+    uint64_t whole = span->end - span->first, parts = t->call.at->parts;
     bool fits = parts > 0 && whole % parts == 0 && whole / parts == bytes &&
-                span->first + t->at->part * bytes == first;
-    type.run = t->at->part, type.runs = t->at->parts;
+                span->first + t->call.at->part * bytes == first;
+    type.run = t->call.at->part, type.runs = t->call.at->parts;
     return fits ? type : (Type){0};
   }
   for (type.run = 0; type.run < runs; type.run++, span++)
     if (at + type.run == spans->count || span->first != first + type.run * (bytes / runs) ||
         span->end != span->first + bytes / runs ||
-        memcmp(&t->types.type[span->type], &type, sizeof type) != 0)
+        memcmp(&t->proof.types.type[span->type], &type, sizeof type) != 0)
       return (Type){0};
   type.run = type.runs = 0;
   return type;
@@ -165,17 +165,18 @@ Type read_row(Typing *t, const Spans *spans, uint64_t first, uint64_t end) {
   if (at == spans->count || spans->at[at].first != first || spans->at[at].end > end)
     return (Type){0};
   uint64_t middle = spans->at[at].end;
-  Type type = t->types.type[spans->at[at].type];
+  Type type = t->proof.types.type[spans->at[at].type];
   if (type.runs > 0 && middle < end) return read_runs(t, spans, first, end);
   bool is_tensor = type.kind == TYPE_STATE || type.kind == TYPE_SUM;
   bool fits =
-      middle == end || (is_tensor && middle - first == real_bytes(t, &type) &&
-                        t->types.type[spans_read(&t->types, spans, middle, end)].kind == TYPE_ZERO);
+      middle == end ||
+      (is_tensor && middle - first == real_bytes(t, &type) &&
+       t->proof.types.type[spans_read(&t->proof.types, spans, middle, end)].kind == TYPE_ZERO);
   return fits ? type : (Type){0};
 }
 
 void write_row(Typing *t, Spans *spans, uint64_t first, uint64_t end, const Type *type) {
-  if (t->refused) return;
+  if (t->class.refused) return;
   const Type zero = zeros((DType)type->dtype);
   uint64_t middle = first + real_bytes(t, type);
   if (middle > end) REFUSE(t, "the row is shorter than what it holds");
@@ -201,10 +202,10 @@ static Type own_piece(Typing *t, const Where *at) {
 Type read_type(Typing *t, uint32_t operand) {
   Where at = where(t, operand);
   if (at.own_axes != 0) return own_piece(t, &at);
-  const uint32_t number = spans_read(&t->types, &at.reached->spans, at.first, at.end);
-  const Type type =
-      number != 0 ? t->types.type[number] : read_runs(t, &at.reached->spans, at.first, at.end);
-  bool fits = type.runs == 0 || (type.run == t->at->part && type.runs == t->at->parts);
+  const uint32_t number = spans_read(&t->proof.types, &at.reached->spans, at.first, at.end);
+  const Type type = number != 0 ? t->proof.types.type[number]
+                                : read_runs(t, &at.reached->spans, at.first, at.end);
+  bool fits = type.runs == 0 || (type.run == t->call.at->part && type.runs == t->call.at->parts);
   return fits ? type : (Type){0};
 }
 

@@ -3,72 +3,7 @@
 #ifndef LOCKSTEP_PROVE_TYPING_H
 #define LOCKSTEP_PROVE_TYPING_H
 
-#include "compiler/plan/prove/types/cells.h"
-#include "compiler/plan/prove/types/meaning.h"
-#include "compiler/plan/prove/types/type.h"
-
-enum { TYPING_BASES_MAX = 64, TYPING_JOINS_MAX = 64 };
-
-/* Control values that records compute, in the order of a step: bits of `made`. */
-enum { MADE_NORM = 1, MADE_TOTALS = 2, MADE_TARGETS = 4, MADE_MIRROR = 8 };
-
-/* A cell (cells.h) that the call reaches. */
-typedef struct Reached {
-  const PlanBuffer *buffer;
-  uint32_t cell;
-  uint64_t start; /* address of the cell */
-  Spans spans;    /* from the start of the cell; types relative to the call */
-} Reached;
-
-/* The part of a tied tensor's gradient that a stage sends, and the class of ranks that gets it. */
-typedef struct Join {
-  uint32_t class, peer;
-  uint32_t ref, like; /* like: the type of what is sent, apart from its uses */
-  uint64_t uses;      /* mask, in their order, of the nodes that add to it */
-} Join;
-
-/* A collective of pieces, made up of a collective of one run a member and the packing around it. */
-typedef struct Joined {
-  PlanRecord record; /* as the collective's, except operands and numbers: */
-  PlanOperand operand[4];
-  const int64_t *dims;
-  int64_t turn[5]; /* dims of an all-to-all */
-  double back;     /* and its direction */
-} Joined;
-
-/* In addition to Access: the operand is packed. */
-enum { ACCESS_SCRATCH = Access_COUNT };
-
-typedef struct Typing {
-  const View *view;
-  const Plan *plan;
-  Meaning meaning;
-  Types types;
-  void *forms;      /* rows of rules.def that have been read: forms.c */
-  Pool found, left; /* of calls already checked, of any class: programs.c */
-  Cells cells;      /* of the current class */
-  Held *held;       /* by cell */
-
-  Walk walk;            /* program, call, position */
-  int64_t microbatches; /* of the program */
-  uint32_t made;        /* MADE_* so far */
-  Reached reached[TYPING_BASES_MAX];
-  uint32_t reached_count;
-  uint32_t base_reached[TYPING_BASES_MAX]; /* by base of the segment */
-  uint64_t base_offset[TYPING_BASES_MAX];  /* from the start of its cell */
-  bool tells_class; /* the call depends on its class: results are not shared with other classes */
-  uint32_t record;  /* within the segment */
-  const PlanRecord *at; /* NULL: no current record; &joined.record: several packed into one */
-  Joined joined;
-  bool refused; /* there is a finding: no more are reported for this class */
-
-  /* Facts that are checked with all classes together. */
-  Join join[TYPING_JOINS_MAX];
-  uint32_t join_count;
-  uint32_t losses;     /* mask: programs of this stage that make the loss */
-  uint64_t squares;    /* in the norm, of this stage */
-  uint64_t norm_story; /* how the previous stage added up squares of others; 0: no stage yet */
-} Typing;
+#include "compiler/plan/prove/types/typing_state.h"
 
 /* Types a program to its end (programs.c), or one record (records.c). */
 void run_program(Typing *t, const PlanProgram *program, Held *held);
@@ -117,21 +52,23 @@ const char *told(Typing *t, const Type *type);
 /* ---- the current record: typing.c */
 
 static inline const PlanOperand *operand_at(const Typing *t, uint32_t operand) {
-  return t->at == &t->joined.record ? &t->joined.operand[operand]
-                                    : record_operand(t->plan, t->at, operand);
+  return t->call.at == &t->call.joined.record ? &t->call.joined.operand[operand]
+                                              : record_operand(t->plan, t->call.at, operand);
 }
 
 static inline const int64_t *record_dims(const Typing *t) {
-  return t->at == &t->joined.record ? t->joined.dims : t->plan->ints + t->at->dims_first;
+  return t->call.at == &t->call.joined.record ? t->call.joined.dims
+                                              : t->plan->ints + t->call.at->dims_first;
 }
 
 static inline const double *record_attrs(const Typing *t) {
-  return t->at == &t->joined.record ? &t->joined.back : t->plan->reals + t->at->attrs_first;
+  return t->call.at == &t->call.joined.record ? &t->call.joined.back
+                                              : t->plan->reals + t->call.at->attrs_first;
 }
 
 /* NULL: a communication or a load. */
 static inline const KernelContract *record_contract(const Typing *t) {
-  return contract_at(t->view, t->at);
+  return contract_at(t->view, t->call.at);
 }
 
 /* Masks of axes with more than one rank: those of a communicator; those that divide this value. */
