@@ -85,7 +85,7 @@
 
 ---@class (exact) lockstep.offload
 ---@field [1]? "none"|"cpu" what lies in host memory instead of the device's; cpu: the optimizer's states
----@field optimizer? "none"|"cpu" masters, moments and compensations; cpu: they stay in host memory, where the host's processor updates them: gradients come, weights return; derived: the section's word. Default: derived
+---@field optimizer? "none"|"cpu" masters, moments and compensations; cpu: they stay in host memory, where the host's processor updates them: gradients come, weights return; { "cpu", share = "60%" } or { "cpu", most = "40GB" }: whole layers up to that; derived: the section's word. Default: derived
 ---@field budget? string host memory of a node that its ranks may use together; a share is of cluster.host. Default: 90%
 
 ---@class (exact) lockstep.checkpoint

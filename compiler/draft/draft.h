@@ -79,9 +79,8 @@ typedef struct RegionSegments {
 } RegionSegments;
 
 /* The segments of a step around its layers. */
-typedef struct StepSegments {
-  int32_t load, targets, control; /* NO_ID: targets, where all of them count; both, on one rank */
-  int32_t mirror;                 /* NO_ID: no kernel runs on the host */
+typedef struct StepSegments { /* NO_ID: targets, where all of them count; both, on one rank */
+  int32_t load, targets, control, mirror; /* mirror NO_ID: no kernel runs on the host */
 } StepSegments;
 
 /* ---- parameters */
@@ -106,7 +105,8 @@ typedef struct Block {
   /* Segments. gather: the pieces that ranks have updated become whole parameters. fetch, refetch:
    * makes the copy that kernels read, for forward and for backward: gathered, cast or both. */
   int32_t init, gather, fetch, refetch, reduce, clear, pad, norm, update;
-  int32_t join[2]; /* for the first and the last stage that hold it */
+  int32_t host_init, host_update; /* of layers whose states are in host memory */
+  int32_t join[2];                /* for the first and the last stage that hold it */
 } Block;
 
 typedef struct ParamPlace {
@@ -121,9 +121,10 @@ typedef struct ParamPlace {
 typedef struct StageBlock {
   int32_t *position; /* by layer: its index among those held here; -1: not held */
   int32_t held;
-  bool in_norm;                       /* a tied block counts on one stage only */
-  int32_t buffers[BASE_MOMENT2 + 1];  /* by BaseRole; NO_ID: not persistent here */
-  int64_t first_partial[NORM_GROUPS]; /* of the first layer held */
+  bool in_norm;                                       /* a tied block counts on one stage only */
+  int32_t buffers[BASE_MOMENT2 + 1];                  /* by BaseRole; NO_ID: not persistent here */
+  int32_t host_buffers[BASE_MOMENT2 + 1], host_first; /* the same of layers from this position on */
+  int64_t first_partial[NORM_GROUPS];                 /* of the first layer held */
 } StageBlock;
 
 typedef struct Stage {
@@ -226,8 +227,7 @@ uint32_t draft_slots(const Draft *d);         /* CONTROL_BITs of the slots that 
 int64_t draft_control_depth(const Draft *d);  /* job_control_depth */
 int64_t draft_prefetch_steps(const Draft *d); /* job_prefetch_steps */
 
-/* Which stage has which chunk of the model, as in pipeline.h: a stage has draft_chunks of them, its
- * k-th is the model's draft_chunk, and draft_stage is the stage of a chunk. */
+/* As in pipeline.h: a stage has draft_chunks; its k-th is draft_chunk, and has draft_stage. */
 static inline int32_t draft_chunks(const Draft *d) {
   return d->chunk_count / d->stage_count;
 }

@@ -110,6 +110,7 @@ typedef struct ModelSize {
 typedef struct Job {
 #include "compiler/job/fields.def"
   VEC(ModelSize) sizes;     /* of model */
+  Amount offload_part;      /* of offload.optimizer = { "cpu", share = "60%" }, or most = "40GB" */
   int64_t recompute_blocks; /* of memory.recompute = { "every", blocks = N } */
   int64_t pipeline_chunks;  /* of parallel.pipeline = { "interleaved", chunks = N } */
   Origin origin[FIELD_COUNT];

@@ -189,7 +189,7 @@ static void run_offloaded(const char *const *set, const char *where, int64_t ste
   char log_dir[128], plan_path[128], offload[80];
   (void)snprintf(log_dir, sizeof log_dir, "log.dir=%s/run", folder);
   (void)snprintf(plan_path, sizeof plan_path, "%s/job.plan", folder);
-  (void)snprintf(offload, sizeof offload, "offload.optimizer=%s", where);
+  (void)snprintf(offload, sizeof offload, "offload.optimizer=%s", where); /* a word or a table */
   JobChanges changes = {{log_dir, "train.batch=8 sequences", "train.microbatch=1", "train.steps=6",
                          "checkpoint.resume=auto", offload, set[0], set[1], set[2], set[3]}};
   Plan plan;
@@ -202,15 +202,16 @@ static void run_offloaded(const char *const *set, const char *where, int64_t ste
 }
 
 /* States on the device, in host memory, and moved from there to here in the middle of a run. */
-static void check_offload(const char *a, const char *b, const char *c, const char *d) {
+static void check_offload(const char *where, const char *a, const char *b, const char *c,
+                          const char *d) {
   static RunRecord stays, leaves, begins, returns;
   const char *const set[] = {a, b, c, d};
   forget_run();
   run_offloaded(set, "none", FEW_STEPS, &stays);
   forget_run();
-  run_offloaded(set, "cpu", FEW_STEPS, &leaves);
+  run_offloaded(set, where, FEW_STEPS, &leaves);
   forget_run();
-  run_offloaded(set, "cpu", FEW_STEPS / 2, &begins);
+  run_offloaded(set, where, FEW_STEPS / 2, &begins);
   run_offloaded(set, "none", FEW_STEPS, &returns);
   for (int64_t step = 1; step <= FEW_STEPS; step++) {
     CHECK(leaves.loss[step] == stays.loss[step]);
@@ -256,13 +257,15 @@ int main(void) {
     check_stored("cluster.devices=4", "parallel.zero=3", "parallel.pp=2");
   }
   TEST("states in host memory: the bits of states on the device, also of a run that moves them") {
-    check_offload("cluster.devices=1", "precision=bf16", "memory.recompute=block", NULL);
-    check_offload("cluster.devices=1", "precision=bf16", "precision.master=split", NULL);
-    check_offload("cluster.devices=2", "precision=bf16", "parallel.zero=1", "optimizer.clip=0.1");
-    check_offload("cluster.devices=2", "precision=bf16", "parallel.zero=3",
+    check_offload("cpu", "cluster.devices=1", "precision=bf16", "memory.recompute=block", NULL);
+    check_offload("cpu", "cluster.devices=1", "precision=bf16", "precision.master=split", NULL);
+    check_offload("cpu", "cluster.devices=2", "precision=bf16", "parallel.zero=1",
+                  "optimizer.clip=0.1");
+    check_offload("cpu", "cluster.devices=2", "precision=bf16", "parallel.zero=3",
                   "precision.update=kahan");
-    check_offload("cluster.devices=4", "parallel.tp=2", "parallel.cp=2", NULL);
-    check_offload("cluster.devices=4", "parallel.pp=2", "parallel.zero=2", NULL);
+    check_offload("cpu", "cluster.devices=4", "parallel.tp=2", "parallel.cp=2", NULL);
+    check_offload("{ \"cpu\", share = \"40%\" }", "cluster.devices=4", "parallel.pp=2",
+                  "parallel.zero=2", NULL);
   }
   TEST("where ranks stand changes no bit: parts, slants by one axis and by two") {
     check_order("dp*2 tp cp pp dp", "parallel.pp=1");

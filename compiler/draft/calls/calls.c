@@ -169,20 +169,32 @@ typedef int32_t SegmentOf(const Block *block);
 static int32_t update_of(const Block *block) {
   return block->update;
 }
+static int32_t host_update_of(const Block *block) {
+  return block->host_update;
+}
 static int32_t init_of(const Block *block) {
   return block->init;
+}
+static int32_t host_init_of(const Block *block) {
+  return block->host_init;
 }
 /* Gathers replicated parameters, of which each rank has initialised or updated a piece. */
 static int32_t gather_of(const Block *block) {
   return block->gather;
 }
 
-/* One call for every layer of the stage. */
-static void each_layer(Calls *t, SegmentOf *segment_of) {
+/* Layers by where their states are. */
+typedef enum LayersOf { ALL_LAYERS, DEVICE_LAYERS, HOST_LAYERS } LayersOf;
+
+/* One call for every such layer of the stage. */
+static void each_layer(Calls *t, LayersOf layers, SegmentOf *segment_of) {
   for (int32_t b = 0; b < t->draft->blocks.count; b++)
-    for (int64_t l = 0; l < t->draft->blocks.at[b].layers; l++)
-      if (t->stage->blocks[b].position[l] >= 0)
+    for (int64_t l = 0; l < t->draft->blocks.at[b].layers; l++) {
+      const StageBlock *held = &t->stage->blocks[b];
+      const bool on_host = held->position[l] >= held->host_first;
+      if (held->position[l] >= 0 && (layers == ALL_LAYERS || on_host == (layers == HOST_LAYERS)))
         calls_add(t, segment_of(&t->draft->blocks.at[b]), b, l);
+    }
 }
 
 /* Squares are computed in the order in which reductions finish, so that only the last one is waited
@@ -266,22 +278,24 @@ static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline) {
   calls_add(&t, t.ends->control, NO_ID, -1);
   calls_add(&t, t.ends->mirror, NO_ID, -1);
   int32_t updates = calls_here(&t);
-  each_layer(&t, update_of);
+  each_layer(&t, DEVICE_LAYERS, update_of);
   int32_t updates_end = calls_here(&t);
+  each_layer(&t, HOST_LAYERS, host_update_of);
   hold_staged(&t);
-  each_layer(&t, gather_of);
+  each_layer(&t, ALL_LAYERS, gather_of);
   int32_t moved = calls_here(&t);
   if (pipeline != NULL) calls_rotate(&t); /* a loop may take the place of what is before */
   moved -= calls_here(&t);
   run_batch(&t, norms - moved, norms_end - moved);
-  if (!d->offloads_state) run_batch(&t, updates - moved, updates_end - moved);
+  run_batch(&t, updates - moved, updates_end - moved);
 }
 
 static void build_init(Draft *d, Stage *stage) {
   Calls t;
   calls_open(&t, d, stage, PROGRAM_INIT);
-  each_layer(&t, init_of);
-  each_layer(&t, gather_of);
+  each_layer(&t, DEVICE_LAYERS, init_of);
+  each_layer(&t, HOST_LAYERS, host_init_of);
+  each_layer(&t, ALL_LAYERS, gather_of);
 }
 
 static int32_t distance(const Draft *d, int32_t from, int32_t to) {

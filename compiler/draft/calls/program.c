@@ -70,6 +70,10 @@ static BufferBinding bind_block(Calls *t, const SegmentBase *base, const CallTar
   const StageBlock *held = &t->stage->blocks[base->number];
   int64_t layer = block_layer(block, at->layer);
   int32_t slot = t->slot_first[base->number] + (int32_t)layer;
+  const int32_t on_host = held->position[layer] - held->host_first;
+  if (on_host >= 0 && held->host_buffers[base->role] != NO_ID)
+    return (BufferBinding){held->host_buffers[base->role],
+                           on_host * block_stride_bytes(d, block, base->role)};
   if (held->buffers[base->role] != NO_ID) {
     assert(held->position[layer] >= 0);
     return (BufferBinding){held->buffers[base->role],

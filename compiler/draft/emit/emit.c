@@ -348,6 +348,14 @@ static void emit_buffers(Tables *t, const Stage *stage, const uint32_t index[Pro
   }
 }
 
+/* The buffer that has the layer at this position; NULL: none has. */
+static const Buffer *state_buffer(const Stage *stage, const StageBlock *held, BaseRole role,
+                                  int32_t position) {
+  const bool on_host = position >= held->host_first && held->host_buffers[role] != NO_ID;
+  const int32_t number = on_host ? held->host_buffers[role] : held->buffers[role];
+  return number == NO_ID ? NULL : &stage->buffers.at[number];
+}
+
 /* Layers [first, first + count) of a parameter, which are adjacent on this stage. */
 static void emit_tensor(Tables *t, const Draft *d, const Stage *stage, ParamId p, BaseRole role,
                         int64_t first, int64_t count) {
@@ -364,7 +372,9 @@ static void emit_tensor(Tables *t, const Draft *d, const Stage *stage, ParamId p
     layout.piece = at->piece;
   }
   int64_t inside = (shard ? at->shard_first : at->first) * dtype_bytes(dtype);
-  int64_t offset = stage->buffers.at[held->buffers[role]].offset + held->position[first] * stride;
+  const Buffer *buffer = state_buffer(stage, held, role, held->position[first]);
+  const int32_t before = buffer->tier == TIER_HOST ? held->host_first : 0;
+  int64_t offset = buffer->offset + (held->position[first] - before) * stride;
   TABLE_PUSH(t, tensors,
              (PlanTensor){
                  .offset = (uint64_t)(offset + inside),
@@ -375,7 +385,7 @@ static void emit_tensor(Tables *t, const Draft *d, const Stage *stage, ParamId p
                  .layer_count = (uint32_t)count,
                  .kind = role_words[role].kind,
                  .dtype = dtype,
-                 .tier = stage->buffers.at[held->buffers[role]].tier,
+                 .tier = buffer->tier,
                  .decay = param->decay,
                  .layout = table_layout(t, &layout),
                  .value = table_value(t, d->train->logical, d->train->logical->params.at[p].value),
@@ -387,18 +397,20 @@ static void emit_tensor(Tables *t, const Draft *d, const Stage *stage, ParamId p
   if (shard) TABLE_PUSH(t, ints, elements);
 }
 
-/* One record for each run of layers that this stage holds. */
+/* One record for each run of layers that this stage holds in one tier. */
 static void emit_tensors(Tables *t, const Draft *d, const Stage *stage, ParamId p, BaseRole role) {
   const Block *block = &d->blocks.at[d->params[p].block];
   const StageBlock *held = &stage->blocks[d->params[p].block];
-  if (held->buffers[role] == NO_ID) return;
+  if (held->buffers[role] == NO_ID && held->host_buffers[role] == NO_ID) return;
   for (int64_t l = 0; l < block->layers;) {
     int64_t end = l + 1;
     if (held->position[l] < 0) {
       l = end;
       continue;
     }
-    while (end < block->layers && held->position[end] == held->position[end - 1] + 1)
+    while (end < block->layers && held->position[end] == held->position[end - 1] + 1 &&
+           state_buffer(stage, held, role, held->position[end]) ==
+               state_buffer(stage, held, role, held->position[l]))
       end++;
     emit_tensor(t, d, stage, p, role, l, end - l);
     l = end;

@@ -78,7 +78,9 @@ static int32_t find_block(Draft *d, ParamId p, bool *reads) {
                    .pad = NO_ID,
                    .join = {NO_ID, NO_ID},
                    .norm = NO_ID,
-                   .update = NO_ID});
+                   .update = NO_ID,
+                   .host_init = NO_ID,
+                   .host_update = NO_ID});
   return d->blocks.count - 1;
 }
 

@@ -88,7 +88,7 @@ static void add_init_numbers(Draft *d, Record *record, ParamId p, bool own_piece
   add_element_numbers(d, record, p, own_piece);
 }
 
-static void init_param(Draft *d, int32_t segment, ParamId p) {
+static void init_param(Draft *d, int32_t segment, ParamId p, bool on_host) {
   const Param *param = &d->train->params.at[p];
   const Block *block = &d->blocks.at[d->params[p].block];
   Record *record = param_record(d, segment, init_kernels[param->init], PURPOSE_INIT, p);
@@ -96,38 +96,40 @@ static void init_param(Draft *d, int32_t segment, ParamId p) {
   record->random = true;
   BaseRole stored = stored_role(d, block);
   const bool has_copy = d->truth == TRUTH_MASTER;
-  const BaseRole master = d->offloads_state ? BASE_DRAWN : BASE_MASTER;
+  const BaseRole master = on_host ? BASE_DRAWN : BASE_MASTER;
   own_operand(d, segment, record, p, has_copy ? master : stored, ACCESS_WRITE);
   if (!has_copy) return;
   record = param_record(d, segment, KERNEL_cast, PURPOSE_INIT, p);
   record_dim(record, own_elements(d, p));
   own_operand(d, segment, record, p, master, ACCESS_READ);
   own_operand(d, segment, record, p, stored, ACCESS_WRITE);
-  if (d->offloads_state) copy_own(d, segment, p, LANE_D2H, BASE_DRAWN, BASE_MASTER);
+  if (on_host) copy_own(d, segment, p, LANE_D2H, BASE_DRAWN, BASE_MASTER);
 }
 
 /* Covers whole layers with their padding: collectives move the padding, so it must be initialised.
  */
-static void zero_block(Draft *d, int32_t segment, int32_t b, BaseRole role) {
+static void zero_block(Draft *d, int32_t segment, int32_t b, BaseRole role, Lane lane) {
   int64_t bytes = block_stride_bytes(d, &d->blocks.at[b], role);
   int64_t elements = bytes / dtype_bytes(role_dtype(d, role));
   Record *record = clear_record(d, segment, elements);
   int32_t base = segment_base(d, segment, role, b, bytes);
   record_operand(record, base, 0, bytes, role_dtype(d, role), ACCESS_WRITE);
-  if (d->offloads_state && role >= BASE_MASTER && role <= BASE_MOMENT2) record->lane = LANE_HOST;
+  record->lane = lane;
 }
 
-static int32_t build_init(Draft *d, int32_t b) {
+static int32_t build_init(Draft *d, int32_t b, bool on_host) {
   const Block *block = &d->blocks.at[b];
-  int32_t segment = block_segment(d, b, "init");
-  if (d->truth == TRUTH_KAHAN) zero_block(d, segment, b, BASE_COMPENSATION);
-  if (d->truth == TRUTH_MASTER || d->truth == TRUTH_SPLIT) zero_block(d, segment, b, BASE_MASTER);
-  zero_block(d, segment, b, stored_role(d, block));
+  const Lane lane = on_host ? LANE_HOST : LANE_COMPUTE; /* of states */
+  int32_t segment = block_segment(d, b, on_host ? "init.host" : "init");
+  if (d->truth == TRUTH_KAHAN) zero_block(d, segment, b, BASE_COMPENSATION, lane);
+  if (d->truth == TRUTH_MASTER || d->truth == TRUTH_SPLIT)
+    zero_block(d, segment, b, BASE_MASTER, lane);
+  zero_block(d, segment, b, stored_role(d, block), LANE_COMPUTE);
   for (int32_t i = 0; i < block->params.count; i++)
-    init_param(d, segment, d->blocks.at[b].params.at[i]);
-  zero_block(d, segment, b, block->shards_grads ? BASE_GRAD_SHARD : BASE_GRAD);
-  zero_block(d, segment, b, BASE_MOMENT1);
-  if (d->has_moment2) zero_block(d, segment, b, BASE_MOMENT2);
+    init_param(d, segment, d->blocks.at[b].params.at[i], on_host);
+  zero_block(d, segment, b, block->shards_grads ? BASE_GRAD_SHARD : BASE_GRAD, LANE_COMPUTE);
+  zero_block(d, segment, b, BASE_MOMENT1, lane);
+  if (d->has_moment2) zero_block(d, segment, b, BASE_MOMENT2, lane);
   return segment;
 }
 
@@ -184,9 +186,9 @@ static BaseRole update_state(const char *operand) {
 /* The state that an update reads and writes beside the gradient and the parameter is where it lies;
  * on the host the gradient comes before, and the parameter returns after it. An update that does
  * not make the parameter from its master needs the parameter, too. */
-static void update_param(Draft *d, int32_t segment, ParamId p) {
+static void update_param(Draft *d, int32_t segment, ParamId p, bool on_host) {
   enum { GRAD, PARAM, STATES };
-  const bool on_host = d->offloads_state, makes_param = d->truth == TRUTH_MASTER;
+  const bool makes_param = d->truth == TRUTH_MASTER;
   const BaseRole stored = stored_role(d, &d->blocks.at[d->params[p].block]);
   const BaseRole grad = own_grad(d, d->params[p].block);
   if (on_host) copy_own(d, segment, p, LANE_D2H, grad, BASE_HOST_GRAD);
@@ -215,10 +217,10 @@ static void update_param(Draft *d, int32_t segment, ParamId p) {
   copy_own(d, segment, p, LANE_H2D, BASE_HOST_PARAM, stored);
 }
 
-static int32_t build_update(Draft *d, int32_t b) {
-  int32_t segment = block_segment(d, b, "update");
+static int32_t build_update(Draft *d, int32_t b, bool on_host) {
+  int32_t segment = block_segment(d, b, on_host ? "update.host" : "update");
   for (int32_t i = 0; i < d->blocks.at[b].params.count; i++)
-    update_param(d, segment, d->blocks.at[b].params.at[i]);
+    update_param(d, segment, d->blocks.at[b].params.at[i], on_host);
   return segment;
 }
 
@@ -293,11 +295,19 @@ void step_segments_build(Draft *d) {
 
 void block_segments_build(Draft *d) {
   for (int32_t b = 0; b < d->blocks.count; b++) {
-    int32_t init = build_init(d, b), norm = build_norm(d, b), update = build_update(d, b);
+    /* Some layers' states may be on the device, others' on the host. */
+    const bool any_here = !d->offloads_state || d->job->offload_part.value > 0;
+    int32_t init = any_here ? build_init(d, b, false) : NO_ID;
+    int32_t host_init = d->offloads_state ? build_init(d, b, true) : NO_ID;
+    int32_t norm = build_norm(d, b);
+    int32_t update = any_here ? build_update(d, b, false) : NO_ID;
+    int32_t host_update = d->offloads_state ? build_update(d, b, true) : NO_ID;
     reduce_segments_build(d, b);
     Block *block = &d->blocks.at[b];
     block->init = init;
+    block->host_init = host_init;
     block->norm = norm;
     block->update = update;
+    block->host_update = host_update;
   }
 }

@@ -61,9 +61,39 @@ static bool persists(const Draft *d, const Block *block, BaseRole role) {
   }
 }
 
-/* Optimizer states may be in host memory. */
-static Tier tier_of(const Draft *d, BaseRole role) {
-  return d->offloads_state && role >= BASE_MASTER && role <= BASE_MOMENT2 ? TIER_HOST : TIER_DEVICE;
+static bool is_state(BaseRole role) {
+  return role >= BASE_MASTER && role <= BASE_MOMENT2;
+}
+
+/* Bytes of one layer's states. */
+static int64_t state_bytes(const Draft *d, const Block *block) {
+  int64_t bytes = 0;
+  for (BaseRole role = BASE_MASTER; role <= BASE_MOMENT2; role++)
+    if (persists(d, block, role)) bytes += block_stride_bytes(d, block, role);
+  return bytes;
+}
+
+/* Chooses the layers whose states are in host memory: the last ones in the order of updates, as
+ * few as reach offload's share, or as many as its `most` takes. */
+static void choose_hosted(const Draft *d, Stage *stage) {
+  const Amount *part = &d->job->offload_part;
+  int64_t all_bytes = 0, hosted_bytes = 0;
+  for (int32_t b = 0; b < d->blocks.count; b++)
+    all_bytes += stage->blocks[b].held * state_bytes(d, &d->blocks.at[b]);
+  const double wanted = part->value == 0             ? (double)all_bytes
+                        : part->unit == UNIT_PERCENT ? (double)all_bytes * part->value / 100
+                                                     : part->value;
+  const bool is_most = part->value > 0 && part->unit != UNIT_PERCENT;
+  for (int32_t b = d->blocks.count - 1; b >= 0; b--) {
+    StageBlock *held = &stage->blocks[b];
+    const int64_t bytes = state_bytes(d, &d->blocks.at[b]);
+    held->host_first = held->held;
+    while (d->offloads_state && held->host_first > 0 &&
+           (is_most ? (double)(hosted_bytes + bytes) <= wanted : (double)hosted_bytes < wanted)) {
+      held->host_first--;
+      hosted_bytes += bytes;
+    }
+  }
 }
 
 static void place_block(Draft *d, Stage *stage, int32_t b) {
@@ -84,11 +114,15 @@ static void place_block(Draft *d, Stage *stage, int32_t b) {
   const Block *block = &d->blocks.at[b];
   StageBlock *held = &stage->blocks[b];
   for (BaseRole role = BASE_PARAM; role <= BASE_MOMENT2; role++) {
-    held->buffers[role] = NO_ID;
+    held->buffers[role] = held->host_buffers[role] = NO_ID;
+    const int32_t here = is_state(role) ? held->host_first : held->held;
     if (held->held == 0 || !persists(d, block, role)) continue;
     const char *name = arena_printf(d->compile->arena, "%s %s", block->name, roles[role].word);
-    held->buffers[role] = persistent_in(d, stage, tier_of(d, role), name, roles[role].kind,
-                                        block_stride_bytes(d, block, role) * held->held);
+    const int64_t stride = block_stride_bytes(d, block, role);
+    if (here > 0) held->buffers[role] = persistent(d, stage, name, roles[role].kind, stride * here);
+    if (here < held->held)
+      held->host_buffers[role] =
+          persistent_in(d, stage, TIER_HOST, name, roles[role].kind, stride * (held->held - here));
   }
   for (int32_t group = 0; group < NORM_GROUPS; group++) {
     held->first_partial[group] = stage->partial_count[group];
@@ -118,10 +152,11 @@ static void place_stage(Draft *d, Stage *stage) {
   const int64_t f64 = dtype_bytes(DTYPE_F64);
   place_host_side(d, stage);
   stage->blocks = ARENA_ARRAY(d->compile->arena, StageBlock, d->blocks.count + 1);
-  for (int32_t b = 0; b < d->blocks.count; b++) {
+  for (int32_t b = 0; b < d->blocks.count; b++)
     find_layers(d, stage, b, &stage->blocks[b]);
+  choose_hosted(d, stage);
+  for (int32_t b = 0; b < d->blocks.count; b++)
     place_block(d, stage, b);
-  }
   for (int32_t group = 0; group < NORM_GROUPS; group++)
     stage->partials_buffer[group] = stage->partial_count[group] == 0
                                         ? NO_ID

@@ -113,6 +113,11 @@ static Setting choice_of(Arena *arena, const Job *job, int32_t field) {
   const int32_t *at = field_at((Job *)job, field);
   const char *word = word_at(arena, spec_fields[field].values, *at);
   int64_t count = numbered_count(job, field);
+  const Amount *part = &job->offload_part;
+  if (field == FIELD_offload_optimizer && part->value > 0)
+    return text_of(arena_printf(arena, "%s, %s = %.15g %s", word,
+                                part->unit == UNIT_PERCENT ? "share" : "most", part->value,
+                                part->unit == UNIT_PERCENT ? "%" : "B"));
   return text_of(count == 0 ? word
                             : arena_printf(arena, "%s, %s = %lld", word, numbered_key(field),
                                            (long long)count));

@@ -16,7 +16,7 @@ static void refuse_form(Compile *c, Span at) {
 static bool takes_table(int32_t field) {
   Kind kind = spec_fields[field].kind;
   return kind == KIND_COUNTS || kind == KIND_LIST || kind == KIND_COLUMNS || kind == KIND_WORDS ||
-         kind == KIND_PAIRS || numbered_key(field);
+         kind == KIND_PAIRS || numbered_key(field) || field == FIELD_offload_optimizer;
 }
 
 /* Every place in a table of the command line is that whole word. */

@@ -72,7 +72,9 @@ static const char *row_note(const Compiled *compiled, const MemoryRow *row, int6
   Arena *arena = d->compile->arena;
   const bool is_state = row->kind == BUFFER_MASTER || row->kind == BUFFER_COMPENSATION ||
                         row->kind == BUFFER_MOMENT1 || row->kind == BUFFER_MOMENT2;
-  if (is_state && d->offloads_state && passing_bytes == 0) return "in host memory";
+  const bool is_split = d->job->offload_part.value > 0;
+  if (is_state && d->offloads_state && passing_bytes == 0)
+    return is_split ? "the rest is in host memory" : "in host memory";
   switch (row->kind) {
   case BUFFER_PARAM:
     return sharded(compiled, 3,

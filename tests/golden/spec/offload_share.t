@@ -1,0 +1,28 @@
+-- RUN: explain job.lua | grep -E "^(memory  |proof|M_opt|host|node)|moment|master|arena"
+return job {
+  model = "llama2-7b",
+  data = "synthetic",
+  train = { batch = "8 sequences", microbatch = 1, context = 4096, steps = 1 },
+  optimizer = { "adamw", lr = 1e-3 },
+  precision = "bf16",
+  cluster = { "dgx-h100", devices = 1 },
+  offload = { optimizer = { "cpu", share = "60%" } },
+}
+-- >>> exit 0
+job.lua: lint[tight-memory]: the arena takes 99.6 % of what a rank has: other
+    programs, or a driver that needs more, make the run fail
+        fix: memory = { budget = "95%" }
+memory   84.0 GB            of 84.3 GB a rank (100 %); packing 0.0 % above bound
+proof    ok                 1 rank, 1 class, 0 communicators, 27393 accesses
+M_opt    master                      10.238689  the rest is in host memory
+         moment m                    10.238689  the rest is in host memory
+         moment v                    10.238689  the rest is in host memory
+         arena                       83.961016
+host     parameters                   1.214300  on their way back
+         master                      16.714973
+         moment m                    16.714973
+         moment v                    16.714973
+         arena in host memory        53.788345  pinned
+node     53.8 GB of host memory for 1 rank; 1.98 TB may be used
+arena: 83,961,015,552 bytes, one allocation
+of a rank: h100-sxm, 1.20 GB outside the arena
