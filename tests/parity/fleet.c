@@ -54,7 +54,7 @@ static bool bind_rank(const Fleet *fleet, WorldRank *rank, NcclWorld *nccl, Stat
 
 static Control control_in(const WorldRank *rank, int64_t step) {
   return (Control){
-      .lr = schedule_lr(job, step),
+      .lr = schedule_lr(rank->world->plan, step),
       .step = step,
       .seed = job_seed(rank->world->plan),
       .microbatch_samples = job_microbatch_samples(rank->world->plan),

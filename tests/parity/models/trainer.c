@@ -28,7 +28,7 @@ static void fill(const Trainer *trainer, int64_t load, char *staged) {
 }
 
 static bool run(Trainer *trainer, ProgramKind kind) {
-  Control in = {.lr = schedule_lr(job, trainer->step),
+  Control in = {.lr = schedule_lr(trainer->plan, trainer->step),
                 .step = trainer->step,
                 .seed = job_seed(trainer->plan)};
   char *samples = calloc((size_t)job_accumulation(trainer->plan), job_sample_bytes(trainer->plan));
