@@ -117,9 +117,11 @@ static void measure(const Bench *b, const char *label, Case *c) {
   void *slots[KERNEL_CONTROLS_MAX];
   const KernelContract *contract = contract_find(c->kernel);
   for (int32_t i = 0; i < contract->control_count; i++)
-    slots[i] = control_value(&control, contract->controls[i].slot);
+    slots[i] = contract->controls[i].may_be_absent
+                   ? NULL
+                   : control_value(&control, contract->controls[i].slot);
   args.control = slots;
-  args.control_count = contract_controls_in(contract, 0);
+  args.control_count = contract->control_count;
   args.threads = b->threads;
   double time = median_seconds(kernel_find(c->kernel, KERNEL_FAST), &args);
   double rate = c->flops > 0 ? c->flops / time : (double)moved / time;

@@ -32,8 +32,10 @@ typedef struct KernelArgs {
    * `control`: it is read when the kernel runs, so that captured work is valid for every
    * micro-batch. */
   const int64_t *sample_first;
-  void *state;          /* what prepare made for the record */
-  void *const *control; /* addresses of the slots that the row names, in its order */
+  void *state; /* what prepare made for the record */
+  /* Addresses of the slots that the row names, in its order; NULL: the plan lacks an optional one.
+   */
+  void *const *control;
   int32_t control_count;
   Threads *threads;
   void *stream; /* of a GPU: where the work is issued; NULL on a processor */
@@ -48,8 +50,9 @@ static inline int64_t kernel_step(const KernelArgs *args) {
   return *(const int64_t *)args->control[1];
 }
 
-/* The slot `targets`, the index-th of the row; NULL: the plan does not have it. */
-static inline const double *kernel_targets(const KernelArgs *args, int32_t index) {
+/* An optional slot, the index-th of the row: the number of targets, or the loss scale. NULL: the
+ * plan does not have it. */
+static inline const double *kernel_slot(const KernelArgs *args, int32_t index) {
   return args->control_count > index ? (const double *)args->control[index] : NULL;
 }
 

@@ -54,7 +54,7 @@
 ---@field reduce? "fp32"|"bf16"|"fp16" gradient on the wire; derived: grad. Default: derived
 ---@field master? "fp32"|"split"|"none" the optimizer's copy of the weights; split: of a bf16 weight only the lower half of its fp32; derived: fp32 when param is narrower and update is nearest. Default: derived
 ---@field update? "nearest"|"stochastic"|"kahan" how updates without a master round to bf16 weights; stochastic: up or down by chance, so that the mean is right; kahan: a bf16 compensation keeps what rounding loses. Default: nearest
----@field loss_scale? number factor of the loss while gradients are computed, for compute = "fp16", whose smallest number is 6e-8; derived: 1, no scale. Default: derived
+---@field loss_scale? "dynamic"|"torch"|"deepspeed"|"megatron"|number|{ [1]?: string|number, init?: number, window?: number, growth?: number, backoff?: number, hysteresis?: number, min?: number, late?: number, refill?: number, most_skips?: number } factor of the loss, for compute fp16: a word, or { "dynamic", init = 65536, window = 1000, growth = 2, backoff = 0.5, hysteresis = 2, min = 1, late = 0, refill = 0, most_skips = 50 } with any of these numbers; or a number, which stays; docs/precision.md has how it moves; derived: dynamic when compute is fp16, else none. Default: derived
 
 ---@class (exact) lockstep.parallel
 ---@field tp? integer|string tensor parallelism: ranks that share one matrix. Default: 1
@@ -98,6 +98,7 @@
 ---@class (exact) lockstep.log
 ---@field dir? string the run directory {run}: plan, metrics, loss curve, checkpoints. Default: runs/{name}
 ---@field every? integer|string how often a line is printed; metrics.jsonl has every step. Default: 10
+---@field finite_every? integer|string looks at every value of the first step and then of every so many, on processors, and names the first that is infinite, or NaN, and reaches no gradient; 0: of no more; derived: 1000 with a loss scale, else never. Default: derived
 ---@field ranks_every? integer|string each rank keeps where the time of its steps goes; ranks are compared every so many steps and at the end, as with --ranks-every; 0: never. Default: 0
 
 ---@class (exact) lockstep.cluster

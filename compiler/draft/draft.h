@@ -218,10 +218,10 @@ uint64_t record_flat_calls(const Record *record);
 bool pieces_are_packed(const Draft *d); /* collectives of many pieces are */
 bool tensors_run_batch(const Draft *d); /* kernels on many tensors are started once for all */
 
-/* The offset of a control slot in the control block of plans made here. */
-static inline int64_t draft_slot_offset(ControlSlot slot) {
-  return (int64_t)CONTROL_SLOT_BYTES * (int64_t)slot;
-}
+/* The number of a control slot among those that the plan has, in the order of control.h, and its
+ * offset in the control block. */
+int32_t draft_slot_number(const Draft *d, ControlSlot slot);
+int64_t draft_slot_offset(const Draft *d, ControlSlot slot);
 int64_t draft_control_bytes(const Draft *d);  /* job_control_bytes */
 uint32_t draft_slots(const Draft *d);         /* CONTROL_BITs of the slots that its plan has */
 int64_t draft_control_depth(const Draft *d);  /* job_control_depth */

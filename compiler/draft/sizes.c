@@ -129,11 +129,18 @@ int64_t draft_control_depth(const Draft *d) {
   return d->cluster->target == TARGET_CPU ? 1 : CONTROL_DEPTH_MAX;
 }
 
-/* `targets` is the last slot, so that a plan without it has no gap. */
-_Static_assert(CONTROL_targets == CONTROL_SLOT_COUNT - 1, "slots that may be absent are last");
 uint32_t draft_slots(const Draft *d) {
   uint32_t all = CONTROL_BIT(CONTROL_SLOT_COUNT) - 1;
-  return d->train->may_lack_targets ? all : all & ~CONTROL_BIT(CONTROL_targets);
+  if (!d->train->may_lack_targets) all &= ~CONTROL_BIT(CONTROL_targets);
+  return d->job->set[FIELD_precision_loss_scale] ? all : all & ~CONTROL_LOSS_SCALE;
+}
+
+int32_t draft_slot_number(const Draft *d, ControlSlot slot) {
+  return __builtin_popcount(draft_slots(d) & (CONTROL_BIT(slot) - 1));
+}
+
+int64_t draft_slot_offset(const Draft *d, ControlSlot slot) {
+  return CONTROL_SLOT_BYTES * (int64_t)draft_slot_number(d, slot);
 }
 
 int64_t draft_control_bytes(const Draft *d) {

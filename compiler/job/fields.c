@@ -86,6 +86,9 @@ const char *kind_example(const FieldInfo *field, Arena *arena) {
                           : "a number such as 6e-4";
   case KIND_FLAG: return "true or false";
   case KIND_CHOICE: return words_between(arena, field->values, " or ");
+  case KIND_SCALE:
+    return arena_printf(arena, "%s, a number, or a table such as { \"dynamic\", init = 65536 }",
+                        words_between(arena, field->values, ", "));
   case KIND_AMOUNT: return amount_example(field);
   case KIND_BYTES: return "bytes such as \"80GiB\" (2^30) or \"80GB\" (1e9)";
   case KIND_BYTES_OR: return arena_printf(arena, "%s or bytes such as \"100MiB\"", field->values);

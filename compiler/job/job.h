@@ -5,6 +5,7 @@
 
 #include "compiler/base/base.h"
 #include "compiler/job/choices.h"
+#include "runtime/plan/loss_scales.h"
 #include "runtime/plan/optimizers.h"
 #include "runtime/plan/plan.h"
 
@@ -87,6 +88,7 @@ typedef struct ModelSize {
 #define TYPE_NUMBER   double
 #define TYPE_FLAG     bool
 #define TYPE_CHOICE   int32_t
+#define TYPE_SCALE    int32_t
 #define TYPE_AMOUNT   Amount
 #define TYPE_BYTES    int64_t
 #define TYPE_BYTES_OR int64_t
@@ -113,6 +115,7 @@ typedef struct Job {
   Amount offload_part;      /* of offload.optimizer = { "cpu", share = "60%" }, or most = "40GB" */
   int64_t recompute_blocks; /* of memory.recompute = { "every", blocks = N } */
   int64_t pipeline_chunks;  /* of parallel.pipeline = { "interleaved", chunks = N } */
+  LossScale loss_scale;     /* of precision.loss_scale, if it is set */
   Origin origin[FIELD_COUNT];
   bool is_data_absent;   /* spec_data found no file where one is named */
   bool set[FIELD_COUNT]; /* false: "none", or derived and not yet known */
@@ -231,10 +234,9 @@ bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster
 /* How its optimizer keeps the truth of parameters. */
 TruthStorage job_truth(const Job *job);
 
-/* The order in which ranks were placed, where the job says none. */
+/* Values of the job's keys that it leaves open: the order in which ranks were placed, and counts
+ * that the cluster's files say, which place/ has read. */
 void spec_order(Job *job, const char *order);
-
-/* Counts that the cluster's files say, which place/ has read, as values of the job's keys. */
 void spec_cluster_counts(Job *job, Cluster *cluster);
 
 #endif

@@ -31,6 +31,7 @@ typedef enum Kind {
   KIND_NUMBER,
   KIND_FLAG,
   KIND_CHOICE,
+  KIND_SCALE,
   KIND_AMOUNT,
   KIND_BYTES,
   KIND_BYTES_OR,
@@ -155,18 +156,21 @@ bool job_rules(Compile *c, Job *job);                      /* keys that contradi
 void job_lints(Compile *c, const Job *job);                /* right, but hardly meant (lints.c) */
 void parallel_rules(Compile *c, Job *job);                 /* those of section parallel */
 void schedule_rules(Compile *c, Job *job);                 /* those of section schedule */
+void loss_scale_rules(Compile *c, Job *job);               /* those of precision.loss_scale */
 bool derive_schedule(Compile *c, Job *job, int64_t steps); /* its keys beside the run's steps */
 
 /* "chunks", of a field that may be { "interleaved", chunks = 8 }; NULL: it takes no such table. */
 const char *numbered_key(int32_t field);
 int64_t numbered_count(const Job *job, int32_t field); /* 8; 0: the job has another word there */
+const char *loss_scale_text(Arena *arena, const Job *job); /* its word, or its number */
 
 /* The text of a value that is not absent, or NULL; bytes of "80GiB" ... One value of one field. */
 bool value_check(Compile *c, const Value *value, int32_t field, Job *job);
 
-/* Two of the kinds that value_check knows; and the refusal of a value of another kind. */
+/* Three of the kinds that value_check knows; and the refusal of a value of another kind. */
 bool check_words(Compile *c, const Value *value, int32_t field, Job *job);
 bool check_pairs(Compile *c, const Value *value, int32_t field, Job *job);
+bool check_loss_scale(Compile *c, const Value *value, Job *job);
 bool refuse_type(Compile *c, const Value *value, int32_t field);
 
 /* Fills in keys that the job leaves open from the site of slurm = "SITE" (site.c). */
@@ -178,8 +182,7 @@ const char *launch_text_fault(const char *text);
 /* 2^53: beyond it a double skips whole numbers. */
 #define COUNT_MOST 9007199254740992.0
 
-/* The value that was probably meant, as Lua, by one that the key does not take; NULL: unknown
- * (mend.c). */
+/* The value that was probably meant, as Lua, by one that the key does not take; NULL: unknown. */
 /* A word or a number by which people mean "never", of a key that knows never: 0, false, "none". */
 bool is_off(int32_t field, const Raw *raw);
 const char *mended_value(Arena *arena, int32_t field, const Raw *raw);
@@ -215,8 +218,7 @@ CountList divisors(Arena *arena, int64_t n);
 const char *counts_text(Arena *arena, const CountList *list, int64_t value);
 int64_t counts_nearest(const CountList *list, int64_t value);
 
-/* The names of a folder of the library, sorted (sandbox_find.c). */
-TextList library_names(Compile *c, const char *folder);
+TextList library_names(Compile *c, const char *folder); /* sorted: sandbox_find.c */
 
 /* ---- data files (data.c) */
 

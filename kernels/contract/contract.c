@@ -21,12 +21,13 @@ int32_t contract_operand(const KernelContract *contract, const char *name) {
   return -1;
 }
 
-int32_t contract_controls_in(const KernelContract *contract, uint32_t slots) {
-  int32_t count = contract->control_count;
-  while (count > 0 && contract->controls[count - 1].may_be_absent &&
-         (slots & CONTROL_BIT(contract->controls[count - 1].slot)) == 0)
-    count--;
-  return count;
+uint32_t contract_controls_in(const KernelContract *contract, uint32_t slots) {
+  uint32_t named = 0;
+  for (int32_t i = 0; i < contract->control_count; i++)
+    if (!contract->controls[i].may_be_absent ||
+        (slots & CONTROL_BIT(contract->controls[i].slot)) != 0)
+      named |= 1u << i;
+  return named;
 }
 
 int32_t contract_attrs_in(const KernelContract *contract, bool tf32) {

@@ -41,8 +41,9 @@ typedef enum KernelRole {
   ROLE_SQUARE_SUM,
   ROLE_SUM,
   ROLE_GRAD_NORM,
-  ROLE_INIT, /* random initial values */
-  ROLE_FILL, /* one value everywhere */
+  ROLE_LOSS_SCALE, /* the loss scale of the next step */
+  ROLE_INIT,       /* random initial values */
+  ROLE_FILL,       /* one value everywhere */
   ROLE_CAST,
   ROLE_COPY,
   ROLE_SLICE,
@@ -80,7 +81,7 @@ enum {
   SHAPE_FACTORS_MAX = 5,
   KERNEL_NAME_BYTES = 24,
   KERNEL_BACKWARD_MAX = 4,
-  KERNEL_CONTROLS_MAX = 5
+  KERNEL_CONTROLS_MAX = 6
 };
 
 /* Factors are numbers of dims. */
@@ -119,7 +120,7 @@ typedef struct KernelRow {
 typedef struct KernelControl {
   ControlSlot slot;
   KernelAccess access; /* READ, WRITE or UPDATE */
-  bool may_be_absent;  /* records of plans without the slot do not name it; only the last ones */
+  bool may_be_absent;  /* records of plans without the slot do not name it */
 } KernelControl;
 
 typedef struct KernelContract {
@@ -144,10 +145,10 @@ const KernelContract *contract_of(KernelId kernel);
 int32_t contract_dim(const KernelContract *contract, const char *name);
 int32_t contract_operand(const KernelContract *contract, const char *name);
 
+/* Which of its slots, as bits of their numbers in the row, a record of the kernel names in a plan
+ * that has these (CONTROL_BITs). */
+uint32_t contract_controls_in(const KernelContract *contract, uint32_t slots);
 /* CONTROL_BITs of the slots that it reads, or writes. */
-/* How many of its slots, the first ones, a record of the kernel names in a plan that has these
- * (CONTROL_BITs). */
-int32_t contract_controls_in(const KernelContract *contract, uint32_t slots);
 uint32_t contract_control_reads(const KernelContract *contract);
 uint32_t contract_control_writes(const KernelContract *contract);
 

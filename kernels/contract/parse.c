@@ -68,10 +68,11 @@ static int32_t read_numbers(RowReader *r, const char *list, KernelNumber *number
 
 static void read_dims(RowReader *r) {
   KernelContract *contract = r->contract;
-  contract->is_broadcast = strcmp(contract->row->dims, "sizes... strides...") == 0;
-  contract->is_pieces = strcmp(contract->row->dims, "members pairs...") == 0;
+  const char *names = contract->row->dims ? contract->row->dims : "";
+  contract->is_broadcast = strcmp(names, "sizes... strides...") == 0;
+  contract->is_pieces = strcmp(names, "members pairs...") == 0;
   if (!contract->is_broadcast && !contract->is_pieces)
-    contract->dim_count = read_numbers(r, contract->row->dims, contract->dims, KERNEL_DIMS_MAX);
+    contract->dim_count = read_numbers(r, names, contract->dims, KERNEL_DIMS_MAX);
 }
 
 /* tf32? ends the list. */
@@ -177,8 +178,6 @@ static void read_control(RowReader *r) {
     KernelControl *control = &contract->controls[contract->control_count++];
     *control = (KernelControl){.slot = take_slot(r), .access = access};
     control->may_be_absent = take(r, "?");
-    if (control > contract->controls && control[-1].may_be_absent && !control->may_be_absent)
-      fail(r, "slots that may be absent at the end");
   }
 }
 
@@ -211,7 +210,7 @@ static void take_operand(RowReader *r, KernelAccess access) {
 static void read_operands(RowReader *r) {
   KernelContract *contract = r->contract;
   KernelAccess access = KERNEL_READ;
-  r->at = contract->row->operands;
+  r->at = contract->row->operands ? contract->row->operands : "";
   for (skip_spaces(r); *r->at != '\0'; skip_spaces(r)) {
     if (take_access(r, &access)) continue;
     if (contract->operand_count > 0 && take(r, "over "))

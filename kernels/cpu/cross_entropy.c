@@ -91,7 +91,7 @@ static void slopes(const KernelArgs *args, const Classes *c, int64_t row, int64_
                    const RowSoftmax *s) {
   void *logits = args->operand[0];
   DType dtype = (DType)args->dtype[0];
-  double scale = slope_scale(args->attr[0], kernel_targets(args, 0));
+  double scale = slope_scale(args->attr[0], kernel_slot(args, 0), kernel_slot(args, 1));
   Vec shift = v_set(s->highest), factor = v_set((float)(scale / s->sum));
   int64_t k = 0, real = c->real, mine = target - c->first;
   bool held = mine >= 0 && mine < real;

@@ -3,6 +3,7 @@
 
 #include "kernels/cpu/ranges.h"
 #include "kernels/cpu/vec.h"
+#include "kernels/math/slope.h"
 
 enum { BLOCK = 4096, TASK_BLOCKS = 4 };
 
@@ -51,11 +52,12 @@ void CPU(mse)(const KernelArgs *args) {
 
 void CPU(mse_train)(const KernelArgs *args) {
   if (cpu_floats(args, 4, 1u << 2))
-    mse(args, &(Mse){.n = args->dim[0],
-                     .d_y = args->operand[3],
-                     .d_y_dtype = (DType)args->dtype[3],
-                     .block_sum = (double *)args->operand[4],
-                     .twice_scale = (float)(2 * args->attr[0])});
+    mse(args,
+        &(Mse){.n = args->dim[0],
+               .d_y = args->operand[3],
+               .d_y_dtype = (DType)args->dtype[3],
+               .block_sum = (double *)args->operand[4],
+               .twice_scale = (float)(2 * slope_scale(args->attr[0], NULL, kernel_slot(args, 0)))});
   else
     reference_mse_train(args);
 }

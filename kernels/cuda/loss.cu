@@ -85,7 +85,7 @@ template <class T, int V>
 __global__ void __launch_bounds__(WIDE_THREADS)
     loss_row(T *logits, const int32_t *targets, const float *stats, double *row_loss, Classes c,
              int64_t rows, int64_t ranks, bool train, double scale_of_all,
-             const double *counted_targets) {
+             const double *counted_targets, const double *loss_scale) {
   int64_t row = blockIdx.x;
   int32_t target = targets[row];
   T *own = logits + row * c.held;
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(WIDE_THREADS)
   if (threadIdx.x == 0)
     row_loss[row] = target >= 0 ? (double)(s.highest - s.at_target) + (double)log_sum : 0;
   float lse = s.highest + log_sum;
-  const float scale = (float)slope_scale(scale_of_all, counted_targets);
+  const float scale = (float)slope_scale(scale_of_all, counted_targets, loss_scale);
   for (int64_t k = (int64_t)threadIdx.x * V; train && k < c.held; k += (int64_t)blockDim.x * V) {
     float slope[V];
     load_pack<V>(own + k, slope);
@@ -150,7 +150,7 @@ static KernelStatus cross_entropy(const KernelArgs *args, const char **why, cons
       run.blocks(dim3((unsigned)rows), threads_of(c, sizeof(T)),
                  loss_row<T, decltype(count)::VALUE>, (T *)at[0], targets, stats, row_loss, c, rows,
                  ranks, train, train ? args->attr[0] : 0,
-                 train ? kernel_targets(args, 0) : nullptr);
+                 train ? kernel_slot(args, 0) : nullptr, train ? kernel_slot(args, 1) : nullptr);
     });
     run.blocks(dim3(1), FLAT_THREADS, add_rows, row_loss, targets, loss, rows, args->accumulate);
     return run.status;
@@ -211,9 +211,10 @@ static __device__ int64_t counted_of(int64_t n, Padding padding) {
 /* A block for each WORK_SUM_BLOCK elements. d_y: null where there is no backward pass. */
 template <class T>
 __global__ void square_errors(const T *y, const T *target, T *d_y, double *block_sums, int64_t n,
-                              Padding padding, float scale) {
+                              Padding padding, double unscaled, const double *loss_scale) {
   int64_t first = (int64_t)blockIdx.x * WORK_SUM_BLOCK, end = first + WORK_SUM_BLOCK;
   int64_t counted = counted_of(n, padding);
+  const float scale = (float)slope_scale(unscaled, nullptr, loss_scale);
   double sum = 0;
   for (int64_t i = first + threadIdx.x; i < end && i < counted; i += blockDim.x) {
     float difference = to_float(y[i]) - to_float(target[i]);
@@ -247,7 +248,7 @@ static KernelStatus mse(const KernelArgs *args, const char **why, const char *na
     Launch run(args, why, name);
     run.blocks(dim3((unsigned)blocks), ROW_THREADS, square_errors<T>, (const T *)at[0],
                (const T *)at[1], train ? (T *)at[3] : nullptr, block_sums, n, padding,
-               train ? (float)args->attr[0] : 0);
+               train ? args->attr[0] : 0, train ? kernel_slot(args, 0) : nullptr);
     run.blocks(dim3(1), ROW_THREADS, add_errors, block_sums, loss, n, padding, args->accumulate);
     return run.status;
   });

@@ -4,6 +4,7 @@
 #include "kernels/cuda/packs.h"
 extern "C" {
 #include "kernels/init.h"
+#include "kernels/math/loss_scale.h"
 #include "kernels/math/split.h"
 #include "kernels/math/stochastic.h"
 }
@@ -545,14 +546,15 @@ CUDA_KERNEL(sum) {
 }
 
 __global__ void take_norm(const double *partial, double *grad_norm, double *clip_scale,
-                          int64_t *step_counts, int64_t *updates, const double *targets, int64_t n,
-                          double clip) {
+                          int64_t *step_counts, int64_t *updates, const double *targets,
+                          const double *loss_scale, int64_t n, double clip) {
   double sum = ordered_sum(partial, n);
   if (threadIdx.x > 0) return;
-  double norm = sqrt(sum);
+  double scale = loss_scale != nullptr ? *loss_scale : 1;
+  double norm = sqrt(sum) / scale;
   bool is_number = norm - norm == 0;
   *grad_norm = norm;
-  *clip_scale = is_number && clip > 0 && norm > clip ? clip / (norm + 1e-6) : 1;
+  *clip_scale = (is_number && clip > 0 && norm > clip ? clip / (norm + 1e-6) : 1) / scale;
   *step_counts = is_number && (targets == nullptr || *targets > 0);
   *updates += *step_counts;
 }
@@ -561,6 +563,29 @@ CUDA_KERNEL(grad_norm) {
   Launch run(args, why, "grad_norm");
   run.blocks(dim3(1), ROW_THREADS, take_norm, (const double *)args->operand[0],
              (double *)args->control[0], (double *)args->control[1], (int64_t *)args->control[2],
-             (int64_t *)args->control[3], kernel_targets(args, 4), args->dim[0], args->attr[0]);
+             (int64_t *)args->control[3], kernel_slot(args, 4), kernel_slot(args, 5), args->dim[0],
+             args->attr[0]);
+  return run.status;
+}
+
+struct LossScaleAttrs {
+  double at[LOSS_SCALE_ATTRS];
+};
+
+__global__ void step_loss_scale(const double *grad_norm, LossScaleState state,
+                                LossScaleAttrs attrs) {
+  loss_scale_step(state, *grad_norm - *grad_norm != 0, attrs.at);
+}
+
+CUDA_KERNEL(loss_scale) {
+  Launch run(args, why, "loss_scale");
+  void *const *at = args->control;
+  LossScaleAttrs attrs;
+  for (int i = 0; i < LOSS_SCALE_ATTRS; i++)
+    attrs.at[i] = args->attr[i];
+  run.blocks(dim3(1), 1, step_loss_scale, (const double *)at[0],
+             LossScaleState{(double *)at[1], (int64_t *)at[2], (int64_t *)at[3], (int64_t *)at[4],
+                            (int64_t *)at[5]},
+             attrs);
   return run.status;
 }

@@ -83,7 +83,7 @@ static void cross_entropy(const KernelArgs *args, const float *stats, double fir
   double *row_loss = args->operand[stats ? 4 : 3];
   Classes c = classes_of(args, first);
   int64_t rows = args->dim[0];
-  double scale = train ? slope_scale(args->attr[0], kernel_targets(args, 0)) : 0;
+  double scale = train ? slope_scale(args->attr[0], kernel_slot(args, 0), kernel_slot(args, 1)) : 0;
   for (int64_t r = 0; r < rows; r++) {
     assert(targets[r] < args->dim[2]);
     RowSoftmax s = {0, 1, 0};

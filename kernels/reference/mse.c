@@ -1,6 +1,7 @@
 /* mse.c -- the sum of squared differences and its gradient. */
 #include "kernels/math/mse.h"
 
+#include "kernels/math/slope.h"
 #include "kernels/reference/access.h"
 
 enum { BLOCK = 4096 };
@@ -8,12 +9,13 @@ enum { BLOCK = 4096 };
 static void mse(const KernelArgs *args, int64_t n, const Tensor *d_y, double *block_sum) {
   Tensor y = tensor(args, 0), target = tensor(args, 1);
   double *loss = args->operand[2], sum = 0;
+  double scale = d_y ? slope_scale(args->attr[0], NULL, kernel_slot(args, 0)) : 0;
   for (int64_t first = 0; first < n; first += BLOCK) {
     double block = 0;
     for (int64_t i = first; i < n && i < first + BLOCK; i++) {
       double difference = load(y, i) - load(target, i);
       block += difference * difference;
-      if (d_y) store(*d_y, i, 2 * difference * args->attr[0]);
+      if (d_y) store(*d_y, i, 2 * difference * scale);
     }
     block_sum[first / BLOCK] = block;
   }

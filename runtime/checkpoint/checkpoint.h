@@ -24,7 +24,7 @@
 
 #define CHECKPOINT_MAGIC "LSTEPCKP"
 enum {
-  CHECKPOINT_VERSION = 4,
+  CHECKPOINT_VERSION = 5,
   CHECKPOINT_KEEP_MAX = 1024,
   CHECKPOINT_EARLIER_KEEP = 3, /* folders earlier.N, the newest */
   CHECKPOINT_PATH_BYTES = 4096,
@@ -41,11 +41,12 @@ typedef struct CheckpointHeader {
   uint64_t text_bytes;
   uint64_t file_bytes;
   uint64_t plan_id;
-  uint64_t data_sum;   /* samples_identity of the training data */
-  int64_t step;        /* the last one done */
-  int64_t last_step;   /* of the job that wrote it */
-  int64_t samples;     /* consumed so far */
-  int64_t updates;     /* from the persistent control values */
+  uint64_t data_sum;     /* samples_identity of the training data */
+  int64_t step;          /* the last one done */
+  int64_t last_step;     /* of the job that wrote it */
+  int64_t samples;       /* consumed so far */
+  uint64_t lasting_mask; /* CONTROL_BITs of the slots of `lasting` that the plan had */
+  Control lasting;
   double lr;           /* of `step` */
   uint64_t table_sum;  /* of everything between header and tensors */
   uint64_t header_sum; /* of the fields above */
@@ -134,6 +135,7 @@ typedef struct CheckpointState {
   int64_t step;
   int64_t samples;
   Control lasting;
+  uint32_t lasting_mask; /* CONTROL_BITs of its slots */
 } CheckpointState;
 
 /* Writes the rank's file: under its own name, except rank 0's under a temporary one. */
@@ -207,6 +209,9 @@ typedef struct CheckpointChanges {
 bool checkpoint_changes(const Checkpoint *checkpoint, const Plan *plan, uint64_t data_sum,
                         CheckpointChanges *changes, Status *status);
 void checkpoint_changes_free(CheckpointChanges *changes);
+
+/* The value of a key of the job that wrote the checkpoint; NULL: it had none. */
+const char *checkpoint_setting(const Checkpoint *checkpoint, const char *key);
 
 /* "optimizer.lr 0.001 -> 0.005, train.seed 1 -> 2" of the changes with one of `effects` (bits),
  * derived ones only if asked; and how many they are. */

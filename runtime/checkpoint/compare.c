@@ -12,6 +12,11 @@ static const CheckpointSetting *find_saved(const Checkpoint *checkpoint, const c
   return NULL;
 }
 
+const char *checkpoint_setting(const Checkpoint *checkpoint, const char *key) {
+  const CheckpointSetting *saved = find_saved(checkpoint, key);
+  return saved ? checkpoint->text + saved->value : NULL;
+}
+
 static bool is_derived(const char *origin) {
   return strncmp(origin, "derived", strlen("derived")) == 0;
 }

@@ -336,7 +336,8 @@ bool checkpoint_write(CheckpointStore *store, const CheckpointState *state, Stat
       .last_step = job_steps(store->plan),
       .lr = schedule_lr(store->plan, state->step),
       .samples = state->samples,
-      .updates = state->lasting.updates,
+      .lasting_mask = state->lasting_mask,
+      .lasting = state->lasting,
   };
   memcpy(header.magic, CHECKPOINT_MAGIC, sizeof header.magic);
   Status device = {0};

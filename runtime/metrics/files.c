@@ -125,6 +125,10 @@ void report_files_step(Report *report, const StepFacts *facts, double tokens_per
   text_add(text, "{\"step\":%lld", (long long)facts->step);
   add_number(text, "loss", facts->loss);
   add_number(text, "grad_norm", facts->grad_norm);
+  if (facts->loss_scale > 0) {
+    add_number(text, "loss_scale", facts->loss_scale);
+    text_add(text, ",\"skipped\":%s", facts->skipped ? "true" : "false");
+  }
   add_number(text, "lr", facts->lr);
   add_number(text, "tokens_per_s", tokens_per_s);
   add_number(text, "mfu", mfu);
@@ -158,8 +162,9 @@ static void add_summary(const Report *report, const EndFacts *facts, Text *text)
   double tokens_per_s = steps_s > 0 ? tokens / steps_s : 0.0;
   text_add(text, "{\"outcome\":\"%s\",", facts->stopped ? "stopped" : "done");
   add_identity(report, text);
-  text_add(text, ",\"steps_done\":%lld,\"empty_steps\":%lld", (long long)report->steps,
-           (long long)report->empty_steps);
+  text_add(text, ",\"steps_done\":%lld,\"empty_steps\":%lld,\"skipped_steps\":%lld",
+           (long long)report->steps, (long long)report->empty_steps,
+           (long long)report->skipped_steps);
   add_number(text, "loss", report->last_loss);
   add_number(text, "valid_loss", report->last_valid);
   add_number(text, "best_valid_loss", report->best_valid);

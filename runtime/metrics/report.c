@@ -219,11 +219,38 @@ static void note_empty(Report *report, int64_t step) {
               (long long)step);
 }
 
+/* Warns when more than a hundredth of a thousand steps was lost. */
+static void count_skip(Report *report, const StepFacts *facts) {
+  enum { COUNTED = 1000, MOST = COUNTED / 100 };
+  report->skipped_steps += facts->skipped;
+  report->counted_skips += facts->skipped;
+  if (++report->counted_steps < COUNTED) return;
+  if (report->counted_skips > MOST)
+    text_warn(
+        "warning: %lld of the %d steps up to step %lld overflowed and made no update: a lower "
+        "optimizer.lr, a longer precision.loss_scale.window, or precision = \"bf16\"",
+        (long long)report->counted_skips, (int)COUNTED, (long long)facts->step);
+  report->counted_steps = report->counted_skips = 0;
+}
+
+static void skip_line(Report *report, const StepFacts *facts) {
+  Text *line = &report->line;
+  add_step(report, "step", facts->step);
+  text_add(line, "  skipped: overflow, scale %.9g", facts->loss_scale);
+  if (facts->next_scale != facts->loss_scale)
+    text_add(line, " -> %.9g\n", facts->next_scale);
+  else
+    text_add(line, " stays\n");
+  say(report);
+}
+
 void report_step(Report *report, const StepFacts *facts) {
   const ReportSetup *setup = &report->setup;
-  if (isnan(facts->loss))
+  count_skip(report, facts);
+  if (facts->skipped && !setup->quiet) skip_line(report, facts);
+  if (isnan(facts->loss) && !facts->skipped)
     note_empty(report, facts->step);
-  else {
+  else if (isfinite(facts->loss)) {
     curve_add(&report->train, (double)facts->step, facts->loss);
     report->last_loss = facts->loss;
   }
@@ -239,7 +266,7 @@ void report_step(Report *report, const StepFacts *facts) {
   bool shown = facts->step % every == 0 || facts->step == setup->first_step ||
                facts->step == setup->last_step;
   if (!shown) return;
-  if (!setup->quiet) step_line(report, facts);
+  if (!setup->quiet && !facts->skipped) step_line(report, facts);
   report->window_ns = report->window_steps = 0;
 }
 
@@ -271,6 +298,9 @@ static void summary_lines(Report *report, const EndFacts *facts) {
   if (report->empty_steps > 0)
     text_add(line, "\nempty    %lld of the steps had no target that counts, and made no update",
              (long long)report->empty_steps);
+  if (report->skipped_steps > 0)
+    text_add(line, "\nskipped  %lld of the steps overflowed, and made no update",
+             (long long)report->skipped_steps);
   text_add(line, "\nspeed    %s %s/s", text_count(a, tokens_per_s), token_word(report));
   if (knows_utilisation(report))
     text_add(line, "   MFU %.1f %% of the %s peak", 100.0 * utilisation(report, tokens_per_s),

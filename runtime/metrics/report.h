@@ -57,6 +57,9 @@ typedef struct StepFacts {
   int64_t step;
   double loss; /* NAN: none of its targets counts, so nothing was updated */
   double grad_norm;
+  double loss_scale; /* of this step; 0: losses are not scaled */
+  double next_scale;
+  bool skipped; /* gradients overflowed: nothing was updated */
   double lr;
   int64_t step_ns;
   int64_t data_wait_ns;
@@ -91,6 +94,8 @@ typedef struct Report {
   int64_t window_steps;
   int64_t steps;
   int64_t empty_steps; /* without a target that counts */
+  int64_t skipped_steps;
+  int64_t counted_steps, counted_skips; /* of the last thousand */
   int64_t steps_ns;
   int64_t wait_ns;
   int64_t comm_bytes;

@@ -17,6 +17,12 @@ enum { CONTROL_DEPTH_MAX = 2, CONTROL_SLOT_BYTES = 8 };
 /* clang-format off */
 #define CONTROL_SLOTS(S) \
   S(LASTING, I64, KERNEL, EQUAL, updates, "updates") /* updates made, including this step's once its norm is known: Adam's t */ \
+  S(LASTING, F64, KERNEL, EQUAL, loss_scale, "") /* multiplies the slopes of losses: of the next step once its kernel has run. This slot and \
+                                                    the next four only in plans with a loss scale */ \
+  S(LASTING, I64, KERNEL, EQUAL, good_steps, "steps") /* in a row; -1: the first one does not count */ \
+  S(LASTING, I64, KERNEL, EQUAL, hysteresis_left, "overflows") /* until one lowers the scale */ \
+  S(LASTING, I64, KERNEL, EQUAL, skipped, "steps") /* that overflowed, since the first step */ \
+  S(LASTING, I64, KERNEL, EQUAL, skipped_in_row, "steps") /* up to now */ \
   S(OUT, F64, KERNEL, EQUAL, grad_norm, "") /* global, before clipping */ \
   S(OUT, F64, KERNEL, EQUAL, clip_scale, "") /* multiplies every gradient inside the update; 1 when not clipped */ \
   S(OUT, I64, KERNEL, EQUAL, step_counts, "") /* 1: the norm is finite and the step has a target; 0: no update writes anything */ \
@@ -39,6 +45,12 @@ typedef enum ControlSlot {
       CONTROL_SLOT_COUNT
 } ControlSlot;
 #define CONTROL_BIT(slot) (1u << (slot))
+
+/* The slots that only a plan with a loss scale has. */
+#define CONTROL_LOSS_SCALE                                                                         \
+  (CONTROL_BIT(CONTROL_loss_scale) | CONTROL_BIT(CONTROL_good_steps) |                             \
+   CONTROL_BIT(CONTROL_hysteresis_left) | CONTROL_BIT(CONTROL_skipped) |                           \
+   CONTROL_BIT(CONTROL_skipped_in_row))
 
 #define CONTROL_TYPE_F64 double
 #define CONTROL_TYPE_I64 int64_t

@@ -223,7 +223,7 @@ static bool live(Rank *rank, Status *status) {
   if (!resume_find(run, rank->number, rank->comm, &rank->start, status)) return false;
   rank_note_phase(rank, FLIGHT_RESTORING, rank->start.first_step - 1);
   if (!open_rank(rank, status) || !measure_peak(rank, status) || !take_state(rank, status) ||
-      !rank_meet(rank, status))
+      !rank_scale_begin(rank, status) || !rank_meet(rank, status))
     return false;
   if (rank->staging)
     staging_begin(rank->staging, rank->start.first_step, rank->start.samples_before);

@@ -9,9 +9,6 @@
 #include <stdlib.h>
 
 #include "runtime/rank/rank_state.h"
-#include "runtime/replay/replay_look.h"
-
-enum { WHERE_BYTES = 320 };
 
 static const char *what_is_wrong(const Control *out) {
   return !isfinite(out->loss) ? "the loss" : !isfinite(out->grad_norm) ? "a gradient" : NULL;
@@ -29,33 +26,38 @@ static int32_t first_rank(const ReplayFirst *of, int32_t ranks) {
 }
 
 /* If the device is ahead of the host, or its memory cannot be read, it stays unknown. */
-static bool can_look(const Rank *rank, int64_t step) {
+bool rank_can_look(const Rank *rank, int64_t step) {
   return rank->run->cuda == NULL && rank->started == step;
+}
+
+/* The first of the ranks' findings. False: another rank has failed. */
+static bool gather_first(const Rank *rank, const ReplayFirst *own, int32_t *cause,
+                         ReplayFirst *found, Status *status) {
+  int32_t ranks = rank->run->mesh.rank_count;
+  ReplayFirst *all = calloc((size_t)ranks, sizeof *all);
+  *cause = -1;
+  if (all == NULL) return status_fail(status, STATUS_WORLD, "not enough memory for a report");
+  bool gathered = rank->comm->ops->gather_bytes(rank->comm, own, all, sizeof *own);
+  if (!gathered) status->code = STATUS_ECHO;
+  if (gathered) *cause = first_rank(all, ranks);
+  if (gathered && *cause >= 0) *found = all[*cause];
+  free(all);
+  return gathered;
 }
 
 /* On every rank: the number of that rank, or -1 if unknown. False: another rank has failed. */
 static bool look(Rank *rank, int64_t step, int32_t *cause, ReplayFirst *found, Status *status) {
-  int32_t ranks = rank->run->mesh.rank_count;
   Control in = rank_control_in(rank, step);
-  ReplayFirst own, *all = calloc((size_t)ranks, sizeof *all);
-  *cause = -1;
-  if (all == NULL) return status_fail(status, STATUS_WORLD, "not enough memory for a report");
+  ReplayFirst own;
   if (rank->observe) rank->observe->log.is_on = false;
   const void *samples = rank->underway[step % CONTROL_DEPTH_MAX].samples;
   in.targets = rank->underway[step % CONTROL_DEPTH_MAX].targets;
-  bool looked = replay_look(&rank->replay, rank->train, &in, samples, &own, status);
-  if (looked) {
-    looked = rank->comm->ops->gather_bytes(rank->comm, &own, all, sizeof own);
-    if (!looked) status->code = STATUS_ECHO;
-  }
-  if (looked) *cause = first_rank(all, ranks);
-  if (looked && *cause >= 0) *found = all[*cause];
-  free(all);
-  return looked;
+  return replay_look(&rank->replay, rank->train, &in, samples, &own, status) &&
+         gather_first(rank, &own, cause, found, status);
 }
 
 static void where_first(const Plan *plan, int32_t cause, const ReplayFirst *found,
-                        char text[WHERE_BYTES]) {
+                        char text[CAUSE_BYTES]) {
   static const char *const how[] = {
       [FIRST_NONE] = "",
       [FIRST_MADE] = "made it of numbers that were finite",
@@ -63,32 +65,81 @@ static void where_first(const Plan *plan, int32_t cause, const ReplayFirst *foun
       [FIRST_CAME] = "got it of parts that were finite, as their sum",
   };
   FlightNow now = {.begun = 1, .record = found->record, .layer = found->layer};
-  char record[WHERE_BYTES / 2], microbatch[40] = "";
+  char record[CAUSE_BYTES / 2], microbatch[40] = "";
   flight_text(plan, &now, found->lane, record, sizeof record);
   if (found->microbatch >= 0)
     (void)snprintf(microbatch, sizeof microbatch, ", micro-batch %lld",
                    (long long)found->microbatch);
-  (void)snprintf(text, WHERE_BYTES, " It began on rank %d: %s%s %s.", cause, record, microbatch,
+  (void)snprintf(text, CAUSE_BYTES, " It began on rank %d: %s%s %s.", cause, record, microbatch,
                  how[found->kind]);
+}
+
+/* True if the record carries out a forward node, but not the loss: what is infinite there may be
+ * the slope. */
+static bool is_of_forward(const Plan *plan, const PlanRecord *record) {
+  const char *kernel =
+      record->kernel == PLAN_NONE ? "" : plan_string(plan, plan->kernels[record->kernel].name);
+  const KernelContract *contract = contract_find(kernel);
+  if (record->node == PLAN_NONE || (contract != NULL && contract->row->role == ROLE_LOSS))
+    return false;
+  for (uint32_t i = 0; i < plan->regions_count; i++) {
+    const PlanRegion *region = &plan->regions[i];
+    if (record->node - region->forward_first < region->forward_count) return true;
+  }
+  return false;
+}
+
+/* On every rank. */
+bool rank_find_cause(Rank *rank, int64_t step, RankCause *cause, Status *status) {
+  ReplayFirst found = {0};
+  *cause = (RankCause){.rank = -1};
+  if (!look(rank, step, &cause->rank, &found, status)) return false;
+  if (cause->rank < 0) return true;
+  where_first(rank->plan, cause->rank, &found, cause->text);
+  cause->is_forward = is_of_forward(rank->plan, &rank->plan->records[found.record]);
+  return true;
 }
 
 /* These are sums over all ranks: all see the same, and one reports it. */
 bool rank_check_finite(Rank *rank, int64_t step, const Control *out, Status *status) {
-  const char *what = what_is_wrong(out);
-  char where[WHERE_BYTES] = "";
-  int32_t cause = -1;
-  ReplayFirst found = {0};
+  const char *what = rank_skips(rank, out) ? NULL : what_is_wrong(out);
+  RankCause cause = {.rank = -1};
   if (!what) return true;
-  if (can_look(rank, step) && !look(rank, step, &cause, &found, status)) return false;
-  if (rank->number != (cause < 0 ? 0 : cause)) {
+  if (rank_can_look(rank, step) && !rank_find_cause(rank, step, &cause, status)) return false;
+  if (rank->number != (cause.rank < 0 ? 0 : cause.rank)) {
     status->code = STATUS_ECHO;
     return false;
   }
-  if (cause >= 0) where_first(rank->plan, cause, &found, where);
   return status_fail(
       status, STATUS_USER,
       "step %lld: %s is not finite: the run has diverged.%s Lower optimizer.lr, lengthen "
       "schedule.warmup or set optimizer.clip%s%s",
-      (long long)step, what, where, rank->saved_step > 0 ? "; the last good state is " : "",
+      (long long)step, what, cause.text, rank->saved_step > 0 ? "; the last good state is " : "",
       rank->saved_step > 0 ? rank->saved_path : "");
+}
+
+/* ---- what a later op hides: tanh, relu and masks make infinities finite */
+
+bool rank_looks_at(const Rank *rank, int64_t step) {
+  return rank->run->cuda == NULL && rank->finite_every >= 0 &&
+         (step == 1 || (rank->finite_every > 0 && step % rank->finite_every == 0));
+}
+
+void rank_look_begin(Rank *rank, int64_t step) {
+  if (rank_looks_at(rank, step)) replay_watch_begin(&rank->looks, &rank->replay);
+}
+
+bool rank_look_end(Rank *rank, int64_t step, const Control *out, Status *status) {
+  ReplayFirst found;
+  RankCause cause = {.rank = -1};
+  if (!rank_looks_at(rank, step)) return true;
+  const ReplayFirst own = replay_watch_end(&rank->looks);
+  if (!gather_first(rank, &own, &cause.rank, &found, status)) return false;
+  bool is_seen = rank_skips(rank, out) || what_is_wrong(out) != NULL;
+  if (cause.rank < 0 || is_seen || rank->number != 0) return true;
+  where_first(rank->plan, cause.rank, &found, cause.text);
+  text_warn("warning: step %lld: a number is not finite, and a later op hides it from the loss and "
+            "the gradient.%s",
+            (long long)step, cause.text);
+  return true;
 }

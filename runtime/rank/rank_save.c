@@ -1,4 +1,7 @@
 /* rank_save.c -- the state of a rank to disk and back. */
+#include <math.h>
+#include <stdlib.h>
+
 #include "runtime/plan/plan_job.h"
 #include "runtime/rank/rank_state.h"
 
@@ -33,15 +36,24 @@ static void allow_arenas(const Rank *rank, bool allowed) {
   }
 }
 
+/* The first step's values of slots that the checkpoint's job did not have. */
+static bool restore_lasting(const Rank *rank, Status *status) {
+  const Checkpoint *checkpoint = &rank->start.checkpoint;
+  const CheckpointHeader *header = checkpoint->header;
+  char name[LOSS_SCALE_NAME_BYTES];
+  const char *init = checkpoint_setting(checkpoint, loss_scale_setting(LOSS_SCALE_OF_INIT, name));
+  Control lasting = header->lasting;
+  bool has_scale = (header->lasting_mask & CONTROL_BIT(CONTROL_loss_scale)) != 0;
+  loss_scale_resume(rank->plan, has_scale && init ? strtod(init, NULL) : NAN, &lasting);
+  return replay_write_lasting(&rank->replay, &lasting, status);
+}
+
 bool rank_restore(Rank *rank, Status *status) {
   RunStart *start = &rank->start;
   CheckpointTarget target = {rank->replay.device, rank->arena.base, rank->replay.class};
   allow_arenas(rank, true);
   bool restored = resume_load(rank->run, rank->number, rank->comm, start, &target, status);
-  if (restored) {
-    Control lasting = {.updates = start->checkpoint.header->updates};
-    restored = replay_write_lasting(&rank->replay, &lasting, status);
-  }
+  restored = restored && restore_lasting(rank, status);
   allow_arenas(rank, false);
   return restored;
 }
@@ -52,6 +64,7 @@ static bool write_state(Rank *rank, int64_t step, Status *status) {
       .arena = rank->arena.base,
       .step = step,
       .samples = rank_samples_before(rank, step + 1),
+      .lasting_mask = plan_slot_mask(rank->plan),
   };
   allow_arenas(rank, true);
   bool written = replay_read_lasting(&rank->replay, &state.lasting, status) &&

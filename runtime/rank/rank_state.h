@@ -10,11 +10,13 @@
 #include "runtime/device/gpu_watch.h"
 #include "runtime/metrics/report.h"
 #include "runtime/observe/observe.h"
+#include "runtime/plan/loss_scales.h"
 #include "runtime/process/asked.h"
 #include "runtime/process/cgroup.h"
 #include "runtime/rank/rank.h"
 #include "runtime/rank/resume.h"
 #include "runtime/replay/replay.h"
+#include "runtime/replay/replay_look.h"
 
 /* A step between its start and its end. */
 typedef struct Underway {
@@ -44,6 +46,21 @@ typedef enum AskedState {
 
 enum { RANK_ATTENTIONS_MOST = 64 };
 
+/* The loss scale, of a plan that has one. */
+typedef struct RankScale {
+  bool is_on;
+  LossScale of;
+  Control before; /* its lasting slots when the step that ends next began */
+} RankScale;
+
+/* Where the first number of a step that is not finite was made. */
+enum { CAUSE_BYTES = 320 };
+typedef struct RankCause {
+  int32_t rank; /* -1: unknown */
+  bool is_forward;
+  char text[CAUSE_BYTES]; /* a sentence with a blank before it, or "" */
+} RankCause;
+
 typedef struct Rank {
   const Run *run;
   const Plan *plan;
@@ -66,8 +83,11 @@ typedef struct Rank {
   Underway underway[CONTROL_DEPTH_MAX];
   int64_t ended_ns;   /* when `ended` did */
   int64_t sent_bytes; /* up to then */
-  bool asks_stop;     /* some rank was asked to stop; all learn of it, a step late if the device is
-                         ahead */
+  RankScale scale;
+  int64_t finite_every; /* steps; every value of these is looked at. 0: of the first; -1: of none */
+  ReplayWatch looks;    /* at the step underway, if it is one of them */
+  bool asks_stop; /* some rank was asked to stop; all learn of it, a step late if the device is
+                     ahead */
   bool asks_checkpoint;
   AskedState asked[ASKED_COUNT]; /* rank 0's */
   int64_t looked_ns;             /* for them, and at its control group */
@@ -126,6 +146,28 @@ bool rank_run_steps(Rank *rank, Status *status);
 /* False: the step's loss or gradient norm is not finite. The rank on which this began reports it
  * and where; the others are its echoes. */
 bool rank_check_finite(Rank *rank, int64_t step, const Control *out, Status *status);
+
+/* False: the device is ahead of the host, or its memory cannot be read. */
+bool rank_can_look(const Rank *rank, int64_t step);
+/* On every rank: runs the step once more, and finds the record that made the first number that is
+ * not finite. The step must be one that makes no update. */
+bool rank_find_cause(Rank *rank, int64_t step, RankCause *cause, Status *status);
+
+/* Before a step is started, and after it has ended: in some steps every value is looked at, and
+ * what is not finite and has reached neither the loss nor a gradient is reported. False: another
+ * rank has failed. */
+bool rank_looks_at(const Rank *rank, int64_t step);
+void rank_look_begin(Rank *rank, int64_t step);
+bool rank_look_end(Rank *rank, int64_t step, const Control *out, Status *status);
+
+/* ---- rank_scale.c */
+
+/* After the state is restored. */
+bool rank_scale_begin(Rank *rank, Status *status);
+/* True if the step made no update, for its gradients overflowed. */
+bool rank_skips(const Rank *rank, const Control *out);
+/* False: no loss scale helps any more. The state of the last update is saved. */
+bool rank_check_skip(Rank *rank, int64_t step, const Control *out, Status *status);
 
 /* ---- rank_asked.c: of rank 0 */
 

@@ -98,6 +98,7 @@ static bool start_step(Rank *rank, int64_t step, Status *status) {
   underway->targets = own_targets(rank, samples);
   in.targets = underway->targets;
   rank->started = step;
+  rank_look_begin(rank, step);
   return status->code == 0 && replay_start(&rank->replay, rank->train, &in, samples, status);
 }
 
@@ -113,10 +114,14 @@ static void tell_end(Rank *rank, int64_t step, const ReplayLeft *left) {
   if (rank->number != 0) return;
   GpuSample gpu;
   bool is_sampled = gpu_watch_look(&rank->watch, rank->ended_ns, &gpu);
+  const bool skipped = rank_skips(rank, out);
   report_step(rank->report, &(StepFacts){
                                 .step = step,
                                 .loss = out->count > 0 ? out->loss / out->count : NAN,
-                                .grad_norm = out->grad_norm,
+                                .grad_norm = skipped ? NAN : out->grad_norm,
+                                .skipped = skipped,
+                                .loss_scale = rank->scale.is_on ? rank->scale.before.loss_scale : 0,
+                                .next_scale = out->loss_scale,
                                 .lr = schedule_lr(rank->plan, step),
                                 .step_ns = rank->ended_ns - since_ns,
                                 .data_wait_ns = underway->data_wait_ns,
@@ -140,13 +145,16 @@ static void tell_graphs(Rank *rank) {
 static bool end_step(Rank *rank, int64_t step, Status *status) {
   ReplayLeft left;
   if (!replay_collect(&rank->replay, &left, status) ||
+      !rank_look_end(rank, step, &left.control, status) ||
       !rank_check_finite(rank, step, &left.control, status))
     return false;
-  give_samples_back(rank);
   rank->ended = step;
   rank->asks_stop |= left.control.stop > 0;
   rank->asks_checkpoint |= left.control.checkpoint > 0;
   tell_end(rank, step, &left);
+  if (!rank_check_skip(rank, step, &left.control, status)) return false;
+  rank->scale.before = left.control;
+  give_samples_back(rank);
   tell_graphs(rank);
   rank->sent_bytes = left.sent_bytes;
   return true;
@@ -157,6 +165,7 @@ static bool end_step(Rank *rank, int64_t step, Status *status) {
 static bool pauses_after(const Rank *rank, int64_t step) {
   int64_t every = job_checkpoint_every_steps(rank->plan);
   return step == rank->start.first_step || step == rank->run->last_step ||
+         rank_looks_at(rank, step) || rank_looks_at(rank, step + 1) ||
          (rank->eval && staging_validates(&rank->staging_setup, step)) ||
          (rank_checkpoints(rank) && every > 0 && step % every == 0) || rank->asks_stop ||
          rank->asks_checkpoint || (rank->observe && observe_compares(rank->observe, step));

@@ -48,8 +48,8 @@ KernelArgs replay_kernel_args(const Replay *replay, const Work *work, Threads *t
       .key = philox_mix(record->key, (uint64_t)work->layer + 1),
       .sample_first = &replay->sample_first[work->microbatch < 0 ? 0 : work->microbatch],
       .state = replay->prepared[record - plan->records].state,
-      .control = replay->control_at + record->controls_first,
-      .control_count = (int32_t)record->controls_count,
+      .control = replay->control_at + replay->control_first[record - plan->records],
+      .control_count = contract_of(replay_kernel(replay, record)->id)->control_count,
       .threads = threads,
       .stream = stream,
   };
@@ -479,7 +479,7 @@ static bool issue_out(Replay *replay, Status *status) {
   int64_t slot = replay->started % job_control_depth(replay->setup.plan);
   Work note = {.run = note_sent, .context = replay};
   note.operand[0] = &replay->left[slot].sent_bytes;
-  PlanBytes out = plan_slots_of_kinds(replay->setup.plan, SLOT_OUT, SLOT_IN_OUT);
+  PlanBytes out = plan_slots_of_kinds(replay->setup.plan, SLOT_LASTING, SLOT_IN_OUT);
   uint8_t *to = control_out(replay, replay->started);
   if (!meet_queues(replay, false, 0, status) ||
       !ops->issue(compute, &note, replay_next_number(replay), status))
@@ -531,7 +531,7 @@ bool replay_collect(Replay *replay, ReplayLeft *left, Status *status) {
   if (!ops->await(ops->queue(replay->device, replay->main_lane), replay->end_number[slot], status))
     return end_failed(replay, status);
   *left = replay->left[slot];
-  plan_control_load(&replay->slots, SLOT_OUT, SLOT_IN_OUT,
+  plan_control_load(&replay->slots, SLOT_LASTING, SLOT_IN_OUT,
                     control_out(replay, replay->collected - 1), &left->control);
   return true;
 }

@@ -87,7 +87,7 @@ typedef struct ReplayGraph {
 
 /* The results of a run of a program. */
 typedef struct ReplayLeft {
-  Control control;    /* slots of kinds out and in_out */
+  Control control;    /* slots of kinds lasting, out and in_out */
   int64_t sent_bytes; /* by this rank since it was bound */
 } ReplayLeft;
 
@@ -112,7 +112,8 @@ typedef struct Replay {
   const Kernel **kernel; /* by processor, then by the plan's number: replay_kernel */
   uint8_t **binding_at;  /* addresses in the arenas of their tiers */
   uint64_t *operand_offset;
-  void **control_at; /* of controls: addresses of the device */
+  void **control_at;       /* addresses of slots on the device: of each record those of its row */
+  uint32_t *control_first; /* of each record, in control_at */
   uint32_t *operand_dtype;
   int64_t *operand_bytes;
   const double **attr;    /* of each record, as this rank has them */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/math/philox.h"
+#include "runtime/plan/loss_scales.h"
 #include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_loops.h"
 #include "runtime/plan/programs.h"
@@ -82,11 +83,12 @@ static void release_kernels(const Replay *replay) {
 /* True if a record has the control slots of its kernel's row, in the same order. */
 static bool control_fits(const Plan *plan, const PlanRecord *record,
                          const KernelContract *contract) {
-  int32_t count = contract_controls_in(contract, plan_slot_mask(plan));
-  if (record->controls_count != (uint32_t)count) return false;
-  for (int32_t i = 0; i < count; i++) {
-    uint32_t slot = plan->controls[record->controls_first + (uint32_t)i].slot;
-    const char *name = plan_string(plan, plan->slots[slot].name);
+  uint32_t named = contract_controls_in(contract, plan_slot_mask(plan));
+  const PlanControl *control = &plan->controls[record->controls_first];
+  if (record->controls_count != (uint32_t)__builtin_popcount(named)) return false;
+  for (int32_t i = 0; i < contract->control_count; i++) {
+    if ((named >> i & 1u) == 0) continue;
+    const char *name = plan_string(plan, plan->slots[control++->slot].name);
     if (strcmp(name, control_name(contract->controls[i].slot)) != 0) return false;
   }
   return true;
@@ -244,6 +246,46 @@ static uint64_t for_member(const Plan *plan, const int32_t *coordinate, uint64_t
   return offset + (uint64_t)((int64_t)plan_member(plan, by, coordinate) * stride);
 }
 
+/* NULL: a communication, or a kernel that this program does not know; its records are refused. */
+static const KernelContract *contract_of_record(const Plan *plan, const PlanRecord *record) {
+  return record->kind == RECORD_KERNEL
+             ? contract_find(plan_string(plan, plan->kernels[record->kernel].name))
+             : NULL;
+}
+
+/* Slots of all rows that records run, with those that the plan lacks. */
+static size_t controls_most(const Plan *plan) {
+  size_t count = 0;
+  for (uint32_t i = 0; i < plan->records_count; i++) {
+    const KernelContract *contract = contract_of_record(plan, &plan->records[i]);
+    if (contract != NULL) count += (size_t)contract->control_count;
+  }
+  return count;
+}
+
+/* The addresses of each record's slots, by their numbers in its kernel's row. Kernels on host lanes
+ * use the mirror. plan_check: the class has one. */
+static void fill_controls(Replay *replay) {
+  const Plan *plan = replay->setup.plan;
+  const PlanBuffer *mirror = plan_control_mirror(plan, replay->class);
+  uint8_t *on_host = mirror == NULL ? NULL : replay->setup.arena[TIER_HOST] + mirror->offset;
+  uint32_t first = 0;
+  for (uint32_t r = 0; r < plan->records_count; r++) {
+    const PlanRecord *record = &plan->records[r];
+    const KernelContract *contract = contract_of_record(plan, record);
+    if (contract == NULL) continue;
+    uint8_t *block = plan_is_host_lane(plan, record->lane) ? on_host : replay->control;
+    uint32_t named = contract_controls_in(contract, plan_slot_mask(plan)), next = 0;
+    replay->control_first[r] = first;
+    for (int32_t i = 0; i < contract->control_count; i++)
+      if ((named >> i & 1u) != 0 && next < record->controls_count) {
+        uint32_t slot = plan->controls[record->controls_first + next++].slot;
+        replay->control_at[first + (uint32_t)i] = block + plan->slots[slot].offset;
+      }
+    first += (uint32_t)contract->control_count;
+  }
+}
+
 static bool allocate(Replay *replay, const Plan *plan) {
   replay->kernel =
       calloc((size_t)Processor_COUNT * plan->kernels_count + 1, sizeof *replay->kernel);
@@ -251,7 +293,8 @@ static bool allocate(Replay *replay, const Plan *plan) {
   replay->operand_offset = calloc(plan->operands_count + 1, sizeof *replay->operand_offset);
   replay->operand_dtype = calloc(plan->operands_count + 1, sizeof *replay->operand_dtype);
   replay->operand_bytes = calloc(plan->operands_count + 1, sizeof *replay->operand_bytes);
-  replay->control_at = calloc(plan->controls_count + 1, sizeof *replay->control_at);
+  replay->control_at = calloc(controls_most(plan) + 1, sizeof *replay->control_at);
+  replay->control_first = calloc(plan->records_count + 1, sizeof *replay->control_first);
   replay->attr = calloc(plan->records_count + 1, sizeof *replay->attr);
   replay->prepared = calloc(plan->records_count + 1, sizeof *replay->prepared);
   replay->count = calloc(plan->records_count + 1, sizeof *replay->count);
@@ -263,8 +306,9 @@ static bool allocate(Replay *replay, const Plan *plan) {
     if (plan->records[i].varies_count > 0) varying += plan->records[i].attrs_count;
   replay->varied = calloc(varying + 1, sizeof *replay->varied);
   return replay->kernel && replay->binding_at && replay->operand_offset && replay->operand_dtype &&
-         replay->operand_bytes && replay->control_at && replay->attr && replay->prepared &&
-         replay->count && replay->awaited && replay->fused && replay->launch && replay->varied;
+         replay->operand_bytes && replay->control_at && replay->control_first && replay->attr &&
+         replay->prepared && replay->count && replay->awaited && replay->fused && replay->launch &&
+         replay->varied;
 }
 
 /* Records without varies read the plan's table; the others have copies, because records may share a
@@ -285,20 +329,6 @@ static void fill_attrs(Replay *replay, const int32_t *coordinate) {
     }
     replay->attr[i] = next;
     next += record->attrs_count;
-  }
-}
-
-/* Kernels on host lanes use the mirror. plan_check: the class has one. */
-static void fill_controls(Replay *replay) {
-  const Plan *plan = replay->setup.plan;
-  const PlanBuffer *mirror = plan_control_mirror(plan, replay->class);
-  uint8_t *on_host = mirror == NULL ? NULL : replay->setup.arena[TIER_HOST] + mirror->offset;
-  for (uint32_t i = 0; i < plan->records_count; i++) {
-    const PlanRecord *record = &plan->records[i];
-    uint8_t *block = plan_is_host_lane(plan, record->lane) ? on_host : replay->control;
-    for (uint32_t k = record->controls_first; k < record->controls_first + record->controls_count;
-         k++)
-      replay->control_at[k] = block + plan->slots[plan->controls[k].slot].offset;
   }
 }
 
@@ -344,7 +374,8 @@ static bool fill_samples(Replay *replay) {
 static bool clear_control(const Replay *replay, Status *status) {
   const DeviceOps *ops = replay->device->ops;
   const Plan *plan = replay->setup.plan;
-  const Control start = {.clip_scale = 1};
+  Control start = {.clip_scale = 1};
+  loss_scale_begin(plan, &start);
   void *block = ops->open_window(replay->device, replay->control, job_control_bytes(plan),
                                  ACCESS_WRITE, status);
   if (block == NULL) return false;
@@ -440,6 +471,7 @@ void replay_free(Replay *replay) {
   free(replay->operand_dtype);
   free(replay->operand_bytes);
   free(replay->control_at);
+  free(replay->control_first);
   free(replay->attr);
   free(replay->varied);
   free(replay->sample_first);

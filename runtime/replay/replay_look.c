@@ -7,21 +7,16 @@
 #include "kernels/contract/contract.h"
 #include "kernels/math/floats.h"
 
-struct ReplayWatch {
-  const Replay *replay;
-  pthread_mutex_t lock; /* lanes run at the same time */
-  ReplayFirst first;
-};
-
-static bool is_number(double value) {
-  return !isnan(value) && !(isinf(value) && value > 0);
+/* -inf is what attention has for tokens that see nothing, in fp32; of fp16 it is an overflow. */
+static bool is_number(double value, DType dtype) {
+  return !isnan(value) && !(isinf(value) && (value > 0 || dtype == DTYPE_F16));
 }
 
 static bool are_numbers(const void *at, DType dtype, int64_t size_bytes) {
   int64_t count = dtype_is_float(dtype) ? size_bytes / dtype_bytes(dtype) : 0;
   for (int64_t i = 0; i < count; i++) {
     double value = dtype == DTYPE_F64 ? ((const double *)at)[i] : (double)float_get(at, i, dtype);
-    if (!is_number(value)) return false;
+    if (!is_number(value, dtype)) return false;
   }
   return true;
 }
@@ -32,15 +27,18 @@ static bool is_looked_at(Access access, bool is_over) {
 
 /* Only control slots of type f64 can hold a NaN or infinity. */
 static bool control_is_good(const Replay *replay, const PlanRecord *record, bool is_over) {
-  const Plan *plan = replay->setup.plan;
-  for (uint32_t i = record->controls_first; i < record->controls_first + record->controls_count;
-       i++) {
+  if (record->kind != RECORD_KERNEL) return true;
+  const KernelContract *contract = contract_of(replay_kernel(replay, record)->id);
+  void *const *at =
+      replay->control_at + replay->control_first[record - replay->setup.plan->records];
+  for (int32_t i = 0; i < contract->control_count; i++) {
+    const KernelControl *control = &contract->controls[i];
     double value;
-    if (plan->slots[plan->controls[i].slot].type != SLOT_F64 ||
-        !is_looked_at((Access)plan->controls[i].access, is_over))
+    if (at[i] == NULL || plan_slot_known(control->slot).type != SLOT_F64 ||
+        !is_looked_at((Access)control->access, is_over))
       continue;
-    memcpy(&value, replay->control_at[i], sizeof value);
-    if (!is_number(value)) return false;
+    memcpy(&value, at[i], sizeof value);
+    if (!is_number(value, DTYPE_F64)) return false;
   }
   return true;
 }
@@ -96,15 +94,24 @@ void replay_watch(ReplayWatch *watch, const Work *work, bool is_over) {
   pthread_mutex_unlock(&watch->lock);
 }
 
+void replay_watch_begin(ReplayWatch *watch, Replay *replay) {
+  *watch = (ReplayWatch){.replay = replay};
+  pthread_mutex_init(&watch->lock, NULL);
+  replay->watch = watch;
+}
+
+ReplayFirst replay_watch_end(ReplayWatch *watch) {
+  watch->replay->watch = NULL;
+  pthread_mutex_destroy(&watch->lock);
+  return watch->first;
+}
+
 bool replay_look(Replay *replay, const PlanProgram *program, const Control *set,
                  const void *samples, ReplayFirst *first, Status *status) {
-  ReplayWatch watch = {.replay = replay};
+  ReplayWatch watch;
   ReplayLeft left;
-  pthread_mutex_init(&watch.lock, NULL);
-  replay->watch = &watch;
+  replay_watch_begin(&watch, replay);
   bool ran = replay_run(replay, program, set, samples, &left, status);
-  replay->watch = NULL;
-  pthread_mutex_destroy(&watch.lock);
-  *first = watch.first;
+  *first = replay_watch_end(&watch);
   return ran;
 }

@@ -21,9 +21,22 @@ typedef struct ReplayFirst {
   int64_t microbatch;
 } ReplayFirst;
 
+/* Checks everything that the records of a run read and write. */
+struct ReplayWatch {
+  Replay *replay;
+  pthread_mutex_t lock; /* lanes run at the same time */
+  ReplayFirst first;
+};
+
+/* All runs of programs between the two are checked; none may be underway at either. On processors.
+ */
+void replay_watch_begin(ReplayWatch *watch, Replay *replay);
+ReplayFirst replay_watch_end(ReplayWatch *watch);
+
 /* Runs a program again on a processor and checks everything that its records read and write for NaN
- * and +inf; -inf is allowed, because attention uses it for tokens that see nothing. The state
- * afterwards is that of the run. Otherwise as replay_run; `first` is the finding of this rank. */
+ * and +inf; -inf is allowed beside fp16, because attention uses it for tokens that see nothing. The
+ * state afterwards is that of the run. Otherwise as replay_run; `first` is the finding of this
+ * rank. */
 bool replay_look(Replay *replay, const PlanProgram *program, const Control *set,
                  const void *samples, ReplayFirst *first, Status *status);
 

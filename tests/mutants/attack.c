@@ -230,6 +230,26 @@ static void set_reduce(Edit *e, PlanRecord *record) {
 }
 
 /* A condition that no call meets. */
+static uint32_t access_of_slot(const KernelContract *contract, const char *name) {
+  for (int32_t i = 0; i < contract->control_count; i++)
+    if (strcmp(control_name(contract->controls[i].slot), name) == 0)
+      return contract->controls[i].access;
+  return ACCESS_READ;
+}
+
+static void set_slots(Edit *e, PlanRecord *record) {
+  const KernelContract *contract = contract_for(e, record);
+  record->controls_first = e->b->controls_count;
+  record->controls_count = (uint32_t)e->line->word_count - 1;
+  for (int i = 1; i < e->line->word_count; i++) {
+    uint32_t slot = 0;
+    while (slot < e->b->slots_count && !is_word(e, i, string(e, e->b->slots[slot].name)))
+      slot++;
+    if (slot == e->b->slots_count) wrong(e, "no such slot");
+    build_controls(e->b, (PlanControl){slot, access_of_slot(contract, word(e, i))});
+  }
+}
+
 static void drop(Edit *e, PlanRecord *record) {
   (void)e;
   record->when_all |= CALL_GROUP_LAST;
@@ -447,6 +467,7 @@ static const Word words[] = {
     {"become", become, NULL, NULL},
     {"attr", change_attr, NULL, NULL},
     {"attrs", set_attrs, NULL, NULL},
+    {"slots", set_slots, NULL, NULL},
     {"dim", change_dim, NULL, NULL},
     {"dims", set_dims, NULL, NULL},
     {"vary", set_vary, NULL, NULL},

@@ -12,6 +12,7 @@
  *   kernel NAME                computes this; `become NAME`: it was no kernel
  *   attr NAME = * + NUMBER     as `dim NAME ...`; of the record's kernel
  *   attrs NUMBER...            all of them; as `dims NUMBER...`
+ *   slots NAME...              its control slots, used as its kernel's row says, else read
  *   vary NAME NUMBER COMM      an attr differs by so much a member; `vary NAME none`
  *   key of WHICH               the random numbers of another record; `key + NUMBER`
  *   accumulate 0 | 1

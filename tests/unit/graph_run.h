@@ -81,8 +81,13 @@ static inline void run_fill_inputs(Run *run, int64_t vocab) {
 
 static inline Run run_new(Graph *g, int64_t group_layers) {
   Run run = {.g = g, .group_layers = group_layers};
-  run.control = (Control){
-      .seed = 7, .step = 1, .updates = 1, .clip_scale = 1, .step_counts = 1, .targets = 1};
+  run.control = (Control){.seed = 7,
+                          .step = 1,
+                          .updates = 1,
+                          .clip_scale = 1,
+                          .step_counts = 1,
+                          .targets = 1,
+                          .loss_scale = 1};
   run_fill_params(&run);
   const Dim *vocab = &g->dims.at[graph_dim(g, "vocab")];
   run_fill_inputs(&run, vocab->real_size > 0 ? vocab->real_size : vocab->size);

@@ -202,6 +202,8 @@ static const KernelCase kernel_cases[] = {
     {"sum", {37}, {0}, 0},
     {"grad_norm", {1}, {0}, 0},
     {"grad_norm", {37}, {1}, 0},
+    {"loss_scale", {0}, {1, 2, 0.5, 2, 1, 1, 1}, 0},
+    {"loss_scale", {0}, {3, 2, 0.5, 1, 0, 0, 0}, 0},
     INIT("init_normal", 0.5, 0.02),
     INIT("init_uniform", -0.1, 0.3),
     INIT("init_constant", 1, 0),

@@ -166,7 +166,11 @@ static inline bool case_make(const KernelCase *from, Mode mode, uint64_t seed, C
                               .updates = 3,
                               .step = 3,
                               .seed = seed,
-                              .targets = 1};
+                              .targets = 1,
+                              .loss_scale = 1,
+                              .hysteresis_left = 3};
+  if (strcmp(from->kernel, "loss_scale") == 0 && from->attr[0] > 1) /* a step that overflowed */
+    c->call.control.grad_norm = (double)INFINITY;
   if (c->contract == NULL) return false;
   for (int32_t i = 0; i < c->contract->operand_count; i++)
     lay_operand(c, i);

@@ -19,6 +19,7 @@
 #define LOCKSTEP_TESTS_KERNEL_COMPARE_H
 
 #include <math.h>
+#include <stddef.h>
 
 #include "kernels/math/split.h"
 #include "tests/unit/kernel_cases.h"
@@ -100,8 +101,11 @@ static inline bool compare(const CaseCall *plain, const CaseCall *fast, int32_t 
 }
 
 static inline bool same_control(const Control *a, const Control *b) {
-  return fabs(a->grad_norm - b->grad_norm) <= 1e-12 * a->grad_norm &&
-         fabs(a->clip_scale - b->clip_scale) <= 1e-12 && a->step_counts == b->step_counts;
+  return (a->grad_norm == b->grad_norm ||
+          fabs(a->grad_norm - b->grad_norm) <= 1e-12 * a->grad_norm) &&
+         fabs(a->clip_scale - b->clip_scale) <= 1e-12 && a->step_counts == b->step_counts &&
+         memcmp(&a->loss_scale, &b->loss_scale,
+                offsetof(Control, grad_norm) - offsetof(Control, loss_scale)) == 0;
 }
 
 static inline bool same_bytes(const CaseCall *a, const CaseCall *b) {

@@ -165,6 +165,7 @@ static void build_lane(PlanBuilder *b, const char *name, uint32_t priority) {
 
 static void build_control(PlanBuilder *b) {
   for (ControlSlot i = 0; i < CONTROL_SLOT_COUNT; i++) {
+    if ((CONTROL_LOSS_SCALE & CONTROL_BIT(i)) != 0) continue;
     PlanSlot slot = plan_slot_known(i);
     slot.offset = CONTROL_SLOT_BYTES * (uint64_t)i;
     slot.name = build_string(b, control_name(i));
@@ -173,13 +174,21 @@ static void build_control(PlanBuilder *b) {
   }
 }
 
+uint32_t build_slot(const PlanBuilder *b, ControlSlot slot) {
+  uint32_t i = 0;
+  while (i < b->slots_count && strcmp(b->strings + b->slots[i].name, control_name(slot)) != 0)
+    i++;
+  return i;
+}
+
 void build_record_controls(PlanBuilder *b, uint32_t index) {
   PlanRecord *record = &b->records[index];
   const KernelContract *row = contract_find(b->strings + b->kernels[record->kernel].name);
   record->controls_first = b->controls_count;
-  for (int32_t i = 0; i < row->control_count; i++)
-    if (row->controls[i].slot < b->slots_count) /* else the plan has no such slot */
-      build_controls(b, (PlanControl){row->controls[i].slot, row->controls[i].access});
+  for (int32_t i = 0; i < row->control_count; i++) {
+    uint32_t slot = build_slot(b, row->controls[i].slot);
+    if (slot < b->slots_count) build_controls(b, (PlanControl){slot, row->controls[i].access});
+  }
   record->controls_count = b->controls_count - record->controls_first;
 }
 

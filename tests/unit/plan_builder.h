@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "compiler/draft/lane.h"
+#include "runtime/plan/control.h"
 #include "runtime/plan/plan_job.h"
 
 /* Writable tables of a plan. Zeroed = empty. Mutate them freely, then take a view. */
@@ -60,6 +61,9 @@ void build_free(PlanBuilder *builder);
 /* Record `index` starts only after record `after` of its segment. The tables stay in order, so this
  * moves the edges of later records. */
 void build_edge(PlanBuilder *builder, uint32_t index, uint32_t after);
+/* The number of a slot in the table; slots_count: the plan does not have it. */
+uint32_t build_slot(const PlanBuilder *b, ControlSlot slot);
+
 /* Gives record `index` the control slots of its kernel's row. */
 void build_record_controls(PlanBuilder *builder, uint32_t index);
 /* Appends a copy of record `index`, with edges of its own. */
@@ -89,7 +93,8 @@ static inline uint32_t build_idle_lane(Plan *plan, PlanLane lanes[PLAN_LANES_MAX
   return plan->lanes_count++;
 }
 
-/* The one tier of plans made here, their lanes, and all control slots. */
+/* The one tier of plans made here, their lanes, and all control slots but those of a loss scale, at
+ * their offsets in Control. */
 void build_device(PlanBuilder *builder);
 
 typedef struct ExampleOptions {

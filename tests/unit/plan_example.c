@@ -520,7 +520,8 @@ static void write_job(Example *e) {
                   .precision = "fp32"};
   build_job(b, job);
   build_device(b);
-  b->slots_count = CONTROL_targets; /* the last slot: every target of the example counts */
+  b->slots_count =
+      build_slot(b, CONTROL_targets); /* the last slot: every target of the example counts */
   build_inputs(b, (PlanInput){1, DTYPE_I32, INPUT_TOKENS, build_string(b, "ids"), none, 0, 0});
   build_inputs(b,
                (PlanInput){WIDTH, DTYPE_F32, INPUT_TARGETS, build_string(b, "target"), none, 0, 0});

@@ -74,6 +74,14 @@ static void add_norms(Draft *d, int32_t segment, int32_t first, int32_t count, u
                  ACCESS_UPDATE);
 }
 
+/* After the norm, which is the last reader of the old scale. */
+static void move_loss_scale(Draft *d, int32_t segment) {
+  Record *record = segment_kernel(d, segment, KERNEL_loss_scale, PURPOSE_NORM);
+  record->direction = DIRECTION_UPDATE;
+  for (int32_t i = LOSS_SCALE_OF_WINDOW; i <= LOSS_SCALE_OF_REFILL; i++)
+    record_attr(record, d->job->loss_scale.number[i]);
+}
+
 int32_t clip_segment_build(Draft *d, const Stage *stage) {
   const int64_t f64 = dtype_bytes(DTYPE_F64);
   int32_t segment = segment_add(d, "clip");
@@ -90,5 +98,6 @@ int32_t clip_segment_build(Draft *d, const Stage *stage) {
   record_dim(record, NORM_GROUPS);
   record_attr(record, d->job->optimizer.clip);
   record_operand(record, norms_base(d, segment), 0, NORM_GROUPS * f64, DTYPE_F64, ACCESS_READ);
+  if (d->job->set[FIELD_precision_loss_scale]) move_loss_scale(d, segment);
   return segment;
 }

@@ -23,9 +23,10 @@ static Touches touches_of_record(const Draft *d, const Segment *segment, const R
   int32_t count = 0;
   for (int32_t i = 0; i < record->operand_count; i++)
     at[count++] = touch_operand(d, segment, &record->operands[i]);
-  int32_t controls = contract == NULL ? 0 : contract_controls_in(contract, draft_slots(d));
-  for (int32_t i = 0; i < controls; i++) {
-    int64_t first = draft_slot_offset(contract->controls[i].slot);
+  uint32_t controls = contract == NULL ? 0 : contract_controls_in(contract, draft_slots(d));
+  for (int32_t i = 0; controls >> i != 0; i++) {
+    if ((controls >> i & 1u) == 0) continue;
+    int64_t first = draft_slot_offset(d, contract->controls[i].slot);
     bool writes = contract->controls[i].access != KERNEL_READ;
     const int32_t block = record->lane == LANE_HOST ? MIRROR_BASE : CONTROL_BASE;
     at[count++] = (Touch){block, first, first + CONTROL_SLOT_BYTES, writes};

@@ -66,7 +66,7 @@ static void emit_slots(Tables *t, const Draft *d) {
   for (ControlSlot i = 0; i < CONTROL_SLOT_COUNT; i++) {
     if ((draft_slots(d) & CONTROL_BIT(i)) == 0) continue;
     PlanSlot slot = plan_slot_known(i);
-    slot.offset = (uint64_t)draft_slot_offset(i);
+    slot.offset = (uint64_t)draft_slot_offset(d, i);
     slot.name = table_string(t, control_name(i));
     slot.unit = table_string(t, plan_slot_unit(i));
     TABLE_PUSH(t, slots, slot);
@@ -101,12 +101,14 @@ _Static_assert((int)KERNEL_READ == (int)ACCESS_READ && (int)KERNEL_WRITE == (int
 
 static void emit_controls(Tables *t, const Draft *d, const Record *record, PlanRecord *out) {
   const KernelContract *contract = contract_find(record->kernel);
-  int32_t count = contract_controls_in(contract, draft_slots(d));
+  uint32_t named = contract_controls_in(contract, draft_slots(d));
   out->controls_first = (uint32_t)t->controls.count;
-  out->controls_count = (uint32_t)count;
-  for (int32_t i = 0; i < count; i++) /* the table of slots is in the order of control.h */
-    TABLE_PUSH(t, controls,
-               (PlanControl){contract->controls[i].slot, contract->controls[i].access});
+  out->controls_count = (uint32_t)__builtin_popcount(named);
+  for (int32_t i = 0; named >> i != 0; i++)
+    if ((named >> i & 1u) != 0)
+      TABLE_PUSH(t, controls,
+                 (PlanControl){(uint32_t)draft_slot_number(d, contract->controls[i].slot),
+                               contract->controls[i].access});
 }
 
 /* Number, along `axes`, of the `member`-th rank along `all`, which has those axes and more. */

@@ -308,7 +308,7 @@ Address storage_address(const Storage *p, ValueId v) {
     return (Address){role, at->block, at->first * dtype_bytes(role_dtype(d, role)) + inside};
   }
   case BASE_DATA: return (Address){role, NO_ID, d->input_offsets[value->input] + inside};
-  case BASE_CONTROL: return (Address){role, NO_ID, draft_slot_offset(CONTROL_loss) + inside};
+  case BASE_CONTROL: return (Address){role, NO_ID, draft_slot_offset(d, CONTROL_loss) + inside};
   default: return (Address){role, NO_ID, inside};
   }
 }

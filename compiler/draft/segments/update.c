@@ -258,7 +258,7 @@ static int32_t build_control(Draft *d, const char *name, const char *meaning, Co
   Record *record = collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_CONTROL, all, meaning);
   record->direction = DIRECTION_CONTROL;
   int32_t base = segment_base(d, segment, BASE_CONTROL, NO_ID, draft_control_bytes(d));
-  int64_t from = draft_slot_offset(first), end = draft_slot_offset(last) + CONTROL_SLOT_BYTES;
+  int64_t from = draft_slot_offset(d, first), end = draft_slot_offset(d, last) + CONTROL_SLOT_BYTES;
   record_operand(record, base, from, end - from, DTYPE_F64, ACCESS_UPDATE);
   return segment;
 }

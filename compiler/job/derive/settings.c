@@ -24,6 +24,7 @@ static const struct {
     {FIELD_train_validate_every, SETTING_SAFE},
     {FIELD_train_validate_steps, SETTING_SAFE},
     {FIELD_optimizer_lr, SETTING_SCHEDULE},
+    {FIELD_precision_loss_scale, SETTING_SAFE},
     {FIELD_parallel_order, SETTING_SAFE},
     {FIELD_parallel_tp_across, SETTING_SAFE},
 };
@@ -159,6 +160,10 @@ static Setting value_of(Arena *arena, const Job *job, const Derived *derived, in
   case KIND_RATE: return real_of(*(const double *)at, "B/s");
   case KIND_FLAG: return flag_of(*(const bool *)at);
   case KIND_CHOICE: return choice_of(arena, job, field);
+  case KIND_SCALE:
+    return *(const int32_t *)at == LOSS_SCALE_CONSTANT
+               ? real_of(job->loss_scale.number[LOSS_SCALE_OF_INIT], "")
+               : text_of(word_at(arena, info->values, *(const int32_t *)at));
   case KIND_AMOUNT: return amount_of(job, derived, field);
   case KIND_LIST: return text_of(exact_list(arena, at));
   case KIND_COLUMNS: return text_of(exact_columns(arena, at));
@@ -201,6 +206,18 @@ static void add_field(Arena *arena, const Job *job, const Derived *derived, int3
   VEC_PUSH(arena, out, setting);
 }
 
+/* The numbers of the loss scale, as keys of its own section. */
+static void add_loss_scale(Arena *arena, const Job *job, SettingList *out) {
+  const int32_t field = FIELD_precision_loss_scale;
+  for (int32_t i = 0; job->set[field] && i < LOSS_SCALE_NUMBERS; i++) {
+    Setting setting = real_of(job->loss_scale.number[i], "");
+    setting.effect = field_effect(field);
+    setting.key = arena_printf(arena, "%s.%s", field_name(arena, field), loss_scale_keys[i]);
+    setting.origin = origin_text(arena, &job->origin[field]);
+    VEC_PUSH(arena, out, setting);
+  }
+}
+
 _Static_assert(SECTION_slurm + 1 == SECTION_COUNT, "slurm is the last section");
 
 SettingList spec_settings(Arena *arena, const Job *job, const Derived *derived) {
@@ -209,6 +226,7 @@ SettingList spec_settings(Arena *arena, const Job *job, const Derived *derived) 
     add_head(arena, job, section, &out);
     for (int32_t i = 0; i < FIELD_COUNT; i++)
       if ((int32_t)spec_fields[i].section == section) add_field(arena, job, derived, i, &out);
+    if (section == SECTION_precision) add_loss_scale(arena, job, &out);
     for (int32_t i = 0; section == SECTION_model && i < job->sizes.count; i++)
       add_size(arena, &job->sizes.at[i], &out);
   }

@@ -169,6 +169,7 @@ static const char *value_text(Arena *arena, const Job *job, int32_t field) {
     if (number == 0) return word;
     return arena_printf(arena, "%s, %s = %lld", word, numbered_key(field), (long long)number);
   }
+  case KIND_SCALE: return loss_scale_text(arena, job);
   case KIND_AMOUNT: {
     const Amount *amount = at;
     const char *unit = units_word(amount->unit);
@@ -209,6 +210,17 @@ static void print_value(FILE *out, const char *name, const char *value, const ch
   print_wrapped(out, origin, column + 1, indent, COLUMNS);
 }
 
+/* Its numbers, as -D has them. */
+static void print_scale(Compile *c, const Job *job, FILE *out) {
+  const int32_t field = FIELD_precision_loss_scale;
+  const bool moves = job->precision.loss_scale != LOSS_SCALE_CONSTANT;
+  for (int32_t i = 0; job->set[field] && i < LOSS_SCALE_NUMBERS; i++)
+    if (moves || i == LOSS_SCALE_OF_MOST_SKIPS)
+      print_value(out, arena_printf(c->arena, "  %s", loss_scale_keys[i]),
+                  arena_printf(c->arena, "%.15g", job->loss_scale.number[i]),
+                  origin_text(c->arena, &job->origin[field]));
+}
+
 bool help_values(Compile *c, const Job *job, const char *key, FILE *out) {
   bool is_found = false;
   for (int32_t section = 0; section < SECTION_COUNT; section++) {
@@ -227,6 +239,7 @@ bool help_values(Compile *c, const Job *job, const char *key, FILE *out) {
       bool is_asked = !key || is_section || strcmp(full, key) == 0;
       if ((int32_t)spec_fields[i].section != section || !is_asked) continue;
       print_value(out, full, value_text(c->arena, job, i), origin_text(c->arena, &job->origin[i]));
+      if (i == FIELD_precision_loss_scale) print_scale(c, job, out);
       is_found = true;
     }
     for (int32_t i = 0; section == SECTION_model && i < job->sizes.count; i++) {

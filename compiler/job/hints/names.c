@@ -158,7 +158,7 @@ static const char *value_for(Arena *arena, int32_t field, const Raw *raw) {
   if (kind == KIND_CHOICE && raw && (raw->kind == RAW_TEXT || raw->kind == RAW_FLAG))
     return word_for(arena, field, raw);
   bool takes_table = kind == KIND_LIST || kind == KIND_COLUMNS || kind == KIND_COUNTS ||
-                     kind == KIND_WORDS || kind == KIND_PAIRS;
+                     kind == KIND_WORDS || kind == KIND_PAIRS || kind == KIND_SCALE;
   if (field == FIELD_parallel_zero) raw = inner_stage(raw);
   bool is_kept = raw && (takes_table || is_simple(raw));
   if (raw && raw->kind == RAW_FLAG) is_kept = kind == KIND_FLAG;

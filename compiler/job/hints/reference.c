@@ -107,6 +107,13 @@ static void print_type(FILE *out, const FieldInfo *field) {
     if (strcmp(field->key, "pipeline") == 0)
       fputs("|{ [1]: \"interleaved\", chunks: integer }", out);
     break;
+  case KIND_SCALE:
+    print_words(out, field->values);
+    fputs("|number|{ [1]?: string|number", out);
+    for (int32_t i = 0; i < LOSS_SCALE_NUMBERS; i++)
+      fprintf(out, ", %s?: number", loss_scale_keys[i]);
+    fputs(" }", out);
+    break;
   case KIND_AMOUNT: fputs(*field->values == '|' ? "integer|string" : "string", out); break;
   case KIND_LIST:
   case KIND_WORDS: fputs("string|string[]", out); break;

@@ -52,6 +52,7 @@ static const Range ranges[] = {
     {FIELD_checkpoint_keep, 1, 1e6, false},
     {FIELD_log_every, 1, 1e12, false},
     {FIELD_log_ranks_every, 0, 1e12, false},
+    {FIELD_log_finite_every, 0, 1e12, false},
     {FIELD_cluster_nodes, 1, 1 << 20, false},
     {FIELD_cluster_devices, 1, 1024, false},
     {FIELD_cluster_memory, 1 << 20, 1e18, false},
@@ -541,6 +542,7 @@ bool value_check(Compile *c, const Value *value, int32_t field, Job *job) {
   case KIND_NUMBER: is_good = check_number(c, value, field, job); break;
   case KIND_FLAG: is_good = check_flag(c, value, field, job); break;
   case KIND_CHOICE: is_good = check_choice(c, value, field, job); break;
+  case KIND_SCALE: is_good = check_loss_scale(c, value, job); break;
   case KIND_AMOUNT: is_good = check_amount(c, value, field, job); break;
   case KIND_BYTES: is_good = check_bytes(c, value, field, job); break;
   case KIND_BYTES_OR: is_good = check_bytes_or(c, value, field, job); break;

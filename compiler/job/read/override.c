@@ -16,7 +16,8 @@ static void refuse_form(Compile *c, Span at) {
 static bool takes_table(int32_t field) {
   Kind kind = spec_fields[field].kind;
   return kind == KIND_COUNTS || kind == KIND_LIST || kind == KIND_COLUMNS || kind == KIND_WORDS ||
-         kind == KIND_PAIRS || numbered_key(field) || field == FIELD_offload_optimizer;
+         kind == KIND_PAIRS || kind == KIND_SCALE || numbered_key(field) ||
+         field == FIELD_offload_optimizer;
 }
 
 /* Every place in a table of the command line is that whole word. */
@@ -114,7 +115,7 @@ static void set_inner(Compile *c, Merged *merged, int32_t section, Value value) 
   }
   const char *number = numbered_key(field);
   Kind kind = spec_fields[field].kind;
-  bool has_keys = number || kind == KIND_COLUMNS || kind == KIND_PAIRS;
+  bool has_keys = number || kind == KIND_COLUMNS || kind == KIND_PAIRS || kind == KIND_SCALE;
   if (!*inner || !has_keys || (number && strcmp(number, inner) != 0)) {
     error_at(c, value.key_span, "unknown-key", "%s has no key '%s'", field_name(c->arena, field),
              text_show(c->arena, inner));

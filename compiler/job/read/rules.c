@@ -103,31 +103,6 @@ TruthStorage job_truth(const Job *job) {
                                                              : TRUTH_PLAIN;
 }
 
-/* Gradients below fp16's smallest number are lost without a scale, so the job has to say it. */
-static void check_loss_scale(Compile *c, Job *job) {
-  const bool is_fp16 = job->precision.compute == CHOICE_FP16;
-  Span at = field_is_said(job, FIELD_precision_loss_scale)
-                ? field_place(job, FIELD_precision_loss_scale)
-                : job->precision.head_origin.span;
-  if (!job->set[FIELD_precision_loss_scale]) {
-    job->precision.loss_scale = 1;
-    field_derive(job, FIELD_precision_loss_scale, "no scale");
-    if (!is_fp16) return;
-    error_at(
-        c, at, "not-built",
-        "precision.loss_scale: scales that follow the gradients are not built yet; fp16 trains "
-        "with the constant 1");
-    fix_last(c, "loss_scale = 1");
-  } else if (!is_fp16) {
-    error_at(c, at, "conflict", "precision.loss_scale: compute is %s, which has the range of fp32",
-             dtype_name(precision_dtype(job->precision.compute)));
-    fix_last(c, "remove loss_scale");
-  } else if (job->precision.loss_scale != 1) {
-    error_at(c, at, "not-built", "precision.loss_scale: scales other than 1 are not built yet");
-    fix_last(c, "loss_scale = 1");
-  }
-}
-
 static void check_precision(Compile *c, Job *job) {
   Arena *arena = c->arena;
   const char *row = arena_printf(arena, "precision = \"%s\"", job->precision.head_text);
@@ -145,7 +120,7 @@ static void check_precision(Compile *c, Job *job) {
   }
   check_master(c, job);
   check_update(c, job);
-  check_loss_scale(c, job);
+  loss_scale_rules(c, job);
 }
 
 static void derive_offload(Compile *c, Job *job) {

@@ -77,7 +77,7 @@ static void test_round_trip(void) {
     CHECK(set_open(&checkpoint, step_path(7), &plan, &status));
     CHECK_INT(checkpoint.at[0].header->step, 7);
     CHECK_INT(checkpoint.at[0].header->samples, 70);
-    CHECK_INT(checkpoint.at[0].header->updates, 6);
+    CHECK_INT(checkpoint.at[0].header->lasting.updates, 6);
     CHECK_INT(checkpoint.at[0].header->entry_count, 3 * (1 + 3));
     CHECK(set_match(&checkpoint, &plan, &mesh, &no_changes, &status));
     uint8_t *arena[2] = {filled_arena(&plan, 7), filled_arena(&plan, 99)};
@@ -417,7 +417,7 @@ static void test_unread(void) {
     CHECK(!set_open_newest(&set, folder, &plan, note_skipped, &status));
     CHECK_INT(status.code, STATUS_USER);
     CHECK_INT(skipped_count, 0);
-    CHECK(strstr(status.text, "has checkpoint format 1, this program reads 4"));
+    CHECK(strstr(status.text, "has checkpoint format 1, this program reads 5"));
     CHECK_INT(unlink(step_path(50)), 0);
   }
 }

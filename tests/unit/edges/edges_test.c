@@ -7,10 +7,11 @@
 
 static Draft draft;
 static Graph graph;
+static Job job;
 static int32_t segment;
 
 static void begin(void) {
-  draft = (Draft){.compile = compile_new("specs"), .train = &graph};
+  draft = (Draft){.compile = compile_new("specs"), .job = &job, .train = &graph};
   segment = segment_add(&draft, "s");
 }
 
@@ -42,7 +43,7 @@ static bool orders_after_sum(const char *kernel, ControlSlot slot) {
   Record *writer = segment_record(&draft, segment, RECORD_ALL_REDUCE, NULL, PURPOSE_CONTROL);
   writer->lane = LANE_DP;
   int32_t base = segment_base(&draft, segment, BASE_CONTROL, NO_ID, draft_control_bytes(&draft));
-  record_operand(writer, base, draft_slot_offset(slot), 8, DTYPE_F64, ACCESS_UPDATE);
+  record_operand(writer, base, draft_slot_offset(&draft, slot), 8, DTYPE_F64, ACCESS_UPDATE);
   add(kernel, LANE_COMPUTE);
   edges_build(&draft);
   bool waits = second_waits();
@@ -88,6 +89,18 @@ int main(void) {
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
       CHECK(orders_after_sum(kernels[i], CONTROL_targets));
     graph.may_lack_targets = false;
+  }
+  TEST("a plan with a loss scale has losses and the norm read it, and then moves it") {
+    static const char *const kernels[] = {"cross_entropy_train", "mse_train", "grad_norm"};
+    job.set[FIELD_precision_loss_scale] = true;
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+      CHECK(orders_after_sum(kernels[i], CONTROL_loss_scale));
+      CHECK(orders(kernels[i], "loss_scale"));
+    }
+    CHECK(!orders("loss_scale", "adamw"));
+    job.set[FIELD_precision_loss_scale] = false;
+    for (size_t i = 0; i + 1 < sizeof kernels / sizeof *kernels; i++)
+      CHECK(!orders(kernels[i], "loss_scale"));
   }
   CHECK_DONE();
 }

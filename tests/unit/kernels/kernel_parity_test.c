@@ -57,6 +57,7 @@ static bool read_record(FILE *file, Record *r) {
       .clip_scale = r->head.clip_scale,
       .step_counts = 1,
       .targets = 1,
+      .loss_scale = 1,
       .step = r->head.step,
       .seed = 1,
   };

@@ -13,8 +13,13 @@ static Call make(const char *kernel, const int64_t *dim, int32_t dims, const dou
   Call c = {.kernel = kernel, .key = 17, .sample_first = 3};
   memcpy(c.dim, dim, (size_t)dims * sizeof *dim);
   memcpy(c.attr, attr, (size_t)attrs * sizeof *attr);
-  c.control = (Control){
-      .updates = 3, .clip_scale = 1, .step_counts = 1, .step = 3, .seed = 5, .targets = 1};
+  c.control = (Control){.updates = 3,
+                        .clip_scale = 1,
+                        .step_counts = 1,
+                        .step = 3,
+                        .seed = 5,
+                        .targets = 1,
+                        .loss_scale = 1};
   return c;
 }
 

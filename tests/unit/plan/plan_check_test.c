@@ -454,9 +454,9 @@ static void test_slots(void) {
     PlanSlot change; /* its fields that are not 0 */
     const char *words;
   } cases[] = {
-      {CONTROL_lr, {.offset = 1}, "slots[8] lr: at 65 of 112 bytes, after 64"},
-      {CONTROL_targets, {.offset = 8}, "slots[13] targets: at 112 of 112 bytes"},
-      {CONTROL_clip_scale, {.offset = 8}, "slots[3] step_counts: at 24 of 112 bytes, after 32"},
+      {CONTROL_lr, {.offset = 1}, "slots[8] lr: at 105 of 152 bytes, after 104"},
+      {CONTROL_targets, {.offset = 8}, "slots[13] targets: at 152 of 152 bytes"},
+      {CONTROL_clip_scale, {.offset = 8}, "slots[3] step_counts: at 64 of 152 bytes, after 72"},
       {CONTROL_grad_norm, {.kind = SLOT_OUT}, "slots[2] clip_scale: out after in_out"},
       {CONTROL_stop, {.kind = SLOT_OUT}, "slots[7] checkpoint: in_out after in"},
       {CONTROL_lr, {.type = SLOT_I64}, "slots[8] lr: in i64 by host, equal; it is in f64 by host"},
@@ -466,29 +466,33 @@ static void test_slots(void) {
   TEST("slots are apart, in order of kind, and are what the runtime takes them for") {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
       begin(RECORD_KERNEL);
-      PlanSlot *slot = &sketch.b.slots[cases[i].slot];
+      PlanSlot *slot = &sketch.b.slots[build_slot(&sketch.b, cases[i].slot)];
       slot->offset += cases[i].change.offset, slot->kind += cases[i].change.kind;
       slot->type += cases[i].change.type, slot->writer += cases[i].change.writer;
       slot->reduce += cases[i].change.reduce;
       expect(cases[i].words);
     }
-    begin(RECORD_KERNEL), sketch.b.slots[CONTROL_lr].name = sketch.b.slots[CONTROL_step].name;
+    begin(RECORD_KERNEL), sketch.b.slots[build_slot(&sketch.b, CONTROL_lr)].name =
+                              sketch.b.slots[build_slot(&sketch.b, CONTROL_step)].name;
     expect("slots[9] step: a second one");
-    begin(RECORD_KERNEL), sketch.b.slots[CONTROL_seed].name = build_string(&sketch.b, "sead");
+    begin(RECORD_KERNEL),
+        sketch.b.slots[build_slot(&sketch.b, CONTROL_seed)].name = build_string(&sketch.b, "sead");
     expect("slots[10]: nothing sets or reads a control value 'sead'");
-    begin(RECORD_KERNEL), sketch.b.slots_count = CONTROL_loss;
+    begin(RECORD_KERNEL), sketch.b.slots_count = build_slot(&sketch.b, CONTROL_loss);
     expect("slots: loss and count are not adjacent");
   }
   TEST("a plan may lack slots that none of its records has") {
-    begin(RECORD_KERNEL), sketch.b.slots_count = CONTROL_lr, expect(NULL);
+    begin(RECORD_KERNEL), sketch.b.slots_count = build_slot(&sketch.b, CONTROL_lr), expect(NULL);
   }
   TEST("no kernel writes what the host sets, and nothing but a kernel has slots") {
     begin(RECORD_KERNEL);
     PlanRecord *record = sketch_newest(&sketch);
-    record->controls_first = build_controls(&sketch.b, (PlanControl){CONTROL_lr, ACCESS_UPDATE});
+    record->controls_first =
+        build_controls(&sketch.b, (PlanControl){build_slot(&sketch.b, CONTROL_lr), ACCESS_UPDATE});
     record->controls_count = 1, expect("controls[0]: a kernel writes lr, which is the host's");
     begin(RECORD_ALL_REDUCE), operand(12, ACCESS_UPDATE), record = sketch_newest(&sketch);
-    record->controls_first = build_controls(&sketch.b, (PlanControl){CONTROL_lr, ACCESS_READ});
+    record->controls_first =
+        build_controls(&sketch.b, (PlanControl){build_slot(&sketch.b, CONTROL_lr), ACCESS_READ});
     record->controls_count = 1, expect("records[0]: only kernels have control slots");
     begin(RECORD_KERNEL), record = sketch_newest(&sketch);
     record->controls_first = build_controls(&sketch.b, (PlanControl){99, ACCESS_READ});

@@ -441,6 +441,7 @@ static const struct {
     {"gpt2", {{"cluster.devices=2", "parallel.cp=2", "parallel.cp_kind=ulysses"}}},
     {"gpt2", {{"cluster.devices=4", "parallel.pp=2", "parallel.zero=1", "train.microbatch=1"}}},
     {"gpt2", {{"cluster.devices=2", "parallel.zero=2", "model.vocab=62", "optimizer.clip=0"}}},
+    {"llama", {{"cluster.devices=2", "parallel.zero=1", "precision=fp16"}}},
 };
 
 static void test_strategies(void) {

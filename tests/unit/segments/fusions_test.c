@@ -10,12 +10,14 @@ enum { VALUE_BYTES = 1024 };
 
 static Draft draft;
 static Graph graph;
+static Job job;
 static Cluster cluster;
 static int32_t segment, base;
 
 static void begin(KernelTarget target) {
   cluster = (Cluster){.target = (Target)target};
-  draft = (Draft){.compile = compile_new("specs"), .cluster = &cluster, .train = &graph};
+  draft =
+      (Draft){.compile = compile_new("specs"), .cluster = &cluster, .job = &job, .train = &graph};
   segment = segment_add(&draft, "s");
   base = segment_base(&draft, segment, BASE_SCRATCH, NO_ID, 1 << 16);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "compiler/plan/prove/records/rules.h"
+#include "runtime/plan/loss_scales.h"
 #include "runtime/plan/plan_control.h"
 #include "runtime/plan/plan_hash.h"
 #include "runtime/plan/plan_inputs.h"
@@ -266,6 +267,25 @@ static void check_targets(const View *view) {
                            : "no target can be missing, and the loss is divided by a count");
 }
 
+/* Losses are scaled exactly where the job has a loss scale, which is where compute is fp16. */
+static void check_loss_scale(const View *view) {
+  const PlanSetting *said = plan_setting(view->plan, "precision.loss_scale");
+  const bool is_said = said != NULL && said->kind != SETTING_NONE;
+  const bool is_narrow = strcmp(job_setting(view->plan, "precision.compute"), "fp16") == 0;
+  char name[LOSS_SCALE_NAME_BYTES];
+  for (int32_t i = 0; is_said && i < LOSS_SCALE_NUMBERS; i++)
+    (void)is_said_once(view, loss_scale_setting(i, name));
+  const uint32_t slots = plan_slot_mask(view->plan) & CONTROL_LOSS_SCALE;
+  if (is_said != is_narrow)
+    prove_finding(view, NULL, -1, "records",
+                  is_said ? "compute is not fp16, and losses are scaled"
+                          : "compute is fp16, and no loss scale is said");
+  else if (slots != (is_said ? CONTROL_LOSS_SCALE : 0))
+    prove_finding(view, NULL, -1, "records",
+                  is_said ? "losses are scaled, and slots of the scale are missing"
+                          : "no loss is scaled, and there are slots of a scale");
+}
+
 static void check_inputs(const View *view) {
   const Plan *plan = view->plan;
   uint32_t input = 0;
@@ -342,6 +362,7 @@ void prove_job(const View *view) {
   check_inputs(view);
   check_tokens(view);
   check_targets(view);
+  check_loss_scale(view);
   check_vocab(view);
   check_dtypes(view);
   check_keys(view);

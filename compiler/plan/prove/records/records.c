@@ -208,20 +208,20 @@ static bool sums_up(const Case *c) {
 /* The record's control slots are those of its kernel's row, in the same order. */
 static bool check_control(const Records *r, const Case *c) {
   const Plan *plan = c->plan;
-  uint32_t wanted = 0;
-  if (c->contract != NULL)
-    wanted = (uint32_t)contract_controls_in(c->contract, plan_slot_mask(plan));
+  uint32_t named =
+      c->contract == NULL ? 0 : contract_controls_in(c->contract, plan_slot_mask(plan));
+  uint32_t wanted = (uint32_t)__builtin_popcount(named), i = 0;
   if (c->record->controls_count != wanted) {
     report_number(r, "number of control slots", NULL, c->record->controls_count, wanted);
     return false;
   }
-  for (uint32_t i = 0; i < wanted; i++) {
-    const KernelControl *row = &c->contract->controls[i];
-    const PlanControl *control = &plan->controls[c->record->controls_first + i];
+  EACH_BIT (bit, named) {
+    const KernelControl *row = &c->contract->controls[bit];
+    const PlanControl *control = &plan->controls[c->record->controls_first + i++];
     const char *name = plan_string(plan, plan->slots[control->slot].name);
     if (strcmp(name, control_name(row->slot)) == 0 && control->access == (uint32_t)row->access)
       continue;
-    FINDING(r, "records", "control slot %u: %s %.24s; its kernel wants %s %s", i,
+    FINDING(r, "records", "control slot %u: %s %.24s; its kernel wants %s %s", i - 1,
             Access_names[control->access], name, Access_names[row->access],
             control_name(row->slot));
     return false;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/plan/loss_scales.h"
 #include "runtime/plan/plan_control.h"
 #include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_text.h"
@@ -432,6 +433,14 @@ static void control(Case *c) {
     wrong(c, "does not reach every rank");
 }
 
+/* Its attrs have the names of the job's keys. */
+static void loss_scale_attrs(Case *c) {
+  LossScale scale;
+  (void)plan_loss_scale(c->plan, &scale); /* job.c refuses a plan without all numbers */
+  for (int32_t i = LOSS_SCALE_OF_WINDOW; i <= LOSS_SCALE_OF_REFILL; i++)
+    attr(c, scale.number[i]);
+}
+
 static void rule_of_role(Case *c) {
   switch ((Purpose)c->record->purpose) {
   case PURPOSE_INIT: init(c); return;
@@ -441,6 +450,7 @@ static void rule_of_role(Case *c) {
   case PURPOSE_REDUCE: reduce(c); return;
   case PURPOSE_NORM:
     if (is_kernel(c, KERNEL_grad_norm)) attr(c, job_clip(c->plan));
+    if (is_kernel(c, KERNEL_loss_scale)) loss_scale_attrs(c);
     return;
   default: return; /* what is moved and where to is followed by types */
   }

@@ -127,8 +127,18 @@ void type_control(Typing *t) {
   type_all_reduce(t);
 }
 
-void check_divisor(Typing *t) {
+/* Losses and the norm of a step have one loss scale. */
+static void check_scale(Typing *t, const KernelContract *contract) {
+  const uint32_t scale = CONTROL_BIT(CONTROL_loss_scale);
+  if ((contract_control_reads(contract) & ~contract_control_writes(contract) & scale) != 0 &&
+      (t->class.made & MADE_SCALE) != 0)
+    REFUSE(t, "it reads the loss scale of the next step");
+}
+
+void check_slots(Typing *t) {
   const KernelContract *contract = record_contract(t);
+  if (contract != NULL) check_scale(t, contract);
+  if (t->class.refused) return;
   if (contract == NULL || mesh_axes(t->plan) == 0 || plan_slot(t->plan, CONTROL_targets) == NULL ||
       (contract_control_reads(contract) & CONTROL_BIT(CONTROL_targets)) == 0)
     return;

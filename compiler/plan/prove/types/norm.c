@@ -176,6 +176,16 @@ static void take_root(Typing *t) {
   t->proof.norm_story = story;
 }
 
+/* The scale of the next step: written once, after the norm. All losses come before the norm,
+ * because the gradients that it is of begin with their slopes. */
+static void move_loss_scale(Typing *t) {
+  if ((t->class.made & MADE_NORM) == 0)
+    REFUSE(t, "the loss scale is changed before the norm has read it");
+  if ((t->class.made & MADE_SCALE) != 0) REFUSE(t, "the loss scale is changed twice in a step");
+  t->class.made |= MADE_SCALE;
+  t->call.tells_class = true;
+}
+
 void type_norm(Typing *t) {
   KernelRole role = t->call.at->kind == RECORD_KERNEL ? record_contract(t)->row->role : ROLE_NONE;
   Type sum;
@@ -185,6 +195,8 @@ void type_norm(Typing *t) {
     square(t);
   else if (role == ROLE_GRAD_NORM)
     take_root(t);
+  else if (role == ROLE_LOSS_SCALE)
+    move_loss_scale(t);
   else if (role != ROLE_SUM || t->call.walk.call->layer >= 0)
     REFUSE(t, "no rule says what it adds to the norm");
   else if (sum_squares(t, &sum))

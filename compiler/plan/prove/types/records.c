@@ -123,6 +123,6 @@ void type_record(Typing *t) {
     REFUSE(t, "no rule says what a record for %s does", Purpose_names[t->call.at->purpose]);
   else
     rules[t->call.at->purpose](t);
-  check_divisor(t);
+  check_slots(t);
   spoil_scratch(t);
 }

@@ -111,7 +111,10 @@ static void loss_check(Typing *t, const Held *held) {
       found.kind == TYPE_NOTHING && has_stages(t); /* it arrives with the sum of control values */
   const char *program = ProgramKind_names[t->call.walk.program->kind];
   t->proof.losses |= (uint32_t)is_loss << t->call.walk.program->kind;
-  if (!has_totals(t))
+  if (t->call.walk.program->kind == PROGRAM_TRAIN_STEP && (t->class.made & MADE_SCALE) == 0 &&
+      plan_slot(t->plan, CONTROL_loss_scale) != NULL)
+    refuse_at(t, &found, NULL, "after %s the loss scale is that of the step before", program);
+  else if (!has_totals(t))
     refuse_at(t, &found, NULL, "after %s the control values are of one rank alone", program);
   else if (!is_loss && !elsewhere)
     refuse_at(t, &found, &bytes,

@@ -172,8 +172,8 @@ bool read_gradient(Typing *t, uint32_t operand, Type *found);
 /* The address of the loss and its weight in the control block. */
 uint64_t loss_address(const Typing *t);
 
-/* Refuses a record that divides by the number of targets before it is known: moves.c. */
-void check_divisor(Typing *t);
+/* Refuses a record that reads control slots before they are made, or after a change: moves.c. */
+void check_slots(Typing *t);
 
 /* True if losses and requests have been summed over all ranks, if there are several. */
 bool has_totals(const Typing *t);

@@ -10,7 +10,7 @@
 enum { TYPING_BASES_MAX = 64, TYPING_JOINS_MAX = 64 };
 
 /* Control values that records compute, in the order of a step: bits of `made`. */
-enum { MADE_NORM = 1, MADE_TOTALS = 2, MADE_TARGETS = 4, MADE_MIRROR = 8 };
+enum { MADE_NORM = 1, MADE_TOTALS = 2, MADE_TARGETS = 4, MADE_MIRROR = 8, MADE_SCALE = 16 };
 
 /* A cell (cells.h) that the call reaches. */
 typedef struct Reached {

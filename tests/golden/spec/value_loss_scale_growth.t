@@ -1,0 +1,13 @@
+return job {
+  model     = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data      = "synthetic",
+  train     = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+  precision = { "fp16", loss_scale = { "dynamic", growth = 1 } },
+}
+-- >>> exit 1
+job.lua:6:38: error[range]: precision.loss_scale: growth is above 1 and below
+    3.4028237e+38; got 1
+    6 |   precision = { "fp16", loss_scale = { "dynamic", growth = 1 } },
+      |                                      ^
+        fix: growth = 2
