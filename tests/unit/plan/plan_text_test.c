@@ -126,7 +126,7 @@ static void test_refusals(void) {
     expect_refusal(text, "layer=-1", "layer=-99999999999", "number too large");
     expect_refusal(text, "text=\"example\"", "text=\"exampel\"", "no such string");
     expect_refusal(text, "text=\"example\"", "text=\"example\"@2", "another string is there");
-    expect_refusal(text, "text=\"example\"", "text=\"example", "line 41: ");
+    expect_refusal(text, "text=\"example\"", "text=\"example", "line 5: ");
     expect_refusal(text, "flags=first_", "flags=third_", "no such name");
     expect_refusal(text, "segment=#0", "segment=#77", "calls[0].segment: no segments[77]");
     expect_refusal(text, "axes[0] size=4", "axes[0] size=4 rank=0", "expected divides=");
