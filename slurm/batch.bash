@@ -321,8 +321,11 @@ on_term() { # scancel, a failed node, preemption: Slurm has told the ranks as we
 hostnames() { scontrol show hostnames "$1" | grep -E '^[A-Za-z0-9._-]+$'; }
 
 newest_checkpoint() {
-  local all=("$checkpoints"/step_*)
-  printf '%s' "${all[-1]##*/}"
+  local each newest=
+  for each in "$checkpoints"/step_*; do # one being written or removed has a longer name
+    [[ ${each##*/} =~ ^step_[0-9]+$ ]] && newest=${each##*/}
+  done
+  printf '%s' "$newest"
 }
 
 # A host for each rank, in the plan's order. What it does not name, another host than Slurm's first or a spare, comes last.

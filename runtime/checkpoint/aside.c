@@ -42,35 +42,35 @@ static bool find_any(const char *directory, Chooses *chooses, int64_t given, cha
                      strerror(failure));
 }
 
-static bool is_part(const char *rest) {
-  return strncmp(rest, ".r", 2) == 0;
-}
-
-/* Files still under a temporary name, or parts without rank 0's file, which is renamed last and
- * removed first. No other run writes here now: the folder is locked. */
+/* A folder still under a temporary name, or on its way out. No other run writes here now: the
+ * directory is locked. */
 static bool is_left_over(const char *directory, const char *name, int64_t given) {
-  (void)given;
+  (void)directory, (void)given;
   const char *rest = "";
-  int64_t step = checkpoint_step_of(name, &rest);
+  if (checkpoint_step_of(name, &rest) < 0) return false;
   size_t length = strlen(rest);
-  if (step < 0 || length == 0) return false;
-  if (length >= 4 && strcmp(rest + length - 4, ".new") == 0) return true;
-  char head[CHECKPOINT_PATH_BYTES];
-  checkpoint_path(head, directory, step, 0);
-  return is_part(rest) && access(head, F_OK) != 0 && errno == ENOENT;
+  return strcmp(rest, ".old") == 0 || (length >= 4 && strcmp(rest + length - 4, ".new") == 0);
 }
 
+/* Checkpoints of formats 1 to 4 are files: step_N.ckpt, and parts step_N.ckpt.rRRRRR. */
 static bool is_of_later_step(const char *directory, const char *name, int64_t first_step) {
   (void)directory;
   const char *rest = "";
-  return checkpoint_step_of(name, &rest) >= first_step && (*rest == '\0' || is_part(rest));
+  int64_t step = checkpoint_step_of(name, &rest);
+  return step >= first_step && (*rest == '\0' || strcmp(rest, ".ckpt") == 0 ||
+                                strncmp(rest, ".ckpt.r", strlen(".ckpt.r")) == 0);
+}
+
+/* Removes a file, or a folder and its files. */
+static bool remove_any(const char *path) {
+  return unlink(path) == 0 || (errno == EISDIR && checkpoint_remove_folder(path));
 }
 
 static bool remove_left_overs(const char *directory, Status *status) {
   char name[NAME_BYTES], path[LONG_PATH_BYTES];
   while (find_any(directory, is_left_over, 0, name, status)) {
     (void)snprintf(path, sizeof path, "%s/%s", directory, name);
-    if (unlink(path) != 0)
+    if (!remove_any(path))
       return status_fail(status, STATUS_WORLD, "%s: cannot be removed: %s", path, strerror(errno));
   }
   return status->code == 0;
@@ -115,7 +115,7 @@ static bool remove_earlier(const char *directory, int64_t number) {
   earlier_path(folder, directory, number);
   while (find_any(folder, is_of_later_step, 0, name, &status)) {
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    if (unlink(path) != 0) return false;
+    if (!remove_any(path)) return false;
   }
   (void)snprintf(path, sizeof path, "%s/job.json", folder); /* the record of the moved run */
   (void)unlink(path);
@@ -147,7 +147,7 @@ bool checkpoint_set_aside(const char *directory, int64_t first_step, CheckpointA
     (void)snprintf(to, sizeof to, "%s/%s", aside->path, name);
     if (rename(from, to) != 0)
       return status_fail(status, STATUS_WORLD, "%s: cannot be moved: %s", from, strerror(errno));
-    aside->count += checkpoint_step_of(name, NULL) >= 0;
+    aside->count += strstr(name, ".ckpt.r") == NULL;
   }
   if (status->code != 0) return false;
   if (aside->path[0] != 0) remove_oldest(directory, aside);

@@ -5,16 +5,10 @@
 
 #include "runtime/checkpoint/checkpoint.h"
 
-static const CheckpointSetting *find_saved(const Checkpoint *checkpoint, const char *key) {
-  for (uint32_t i = 0; i < checkpoint->header->setting_count; i++)
-    if (strcmp(checkpoint->text + checkpoint->setting[i].key, key) == 0)
-      return &checkpoint->setting[i];
-  return NULL;
-}
-
 const char *checkpoint_setting(const Checkpoint *checkpoint, const char *key) {
-  const CheckpointSetting *saved = find_saved(checkpoint, key);
-  return saved ? checkpoint->text + saved->value : NULL;
+  const Plan *from = &checkpoint->manifest.plan;
+  const PlanSetting *saved = plan_setting(from, key);
+  return saved ? plan_string(from, saved->text) : NULL;
 }
 
 static bool is_derived(const char *origin) {
@@ -37,14 +31,15 @@ static void add(CheckpointChanges *changes, CheckpointChange change) {
 
 static void compare_planned(const Checkpoint *checkpoint, const Plan *plan, uint32_t i,
                             CheckpointChanges *changes) {
+  const Plan *from = &checkpoint->manifest.plan;
   const PlanSetting *setting = &plan->settings[i];
   const char *key = plan_string(plan, setting->key);
   const char *after = plan_setting_text(plan, setting, changes->number[i]);
   const char *origin = plan_string(plan, setting->origin);
-  const CheckpointSetting *saved = find_saved(checkpoint, key);
-  const char *before = saved ? checkpoint->text + saved->value : "none";
+  const PlanSetting *saved = plan_setting(from, key);
+  const char *before = saved ? plan_string(from, saved->text) : "none";
   if (!plan_setting_is_key(setting) || (!saved && is_unsaid(origin))) return;
-  bool derived = is_derived(origin) && (!saved || is_derived(checkpoint->text + saved->origin));
+  bool derived = is_derived(origin) && (!saved || is_derived(plan_string(from, saved->origin)));
   if (strcmp(before, after) != 0)
     add(changes, (CheckpointChange){key, before, after, setting->effect, derived});
 }
@@ -53,11 +48,12 @@ static void compare_planned(const Checkpoint *checkpoint, const Plan *plan, uint
  */
 static void compare_saved(const Checkpoint *checkpoint, const Plan *plan, uint32_t i,
                           CheckpointChanges *changes) {
-  const CheckpointSetting *saved = &checkpoint->setting[i];
-  const char *key = checkpoint->text + saved->key;
-  if (plan_setting(plan, key) || is_unsaid(checkpoint->text + saved->origin)) return;
+  const Plan *from = &checkpoint->manifest.plan;
+  const PlanSetting *saved = &from->settings[i];
+  const char *key = plan_string(from, saved->key);
+  if (plan_setting(plan, key) || is_unsaid(plan_string(from, saved->origin))) return;
   add(changes,
-      (CheckpointChange){key, checkpoint->text + saved->value, "none", saved->effect, false});
+      (CheckpointChange){key, plan_string(from, saved->text), "none", saved->effect, false});
 }
 
 /* Drops the changes that `drop` says. */
@@ -110,7 +106,7 @@ static void settle_model(CheckpointChanges *changes) {
 /* The same data at another path are the same data; other data at the same path are not. */
 static void settle_data(const Checkpoint *checkpoint, const Plan *plan, uint64_t data_sum,
                         CheckpointChanges *changes) {
-  if (data_sum == checkpoint->header->data_sum) {
+  if (data_sum == checkpoint->manifest.run.data_sum) {
     keep_changes(changes, is_data_path);
     return;
   }
@@ -132,7 +128,7 @@ static void settle_derived(CheckpointChanges *changes) {
 
 bool checkpoint_changes(const Checkpoint *checkpoint, const Plan *plan, uint64_t data_sum,
                         CheckpointChanges *changes, Status *status) {
-  uint32_t saved = checkpoint->header->setting_count;
+  uint32_t saved = checkpoint->manifest.plan.settings_count;
   size_t most = (size_t)plan->settings_count + saved + 1;
   *changes = (CheckpointChanges){.at = calloc(most, sizeof *changes->at),
                                  .number = calloc(most, sizeof *changes->number)};

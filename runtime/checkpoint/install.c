@@ -1,66 +1,244 @@
-/* install.c -- copies a checkpoint's tensors from their file into the state of every rank that has
- * them.
+/* install.c -- places the elements of a checkpoint of any layout in the state of every rank.
  *
- * The first rank with a part of the state reads its file piece by piece into place, and the others
- * get each piece from there. A reader that fails still shares what it has, because the others wait
- * for it; afterwards all learn that it is useless. */
-#include "runtime/checkpoint/checksum.h"
+ * A tensor is filled window by window. For each piece of the file that a window needs, one of the
+ * ranks that have the same elements reads and packs them, and shares them; then each of these ranks
+ * places them. A part is always read by the same member, so that its blocks are read once.
+ *
+ *   part (dp 2, tp 1)  0 1 2 3 | 4 5 6 7         row-major ranges of the whole
+ *   window (tp 2)      0 1 . . 4 5 . .           packed: 0 1, shared, placed; then 4 5
+ *
+ * A rank whose reading fails shares what it has, because the others wait for it; afterwards all
+ * learn that it is useless. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/math/bf16.h"
+#include "kernels/math/f16.h"
+#include "kernels/math/split.h"
+#include "runtime/checkpoint/reader.h"
 #include "runtime/checkpoint/take.h"
+
+enum { WINDOW_ELEMENTS = 1 << 20 }; /* 8 MiB of the widest; a window of a device has 16 */
+_Static_assert(WINDOW_ELEMENTS * 8 <= DEVICE_WINDOW_BYTES, "a window of a device");
 
 typedef struct Installing {
   const CheckpointSearch *search;
   const Checkpoint *from;
   const CheckpointTarget *target;
-  uint32_t entry;
+  Reader reader;
+  int32_t coordinate[PLAN_AXES_MAX];
+  uint8_t *packed;
   CheckpointFault *fault;
   Status *status;
 } Installing;
 
-/* Up to a window of what the file has at `offset`. */
-static bool install_piece(const Installing *installing, const TierWindow *to, size_t count,
-                          uint64_t offset, Checksum *sum) {
-  const Checkpoint *from = installing->from;
-  Comm *comm = installing->search->comm;
-  Status *status = installing->status;
-  void *bytes = tier_window_open(to, count, ACCESS_WRITE, status);
-  if (bytes == NULL) return false;
-  if (from->is_reader && *installing->fault == CHECKPOINT_WHOLE)
-    (void)checkpoint_read(from->descriptor, from->path, bytes, count, offset, installing->fault,
-                          status);
-  if (!comm->ops->share_bytes(comm, bytes, count)) {
-    status->code = STATUS_ECHO;
-    return false;
-  }
-  checksum_add(sum, bytes, count);
-  return tier_window_close(to, status);
+/* How numbers of a checkpoint become those of a tensor. */
+typedef enum Form {
+  FORM_AS_IS,
+  FORM_ROUND, /* to another dtype, to nearest, ties to even */
+  FORM_HIGH,  /* to the upper half of a split master */
+  FORM_LOW    /* to the lower half */
+} Form;
+
+/* A layer of a tensor being filled. */
+typedef struct Filling {
+  Installing *in;
+  const PlanTensor *tensor;
+  uint32_t source; /* item of the checkpoint */
+  DType from;
+  Form form;
+  int64_t from_width, to_width;
+  uint32_t same_axes;
+  int32_t member;  /* among the ranks that have the same elements */
+  StatePiece want; /* of the window */
+  uint8_t *window;
+  int64_t placed; /* elements of the window */
+  bool is_over;   /* the device, memory or the other ranks have failed */
+} Filling;
+
+/* ---- one stored piece for one window */
+
+typedef struct Pack {
+  Filling *filling;
+  const StateStored *stored;
+  int64_t count; /* packed so far */
+} Pack;
+
+static bool count_run(void *context, int64_t from, int64_t to, int64_t count) {
+  (void)from, (void)to;
+  ((Pack *)context)->count += count;
+  return true;
 }
 
-static bool install_tensor(void *context, const PlanTensor *tensor, int32_t layer,
-                           uint64_t offset) {
-  (void)layer;
-  Installing *installing = context;
-  const Checkpoint *from = installing->from;
-  const CheckpointEntry *entry = &from->entry[installing->entry++];
-  TierWindow to = {installing->target->device, (Tier)tensor->tier,
-                   installing->target->arena[tensor->tier] + offset};
-  Checksum sum;
-  checksum_begin(&sum);
-  for (uint64_t done = 0; done < tensor->size_bytes;) {
-    uint64_t left = tensor->size_bytes - done;
-    size_t take = left < DEVICE_WINDOW_BYTES ? (size_t)left : DEVICE_WINDOW_BYTES;
-    if (!install_piece(installing, &to, take, entry->offset + done, &sum)) return false;
-    to.at += take;
-    done += take;
+static bool pack_run(void *context, int64_t from, int64_t to, int64_t count) {
+  (void)to;
+  Pack *pack = context;
+  const Filling *f = pack->filling;
+  Installing *in = f->in;
+  uint8_t *at = in->packed + pack->count * f->from_width;
+  pack->count += count;
+  return reader_read(&in->reader, pack->stored, (uint64_t)(from * f->from_width), at,
+                     (size_t)(count * f->from_width), in->fault, in->status);
+}
+
+static float number_at(DType dtype, const uint8_t *at) {
+  uint16_t half;
+  float value;
+  memcpy(&half, at, sizeof half);
+  if (dtype == DTYPE_BF16) return bf16_to_float(half);
+  if (dtype == DTYPE_F16) return f16_to_float(half);
+  memcpy(&value, at, sizeof value);
+  return value;
+}
+
+static void put_number(const Filling *f, float value, uint8_t *at) {
+  DType dtype = (DType)f->tensor->dtype;
+  if (dtype == DTYPE_F32) {
+    memcpy(at, &value, sizeof value);
+    return;
   }
-  if (*installing->fault == CHECKPOINT_WHOLE && checksum_end(&sum) != entry->sum)
-    (void)checkpoint_damaged(from->path, from->text + entry->name, installing->fault,
-                             installing->status);
+  uint16_t half = f->form == FORM_HIGH  ? split_high(value)
+                  : f->form == FORM_LOW ? (uint16_t)split_low(value)
+                  : dtype == DTYPE_BF16 ? bf16_from_float(value)
+                                        : f16_from_float(value);
+  memcpy(at, &half, sizeof half);
+}
+
+static bool place_run(void *context, int64_t from, int64_t to, int64_t count) {
+  (void)from;
+  Pack *pack = context;
+  const Filling *f = pack->filling;
+  const uint8_t *packed = f->in->packed + pack->count * f->from_width;
+  uint8_t *at = f->window + to * f->to_width;
+  pack->count += count;
+  if (f->form == FORM_AS_IS) memcpy(at, packed, (size_t)(count * f->to_width));
+  for (int64_t i = 0; f->form != FORM_AS_IS && i < count; i++)
+    put_number(f, number_at(f->from, packed + i * f->from_width), at + i * f->to_width);
+  return true;
+}
+
+/* The member that reads a part: the rank that wrote it where the degrees are the same, and where
+ * they are not one of that number. So a part is read by one rank, or by few. */
+static int32_t reader_of(const Filling *f, int32_t number) {
+  const Mesh *mesh = f->in->search->mesh;
+  int32_t coordinate[PLAN_AXES_MAX], member = 0;
+  state_coordinates(f->in->search->plan, number % mesh->rank_count, coordinate);
+  for (int32_t i = 0; i < mesh->axis_count; i++)
+    if ((f->same_axes >> i & 1u) != 0) member = member * mesh->size[i] + coordinate[i];
+  return member;
+}
+
+static bool take_stored(void *context, const StateStored *stored) {
+  Filling *f = context;
+  Installing *in = f->in;
+  Comm *comm = in->search->comm;
+  int32_t member = reader_of(f, stored->number);
+  Pack all = {f, stored, 0}, read = all, put = all;
+  (void)state_common(&stored->piece, &f->want, count_run, &all);
+  if (all.count > WINDOW_ELEMENTS) return false;
+  if (f->member == member && *in->fault == CHECKPOINT_WHOLE)
+    (void)state_common(&stored->piece, &f->want, pack_run, &read);
+  if (!comm->ops->share_bytes(comm, f->same_axes, member, in->packed,
+                              (size_t)(all.count * f->from_width))) {
+    in->status->code = STATUS_ECHO;
+    f->is_over = true;
+    return false;
+  }
+  (void)state_common(&stored->piece, &f->want, place_run, &put);
+  f->placed += put.count;
+  return true;
+}
+
+/* ---- a tensor */
+
+static bool refuse_source(const Filling *f) {
+  const Installing *in = f->in;
+  if (*in->fault != CHECKPOINT_WHOLE) return true;
+  *in->fault = CHECKPOINT_DAMAGED;
+  (void)status_fail(in->status, STATUS_USER, "%s: has not each element of tensor %s once",
+                    in->from->path, in->from->manifest.state.item[f->source].name);
+  return true;
+}
+
+/* Elements [first, first + count) of the tensor's memory. Padding in between stays as init has left
+ * it. */
+static bool fill_window(Filling *f, const StatePiece *piece, uint8_t *at, int64_t first,
+                        int64_t count) {
+  Installing *in = f->in;
+  const TierWindow to = {in->target->device, (Tier)f->tensor->tier, at + first * f->to_width};
+  f->want = state_piece_window(piece, first, count);
+  f->placed = 0;
+  if (f->want.range_count == 0) return true;
+  f->window = tier_window_open(&to, (uint64_t)(count * f->to_width), ACCESS_UPDATE, in->status);
+  if (f->window == NULL) return false;
+  bool found = state_sources(&in->from->manifest.state, f->source, &f->want, take_stored, f);
+  if (f->is_over) return false;
+  if (!tier_window_close(&to, in->status)) return false;
+  return (found && f->placed == f->want.range_count) || refuse_source(f);
+}
+
+static Form form_of(const Plan *plan, const PlanClass *class, const PlanTensor *tensor,
+                    int32_t layer, DType from) {
+  if (tensor->dtype == DTYPE_I16) return FORM_LOW;
+  const PlanTensor *master = checkpoint_tensor(plan, class, tensor->name, BUFFER_MASTER, layer);
+  bool is_half = tensor->kind == BUFFER_PARAM && master != NULL && master->dtype == DTYPE_I16;
+  return is_half ? FORM_HIGH : from == (DType)tensor->dtype ? FORM_AS_IS : FORM_ROUND;
+}
+
+static bool fill_layer(Installing *in, const PlanTensor *tensor, int32_t layer, const char *name) {
+  const Plan *plan = in->search->plan;
+  const PlanClass *class = in->target->class;
+  const State *state = &in->from->manifest.state;
+  Filling f = {.in = in, .tensor = tensor};
+  StatePiece piece;
+  f.source = checkpoint_source(state, name, tensor);
+  if (f.source == state->item_count || !state_piece(plan, tensor->layout, in->coordinate, &piece))
+    return status_fail(in->status, STATUS_OURS, "%s: tensor %s was not compared", in->from->path,
+                       name);
+  f.from = state_saved_dtype(state_tensor(state, &state->item[f.source]));
+  f.form = form_of(plan, class, tensor, layer, f.from);
+  f.from_width = dtype_bytes(f.from);
+  f.to_width = dtype_bytes((DType)tensor->dtype);
+  f.same_axes = mesh_same_axes(plan, class, tensor);
+  f.member = mesh_group(in->search->mesh, f.same_axes, in->search->rank).member;
+  int32_t index = layer < 0 ? 0 : layer - tensor->layer_first;
+  uint8_t *at =
+      in->target->arena[tensor->tier] + tensor->offset + (uint64_t)index * tensor->layer_stride;
+  for (int64_t first = 0; first < tensor->elements; first += WINDOW_ELEMENTS) {
+    int64_t left = tensor->elements - first;
+    if (!fill_window(&f, &piece, at, first, left < WINDOW_ELEMENTS ? left : WINDOW_ELEMENTS))
+      return false;
+  }
+  return true;
+}
+
+static bool fill_tensor(Installing *in, const PlanTensor *tensor) {
+  for (uint32_t i = 0; i < tensor->layer_count; i++) {
+    int32_t layer = tensor->layer_first < 0 ? -1 : tensor->layer_first + (int32_t)i;
+    char *name = state_layer_name(in->search->plan, tensor, layer);
+    bool filled = name != NULL ? fill_layer(in, tensor, layer, name)
+                               : status_fail(in->status, STATUS_WORLD, "not enough memory");
+    free(name);
+    if (!filled) return false;
+  }
   return true;
 }
 
 bool checkpoint_install(const CheckpointSearch *search, const Checkpoint *own,
                         const CheckpointTarget *target, CheckpointFault *fault, Status *status) {
-  Installing installing = {
+  const Plan *plan = search->plan;
+  Installing in = {
       .search = search, .from = own, .target = target, .fault = fault, .status = status};
-  return checkpoint_each(search->plan, target->class, install_tensor, &installing);
+  reader_open(&in.reader, own);
+  state_coordinates(plan, mesh_number(search->mesh, search->rank), in.coordinate);
+  in.packed = malloc((size_t)WINDOW_ELEMENTS * 8);
+  bool good = in.packed != NULL ||
+              status_fail(status, STATUS_WORLD, "%s: not enough memory to read it", own->path);
+  for (uint32_t i = 0; good && i < target->class->tensors_count; i++) {
+    const PlanTensor *tensor = &plan->tensors[target->class->tensors_first + i];
+    if (state_kind_of(tensor->kind) != NULL) good = fill_tensor(&in, tensor);
+  }
+  free(in.packed);
+  reader_close(&in.reader);
+  return good;
 }

@@ -75,9 +75,9 @@ typedef struct CommOps {
   bool (*gather_bytes)(Comm *self, const void *from, void *to, size_t size_bytes);
   /* Over all ranks of the job: `bytes` of every rank become those of `root`. */
   bool (*broadcast_bytes)(Comm *self, int32_t root, void *bytes, size_t size_bytes);
-  /* Among the ranks that have the same part of the state (job_state_axes): `bytes` of all
-   * become those of the first. Every rank of the job calls it, equally often within a group. */
-  bool (*share_bytes)(Comm *self, void *bytes, size_t size_bytes);
+  /* Among the ranks that differ only along `axes`, one of the plan's mesh_shares or 0: `bytes` of
+   * all become those of `member`. Ranks of a group make the same calls in the same order. */
+  bool (*share_bytes)(Comm *self, uint32_t axes, int32_t member, void *bytes, size_t size_bytes);
   /* The last call of a rank, also after an abort, while none of its threads is in another call.
    * Returns when no peer reads this rank's memory any more. A rank that fails calls abort first. */
   void (*leave)(Comm *self);

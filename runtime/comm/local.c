@@ -39,8 +39,8 @@ struct LocalWorld {
   uint32_t comm_count;
   uint32_t *axes_mask; /* of each communicator */
   GroupList *groups;   /* of each communicator and channel */
-  GroupList sharers;   /* of ranks that have the same part of the state */
-  uint32_t shared_axes;
+  MeshShares shares;
+  GroupList sharers[MESH_SHARES_MAX]; /* of each of them */
   Barrier all;
   const void **shown; /* by rank: shown to all others between two barriers */
   pthread_mutex_t door;
@@ -238,15 +238,19 @@ static bool local_broadcast_bytes(Comm *self, int32_t root, void *bytes, size_t 
   return barrier_wait(&world->all);
 }
 
-static bool local_share_bytes(Comm *self, void *bytes, size_t size_bytes) {
+static bool local_share_bytes(Comm *self, uint32_t axes, int32_t member, void *bytes,
+                              size_t size_bytes) {
   const LocalComm *local = (const LocalComm *)self;
   LocalWorld *world = local->world;
-  MeshGroup where = mesh_group(&world->mesh, world->shared_axes, local->rank);
-  Meeting at = {&world->sharers.at[where.group], where.member};
-  if (at.member == 0) self->sent_bytes += (at.group->count - 1) * (int64_t)size_bytes;
-  if (at.group->count == 1) return true;
+  if (axes == 0) return true;
+  int32_t share = mesh_share_of(&world->shares, axes);
+  if (share < 0)
+    return status_fail(&self->problem, STATUS_OURS, "no ranks share state along axes 0x%x", axes);
+  MeshGroup where = mesh_group(&world->mesh, axes, local->rank);
+  Meeting at = {&world->sharers[share].at[where.group], where.member};
+  if (at.member == member) self->sent_bytes += (at.group->count - 1) * (int64_t)size_bytes;
   if (!publish(at, bytes, bytes, true)) return false;
-  if (at.member != 0) memcpy(bytes, at.group->x[0], size_bytes);
+  if (at.member != member) memcpy(bytes, at.group->x[member], size_bytes);
   return barrier_wait(&at.group->barrier);
 }
 
@@ -307,7 +311,7 @@ LocalWorld *local_world_new(const Plan *plan, const Mesh *mesh, int32_t threads_
   bool cores = (int64_t)mesh->rank_count * threads_per_rank <= processors_here();
   int32_t spins = cores ? SPINS_WITH_CORES : SPINS_WITHOUT_CORES;
   world->mesh = *mesh;
-  world->shared_axes = mesh_shared_axes(mesh, plan);
+  world->shares = mesh_shares(plan);
   barrier_open(&world->all, mesh->rank_count, spins);
   pthread_mutex_init(&world->door, NULL);
   pthread_cond_init(&world->left, NULL);
@@ -325,7 +329,9 @@ LocalWorld *local_world_new(const Plan *plan, const Mesh *mesh, int32_t threads_
     world->axes_mask[i] = plan->comms[i].axes_mask;
   for (uint32_t i = 0; opened && i < CHANNELS * plan->comms_count; i++)
     opened = open_groups(world, world->axes_mask[i / CHANNELS], spins, &world->groups[i]);
-  if (opened && open_groups(world, world->shared_axes, spins, &world->sharers)) return world;
+  for (int32_t i = 0; opened && i < world->shares.count; i++)
+    opened = open_groups(world, world->shares.axes[i], spins, &world->sharers[i]);
+  if (opened) return world;
   local_world_free(world);
   return NULL;
 }
@@ -340,7 +346,8 @@ void local_world_free(LocalWorld *world) {
   if (!world) return;
   for (uint32_t i = 0; world->groups && i < CHANNELS * world->comm_count; i++)
     close_groups(&world->groups[i]);
-  close_groups(&world->sharers);
+  for (int32_t i = 0; i < world->shares.count; i++)
+    close_groups(&world->sharers[i]);
   pthread_cond_destroy(&world->left);
   pthread_mutex_destroy(&world->door);
   free(world->shown);
@@ -389,5 +396,6 @@ void local_world_abort(LocalWorld *world) {
   barrier_break(&world->all);
   for (uint32_t i = 0; i < CHANNELS * world->comm_count; i++)
     break_groups(&world->groups[i]);
-  break_groups(&world->sharers);
+  for (int32_t i = 0; i < world->shares.count; i++)
+    break_groups(&world->sharers[i]);
 }

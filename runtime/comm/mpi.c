@@ -32,9 +32,10 @@ struct MpiWorld {
   Mesh mesh;
   int32_t rank;
   MPI_Comm all;
-  MpiGroup sharers; /* ranks that have the same part of the state */
-  MpiGroup *group;  /* of each of the plan's communicators, lane after lane */
-  Near *near;       /* NULL: ranks share no memory */
+  MeshShares shares;
+  MpiGroup sharers[MESH_SHARES_MAX]; /* of each of them */
+  MpiGroup *group;                   /* of each of the plan's communicators, lane after lane */
+  Near *near;                        /* NULL: ranks share no memory */
   MpiComm lane[PLAN_LANES_MAX];
   atomic_bool is_aborted;
 };
@@ -137,13 +138,17 @@ static bool broadcast_bytes(Comm *comm, int32_t root, void *bytes, size_t size_b
   return wire_finish(wire);
 }
 
-static bool share_bytes(Comm *comm, void *bytes, size_t size_bytes) {
+static bool share_bytes(Comm *comm, uint32_t axes, int32_t member, void *bytes, size_t size_bytes) {
   MpiComm *self = (MpiComm *)comm;
   Wire *wire = &self->mover.wire;
-  MpiGroup at = self->world->sharers;
-  if (at.count == 1) return true;
-  if (at.member == 0) self->base.sent_bytes += (at.count - 1) * (int64_t)size_bytes;
-  wire_note(wire, MPI_Ibcast(bytes, (int)size_bytes, MPI_BYTE, 0, at.comm, wire_request(wire)));
+  int32_t share = mesh_share_of(&self->world->shares, axes);
+  if (axes == 0) return true;
+  if (share < 0)
+    return status_fail(&comm->problem, STATUS_OURS, "no ranks share state along axes 0x%x", axes);
+  MpiGroup at = self->world->sharers[share];
+  if (at.member == member) self->base.sent_bytes += (at.count - 1) * (int64_t)size_bytes;
+  wire_note(wire,
+            MPI_Ibcast(bytes, (int)size_bytes, MPI_BYTE, member, at.comm, wire_request(wire)));
   return wire_finish(wire);
 }
 
@@ -226,12 +231,15 @@ static bool start_mpi(const MpiWorld *world, Status *status) {
 
 /* Every rank of the job makes the same calls in the same order: all of it follows from the plan. */
 static bool split_sharers(MpiWorld *world, Status *status) {
-  MeshGroup at = mesh_group(&world->mesh, mesh_shared_axes(&world->mesh, world->plan), world->rank);
-  MpiGroup *group = &world->sharers;
-  *group = (MpiGroup){MPI_COMM_NULL, at.member_count, at.member};
-  return at.member_count == 1 ||
-         mpi_good(MPI_Comm_split(world->all, at.group, at.member, &group->comm), "MPI_Comm_split",
-                  status);
+  for (int32_t i = 0; i < world->shares.count; i++) {
+    MeshGroup at = mesh_group(&world->mesh, world->shares.axes[i], world->rank);
+    MpiGroup *group = &world->sharers[i];
+    *group = (MpiGroup){MPI_COMM_NULL, at.member_count, at.member};
+    if (!mpi_good(MPI_Comm_split(world->all, at.group, at.member, &group->comm), "MPI_Comm_split",
+                  status))
+      return false;
+  }
+  return true;
 }
 
 static bool split(MpiWorld *world, uint32_t comm, Status *status) {
@@ -296,6 +304,9 @@ MpiWorld *mpi_world_open(const Plan *plan, const Mesh *mesh, int32_t rank, const
   MpiWorld *world = calloc(1, sizeof *world);
   size_t groups = (size_t)plan->comms_count * plan->lanes_count + 1;
   if (world) *world = (MpiWorld){.plan = plan, .mesh = *mesh, .rank = rank};
+  if (world) world->shares = mesh_shares(plan);
+  for (int32_t i = 0; world && i < MESH_SHARES_MAX; i++)
+    world->sharers[i].comm = MPI_COMM_NULL;
   if (world) world->group = calloc(groups, sizeof *world->group);
   if (world && world->group && open_world(world, node, has_cores, status)) return world;
   if (!world || !world->group)
@@ -309,7 +320,8 @@ MpiWorld *mpi_world_open(const Plan *plan, const Mesh *mesh, int32_t rank, const
 static void close_groups(MpiWorld *world) {
   for (uint32_t i = 0; i < world->plan->comms_count * world->plan->lanes_count; i++)
     if (world->group[i].comm != MPI_COMM_NULL) (void)MPI_Comm_free(&world->group[i].comm);
-  if (world->sharers.comm != MPI_COMM_NULL) (void)MPI_Comm_free(&world->sharers.comm);
+  for (int32_t i = 0; i < world->shares.count; i++)
+    if (world->sharers[i].comm != MPI_COMM_NULL) (void)MPI_Comm_free(&world->sharers[i].comm);
   (void)MPI_Comm_free(&world->all);
 }
 

@@ -300,8 +300,8 @@ static bool broadcast_bytes(Comm *comm, int32_t root, void *bytes, size_t size_b
   return host_of(comm)->ops->broadcast_bytes(host_of(comm), root, bytes, size_bytes);
 }
 
-static bool share_bytes(Comm *comm, void *bytes, size_t size_bytes) {
-  return host_of(comm)->ops->share_bytes(host_of(comm), bytes, size_bytes);
+static bool share_bytes(Comm *comm, uint32_t axes, int32_t member, void *bytes, size_t size_bytes) {
+  return host_of(comm)->ops->share_bytes(host_of(comm), axes, member, bytes, size_bytes);
 }
 
 static void leave(Comm *comm) {

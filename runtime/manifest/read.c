@@ -300,10 +300,12 @@ static bool read_slots(Reading *r) {
     void *to = control_value(&facts->lasting, slot);
     if (value == NULL) continue;
     facts->lasting_mask |= CONTROL_BIT(slot);
-    if (json_is_integer(value))
-      *(int64_t *)to = json_integer_value(value);
+    if (!json_is_number(value))
+      return refuse(r, "has no number as control value %s", control_name(slot));
+    if (manifest_slot_is_real(slot))
+      *(double *)to = json_number_value(value);
     else
-      *(double *)to = json_real_value(value);
+      *(int64_t *)to = json_integer_value(value);
   }
   return true;
 }

@@ -183,13 +183,7 @@ void manifest_text_close(ManifestText *text) {
 /* A lasting control value, as JSON. */
 static int put_slot(char *to, size_t room, Control *values, ControlSlot slot) {
   const void *value = control_value(values, slot);
-  static const bool is_real[CONTROL_SLOT_COUNT] = {
-#define CONTROL_SLOT(kind, type, writer, reduce, name, unit)                                       \
-  [CONTROL_##name] = _Generic((CONTROL_TYPE_##type)0, double : true, default : false),
-      CONTROL_SLOTS(CONTROL_SLOT)
-#undef CONTROL_SLOT
-  };
-  if (is_real[slot])
+  if (manifest_slot_is_real(slot))
     return snprintf(to, room, "\"%s\":%.17g", control_name(slot), *(const double *)value);
   return snprintf(to, room, "\"%s\":%" PRId64, control_name(slot), *(const int64_t *)value);
 }

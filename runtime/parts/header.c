@@ -159,15 +159,28 @@ static void put_end(Writer *w, const PartLayout *layout) {
   put_text(w, "}}");
 }
 
+/* The beginning of the JSON: all that differs from save to save, in texts of equal length. */
+enum { START_BYTES = 192 };
+
+static int start_text(char text[START_BYTES], const PartId *id) {
+  return snprintf(text, START_BYTES,
+                  "{\"__metadata__\":{\"format\":\"lockstep\",\"version\":\"5\","
+                  "\"step\":\"%012lld\",\"save\":\"%016llx\",\"part\":\"%d\",\"block\":\"%d\",",
+                  (long long)id->step, (unsigned long long)id->save, id->number, PART_BLOCK_BYTES);
+}
+
+void part_stamp(char *header, const PartId *id) {
+  char text[START_BYTES];
+  int length = start_text(text, id);
+  memcpy(header + PART_SUM_BYTES, text, (size_t)length);
+}
+
 /* The JSON before the pieces, and between them and the tensors. */
 static void put_first(Writer *w, const PartId *id) {
-  char text[160];
-  (void)snprintf(text, sizeof text,
-                 "{\"__metadata__\":{\"format\":\"lockstep\",\"version\":\"5\","
-                 "\"step\":\"%012lld\",\"save\":\"%016llx\",\"part\":\"%d\",\"block\":\"%d\","
-                 "\"pieces\":\"{",
-                 (long long)id->step, (unsigned long long)id->save, id->number, PART_BLOCK_BYTES);
+  char text[START_BYTES];
+  (void)start_text(text, id);
   put_text(w, text);
+  put_text(w, "\"pieces\":\"{");
 }
 
 static void put_between(Writer *w) {

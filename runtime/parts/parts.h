@@ -55,6 +55,9 @@ bool part_totals(const State *state, PartTotals *totals);
 /* The bytes before the tensors; NULL: out of memory. The caller frees them. */
 char *part_header(const State *state, const PartId *id, PartLayout *layout);
 
+/* Makes the header that of another save of the same part; allocates nothing. */
+void part_stamp(char *header, const PartId *id);
+
 /* XXH3-64. */
 uint64_t part_sum(const void *bytes, size_t count);
 

@@ -1,7 +1,7 @@
 /* mesh.c -- arithmetic on the coordinates that a plan gives ranks. */
 #include "runtime/plan/mesh.h"
 
-#include "runtime/plan/plan_job.h"
+#include "runtime/plan/plan_layout.h"
 #include "runtime/plan/plan_place.h"
 
 bool mesh_read(Mesh *mesh, const Plan *plan, Status *status) {
@@ -53,9 +53,32 @@ MeshGroup mesh_comm(const Mesh *mesh, const Plan *plan, uint32_t comm, int32_t r
   return mesh_group(mesh, plan->comms[comm].axes_mask, rank);
 }
 
-uint32_t mesh_shared_axes(const Mesh *mesh, const Plan *plan) {
-  uint32_t all = (1u << mesh->axis_count) - 1;
-  return plan_has_job(plan) ? all & ~job_state_axes(plan) : all;
+uint32_t mesh_same_axes(const Plan *plan, const PlanClass *class, const PlanTensor *tensor) {
+  uint32_t cut = plan_layout_axes(plan, tensor->layout), same = 0;
+  for (uint32_t i = 0; i < plan->axes_count && i < class->bounds_count; i++) {
+    const PlanBound *bound = &plan->bounds[class->bounds_first + i];
+    if ((cut >> i & 1u) == 0 && bound->end - bound->first > 1) same |= 1u << i;
+  }
+  return same;
+}
+
+int32_t mesh_share_of(const MeshShares *shares, uint32_t axes) {
+  for (int32_t i = 0; i < shares->count; i++)
+    if (shares->axes[i] == axes) return i;
+  return -1;
+}
+
+MeshShares mesh_shares(const Plan *plan) {
+  MeshShares shares = {0};
+  for (uint32_t c = 0; c < plan->classes_count; c++) {
+    const PlanClass *class = &plan->classes[c];
+    for (uint32_t i = 0; i < class->tensors_count; i++) {
+      uint32_t axes = mesh_same_axes(plan, class, &plan->tensors[class->tensors_first + i]);
+      if (axes != 0 && mesh_share_of(&shares, axes) < 0 && shares.count < MESH_SHARES_MAX)
+        shares.axes[shares.count++] = axes;
+    }
+  }
+  return shares;
 }
 
 int32_t mesh_replicas(const Mesh *mesh) {

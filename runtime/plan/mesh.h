@@ -37,8 +37,21 @@ MeshGroup mesh_group(const Mesh *mesh, uint32_t axes_mask, int32_t rank);
 /* The same for one of the plan's communicators. */
 MeshGroup mesh_comm(const Mesh *mesh, const Plan *plan, uint32_t comm, int32_t rank);
 
-/* The axes along which all ranks have the same part of the state. */
-uint32_t mesh_shared_axes(const Mesh *mesh, const Plan *plan);
+/* The axes along which all ranks of the class have the same elements of the tensor, and there is
+ * more than one of them. */
+uint32_t mesh_same_axes(const Plan *plan, const PlanClass *class, const PlanTensor *tensor);
+
+enum { MESH_SHARES_MAX = 32 };
+
+/* The different mesh_same_axes of a plan's persistent tensors, those without axes left out. */
+typedef struct MeshShares {
+  int32_t count;
+  uint32_t axes[MESH_SHARES_MAX];
+} MeshShares;
+
+MeshShares mesh_shares(const Plan *plan);
+/* The index of a mask; -1: it is not among them. */
+int32_t mesh_share_of(const MeshShares *shares, uint32_t axes);
 
 /* The number of replicas that divide the samples, and which of them `rank` is, in mesh order. */
 int32_t mesh_replicas(const Mesh *mesh);

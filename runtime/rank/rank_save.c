@@ -1,6 +1,8 @@
 /* rank_save.c -- the state of a rank to disk and back. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/plan/plan_job.h"
 #include "runtime/rank/rank_state.h"
@@ -16,14 +18,6 @@ bool rank_wants_checkpoint(const Rank *rank, int64_t step) {
   return rank_now_ns() - rank->saved_ns >= job_checkpoint_every_s(rank->plan) * 1000000000LL;
 }
 
-/* Ranks that differ only along axes on which state is the same have equal state: the first of them
- * writes it. */
-static bool writes_state(const Rank *rank) {
-  const Mesh *mesh = &rank->run->mesh;
-  return checkpoint_writer(mesh, job_state_axes(rank->plan), rank->number) ==
-         mesh_number(mesh, rank->number);
-}
-
 /* A checkpoint reads and writes memory outside any record's operands. */
 static void allow_arenas(const Rank *rank, bool allowed) {
   for (Tier tier = 0; tier < Tier_COUNT; tier++) {
@@ -36,14 +30,19 @@ static void allow_arenas(const Rank *rank, bool allowed) {
   }
 }
 
-/* The first step's values of slots that the checkpoint's job did not have. */
-static bool restore_lasting(const Rank *rank, Status *status) {
+/* A control value that the checkpoint lacks stays as init has left it; a loss scale follows the
+ * keys of both jobs. */
+static bool restore_slots(Rank *rank, Status *status) {
   const Checkpoint *checkpoint = &rank->start.checkpoint;
-  const CheckpointHeader *header = checkpoint->header;
+  const ManifestFacts *facts = &checkpoint->manifest.facts;
+  Control saved = facts->lasting, lasting = {0};
   char name[LOSS_SCALE_NAME_BYTES];
+  if (!replay_read_lasting(&rank->replay, &lasting, status)) return false;
+  for (ControlSlot slot = 0; slot < CONTROL_SLOT_COUNT; slot++)
+    if ((facts->lasting_mask & CONTROL_BIT(slot)) != 0)
+      memcpy(control_value(&lasting, slot), control_value(&saved, slot), CONTROL_SLOT_BYTES);
   const char *init = checkpoint_setting(checkpoint, loss_scale_setting(LOSS_SCALE_OF_INIT, name));
-  Control lasting = header->lasting;
-  bool has_scale = (header->lasting_mask & CONTROL_BIT(CONTROL_loss_scale)) != 0;
+  bool has_scale = (facts->lasting_mask & CONTROL_BIT(CONTROL_loss_scale)) != 0;
   loss_scale_resume(rank->plan, has_scale && init ? strtod(init, NULL) : NAN, &lasting);
   return replay_write_lasting(&rank->replay, &lasting, status);
 }
@@ -53,22 +52,17 @@ bool rank_restore(Rank *rank, Status *status) {
   CheckpointTarget target = {rank->replay.device, rank->arena.base, rank->replay.class};
   allow_arenas(rank, true);
   bool restored = resume_load(rank->run, rank->number, rank->comm, start, &target, status);
-  restored = restored && restore_lasting(rank, status);
+  if (restored) {
+    restored = restore_slots(rank, status);
+  }
   allow_arenas(rank, false);
   return restored;
 }
 
-static bool write_state(Rank *rank, int64_t step, Status *status) {
-  CheckpointState state = {
-      .device = rank->replay.device,
-      .arena = rank->arena.base,
-      .step = step,
-      .samples = rank_samples_before(rank, step + 1),
-      .lasting_mask = plan_slot_mask(rank->plan),
-  };
+static bool write_state(Rank *rank, CheckpointState *state, Status *status) {
   allow_arenas(rank, true);
-  bool written = replay_read_lasting(&rank->replay, &state.lasting, status) &&
-                 checkpoint_write(&rank->store, &state, status);
+  bool written = replay_read_lasting(&rank->replay, &state->lasting, status) &&
+                 checkpoint_write(&rank->store, state, status);
   allow_arenas(rank, false);
   return written;
 }
@@ -79,8 +73,7 @@ bool rank_open_store(Rank *rank, Status *status) {
   CheckpointStore *store = &rank->store;
   Comm *comm = rank->comm;
   if (!rank_checkpoints(rank)) return true;
-  if (writes_state(rank) &&
-      !checkpoint_store_open(store, run->plan, &run->mesh, rank->number, run->data_sum, status))
+  if (!checkpoint_store_open(store, run->plan, &run->mesh, rank->number, run->data_sum, status))
     return false;
   if (rank->number == 0 && !checkpoint_store_list(store, status)) return false;
   if (comm->ops->broadcast_bytes(comm, 0, &store->steps, sizeof store->steps)) return true;
@@ -88,24 +81,33 @@ bool rank_open_store(Rank *rank, Status *status) {
   return false;
 }
 
-/* All ranks save after the same steps. Rank 0's file gets its final name when all have written
- * theirs, and only then are older checkpoints removed. */
+static bool publish(Rank *rank, const CheckpointState *state, Status *status) {
+  char record[CHECKPOINT_PATH_BYTES];
+  (void)snprintf(record, sizeof record, "%.4000s/job.json", job_run_dir(rank->plan));
+  if (!checkpoint_publish(&rank->store, state, record, status)) return false;
+  checkpoint_remove_oldest(&rank->store, state->step);
+  return true;
+}
+
+/* All ranks save after the same steps. The folder gets its name when all have written their parts,
+ * and only then are older checkpoints removed. */
 bool rank_save(Rank *rank, int64_t step, Status *status) {
   if (rank->saved_step == step) return true;
   int64_t start_ns = rank_now_ns();
+  CheckpointState state = {
+      .device = rank->replay.device,
+      .arena = rank->arena.base,
+      .step = step,
+      .samples = rank_samples_before(rank, step + 1),
+  };
   rank_note_phase(rank, FLIGHT_SAVING, step);
-  if (writes_state(rank) && !write_state(rank, step, status)) return false;
-  bool in_parts = job_state_axes(rank->plan) != 0;
-  if (in_parts && !rank_meet(rank, status)) return false;
-  if (rank->number == 0) {
-    if (!checkpoint_publish(&rank->store, step, status)) return false;
-    checkpoint_remove_oldest(&rank->store, step);
-  }
-  if (in_parts && !rank_meet(rank, status)) return false;
-  if (rank->number != 0 && writes_state(rank)) checkpoint_remove_oldest(&rank->store, step);
+  if (rank->number == 0 && !checkpoint_begin(&rank->store, step, status)) return false;
+  if (!rank_meet(rank, status) || !write_state(rank, &state, status) || !rank_meet(rank, status) ||
+      (rank->number == 0 && !publish(rank, &state, status)) || !rank_meet(rank, status))
+    return false;
   rank->saved_step = step;
   rank->saved_ns = rank_now_ns();
-  checkpoint_path(rank->saved_path, job_checkpoint_dir(rank->plan), step, 0);
+  checkpoint_path(rank->saved_path, job_checkpoint_dir(rank->plan), step);
   if (rank->number == 0)
     report_note(rank->report, "saved    %s   %.0f ms", rank->saved_path,
                 (double)(rank->saved_ns - start_ns) / 1e6);

@@ -1,6 +1,7 @@
 /* resume.c -- reports safe changes of the job, and refuses other experiments. */
 #include "runtime/rank/resume.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +14,10 @@
 
 static const uint32_t experiment = 1u << SETTING_EXPERIMENT | 1u << SETTING_MODEL;
 static const uint32_t schedule = 1u << SETTING_SCHEDULE;
+static const uint32_t layout = 1u << SETTING_LAYOUT;
 static const uint32_t everything = (1u << SettingEffect_COUNT) - 1;
 
-enum { LIST_BYTES = 768 };
+enum { LIST_BYTES = 768, LINE_BYTES = LIST_BYTES + 256 };
 
 static void say(const char *what, const char *line) {
   Text text;
@@ -53,21 +55,21 @@ static bool changes_rate(const CheckpointChanges *changes) {
 /* A finished run is a result: a different job needs a name of its own. */
 static bool refuse_finished(const Run *run, const Checkpoint *checkpoint, const char *differs,
                             Status *status) {
-  const CheckpointHeader *header = checkpoint->header;
+  const Manifest *manifest = &checkpoint->manifest;
   const char *folder = run_directory(run);
   if (!*differs)
     return status_fail(
         status, STATUS_NOTHING_LEFT,
         "nothing left to do: %s is at step %lld, the run ends at step %lld. A larger "
         "%s goes on; -D name=... starts a new run",
-        checkpoint->path, (long long)header->step, (long long)run->last_step,
+        checkpoint->path, (long long)manifest->facts.step, (long long)run->last_step,
         run->last_step < job_steps(run->plan) ? "--steps" : "train.steps");
   return status_fail(
       status, STATUS_NOTHING_LEFT,
       "%s holds a run that %s step %lld of %lld, and this job differs from it: %s. "
       "Nothing was trained: -D name=... (or -D log.dir=...) makes it a run of its own",
-      folder, header->step >= header->last_step ? "is finished:" : "has done",
-      (long long)header->step, (long long)header->last_step, differs);
+      folder, manifest->facts.step >= manifest->run.last_step ? "is finished:" : "has done",
+      (long long)manifest->facts.step, (long long)manifest->run.last_step, differs);
 }
 
 static bool refuse_experiment(const Checkpoint *checkpoint, const CheckpointChanges *changes,
@@ -81,44 +83,64 @@ static bool refuse_experiment(const Checkpoint *checkpoint, const CheckpointChan
       checkpoint->path, list);
 }
 
-static bool match(const Run *run, int32_t rank, const Checkpoint *own,
-                  const CheckpointChanges *changes, Status *status) {
-  const PlanClass *class = mesh_class(&run->mesh, run->plan, rank);
-  if (!class) return status_fail(status, STATUS_OURS, "plan: rank %d has no class", rank);
-  return checkpoint_match(own, run->plan, class, changes, status);
-}
-
 /* On rank 0: whether the remaining steps and the differences allow this job to go on from the
  * checkpoint. */
 static bool judge(const Run *run, const Checkpoint *checkpoint, const CheckpointChanges *changes,
                   Status *status) {
   char differs[LIST_BYTES], ignored[1];
-  const CheckpointHeader *header = checkpoint->header;
+  const Manifest *manifest = &checkpoint->manifest;
+  int64_t step = manifest->facts.step;
   (void)checkpoint_changes_text(changes, everything, false, differs, sizeof differs);
   bool other = checkpoint_changes_text(changes, experiment, false, ignored, sizeof ignored) > 0;
-  bool finished = header->step >= header->last_step;
+  bool finished = step >= manifest->run.last_step;
   /* If no key differs, the tensors must agree. */
-  if (!*differs && !match(run, 0, checkpoint, changes, status)) return false;
-  if (header->step >= run->last_step) return refuse_finished(run, checkpoint, differs, status);
+  if (!*differs && !checkpoint_match(checkpoint, run->plan, changes, status)) return false;
+  if (step >= run->last_step) return refuse_finished(run, checkpoint, differs, status);
   if (is_accepted(run)) return true;
   if (finished && (other || changes_rate(changes)))
     return refuse_finished(run, checkpoint, differs, status);
   return !other || refuse_experiment(checkpoint, changes, status);
 }
 
-/* Different steps or a different schedule can make the learning rate jump. */
+/* The stream of samples goes on where it is the same: the data, and what one sample is. */
+static bool is_same_stream(const Run *run, const Checkpoint *checkpoint) {
+  const ManifestRun *before = &checkpoint->manifest.run;
+  return before->data_sum == run->data_sum && before->sample_tokens == job_sample_tokens(run->plan);
+}
+
+/* Adds to a line, as far as there is room. */
+static void add_to(char line[LINE_BYTES], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add_to(char line[LINE_BYTES], const char *format, ...) {
+  size_t used = strlen(line);
+  va_list more;
+  va_start(more, format);
+  (void)vsnprintf(line + used, LINE_BYTES - used, format, more);
+  va_end(more);
+}
+
+/* Different steps or a different schedule can make the learning rate jump; other degrees read other
+ * parts; other data begin anew. */
 static void tell(const Run *run, const Checkpoint *checkpoint, const CheckpointChanges *changes) {
-  char list[LIST_BYTES], line[LIST_BYTES + 96], ignored[1];
-  const CheckpointHeader *header = checkpoint->header;
-  double lr = schedule_lr(run->plan, header->step);
+  char list[LIST_BYTES], line[LINE_BYTES] = "", ignored[1];
+  const Manifest *manifest = &checkpoint->manifest;
+  double lr = schedule_lr(run->plan, manifest->facts.step);
+  int32_t before = manifest->state.numbers, after = run->mesh.rank_count;
   if (run->options->quiet ||
       checkpoint_changes_text(changes, everything, false, list, sizeof list) == 0)
     return;
-  bool rate = checkpoint_changes_text(changes, schedule, true, ignored, sizeof ignored) > 0;
-  if (rate && lr != header->lr)
-    (void)snprintf(line, sizeof line, "%s; the rate of step %lld was %.3g, is %.3g", list,
-                   (long long)header->step, header->lr, lr);
-  say("resumed with changes", rate && lr != header->lr ? line : list);
+  add_to(line, "%s", list);
+  if (checkpoint_changes_text(changes, schedule, true, ignored, sizeof ignored) > 0 &&
+      lr != manifest->facts.lr)
+    add_to(line, "; the rate of step %lld was %.3g, is %.3g", (long long)manifest->facts.step,
+           manifest->facts.lr, lr);
+  if (checkpoint_changes_text(changes, layout, true, ignored, sizeof ignored) > 0)
+    add_to(line, "; %d part%s of %d rank%s, read by %d", manifest->part_count,
+           plural(manifest->part_count), before, plural(before), after);
+  if (!is_same_stream(run, checkpoint))
+    add_to(line, "; samples begin anew with the first of the stream");
+  say("resumed with changes", line);
 }
 
 /* The first rank with a reason against the checkpoint reports it, the others are its echoes: the
@@ -137,7 +159,7 @@ static bool all_agree(const Run *run, int32_t rank, Comm *comm, bool good, Statu
   return told && first == ranks;
 }
 
-/* Rank 0 judges the job, then each rank its own part. */
+/* Rank 0 judges the job, and then whether the state is that of the plan. */
 static bool accept(const Run *run, int32_t rank, Comm *comm, const Checkpoint *own,
                    Status *status) {
   CheckpointChanges changes = {0};
@@ -145,7 +167,7 @@ static bool accept(const Run *run, int32_t rank, Comm *comm, const Checkpoint *o
               (rank != 0 || judge(run, own, &changes, status));
   good = all_agree(run, rank, comm, good, status);
   if (good) {
-    good = match(run, rank, own, &changes, status);
+    good = rank != 0 || checkpoint_match(own, run->plan, &changes, status);
     good = all_agree(run, rank, comm, good, status);
   }
   checkpoint_changes_free(&changes);
@@ -199,8 +221,8 @@ bool resume_find(const Run *run, int32_t rank, Comm *comm, RunStart *start, Stat
   do {
     if (!checkpoint_find(&search, own, &fault, status)) return status->code == 0;
     start->resumes = true;
-    start->first_step = own->header->step + 1;
-    start->samples_before = own->header->samples;
+    start->first_step = own->manifest.facts.step + 1;
+    start->samples_before = is_same_stream(run, own) ? own->manifest.facts.samples : 0;
     if (accept(run, rank, comm, own, status)) return true;
     start->resumes = false;
   } while (is_no_reason(&search, own, status));

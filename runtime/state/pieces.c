@@ -186,3 +186,13 @@ bool state_common(const StatePiece *from, const StatePiece *to, StateRun *run, v
   } while (advance(&box, dim, at));
   return true;
 }
+
+StatePiece state_piece_window(const StatePiece *piece, int64_t first, int64_t count) {
+  StatePiece window = *piece;
+  int64_t end = elements_before(piece, piece->origin + first + count);
+  int64_t range_end = piece->range_first + piece->range_count;
+  window.origin = piece->origin + first;
+  window.range_first = most(piece->range_first, elements_before(piece, window.origin));
+  window.range_count = most(0, least(end, range_end) - window.range_first);
+  return window;
+}

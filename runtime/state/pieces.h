@@ -41,6 +41,9 @@ bool state_piece(const Plan *plan, uint32_t layout, const int32_t *coordinate, S
  * elements after the first `skip`. */
 StatePiece state_piece_dense(const StatePiece *piece, int64_t skip, int64_t count);
 
+/* What of a piece lies at [first, first + count) of its memory. */
+StatePiece state_piece_window(const StatePiece *piece, int64_t first, int64_t count);
+
 /* True if the piece is all of its tensor, or all of its box. */
 bool state_piece_is_whole(const StatePiece *piece);
 bool state_piece_is_box(const StatePiece *piece);

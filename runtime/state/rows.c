@@ -89,7 +89,7 @@ const PlanTensor *state_tensor(const State *state, const StateItem *item) {
   return tensor_of(state->plan, item);
 }
 
-static char *name_of(const Plan *plan, const PlanTensor *tensor, int32_t layer) {
+char *state_layer_name(const Plan *plan, const PlanTensor *tensor, int32_t layer) {
   const char *pattern = plan_string(plan, tensor->name), *star = strchr(pattern, '*');
   size_t room = strlen(pattern) + 16;
   char *name = malloc(room);
@@ -124,7 +124,7 @@ static bool list_tensor(Listing *listing, uint32_t class, uint32_t number) {
       listing->at = more;
     }
     int32_t layer = tensor->layer_first < 0 ? -1 : tensor->layer_first + (int32_t)i;
-    StateItem item = {name_of(plan, tensor, layer), number, class, layer, 0};
+    StateItem item = {state_layer_name(plan, tensor, layer), number, class, layer, 0};
     if (item.name == NULL) return no_memory(listing->status);
     listing->at[listing->count++] = item;
   }

@@ -76,6 +76,9 @@ void state_close(State *state);
 uint32_t state_find(const State *state, const char *name, uint32_t buffer);
 const PlanTensor *state_tensor(const State *state, const StateItem *item);
 
+/* The name with the layer in place of "*"; the caller frees it. NULL: no memory. */
+char *state_layer_name(const Plan *plan, const PlanTensor *tensor, int32_t layer);
+
 /* The coordinates of the rank with this mesh_number. */
 void state_coordinates(const Plan *plan, int32_t number, int32_t coordinate[PLAN_AXES_MAX]);
 

@@ -20,7 +20,7 @@ static void note(const char *what, const char *name, long long bytes) {
 
 /* A folder is listed, and synced when a file got its name; neither is a file that is read. */
 static int is_counted(const char *path, int flags) {
-  return strstr(path, ".ckpt") != NULL && (flags & O_ACCMODE) == O_RDONLY;
+  return strstr(path, "/checkpoint/step_") != NULL && (flags & O_ACCMODE) == O_RDONLY;
 }
 
 int open(const char *path, int flags, ...) {
@@ -30,7 +30,7 @@ int open(const char *path, int flags, ...) {
   mode_t mode = flags & O_CREAT ? va_arg(more, mode_t) : 0;
   va_end(more);
   int file = next(path, flags, mode);
-  if (file >= 0 && is_counted(path, flags)) note("open", strrchr(path, '/') + 1, 0);
+  if (file >= 0 && is_counted(path, flags)) note("open", strstr(path, "step_"), 0);
   return file;
 }
 
@@ -42,6 +42,6 @@ ssize_t pread(int file, void *bytes, size_t count, off_t offset) {
   (void)snprintf(link, sizeof link, "/proc/self/fd/%d", file);
   ssize_t length = readlink(link, path, sizeof path - 1);
   path[length > 0 ? length : 0] = 0;
-  if (done > 0 && is_counted(path, O_RDONLY)) note("read", strrchr(path, '/') + 1, done);
+  if (done > 0 && is_counted(path, O_RDONLY)) note("read", strstr(path, "step_"), done);
   return done;
 }

@@ -448,7 +448,6 @@ typedef struct Word {
 static const Word words[] = {
     {"take", NULL, NULL, take},
     {"call", NULL, NULL, take_calls},
-    {"state_axes", NULL, NULL, change_state_axes},
     {"divides", NULL, NULL, change_divides},
     {"set", NULL, NULL, change_field},
     {"buffer", NULL, NULL, change_buffer},

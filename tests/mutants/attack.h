@@ -45,7 +45,6 @@
  *   layer = + NUMBER           as `microbatch ...`
  *   post I FIELD NUMBER        what a transfer says of its operand I: depth or microbatch grows
  *
- *   state_axes AXIS            state differs along it, or no more
  *   divides AXIS WHAT          samples, tokens ...
  *   set FIELD NUMBER           of the job: batch_samples, accumulation, microbatch_samples ...; or
  *                              as much as another field is

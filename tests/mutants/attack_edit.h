@@ -67,7 +67,6 @@ static inline bool matches(const char *pattern, const char *text) {
 }
 
 /* Edits of tables other than calls and records: attack_tables.c. */
-void change_state_axes(Edit *e);
 void change_divides(Edit *e);
 void change_field(Edit *e);
 void change_buffer(Edit *e);

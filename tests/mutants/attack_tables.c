@@ -11,10 +11,6 @@ static PlanAxis *axis_called(const Edit *e, const char *name) {
   wrong(e, "no such axis");
 }
 
-void change_state_axes(Edit *e) {
-  *build_count(e->b, JOB_state_axes) ^= 1LL << (axis_called(e, word(e, 1)) - e->b->axes);
-}
-
 void change_divides(Edit *e) {
   axis_called(e, word(e, 1))->divides = one_of(e, word(e, 2), Divides_names, Divides_COUNT);
 }

@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/plan/plan_job.h"
 #include "runtime/plan/schedule.h"
 #include "tests/common/world.h"
@@ -160,9 +159,10 @@ static bool slow_broadcast_bytes(Comm *self, int32_t root, void *bytes, size_t s
   return to->ops->broadcast_bytes(to, root, bytes, size_bytes);
 }
 
-static bool slow_share_bytes(Comm *self, void *bytes, size_t size_bytes) {
+static bool slow_share_bytes(Comm *self, uint32_t axes, int32_t member, void *bytes,
+                             size_t size_bytes) {
   Comm *to = late(self);
-  return to->ops->share_bytes(to, bytes, size_bytes);
+  return to->ops->share_bytes(to, axes, member, bytes, size_bytes);
 }
 
 static void slow_leave(Comm *self) {
@@ -326,45 +326,46 @@ static uint64_t hash_state(const Member *m) {
   return hash;
 }
 
-/* State as it is in the arena of `rank`. */
-static void copy_state(const Member *m, int32_t rank) {
-  const Plan *plan = m->rank->world->plan;
-  const PlanClass *class = mesh_class(&m->rank->world->mesh, plan, rank);
-  uint8_t *const *from = m->rank->world->arenas[rank].base, *const *to = m->rank->arenas->base;
+/* The first of the ranks that have the same elements of a tensor as this one. */
+static int32_t writer_of(const WorldRank *rank, const PlanClass *class, const PlanTensor *tensor) {
+  const Mesh *mesh = &rank->world->mesh;
+  uint32_t axes = mesh_same_axes(rank->world->plan, class, tensor);
+  const MeshGroup mine = mesh_group(mesh, axes, rank->number);
+  for (int32_t writer = 0; writer < mesh->rank_count; writer++) {
+    const MeshGroup group = mesh_group(mesh, axes, writer);
+    if (group.group == mine.group && group.member == 0) return writer;
+  }
+  return rank->number;
+}
+
+/* State as a checkpoint would have it: each tensor from the first rank that has the same elements.
+ */
+static void copy_state(const Member *m) {
+  const World *world = m->rank->world;
+  const Plan *plan = world->plan;
+  const PlanClass *class = m->rank->replay.class;
   for (uint32_t i = 0; i < class->tensors_count; i++) {
     const PlanTensor *tensor = &plan->tensors[class->tensors_first + i];
-    const PlanTensor *mine = &plan->tensors[m->rank->replay.class->tensors_first + i];
-    for (uint32_t layer = 0; layer < tensor->layer_count && is_state(tensor->kind); layer++)
-      memcpy(to[mine->tier] + mine->offset + layer * mine->layer_stride,
-             from[tensor->tier] + tensor->offset + layer * tensor->layer_stride,
-             tensor->size_bytes);
+    uint8_t *to = m->rank->arenas->base[tensor->tier];
+    int32_t writer = writer_of(m->rank, class, tensor);
+    const uint8_t *from = world->arenas[writer].base[tensor->tier];
+    if (writer == m->rank->number || !is_state(tensor->kind)) continue;
+    for (uint32_t layer = 0; layer < tensor->layer_count; layer++) {
+      uint64_t at = tensor->offset + layer * tensor->layer_stride;
+      memcpy(to + at, from + at, tensor->size_bytes);
+    }
   }
 }
 
-/* The rank that writes the state of this one: checkpoint_writer gives its number in the mesh, which
- * is another where ranks have another order. */
-static int32_t writer_of(const WorldRank *rank) {
-  const Mesh *mesh = &rank->world->mesh;
-  const int32_t number = checkpoint_writer(mesh, job_state_axes(rank->world->plan), rank->number);
-  int32_t writer = 0;
-  while (writer + 1 < mesh->rank_count && mesh_number(mesh, writer) != number)
-    writer++;
-  return writer;
-}
-
-/* Resumes as from a checkpoint: a rank goes on from the state of the rank that writes for it. */
+/* Resumes as from a checkpoint. */
 static bool resume(const Member *m, Status *status) {
-  const World *world = m->rank->world;
-  const int32_t writer = writer_of(m->rank);
-  world_open_memory(m->rank, true); /* others read there, too */
+  const Arena *arena = &m->rank->arenas->tier[TIER_DEVICE];
+  hostile_allow(&m->rank->replay.hostile, arena->base,
+                arena->size_bytes); /* others read there, too */
   if (!world_meet(m->rank, status)) return false;
-  if (mesh_class(&world->mesh, world->plan, writer)->tensors_count !=
-      m->rank->replay.class->tensors_count)
-    return status_fail(status, STATUS_OURS, "rank %d has other state than rank %d, who writes it",
-                       m->rank->number, writer);
-  if (writer != m->rank->number) copy_state(m, writer);
+  copy_state(m);
   if (!world_meet(m->rank, status)) return false;
-  world_open_memory(m->rank, false);
+  hostile_forbid(&m->rank->replay.hostile, arena->base, arena->size_bytes);
   return true;
 }
 

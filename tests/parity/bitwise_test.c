@@ -19,9 +19,13 @@ typedef struct File {
   size_t size_bytes;
 } File;
 
+/* The tensors of rank 0's part, which is the only one. The header before them and the sums after
+ * them also tell which start of the run has saved. */
 static File read_checkpoint(int64_t step) {
+  enum { BLOCK_BYTES = 1 << 20 };
   char path[160];
-  (void)snprintf(path, sizeof path, "%s/run/checkpoint/step_%08lld.ckpt", folder, (long long)step);
+  (void)snprintf(path, sizeof path, "%s/run/checkpoint/step_%08lld/part-00000.safetensors", folder,
+                 (long long)step);
   File file = {0};
   FILE *stream = fopen(path, "rb");
   if (!stream) return file;
@@ -32,6 +36,14 @@ static File read_checkpoint(int64_t step) {
   if (file.bytes && fread(file.bytes, 1, file.size_bytes, stream) != file.size_bytes)
     file.size_bytes = 0;
   fclose(stream);
+  uint64_t header = 0;
+  if (file.size_bytes < 4096) return file;
+  memcpy(&header, file.bytes, sizeof header);
+  header += sizeof header;
+  size_t blocks =
+      file.size_bytes / BLOCK_BYTES + 1; /* the last has room for the sums in these jobs */
+  file.size_bytes -= header + 8 * (blocks + 1);
+  memmove(file.bytes, file.bytes + header, file.size_bytes);
   return file;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/boot/local.h"
+#include "runtime/checkpoint/owner.h"
 #include "runtime/checkpoint/take.h"
 #include "tests/unit/check.h"
 
@@ -57,7 +58,7 @@ static inline bool set_look(CheckpointSet *set, const Plan *plan, CheckpointSear
     CHECK_INT(look.none[rank], look.none[0]);
     CHECK_INT(look.fault[rank], look.fault[0]);
     CHECK_INT(set->at[rank].path != NULL, found);
-    if (found) CHECK_INT(set->at[rank].header->step, set->at[0].header->step);
+    if (found) CHECK_INT(set->at[rank].manifest.facts.step, set->at[0].manifest.facts.step);
   }
   set->fault = look.fault[0];
   return found;
@@ -79,13 +80,47 @@ static inline void set_close(CheckpointSet *set) {
     checkpoint_close(&set->at[rank]);
 }
 
-/* Arenas are memory of a processor. */
-static inline bool set_write(CheckpointStore *store, uint8_t *arena, int64_t step, Status *status) {
+/* Every rank saves: arenas are memory of a processor. */
+typedef struct SetSave {
+  const Plan *plan;
+  const Mesh *mesh;
+  Boot *boot;
+  uint8_t *arena; /* of all ranks: their state is the same */
+  int64_t step;
+  uint64_t data_sum;
+  bool publish;
+} SetSave;
+
+static inline bool set_save_body(void *context, int32_t rank, Status *status) {
+  SetSave *save = context;
+  Comm *comm = save->boot->ops->comm(save->boot, rank, NULL);
   Device *device = device_cpu_open(&(DeviceSetup){0}, status);
-  CheckpointState state = {device, &arena, step, 10 * step, .lasting = {.updates = step - 1}};
-  bool written = checkpoint_write(store, &state, status);
+  CheckpointStore store;
+  CheckpointState state = {device, &save->arena, save->step, 10 * save->step,
+                           .lasting = {.updates = save->step - 1}};
+  bool good = checkpoint_store_open(&store, save->plan, save->mesh, rank, save->data_sum, status);
+  if (good && rank == 0) good = checkpoint_store_list(&store, status);
+  good = good && comm->ops->broadcast_bytes(comm, 0, &store.steps, sizeof store.steps);
+  if (good && rank == 0) good = checkpoint_begin(&store, save->step, status);
+  good = good && comm->ops->barrier(comm) && checkpoint_write(&store, &state, status) &&
+         comm->ops->barrier(comm);
+  if (good && rank == 0 && save->publish) {
+    good = checkpoint_publish(&store, &state, NULL, status);
+    if (good) checkpoint_remove_oldest(&store, save->step);
+  }
+  checkpoint_store_close(&store);
   device->ops->close(device);
-  return written;
+  return good;
+}
+
+static inline bool set_save(SetSave save, Status *status) {
+  Mesh mesh;
+  CHECK(mesh_read(&mesh, save.plan, status));
+  save.mesh = &mesh;
+  save.boot = boot_local_new(save.plan, &mesh, 1, (CommDelay){0});
+  bool saved = save.boot->ops->run(save.boot, set_save_body, &save, status);
+  save.boot->ops->close(save.boot);
+  return saved;
 }
 
 /* Flips one bit. */
@@ -103,7 +138,7 @@ static inline void damage(const char *file_path, long at) {
 /* Every rank's state. */
 typedef struct SetLoad {
   const CheckpointSet *set;
-  uint8_t *const *arena;
+  uint8_t *const *arena; /* by rank */
   const Plan *plan;
   const Mesh *mesh;
   Boot *boot;
@@ -134,15 +169,6 @@ static inline bool set_restore(CheckpointSet *set, uint8_t *const *arena, const 
     CHECK_INT(load.fault[rank], load.fault[0]);
   set->fault = load.fault[0];
   return restored;
-}
-
-/* Ranks in order, as those of a job agree: the first that differs says how. */
-static inline bool set_match(const CheckpointSet *set, const Plan *plan, const Mesh *mesh,
-                             const CheckpointChanges *changes, Status *status) {
-  for (int32_t rank = 0; rank < mesh->rank_count; rank++)
-    if (!checkpoint_match(&set->at[rank], plan, mesh_class(mesh, plan, rank), changes, status))
-      return false;
-  return true;
 }
 
 #endif

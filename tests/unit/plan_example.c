@@ -229,6 +229,21 @@ static void write_norm(Example *e, const char *name, const char *path, uint64_t 
   dim(e, (int64_t)elements);
 }
 
+/* A matrix that is whole on every rank. */
+static uint32_t matrix(Example *e, int64_t rows, int64_t columns) {
+  PlanBuilder *b = e->b;
+  for (uint32_t i = 0; i < b->layouts_count; i++)
+    if (b->layouts[i].dims_count == 2 && b->layout_dims[b->layouts[i].dims_first].size == rows)
+      return i;
+  PlanLayout layout = {.owed = REDUCE_SUM, .dims_first = b->layout_dims_count, .dims_count = 2};
+  const int64_t size[2] = {rows, columns};
+  for (int i = 0; i < 2; i++)
+    build_layout_dims(b, (PlanLayoutDim){.size = size[i],
+                                         .real_size = size[i],
+                                         .name = build_string(b, i == 0 ? "rows" : "width")});
+  return build_layouts(b, layout);
+}
+
 static void write_update(Example *e, const char *name, const char *path, uint64_t elements,
                          uint32_t *segment) {
   static const BufferKind kinds[4] = {BUFFER_GRAD, BUFFER_PARAM, BUFFER_MOMENT1, BUFFER_MOMENT2};
@@ -438,7 +453,7 @@ static void write_state(Example *e) {
     uint64_t first = e->at.table[k], end = layer_at(e, k, e->options.layers);
     buffer(e, names[k], kinds[k], -1, first, end - first, 0, 0);
     PlanTensor table = {.offset = first,
-                        .layout = build_layout(e->b, 0),
+                        .layout = matrix(e, VOCAB, WIDTH),
                         .value = PLAN_NONE,
                         .size_bytes = TABLE_ELEMENTS * 4,
                         .elements = TABLE_ELEMENTS,
@@ -460,7 +475,7 @@ static void write_state(Example *e) {
                         .kind = kinds[k],
                         .dtype = DTYPE_F32,
                         .decay = 1,
-                        .layout = build_layout(e->b, 0),
+                        .layout = matrix(e, WIDTH, WIDTH),
                         .value = PLAN_NONE,
                         .dims_first = e->b->ints_count,
                         .dims_count = 2,

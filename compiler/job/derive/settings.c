@@ -16,6 +16,7 @@ static const struct {
 } effects[] = {
     {FIELD_job_name, SETTING_SAFE},
     {FIELD_job_reason, SETTING_SAFE},
+    {FIELD_model_vocab_multiple, SETTING_LAYOUT},
     {FIELD_data_valid, SETTING_SAFE},
     {FIELD_data_prefetch, SETTING_SAFE},
     {FIELD_train_microbatch, SETTING_SAFE},

@@ -55,7 +55,8 @@ static int64_t count_events(const char *folder, const char *event) {
   return count;
 }
 
-/* The number of the newest checkpoint step_00001200.ckpt; 0: there is none. */
+/* The number of the newest checkpoint step_00001200, a folder; 0: there is none. What is being
+ * written or removed has a longer name. */
 static int64_t newest_checkpoint(Arena *arena, const char *folder) {
   DIR *directory = opendir(arena_printf(arena, "%s/checkpoint", folder));
   int64_t newest = 0;
@@ -63,7 +64,7 @@ static int64_t newest_checkpoint(Arena *arena, const char *folder) {
     char *end = NULL;
     if (strncmp(entry->d_name, "step_", 5) != 0) continue;
     int64_t step = strtoll(entry->d_name + 5, &end, 10);
-    bool is_whole = end && strcmp(end, ".ckpt") == 0;
+    bool is_whole = end && *end == '\0';
     if (is_whole && step > newest) newest = step;
   }
   if (directory) closedir(directory);

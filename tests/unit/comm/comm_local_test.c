@@ -37,7 +37,13 @@ static LocalWorld *open_world(World *world, uint32_t outer, uint32_t inner) {
     build_comms(&builder, (PlanComm){order[mask], build_string(&builder, "comm")});
   }
   build_device(&builder);
-  build_job(&builder, (BuildJob){.state_axes = 2});
+  build_job(&builder, (BuildJob){0});
+  /* A tensor that is cut along the inner axis. */
+  build_bounds(&builder, (PlanBound){0, outer}), build_bounds(&builder, (PlanBound){0, inner});
+  build_layouts(&builder, (PlanLayout){.flat_axes = 2});
+  build_tensors(&builder, (PlanTensor){.layer_count = 1});
+  build_classes(&builder,
+                (PlanClass){.rank_count = outer * inner, .bounds_count = 2, .tensors_count = 1});
   Plan plan = build_view(&builder);
   Status status;
   CHECK(mesh_read(&world->mesh, &plan, &status));
@@ -171,17 +177,18 @@ static bool crowd_body(void *context, int32_t rank, Status *status) {
   return good || status_fail(status, STATUS_OURS, "rank %d computed something else", rank);
 }
 
-/* State is cut along the inner axis: the first of each column shares, and columns need not share
- * as often as each other. */
+/* State is cut along the inner axis: the last of each column shares, and columns need not share as
+ * often as each other. */
 static bool share_twice(Comm *comm, int32_t rank, int64_t *own) {
   int64_t before = comm->sent_bytes;
   int32_t column = rank % 2, times = 1 + column;
   bool good = true;
   for (int32_t i = 0; good && i < times; i++) {
     own[0] = 1000 * rank + i;
-    good = comm->ops->share_bytes(comm, own, sizeof *own) && own[0] == 1000 * column + i;
+    good =
+        comm->ops->share_bytes(comm, 1, 2, own, sizeof *own) && own[0] == 1000 * (4 + column) + i;
   }
-  int64_t sent_bytes = rank == column ? times * 2 * (int64_t)sizeof *own : 0;
+  int64_t sent_bytes = rank == 4 + column ? times * 2 * (int64_t)sizeof *own : 0;
   return good && comm->sent_bytes - before == sent_bytes;
 }
 

@@ -6,6 +6,7 @@
 
 #include "runtime/plan/plan_io.h"
 #include "runtime/rank/run.h"
+#include "runtime/state/rows.h"
 #include "tests/unit/check.h"
 #include "tests/unit/plan_builder.h"
 
@@ -50,19 +51,18 @@ typedef struct Job {
   int64_t steps; /* of this run; 0: all */
   bool checkpoints;
   bool is_refused;
-  bool own_state;    /* replicas do not share gradients: each trains a model of its own */
+  bool in_parts;     /* every replica writes a part of the state */
   bool is_pipeline;  /* the second class is a stage that computes and loads nothing */
   double message_ns; /* a link this slow */
 } Job;
 
-/* All-reduces of gradients never run; what persists then differs along dp. */
+/* All-reduces of gradients never run. */
 static void part_replicas(PlanBuilder *builder) {
   for (uint32_t i = 0; i < builder->records_count; i++) {
     PlanRecord *record = &builder->records[i];
     if (record->kind == RECORD_ALL_REDUCE && record->after_count > 0)
       record->when_none = record->when_all;
   }
-  *build_count(builder, JOB_state_axes) = 1;
 }
 
 /* A job of two classes: one replica of two stages, the second of which only takes part in
@@ -103,7 +103,12 @@ static void run(Job job, Outcome *outcome) {
   build_word(&builder, JOB_schedule, "cosine");
   *build_count(&builder, JOB_validate_every) = 6;
   *build_count(&builder, JOB_validate_samples) = 24;
-  if (job.own_state) part_replicas(&builder);
+  if (job.in_parts)
+    build_settings(&builder, (PlanSetting){.effect = SETTING_SAFE,
+                                           .kind = SETTING_TEXT,
+                                           .key = build_string(&builder, STATE_PART_KEY),
+                                           .text = build_string(&builder, "256 B"),
+                                           .origin = build_string(&builder, "job: a.lua:1:1")});
   if (job.is_pipeline) make_pipeline(&builder);
   char plan_path[160];
   char why[PLAN_WHY_BYTES] = "";
@@ -152,7 +157,7 @@ static void test_resume(ExampleOptions one) {
         &second);
     CHECK(!second.done);
     CHECK_INT(second.status.code, STATUS_USER);
-    CHECK(strstr(second.status.text, "h.*.w"));
+    CHECK(strstr(second.status.text, "h.2.w"));
   }
 }
 
@@ -167,7 +172,7 @@ static void test_pipeline(ExampleOptions one) {
     CHECK(strstr(second.metrics, "\"valid_step\":6") &&
           strstr(second.metrics, "\"valid_step\":12"));
     char part[160];
-    (void)snprintf(part, sizeof part, "%s/stages/checkpoint/step_00000012.ckpt.r00001", folder);
+    (void)snprintf(part, sizeof part, "%s/stages/checkpoint/step_00000012/manifest.json", folder);
     CHECK(access(part, F_OK) == 0);
   }
   TEST("loads that are not the batch are refused") {
@@ -190,45 +195,34 @@ static void test_pipeline(ExampleOptions one) {
 
 static void test_resume_parts(ExampleOptions two) {
   char part[160];
-  TEST("resuming is bitwise when every rank has a state of its own") {
-    run((Job){.example = two, .name = "parted", .checkpoints = true, .own_state = true}, &first);
+  TEST("resuming is bitwise when every replica writes a part of the state") {
+    run((Job){.example = two, .name = "parted", .checkpoints = true, .in_parts = true}, &first);
     CHECK(first.done);
     run((Job){.example = two,
               .name = "parted_stopped",
               .steps = 7,
               .checkpoints = true,
-              .own_state = true},
+              .in_parts = true},
         &second);
     CHECK(second.done && second.loss[8] == 0);
-    (void)snprintf(part, sizeof part, "%s/parted_stopped/checkpoint/step_00000007.ckpt.r00001",
-                   folder);
+    (void)snprintf(part, sizeof part,
+                   "%s/parted_stopped/checkpoint/step_00000007/part-00001.safetensors", folder);
     CHECK(access(part, F_OK) == 0);
-    run((Job){.example = two, .name = "parted_stopped", .checkpoints = true, .own_state = true},
+    run((Job){.example = two, .name = "parted_stopped", .checkpoints = true, .in_parts = true},
         &second);
     CHECK(second.done);
     check_equal_losses(&second, &first, 0);
     CHECK(access(part, F_OK) != 0); /* two are kept: of steps 10 and 12 */
   }
   TEST("an incomplete checkpoint is passed over for the one before") {
-    (void)snprintf(part, sizeof part, "%s/parted_stopped/checkpoint/step_00000012.ckpt.r00001",
-                   folder);
+    (void)snprintf(part, sizeof part,
+                   "%s/parted_stopped/checkpoint/step_00000012/part-00001.safetensors", folder);
     CHECK_INT(unlink(part), 0);
-    run((Job){.example = two, .name = "parted_stopped", .checkpoints = true, .own_state = true},
+    run((Job){.example = two, .name = "parted_stopped", .checkpoints = true, .in_parts = true},
         &second);
     CHECK(second.done);
     check_equal_losses(&second, &first, 0);
     CHECK(access(part, F_OK) == 0);
-  }
-  TEST("another mesh is refused by name") {
-    two.replicas = 4, two.accumulation /= 2;
-    run((Job){.example = two,
-              .name = "parted_stopped",
-              .checkpoints = true,
-              .is_refused = true,
-              .own_state = true},
-        &second);
-    CHECK(!second.done);
-    CHECK(strstr(second.status.text, "in parts on dp 2, the plan is for dp 4"));
   }
 }
 
