@@ -122,7 +122,9 @@ Draft *compile_once(Compile *c, const Job *job, const Compiled *known, Recompute
                .derived = known->derived,
                .group_layers = recompute.group_layers,
                .truth = job_truth(job),
-               .offloads_state = job->offload.optimizer == CHOICE_OFFLOAD_CPU,
+               .hosted_bytes = known->hosted_bytes,
+               .offloads_state =
+                   job->offload.optimizer == CHOICE_OFFLOAD_CPU || known->hosted_bytes != NULL,
                .has_moment2 = optimizer_rows[job->optimizer.head].moments > 1,
                .train = train.graph,
                .eval = eval.graph,

@@ -25,6 +25,8 @@ typedef struct Compiled {
   int64_t budget_bytes;      /* of one rank */
   int64_t host_budget_bytes; /* of the ranks of one node, in its host memory; -1: unknown */
   Recompute recompute;       /* of draft */
+  /* By stage: bytes of states that offload = "auto" moves to host memory, at least. NULL: none. */
+  const int64_t *hosted_bytes;
   /* Where recompute = "auto" recomputes: what a rank needs without. 0 elsewhere. */
   int64_t without_recompute_bytes;
   const Draft *draft;

@@ -84,8 +84,8 @@
 ---@field loss_chunks? integer|string the last linear layer and cross_entropy, forward and backward, in so many runs of tokens: the logits of one run exist at a time. Default: 1
 
 ---@class (exact) lockstep.offload
----@field [1]? "none"|"cpu" what lies in host memory instead of the device's; cpu: the optimizer's states
----@field optimizer? "none"|"cpu" masters, moments and compensations; cpu: they stay in host memory, where the host's processor updates them: gradients come, weights return; { "cpu", share = "60%" } or { "cpu", most = "40GB" }: whole layers up to that; derived: the section's word. Default: derived
+---@field [1]? "none"|"cpu"|"auto" what lies in host memory instead of the device's; cpu: the optimizer's states; auto: as few of them as make the job fit
+---@field optimizer? "none"|"cpu"|"auto" masters, moments and compensations; cpu: they stay in host memory, where the host's processor updates them: gradients come, weights return; { "cpu", share = "60%" } or { "cpu", most = "40GB" }: whole layers up to that; auto: as few as make the job fit, after memory.recompute; derived: the section's word. Default: derived
 ---@field budget? string host memory of a node that its ranks may use together; a share is of cluster.host. Default: 90%
 
 ---@class (exact) lockstep.checkpoint
@@ -172,7 +172,7 @@
 ---@field precision? lockstep.precision|string one word sets the row; keys change one cell
 ---@field parallel? lockstep.parallel how ranks divide the work
 ---@field memory? lockstep.memory device memory
----@field offload? lockstep.offload|string what lies in host memory instead of the device's; cpu: the optimizer's states
+---@field offload? lockstep.offload|string what lies in host memory instead of the device's; cpu: the optimizer's states; auto: as few of them as make the job fit
 ---@field checkpoint? lockstep.checkpoint state on disk
 ---@field log? lockstep.log what is written while it runs
 ---@field cluster? lockstep.cluster|string the machine: a library name or ./file.lua

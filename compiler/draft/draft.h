@@ -117,7 +117,6 @@ typedef struct ParamPlace {
 } ParamPlace;
 
 /* ---- ranks of one pipeline stage: a class of the plan */
-
 typedef struct StageBlock {
   int32_t *position; /* by layer: its index among those held here; -1: not held */
   int32_t held;
@@ -157,7 +156,8 @@ struct Draft {
   Derived derived;
   int64_t group_layers; /* layers of a recompute group; 0: nothing is recomputed */
   TruthStorage truth;
-  bool has_moment2, offloads_state; /* offloads: states are in host memory, updates run there */
+  bool has_moment2, offloads_state; /* offloads: states are on the host, updates run there */
+  const int64_t *hosted_bytes;      /* of compile.h */
   Graph *train, *eval;
   Mesh mesh;
   int64_t parameters;      /* of the whole model */

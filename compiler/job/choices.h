@@ -26,9 +26,13 @@ typedef enum {
   CHOICE_RECOMPUTE_SQRT,
   CHOICE_RECOMPUTE_AUTO,
   CHOICE_RECOMPUTE_EVERY
-} RecomputeChoice;                                                      /* memory.recompute */
-typedef enum { CHOICE_OFFLOAD_NONE, CHOICE_OFFLOAD_CPU } OffloadChoice; /* offload.* */
-typedef enum { CHOICE_RING, CHOICE_ULYSSES } CpKindChoice;              /* parallel.cp_kind */
+} RecomputeChoice; /* memory.recompute */
+typedef enum {
+  CHOICE_OFFLOAD_NONE,
+  CHOICE_OFFLOAD_CPU,
+  CHOICE_OFFLOAD_AUTO
+} OffloadChoice;                                           /* offload.* */
+typedef enum { CHOICE_RING, CHOICE_ULYSSES } CpKindChoice; /* parallel.cp_kind */
 typedef enum {
   CHOICE_REDUCE_MICRO,
   CHOICE_REDUCE_STEP

@@ -31,10 +31,31 @@ static int32_t candidates(const Job *job, Model *model, Recompute out[RECOMPUTE_
   }
 }
 
+/* offload = "auto": moves states of the draft's stages to host memory, as few layers as make each
+ * fit. What a stage needs beside its states hardly changes, so a second draft mostly fits; a few
+ * more tries make up for gaps of the packing. False when reported. */
+static bool fit_by_offload(Compile *c, const Job *job, Compiled *out) {
+  enum { TRIES = 4 };
+  const int32_t stages = out->draft->stage_count;
+  int64_t *hosted = ARENA_ARRAY(c->arena, int64_t, stages);
+  for (int32_t i = 0; i < TRIES && out->draft->arena_bytes > out->budget_bytes; i++) {
+    for (int32_t s = 0; s < stages; s++) {
+      const int64_t over = out->draft->stages[s].arena_bytes[TIER_DEVICE] - out->budget_bytes;
+      if (over > 0) hosted[s] += over;
+    }
+    out->hosted_bytes = hosted;
+    Draft *d = compile_once(c, job, out, out->recompute);
+    if (d == NULL) return false;
+    out->draft = d;
+  }
+  return true;
+}
+
 bool fit_draft(Compile *c, const Job *job, Compiled *out) {
   Recompute tries[RECOMPUTE_TRIES];
   int32_t count = candidates(job, out->model, tries);
   out->draft = NULL;
+  out->hosted_bytes = NULL;
   for (int32_t i = 0; i < count; i++) {
     Draft *d = compile_once(c, job, out, tries[i]);
     if (d == NULL) return false;
@@ -46,7 +67,7 @@ bool fit_draft(Compile *c, const Job *job, Compiled *out) {
     if (d->arena_bytes <= out->budget_bytes) break;
   }
   if (out->recompute.choice == tries[0].choice) out->without_recompute_bytes = 0;
-  return true;
+  return job->offload.optimizer != CHOICE_OFFLOAD_AUTO || fit_by_offload(c, job, out);
 }
 
 static Span place_of_host(const Job *job) {

@@ -296,7 +296,8 @@ void step_segments_build(Draft *d) {
 void block_segments_build(Draft *d) {
   for (int32_t b = 0; b < d->blocks.count; b++) {
     /* Some layers' states may be on the device, others' on the host. */
-    const bool any_here = !d->offloads_state || d->job->offload_part.value > 0;
+    const bool any_here =
+        !d->offloads_state || d->hosted_bytes != NULL || d->job->offload_part.value > 0;
     int32_t init = any_here ? build_init(d, b, false) : NO_ID;
     int32_t host_init = d->offloads_state ? build_init(d, b, true) : NO_ID;
     int32_t norm = build_norm(d, b);

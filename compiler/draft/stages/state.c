@@ -80,10 +80,11 @@ static void choose_hosted(const Draft *d, Stage *stage) {
   int64_t all_bytes = 0, hosted_bytes = 0;
   for (int32_t b = 0; b < d->blocks.count; b++)
     all_bytes += stage->blocks[b].held * state_bytes(d, &d->blocks.at[b]);
-  const double wanted = part->value == 0             ? (double)all_bytes
+  const double wanted = d->hosted_bytes != NULL      ? (double)d->hosted_bytes[stage->number]
+                        : part->value == 0           ? (double)all_bytes
                         : part->unit == UNIT_PERCENT ? (double)all_bytes * part->value / 100
                                                      : part->value;
-  const bool is_most = part->value > 0 && part->unit != UNIT_PERCENT;
+  const bool is_most = d->hosted_bytes == NULL && part->value > 0 && part->unit != UNIT_PERCENT;
   for (int32_t b = d->blocks.count - 1; b >= 0; b--) {
     StageBlock *held = &stage->blocks[b];
     const int64_t bytes = state_bytes(d, &d->blocks.at[b]);
