@@ -14,14 +14,6 @@ enum {
 };
 
 /* True if the control value is a double; otherwise it is an int64_t. */
-static inline bool manifest_slot_is_real(ControlSlot slot) {
-  static const bool is_real[CONTROL_SLOT_COUNT] = {
-#define CONTROL_SLOT(kind, type, writer, reduce, name, unit)                                       \
-  [CONTROL_##name] = _Generic((CONTROL_TYPE_##type)0, double : true, default : false),
-      CONTROL_SLOTS(CONTROL_SLOT)
-#undef CONTROL_SLOT
-  };
-  return is_real[slot];
-}
+bool manifest_slot_is_real(ControlSlot slot);
 
 #endif

@@ -180,6 +180,16 @@ void manifest_text_close(ManifestText *text) {
   *text = (ManifestText){0};
 }
 
+bool manifest_slot_is_real(ControlSlot slot) {
+  static const bool is_real[CONTROL_SLOT_COUNT] = {
+#define CONTROL_SLOT(kind, type, writer, reduce, name, unit)                                       \
+  [CONTROL_##name] = _Generic((CONTROL_TYPE_##type)0, double : true, default : false),
+      CONTROL_SLOTS(CONTROL_SLOT)
+#undef CONTROL_SLOT
+  };
+  return is_real[slot];
+}
+
 /* A lasting control value, as JSON. */
 static int put_slot(char *to, size_t room, Control *values, ControlSlot slot) {
   const void *value = control_value(values, slot);
