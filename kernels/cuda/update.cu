@@ -574,7 +574,7 @@ struct LossScaleAttrs {
 
 __global__ void step_loss_scale(const double *grad_norm, LossScaleState state,
                                 LossScaleAttrs attrs) {
-  loss_scale_step(state, *grad_norm - *grad_norm != 0, attrs.at);
+  if (threadIdx.x == 0) loss_scale_step(state, *grad_norm - *grad_norm != 0, attrs.at);
 }
 
 CUDA_KERNEL(loss_scale) {
@@ -583,7 +583,7 @@ CUDA_KERNEL(loss_scale) {
   LossScaleAttrs attrs;
   for (int i = 0; i < LOSS_SCALE_ATTRS; i++)
     attrs.at[i] = args->attr[i];
-  run.blocks(dim3(1), 1, step_loss_scale, (const double *)at[0],
+  run.blocks(dim3(1), WARP_LANES, step_loss_scale, (const double *)at[0],
              LossScaleState{(double *)at[1], (int64_t *)at[2], (int64_t *)at[3], (int64_t *)at[4],
                             (int64_t *)at[5]},
              attrs);

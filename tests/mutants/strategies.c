@@ -36,6 +36,7 @@ const Strategy strategies[] = {
     {"zero3, per step", "gpt2", 2, "zero = 3, zero_reshard = \"step\", zero_reduce = \"step\"", ""},
     {"ulysses+tp", "gpt2", 4, "tp = 2, cp = 2, cp_kind = \"ulysses\"", ""},
     {"ring, bf16", "gpt2", 2, "cp = 2, cp_kind = \"ring\", zero = 3, zero_keep = \"0B\"", BF16},
+    {"zero 1, fp16", "gpt2", 2, "zero = 1", "precision = \"fp16\", "},
     {"tp, recompute", "gpt2", 2, "tp = 2, sequence = true, regather = true", RECOMPUTE},
     {"interleaved+zero2", "llama", 4,
      "dp = 2, pp = 2, zero = 2, pipeline = { \"interleaved\", chunks = 2 }",
