@@ -38,7 +38,8 @@ typedef struct CheckpointStore {
   int32_t rank, number; /* number: of the part, so that files do not depend on where ranks are */
   const char *directory;
   int32_t keep;
-  CheckpointSteps steps;
+  int64_t milestone;     /* steps: what is saved at multiples stays for ever; 0: none */
+  CheckpointSteps steps; /* without milestones: those that may go */
   uint64_t data_sum;
   State state;
   PartLayout layout;
@@ -88,7 +89,11 @@ bool checkpoint_write(CheckpointStore *store, const CheckpointState *state, Stat
 bool checkpoint_publish(CheckpointStore *store, const CheckpointState *state, const char *record,
                         Status *status);
 
-/* On rank 0, after `step` has its name: removes the oldest checkpoints beyond `keep`. */
+/* True if the checkpoint of this step stays for ever. */
+bool checkpoint_is_milestone(const CheckpointStore *store, int64_t step);
+
+/* On rank 0, after `step` has its name: removes the oldest checkpoints beyond `keep`, but no
+ * milestone. */
 void checkpoint_remove_oldest(CheckpointStore *store, int64_t step);
 
 /* A checkpoint that was found; every rank has its manifest. It must not be moved. */

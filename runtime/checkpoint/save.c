@@ -77,6 +77,10 @@ static bool open_manifest(CheckpointStore *store, Status *status) {
   return manifest_text_open(&store->text, state, &run, store->part_count) || no_memory(status);
 }
 
+bool checkpoint_is_milestone(const CheckpointStore *store, int64_t step) {
+  return store->milestone > 0 && step % store->milestone == 0;
+}
+
 bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const Mesh *mesh, int32_t rank,
                            uint64_t data_sum, Status *status) {
   *store = (CheckpointStore){
@@ -88,6 +92,8 @@ bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const Mesh 
   store->keep = (int32_t)(keep < 1                     ? 1
                           : keep < CHECKPOINT_KEEP_MAX ? keep
                                                        : CHECKPOINT_KEEP_MAX - 1);
+  const PlanSetting *milestone = plan_setting(plan, "checkpoint.milestone");
+  if (milestone != NULL) store->milestone = (int64_t)milestone->real;
   return state_open(&store->state, plan, status) && open_part(store, status) &&
          (rank != 0 || open_manifest(store, status));
 }
@@ -101,7 +107,8 @@ bool checkpoint_store_list(CheckpointStore *store, Status *status) {
                        strerror(errno));
   for (struct dirent *item; (item = readdir(folder));) {
     int64_t step = checkpoint_step_of(item->d_name, NULL);
-    if (step >= 0 && steps->count < CHECKPOINT_KEEP_MAX) steps->at[steps->count++] = step;
+    bool may_go = step >= 0 && !checkpoint_is_milestone(store, step);
+    if (may_go && steps->count < CHECKPOINT_KEEP_MAX) steps->at[steps->count++] = step;
   }
   closedir(folder);
   qsort(steps->at, (size_t)steps->count, sizeof *steps->at, compare_steps);
@@ -228,6 +235,7 @@ static void remove_beyond(CheckpointStore *store, int32_t keep) {
 }
 
 void checkpoint_remove_oldest(CheckpointStore *store, int64_t step) {
+  if (checkpoint_is_milestone(store, step)) return;
   remove_beyond(store, CHECKPOINT_KEEP_MAX - 1);
   remember(&store->steps, step);
   remove_beyond(store, store->keep);

@@ -199,6 +199,9 @@ static void add_summary(const Report *report, const EndFacts *facts, Text *text)
     text_add_json_string(text, facts->checkpoint);
   else
     text_add(text, "null");
+  text_add(text, ",\"checkpoint_saves\":%lld", (long long)facts->saves);
+  add_number(text, "checkpoint_stall_s", (double)facts->save_ns / 1e9);
+  add_number(text, "checkpoint_write_s", (double)facts->save_ns / 1e9);
   text_add(text, "}\n");
 }
 

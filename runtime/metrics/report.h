@@ -76,6 +76,8 @@ typedef struct EndFacts {
   int64_t gpu_outside_bytes; /* used of rank 0's GPU beside its arena; -1: not known */
   const Stragglers *ranks;   /* how they compare; NULL: not recorded */
   const char *checkpoint;    /* NULL: none was written */
+  int64_t saves;             /* checkpoints that this start wrote */
+  int64_t save_ns;           /* in which ranks waited for them */
 } EndFacts;
 
 typedef struct Report {

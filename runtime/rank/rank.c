@@ -235,6 +235,7 @@ static bool live(Rank *rank, Status *status) {
     return false;
   if (!rank_open_store(rank, status) || !open_observe(rank, status)) return false;
   rank->saved_ns = rank_now_ns();
+  rank_begin_saves(rank);
   if (!rank_run_steps(rank, status)) return false;
   return rank->number != 0 || rank_close_report(rank, status);
 }

@@ -181,6 +181,8 @@ bool rank_close_report(Rank *rank, Status *status) {
       .touched_bytes = most.touched_bytes,
       .ranks = rank->observe && rank->run->options->ranks_every > 0 ? &rank->observe->found : NULL,
       .checkpoint = rank->saved_path[0] ? rank->saved_path : NULL,
+      .saves = rank->saves.count,
+      .save_ns = rank->saves.stall_ns,
   };
   return report_close(rank->report, &facts, status);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/plan/interval.h"
 #include "runtime/plan/plan_job.h"
 #include "runtime/rank/rank_state.h"
 
@@ -13,9 +14,33 @@ bool rank_checkpoints(const Rank *rank) {
 
 bool rank_wants_checkpoint(const Rank *rank, int64_t step) {
   if (rank->number != 0 || !rank_checkpoints(rank)) return false;
+  if (checkpoint_is_milestone(&rank->store, step)) return true;
   if (job_checkpoint_every_steps(rank->plan) > 0)
     return step % job_checkpoint_every_steps(rank->plan) == 0;
-  return rank_now_ns() - rank->saved_ns >= job_checkpoint_every_s(rank->plan) * 1000000000LL;
+  return rank_now_ns() - rank->saved_ns >= rank->saves.every_ns;
+}
+
+/* Seconds between failures of any node, by cluster.mtbf; 0: the interval is not chosen. */
+static double failure_seconds(const Plan *plan) {
+  const PlanSetting *mtbf = plan_setting(plan, "cluster.mtbf");
+  const PlanSetting *nodes = plan_setting(plan, "cluster.nodes");
+  if (job_auto_every_s(plan) <= 0 || mtbf == NULL) return 0;
+  return mtbf->real / (double)(nodes != NULL && nodes->count > 0 ? nodes->count : 1);
+}
+
+void rank_begin_saves(Rank *rank) {
+  rank->saves = (RankSaves){.every_ns = job_checkpoint_every_s(rank->plan) * 1000000000LL,
+                            .failure_s = failure_seconds(rank->plan)};
+}
+
+/* With checkpoint.every = "auto" what saves have taken so far replaces the prediction. */
+static void count_save(Rank *rank, int64_t ns) {
+  RankSaves *saves = &rank->saves;
+  saves->count++;
+  saves->stall_ns += ns;
+  if (saves->failure_s <= 0) return;
+  double save_s = (double)saves->stall_ns / 1e9 / (double)saves->count;
+  saves->every_ns = (int64_t)(1e9 * interval_best_s(save_s, save_s, saves->failure_s));
 }
 
 /* A checkpoint reads and writes memory outside any record's operands. */
@@ -107,6 +132,7 @@ bool rank_save(Rank *rank, int64_t step, Status *status) {
     return false;
   rank->saved_step = step;
   rank->saved_ns = rank_now_ns();
+  count_save(rank, rank->saved_ns - start_ns);
   checkpoint_path(rank->saved_path, job_checkpoint_dir(rank->plan), step);
   if (rank->number == 0)
     report_note(rank->report, "saved    %s   %.0f ms", rank->saved_path,

@@ -44,6 +44,13 @@ typedef enum AskedState {
   ASKED_STAYS /* it is done, and its file cannot be removed */
 } AskedState;
 
+/* What saves have taken, and how often they come due. */
+typedef struct RankSaves {
+  int64_t count, stall_ns; /* of this start; in which the ranks waited */
+  int64_t every_ns;        /* where they come due by time */
+  double failure_s;        /* with checkpoint.every = "auto": between failures of the job; else 0 */
+} RankSaves;
+
 enum { RANK_ATTENTIONS_MOST = 64 };
 
 /* The loss scale, of a plan that has one. */
@@ -96,6 +103,7 @@ typedef struct Rank {
   int64_t saved_step; /* of the newest checkpoint that this run wrote or came from; 0: none */
   int64_t saved_ns;   /* when */
   char saved_path[CHECKPOINT_PATH_BYTES];
+  RankSaves saves;
   CheckpointStore store; /* of a rank that writes */
   RankFacts facts;
   RankFacts *all;  /* of every rank, as gathered last */
@@ -180,6 +188,7 @@ void rank_request_done(Rank *rank, Asked what);
 /* True if the job has checkpoints. */
 bool rank_checkpoints(const Rank *rank);
 bool rank_wants_checkpoint(const Rank *rank, int64_t step);
+void rank_begin_saves(Rank *rank);
 /* False with status code 0: the checkpoint was damaged. */
 bool rank_restore(Rank *rank, Status *status);
 bool rank_open_store(Rank *rank, Status *status);

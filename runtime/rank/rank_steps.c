@@ -167,8 +167,10 @@ static bool pauses_after(const Rank *rank, int64_t step) {
   return step == rank->start.first_step || step == rank->run->last_step ||
          rank_looks_at(rank, step) || rank_looks_at(rank, step + 1) ||
          (rank->eval && staging_validates(&rank->staging_setup, step)) ||
-         (rank_checkpoints(rank) && every > 0 && step % every == 0) || rank->asks_stop ||
-         rank->asks_checkpoint || (rank->observe && observe_compares(rank->observe, step));
+         (rank_checkpoints(rank) && every > 0 && step % every == 0) ||
+         (rank_checkpoints(rank) && checkpoint_is_milestone(&rank->store, step)) ||
+         rank->asks_stop || rank->asks_checkpoint ||
+         (rank->observe && observe_compares(rank->observe, step));
 }
 
 static bool compare_ranks(Rank *rank, Status *status) {

@@ -156,6 +156,8 @@ static void check_needs(Compile *c, Job *job) {
       {job->parallel.tp > 1, FIELD_parallel_tp_across, "tp above 1", "tp is 1"},
       {job->checkpoint.every.unit != UNIT_NEVER, FIELD_checkpoint_keep,
        "checkpoints that are written", "every is \"never\""},
+      {job->checkpoint.every.unit != UNIT_NEVER, FIELD_checkpoint_milestone,
+       "checkpoints that are written", "every is \"never\""},
       {job->checkpoint.every.unit != UNIT_NEVER, FIELD_checkpoint_part,
        "checkpoints that are written", "every is \"never\""},
       {job->slurm.retries > 0, FIELD_slurm_spares, "retries above 0", "retries is 0"},

@@ -110,6 +110,12 @@ static void judge_sizes(Arena *arena, const Manifest *manifest, Saved *saved) {
   if (folder >= 0) (void)close(folder);
 }
 
+static bool is_milestone(const Manifest *manifest) {
+  const char *steps = saved_setting(&manifest->plan, "checkpoint.milestone");
+  int64_t every = steps ? strtoll(steps, NULL, 10) : 0; /* "none": 0 */
+  return every > 0 && manifest->facts.step % every == 0;
+}
+
 static void judge(Arena *arena, Saved *saved) {
   SavedOpen open;
   bool is_good = saved_open(&open, saved->path);
@@ -117,6 +123,7 @@ static void judge(Arena *arena, Saved *saved) {
     saved->state = SAVED_WHOLE;
     saved->bytes = saved_bytes(&open.manifest);
     saved->parts = open.manifest.part_count;
+    if (saved->kept == KEPT_NEWEST && is_milestone(&open.manifest)) saved->kept = KEPT_MILESTONE;
     judge_sizes(arena, &open.manifest, saved);
   } else {
     saved->state = open.fault == MANIFEST_FOREIGN ? SAVED_FOREIGN : SAVED_DAMAGED;
@@ -215,8 +222,7 @@ static bool has_steps(const char *folder) {
   return has;
 }
 
-/* Where a run keeps its checkpoints: its record says it, if the job has set checkpoint.path. */
-static const char *folder_of_run(Arena *arena, const char *run) {
+const char *saved_folder(Arena *arena, const char *run) {
   JsonFault fault;
   int failure;
   const char *path = arena_printf(arena, "%s/job.json", run), *set = NULL;
@@ -251,7 +257,7 @@ bool saved_where(Compile *c, const Options *options, const char *word, SavedWher
     if (is_one) return complain(EXIT_WORLD, "%s: there is no such checkpoint", path) == EXIT_DONE;
     const char *run = is_there && has_steps(path) ? NULL : run_folder(c, options, path);
     if (!run && !(is_there && has_steps(path))) return false;
-    where->folder = run ? folder_of_run(c->arena, run) : path;
+    where->folder = run ? saved_folder(c->arena, run) : path;
   }
   if (is_folder(where->folder)) return true;
   return complain(EXIT_WORLD, "%s has no checkpoint yet: there is no %s", word, where->folder) ==

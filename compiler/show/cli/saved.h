@@ -31,6 +31,9 @@ typedef VEC(Saved) SavedList;
  * not NULL, also allows names that go on after the digits, and gets the rest. */
 int64_t saved_step(const char *name, const char **rest);
 
+/* Where a run keeps its checkpoints: its record says it, if the job has set checkpoint.path. */
+const char *saved_folder(Arena *arena, const char *run);
+
 /* The newest step of a folder of checkpoints by whole names; 0: none. */
 int64_t saved_newest(const char *folder);
 

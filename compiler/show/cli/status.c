@@ -10,6 +10,7 @@
 
 #include "compiler/show/cli/command.h"
 #include "compiler/show/cli/runs.h"
+#include "compiler/show/cli/saved.h"
 #include "runtime/process/lock.h"
 #include "slurm/answers.h"
 
@@ -53,22 +54,6 @@ static int64_t count_events(const char *folder, const char *event) {
   free(line);
   if (file) fclose(file);
   return count;
-}
-
-/* The number of the newest checkpoint step_00001200, a folder; 0: there is none. What is being
- * written or removed has a longer name. */
-static int64_t newest_checkpoint(Arena *arena, const char *folder) {
-  DIR *directory = opendir(arena_printf(arena, "%s/checkpoint", folder));
-  int64_t newest = 0;
-  for (struct dirent *entry; directory && (entry = readdir(directory)) != NULL;) {
-    char *end = NULL;
-    if (strncmp(entry->d_name, "step_", 5) != 0) continue;
-    int64_t step = strtoll(entry->d_name + 5, &end, 10);
-    bool is_whole = end && *end == '\0';
-    if (is_whole && step > newest) newest = step;
-  }
-  if (directory) closedir(directory);
-  return newest;
 }
 
 /* One of the run's files; "": there is none. */
@@ -326,7 +311,7 @@ static void read_run(Arena *arena, const char *folder, RunStatus *s) {
   double began_s = strtod(run_event(arena, folder, "start", "time"), NULL);
   double limit_s = strtod(run_event(arena, folder, "start", "limit"), NULL);
   if (limit_s > 0) s->limit_left_s = began_s + limit_s - (double)time(NULL);
-  s->saved_step = newest_checkpoint(arena, folder);
+  s->saved_step = saved_newest(saved_folder(arena, folder));
   read_silence(arena, s);
   if (run_is_unnumbered(arena, folder))
     s->next = arena_printf(
