@@ -241,7 +241,10 @@ bool saved_where(Compile *c, const Options *options, const char *word, SavedWher
   *where = (SavedWhere){0};
   if (is_job) {
     const Job *job = spec_load(c, word, options->overrides.at, options->overrides.count);
-    if (!job) return report(c, options) == EXIT_DONE;
+    if (!job) {
+      (void)report(c, options);
+      return false;
+    }
     where->folder = job->checkpoint.path;
   } else {
     const char *path = without_slashes(c->arena, word), *slash = strrchr(path, '/');
@@ -254,14 +257,17 @@ bool saved_where(Compile *c, const Options *options, const char *word, SavedWher
       where->folder = slash ? arena_copy_n(c->arena, path, (size_t)(slash - path)) : ".";
       return true;
     }
-    if (is_one) return complain(EXIT_WORLD, "%s: there is no such checkpoint", path) == EXIT_DONE;
+    if (is_one) {
+      complain(EXIT_WORLD, "%s: there is no such checkpoint", path);
+      return false;
+    }
     const char *run = is_there && has_steps(path) ? NULL : run_folder(c, options, path);
     if (!run && !(is_there && has_steps(path))) return false;
     where->folder = run ? saved_folder(c->arena, run) : path;
   }
   if (is_folder(where->folder)) return true;
-  return complain(EXIT_WORLD, "%s has no checkpoint yet: there is no %s", word, where->folder) ==
-         EXIT_DONE;
+  complain(EXIT_WORLD, "%s has no checkpoint yet: there is no %s", word, where->folder);
+  return false;
 }
 
 const char *saved_find(Compile *c, const Options *options, const char *word) {

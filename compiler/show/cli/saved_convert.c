@@ -164,13 +164,14 @@ static bool publish(const Converting *cv) {
 
 /* Removes what a conversion has left that was refused or killed. */
 static void remove_unfinished(const char *folder) {
+  static const char part[] = "part-";
   char name[PART_FILE_NAME_BYTES];
-  int number;
   int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *items = at >= 0 ? fdopendir(at) : NULL;
   for (struct dirent *item; items && (item = readdir(items)) != NULL;) {
-    bool is_part = sscanf(item->d_name, "part-%d", &number) == 1;
-    if (is_part) part_file_name(name, number);
+    bool is_part = strncmp(item->d_name, part, sizeof part - 1) == 0;
+    long number = is_part ? strtol(item->d_name + sizeof part - 1, NULL, 10) : 0;
+    part_file_name(name, (int32_t)number);
     if ((is_part && strcmp(name, item->d_name) == 0) || strcmp(item->d_name, MANIFEST_FILE) == 0)
       (void)unlinkat(at, item->d_name, 0);
   }

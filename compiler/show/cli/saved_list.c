@@ -66,8 +66,9 @@ typedef struct Verifying {
 
 /* A damaged block may hold hundreds of small tensors: --json names all. */
 static void verify_text(const Verifying *v, const PartDamage *damage) {
-  printf("%s   bytes %lld to %lld   %s\n", damage->file, (long long)damage->first_byte,
-         (long long)(damage->first_byte + damage->bytes), text_plain(v->c->arena, damage->why));
+  long long first = damage->first_byte, bytes = damage->bytes;
+  printf("%s   bytes %lld to %lld   %s\n", damage->file, first, first + bytes,
+         text_plain(v->c->arena, damage->why));
   int32_t most = damage->tensor_count > TENSORS_SHOWN ? TENSORS_SHOWN - 1 : TENSORS_SHOWN;
   for (int32_t i = 0; i < damage->tensor_count && i < most; i++)
     printf("     %s\n", text_plain(v->c->arena, damage->tensor[i]));

@@ -143,7 +143,7 @@ static bool show_piece(void *context, const StateStored *stored) {
   else
     printf("part %05d   box", stored->number);
   for (int32_t i = 0; i < piece->dims; i++)
-    printf(is_json ? "%s[%lld, %lld]" : "%s[%lld, %lld]",
+    printf("%s[%lld, %lld]",
            i > 0     ? ", "
            : is_json ? ""
                      : " ",
