@@ -8,17 +8,17 @@
 typedef struct SavedVerb {
   const char *name, *words;
   int32_t least, most;
-  bool wants_out, wants_job;
+  bool wants_out, wants_job, may_job;
   ExitCode (*run)(Compile *c, const Options *options);
 } SavedVerb;
 
 static const SavedVerb saved_verbs[] = {
-    {"list", "WHERE", 2, 2, false, false, saved_verb_list},
-    {"show", "CHECKPOINT [TENSOR]", 2, 3, false, false, saved_verb_show},
-    {"verify", "CHECKPOINT", 2, 2, false, false, saved_verb_verify},
-    {"diff", "A B", 3, 3, false, false, saved_verb_diff},
-    {"merge", "CHECKPOINT -o FILE.safetensors", 2, 2, true, false, saved_verb_merge},
-    {"convert", "CHECKPOINT -o FOLDER --for JOB.lua", 2, 2, true, true, saved_verb_convert},
+    {"list", "WHERE", 2, 2, false, false, false, saved_verb_list},
+    {"show", "CHECKPOINT [TENSOR]", 2, 3, false, false, false, saved_verb_show},
+    {"verify", "CHECKPOINT [--for JOB.lua]", 2, 2, false, false, true, saved_verb_verify},
+    {"diff", "A B", 3, 3, false, false, false, saved_verb_diff},
+    {"merge", "CHECKPOINT -o FILE.safetensors", 2, 2, true, false, false, saved_verb_merge},
+    {"convert", "CHECKPOINT -o FOLDER --for JOB.lua", 2, 2, true, true, true, saved_verb_convert},
 };
 enum { SAVED_VERBS = sizeof saved_verbs / sizeof *saved_verbs };
 
@@ -37,8 +37,9 @@ static const SavedVerb *find_verb(const char *word) {
 
 static bool check_words(const SavedVerb *verb, const Options *options) {
   int32_t count = options->words.count;
-  bool is_right =
-      count >= verb->least && count <= verb->most && verb->wants_out == (options->out != NULL);
+  bool is_right = count >= verb->least && count <= verb->most &&
+                  verb->wants_out == (options->out != NULL) &&
+                  (options->job ? verb->may_job : !verb->wants_job);
   if (!is_right) complain(EXIT_USER, "it is: lockstep checkpoint %s %s", verb->name, verb->words);
   if (!is_right) return false;
   if (options->weights && verb->run != saved_verb_merge)

@@ -59,18 +59,23 @@ static char *read_file(const char *path, size_t *bytes, int *failure) {
 bool saved_open(SavedOpen *saved, const char *path) {
   char file[4200];
   size_t bytes;
-  *saved = (SavedOpen){.path = path, .fault = MANIFEST_DAMAGED};
+  *saved = (SavedOpen){.checkpoint.path = strdup(path), .fault = MANIFEST_DAMAGED};
+  if (!saved->checkpoint.path) {
+    saved->failure = ENOMEM;
+    return false;
+  }
   snprintf(file, sizeof file, "%.4096s/%s", path, MANIFEST_FILE);
   char *text = read_file(file, &bytes, &saved->failure);
   if (!text) return false;
   saved->bytes = (int64_t)bytes;
-  saved->fault = manifest_read(&saved->manifest, text, bytes, saved->why);
+  saved->fault = manifest_read(&saved->checkpoint.manifest, text, bytes, saved->why);
   free(text);
   return saved->fault == MANIFEST_WHOLE;
 }
 
 void saved_close(SavedOpen *saved) {
-  manifest_close(&saved->manifest);
+  manifest_close(&saved->checkpoint.manifest);
+  free(saved->checkpoint.path);
 }
 
 ExitCode saved_open_whole(SavedOpen *saved, const char *path) {
@@ -121,10 +126,11 @@ static void judge(Arena *arena, Saved *saved) {
   bool is_good = saved_open(&open, saved->path);
   if (is_good) {
     saved->state = SAVED_WHOLE;
-    saved->bytes = saved_bytes(&open.manifest);
-    saved->parts = open.manifest.part_count;
-    if (saved->kept == KEPT_NEWEST && is_milestone(&open.manifest)) saved->kept = KEPT_MILESTONE;
-    judge_sizes(arena, &open.manifest, saved);
+    saved->bytes = saved_bytes(&open.checkpoint.manifest);
+    saved->parts = open.checkpoint.manifest.part_count;
+    if (saved->kept == KEPT_NEWEST && is_milestone(&open.checkpoint.manifest))
+      saved->kept = KEPT_MILESTONE;
+    judge_sizes(arena, &open.checkpoint.manifest, saved);
   } else {
     saved->state = open.fault == MANIFEST_FOREIGN ? SAVED_FOREIGN : SAVED_DAMAGED;
     saved->why = open.failure ? arena_printf(arena, "%s: %s", MANIFEST_FILE, strerror(open.failure))

@@ -4,7 +4,7 @@
 #define LOCKSTEP_SAVED_H
 
 #include "compiler/show/cli/cli.h"
-#include "runtime/manifest/manifest.h"
+#include "runtime/manifest/compare.h"
 
 typedef enum SavedState {
   SAVED_WHOLE,      /* by its manifest and the sizes of its parts */
@@ -55,8 +55,7 @@ void saved_list(Arena *arena, const char *folder, SavedList *list);
 /* ---- one checkpoint */
 
 typedef struct SavedOpen {
-  const char *path;
-  Manifest manifest;
+  Checkpoint checkpoint;
   ManifestFault fault;
   int failure;   /* errno: the manifest cannot be read; then `fault` says nothing */
   int64_t bytes; /* of the file */
@@ -109,6 +108,8 @@ int32_t saved_shape(const State *state, uint32_t item, int64_t shape[STATE_DIMS_
 ExitCode saved_verb_list(Compile *c, const Options *options);
 ExitCode saved_verb_show(Compile *c, const Options *options);
 ExitCode saved_verb_verify(Compile *c, const Options *options);
+/* Prints whether the job of --for would go on from it; EXIT_USER: it would not. */
+ExitCode saved_judge_job(Compile *c, const Options *options, const Checkpoint *checkpoint);
 ExitCode saved_verb_diff(Compile *c, const Options *options);
 ExitCode saved_verb_merge(Compile *c, const Options *options);
 ExitCode saved_verb_convert(Compile *c, const Options *options);

@@ -13,10 +13,11 @@
 
 #include "compiler/show/cli/runs.h"
 #include "compiler/show/cli/saved.h"
+#include "kernels/math/floats.h"
 #include "runtime/parts/parts.h"
 #include "runtime/plan/plan_job.h"
 
-enum { CHUNK_BYTES = 8 << 20 };
+enum { CHUNK_BYTES = 8 << 20, ELEMENT_BYTES_MAX = 8 };
 
 typedef struct Converting {
   Compile *c;
@@ -31,69 +32,57 @@ typedef struct Converting {
   ManifestPart *part;
   int32_t parts;
   const char *folder, *path; /* while it is written, and then */
-  uint8_t *chunk;
+  uint8_t *chunk, *other;    /* as read; in the dtype of the job */
   ExitCode code;
 } Converting;
 
 /* ---- which item has the elements */
 
-/* A weight in fp32 is the same number as its master. */
-static uint32_t find_source(const State *from, const StateItem *item, uint32_t kind) {
-  uint32_t found = state_find(from, item->name, kind);
-  if (found < from->item_count) return found;
-  if (kind == BUFFER_MASTER) return state_find(from, item->name, BUFFER_PARAM);
-  if (kind == BUFFER_PARAM) return state_find(from, item->name, BUFFER_MASTER);
-  return found;
-}
-
-static bool is_same_tensor(const State *from, uint32_t i, const State *to, uint32_t j) {
-  int64_t shape[2][STATE_DIMS_MAX];
-  int32_t dims = saved_shape(from, i, shape[0]);
-  DType a = state_saved_dtype(state_tensor(from, &from->item[i]));
-  DType b = state_saved_dtype(state_tensor(to, &to->item[j]));
-  return a == b && dims == saved_shape(to, j, shape[1]) &&
-         memcmp(shape[0], shape[1], sizeof **shape * (size_t)dims) == 0;
-}
-
-/* All or nothing: each tensor of either side is on the other, in the same shape and dtype. */
+/* All or nothing: each tensor of either side is on the other, in the same shape. */
 static bool match_items(Converting *cv) {
-  const State *from = &cv->from->manifest.state, *to = &cv->to;
-  Arena *arena = cv->c->arena;
-  bool *used = ARENA_ARRAY(arena, bool, from->item_count + 1);
-  cv->source = ARENA_ARRAY(arena, uint32_t, to->item_count + 1);
-  for (uint32_t i = 0; i < to->item_count; i++) {
-    const StateItem *item = &to->item[i];
-    uint32_t found = find_source(from, item, state_tensor(to, item)->kind);
-    const char *key = saved_key(arena, to, item);
-    if (found == from->item_count)
-      return complain(EXIT_USER, "%s has no %s, which the job has", cv->from->path, key) ==
-             EXIT_DONE;
-    if (!is_same_tensor(from, found, to, i))
-      return complain(EXIT_USER, "%s of %s has another shape or dtype than the job's", key,
-                      cv->from->path) == EXIT_DONE;
-    used[found] = true;
-    cv->source[i] = found;
-  }
-  for (uint32_t i = 0; i < from->item_count; i++)
-    if (!used[i])
-      return complain(EXIT_USER, "the job has no %s, which %s has",
-                      saved_key(arena, from, &from->item[i]), cv->from->path) == EXIT_DONE;
-  return true;
+  const State *from = &cv->from->checkpoint.manifest.state, *to = &cv->to;
+  CheckpointChanges changes;
+  Status status = {0};
+  uint64_t data_sum = cv->from->checkpoint.manifest.run.data_sum; /* no sample is read */
+  if (!checkpoint_changes(&cv->from->checkpoint, cv->plan, data_sum, &changes, &status) ||
+      !checkpoint_match(&cv->from->checkpoint, cv->plan, &changes, &status))
+    cv->code = complain(status.code == STATUS_USER ? EXIT_USER : EXIT_WORLD, "%s", status.text);
+  checkpoint_changes_free(&changes);
+  cv->source = ARENA_ARRAY(cv->c->arena, uint32_t, to->item_count + 1);
+  for (uint32_t i = 0; status.code == 0 && i < to->item_count; i++)
+    cv->source[i] = checkpoint_source(from, to->item[i].name, state_tensor(to, &to->item[i]));
+  return status.code == 0;
 }
 
 /* ---- parts */
 
+static DType dtype_of(const State *state, uint32_t item) {
+  return state_saved_dtype(state_tensor(state, &state->item[item]));
+}
+
+/* A weight from its master is rounded as an update rounds it; a master from a weight is that
+ * number.
+ */
+static const void *in_dtype(Converting *cv, DType from, DType to, int64_t count) {
+  if (from == to) return cv->chunk;
+  for (int64_t i = 0; i < count; i++)
+    float_put(cv->other, i, to, float_get(cv->chunk, i, from));
+  return cv->other;
+}
+
 static bool convert_piece(void *context, const StateStored *stored) {
   Converting *cv = context;
   Status status = {0};
-  uint32_t source = cv->source[stored->item - cv->to.item];
-  int64_t width = dtype_bytes(state_saved_dtype(state_tensor(&cv->to, stored->item)));
-  int64_t most = CHUNK_BYTES / width;
+  const State *source_state = &cv->from->checkpoint.manifest.state;
+  uint32_t item = (uint32_t)(stored->item - cv->to.item), source = cv->source[item];
+  DType from = dtype_of(source_state, source), to = dtype_of(&cv->to, item);
+  int64_t most = CHUNK_BYTES / ELEMENT_BYTES_MAX;
   for (int64_t done = 0; done < stored->piece.range_count; done += most) {
     int64_t left = stored->piece.range_count - done, count = left < most ? left : most;
     StatePiece want = state_piece_dense(&stored->piece, done, count);
     if (!saved_read_piece(cv->reader, source, &want, cv->chunk, &cv->code)) return false;
-    if (part_writer_put(cv->writer, cv->chunk, count * width, &status)) continue;
+    const void *bytes = in_dtype(cv, from, to, count);
+    if (part_writer_put(cv->writer, bytes, count * dtype_bytes(to), &status)) continue;
     cv->code = complain(EXIT_WORLD, "%s", status.text);
     return false;
   }
@@ -122,6 +111,7 @@ static bool convert_part(Converting *cv, int32_t number) {
 static bool convert_parts(Converting *cv) {
   cv->part = ARENA_ARRAY(cv->c->arena, ManifestPart, cv->to.numbers);
   cv->chunk = arena_alloc(cv->c->arena, CHUNK_BYTES);
+  cv->other = arena_alloc(cv->c->arena, CHUNK_BYTES);
   for (int32_t number = 0; number < cv->to.numbers; number++)
     if (state_part_data(&cv->to, number) > 0 && !convert_part(cv, number)) return false;
   return true;
@@ -142,7 +132,7 @@ static bool sync_folder(const char *path) {
 
 static bool write_manifest(const Converting *cv) {
   ManifestText text;
-  ManifestRun run = cv->from->manifest.run;
+  ManifestRun run = cv->from->checkpoint.manifest.run;
   const char *path = arena_printf(cv->c->arena, "%s/%s", cv->folder, MANIFEST_FILE);
   run.plan_id = cv->plan->id;
   run.last_step = job_steps(cv->plan);
@@ -199,7 +189,7 @@ static void say_done(const Converting *cv) {
   if (!cv->options->quiet)
     printf("wrote    %s   %s in %d part%s, from %d\n", text_plain(cv->c->arena, cv->path),
            format_bytes(cv->c->arena, bytes), cv->parts, plural((uint64_t)cv->parts),
-           cv->from->manifest.part_count);
+           cv->from->checkpoint.manifest.part_count);
 }
 
 static ExitCode convert(Converting *cv) {
@@ -207,14 +197,14 @@ static ExitCode convert(Converting *cv) {
   struct {
     uint64_t plan;
     int64_t generation, step;
-  } of = {cv->plan->id, cv->from->manifest.facts.generation, cv->from->manifest.facts.step};
-  cv->facts = cv->from->manifest.facts;
+  } of = {cv->plan->id, cv->from->checkpoint.manifest.facts.generation,
+          cv->from->checkpoint.manifest.facts.step};
+  cv->facts = cv->from->checkpoint.manifest.facts;
   cv->facts.save = part_sum(&of, sizeof of);
   cv->code = EXIT_WORLD;
   if (!state_open(&cv->to, cv->plan, &status))
     return complain(status.code == STATUS_WORLD ? EXIT_WORLD : EXIT_OURS, "%s", status.text);
   bool is_good = match_items(cv);
-  if (!is_good) cv->code = EXIT_USER;
   cv->reader = is_good ? saved_reader(cv->from) : NULL;
   is_good = cv->reader && make_folder(cv) && convert_parts(cv) && publish(cv);
   if (is_good)

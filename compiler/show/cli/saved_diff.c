@@ -63,7 +63,7 @@ static void compare_chunk(const Comparing *cmp, const DType dtype[2], int64_t co
 }
 
 static void print_difference(Comparing *cmp, const StateItem *item, const Difference *d) {
-  const State *state = &cmp->saved[0].manifest.state;
+  const State *state = &cmp->saved[0].checkpoint.manifest.state;
   Arena *arena = cmp->c->arena;
   cmp->is_different |= d->differ > 0;
   if (cmp->options->json) {
@@ -91,7 +91,8 @@ static bool same_shape(const State *a, uint32_t i, const State *b, uint32_t j) {
 }
 
 static bool compare_item(Comparing *cmp, uint32_t i, uint32_t j, ExitCode *code) {
-  const State *a = &cmp->saved[0].manifest.state, *b = &cmp->saved[1].manifest.state;
+  const State *a = &cmp->saved[0].checkpoint.manifest.state,
+              *b = &cmp->saved[1].checkpoint.manifest.state;
   const StateItem *item[2] = {&a->item[i], &b->item[j]};
   const DType dtype[2] = {state_saved_dtype(state_tensor(a, item[0])),
                           state_saved_dtype(state_tensor(b, item[1]))};
@@ -109,14 +110,15 @@ static bool compare_item(Comparing *cmp, uint32_t i, uint32_t j, ExitCode *code)
 }
 
 static void note_only(Comparing *cmp, int32_t which, const StateItem *item, const char *why) {
-  const char *key = saved_key(cmp->c->arena, &cmp->saved[which].manifest.state, item);
+  const char *key = saved_key(cmp->c->arena, &cmp->saved[which].checkpoint.manifest.state, item);
   const char *text = arena_printf(cmp->c->arena, "%s: %s%s", which == 0 ? "A" : "B", key, why);
   VEC_PUSH(cmp->c->arena, &cmp->only, text);
   cmp->is_different = true;
 }
 
 static bool compare_states(Comparing *cmp, ExitCode *code) {
-  const State *a = &cmp->saved[0].manifest.state, *b = &cmp->saved[1].manifest.state;
+  const State *a = &cmp->saved[0].checkpoint.manifest.state,
+              *b = &cmp->saved[1].checkpoint.manifest.state;
   for (uint32_t s = 0; s < a->item_count; s++) {
     uint32_t i = a->sorted[s],
              j = state_find(b, a->item[i].name, state_tensor(a, &a->item[i])->kind);
@@ -139,7 +141,8 @@ static bool compare_states(Comparing *cmp, ExitCode *code) {
 
 /* "optimizer.lr 0.001 -> 0.002", with "none" where a job does not have the key. */
 static void compare_settings(const Comparing *cmp, TextList *list) {
-  const Plan *a = &cmp->saved[0].manifest.plan, *b = &cmp->saved[1].manifest.plan;
+  const Plan *a = &cmp->saved[0].checkpoint.manifest.plan,
+             *b = &cmp->saved[1].checkpoint.manifest.plan;
   Arena *arena = cmp->c->arena;
   for (uint32_t i = 0; i < a->settings_count; i++) {
     const char *key = plan_string(a, a->settings[i].key), *other = saved_setting(b, key);

@@ -101,14 +101,14 @@ static void hear_damage(void *context, const PartDamage *damage) {
 
 /* All parts, each read once. The damage is printed as it is found. */
 static ExitCode verify_parts(Verifying *v, const SavedOpen *saved) {
-  const Manifest *manifest = &saved->manifest;
+  const Manifest *manifest = &saved->checkpoint.manifest;
   const PartSink sink = {hear_damage, v};
   ExitCode code = EXIT_DONE;
   for (int32_t i = 0; i < manifest->part_count; i++) {
     const ManifestPart *part = &manifest->part[i];
     Status status = {0};
     const PartFile file = {&manifest->state,
-                           saved->path,
+                           saved->checkpoint.path,
                            {part->number, manifest->facts.step, manifest->facts.save},
                            (int64_t)part->file_bytes,
                            part->sum};
@@ -142,12 +142,16 @@ ExitCode saved_verb_verify(Compile *c, const Options *options) {
     fputs(", \"damage\": [", stdout);
   }
   ExitCode code = verify_all(&v, saved, path);
-  const char *state = code != EXIT_DONE ? "unreadable" : v.damaged > 0 ? "damaged" : "whole";
+  bool is_whole = code == EXIT_DONE && v.damaged == 0;
+  const char *state = is_whole ? "whole" : code == EXIT_DONE ? "damaged" : "unreadable";
   if (options->json)
-    printf("], \"state\": \"%s\"}\n", state);
+    printf("], \"state\": \"%s\"", state);
   else
     printf("%s: %s%s\n", text_plain(c->arena, path), state,
            v.damaged > 0 ? ", not to be used" : "");
+  if (code == EXIT_DONE && v.damaged > 0) code = EXIT_USER;
+  if (is_whole && options->job) code = saved_judge_job(c, options, &saved->checkpoint);
+  if (options->json) puts("}");
   saved_close(saved);
-  return code != EXIT_DONE ? code : v.damaged > 0 ? EXIT_USER : EXIT_DONE;
+  return code;
 }

@@ -40,7 +40,7 @@ static DType weight_dtype(const Plan *plan) {
 }
 
 static void choose_tensors(Merging *m) {
-  const State *state = &m->saved->manifest.state;
+  const State *state = &m->saved->checkpoint.manifest.state;
   for (uint32_t i = 0; i < state->item_count; i++) {
     const StateItem *item = &state->item[state->sorted[i]];
     uint32_t kind = state_tensor(state, item)->kind;
@@ -77,7 +77,7 @@ static bool write_all(const Merging *m, const void *bytes, size_t count) {
 
 static bool write_header(Merging *m) {
   Arena *arena = m->c->arena;
-  const Manifest *manifest = &m->saved->manifest;
+  const Manifest *manifest = &m->saved->checkpoint.manifest;
   const SafeNote notes[] = {
       {"format", "pt"},
       {"step", arena_printf(arena, "%lld", (long long)manifest->facts.step)},
@@ -116,7 +116,7 @@ static void round_chunk(const Merged *merged, uint8_t *chunk, int64_t count) {
 }
 
 static bool write_tensors(const Merging *m, ExitCode *code) {
-  const State *state = &m->saved->manifest.state;
+  const State *state = &m->saved->checkpoint.manifest.state;
   SavedReader *reader = saved_reader(m->saved);
   uint8_t *chunk = arena_alloc(m->c->arena, (size_t)CHUNK_ELEMENTS * ELEMENT_BYTES_MAX);
   bool is_good = reader != NULL;
@@ -147,7 +147,7 @@ static ExitCode finish(const Merging *m) {
   }
   if (!m->options->quiet)
     printf("wrote    %s   %d tensors of step %s\n", text_plain(m->c->arena, out), m->tensors.count,
-           format_count(m->c->arena, m->saved->manifest.facts.step));
+           format_count(m->c->arena, m->saved->checkpoint.manifest.facts.step));
   return EXIT_DONE;
 }
 

@@ -31,10 +31,11 @@ SavedReader *saved_reader(const SavedOpen *saved) {
   SavedReader *reader = calloc(1, sizeof *reader);
   if (!reader) return NULL;
   reader->saved = saved;
-  reader->state = &saved->manifest.state;
+  reader->state = &saved->checkpoint.manifest.state;
   for (int32_t i = 0; i < OPEN_MOST; i++)
     reader->open[i].descriptor = -1;
-  reader->checked = calloc((size_t)saved->manifest.part_count + 1, sizeof *reader->checked);
+  reader->checked =
+      calloc((size_t)saved->checkpoint.manifest.part_count + 1, sizeof *reader->checked);
   if (reader->checked) return reader;
   free(reader);
   return NULL;
@@ -61,13 +62,13 @@ static void first_damage(void *context, const PartDamage *damage) {
 /* Reads the whole part once, before anything of it is used. */
 static bool check(SavedReader *reader, const ManifestPart *part, ExitCode *code) {
   const SavedOpen *saved = reader->saved;
-  bool *checked = &reader->checked[part - saved->manifest.part], was_told = false;
-  const ManifestFacts *facts = &saved->manifest.facts;
+  bool *checked = &reader->checked[part - saved->checkpoint.manifest.part], was_told = false;
+  const ManifestFacts *facts = &saved->checkpoint.manifest.facts;
   Status status = {0};
   if (*checked) return true;
   const PartSink sink = {first_damage, &was_told};
   const PartFile file = {reader->state,
-                         saved->path,
+                         saved->checkpoint.path,
                          {part->number, facts->step, facts->save},
                          (int64_t)part->file_bytes,
                          part->sum};
@@ -81,12 +82,12 @@ static const OpenPart *open_part(SavedReader *reader, int32_t number, ExitCode *
   for (int32_t i = 0; i < OPEN_MOST; i++)
     if (reader->open[i].descriptor >= 0 && reader->open[i].number == number)
       return &reader->open[i];
-  const ManifestPart *part = manifest_part(&reader->saved->manifest, number);
+  const ManifestPart *part = manifest_part(&reader->saved->checkpoint.manifest, number);
   char path[4200], name[PART_FILE_NAME_BYTES];
   PartLayout layout;
   *code = EXIT_WORLD;
   part_file_name(name, number);
-  snprintf(path, sizeof path, "%.4096s/%s", reader->saved->path, name);
+  snprintf(path, sizeof path, "%.4096s/%s", reader->saved->checkpoint.path, name);
   if (!part) {
     *code = complain(EXIT_USER, "%s: the manifest has no such part", name);
     return NULL;
@@ -155,7 +156,7 @@ static bool gather_from(void *context, const StateStored *stored) {
   size_t bytes = (size_t)((gather->end - gather->first) * gather->width);
   if (!read_run(gather->reader, part, at, bytes)) {
     *gather->code = complain(EXIT_WORLD, "part %d of %s cannot be read: %s", stored->number,
-                             gather->reader->saved->path, strerror(errno));
+                             gather->reader->saved->checkpoint.path, strerror(errno));
     return false;
   }
   return state_common(&stored->piece, gather->want, copy, gather);

@@ -23,7 +23,7 @@ static const char *degrees_text(Arena *arena, const Plan *plan) {
 }
 
 static void show_text(const Showing *s) {
-  const Manifest *m = &s->saved->manifest;
+  const Manifest *m = &s->saved->checkpoint.manifest;
   const State *state = &m->state;
   Arena *arena = s->c->arena;
   printf("step       %s of %s\n", format_count(arena, m->facts.step),
@@ -60,10 +60,10 @@ static void settings_json(const Plan *plan) {
 }
 
 static void show_json(const Showing *s) {
-  const Manifest *m = &s->saved->manifest;
+  const Manifest *m = &s->saved->checkpoint.manifest;
   const State *state = &m->state;
   fputs("{\"version\": 1, \"path\": ", stdout);
-  print_json_text(s->saved->path, stdout);
+  print_json_text(s->saved->checkpoint.path, stdout);
   printf(
       ", \"step\": %lld, \"last_step\": %lld, \"samples\": %lld, \"sample_tokens\": %lld, "
       "\"updates\": %lld, \"lr\": %.17g, \"generation\": %lld, \"bytes\": %lld, \"parts\": %d,\n "
@@ -111,7 +111,7 @@ static void add_number(Numbers *n, double value) {
 }
 
 static bool read_numbers(const Showing *s, uint32_t item, Numbers *n, ExitCode *code) {
-  const State *state = &s->saved->manifest.state;
+  const State *state = &s->saved->checkpoint.manifest.state;
   DType dtype = state_saved_dtype(state_tensor(state, &state->item[item]));
   int64_t elements = saved_elements(state, item);
   SavedReader *reader = saved_reader(s->saved);
@@ -155,14 +155,14 @@ static bool show_piece(void *context, const StateStored *stored) {
 }
 
 static bool show_pieces(const Showing *s, uint32_t item) {
-  const State *state = &s->saved->manifest.state;
+  const State *state = &s->saved->checkpoint.manifest.state;
   Pieces pieces = {.s = s};
   StatePiece want = saved_whole(state, item);
   return state_sources(state, item, &want, show_piece, &pieces);
 }
 
 static ExitCode show_tensor(const Showing *s, uint32_t item) {
-  const State *state = &s->saved->manifest.state;
+  const State *state = &s->saved->checkpoint.manifest.state;
   const StateItem *at = &state->item[item];
   Arena *arena = s->c->arena;
   Numbers n;
@@ -194,7 +194,7 @@ static ExitCode show_tensor(const Showing *s, uint32_t item) {
 
 /* The items of that name: by key "NAME/KIND", or all kinds of "NAME". */
 static ExitCode show_named(const Showing *s, const char *word) {
-  const State *state = &s->saved->manifest.state;
+  const State *state = &s->saved->checkpoint.manifest.state;
   ExitCode code = EXIT_DONE;
   int32_t found = 0;
   const char **keys = ARENA_ARRAY(s->c->arena, const char *, state->item_count + 1);
@@ -211,7 +211,7 @@ static ExitCode show_named(const Showing *s, const char *word) {
   }
   if (found > 0) return code;
   const char *near = nearest_word(word, keys, (int32_t)state->item_count);
-  return complain(EXIT_USER, "%s has no tensor %s%s%s%s", s->saved->path, word,
+  return complain(EXIT_USER, "%s has no tensor %s%s%s%s", s->saved->checkpoint.path, word,
                   near ? "; did you mean " : ": lockstep checkpoint show lists them",
                   near ? near : "", near ? "?" : "");
 }

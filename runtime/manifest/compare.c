@@ -1,9 +1,9 @@
 /* compare.c -- compares a job with the one that made a checkpoint, key by key. */
+#include "runtime/manifest/compare.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "runtime/checkpoint/checkpoint.h"
 
 const char *checkpoint_setting(const Checkpoint *checkpoint, const char *key) {
   const Plan *from = &checkpoint->manifest.plan;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/manifest/compare.h"
 
 enum { DIMS_TEXT_BYTES = 128 };
 
