@@ -132,7 +132,7 @@ int64_t draft_control_depth(const Draft *d) {
 uint32_t draft_slots(const Draft *d) {
   uint32_t all = CONTROL_BIT(CONTROL_SLOT_COUNT) - 1;
   if (!d->train->may_lack_targets) all &= ~CONTROL_BIT(CONTROL_targets);
-  return d->job->set[FIELD_precision_loss_scale] ? all : all & ~CONTROL_LOSS_SCALE;
+  return d->job->set[FIELD_precision_loss_scale] ? all : all & ~CONTROL_SCALE_SLOTS;
 }
 
 int32_t draft_slot_number(const Draft *d, ControlSlot slot) {

@@ -47,7 +47,7 @@ typedef enum ControlSlot {
 #define CONTROL_BIT(slot) (1u << (slot))
 
 /* The slots that only a plan with a loss scale has. */
-#define CONTROL_LOSS_SCALE                                                                         \
+#define CONTROL_SCALE_SLOTS                                                                        \
   (CONTROL_BIT(CONTROL_loss_scale) | CONTROL_BIT(CONTROL_good_steps) |                             \
    CONTROL_BIT(CONTROL_hysteresis_left) | CONTROL_BIT(CONTROL_skipped) |                           \
    CONTROL_BIT(CONTROL_skipped_in_row))

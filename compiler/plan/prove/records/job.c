@@ -275,12 +275,12 @@ static void check_loss_scale(const View *view) {
   char name[LOSS_SCALE_NAME_BYTES];
   for (int32_t i = 0; is_said && i < LOSS_SCALE_NUMBERS; i++)
     (void)is_said_once(view, loss_scale_setting(i, name));
-  const uint32_t slots = plan_slot_mask(view->plan) & CONTROL_LOSS_SCALE;
+  const uint32_t slots = plan_slot_mask(view->plan) & CONTROL_SCALE_SLOTS;
   if (is_said != is_narrow)
     prove_finding(view, NULL, -1, "records",
                   is_said ? "compute is not fp16, and losses are scaled"
                           : "compute is fp16, and no loss scale is said");
-  else if (slots != (is_said ? CONTROL_LOSS_SCALE : 0))
+  else if (slots != (is_said ? CONTROL_SCALE_SLOTS : 0))
     prove_finding(view, NULL, -1, "records",
                   is_said ? "losses are scaled, and slots of the scale are missing"
                           : "no loss is scaled, and there are slots of a scale");
