@@ -142,7 +142,7 @@ bool checkpoint_begin(const CheckpointStore *store, int64_t step, Status *status
 /* The size of a part that another rank has closed, and the last of its sums. */
 static bool look_at_part(const char *folder, ManifestPart *part, Status *status) {
   char name[PART_FILE_NAME_BYTES], path[CHECKPOINT_PATH_BYTES + sizeof name];
-  uint8_t end[PART_SUM_BYTES];
+  uint8_t end[PART_SUM_BYTES] = {0};
   CheckpointFault fault;
   int descriptor;
   part_file_name(name, part->number);
