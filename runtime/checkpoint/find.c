@@ -138,10 +138,10 @@ static void hear(void *context, const PartDamage *damage) {
   Heard *heard = context;
   if (heard->any) return;
   heard->any = true;
+  int64_t end = damage->first_byte + damage->bytes;
   const char *tensor = damage->tensor_count > 0 ? damage->tensor[0] : "";
   (void)status_fail(heard->status, STATUS_USER, "%s/%s: bytes %lld to %lld: %s%s%s", heard->folder,
-                    damage->file, (long long)damage->first_byte,
-                    (long long)(damage->first_byte + damage->bytes), damage->why,
+                    damage->file, (long long)damage->first_byte, (long long)end, damage->why,
                     tensor[0] != '\0' ? ": tensor " : "", tensor);
 }
 

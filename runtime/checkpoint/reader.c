@@ -175,10 +175,12 @@ static bool check_header(Reader *reader, ReaderFile *file, const StateStored *st
   const PartId id = {file->number, manifest->facts.step, manifest->facts.save};
   size_t bytes = (size_t)file->layout.header_bytes;
   char *wanted = part_header(&manifest->state, &id, &file->layout), *found = malloc(bytes);
-  bool good = (wanted != NULL && found != NULL) || unread(fault, file->path, ENOMEM, status);
-  good = good && copy_out(reader, file, stored, 0, (uint8_t *)found, bytes, fault, status);
-  if (good && memcmp(found, wanted, bytes) != 0)
-    good = damaged(file->path, "its header is of another save", fault, status);
+  bool good = false;
+  if (wanted == NULL || found == NULL)
+    (void)unread(fault, file->path, ENOMEM, status);
+  else if (copy_out(reader, file, stored, 0, (uint8_t *)found, bytes, fault, status))
+    good = memcmp(found, wanted, bytes) == 0 ||
+           damaged(file->path, "its header is of another save", fault, status);
   free(wanted);
   free(found);
   return good;

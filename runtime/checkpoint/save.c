@@ -148,14 +148,16 @@ static bool look_at_part(const char *folder, ManifestPart *part, Status *status)
   part_file_name(name, part->number);
   (void)snprintf(path, sizeof path, "%s/%s", folder, name);
   if (!checkpoint_open_file(path, &descriptor, &part->file_bytes, &fault, status)) return false;
-  bool read = part->file_bytes >= sizeof end &&
-              checkpoint_read(descriptor, path, end, sizeof end, part->file_bytes - sizeof end,
-                              &fault, status);
+  bool read = part->file_bytes >= sizeof end
+                  ? checkpoint_read(descriptor, path, end, sizeof end,
+                                    part->file_bytes - sizeof end, &fault, status)
+                  : status_fail(status, STATUS_WORLD, "%s: is shorter than it was written", path);
   (void)close(descriptor);
+  if (!read) return false;
   part->sum = 0;
   for (int32_t i = PART_SUM_BYTES; i-- > 0;)
     part->sum = part->sum << 8 | end[i];
-  return read;
+  return true;
 }
 
 static bool write_manifest(CheckpointStore *store, const CheckpointState *state, const char *folder,

@@ -17,13 +17,8 @@ enum {
 };
 static const int64_t elements_max = (int64_t)1 << 48;
 
-/* A text being read. */
-typedef struct Reading {
-  Manifest *to;
-  json_t *root;
-  char *why;
-  ManifestFault fault;
-  /* tables while they are filled */
+/* Memory of the plan's tables. */
+typedef struct Tables {
   PlanAxis *axes;
   PlanClass *classes;
   PlanBound *bounds;
@@ -33,6 +28,15 @@ typedef struct Reading {
   PlanCut *cuts;
   PlanSetting *settings;
   char *strings;
+} Tables;
+
+/* A text being read. */
+typedef struct Reading {
+  Manifest *to;
+  json_t *root;
+  char *why;
+  ManifestFault fault;
+  Tables *t; /* while they are filled; the manifest's */
   uint32_t strings_used;
 } Reading;
 
@@ -87,7 +91,7 @@ static bool string_of(Reading *r, const json_t *value, uint32_t *offset) {
   if (text == NULL) return false;
   *offset = r->strings_used;
   size_t bytes = strlen(text) + 1;
-  memcpy(r->strings + r->strings_used, text, bytes);
+  memcpy(r->t->strings + r->strings_used, text, bytes);
   r->strings_used += (uint32_t)bytes;
   return true;
 }
@@ -108,23 +112,23 @@ static bool read_axes(Reading *r) {
   if (axes == NULL) return false;
   if (json_array_size(axes) > PLAN_AXES_MAX) return refuse(r, "has too many axes");
   json_array_foreach((json_t *)axes, i, axis) {
-    if (!string_of(r, json_array_get(axis, 0), &r->axes[i].name) ||
-        !u32_of(json_array_get(axis, 1), RANKS_MAX / ranks, &r->axes[i].size) ||
-        r->axes[i].size == 0)
+    if (!string_of(r, json_array_get(axis, 0), &r->t->axes[i].name) ||
+        !u32_of(json_array_get(axis, 1), RANKS_MAX / ranks, &r->t->axes[i].size) ||
+        r->t->axes[i].size == 0)
       return refuse(r, "has an axis %zu that is none", i);
-    ranks *= r->axes[i].size;
+    ranks *= r->t->axes[i].size;
   }
   r->to->plan.axes_count = (uint32_t)json_array_size(axes);
   for (uint32_t n = r->to->plan.axes_count, stride = 1; n-- > 0;) {
-    r->axes[n].rank_stride = r->axes[n].size > 1 ? stride : 0;
-    stride *= r->axes[n].size;
+    r->t->axes[n].rank_stride = r->t->axes[n].size > 1 ? stride : 0;
+    stride *= r->t->axes[n].size;
   }
   return true;
 }
 
 static bool read_dim(Reading *r, const json_t *from, int64_t *elements) {
   Plan *plan = &r->to->plan;
-  PlanLayoutDim *dim = &r->dims[plan->layout_dims_count++];
+  PlanLayoutDim *dim = &r->t->dims[plan->layout_dims_count++];
   const json_t *cuts = json_array_get(from, 3), *cut;
   size_t i;
   uint32_t used = 0;
@@ -136,7 +140,7 @@ static bool read_dim(Reading *r, const json_t *from, int64_t *elements) {
   dim->cuts_first = plan->cuts_count;
   dim->cuts_count = (uint32_t)json_array_size(cuts);
   json_array_foreach((json_t *)cuts, i, cut) {
-    uint32_t *axis = &r->cuts[plan->cuts_count++].axis;
+    uint32_t *axis = &r->t->cuts[plan->cuts_count++].axis;
     if (!u32_of(cut, (int64_t)plan->axes_count - 1, axis) || (used >> *axis & 1u) != 0)
       return false;
     used |= 1u << *axis;
@@ -146,7 +150,7 @@ static bool read_dim(Reading *r, const json_t *from, int64_t *elements) {
 
 static bool read_layout(Reading *r, const json_t *from) {
   Plan *plan = &r->to->plan;
-  PlanLayout *layout = &r->layouts[plan->layouts_count++];
+  PlanLayout *layout = &r->t->layouts[plan->layouts_count++];
   const json_t *dims = json_object_get(from, "dims"), *dim;
   size_t i;
   int64_t elements = 1;
@@ -182,7 +186,7 @@ static DType dtype_named(const char *name) {
 
 static bool read_tensor(Reading *r, const json_t *from, int64_t *items) {
   Plan *plan = &r->to->plan;
-  PlanTensor *tensor = &r->tensors[plan->tensors_count++];
+  PlanTensor *tensor = &r->t->tensors[plan->tensors_count++];
   const char *kind = json_string_value(json_array_get(from, 1));
   const char *dtype = json_string_value(json_array_get(from, 2));
   int64_t first = 0;
@@ -206,10 +210,10 @@ static bool read_bounds(Reading *r, PlanClass *class, const json_t *bounds) {
   class->rank_count = 1;
   if (json_array_size(bounds) != plan->axes_count) return false;
   for (uint32_t i = 0; i < plan->axes_count; i++) {
-    PlanBound *bound = &r->bounds[plan->bounds_count++];
+    PlanBound *bound = &r->t->bounds[plan->bounds_count++];
     const json_t *from = json_array_get(bounds, i);
-    if (!u32_of(json_array_get(from, 0), r->axes[i].size, &bound->first) ||
-        !u32_of(json_array_get(from, 1), r->axes[i].size, &bound->end) ||
+    if (!u32_of(json_array_get(from, 0), r->t->axes[i].size, &bound->first) ||
+        !u32_of(json_array_get(from, 1), r->t->axes[i].size, &bound->end) ||
         bound->first >= bound->end)
       return false;
     class->rank_count *= bound->end - bound->first;
@@ -219,7 +223,7 @@ static bool read_bounds(Reading *r, PlanClass *class, const json_t *bounds) {
 
 static bool read_class(Reading *r, const json_t *from, int64_t *items) {
   Plan *plan = &r->to->plan;
-  PlanClass *class = &r->classes[plan->classes_count++];
+  PlanClass *class = &r->t->classes[plan->classes_count++];
   const json_t *tensors = json_object_get(from, "tensors"), *tensor;
   size_t i;
   if (!string_of(r, json_object_get(from, "name"), &class->name) || !json_is_array(tensors) ||
@@ -256,7 +260,7 @@ static bool read_settings(Reading *r) {
   size_t i;
   if (settings == NULL) return false;
   json_array_foreach((json_t *)settings, i, from) {
-    PlanSetting *setting = &r->settings[r->to->plan.settings_count++];
+    PlanSetting *setting = &r->t->settings[r->to->plan.settings_count++];
     const char *effect = json_string_value(json_array_get(from, 3));
     if (!string_of(r, json_array_get(from, 0), &setting->key) ||
         !string_of(r, json_array_get(from, 1), &setting->text) ||
@@ -329,48 +333,35 @@ static bool read_facts(Reading *r) {
 
 /* No table has more records than the text has bytes. */
 static bool make_room(Reading *r, size_t bytes) {
+  r->t = r->to->tables = calloc(1, sizeof *r->t);
+  if (r->t == NULL) return false;
   size_t values = bytes / 2 + 8; /* a value and what separates it from the next */
-  r->axes = calloc(PLAN_AXES_MAX, sizeof *r->axes);
-  r->classes = calloc(values / 16, sizeof *r->classes);
-  r->bounds = calloc(values / 2, sizeof *r->bounds);
-  r->tensors = calloc(values / 8 + 8, sizeof *r->tensors);
-  r->layouts = calloc(values / 8 + 8, sizeof *r->layouts);
-  r->dims = calloc(values / 4 + 8, sizeof *r->dims);
-  r->cuts = calloc(values, sizeof *r->cuts);
-  r->settings = calloc(values / 4 + 8, sizeof *r->settings);
-  r->strings = malloc(bytes + 1);
-  return r->axes && r->classes && r->bounds && r->tensors && r->layouts && r->dims && r->cuts &&
-         r->settings && r->strings;
+  r->t->axes = calloc(PLAN_AXES_MAX, sizeof *r->t->axes);
+  r->t->classes = calloc(values / 16, sizeof *r->t->classes);
+  r->t->bounds = calloc(values / 2, sizeof *r->t->bounds);
+  r->t->tensors = calloc(values / 8 + 8, sizeof *r->t->tensors);
+  r->t->layouts = calloc(values / 8 + 8, sizeof *r->t->layouts);
+  r->t->dims = calloc(values / 4 + 8, sizeof *r->t->dims);
+  r->t->cuts = calloc(values, sizeof *r->t->cuts);
+  r->t->settings = calloc(values / 4 + 8, sizeof *r->t->settings);
+  r->t->strings = malloc(bytes + 1);
+  return r->t->axes && r->t->classes && r->t->bounds && r->t->tensors && r->t->layouts &&
+         r->t->dims && r->t->cuts && r->t->settings && r->t->strings;
 }
 
-static void give_back(Reading *r) {
-  free(r->axes);
-  free(r->classes);
-  free(r->bounds);
-  free(r->tensors);
-  free(r->layouts);
-  free(r->dims);
-  free(r->cuts);
-  free(r->settings);
-  free(r->strings);
-}
-
-static bool keep_tables(Reading *r) {
-  Reading *kept = malloc(sizeof *kept);
-  if (kept == NULL) return false;
-  *kept = *r;
+static void use_tables(Reading *r) {
+  const Tables *t = r->t;
   Plan *plan = &r->to->plan;
-  plan->axes = r->axes;
-  plan->classes = r->classes;
-  plan->bounds = r->bounds;
-  plan->tensors = r->tensors;
-  plan->layouts = r->layouts;
-  plan->layout_dims = r->dims;
-  plan->cuts = r->cuts;
-  plan->settings = r->settings;
-  plan->strings = r->strings;
-  r->to->tables = kept;
-  return true;
+  plan->axes = t->axes;
+  plan->classes = t->classes;
+  plan->bounds = t->bounds;
+  plan->tensors = t->tensors;
+  plan->layouts = t->layouts;
+  plan->layout_dims = t->dims;
+  plan->cuts = t->cuts;
+  plan->settings = t->settings;
+  plan->strings = t->strings;
+  plan->strings_count = r->strings_used;
 }
 
 static bool read_all(Reading *r) {
@@ -380,11 +371,7 @@ static bool read_all(Reading *r) {
   if (!read_axes(r) || !read_layouts(r) || !read_classes(r) || !read_settings(r) ||
       !read_parts(r) || !read_facts(r) || !whole(r, "part_bytes", 1, INT64_MAX / 2, &part_bytes))
     return false;
-  to->plan.strings_count = r->strings_used;
-  if (!keep_tables(r)) {
-    r->fault = MANIFEST_NO_MEMORY;
-    return false;
-  }
+  use_tables(r);
   if (!state_open(&to->state, &to->plan, &status)) {
     (void)refuse(r, "%.200s", status.text);
     if (status.code == STATUS_WORLD) r->fault = MANIFEST_NO_MEMORY;
@@ -443,15 +430,25 @@ ManifestFault manifest_read(Manifest *manifest, const char *text, size_t bytes,
   if (r.fault == MANIFEST_NO_MEMORY)
     (void)snprintf(why, MANIFEST_WHY_BYTES, "needs more memory than there is");
   json_decref(r.root);
-  if (manifest->tables == NULL) give_back(&r);
   if (!read) manifest_close(manifest);
   return r.fault;
 }
 
 void manifest_close(Manifest *manifest) {
   state_close(&manifest->state);
-  if (manifest->tables != NULL) give_back(manifest->tables);
-  free(manifest->tables);
+  Tables *t = manifest->tables;
+  if (t != NULL) {
+    free(t->axes);
+    free(t->classes);
+    free(t->bounds);
+    free(t->tensors);
+    free(t->layouts);
+    free(t->dims);
+    free(t->cuts);
+    free(t->settings);
+    free(t->strings);
+  }
+  free(t);
   free(manifest->part);
   *manifest = (Manifest){0};
 }

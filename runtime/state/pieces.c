@@ -164,8 +164,8 @@ static bool advance(const CommonBox *box, int32_t dims, int64_t *at) {
 }
 
 bool state_common(const StatePiece *from, const StatePiece *to, StateRun *run, void *context) {
-  CommonBox box;
-  int64_t at[STATE_DIMS_MAX];
+  CommonBox box = {0};
+  int64_t at[STATE_DIMS_MAX] = {0};
   if (from->dims != to->dims || !find_common(from, to, &box)) return true;
   int32_t dim = run_dim(from, to, &box);
   int64_t length = 1;

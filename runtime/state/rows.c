@@ -117,7 +117,7 @@ static bool list_tensor(Listing *listing, uint32_t class, uint32_t number) {
   const Plan *plan = listing->plan;
   const PlanTensor *tensor = &plan->tensors[number];
   for (uint32_t i = 0; i < tensor->layer_count; i++) {
-    if (listing->count == listing->room) {
+    if (listing->at == NULL || listing->count == listing->room) {
       listing->room = 2 * listing->room + 64;
       StateItem *more = realloc(listing->at, listing->room * sizeof *more);
       if (more == NULL) return no_memory(listing->status);
