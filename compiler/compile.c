@@ -19,6 +19,7 @@
 #include "compiler/graph/backward/backward.h"
 #include "compiler/graph/grad/grad.h"
 #include "compiler/graph/model/model.h"
+#include "compiler/graph/ops/op.h"
 #include "compiler/graph/shard/shard.h"
 #include "compiler/job/pipelines/pipeline.h"
 #include "compiler/plan/prove/prove.h"
@@ -82,6 +83,8 @@ static bool cut_graph(Graph *g, const Job *job, const Derived *derived) {
 static bool arrange_backward(Graph *g, const Job *job, const Derived *derived,
                              Recompute recompute) {
   const Span chunks_at = job->origin[FIELD_memory_loss_chunks].span;
+  if (job->precision.linear == CHOICE_LINEAR_FP8) /* codes, and the products that read them */
+    op_code_products(g, job->is_fp8_by_block ? FP8_BLOCK : FP8_TENSOR);
   if (g->training && recompute.choice != CHOICE_RECOMPUTE_NONE)
     /* clones of forward nodes, which backward reads instead of kept values */
     recompute_apply(g,

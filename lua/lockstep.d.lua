@@ -55,6 +55,7 @@
 ---@field master? "fp32"|"split"|"none" the optimizer's copy of the weights; split: of a bf16 weight only the lower half of its fp32; derived: fp32 when param is narrower and update is nearest. Default: derived
 ---@field update? "nearest"|"stochastic"|"kahan" how updates without a master round to bf16 weights; stochastic: up or down by chance, so that the mean is right; kahan: a bf16 compensation keeps what rounding loses. Default: nearest
 ---@field loss_scale? "dynamic"|"torch"|"deepspeed"|"megatron"|number|{ [1]?: string|number, init?: number, window?: number, growth?: number, backoff?: number, hysteresis?: number, min?: number, late?: number, refill?: number, most_skips?: number } factor of the loss, for compute fp16: a word, or { "dynamic", init = 65536, window = 1000, growth = 2, backoff = 0.5, hysteresis = 2, min = 1, late = 0, refill = 0, most_skips = 50 } with any of these numbers; or a number, which stays; docs/precision.md has how it moves; derived: dynamic when compute is fp16, else none. Default: derived
+---@field linear? "compute"|"fp8" what linear layers inside stacks multiply; fp8: codes of eight bits, E4M3 and for gradients E5M2, with scales that are powers of two, of the tensor's own maximum; {"fp8", scaling = "tensor"} is the same. Default: compute
 
 ---@class (exact) lockstep.parallel
 ---@field tp? integer|string tensor parallelism: ranks that share one matrix. Default: 1

@@ -128,6 +128,7 @@ typedef struct Graph {
   DType compute_dtype; /* of activations */
   bool tf32;           /* products round their inputs */
   DType param_dtype, grad_dtype;
+  VEC(const char *) not_fp8; /* paths of linear layers that stay in the compute dtype */
   int64_t loss_count; /* targets of one optimizer step over the whole job: the loss denominator */
   bool may_lack_targets; /* some targets may not count: the control slot `targets` is the
                             denominator */

@@ -114,6 +114,7 @@ typedef struct Job {
   VEC(ModelSize) sizes;     /* of model */
   Amount offload_part;      /* of offload.optimizer = { "cpu", share = "60%" }, or most = "40GB" */
   int64_t recompute_blocks; /* of memory.recompute = { "every", blocks = N } */
+  bool is_fp8_by_block;     /* of precision.linear = { "fp8", scaling = "block" } */
   int64_t pipeline_chunks;  /* of parallel.pipeline = { "interleaved", chunks = N } */
   LossScale loss_scale;     /* of precision.loss_scale, if it is set */
   Origin origin[FIELD_COUNT];

@@ -68,6 +68,11 @@ int64_t product_blocks_bytes(const ProductBlocks *blocks);
 /* The most that a variant needs. */
 int64_t product_bytes(const ProductShape *shape);
 
+/* Codes of fp8 as bf16 numbers, in whole lines of the cache. */
+static inline int64_t decoded_bytes(int64_t codes) {
+  return (2 * codes + 63) / 64 * 64;
+}
+
 /* ---- attention: offsets of a thread's blocks in its part of the scratch, in floats */
 
 enum {

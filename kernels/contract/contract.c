@@ -146,6 +146,7 @@ bool contract_dtype_fits(const KernelContract *contract, int32_t operand, const 
   uint32_t wanted = contract->operands[operand].dtype, dtype = dtypes[operand];
   if (wanted < DTYPE_COUNT) return dtype == wanted;
   if (wanted == KERNEL_DTYPE_ANY) return dtype < DTYPE_COUNT;
+  if (wanted == KERNEL_DTYPE_FP8) return dtype == DTYPE_E4M3 || dtype == DTYPE_E5M2;
   if (wanted == KERNEL_DTYPE_SHARED)
     for (int32_t i = 0; i < operand; i++)
       if (contract->operands[i].dtype == KERNEL_DTYPE_SHARED && dtypes[i] != dtype) return false;

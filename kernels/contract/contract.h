@@ -45,6 +45,7 @@ typedef enum KernelRole {
   ROLE_INIT,       /* random initial values */
   ROLE_FILL,       /* one value everywhere */
   ROLE_CAST,
+  ROLE_QUANTISE, /* a cast whose result is codes and scales */
   ROLE_COPY,
   ROLE_SLICE,
   ROLE_PACK /* packs or unpacks the pieces of members */
@@ -65,7 +66,8 @@ typedef enum KernelAccess {
 enum {
   KERNEL_DTYPE_SHARED = DTYPE_COUNT, /* the float type of all operands that say so */
   KERNEL_DTYPE_FLOAT,
-  KERNEL_DTYPE_ANY
+  KERNEL_DTYPE_ANY,
+  KERNEL_DTYPE_FP8 /* E4M3 or E5M2 */
 };
 
 typedef enum KernelShapeKind {

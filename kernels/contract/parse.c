@@ -137,6 +137,7 @@ static uint32_t take_dtype(RowReader *r) {
   if (!take(r, ":")) return KERNEL_DTYPE_SHARED;
   if (take(r, "float")) return KERNEL_DTYPE_FLOAT;
   if (take(r, "any")) return KERNEL_DTYPE_ANY;
+  if (take(r, "fp8")) return KERNEL_DTYPE_FP8;
   if (take(r, "f32")) return DTYPE_F32;
   if (take(r, "f64")) return DTYPE_F64;
   if (take(r, "bf16")) return DTYPE_BF16;

@@ -83,3 +83,41 @@ int64_t workspace_rows(const WorkspaceUse *use) {
 int64_t workspace_sum(const WorkspaceUse *use) {
   return 8 * (1 + use->dims[0] / WORK_SUM_BLOCK);
 }
+
+/* The highest magnitude of every block of elements. */
+int64_t workspace_quantise(const WorkspaceUse *use) {
+  return (use->dims[0] * use->dims[1] + WORK_SUM_BLOCK - 1) / WORK_SUM_BLOCK * 4;
+}
+
+/* Both factors as bf16, and their product's. On a GPU as codes, turned so that those of one sum lie
+ * together, which is what its library multiplies. */
+static int64_t decoded_product(const WorkspaceUse *use, ProductShape shape, int32_t result) {
+  const int64_t a = shape.m * shape.k, b = shape.n * shape.k;
+  if (use->target == KERNEL_TARGET_CUDA)
+    return WORK_PRODUCT_CUDA + (a + 255) / 256 * 256 + (b + 255) / 256 * 256;
+  shape.factors_bf16 = true;
+  shape.narrow = dtype_bytes((DType)use->dtypes[result]) == 2;
+  return decoded_bytes(a) + decoded_bytes(b) + product_bytes(&shape);
+}
+
+int64_t workspace_linear_fp8(const WorkspaceUse *use) {
+  const int64_t *dims = use->dims;
+  return decoded_product(use, (ProductShape){dims[0], dims[2], dims[1], .rows_stand = true}, 4);
+}
+
+int64_t workspace_linear_fp8_bias(const WorkspaceUse *use) {
+  const int64_t *dims = use->dims;
+  return decoded_product(use, (ProductShape){dims[0], dims[2], dims[1], .rows_stand = true}, 5);
+}
+
+int64_t workspace_linear_fp8_dx(const WorkspaceUse *use) {
+  const int64_t *dims = use->dims;
+  return decoded_product(use, (ProductShape){dims[0], dims[1], dims[2], .rows_stand = true}, 4);
+}
+
+int64_t workspace_linear_fp8_dw(const WorkspaceUse *use) {
+  int64_t rows = use->dims[0], in = use->dims[1], out = use->dims[2];
+  bool transposed = use->dims[3] != 0;
+  int64_t m = transposed ? in : out, n = transposed ? out : in;
+  return decoded_product(use, (ProductShape){m, n, rows, .rows_stand = false}, 4);
+}

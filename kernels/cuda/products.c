@@ -58,7 +58,31 @@ static Matrices backward_w(const int64_t *dim) {
                     .transpose_b = LT_TRANSPOSED};
 }
 
+/* Codes are multiplied in one way only: both along what is summed over, so that matrices of another
+ * order are turned first. */
+static Matrices of_codes(KernelId id, const int64_t *dim) {
+  const int64_t rows = dim[0], in = dim[1], out = dim[2];
+  const bool transposed = dim[3] != 0, is_bias = id == KERNEL_linear_fp8_bias;
+  Matrices x = {.parts = {2, 0, is_bias ? 4 : -1, is_bias ? 5 : 4, true},
+                .m = out,
+                .n = rows,
+                .k = in,
+                .turns_a = transposed};
+  if (id == KERNEL_linear_fp8_dx) x.m = in, x.k = out, x.turns_a = !transposed;
+  if (id == KERNEL_linear_fp8_dw) {
+    x.parts.a = transposed ? 2 : 0, x.parts.b = transposed ? 0 : 2;
+    x.m = transposed ? out : in, x.n = transposed ? in : out, x.k = rows;
+    x.turns_a = x.turns_b = true;
+  }
+  x.lead_a = x.lead_b = x.k;
+  x.transpose_a = LT_TRANSPOSED, x.transpose_b = LT_PLAIN;
+  return x;
+}
+
 Matrices product_matrices(KernelId id, const int64_t *dim) {
+  if (id == KERNEL_linear_fp8 || id == KERNEL_linear_fp8_bias || id == KERNEL_linear_fp8_dx ||
+      id == KERNEL_linear_fp8_dw)
+    return of_codes(id, dim);
   if (id == KERNEL_linear_dx) return backward_x(dim);
   if (id == KERNEL_linear_dw) return backward_w(dim);
   return forward(dim, id == KERNEL_linear_bias ? 2 : -1);
@@ -83,7 +107,12 @@ static int32_t lt_type(uint32_t dtype) {
   return dtype == DTYPE_BF16 ? LT_BF16 : LT_F32;
 }
 
-static int32_t lt_factors(const KernelUse *use, uint32_t dtype) {
+static int32_t lt_factors(const KernelUse *use, const Parts *parts) {
+  const uint32_t dtype = use->dtype[parts->a];
+  if (parts->codes)
+    return dtype == DTYPE_E5M2                  ? LT_E5M2_E4M3
+           : use->dtype[parts->b] == DTYPE_E5M2 ? LT_E4M3_E5M2
+                                                : LT_E4M3_E4M3;
   bool tf32 = contract_is_tf32(contract_of(KERNEL_linear), use->attr, use->attr_count);
   return tf32 && dtype == DTYPE_F32 ? LT_TF32 : lt_type(dtype);
 }
@@ -110,9 +139,14 @@ static void layout(ProductMaking *making, LtLayout **at, int32_t type, int64_t r
 
 static void describe(ProductMaking *making, Product *product, const Matrices *x,
                      const ProductShape *shape) {
-  const bool tf32 = shape->factors == LT_TF32;
-  const int compute = tf32 ? LT_COMPUTE_TF32 : LT_COMPUTE_F32;
-  const int32_t factors = tf32 ? LT_F32 : shape->factors;
+  const int compute = shape->factors == LT_TF32 ? LT_COMPUTE_TF32 : LT_COMPUTE_F32;
+  const int32_t factor_a = shape->factors == LT_TF32        ? LT_F32
+                           : shape->factors >= 0            ? shape->factors
+                           : shape->factors == LT_E5M2_E4M3 ? LT_E5M2
+                                                            : LT_E4M3;
+  const int32_t factor_b = shape->factors == LT_E4M3_E5M2   ? LT_E5M2
+                           : shape->factors == LT_E5M2_E4M3 ? LT_E4M3
+                                                            : factor_a;
   if (!made(making, making->api->operation_create(&product->operation, compute, LT_F32))) return;
   set(making, product->operation, LT_TRANSPOSE_A, x->transpose_a);
   set(making, product->operation, LT_TRANSPOSE_B, x->transpose_b);
@@ -125,9 +159,16 @@ static void describe(ProductMaking *making, Product *product, const Matrices *x,
       made(making, making->api->operation_set(product->operation, LT_AUX, &like, sizeof like)))
     (void)made(making,
                making->api->operation_set(product->operation, LT_AUX_LEAD, &x->m, sizeof x->m));
+  const int8_t exact_sums = 0;
+  if (x->parts.codes && making->status == LT_DONE &&
+      made(making,
+           making->api->operation_set(product->operation, LT_SCALE_A, &like, sizeof like)) &&
+      made(making, making->api->operation_set(product->operation, LT_SCALE_B, &like, sizeof like)))
+    (void)made(making, making->api->operation_set(product->operation, LT_FAST_SUMS, &exact_sums,
+                                                  sizeof exact_sums));
   bool a_turned = x->transpose_a != LT_PLAIN, b_turned = x->transpose_b != LT_PLAIN;
-  layout(making, &product->a, factors, a_turned ? x->k : x->m, a_turned ? x->m : x->k, x->lead_a);
-  layout(making, &product->b, factors, b_turned ? x->n : x->k, b_turned ? x->k : x->n, x->lead_b);
+  layout(making, &product->a, factor_a, a_turned ? x->k : x->m, a_turned ? x->m : x->k, x->lead_a);
+  layout(making, &product->b, factor_b, b_turned ? x->n : x->k, b_turned ? x->k : x->n, x->lead_b);
   layout(making, &product->d, shape->result, x->m, x->n, x->m);
 }
 
@@ -226,11 +267,13 @@ static ProductShape shape_of(const KernelUse *use, const Matrices *x, int32_t ep
       .k = x->k,
       .transpose_a = x->transpose_a,
       .transpose_b = x->transpose_b,
-      .factors = lt_factors(use, use->dtype[x->parts.a]),
+      .factors = lt_factors(use, &x->parts),
       .result = lt_type(use->dtype[x->parts.d]),
       .epilogue = epilogue,
       .align_bytes = (uint32_t)align_bytes,
-      .workspace_most = has_work ? (uint64_t)use->bytes[use->operand_count - 1] : 0,
+      .workspace_most = x->parts.codes ? WORK_PRODUCT_CUDA
+                        : has_work     ? (uint64_t)use->bytes[use->operand_count - 1]
+                                       : 0,
   };
 }
 
@@ -244,6 +287,8 @@ void product_close(Product *product) {
 }
 
 bool product_has_types(uint32_t factors, uint32_t result) {
+  if (factors == DTYPE_E4M3 || factors == DTYPE_E5M2)
+    return result == DTYPE_BF16 || result == DTYPE_F32;
   return factors == DTYPE_BF16 ? result == DTYPE_BF16 || result == DTYPE_F32
                                : factors == DTYPE_F32 && result == DTYPE_F32;
 }
@@ -263,6 +308,8 @@ KernelStatus product_open(const KernelUse *use, const Matrices *x, int32_t epilo
   ProductShape shape = shape_of(use, x, epilogue, align_bytes);
   (void)snprintf(shape.gpu, sizeof shape.gpu, "%s", name);
   product->parts = x->parts;
+  if (x->turns_a) product->turned[0] = (Turned){x->k, x->m};
+  if (x->turns_b) product->turned[1] = (Turned){x->k, x->n};
   product->handle = handle_of(&making, gpu);
   if (making.status == LT_DONE) describe(&making, product, x, &shape);
   bool holds = making.status != LT_DONE || choose(&making, product, &shape);
@@ -293,6 +340,12 @@ static KernelStatus prepare(const Kernel *kernel, const KernelUse *use, void **s
   if (checked != KERNEL_DONE) return checked;
   Matrices x = product_matrices(kernel->id, use->dim);
   bool is_empty = x.m == 0 || x.n == 0 || x.k == 0;
+  /* The library's scales are of whole matrices, its bias beside codes is bf16, and sizes are whole
+   * vectors. */
+  bool in_vectors = (x.m | x.n | x.k) % LT_CODES_UNIT == 0;
+  if (x.parts.codes && (!in_vectors || use->dim[4] * use->dim[5] * use->dim[6] * use->dim[7] != 1 ||
+                        (x.parts.bias >= 0 && use->dtype[x.parts.bias] != DTYPE_BF16)))
+    return KERNEL_DONE;
   if (is_empty || !product_has_types(use->dtype[x.parts.a], use->dtype[x.parts.d]))
     return KERNEL_DONE;
   int32_t epilogue = x.parts.bias < 0 ? LT_EPILOGUE_NONE : LT_EPILOGUE_BIAS;
@@ -311,16 +364,34 @@ KernelStatus product_run(const Product *product, const KernelArgs *args, Product
   bool has_work = args->operand_count > at->d + 1;
   int32_t work = args->operand_count - 1;
   int status = LT_DONE;
-  if (to.bias != NULL)
+  size_t work_bytes = has_work ? (size_t)args->bytes[work] : 0;
+  const void *factor[] = {args->operand[at->a], args->operand[at->b]};
+  if (at->codes) {
+    uint8_t *copy = (uint8_t *)args->operand[work] + WORK_PRODUCT_CUDA;
+    work_bytes = WORK_PRODUCT_CUDA;
+    for (int i = 0; i < 2; i++) {
+      const Turned *turned = &product->turned[i];
+      if (turned->rows == 0) continue;
+      KernelStatus ended = cuda_turn_codes(args, factor[i], copy, turned->rows, turned->cols, why);
+      if (ended != KERNEL_DONE) return ended;
+      factor[i] = copy;
+      copy += (turned->rows * turned->cols + 255) / 256 * 256;
+    }
+    status = lt.api->operation_set(product->operation, LT_SCALE_A, &args->operand[at->a + 1],
+                                   sizeof(void *));
+    if (status == LT_DONE)
+      status = lt.api->operation_set(product->operation, LT_SCALE_B, &args->operand[at->b + 1],
+                                     sizeof(void *));
+  }
+  if (status == LT_DONE && to.bias != NULL)
     status = lt.api->operation_set(product->operation, LT_BIAS, &to.bias, sizeof to.bias);
   if (status == LT_DONE && to.aux != NULL)
     status = lt.api->operation_set(product->operation, LT_AUX, &to.aux, sizeof to.aux);
   if (status == LT_DONE)
-    status = lt.api->multiply(product->handle, product->operation, &one, args->operand[at->a],
-                              product->a, args->operand[at->b], product->b, &beta, to.d, product->d,
-                              to.d, product->d, &product->algorithm,
-                              has_work ? args->operand[work] : NULL,
-                              has_work ? (size_t)args->bytes[work] : 0, args->stream);
+    status = lt.api->multiply(product->handle, product->operation, &one, factor[0], product->a,
+                              factor[1], product->b, &beta, to.d, product->d, to.d, product->d,
+                              &product->algorithm, has_work ? args->operand[work] : NULL,
+                              work_bytes, args->stream);
   if (status == LT_DONE) return KERNEL_DONE;
   *why = lt.api->status_string(status);
   return KERNEL_FAILED;
@@ -335,16 +406,23 @@ static KernelStatus run(const KernelArgs *args, bool may_add, const char **why) 
   return product_run(product, args, to, why);
 }
 
-/* Only linear_dw of the four accumulates. */
+static bool adds_up(KernelId id) {
+  return id == KERNEL_linear_dw || id == KERNEL_linear_fp8_dw;
+}
+
+/* Only linear_dw and linear_fp8_dw accumulate. */
 #define THROUGH_LIBRARY(name)                                                                      \
   static KernelStatus run_##name(const KernelArgs *args, const char **why) {                       \
-    return args->state != NULL ? run(args, KERNEL_##name == KERNEL_linear_dw, why)                 \
-                               : cuda_##name(args, why);                                           \
+    return args->state != NULL ? run(args, adds_up(KERNEL_##name), why) : cuda_##name(args, why);  \
   }
 THROUGH_LIBRARY(linear)
 THROUGH_LIBRARY(linear_bias)
 THROUGH_LIBRARY(linear_dx)
 THROUGH_LIBRARY(linear_dw)
+THROUGH_LIBRARY(linear_fp8)
+THROUGH_LIBRARY(linear_fp8_bias)
+THROUGH_LIBRARY(linear_fp8_dx)
+THROUGH_LIBRARY(linear_fp8_dw)
 
 const Kernel *kernels_cuda_with(const LtApi *api, ProductGpu *gpu) {
   pthread_mutex_lock(&lt.lock);
@@ -358,6 +436,10 @@ const Kernel *kernels_cuda_with(const LtApi *api, ProductGpu *gpu) {
     SET(linear_bias);
     SET(linear_dx);
     SET(linear_dw);
+    SET(linear_fp8);
+    SET(linear_fp8_bias);
+    SET(linear_fp8_dx);
+    SET(linear_fp8_dw);
 #undef SET
   }
   pthread_mutex_unlock(&lt.lock);

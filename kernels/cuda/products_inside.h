@@ -7,7 +7,14 @@
 /* The roles of operands: d is the product of a and b. */
 typedef struct Parts {
   int32_t a, b, bias, d; /* bias: -1 where there is none */
+  bool codes;            /* a and b are codes, with scales in the operands after them */
 } Parts;
+
+/* A matrix of codes that the library gets turned, rows x cols as it is; rows 0: it gets it as it
+ * is. */
+typedef struct Turned {
+  int64_t rows, cols;
+} Turned;
 
 /* The state of a record, used by every call. */
 typedef struct Product {
@@ -16,12 +23,15 @@ typedef struct Product {
   LtOperation *operation;
   LtLayout *a, *b, *d;
   LtAlgorithm algorithm;
+  Turned turned[2];      /* of codes: a and b */
+  int64_t library_bytes; /* of the scratch; turned copies are after it */
 } Product;
 
 typedef struct Matrices {
   Parts parts;
   int64_t m, n, k, lead_a, lead_b;
   int32_t transpose_a, transpose_b;
+  bool turns_a, turns_b; /* the library gets a turned copy */
 } Matrices;
 
 Matrices product_matrices(KernelId id, const int64_t *dim);

@@ -17,6 +17,10 @@
 #include "kernels/kernels.def"
 #undef KERNEL
 
+/* Codes of a matrix of rows x cols, turned: fp8.cu. */
+KernelStatus cuda_turn_codes(const KernelArgs *args, const void *from, void *to, int64_t rows,
+                             int64_t cols, const char **why);
+
 /* The kernels of a GPU, by KernelId. */
 const Kernel *kernels_cuda(void);
 

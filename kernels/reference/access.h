@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/math/floats.h"
+#include "kernels/math/fp8.h"
 #include "kernels/math/tf32.h"
 #include "kernels/variants.h"
 
@@ -27,6 +28,8 @@ static inline double load(Tensor t, int64_t i) {
   case DTYPE_I32: return ((const int32_t *)t.at)[i];
   case DTYPE_F64: return ((const double *)t.at)[i];
   case DTYPE_I16: return ((const int16_t *)t.at)[i];
+  case DTYPE_E4M3:
+  case DTYPE_E5M2: return (double)fp8_to_float(((const uint8_t *)t.at)[i], t.dtype == DTYPE_E5M2);
   case DTYPE_COUNT: break;
   }
   return NAN;
@@ -40,6 +43,10 @@ static inline void store(Tensor t, int64_t i, double value) {
   case DTYPE_I32: ((int32_t *)t.at)[i] = (int32_t)value; break;
   case DTYPE_F64: ((double *)t.at)[i] = value; break;
   case DTYPE_I16: ((int16_t *)t.at)[i] = (int16_t)value; break;
+  case DTYPE_E4M3:
+  case DTYPE_E5M2:
+    ((uint8_t *)t.at)[i] = fp8_from_float((float)value, t.dtype == DTYPE_E5M2);
+    break;
   case DTYPE_COUNT: break;
   }
 }

@@ -57,7 +57,9 @@ static int nccl_dtype(DType dtype) {
   case DTYPE_F16: return NCCL_FLOAT16;
   case DTYPE_I32: return NCCL_INT32;
   case DTYPE_F64: return NCCL_FLOAT64;
-  case DTYPE_I16: /* no collective moves the lower halves of split masters */
+  case DTYPE_I16:  /* no collective moves the lower halves of split masters, */
+  case DTYPE_E4M3: /* nor codes, whose scales are each rank's own */
+  case DTYPE_E5M2:
   case DTYPE_COUNT: break;
   }
   abort();

@@ -13,16 +13,19 @@ typedef enum DType {
   DTYPE_F64 = 3,  /* loss sums, control values, and every value of the finite-difference tests */
   DTYPE_I16 = 4,  /* the lower half of an f32 whose upper half is a bf16: kernels/math/split.h */
   DTYPE_F16 = 5,  /* IEEE 754's binary16: kernels/math/f16.h */
+  DTYPE_E4M3 = 6, /* codes of eight bits, with scales of their own: kernels/math/fp8.h */
+  DTYPE_E5M2 = 7,
   DTYPE_COUNT
 } DType;
 
 static inline int64_t dtype_bytes(DType dtype) {
-  static const int64_t bytes[DTYPE_COUNT] = {4, 2, 4, 8, 2, 2};
+  static const int64_t bytes[DTYPE_COUNT] = {4, 2, 4, 8, 2, 2, 1, 1};
   return bytes[dtype];
 }
 
 static inline const char *dtype_name(DType dtype) {
-  static const char *const names[DTYPE_COUNT] = {"fp32", "bf16", "i32", "fp64", "i16", "fp16"};
+  static const char *const names[DTYPE_COUNT] = {"fp32", "bf16", "i32",  "fp64",
+                                                 "i16",  "fp16", "e4m3", "e5m2"};
   return names[dtype];
 }
 

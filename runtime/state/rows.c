@@ -39,7 +39,7 @@ const char *state_dtype_name(DType dtype) {
       [DTYPE_F32] = "F32", [DTYPE_BF16] = "BF16", [DTYPE_I32] = "I32",
       [DTYPE_F64] = "F64", [DTYPE_I16] = "I16",   [DTYPE_F16] = "F16",
   };
-  _Static_assert(DTYPE_COUNT == 6, "each dtype has its name in files here");
+  _Static_assert(DTYPE_COUNT == 8, "each dtype has its name in files here");
   return names[dtype];
 }
 

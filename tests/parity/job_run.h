@@ -4,7 +4,7 @@
 
 #include "runtime/rank/run.h"
 
-enum { RUN_STEPS_MAX = 64 };
+enum { RUN_STEPS_MAX = 80 };
 
 typedef struct RunRecord {
   int64_t last_step;

@@ -8,6 +8,7 @@
 
 #include "kernels/kernel.h"
 #include "kernels/math/floats.h"
+#include "kernels/math/fp8.h"
 #include "kernels/math/philox.h"
 
 enum { CALL_ALIGN_BYTES = 64 };
@@ -68,6 +69,9 @@ static inline double call_get(const Call *call, int32_t operand, int64_t i) {
   case DTYPE_F64: return ((const double *)at)[i];
   case DTYPE_I16: return ((const int16_t *)at)[i];
   case DTYPE_F16: return (double)f16_to_float(((const uint16_t *)at)[i]);
+  case DTYPE_E4M3:
+  case DTYPE_E5M2:
+    return (double)fp8_to_float(((const uint8_t *)at)[i], call->dtype[operand] == DTYPE_E5M2);
   case DTYPE_COUNT: break;
   }
   abort();
@@ -82,6 +86,10 @@ static inline void call_set(Call *call, int32_t operand, int64_t i, double value
   case DTYPE_F64: ((double *)at)[i] = value; return;
   case DTYPE_I16: ((int16_t *)at)[i] = (int16_t)(value * 1000); return;
   case DTYPE_F16: ((uint16_t *)at)[i] = f16_from_float((float)value); return;
+  case DTYPE_E4M3:
+  case DTYPE_E5M2:
+    ((uint8_t *)at)[i] = fp8_from_float((float)value, call->dtype[operand] == DTYPE_E5M2);
+    return;
   case DTYPE_COUNT: break;
   }
   abort();

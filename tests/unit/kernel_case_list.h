@@ -14,6 +14,13 @@
     name, {515, 33, 18, 0}, {0}, 0                                                                 \
   }
 
+/* dims: rows in out transposed, blocks of the first and of the second factor */
+#define FP8(name, ...)                                                                             \
+  {name, {1, 1, 1, 0, __VA_ARGS__}, {0}, 0}, {name, {16, 32, 48, 0, __VA_ARGS__}, {0}, 0},         \
+      {name, {33, 17, 70, 1, __VA_ARGS__}, {0}, 0}, {                                              \
+    name, {64, 515, 130, 0, __VA_ARGS__}, {0}, 0                                                   \
+  }
+
 #define NORM(name, eps)                                                                            \
   {name, {1, 1}, {eps}, 0}, {name, {1, 16}, {eps}, 0}, {name, {3, 7}, {eps}, 0},                   \
       {name, {5, 33}, {eps}, 0}, {name, {37, 129}, {eps}, 0}, {                                    \
@@ -269,6 +276,19 @@ static const KernelCase kernel_cases[] = {
     {"sum_to", {2, 300, 40, 0, 1}, {0}, 0},
     {"sum_to", {2, 300, 4, 0, 1}, {0}, 0},
     {"rope", {1, 3, 5, 8, 40, 48}, {10000, 1, 0, 1, 1}, 0},
+    {"quantise", {1, 1, 1, 1}, {0}, 0},
+    {"quantise", {37, 259, 1, 1}, {0}, 0},
+    {"quantise", {5, 256, 5, 2}, {0}, 0},
+    {"quantise", {256, 384, 2, 3}, {0}, 0},
+    {"quantise", {256, 33, 2, 33}, {0}, 0},
+    FP8("linear_fp8", 1, 1, 1, 1),
+    FP8("linear_fp8_bias", 1, 1, 1, 1),
+    FP8("linear_fp8_dx", 1, 1, 1, 1),
+    FP8("linear_fp8_dw", 1, 1, 1, 1),
+    {"linear_fp8", {256, 384, 128, 0, 256, 3, 1, 3}, {0}, 0}, /* by block */
+    {"linear_fp8_bias", {128, 128, 256, 1, 128, 1, 1, 2}, {0}, 0},
+    {"linear_fp8_dx", {128, 256, 128, 0, 128, 1, 1, 2}, {0}, 0},
+    {"linear_fp8_dw", {256, 128, 256, 1, 2, 128, 2, 256}, {0}, 0},
 };
 
 enum { KERNEL_CASES = sizeof kernel_cases / sizeof *kernel_cases };

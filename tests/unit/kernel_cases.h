@@ -59,12 +59,14 @@ static inline DType stat_dtype(Mode mode) {
 static inline DType case_dtype(const CaseCall *c, int32_t operand) {
   const KernelOperand *o = &c->contract->operands[operand];
   KernelRole role = c->contract->row->role;
-  bool is_statistic = o->dtype == DTYPE_F32 && role != ROLE_LOSS;
+  bool is_statistic = o->dtype == DTYPE_F32 && role != ROLE_LOSS && role != ROLE_QUANTISE;
   bool is_gradient = role == ROLE_SQUARE_SUM || (o->dtype == KERNEL_DTYPE_FLOAT &&
                                                  (o->access == KERNEL_SUM || role == ROLE_UPDATE));
   if (is_statistic) return stat_dtype(c->mode);
   if (o->dtype < DTYPE_COUNT) return (DType)o->dtype;
   if (is_gradient) return grad_dtype(c->mode);
+  if (o->dtype == KERNEL_DTYPE_FP8)
+    return strncmp(o->name, "d_y", 3) == 0 ? DTYPE_E5M2 : DTYPE_E4M3;
   if (role == ROLE_CAST && operand == 1) return c->mode == MODE_F32 ? DTYPE_BF16 : DTYPE_F32;
   return value_dtype(c->mode);
 }
@@ -110,6 +112,9 @@ static inline void lay_operand(CaseCall *c, int32_t i) {
   call_add(&c->call, case_dtype(c, i), contract_elements(c->contract, i, c->call.dim));
   call_fill(&c->call, i, c->seed);
   if (operand->dtype == DTYPE_I32 && operand->access == KERNEL_READ) fill_ids(c, i);
+  if (strstr(operand->name, "scale") != NULL) /* powers of two */
+    for (int64_t k = 0; k < call_count(&c->call, i); k++)
+      call_set(&c->call, i, k, ldexp(1, (int)(k % 3) - 2));
   bool is_square = (c->contract->row->role == ROLE_UPDATE && strcmp(operand->name, "v") == 0) ||
                    c->contract->row->role == ROLE_GRAD_NORM;
   bool is_share = strcmp(operand->name, "stats") == 0 && operand->access == KERNEL_READ;

@@ -8,6 +8,7 @@
 
 #include "kernels/cuda/lt_api.h"
 #include "kernels/math/bf16.h"
+#include "kernels/math/fp8.h"
 #include "kernels/math/tf32.h"
 
 enum { MAGIC = 0x1757, ALIGN_VECTORS = 16, SPLIT_FROM = 32, WORKSPACE_ALIGN = 16 };
@@ -19,6 +20,8 @@ struct LtHandle {
 
 struct LtOperation {
   int32_t compute, scale, transpose_a, transpose_b, epilogue;
+  void *scale_a, *scale_b; /* of codes */
+  int8_t fast_sums;
   void *bias, *aux; /* read or written, as the epilogue says */
   int64_t aux_lead;
 };
@@ -112,10 +115,16 @@ int cublasLtMatmulDescSetAttribute(LtOperation *operation, int attribute, const 
              : attribute == LT_BIAS        ? (void *)&operation->bias
              : attribute == LT_AUX         ? (void *)&operation->aux
              : attribute == LT_AUX_LEAD    ? (void *)&operation->aux_lead
+             : attribute == LT_SCALE_A     ? (void *)&operation->scale_a
+             : attribute == LT_SCALE_B     ? (void *)&operation->scale_b
+             : attribute == LT_FAST_SUMS   ? (void *)&operation->fast_sums
                                            : NULL;
-  size_t size = attribute == LT_BIAS || attribute == LT_AUX ? sizeof(void *)
-                : attribute == LT_AUX_LEAD                  ? sizeof(int64_t)
-                                                            : sizeof(int32_t);
+  bool is_address = attribute == LT_BIAS || attribute == LT_AUX || attribute == LT_SCALE_A ||
+                    attribute == LT_SCALE_B;
+  size_t size = is_address                  ? sizeof(void *)
+                : attribute == LT_AUX_LEAD  ? sizeof(int64_t)
+                : attribute == LT_FAST_SUMS ? sizeof(int8_t)
+                                            : sizeof(int32_t);
   if (at == NULL || size_bytes != size)
     return refuse(LT_INVALID, "an attribute that an operation does not have");
   memcpy(at, value, size);
@@ -128,13 +137,18 @@ int cublasLtMatmulDescDestroy(LtOperation *operation) {
   return LT_DONE;
 }
 
+static bool is_codes(int32_t type) {
+  return type == LT_E4M3 || type == LT_E5M2;
+}
+
 int cublasLtMatrixLayoutCreate(LtLayout **layout, int type, uint64_t rows, uint64_t columns,
                                int64_t leading);
 int cublasLtMatrixLayoutCreate(LtLayout **layout, int type, uint64_t rows, uint64_t columns,
                                int64_t leading) {
   if (rows == 0 || columns == 0 || leading < (int64_t)rows)
     return refuse(LT_INVALID, "a matrix whose columns are longer than its leading dimension");
-  if (type != LT_F32 && type != LT_BF16) return refuse(LT_INVALID, "a matrix of another type");
+  if (type != LT_F32 && type != LT_BF16 && !is_codes(type))
+    return refuse(LT_INVALID, "a matrix of another type");
   *layout = calloc(1, sizeof **layout);
   if (*layout == NULL) return LT_INVALID;
   **layout = (LtLayout){type, (int64_t)rows, (int64_t)columns, leading};
@@ -180,7 +194,7 @@ int cublasLtMatmulPreferenceDestroy(LtPreference *preference) {
 /* ---- algorithms */
 
 static int64_t element_bytes(const LtLayout *layout) {
-  return layout->type == LT_BF16 ? 2 : 4;
+  return is_codes(layout->type) ? 1 : layout->type == LT_BF16 ? 2 : 4;
 }
 
 typedef struct Sizes {
@@ -196,6 +210,13 @@ static bool fits(const LtOperation *operation, const LtLayout *a, const LtLayout
   bool joins = (b_turned ? b->columns : b->rows) == sizes->k;
   bool results = d->rows == sizes->m && d->columns == sizes->n && c->rows == d->rows &&
                  c->columns == d->columns && c->type == d->type && c->leading == d->leading;
+  /* Codes: both along k, whole vectors, not both E5M2, exact sums, a scale each. */
+  if (is_codes(a->type) || is_codes(b->type))
+    return joins && results && is_codes(a->type) && is_codes(b->type) && a_turned && !b_turned &&
+           (a->type == LT_E4M3 || b->type == LT_E4M3) && a->leading % ALIGN_VECTORS == 0 &&
+           b->leading % ALIGN_VECTORS == 0 && operation->scale_a != NULL &&
+           operation->scale_b != NULL && operation->fast_sums == 0 &&
+           operation->compute == LT_COMPUTE_F32;
   bool types = a->type == b->type && (d->type == LT_F32 || a->type == LT_BF16) &&
                operation->scale == LT_F32 &&
                (operation->compute == LT_COMPUTE_F32 ||
@@ -222,6 +243,7 @@ static uint64_t shape_of(const LtOperation *operation, const LtLayout *a, const 
       (uint64_t)operation->epilogue,
       (uint64_t)operation->aux_lead,
       (uint64_t)operation->compute,
+      (uint64_t)b->type,
   };
   uint64_t hash = 14695981039346656037u;
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -349,6 +371,8 @@ int cublasLtMatmulAlgoConfigGetAttribute(const LtAlgorithm *algorithm, int attri
 
 static float read_at(const void *base, const LtLayout *layout, int64_t row, int64_t column) {
   int64_t at = column * layout->leading + row;
+  if (is_codes(layout->type))
+    return fp8_to_float(((const uint8_t *)base)[at], layout->type == LT_E5M2);
   return layout->type == LT_BF16 ? bf16_to_float(((const uint16_t *)base)[at])
                                  : ((const float *)base)[at];
 }
@@ -399,6 +423,8 @@ static float gelu_slope(float x) {
 
 static void finish(const Call *call, int64_t i, int64_t j, float sum) {
   float value = call->alpha * sum;
+  if (is_codes(call->a_layout->type))
+    value *= *(const float *)call->operation->scale_a * *(const float *)call->operation->scale_b;
   if (call->rounds_first) value = bf16_to_float(bf16_from_float(value));
   const LtOperation *operation = call->operation;
   const LtLayout vector = {call->d_layout->type, call->sizes.m, 1, call->sizes.m};

@@ -30,7 +30,10 @@ int64_t cost_kernel_ns(const Draft *d, const Record *record) {
   double seconds = 0;
   if (record->kind == RECORD_COPY || record->lane == LANE_HOST) return host_ns(d, record);
   if (record->kind != RECORD_KERNEL) return 0;
-  double peak = cost_peak(d);
+  const DType factor = record->operands[0].dtype;
+  double peak = record->flops > 0 && (factor == DTYPE_E4M3 || factor == DTYPE_E5M2)
+                    ? cluster_flops(d->cluster, RATE_FP8)
+                    : cost_peak(d);
   if (peak > 0) seconds = (double)record->flops / peak;
   double moving = cluster->memory_bytes_per_s > 0
                       ? (double)(record->bytes - record->fused_bytes) / cluster->memory_bytes_per_s

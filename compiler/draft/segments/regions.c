@@ -102,6 +102,7 @@ static void add_meaning(const Emission *e, Record *record, const Node *n, const 
 static Purpose purpose_of(const Graph *g, NodeId id) {
   const Node *n = graph_node(g, id);
   if (n->clone_of != NO_ID) return PURPOSE_RECOMPUTE;
+  if (op_def(n->op)->recodes) return PURPOSE_CAST;
   if (op_def(n->op)->layout & LAYOUT_CONVERTS) return PURPOSE_CONVERSION;
   return n->logical == id ? PURPOSE_NODE : PURPOSE_PART;
 }
@@ -115,7 +116,7 @@ static void emit_variant(const Emission *e, int32_t at, const Lowered *low, uint
   record->path = n->path;
   record->model = g->logical;
   record->node = n->logical;
-  if (op_def(n->op)->layout & LAYOUT_CONVERTS)
+  if ((op_def(n->op)->layout & LAYOUT_CONVERTS) || op_def(n->op)->recodes)
     record->value = graph_value(g, n->inputs[0])->logical;
   if (low->kind == RECORD_EXCHANGE)
     record->lane = LANE_CP; /* of a ring; the model has no other exchanges */

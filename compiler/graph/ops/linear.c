@@ -6,6 +6,7 @@
  * handle used the other way round is [in..., out...] and called transposed (a head tied to an
  * embedding is not: [vocab, width] maps width to vocab as it is). Nothing is ever reshaped:
  * several names may be on either side. */
+#include "compiler/graph/ops/codes.h"
 #include "compiler/graph/ops/divide.h"
 #include "compiler/graph/ops/rule.h"
 
@@ -80,15 +81,19 @@ static void backward(Grad *b, const Node *n) {
   if (grad_needed(b, x)) grad_add(b, x, rule_grad1(b, n, OP_linear_dx, d_y, w, x));
 }
 
-/* For all four kernels: x is the value with the input features; w is the weight or its gradient. */
-static void lower_product(const Graph *g, ValueId x, ValueId w, Lowered *out) {
+/* For all kernels: x is the value with the input features; w is the weight or its gradient. */
+void linear_lower(const Graph *g, ValueId x, ValueId w, Lowered *out) {
   DimList dims = rule_dims(g, w), in = rule_features(g, x);
   LinearParts parts = parts_of(&dims, &in);
   int64_t rows = value_rows(g, x), in_size = value_features(g, x);
   int64_t out_size = rule_size(g, &parts.out);
   LOWER_DIMS(out, rows, in_size, out_size, parts.transposed);
-  lower_tf32(g, out);
   out->flops = 2 * rows * in_size * out_size;
+}
+
+static void lower_product(const Graph *g, ValueId x, ValueId w, Lowered *out) {
+  linear_lower(g, x, w, out);
+  lower_tf32(g, out);
 }
 
 static void lower(const Graph *g, const Node *n, Lowered *out) {

@@ -128,6 +128,7 @@ typedef struct OpDef {
   uint32_t overwrites;   /* bit i: in training input i is destroyed; an output is a view of it */
   bool in_runs;    /* it may run for one run of tokens after another: lowers to dims with rows */
   bool is_light;   /* a pass over memory: computing it again costs less than keeping its result */
+  bool recodes;    /* its results are input 0 in another storage */
   bool is_sent;    /* other ranks read input 0 in place while later nodes run */
   uint32_t layout; /* LAYOUT_*: what shard/ must know beyond names */
   uint32_t (*layout_with)(const double *attrs); /* more of them, by the attrs; or NULL */
@@ -180,6 +181,14 @@ void op_dense_inputs(Graph *g, NodeList *list, Node *n);
 
 /* Appends a node to `list`; its op's shape rule makes the outputs (op.h). NO_ID when reported. */
 NodeId op_append(Graph *g, NodeList *list, Node node);
+
+/* How many numbers share a scale in codes of eight bits. */
+typedef enum Fp8Scaling { FP8_TENSOR, FP8_BLOCK } Fp8Scaling;
+enum { FP8_UNIT = 16 }; /* sizes that cublasLt multiplies are multiples of it */
+
+/* Has linear layers inside stacks multiply codes of eight bits (codes.c); g->not_fp8 gets those
+ * whose sizes do not fit. Of a graph as one rank has it, before recomputation. */
+void op_code_products(Graph *g, Fp8Scaling scaling);
 
 /* Model FLOPs of one token in training, the numerator of MFU (Chowdhery et al. 2022, appendix B):
  * 6 N + 12 L h d T, and half of the second where attention is causal. N counts the weights of

@@ -103,6 +103,7 @@ static double fact_of(const Facts *facts, int32_t fact) {
 
 double cluster_flops(const Cluster *cluster, Rate rate) {
   bool is_fp32 = cluster->target == TARGET_CPU && (rate == RATE_FP16 || rate == RATE_TF32);
+  if (cluster->target == TARGET_CPU && rate == RATE_FP8) rate = RATE_BF16; /* decoded */
   return cluster->flops[is_fp32 ? RATE_FP32 : rate];
 }
 
@@ -110,6 +111,13 @@ double cluster_flops(const Cluster *cluster, Rate rate) {
 static bool check_device(Compile *c, const Job *job, const Cluster *cluster) {
   const int32_t compute = job->precision.compute;
   bool is_said = field_is_said(job, FIELD_precision_compute);
+  if (cluster->target != TARGET_CPU && job->precision.linear == CHOICE_LINEAR_FP8 &&
+      cluster->flops[RATE_FP8] == 0) {
+    error_at(c, field_place(job, FIELD_precision_linear), "device-precision",
+             "%s has no fp8 arithmetic", cluster->device);
+    fix_last(c, "linear = \"compute\"");
+    return false;
+  }
   if (cluster->target == TARGET_CPU || compute == CHOICE_FP32 || cluster->flops[compute] > 0)
     return true;
   Span at = is_said ? field_place(job, FIELD_precision_compute) : job->precision.head_origin.span;

@@ -366,7 +366,44 @@ static bool refuse_choice(Compile *c, const Value *value, int32_t field) {
   return false;
 }
 
+/* { "fp8", scaling = "tensor" }: how many numbers share a scale. */
+static bool check_linear(Compile *c, const Value *value, Job *job) {
+  const Raw *raw = value->raw;
+  const char *words = spec_fields[FIELD_precision_linear].values;
+  const char *word =
+      raw->list.count == 1 && raw->list.at[0]->kind == RAW_TEXT ? raw->list.at[0]->text : "";
+  const Raw *scaling = raw->named.count == 1 && strcmp(raw->named.at[0].key, "scaling") == 0
+                           ? raw->named.at[0].value
+                           : NULL;
+  const char *said = scaling != NULL && scaling->kind == RAW_TEXT ? scaling->text : "";
+  const char *why = NULL;
+  if (strcmp(said, "delayed") == 0)
+    why = "a scale of earlier steps' maxima is state to save, and the first step has none; scales "
+          "are of the tensor's own maximum";
+  else if (strcmp(said, "mxfp8") == 0)
+    why = "scales are numbers in fp32, not exponents of 32 numbers each";
+  else if (strcmp(said, "block") == 0)
+    why = "blocks of 128 numbers are not built yet; a scale is of a whole tensor";
+  if (strcmp(word, "fp8") != 0 || raw->named.count > 1 || *said == '\0')
+    error_at(c, value->origin.span, "wrong-type",
+             "precision.linear: expected a word, or { \"fp8\", scaling = \"tensor\" }");
+  else if (why != NULL)
+    error_at(c, value->origin.span, strcmp(said, "block") == 0 ? "not-built" : "declined",
+             "precision.linear: scaling = \"%s\": %s", said, why);
+  else if (strcmp(said, "tensor") != 0)
+    error_at(c, value->origin.span, "unknown-word",
+             "precision.linear: scaling: \"%s\" is not one of: tensor", text_show(c->arena, said));
+  else {
+    job->precision.linear = word_index(words, word);
+    return true;
+  }
+  fix_last(c, "linear = { \"fp8\", scaling = \"tensor\" }");
+  return false;
+}
+
 static bool check_choice(Compile *c, const Value *value, int32_t field, Job *job) {
+  if (field == FIELD_precision_linear && value->raw->kind == RAW_TABLE)
+    return check_linear(c, value, job);
   const Numbered *numbered = numbered_of(field);
   if (numbered && value->raw->kind == RAW_TABLE) return check_numbered(c, value, numbered, job);
   if (field == FIELD_offload_optimizer && value->raw->kind == RAW_TABLE)

@@ -55,6 +55,18 @@ static void print_ranks(const Compiled *compiled, FILE *out) {
                         chunks, g->tf32 ? "tf32" : dtype_name(g->compute_dtype), params));
 }
 
+/* Linear layers of stacks multiply codes, but not those whose sizes do not fit. */
+static void print_codes(const Compiled *compiled, FILE *out) {
+  const Graph *g = compiled->draft->train;
+  Arena *arena = compiled->draft->compile->arena;
+  if (compiled->job->precision.linear != CHOICE_LINEAR_FP8) return;
+  put_line(out, "linear", "fp8                in stacks; one scale a tensor");
+  for (int32_t i = 0; i < g->not_fp8.count; i++)
+    put_line(out, "",
+             arena_printf(arena, "%-18s stays in %s: a size is no multiple of 16", g->not_fp8.at[i],
+                          dtype_name(g->compute_dtype)));
+}
+
 static void print_memory(const Compiled *compiled, FILE *out) {
   const Plan *plan = &compiled->plan;
   double excess = 0;
@@ -167,6 +179,7 @@ void explain_summary(const Compiled *compiled, FILE *out) {
                         (long long)cluster->threads, plural(cluster->threads)));
   const char *order = order_price_text(compiled);
   if (order) put_line(out, "place", order);
+  print_codes(compiled, out);
   print_memory(compiled, out);
   print_time(compiled, out);
   print_proof(compiled, out);

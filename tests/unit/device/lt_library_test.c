@@ -19,7 +19,9 @@ _Static_assert(LT_DONE == (int)CUBLAS_STATUS_SUCCESS &&
                    LT_NOT_SUPPORTED == (int)CUBLAS_STATUS_NOT_SUPPORTED,
                "results");
 _Static_assert(LT_F32 == (int)CUDA_R_32F && LT_BF16 == (int)CUDA_R_16BF &&
-                   LT_COMPUTE_F32 == (int)CUBLAS_COMPUTE_32F,
+                   LT_E4M3 == (int)CUDA_R_8F_E4M3 && LT_E5M2 == (int)CUDA_R_8F_E5M2 &&
+                   LT_COMPUTE_F32 == (int)CUBLAS_COMPUTE_32F &&
+                   LT_COMPUTE_TF32 == (int)CUBLAS_COMPUTE_32F_FAST_TF32,
                "types");
 _Static_assert(LT_PLAIN == (int)CUBLAS_OP_N && LT_TRANSPOSED == (int)CUBLAS_OP_T &&
                    LT_EPILOGUE_NONE == (int)CUBLASLT_EPILOGUE_DEFAULT &&
@@ -39,7 +41,10 @@ _Static_assert(LT_TRANSPOSE_A == (int)CUBLASLT_MATMUL_DESC_TRANSA &&
                    LT_EPILOGUE == (int)CUBLASLT_MATMUL_DESC_EPILOGUE &&
                    LT_BIAS == (int)CUBLASLT_MATMUL_DESC_BIAS_POINTER &&
                    LT_AUX == (int)CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER &&
-                   LT_AUX_LEAD == (int)CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD,
+                   LT_AUX_LEAD == (int)CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD &&
+                   LT_SCALE_A == (int)CUBLASLT_MATMUL_DESC_A_SCALE_POINTER &&
+                   LT_SCALE_B == (int)CUBLASLT_MATMUL_DESC_B_SCALE_POINTER &&
+                   LT_FAST_SUMS == (int)CUBLASLT_MATMUL_DESC_FAST_ACCUM,
                "attributes of operations");
 _Static_assert(LT_WORKSPACE_MOST == (int)CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES &&
                    LT_REDUCTIONS == (int)CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK &&
@@ -72,9 +77,17 @@ static void check_descriptors(const LtApi *api) {
   CHECK_INT(api->operation_set(operation, LT_EPILOGUE, &gelu, sizeof gelu), LT_DONE);
   CHECK_INT(api->operation_set(operation, LT_AUX, &address, sizeof address), LT_DONE);
   CHECK_INT(api->operation_set(operation, LT_AUX_LEAD, &lead, sizeof lead), LT_DONE);
+  const int8_t exact_sums = 0;
+  CHECK_INT(api->operation_set(operation, LT_SCALE_A, &address, sizeof address), LT_DONE);
+  CHECK_INT(api->operation_set(operation, LT_SCALE_B, &address, sizeof address), LT_DONE);
+  CHECK_INT(api->operation_set(operation, LT_FAST_SUMS, &exact_sums, sizeof exact_sums), LT_DONE);
   CHECK_INT(api->operation_destroy(operation), LT_DONE);
   CHECK_INT(api->layout_create(&layout, LT_BF16, 768, 1024, 768), LT_DONE);
   CHECK_INT(api->layout_destroy(layout), LT_DONE);
+  CHECK_INT(api->layout_create(&layout, LT_E4M3, 768, 1024, 768), LT_DONE);
+  CHECK_INT(api->layout_destroy(layout), LT_DONE);
+  CHECK_INT(api->operation_create(&operation, LT_COMPUTE_TF32, LT_F32), LT_DONE);
+  CHECK_INT(api->operation_destroy(operation), LT_DONE);
   CHECK_INT(api->preference_create(&preference), LT_DONE);
   CHECK_INT(api->preference_set(preference, LT_WORKSPACE_MOST, &most, sizeof most), LT_DONE);
   CHECK_INT(api->preference_set(preference, LT_REDUCTIONS, &in_f32, sizeof in_f32), LT_DONE);

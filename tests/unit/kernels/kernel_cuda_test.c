@@ -99,8 +99,9 @@ int main(int argc, char **argv) {
   kernels_against(KERNEL_TARGET_CUDA, argc - 1, argv + 1, run_on_host);
   TEST("products through cublasLt") {
     int64_t before = lt_stand_in_count();
-    const char *const names[] = {"linear", "linear_bias", "linear_dx", "linear_dw"};
-    for (int i = 0; i < 4; i++)
+    const char *const names[] = {"linear",     "linear_bias",     "linear_dx",     "linear_dw",
+                                 "linear_fp8", "linear_fp8_bias", "linear_fp8_dx", "linear_fp8_dw"};
+    for (int i = 0; i < 8; i++)
       kernel_against(names[i], run_through_library);
     CHECK(lt_stand_in_count() > before);
   }

@@ -268,11 +268,42 @@ static void dropout(Case *c) {
   c->key = c->node->key;
 }
 
+/* precision.linear; the sizes of a product that is one of codes are multiples of 16. */
+enum { CODES_UNIT = 16 };
+
+static bool multiplies_codes(const Case *c) {
+  const int64_t *dims = c->plan->ints + c->record->dims_first;
+  const uint32_t node = (uint32_t)(c->node - c->plan->nodes);
+  bool is_stack = false;
+  for (uint32_t i = 0; i < c->plan->regions_count; i++) {
+    const PlanRegion *r = &c->plan->regions[i];
+    if (node - r->forward_first < r->forward_count || node - r->backward_first < r->backward_count)
+      is_stack = r->is_stack != 0;
+  }
+  return is_stack && dims[0] % CODES_UNIT == 0 && dims[1] % CODES_UNIT == 0 &&
+         dims[2] % CODES_UNIT == 0 &&
+         strncmp(job_setting(c->plan, "precision.linear"), "fp8", 3) == 0;
+}
+
+/* Each matrix is one block. */
+static void codes(Case *c, uint32_t x, uint32_t w) {
+  features(c, x, w);
+  for (int32_t i = 0; i < 4; i++)
+    dim(c, 1);
+  if (!multiplies_codes(c)) wrong(c, "it multiplies codes, which the job does not");
+}
+
+static void product_of(Case *c, uint32_t x, uint32_t w) {
+  features(c, x, w);
+  if (multiplies_codes(c)) wrong(c, "it multiplies numbers, and precision.linear is fp8");
+}
+
 static void rule_of_node(Case *c) {
   const char *op = text_of(c, c->node->op);
 #define BY_SIZE                               (void)0
 #define BROADCAST                             broadcast(c)
-#define PRODUCT(x, w)                         features(c, x, w)
+#define PRODUCT(x, w)                         product_of(c, x, w)
+#define CODES(x, w)                           codes(c, x, w)
 #define HEADS(q, k)                           heads(c, q, k)
 #define CLASSES                               classes(c)
 #define NODE(n)                               attr(c, of_node(c, n))
@@ -460,7 +491,7 @@ static bool is_of_node(const Case *c) {
   uint32_t purpose = c->record->purpose;
   if (purpose == PURPOSE_RECOMPUTE) /* of a node, of a part of one, or of a conversion */
     return c->contract != NULL && !is_kernel(c, KERNEL_slice) &&
-           c->contract->row->role != ROLE_PACK;
+           c->contract->row->role != ROLE_PACK && c->contract->row->role != ROLE_QUANTISE;
   return purpose == PURPOSE_NODE || purpose == PURPOSE_PART;
 }
 

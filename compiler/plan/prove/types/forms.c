@@ -77,17 +77,30 @@ static bool take(const Reading *r, bool from_outputs, char number, uint32_t *val
   return index < count;
 }
 
+/* # and & are codes in E4M3 and E5M2, $ and ? the scales of such. */
+static void read_storage(const char **at, FormSlot *slot) {
+  static const char marks[] = "#&$?";
+  const char *mark = strchr(marks, **at);
+  if (**at == '\0' || mark == NULL) return;
+  const int64_t number = mark - marks;
+  slot->part = number < 2 ? PART_CODES : PART_SCALES;
+  slot->codes = number % 2 == 0 ? DTYPE_E4M3 : DTYPE_E5M2;
+  ++*at;
+}
+
 /* Finds the value of the node that an operand is. False: the node has no such value. */
 static bool read_marks(Reading *r, const char **at, FormSlot *slot) {
   Form *form = r->form;
   bool statistics = **at == '%', fits = true;
   *slot = (FormSlot){.in = PLAN_NONE, .out = PLAN_NONE};
+  read_storage(at, slot);
+  bool scales = slot->part == PART_SCALES;
   for (*at += statistics; **at != '\0' && strchr("<^~>", **at) != NULL; *at += 2) {
     const char mark = **at, number = (*at)[1];
     bool is_made = mark == '>';
     fits = fits && take(r, (is_made && !statistics) || mark == '~', number,
                         is_made ? &slot->out : &slot->in);
-    form->inputs += (mark == '<' && !statistics) || mark == '^';
+    form->inputs += (mark == '<' && !statistics && !scales) || mark == '^';
     form->outputs += is_made && !statistics;
     form->makes_part = form->makes_part || (statistics && is_made) || mark == '~';
     if (mark == '~') slot->part = PART_NO_BIAS;
@@ -106,7 +119,7 @@ static bool read_operands(Reading *r, const char *at) {
   for (; *at != '\0' && r->form->slot_count < FORM_SLOTS_MAX; at += *at == ' ') {
     FormSlot *slot = &r->form->slot[r->form->slot_count++];
     if (!read_marks(r, &at, slot)) return false;
-    slot->is_rows = *at == '=' || slot->part == PART_STATISTICS;
+    slot->is_rows = *at == '=' || slot->part == PART_STATISTICS || slot->part == PART_SCALES;
     slot->turns = *at == '/' && r->form->transposed;
     slot->letters = at += *at == '=' || *at == '/';
     at += slot->letter_count = (uint32_t)strcspn(at, " ");

@@ -370,8 +370,37 @@ static bool keep_params(Typing *t, Type *type, const Type *other) {
          refuse_found(t, type, "it casts something that is not a parameter");
 }
 
+/* A value, or a parameter as kernels read it, becomes codes and their scales: the whole of it. */
+void type_quantise(Typing *t) {
+  Type type = read_type(t, 0);
+  const DType dtype = (DType)operand_at(t, 0)->dtype;
+  const bool is_value = type.kind == TYPE_VALUE && type.part == PART_ALL && !is_turned(&type);
+  const bool is_param = type.kind == TYPE_STATE && type.state == BUFFER_PARAM;
+  if ((!is_value && !is_param) || type.runs != 0 || type.dtype != dtype) {
+    refuse_found(t, &type, "no rule says how to quantise");
+    return;
+  }
+  for (uint32_t axis = 0; axis < t->plan->axes_count; axis++)
+    if (type.place[axis].kind != PLACE_WHOLE && type.place[axis].kind != PLACE_CUT) {
+      refuse_along(t, axis, "it quantises pieces or summands", &type);
+      return;
+    }
+  type.part = PART_CODES;
+  type.dtype = (uint8_t)operand_at(t, 1)->dtype;
+  if (!right_size(t, 1, type.ref, &type) || !is_as_said(t, 1, &type)) return;
+  write_type(t, 1, &type);
+  type.mask = type.dtype;
+  type.part = PART_SCALES;
+  type.dtype = DTYPE_F32;
+  write_type(t, 2, &type);
+}
+
 void type_cast(Typing *t) {
   const KernelContract *contract = record_contract(t);
+  if (contract != NULL && contract->row->role == ROLE_QUANTISE) {
+    type_quantise(t);
+    return;
+  }
   if (contract == NULL || contract->row->role != ROLE_CAST)
     REFUSE(t, "it does more than change the dtype");
   else

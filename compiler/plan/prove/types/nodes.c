@@ -89,7 +89,9 @@ static bool write_part(Typing *t, uint32_t operand, uint32_t value, const Type *
 /* ---- operands that are read */
 
 static uint32_t stored_as(const Typing *t, const FormSlot *slot, uint32_t value) {
-  return slot->part == PART_STATISTICS ? DTYPE_F32 : t->plan->values[value].dtype;
+  if (slot->part == PART_CODES) return slot->codes;
+  return slot->part == PART_STATISTICS || slot->part == PART_SCALES ? DTYPE_F32
+                                                                    : t->plan->values[value].dtype;
 }
 
 /* A record may be about one run of the tokens that all its L are. */
@@ -105,6 +107,7 @@ static bool read_value(Typing *t, NodeCall *c, uint32_t operand, const FormSlot 
       .dtype = (uint8_t)operand_at(t, operand)->dtype, .part = slot->part, .microbatch = TYPE_ANY};
   Type *found = &c->in[operand];
   meaning_name(&t->proof.meaning, c->region, slot->in, &wanted);
+  if (slot->part == PART_SCALES) wanted.mask = slot->codes;
   take_run(t, slot, &wanted);
   *found = read_type(t, operand);
   bool is_it = found->kind == wanted.kind && found->ref == wanted.ref && found->part == slot->part;
@@ -112,7 +115,8 @@ static bool read_value(Typing *t, NodeCall *c, uint32_t operand, const FormSlot 
           !found->is_new && (!is_turned(found) || form_has(c->form, "ring")) &&
           (found->microbatch == TYPE_ANY || found->microbatch == 0) &&
           found->dtype == wanted.dtype && found->state == wanted.state &&
-          found->run == wanted.run && found->runs == wanted.runs &&
+          (slot->part != PART_SCALES || found->mask == wanted.mask) && found->run == wanted.run &&
+          found->runs == wanted.runs &&
           ((found->kind != TYPE_VALUE && found->kind != TYPE_STATE) ||
            found->dtype == stored_as(t, slot, slot->in));
   return is_it || refuse_operand(t, operand, found, &wanted);
@@ -126,6 +130,9 @@ static bool read_inputs(Typing *t, NodeCall *c) {
     if (slot->in == PLAN_NONE) continue;
     if (!read_value(t, c, i, slot) || (!slot->is_rows && !is_as_said(t, i, &c->in[i])))
       return false;
+    if (slot->part == PART_SCALES &&
+        memcmp(c->in[i].place, c->in[i - 1].place, sizeof c->in[i].place) != 0)
+      return REFUSE(t, "operand %u has the scales of another part than the codes before it", i);
     if (c->in[i].microbatch != TYPE_ANY) c->microbatch = c->in[i].microbatch;
     has_run = has_run || c->in[i].runs > 0;
   }
@@ -161,7 +168,7 @@ static bool join_inputs(Typing *t, const NodeCall *c, uint32_t axis, Joint *join
   uint32_t inputs = 0, owed = 0;
   bool passes = false;
   for (uint32_t i = 0; i < c->form->slot_count; i++) {
-    if (c->form->slot[i].in == PLAN_NONE) continue;
+    if (c->form->slot[i].in == PLAN_NONE || c->form->slot[i].part == PART_SCALES) continue;
     inputs++;
     if (c->in[i].place[axis].kind == PLACE_OWED) {
       owed++;
@@ -193,7 +200,9 @@ static uint8_t joint_dim(const Form *form, const FormSlot *slot, const Joint *jo
 static bool cut_alike(Typing *t, const NodeCall *c, uint32_t axis, const Joint *joint) {
   for (uint32_t i = 0; i < c->form->slot_count; i++) {
     const FormSlot *slot = &c->form->slot[i];
-    if (slot->in == PLAN_NONE || c->in[i].place[axis].kind == PLACE_CUT) continue;
+    if (slot->in == PLAN_NONE || slot->part == PART_SCALES ||
+        c->in[i].place[axis].kind == PLACE_CUT)
+      continue;
     uint8_t dim = joint_dim(c->form, slot, joint);
     if (dim == slot->dim_count) continue;
     if (slot->part == PART_STATISTICS && form_says(c->form, "same", joint->label)) continue;
@@ -241,8 +250,8 @@ static bool join_axes(Typing *t, const NodeCall *c, Joint *joint, uint16_t *turn
 static bool has_cut(const NodeCall *c, uint32_t axis, uint32_t label) {
   for (uint32_t i = 0; i < c->form->slot_count; i++) {
     const FormSlot *slot = &c->form->slot[i];
-    if (slot->in != PLAN_NONE && c->in[i].place[axis].kind == PLACE_CUT &&
-        slot->label[c->in[i].place[axis].dim] == label)
+    if (slot->in != PLAN_NONE && slot->part != PART_SCALES &&
+        c->in[i].place[axis].kind == PLACE_CUT && slot->label[c->in[i].place[axis].dim] == label)
       return true;
   }
   return false;

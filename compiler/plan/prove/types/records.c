@@ -92,6 +92,8 @@ static void type_again(Typing *t) {
   const KernelContract *contract = record_contract(t);
   if (contract == NULL || contract->row->role == ROLE_SLICE)
     type_move(t);
+  else if (contract->row->role == ROLE_QUANTISE)
+    type_quantise(t);
   else
     type_node(t);
 }

@@ -62,7 +62,9 @@ static void add_place(const Plan *plan, const Type *type, uint32_t axis, Line *t
 static void add_value(const Plan *plan, const Type *type, Line *text) {
   static const char *const parts[] = {[PART_NO_BIAS] = " without its bias",
                                       [PART_STATISTICS] = " statistics",
-                                      [PART_VIEWS] = " in parts"};
+                                      [PART_VIEWS] = " in parts",
+                                      [PART_CODES] = " codes",
+                                      [PART_SCALES] = " scales"};
   if (type->kind == TYPE_STATE) line_add(text, " (%s)", type->is_new ? "new" : "old");
   if (type->kind <= TYPE_SUM)
     line_add(text, " %.40s", plan_string(plan, plan->values[type->ref].name));

@@ -62,12 +62,15 @@ typedef struct TypeUse {
   uint32_t runs, of; /* and the first `runs` of `of` equal runs of the next one's tokens; or 0, 0 */
 } TypeUse;
 
-/* For VALUE: what an incomplete value lacks, or what it is instead. */
+/* For VALUE, and of STATE codes and scales: what an incomplete value lacks, or what it is instead.
+ */
 typedef enum TypePart {
   PART_ALL,
   PART_NO_BIAS,    /* a linear whose bias is not added yet */
   PART_STATISTICS, /* a loss: the numbers that ranks exchange about their classes */
   PART_VIEWS,      /* a joined value, of which the views in the mask are there */
+  PART_CODES,      /* the whole value as codes, */
+  PART_SCALES      /* and what they are multiplied by; mask: the dtype of the codes */
 } TypePart;
 
 typedef struct Type {

@@ -18,6 +18,7 @@ bool join_packed(Typing *t);
 void type_node(Typing *t); /* nodes.c: a node of the model or a part of one */
 void type_move(Typing *t); /* moves.c: conversions of layout, parameters, gradients */
 void type_cast(Typing *t);
+void type_quantise(Typing *t);   /* of a cast, or done again */
 void type_all_reduce(Typing *t); /* sums over ranks, in place */
 void type_control(Typing *t);    /* the loss, and requests */
 void type_ring(Typing *t);       /* ring.c: a value arrives from another rank */

@@ -1,0 +1,88 @@
+/* fp8_test.c -- linear layers that multiply codes of eight bits train as those of bf16, on one rank
+ * and however the model is divided. Scales are of a rank's own part: tp and cp change bits, and
+ * what is between two such runs is bounded; pipelines and ZeRO do not. */
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "runtime/plan/plan_io.h"
+#include "tests/parity/job_plan.h"
+#include "tests/parity/job_run.h"
+#include "tests/unit/check.h"
+
+enum { LONG_STEPS = 80, FEW_STEPS = 8, TOKENS = 1 << 16, VOCAB = 64 };
+
+static const double NEAR_BF16 = 0.03; /* of a loss after 80 steps */
+static const double NEAR_RANK =
+    5e-3; /* of any loss of the first steps: another rounding of scales */
+
+static char folder[64];
+
+static bool run(const char *linear, const char *steps, const char *devices, const char *a,
+                const char *b, RunRecord *record) {
+  char data[128], log_dir[128], plan_path[128];
+  (void)snprintf(data, sizeof data, "data.train=%s/tokens.u8", folder);
+  (void)snprintf(log_dir, sizeof log_dir, "log.dir=%s/run", folder);
+  (void)snprintf(plan_path, sizeof plan_path, "%s/job.plan", folder);
+  JobChanges changes = {{"data=tokens", data, "data.format=u8", log_dir, "train.batch=8 sequences",
+                         "precision=bf16", "checkpoint.every=never", linear, steps, devices, a, b}};
+  Plan plan;
+  bool planned = job_plan("gpt2", &changes, plan_path, &plan);
+  CHECK(planned);
+  if (!planned) return false;
+  char path[80];
+  (void)snprintf(path, sizeof path, "%s/run", folder);
+  job_folder_remove(path);
+  bool ran = job_run(&plan, 0, record);
+  CHECK(ran);
+  plan_close(&plan);
+  return ran;
+}
+
+#define FP8 "precision.linear={\"fp8\",scaling=\"tensor\"}"
+
+static void check_near_bf16(void) {
+  static RunRecord codes, numbers;
+  if (!run(FP8, "train.steps=80", "cluster.devices=1", NULL, NULL, &codes) ||
+      !run("precision.linear=compute", "train.steps=80", "cluster.devices=1", NULL, NULL, &numbers))
+    return;
+  double apart = 0, most = 0;
+  for (int step = LONG_STEPS - 9; step <= LONG_STEPS; step++)
+    apart += (codes.loss[step] - numbers.loss[step]) / 10;
+  for (int step = 1; step <= LONG_STEPS; step++)
+    most = fmax(most, fabs(codes.loss[step] - numbers.loss[step]));
+  printf("fp8 - bf16: %.4f over the last 10 of 80 steps, %.4f at most\n", apart, most);
+  CHECK(fabs(apart) < NEAR_BF16 && most > 0);
+  CHECK(numbers.loss[LONG_STEPS] < numbers.loss[1] - 0.3);
+}
+
+static void check_divided(const char *devices, const char *a, const char *b, double bound) {
+  static RunRecord one, many;
+  if (!run(FP8, "train.steps=8", "cluster.devices=1", NULL, NULL, &one) ||
+      !run(FP8, "train.steps=8", devices, a, b, &many))
+    return;
+  for (int step = 1; step <= FEW_STEPS; step++) {
+    double apart = fabs(many.loss[step] / one.loss[step] - 1);
+    if (apart > bound) printf("%s %s: step %d: %g apart\n", a ? a : "", b ? b : "", step, apart);
+    CHECK(apart <= bound);
+  }
+}
+
+int main(void) {
+  (void)snprintf(folder, sizeof folder, "/tmp/lockstep_fp8_%d", (int)getpid());
+  job_folder(folder, TOKENS, VOCAB);
+  TEST("80 steps of fp8 and of bf16") check_near_bf16();
+  TEST("recomputed layers and ranks that share samples: losses of one rank") {
+    check_divided("cluster.devices=1", "memory.recompute=block", NULL, 0);
+    check_divided("cluster.devices=4", "parallel.zero=3", NULL, 1e-4);
+    check_divided("cluster.devices=2", "parallel.pp=2", NULL, 1e-4);
+    check_divided("cluster.devices=2", "parallel.pp=2", "parallel.pipeline=zb-h1", 1e-4);
+  }
+  TEST("ranks that share a tensor have scales of their own") {
+    check_divided("cluster.devices=2", "parallel.tp=2", NULL, NEAR_RANK);
+    check_divided("cluster.devices=2", "parallel.cp=2", NULL, NEAR_RANK);
+    check_divided("cluster.devices=8", "parallel.tp=2", "parallel.pp=2", NEAR_RANK);
+  }
+  job_folder_remove(folder);
+  CHECK_DONE();
+}
