@@ -1,9 +1,9 @@
 /* kernels.c -- times the fast kernels on the shapes of two models, beside what this machine can do.
  *
- * Usage: bench_kernels [threads] [name]. Medians; `of peak` compares with the ceiling that binds
- * the kernel, measured first in the same process: multiply-adds per second in registers, or bytes
- * per second of a triad over arrays that no cache holds. Operands that fit in the cache may exceed
- * it. */
+ * Usage: bench_kernels [threads] [name, or updates]. Medians; `of peak` compares with the ceiling
+ * that binds the kernel, measured first in the same process: multiply-adds per second in registers,
+ * or bytes per second of a triad over arrays that no cache holds. Operands that fit in the cache
+ * may exceed it. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -92,8 +92,17 @@ static double median_seconds(const Kernel *kernel, const KernelArgs *args) {
   return time[runs / 2];
 }
 
+/* How often an operand crosses the bus: an update reads and writes its states. */
+static int64_t passes_of(const Case *c, int32_t i) {
+  const KernelContract *contract = contract_find(c->kernel);
+  const bool is_update = contract->row->role == ROLE_UPDATE;
+  return is_update && contract->operands[i].access == KERNEL_UPDATE ? 2 : 1;
+}
+
 static void measure(const Bench *b, const char *label, Case *c) {
-  if (b->only && strcmp(b->only, c->kernel) != 0) return;
+  if (b->only && strcmp(b->only, c->kernel) != 0 &&
+      (strcmp(b->only, "updates") != 0 || contract_find(c->kernel)->row->role != ROLE_UPDATE))
+    return;
   void *operand[KERNEL_OPERANDS_MAX];
   uint32_t dtype[KERNEL_OPERANDS_MAX];
   int64_t bytes[KERNEL_OPERANDS_MAX], moved = 0;
@@ -105,7 +114,7 @@ static void measure(const Bench *b, const char *label, Case *c) {
       c->operand[i].count = contract_workspace_bytes(contract_find(c->kernel), &use);
     operand[i] = new_operand(c, i);
     bytes[i] = bytes_of(c, i);
-    if (c->operand[i].dtype != DTYPE_COUNT) moved += bytes[i];
+    if (c->operand[i].dtype != DTYPE_COUNT) moved += bytes[i] * passes_of(c, i);
   }
   Control control = {.lr = 1e-3, .clip_scale = 1, .step_counts = 1, .step = 10, .seed = 1};
   int64_t sample_first = 0;
@@ -257,21 +266,44 @@ static void measure_rows(const Bench *b, const Model *m, DType t) {
   measure(b, label, &table);
 }
 
-static void measure_update(const Bench *b, const char *label, int64_t n) {
-  DType f = DTYPE_F32;
-  double attr[] = {0.9, 0.95, 1e-8, 0.1};
-  Case c = {.kernel = "adamw", .operands = 4, .operand = {{f, n}, {f, n}, {f, n}, {f, n}}};
-  c.dim[0] = n;
+/* The dtype of an update's operand where the contract leaves it open. */
+static DType update_dtype(const KernelContract *contract, int32_t i, DType value, DType moments) {
+  const uint32_t stated = contract->operands[i].dtype;
+  if (stated < DTYPE_COUNT) return (DType)stated;
+  return stated == KERNEL_DTYPE_MOMENT ? moments : value;
+}
+
+/* `value`: the gradient's dtype, and the parameter's where the kernel takes any. */
+static void measure_storage(const Bench *b, const char *kernel, DType value, DType moments,
+                            int64_t n) {
+  const KernelContract *contract = contract_find(kernel);
+  const int64_t blocks = (n + CODES_BLOCK - 1) / CODES_BLOCK;
+  Case c = {.kernel = kernel, .dim = {n, n, n, n, n, moments == DTYPE_U8 ? blocks : 0}};
+  char label[40];
+  const double attr[] = {0.9, 0.95, 1e-8, 0.1};
   memcpy(c.attr, attr, sizeof attr);
-  measure(b, label, &c);
-  Case d = {.kernel = "adamw_master", .operands = 5};
-  for (int i = 0; i < 5; i++) {
-    d.operand[i].dtype = i == 1 ? DTYPE_BF16 : f;
-    d.operand[i].count = n;
+  for (int32_t i = 0; i < contract->operand_count; i++) {
+    const bool is_maxima = contract->operands[i].may_be_absent;
+    if (is_maxima && moments != DTYPE_U8) continue;
+    c.operand[c.operands].dtype = update_dtype(contract, i, value, moments);
+    c.operand[c.operands++].count = is_maxima ? blocks : n;
   }
-  d.dim[0] = n;
-  memcpy(d.attr, attr, sizeof attr);
-  measure(b, label, &d);
+  (void)snprintf(label, sizeof label, "%s, moments %s", dtype_name(value), dtype_name(moments));
+  measure(b, label, &c);
+}
+
+static void measure_updates(const Bench *b, int64_t n) {
+  static const char *const kernels[] = {"adamw",       "adamw_master",     "adamw_split",
+                                        "adamw_kahan", "adamw_stochastic", "sgd_split",
+                                        "lion_master"};
+  static const DType moments[] = {DTYPE_F32, DTYPE_BF16, DTYPE_U8};
+  for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
+    for (size_t m = 0; m < 3; m++)
+      measure_storage(b, kernels[k], k == 0 ? DTYPE_F32 : DTYPE_BF16, moments[m], n);
+}
+
+static void measure_squares(const Bench *b, const char *label, int64_t n) {
+  const DType f = DTYPE_F32;
   Case s = {.kernel = "square_sum", .operands = 3, .operand = {{f, n}, {DTYPE_F64, 1}}};
   s.operand[2].dtype = DTYPE_COUNT;
   s.operand[2].count = 8 * (1 + n / 4096);
@@ -315,8 +347,9 @@ int main(int argc, char **argv) {
       measure_rows(&b, m, t);
     }
   }
-  measure_update(&b, "10.8M", 10800000);
-  measure_update(&b, "124M", 124000000);
+  measure_updates(&b, 20000000);
+  measure_squares(&b, "10.8M", 10800000);
+  measure_squares(&b, "124M", 124000000);
   threads_free(b.threads);
   return 0;
 }

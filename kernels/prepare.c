@@ -9,7 +9,7 @@ KernelStatus kernel_check_use(const Kernel *kernel, const KernelUse *use, void *
                        contract_is_tf32(contract, use->attr, use->attr_count)};
   *state = NULL;
   *why = NULL;
-  if (!contract_operands_fit(contract, (uint32_t)use->operand_count))
+  if (!contract_operands_fit(contract, use->dtype, (uint32_t)use->operand_count))
     *why = "it has another number of operands";
   else if (!contract_dims_fit(contract, use->dim, (uint32_t)use->dim_count))
     *why = "its dims are not those of the kernel";

@@ -92,7 +92,7 @@ typedef struct Block {
   RegionId region;                    /* whose layers it has */
   bool *reads;                        /* by region: its forward reads them */
   RegionId reader_first, reader_last; /* the first and the last of these */
-  bool tied;
+  bool tied, has_codes;               /* codes: its moments are (kernels/math/codes.h) */
   /* Flags of what is sharded over shard_ranks: optimizer state (ZeRO 1 and up), gradients in every
    * micro-batch (2 and up; not when they wait for the end of the step, or for another chunk of
    * their stage), parameters (3). */
@@ -118,12 +118,12 @@ typedef struct ParamPlace {
 
 /* ---- ranks of one pipeline stage: a class of the plan */
 typedef struct StageBlock {
-  int32_t *position; /* by layer: its index among those held here; -1: not held */
-  int32_t held;
-  bool in_norm;                                       /* a tied block counts on one stage only */
-  int32_t buffers[BASE_MOMENT2 + 1];                  /* by BaseRole; NO_ID: not persistent here */
-  int32_t host_buffers[BASE_MOMENT2 + 1], host_first; /* the same of layers from this position on */
-  int64_t first_partial[NORM_GROUPS];                 /* of the first layer held */
+  int32_t *position;        /* by layer: its index among those held here; -1: not held */
+  int32_t held, host_first; /* states are on the host from this position on */
+  bool in_norm;             /* a tied block counts on one stage only */
+  int32_t buffers[BASE_STATE_LAST + 1];      /* by BaseRole; NO_ID: not persistent here */
+  int32_t host_buffers[BASE_STATE_LAST + 1]; /* the same of layers from host_first on */
+  int64_t first_partial[NORM_GROUPS];        /* of the first layer held */
 } StageBlock;
 
 typedef struct Stage {

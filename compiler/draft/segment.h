@@ -22,6 +22,10 @@ typedef enum BaseRole {
   BASE_COMPENSATION,
   BASE_MOMENT1,
   BASE_MOMENT2,
+  BASE_MOMENT1_MAX, /* of codes */
+  BASE_MOMENT2_MAX,
+  BASE_STATE_LAST =
+      BASE_MOMENT2_MAX, /* the roles so far are of blocks of parameters, and persist */
   BASE_FRAME,           /* what forward keeps for backward */
   BASE_RECOMPUTE_FRAME, /* what recompute makes for backward */
   BASE_WEIGHT_FRAME,    /* what backward keeps for weight gradients that are deferred */

@@ -52,7 +52,7 @@ uint32_t norm_group_axes(int32_t group) {
   return axes[group];
 }
 
-DType role_dtype(const Draft *d, BaseRole role) {
+DType role_dtype(const Draft *d, const Block *block, BaseRole role) {
   switch (role) {
   case BASE_PARAM:
   case BASE_CAST_SHARD: return d->train->compute_dtype;
@@ -64,9 +64,23 @@ DType role_dtype(const Draft *d, BaseRole role) {
   case BASE_GRAD_SHARD: return d->train->grad_dtype;
   case BASE_MASTER: return d->truth == TRUTH_SPLIT ? DTYPE_I16 : DTYPE_F32;
   case BASE_COMPENSATION: return DTYPE_BF16;
+  case BASE_MOMENT1:
+  case BASE_MOMENT2:
+    return block->has_codes                                   ? DTYPE_U8
+           : d->job->precision.moments == CHOICE_MOMENTS_BF16 ? DTYPE_BF16
+                                                              : DTYPE_F32;
   default: return DTYPE_F32;
   }
 }
+
+int64_t role_bytes(const Draft *d, const Block *block, BaseRole role, int64_t elements) {
+  if (role == BASE_MOMENT1_MAX || role == BASE_MOMENT2_MAX)
+    elements = (elements + CODES_BLOCK - 1) / CODES_BLOCK;
+  return elements * dtype_bytes(role_dtype(d, block, role));
+}
+
+/* Of the layers of a block: those of maxima are no multiples by themselves. */
+enum { STRIDE_ALIGN_BYTES = 64 };
 
 bool params_are_cast(const Draft *d) {
   return d->train->param_dtype != d->train->compute_dtype;
@@ -95,14 +109,14 @@ bool role_is_shard(const Block *block, BaseRole role) {
 }
 
 int64_t block_bytes(const Draft *d, const Block *block, BaseRole role) {
-  int64_t elements = role_is_shard(block, role) ? block->shard_elements : block->elements;
-  return elements * dtype_bytes(role_dtype(d, role));
+  return role_bytes(d, block, role,
+                    role_is_shard(block, role) ? block->shard_elements : block->elements);
 }
 
 int64_t block_stride_bytes(const Draft *d, const Block *block, BaseRole role) {
   int64_t elements =
       role_is_shard(block, role) ? block->shard_stride_elements : block->stride_elements;
-  return elements * dtype_bytes(role_dtype(d, role));
+  return round_up(role_bytes(d, block, role, elements), STRIDE_ALIGN_BYTES);
 }
 
 /* ---- collectives */

@@ -17,8 +17,9 @@ typedef enum { CHOICE_FP32, CHOICE_BF16, CHOICE_FP16, CHOICE_TF32 } PrecisionCho
 /* The dtypes that devices have a peak of; the numbers of PrecisionChoice are the same. */
 typedef enum { RATE_FP32, RATE_BF16, RATE_FP16, RATE_TF32, RATE_FP8, RATES } Rate;
 typedef enum { CHOICE_LINEAR_COMPUTE, CHOICE_LINEAR_FP8 } LinearChoice; /* precision.linear */
-/* precision.master, precision.update */
+/* precision.master, precision.moments, precision.update */
 typedef enum { CHOICE_MASTER_FP32, CHOICE_MASTER_SPLIT, CHOICE_MASTER_NONE } MasterChoice;
+typedef enum { CHOICE_MOMENTS_FP32, CHOICE_MOMENTS_BF16, CHOICE_MOMENTS_INT8 } MomentsChoice;
 typedef enum { CHOICE_UPDATE_NEAREST, CHOICE_UPDATE_STOCHASTIC, CHOICE_UPDATE_KAHAN } UpdateChoice;
 typedef enum {
   CHOICE_RECOMPUTE_NONE,

@@ -69,6 +69,30 @@ static const char *narrow_grads(Compile *c, Job *job, Derived *derived, Graph *t
   return "precision.grad = \"bf16\"";
 }
 
+/* The wire alone: gradients are added up as before. */
+static const char *narrow_wire(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)c, (void)train;
+  if (job->precision.reduce != CHOICE_FP32 || derived->dp * derived->cp == 1) return NULL;
+  job->precision.reduce = CHOICE_BF16;
+  return "precision.reduce = \"bf16\"";
+}
+
+static const char *split_masters(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)c, (void)derived, (void)train;
+  if (job->precision.master != CHOICE_MASTER_FP32 || job->precision.param != CHOICE_BF16)
+    return NULL;
+  job->precision.master = CHOICE_MASTER_SPLIT;
+  return "precision.master = \"split\"";
+}
+
+static const char *narrow_moments(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)c, (void)derived, (void)train;
+  if (job->precision.moments == CHOICE_MOMENTS_INT8) return NULL;
+  const bool is_fp32 = job->precision.moments == CHOICE_MOMENTS_FP32;
+  job->precision.moments = is_fp32 ? CHOICE_MOMENTS_BF16 : CHOICE_MOMENTS_INT8;
+  return is_fp32 ? "precision.moments = \"bf16\"" : "precision.moments = \"int8\"";
+}
+
 static const char *shard_to(Compile *c, Job *job, Derived *derived, int64_t zero) {
   int64_t ranks = derived->dp * derived->cp;
   if (ranks == 1 || derived->zero >= zero) return NULL;
@@ -103,7 +127,8 @@ static const char *offload_states(Compile *c, Job *job, Derived *derived, Graph 
  * and then what changes none but waits for the host. */
 static Rung *const rungs[] = {shard_optimizer,  shard_gradients, shrink_microbatch, divide_loss,
                               gather_again,     recompute_light, shard_parameters,  narrow_params,
-                              recompute_blocks, narrow_grads,    offload_states};
+                              recompute_blocks, split_masters,   narrow_wire,       narrow_grads,
+                              narrow_moments,   offload_states};
 
 enum { RUNG_COUNT = sizeof rungs / sizeof *rungs };
 

@@ -74,10 +74,16 @@ bool contract_dims_fit(const KernelContract *contract, const int64_t *dims, uint
   return true;
 }
 
-bool contract_operands_fit(const KernelContract *contract, uint32_t count) {
-  uint32_t all = (uint32_t)contract->operand_count;
-  bool may_lack_last = all > 0 && contract->operands[all - 1].may_be_absent;
-  return count == all || (may_lack_last && count + 1 == all);
+bool contract_operands_fit(const KernelContract *contract, const uint32_t *dtypes, uint32_t count) {
+  uint32_t all = (uint32_t)contract->operand_count, least = all;
+  bool has_codes = false;
+  while (least > 0 && contract->operands[least - 1].may_be_absent)
+    least--;
+  if (count != all && count != least) return false;
+  if (least == all || contract->row->role != ROLE_UPDATE) return true;
+  for (uint32_t i = 0; i < least; i++)
+    has_codes = has_codes || dtypes[i] == DTYPE_U8;
+  return has_codes == (count == all);
 }
 
 /* ---- sizes; -1 on overflow */
@@ -147,6 +153,8 @@ bool contract_dtype_fits(const KernelContract *contract, int32_t operand, const 
   if (wanted < DTYPE_COUNT) return dtype == wanted;
   if (wanted == KERNEL_DTYPE_ANY) return dtype < DTYPE_COUNT;
   if (wanted == KERNEL_DTYPE_FP8) return dtype == DTYPE_E4M3 || dtype == DTYPE_E5M2;
+  if (wanted == KERNEL_DTYPE_MOMENT)
+    return dtype == DTYPE_F32 || dtype == DTYPE_BF16 || dtype == DTYPE_U8;
   if (wanted == KERNEL_DTYPE_SHARED)
     for (int32_t i = 0; i < operand; i++)
       if (contract->operands[i].dtype == KERNEL_DTYPE_SHARED && dtypes[i] != dtype) return false;

@@ -67,7 +67,8 @@ enum {
   KERNEL_DTYPE_SHARED = DTYPE_COUNT, /* the float type of all operands that say so */
   KERNEL_DTYPE_FLOAT,
   KERNEL_DTYPE_ANY,
-  KERNEL_DTYPE_FP8 /* E4M3 or E5M2 */
+  KERNEL_DTYPE_FP8, /* E4M3 or E5M2 */
+  KERNEL_DTYPE_MOMENT
 };
 
 typedef enum KernelShapeKind {
@@ -99,7 +100,7 @@ typedef struct KernelOperand {
   KernelAccess access;
   uint32_t dtype;     /* DType or KERNEL_DTYPE_* */
   bool may_be_unread; /* made for a backward pass, which may not follow */
-  bool may_be_absent; /* scratch that a record may leave out */
+  bool may_be_absent; /* a record may leave out: scratch, or the maxima of codes */
   uint32_t over;      /* mask of operands whose memory it may share */
   KernelShape shape;  /* nothing for scratch */
 } KernelOperand;
@@ -162,8 +163,9 @@ int32_t contract_attrs_in(const KernelContract *contract, bool tf32);
 /* True if a record with these attrs has the attr tf32, and it is not 0. */
 bool contract_is_tf32(const KernelContract *contract, const double *attrs, int64_t count);
 
-/* True if a record may have so many operands: all, or all except scratch that may be left out. */
-bool contract_operands_fit(const KernelContract *contract, uint32_t count);
+/* True if a record may have so many operands of these dtypes: all, or all except scratch that may
+ * be left out; the maxima of codes exactly where there are codes. */
+bool contract_operands_fit(const KernelContract *contract, const uint32_t *dtypes, uint32_t count);
 
 /* Elements of an operand, from its first to its last; dims must be valid. -1: a dim is negative, or
  * overflow. Not for scratch. */

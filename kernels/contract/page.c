@@ -47,9 +47,11 @@ static void print_operand(FILE *out, const KernelContract *contract, int32_t i) 
                                        [DTYPE_F64] = "f64",
                                        [DTYPE_I16] = "i16",
                                        [DTYPE_F16] = "f16",
+                                       [DTYPE_U8] = "u8",
                                        [KERNEL_DTYPE_SHARED] = "float",
                                        [KERNEL_DTYPE_FLOAT] = "any float",
-                                       [KERNEL_DTYPE_ANY] = "any"};
+                                       [KERNEL_DTYPE_ANY] = "any",
+                                       [KERNEL_DTYPE_MOMENT] = "f32, bf16 or u8"};
   const KernelOperand *operand = &contract->operands[i];
   fprintf(out, "| %s | %s | ", operand->name, access[operand->access]);
   if (operand->access == KERNEL_SCRATCH)

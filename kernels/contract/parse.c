@@ -138,6 +138,7 @@ static uint32_t take_dtype(RowReader *r) {
   if (take(r, "float")) return KERNEL_DTYPE_FLOAT;
   if (take(r, "any")) return KERNEL_DTYPE_ANY;
   if (take(r, "fp8")) return KERNEL_DTYPE_FP8;
+  if (take(r, "moment")) return KERNEL_DTYPE_MOMENT;
   if (take(r, "f32")) return DTYPE_F32;
   if (take(r, "f64")) return DTYPE_F64;
   if (take(r, "bf16")) return DTYPE_BF16;
@@ -196,8 +197,8 @@ static void take_operand(RowReader *r, KernelAccess access) {
   operand->access = access;
   take_name(r, operand->name);
   bool optional = take(r, "?");
-  operand->may_be_unread = optional && access != KERNEL_SCRATCH;
-  operand->may_be_absent = optional && access == KERNEL_SCRATCH;
+  operand->may_be_absent = optional && (access == KERNEL_SCRATCH || access == KERNEL_UPDATE);
+  operand->may_be_unread = optional && !operand->may_be_absent;
   if (access == KERNEL_SCRATCH) {
     operand->dtype = KERNEL_DTYPE_ANY;
     if (*r->at != '\0') fail(r, "scratch at the end");

@@ -5,7 +5,7 @@
 #include "kernels/cpu/vec.h"
 #include "kernels/math/philox.h"
 
-enum { PHILOX_ELEMENTS = 4 * LANES };
+enum { PHILOX_ELEMENTS = 4 * LANES, PHILOX_DRAWS = 64 };
 
 #if defined(__AVX512F__)
 
@@ -65,6 +65,21 @@ ALWAYS_INLINE void philox_keep_factors(uint64_t key, uint64_t step, uint64_t fir
   }
 }
 
+/* The 16-bit draws of eight blocks from `first` on, in order: eight a block (stochastic.h). */
+ALWAYS_INLINE void philox_draws(uint64_t key, uint64_t counter_high, uint64_t first,
+                                uint16_t draws[PHILOX_DRAWS]) {
+  const __m512i low = _mm512_set1_epi64(0xffffffff);
+  /* Lanes 2i and 2i + 1 take blocks i and 4 + i, so that unpacking leaves the words in order. */
+  const __m512i counter = _mm512_add_epi64(_mm512_set1_epi64((int64_t)first),
+                                           _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7));
+  __m512i word[4];
+  philox_eight(key, counter_high, counter, word);
+  __m512i front = _mm512_or_si512(_mm512_and_si512(word[0], low), _mm512_slli_epi64(word[1], 32));
+  __m512i back = _mm512_or_si512(_mm512_and_si512(word[2], low), _mm512_slli_epi64(word[3], 32));
+  _mm512_storeu_si512(draws, _mm512_unpacklo_epi64(front, back));
+  _mm512_storeu_si512(draws + 32, _mm512_unpackhi_epi64(front, back));
+}
+
 #else
 
 /* word[w][l]: word w of the block whose low counter is counter[l]. */
@@ -105,6 +120,46 @@ ALWAYS_INLINE void philox_keep_factors(uint64_t key, uint64_t step, uint64_t fir
   for (int l = 0; l < LANES; l++)
     for (int w = 0; w < 4; w++)
       factor[4 * l + w] = word[w][l] >= threshold ? scale : 0.0f;
+}
+
+/* The 16-bit draws of eight blocks from `first` on, in order: eight a block (stochastic.h). */
+ALWAYS_INLINE void philox_draws(uint64_t key, uint64_t counter_high, uint64_t first,
+                                uint16_t draws[PHILOX_DRAWS]) {
+  const __m256i low = _mm256_set1_epi64x(0xffffffff);
+  const __m256i multiplier0 = _mm256_set1_epi64x(0xD2511F53);
+  const __m256i multiplier1 = _mm256_set1_epi64x(0xCD9E8D57);
+  /* Lanes 0 to 3 take blocks 0, 2, 1, 3 of four, so that unpacking leaves the words in order. */
+  const __m256i order = _mm256_setr_epi64x(0, 2, 1, 3);
+  __m256i word[2][4];
+  uint32_t key0 = (uint32_t)key, key1 = (uint32_t)(key >> 32);
+  UNROLL for (int half = 0; half < 2; half++) {
+    word[half][0] =
+        _mm256_add_epi64(_mm256_set1_epi64x((int64_t)(first + 4 * (uint64_t)half)), order);
+    word[half][1] = _mm256_srli_epi64(word[half][0], 32);
+    word[half][2] = _mm256_set1_epi64x((int64_t)counter_high);
+    word[half][3] = _mm256_set1_epi64x((int64_t)(counter_high >> 32));
+  }
+  UNROLL for (int round = 0; round < 10; round++) {
+    const __m256i xor0 = _mm256_set1_epi64x(key0), xor1 = _mm256_set1_epi64x(key1);
+    UNROLL for (int half = 0; half < 2; half++) {
+      __m256i *w = word[half];
+      __m256i product0 = _mm256_mul_epu32(multiplier0, w[0]);
+      __m256i product1 = _mm256_mul_epu32(multiplier1, w[2]);
+      w[0] = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(product1, 32), w[1]), xor0);
+      w[1] = product1;
+      w[2] = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(product0, 32), w[3]), xor1);
+      w[3] = product0;
+    }
+    key0 += 0x9E3779B9u;
+    key1 += 0xBB67AE85u;
+  }
+  UNROLL for (int half = 0; half < 2; half++) {
+    __m256i *w = word[half];
+    __m256i front = _mm256_or_si256(_mm256_and_si256(w[0], low), _mm256_slli_epi64(w[1], 32));
+    __m256i back = _mm256_or_si256(_mm256_and_si256(w[2], low), _mm256_slli_epi64(w[3], 32));
+    _mm256_storeu_si256((__m256i *)(draws + 32 * half), _mm256_unpacklo_epi64(front, back));
+    _mm256_storeu_si256((__m256i *)(draws + 32 * half + 16), _mm256_unpackhi_epi64(front, back));
+  }
 }
 
 #endif

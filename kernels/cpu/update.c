@@ -1,12 +1,14 @@
 /* update.c -- optimizers at the speed of memory: every operand is read and written once.
  *
- * An optimizer makes a step of the gradient and its moments; how the parameter takes it is the same
- * for all: reference/update.h says what the storages are. */
+ * A block of 256 elements goes through four passes, between which its numbers are fp32 in the first
+ * cache: its states are loaded, the optimizer makes a step and moves the moments, the parameter
+ * takes the step, the moments are stored. So how a state is stored is written once for all
+ * optimizers: reference/update.h says what the storages are. */
 #include <math.h>
 
 #include "kernels/cpu/philox_lanes.h"
 #include "kernels/cpu/ranges.h"
-#include "kernels/cpu/vec.h"
+#include "kernels/cpu/vec_codes.h"
 #include "kernels/init.h"
 #include "kernels/math/stochastic.h"
 
@@ -20,53 +22,133 @@ typedef enum Storage {
 } Storage;
 
 typedef struct Rates {
+  Kind kind;
+  Storage storage;
   float beta1, one_minus_beta1, beta2, one_minus_beta2; /* beta1: sgd's momentum */
   float clip, lr, shrink, keep;                         /* shrink: lr decay; keep: 1 - lr decay */
   float step_size, inverse_root, eps; /* adamw: step_size m / (sqrt(v) inverse_root + eps) */
-  int32_t rest;                       /* operand behind the moments: master, low, compensation */
+  int32_t rest;                       /* operand after the moments: master, low, compensation */
+  int32_t maxima[STREAMS];            /* operands of the moments' maxima; 0: they are no codes */
   InitPart part;                      /* where draws are: of which elements, */
-  uint64_t key, updates;              /* and of which stream and update */
+  uint64_t key[STREAMS], updates;     /* and of which streams and update */
 } Rates;
 
-/* Draws of the elements of a range from `first` on, `count` of them. */
-enum { DRAWS_MOST = STOCHASTIC_ELEMENTS * LANES };
-typedef struct Draws {
-  int64_t first, count;
-  uint16_t of[DRAWS_MOST];
-} Draws;
+enum { BLOCK = CODES_BLOCK };
+static const CodesMap maps[STREAMS] = {[STREAM_M] = CODES_SIGNED, [STREAM_V] = CODES_POSITIVE};
 
-/* As many as one call of Philox has of a run of elements, or padding, which keeps its zeros. */
-static int64_t draw_run(const Rates *r, int64_t i, int64_t most, uint16_t *to) {
+/* Elements [first, first + n) of all operands. Arrays are zero, or hold anything, from n on. */
+typedef struct Elements {
+  int64_t first, n;
+  float moment[STREAMS][BLOCK], step[BLOCK];
+} Elements;
+
+#define EACH_VEC(i, n)                                                                             \
+  int64_t i = 0;                                                                                   \
+  i < (n);                                                                                         \
+  i += LANES
+
+/* ---- draws */
+
+/* As many draws as one call of Philox has of a run of elements, or padding, which draws zeros. */
+static int64_t draw_run(const Rates *r, StochasticStream stream, int64_t i, int64_t most,
+                        uint16_t *to) {
   const InitRun run = init_run(&r->part, i);
-  int64_t count = min64(min64(run.length, most), DRAWS_MOST);
+  const int64_t count = min64(run.length, most);
   if (run.padding) {
     memset(to, 0, (size_t)count * sizeof *to);
     return count;
   }
+  const uint64_t block = (uint64_t)run.element / STOCHASTIC_ELEMENTS;
   const int64_t skipped = run.element % STOCHASTIC_ELEMENTS;
-  uint64_t counter[LANES];
-  uint32_t word[4][LANES];
-  for (int l = 0; l < LANES; l++)
-    counter[l] = (uint64_t)(run.element / STOCHASTIC_ELEMENTS + l);
-  philox_lanes(r->key, r->updates, counter, word);
-  count = min64(count, DRAWS_MOST - skipped);
-  for (int64_t k = 0; k < count; k++) {
-    const int64_t e = skipped + k, in = e % STOCHASTIC_ELEMENTS;
-    to[k] = (uint16_t)(word[in / 2][e / STOCHASTIC_ELEMENTS] >> 16 * (in % 2));
+  if (skipped == 0 && count >= PHILOX_DRAWS) {
+    philox_draws(r->key[stream], r->updates, block, to);
+    return PHILOX_DRAWS;
   }
-  return count;
+  uint16_t draws[PHILOX_DRAWS];
+  const int64_t taken = min64(count, PHILOX_DRAWS - skipped);
+  philox_draws(r->key[stream], r->updates, block, draws);
+  memcpy(to, draws + skipped, (size_t)taken * sizeof *to);
+  return taken;
 }
 
-/* The draws of elements [i, i + n), n at most LANES, of a range that ends at `end`. */
-static const uint16_t *draws_at(const Rates *r, Draws *draws, int64_t i, int64_t n, int64_t end) {
-  if (i < draws->first || i + n > draws->first + draws->count) {
-    draws->first = i, draws->count = 0;
-    while (draws->count < min64(end - i, DRAWS_MOST))
-      draws->count += draw_run(r, i + draws->count, min64(end - i, DRAWS_MOST) - draws->count,
-                               draws->of + draws->count);
-  }
-  return draws->of + (i - draws->first);
+static void draw_all(const Rates *r, StochasticStream stream, const Elements *at,
+                     uint16_t to[BLOCK]) {
+  for (int64_t k = 0; k < at->n;)
+    k += draw_run(r, stream, at->first + k, at->n - k, to + k);
 }
+
+/* ---- moments */
+
+static void load_codes(const uint8_t *codes, float most, int64_t n, bool is_signed,
+                       float to[BLOCK]) {
+  uint8_t all[BLOCK] = {0};
+  if (n < BLOCK) codes = memcpy(all, codes, (size_t)n);
+  for (EACH_VEC(i, n))
+    v_store(to + i, v_mul(v_decode(codes + i, is_signed), v_set(most)));
+}
+
+static void load_moment(const KernelArgs *args, const Rates *r, StochasticStream stream,
+                        Elements *at) {
+  const void *from = args->operand[1 + (int32_t)stream];
+  const uint32_t dtype = args->dtype[1 + (int32_t)stream];
+  float *to = at->moment[stream];
+  if (dtype == DTYPE_U8) {
+    const float most = ((const float *)args->operand[r->maxima[stream]])[at->first / CODES_BLOCK];
+    const uint8_t *codes = (const uint8_t *)from + at->first;
+    if (stream == STREAM_M)
+      load_codes(codes, most, at->n, true, to);
+    else
+      load_codes(codes, most, at->n, false, to);
+  } else {
+    for (EACH_VEC(i, at->n))
+      v_store(to + i, v_get_n(from, at->first + i, at->n - i, (DType)dtype));
+  }
+}
+
+ALWAYS_INLINE void encode_all(const CodesMap *map, const float from[BLOCK], float inverse,
+                              int64_t n, bool is_signed, uint8_t *to) {
+  for (EACH_VEC(i, n))
+    v_encode(map, to + i, v_load(from + i), inverse, is_signed);
+}
+
+static void store_codes(StochasticStream stream, float from[BLOCK], int64_t n, uint8_t *codes,
+                        float *most) {
+  uint8_t all[BLOCK];
+  uint8_t *to = n < BLOCK ? all : codes;
+  Vec largest = v_set(0.0f);
+  for (EACH_VEC(i, n))
+    largest = v_max(largest, v_abs(v_keep_n(v_load(from + i), n - i, v_set(0.0f))));
+  *most = v_largest(largest);
+  const float inverse = codes_inverse(*most);
+  if (*most == 0)
+    memset(to, 0, (size_t)n);
+  else if (stream == STREAM_M)
+    encode_all(&maps[stream], from, inverse, n, true, to);
+  else
+    encode_all(&maps[stream], from, inverse, n, false, to);
+  if (n < BLOCK) memcpy(codes, all, (size_t)n);
+}
+
+static void store_moment(const KernelArgs *args, const Rates *r, StochasticStream stream,
+                         Elements *at) {
+  void *to = args->operand[1 + (int32_t)stream];
+  const uint32_t dtype = args->dtype[1 + (int32_t)stream];
+  float *from = at->moment[stream];
+  if (dtype == DTYPE_U8) {
+    float *most = (float *)args->operand[r->maxima[stream]] + at->first / CODES_BLOCK;
+    store_codes(stream, from, at->n, (uint8_t *)to + at->first, most);
+  } else if (dtype == DTYPE_BF16) {
+    uint16_t draws[BLOCK];
+    draw_all(r, stream, at, draws);
+    for (EACH_VEC(i, at->n))
+      v_put_stochastic_n((uint16_t *)to + at->first + i, at->n - i, v_load(from + i), draws + i);
+  } else {
+    for (EACH_VEC(i, at->n))
+      v_put_n(to, at->first + i, at->n - i, DTYPE_F32, v_load(from + i));
+  }
+}
+
+/* ---- steps */
 
 ALWAYS_INLINE Vec sign_of(Vec x) { /* NaN stays */
   Vec zero = v_set(0.0f);
@@ -95,35 +177,50 @@ ALWAYS_INLINE Vec step_of(const Rates *r, Kind kind, Vec g, Vec *m, Vec *v) {
   return step;
 }
 
-/* (1 - shrink) p - step */
-ALWAYS_INLINE Vec moved(const Rates *r, Kind kind, Vec p, Vec step) {
-  p = v_mul(p, v_set(r->keep));
-  return kind == KIND_ADAMW ? v_sub(p, step) : v_fma(v_set(-r->lr), step, p);
+ALWAYS_INLINE void make_steps(const KernelArgs *args, const Rates *r, Kind kind, Elements *at) {
+  const DType grad_dtype = (DType)args->dtype[0];
+  float *m_at = at->moment[STREAM_M], *v_at = at->moment[STREAM_V];
+  for (EACH_VEC(i, at->n)) {
+    Vec g = v_get_n(args->operand[0], at->first + i, at->n - i, grad_dtype);
+    g = v_mul(g, v_set(r->clip));
+    Vec m = v_load(m_at + i), v = kind == KIND_ADAMW ? v_load(v_at + i) : g;
+    v_store(at->step + i, step_of(r, kind, g, &m, &v));
+    v_store(m_at + i, m);
+    if (kind == KIND_ADAMW) v_store(v_at + i, v);
+  }
 }
 
-/* What the storage keeps of 16 elements or fewer from i on, after the step. */
-ALWAYS_INLINE void take_step(const KernelArgs *args, const Rates *r, Kind kind, Storage storage,
-                             int64_t i, int64_t n, Vec step, const uint16_t *draws) {
+/* ---- the parameter */
+
+/* (1 - shrink) p - step */
+ALWAYS_INLINE Vec moved(const Rates *r, bool is_scaled, Vec p, Vec step) {
+  p = v_mul(p, v_set(r->keep));
+  return is_scaled ? v_sub(p, step) : v_fma(v_set(-r->lr), step, p);
+}
+
+/* What the storage keeps of elements [i, i + n), after the step. `is_scaled`: by the rate. */
+ALWAYS_INLINE void take_step(const KernelArgs *args, const Rates *r, bool is_scaled,
+                             Storage storage, int64_t i, int64_t n, Vec step,
+                             const uint16_t *draws) {
   void *param = args->operand[1], *rest = args->operand[r->rest];
   const DType param_dtype = (DType)args->dtype[1];
   if (storage == STORED_PLAIN) {
-    Vec p = moved(r, kind, v_get_n(param, i, n, param_dtype), step);
+    Vec p = moved(r, is_scaled, v_get_n(param, i, n, param_dtype), step);
     v_put_n(param, i, n, param_dtype, p);
   } else if (storage == STORED_MASTER) {
-    const DType master_dtype = (DType)args->dtype[r->rest];
-    Vec p = moved(r, kind, v_get_n(rest, i, n, master_dtype), step);
-    v_put_n(rest, i, n, master_dtype, p);
+    Vec p = moved(r, is_scaled, v_get_n(rest, i, n, DTYPE_F32), step);
+    v_put_n(rest, i, n, DTYPE_F32, p);
     v_put_n(param, i, n, param_dtype, p);
   } else if (storage == STORED_SPLIT) {
     uint16_t *high = (uint16_t *)param + i;
     int16_t *low = (int16_t *)rest + i;
-    v_put_split_n(high, low, n, moved(r, kind, v_get_split_n(high, low, n), step));
+    v_put_split_n(high, low, n, moved(r, is_scaled, v_get_split_n(high, low, n), step));
   } else if (storage == STORED_STOCHASTIC) {
-    Vec p = moved(r, kind, v_get_n(param, i, n, DTYPE_BF16), step);
+    Vec p = moved(r, is_scaled, v_get_n(param, i, n, DTYPE_BF16), step);
     v_put_stochastic_n((uint16_t *)param + i, n, p, draws);
   } else {
     Vec before = v_get_n(param, i, n, DTYPE_BF16), change = v_mul(before, v_set(r->shrink));
-    change = kind == KIND_ADAMW ? v_add(change, step) : v_fma(v_set(r->lr), step, change);
+    change = is_scaled ? v_add(change, step) : v_fma(v_set(r->lr), step, change);
     Vec y = v_sub(v_neg(change), v_get_n(rest, i, n, DTYPE_BF16));
     Vec after = v_to_bf16(v_add(before, y));
     v_put_n(param, i, n, DTYPE_BF16, after);
@@ -131,117 +228,101 @@ ALWAYS_INLINE void take_step(const KernelArgs *args, const Rates *r, Kind kind, 
   }
 }
 
-ALWAYS_INLINE void update_range(const KernelArgs *args, const Rates *r, Kind kind, Storage storage,
-                                int64_t first, int64_t end) {
-  void *const *operand = args->operand;
-  const DType grad_dtype = (DType)args->dtype[0], m_dtype = (DType)args->dtype[2];
-  const DType v_dtype = (DType)args->dtype[kind == KIND_ADAMW ? 3 : 2];
-  Draws draws = {.count = 0};
-  for (int64_t i = first; i < end; i += LANES) {
-    int64_t n = end - i;
-    Vec g = v_mul(v_get_n(operand[0], i, n, grad_dtype), v_set(r->clip));
-    Vec m = v_get_n(operand[2], i, n, m_dtype), v = g;
-    if (kind == KIND_ADAMW) v = v_get_n(operand[3], i, n, v_dtype);
-    Vec step = step_of(r, kind, g, &m, &v);
-    v_put_n(operand[2], i, n, m_dtype, m);
-    if (kind == KIND_ADAMW) v_put_n(operand[3], i, n, v_dtype, v);
-    const uint16_t *draw = NULL;
-    if (storage == STORED_STOCHASTIC) draw = draws_at(r, &draws, i, min64(n, LANES), end);
-    take_step(args, r, kind, storage, i, n, step, draw);
+ALWAYS_INLINE void take_steps(const KernelArgs *args, const Rates *r, Storage storage,
+                              const Elements *at) {
+  const bool is_scaled = r->kind == KIND_ADAMW;
+  uint16_t draws[BLOCK];
+  if (storage == STORED_STOCHASTIC) draw_all(r, STREAM_PARAM, at, draws);
+  for (EACH_VEC(i, at->n))
+    take_step(args, r, is_scaled, storage, at->first + i, at->n - i, v_load(at->step + i),
+              draws + i);
+}
+
+/* ---- a range */
+
+static void update_block(const KernelArgs *args, const Rates *r, Elements *at) {
+  load_moment(args, r, STREAM_M, at);
+  if (r->kind == KIND_ADAMW) load_moment(args, r, STREAM_V, at);
+  switch (r->kind) {
+  case KIND_ADAMW: make_steps(args, r, KIND_ADAMW, at); break;
+  case KIND_SGD: make_steps(args, r, KIND_SGD, at); break;
+  case KIND_LION: make_steps(args, r, KIND_LION, at); break;
+  }
+  switch (r->storage) {
+  case STORED_PLAIN: take_steps(args, r, STORED_PLAIN, at); break;
+  case STORED_MASTER: take_steps(args, r, STORED_MASTER, at); break;
+  case STORED_SPLIT: take_steps(args, r, STORED_SPLIT, at); break;
+  case STORED_KAHAN: take_steps(args, r, STORED_KAHAN, at); break;
+  case STORED_STOCHASTIC: take_steps(args, r, STORED_STOCHASTIC, at); break;
+  }
+  store_moment(args, r, STREAM_M, at);
+  if (r->kind == KIND_ADAMW) store_moment(args, r, STREAM_V, at);
+}
+
+_Static_assert(GRAIN_STREAM % BLOCK == 0, "a block of codes is in one range");
+
+static void update_range(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
+  Elements at;
+  for (int64_t i = first; i < end; i += BLOCK) {
+    at.first = i;
+    at.n = min64(end - i, BLOCK);
+    update_block(args, context, &at);
   }
 }
 
-/* ---- the numbers of a step; false: nothing is written in it */
+/* ---- the numbers of a step */
 
-static bool adamw_numbers(const KernelArgs *args, Rates *r, const double *lr,
-                          const double *clip_scale, const int64_t *step_counts) {
-  const int64_t *updates = args->control[1];
-  double beta1 = args->attr[0], beta2 = args->attr[1], decay = args->attr[3];
-  double root_correction = sqrt(1 - pow(beta2, (double)*updates));
-  *r = (Rates){.beta1 = (float)beta1,
-               .one_minus_beta1 = (float)(1 - beta1),
-               .beta2 = (float)beta2,
-               .one_minus_beta2 = (float)(1 - beta2),
-               .clip = (float)*clip_scale,
-               .shrink = (float)(*lr * decay),
-               .keep = (float)(1 - *lr * decay),
-               .step_size = (float)(*lr / (1 - pow(beta1, (double)*updates))),
-               .inverse_root = (float)(1 / root_correction),
-               .eps = (float)args->attr[2],
-               .rest = 4};
-  return *step_counts != 0;
-}
-
-static bool adamw_rates(const KernelArgs *args, Rates *r) {
-  void *const *control = args->control;
-  return adamw_numbers(args, r, control[0], control[2], control[3]);
-}
-
-static bool moment_numbers(const KernelArgs *args, void *const *control, Rates *r, double beta2,
-                           double decay) {
-  const double *lr = control[0], *clip_scale = control[1];
-  const int64_t *step_counts = control[2];
-  *r = (Rates){.beta1 = (float)args->attr[0],
-               .beta2 = (float)beta2,
-               .clip = (float)*clip_scale,
-               .lr = (float)*lr,
-               .shrink = (float)(*lr * decay),
-               .keep = (float)(1 - *lr * decay),
-               .rest = 3};
-  return *step_counts != 0;
-}
-
-static bool sgd_rates(const KernelArgs *args, Rates *r) {
-  return moment_numbers(args, args->control, r, 0, args->attr[1]);
-}
-
-static bool lion_rates(const KernelArgs *args, Rates *r) {
-  return moment_numbers(args, args->control, r, args->attr[1], args->attr[2]);
-}
-
-/* Rows that draw begin with the seed and the update's number. `attr`: as in init_part_at. */
-static bool drawing(const KernelArgs *args, Rates *r, int32_t attr, bool writes) {
-  r->part = init_part_at(args, attr);
-  r->key = stochastic_key(kernel_seed(args), args->key);
-  r->updates = (uint64_t) * (const int64_t *)args->control[1];
-  return writes;
-}
-
-static bool adamw_drawing(const KernelArgs *args, Rates *r) {
-  void *const *control = args->control;
-  return drawing(args, r, 4, adamw_numbers(args, r, control[2], control[3], control[4]));
-}
-
-static bool sgd_drawing(const KernelArgs *args, Rates *r) {
-  return drawing(args, r, 2, moment_numbers(args, args->control + 2, r, 0, args->attr[1]));
-}
-
-static bool lion_drawing(const KernelArgs *args, Rates *r) {
-  double beta2 = args->attr[1], decay = args->attr[2];
-  return drawing(args, r, 3, moment_numbers(args, args->control + 2, r, beta2, decay));
+/* `numbers` of the optimizer, of which the last is the decay. */
+static Rates rates_of(const KernelArgs *args, Kind kind, Storage storage, int32_t moments,
+                      int32_t numbers) {
+  const double lr = *(const double *)args->control[2], *attr = args->attr;
+  const double updates = (double)*(const int64_t *)args->control[1], decay = attr[numbers - 1];
+  const bool has_rest = storage != STORED_PLAIN && storage != STORED_STOCHASTIC;
+  const int32_t first_maximum = 2 + moments + has_rest;
+  Rates r = {.kind = kind,
+             .storage = storage,
+             .beta1 = (float)attr[0],
+             .one_minus_beta1 = (float)(1 - attr[0]),
+             .beta2 = (float)attr[1],
+             .one_minus_beta2 = (float)(1 - attr[1]),
+             .clip = (float)*(const double *)args->control[3],
+             .lr = (float)lr,
+             .shrink = (float)(lr * decay),
+             .keep = (float)(1 - lr * decay),
+             .rest = has_rest ? 2 + moments : 1,
+             .part = init_part_at(args, numbers),
+             .updates = (uint64_t) * (const int64_t *)args->control[1]};
+  for (StochasticStream stream = STREAM_PARAM; stream < STREAMS; stream++)
+    r.key[stream] = stochastic_key(kernel_seed(args), args->key, stream);
+  for (int32_t k = 0; k < moments && first_maximum + k < args->operand_count; k++)
+    r.maxima[STREAM_M + k] = first_maximum + k;
+  if (kind == KIND_ADAMW) {
+    r.step_size = (float)(lr / (1 - pow(attr[0], updates)));
+    r.inverse_root = (float)(1 / sqrt(1 - pow(attr[1], updates)));
+    r.eps = (float)attr[2];
+  }
+  return r;
 }
 
 /* ---- the kernels: of F64 operands, which only tests have, the reference's */
 
-#define UPDATE(name, kind, rates, storage, operands, skip)                                         \
-  static void name##_range(const KernelArgs *args, const void *context, int64_t first,             \
-                           int64_t end) {                                                          \
-    update_range(args, context, kind, storage, first, end);                                        \
-  }                                                                                                \
+#define UPDATE(name, kind, storage, moments, numbers)                                              \
   void CPU(name)(const KernelArgs *args) {                                                         \
-    Rates r;                                                                                       \
-    if (!cpu_floats(args, operands, skip))                                                         \
+    if (!cpu_floats(args, 2, 0)) {                                                                 \
       reference_##name(args);                                                                      \
-    else if (rates(args, &r))                                                                      \
-      cpu_ranges(args, args->dim[0], GRAIN_STREAM, name##_range, &r);                              \
+      return;                                                                                      \
+    }                                                                                              \
+    if (*(const int64_t *)args->control[4] == 0) return; /* the step does not count */             \
+    const Rates r = rates_of(args, kind, storage, moments, numbers);                               \
+    cpu_ranges(args, args->dim[0], GRAIN_STREAM, update_range, &r);                                \
   }
-#define UPDATES(name, kind, moments)                                                               \
-  UPDATE(name, kind, name##_rates, STORED_PLAIN, 2 + (moments), 0)                                 \
-  UPDATE(name##_master, kind, name##_rates, STORED_MASTER, 3 + (moments), 0)                       \
-  UPDATE(name##_split, kind, name##_rates, STORED_SPLIT, 3 + (moments), 1u << (2 + (moments)))     \
-  UPDATE(name##_kahan, kind, name##_rates, STORED_KAHAN, 3 + (moments), 0)                         \
-  UPDATE(name##_stochastic, kind, name##_drawing, STORED_STOCHASTIC, 2 + (moments), 0)
+#define UPDATES(name, kind, moments, numbers)                                                      \
+  UPDATE(name, kind, STORED_PLAIN, moments, numbers)                                               \
+  UPDATE(name##_master, kind, STORED_MASTER, moments, numbers)                                     \
+  UPDATE(name##_split, kind, STORED_SPLIT, moments, numbers)                                       \
+  UPDATE(name##_kahan, kind, STORED_KAHAN, moments, numbers)                                       \
+  UPDATE(name##_stochastic, kind, STORED_STOCHASTIC, moments, numbers)
 
-UPDATES(adamw, KIND_ADAMW, 2)
-UPDATES(sgd, KIND_SGD, 1)
-UPDATES(lion, KIND_LION, 1)
+UPDATES(adamw, KIND_ADAMW, 2, 4)
+UPDATES(sgd, KIND_SGD, 1, 2)
+UPDATES(lion, KIND_LION, 1, 3)

@@ -106,26 +106,23 @@ template <class T> __global__ void fill(T *out, InitPart part, float value) {
     put(out + i, init_run(&part, i).padding ? 0 : value);
 }
 
-__global__ void fill_f64(double *out, InitPart part, double value) {
+template <class T> __global__ void fill_plain(T *out, InitPart part, double value) {
   for (EACH_ELEMENT(i, part.n))
-    out[i] = init_run(&part, i).padding ? 0 : value;
+    out[i] = init_run(&part, i).padding ? T() : (T)value;
 }
 
-__global__ void fill_i16(int16_t *out, InitPart part, double value) {
-  for (EACH_ELEMENT(i, part.n))
-    out[i] = init_run(&part, i).padding ? 0 : (int16_t)value;
+template <class T> static KernelStatus run_fill_plain(const KernelArgs *args, const char **why) {
+  Launch run(args, why, "init_constant");
+  run.flat(args->dim[0], fill_plain<T>, (T *)args->operand[0], init_part(args), args->attr[0]);
+  return run.status;
 }
 
 CUDA_KERNEL(init_constant) {
-  if (args->dtype[0] == DTYPE_F64) { /* partial sums of the norm */
-    Launch run(args, why, "init_constant");
-    run.flat(args->dim[0], fill_f64, (double *)args->operand[0], init_part(args), args->attr[0]);
-    return run.status;
-  }
-  if (args->dtype[0] == DTYPE_I16) { /* low halves */
-    Launch run(args, why, "init_constant");
-    run.flat(args->dim[0], fill_i16, (int16_t *)args->operand[0], init_part(args), args->attr[0]);
-    return run.status;
+  switch (args->dtype[0]) {
+  case DTYPE_F64: return run_fill_plain<double>(args, why); /* partial sums of the norm */
+  case DTYPE_I16: return run_fill_plain<int16_t>(args, why); /* low halves */
+  case DTYPE_U8: return run_fill_plain<uint8_t>(args, why); /* codes */
+  default: break;
   }
   return with_float(args->dtype[0], why, [=](auto number) {
     typedef decltype(number) T;

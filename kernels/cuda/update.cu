@@ -1,98 +1,45 @@
-/* update.cu -- AdamW, SGD and Lion, and the gradient's norm. */
-#include <type_traits>
-
-#include "kernels/cuda/packs.h"
+/* update.cu -- AdamW, SGD and Lion.
+ *
+ * An optimizer is a rule for the step of one element in fp32; how the states are stored is written
+ * once for all of them (reference/update.h). Moments in codes need the maximum of their block, so
+ * there a warp has a block at a time; else a thread moves packs. */
+#include "kernels/cuda/tensors.h"
 extern "C" {
 #include "kernels/init.h"
-#include "kernels/math/loss_scale.h"
+#include "kernels/math/codes.h"
 #include "kernels/math/split.h"
 #include "kernels/math/stochastic.h"
 }
 
-/* ---- many tensors in one launch ---- */
-
-/* As many as fit into the 4 kB that every GPU takes as a kernel's arguments, and at most 64. */
-template <class T> struct TensorsMost {
-  static constexpr int FIT = (4096 - 192) / (int)(sizeof(T) + sizeof(int32_t));
-  static constexpr int VALUE = FIT < 64 ? FIT : 64;
-};
-
-/* A part of one tensor, which a block works on at a time. */
-struct Chunk {
-  int32_t tensor;
-  int64_t first, end; /* elements */
-  int64_t number;     /* within the tensor */
-};
-
-template <class T> struct Tensors {
-  typedef T Tensor;
-  T of[TensorsMost<T>::VALUE];        /* each has its number of elements, `n` */
-  int32_t end[TensorsMost<T>::VALUE]; /* chunks of this one and all before it */
-  int32_t count;
-
-  __device__ int64_t chunks() const { return end[count - 1]; }
-  __device__ Chunk chunk(int64_t number) const {
-    int32_t t = 0;
-    while (number >= end[t])
-      t++;
-    if (t > 0) number -= end[t - 1];
-    int64_t first = number * WORK_SUM_BLOCK, last = first + WORK_SUM_BLOCK;
-    return {t, first, last < of[t].n ? last : of[t].n, number};
-  }
-};
-
-/* Elements of the chunk, shared out over the threads of the block. */
-#define EACH_OF_CHUNK(i, chunk)                                                                    \
-  int64_t i = (chunk).first + threadIdx.x;                                                         \
-  i < (chunk).end;                                                                                 \
-  i += blockDim.x
-
-/* The same in packs of V, then the rest one by one: calls `body` with the first and the Count. */
-template <int V, class Body> static __device__ void each_pack_of(const Chunk &chunk, Body body) {
-  const int64_t packed = chunk.end - (chunk.end - chunk.first) % V;
-  for (int64_t i = chunk.first + (int64_t)threadIdx.x * V; i < packed; i += (int64_t)blockDim.x * V)
-    body(i, Count<V>());
-  for (int64_t i = packed + threadIdx.x; i < chunk.end; i += blockDim.x)
-    body(i, Count<1>());
-}
-
-/* Calls `start` with tables of the tensors that `make` makes of the records. */
-template <class T, class Make, class Start>
-static KernelStatus with_tensors(const KernelArgs *args, int32_t count, Make make, Start start) {
-  static_assert(sizeof(Tensors<T>) <= 4096 - 128, "a table fits beside the other arguments");
-  KernelStatus status = KERNEL_DONE;
-  for (int32_t first = 0; first < count && status == KERNEL_DONE; first += TensorsMost<T>::VALUE) {
-    Tensors<T> all;
-    int64_t chunks = 0;
-    all.count = count - first < TensorsMost<T>::VALUE ? count - first : TensorsMost<T>::VALUE;
-    for (int32_t i = 0; i < all.count; i++) {
-      all.of[i] = make(&args[first + i]);
-      chunks += (all.of[i].n + WORK_SUM_BLOCK - 1) / WORK_SUM_BLOCK;
-      all.end[i] = (int32_t)chunks;
-    }
-    status = start(all, chunks);
-  }
-  return status;
-}
-
-/* ---- updates ---- */
-
-/* True if all updates of a launch share the attrs of the first, except the last, the decay. */
-static bool are_of_one_optimizer(const KernelArgs *args, int32_t count, int32_t attrs,
-                                 const char **why) {
-  for (int32_t i = 1; i < count; i++)
-    for (int32_t k = 0; k < attrs; k++)
-      if (args[i].attr[k] != args[0].attr[k]) {
-        *why = "tensors of one launch are updated by the same numbers";
-        return false;
-      }
-  return true;
-}
-
-/* How the truth of a parameter is kept: reference/update.h. */
+/* How the truth of a parameter is kept. */
 enum Storage { STORED_PLAIN, STORED_MASTER, STORED_SPLIT, STORED_KAHAN, STORED_STOCHASTIC };
 
-/* What draws of a tensor depend on; nothing where a storage draws none. */
+/* ---- elements of a state ---- */
+
+/* A state of f32 or bf16. */
+struct Floats {
+  void *at;
+  bool is_bf16;
+
+  template <int W> __device__ void load(int64_t i, float *to) const {
+    if (is_bf16)
+      load_pack<W>((const Bf16 *)at + i, to);
+    else
+      load_pack<W>((const float *)at + i, to);
+  }
+  template <int W> __device__ void store(int64_t i, const float *from) const {
+    if (is_bf16)
+      store_pack<W>((Bf16 *)at + i, from);
+    else
+      store_pack<W>((float *)at + i, from);
+  }
+};
+
+static Floats floats_at(const KernelArgs *args, int32_t operand) {
+  return {args->operand[operand], args->dtype[operand] == DTYPE_BF16};
+}
+
+/* The numbers that draws of a tensor depend on; nothing where it draws none. */
 template <bool DRAWS> struct DrawsOf {
   void take(const KernelArgs *, int32_t) {}
 };
@@ -109,38 +56,73 @@ template <> struct DrawsOf<true> {
     updates = (const int64_t *)of->control[1];
     record_key = of->key;
   }
-  __device__ uint32_t draw(int64_t i) const {
-    const InitRun run = init_run(&part, i);
+  __device__ void block(StochasticStream stream, int64_t element, uint32_t word[4]) const {
+    philox4(stochastic_key(*seed, record_key, stream), (uint64_t)*updates,
+            (uint64_t)element / STOCHASTIC_ELEMENTS, word);
+  }
+  /* Of W neighbours, which mostly are in one block of Philox. */
+  template <int W> __device__ void take_all(StochasticStream stream, int64_t i, uint32_t *draw) const {
     uint32_t word[4];
-    if (run.padding) return 0;
-    philox4(stochastic_key(*seed, record_key), (uint64_t)*updates,
-            (uint64_t)run.element / STOCHASTIC_ELEMENTS, word);
-    return stochastic_draw(word, run.element);
+    const InitRun all = init_run(&part, i);
+    const bool in_one = !all.padding && all.length >= W &&
+                        all.element % STOCHASTIC_ELEMENTS + W <= STOCHASTIC_ELEMENTS;
+    if (in_one) block(stream, all.element, word);
+    for (int k = 0; k < W; k++) {
+      const InitRun run = in_one ? all : init_run(&part, i + k);
+      const int64_t element = run.element + (in_one ? k : 0);
+      if (!in_one && !run.padding) block(stream, element, word);
+      draw[k] = run.padding ? 0 : stochastic_draw(word, element);
+    }
+  }
+  template <int W>
+  __device__ void store(StochasticStream stream, void *at, int64_t i, const float *from) const {
+    uint32_t draw[W];
+    Pack<uint16_t, W> to;
+    take_all<W>(stream, i, draw);
+#pragma unroll
+    for (int k = 0; k < W; k++)
+      to.at[k] = bf16_stochastic(from[k], draw[k]);
+    *(Pack<uint16_t, W> *)((uint16_t *)at + i) = to;
   }
 };
+
+/* ---- the parameter ---- */
 
 /* The decay of a step, as a share of the parameter that goes and as one that stays. */
 struct Decay {
   float shrink, keep;
 };
 
-/* Operands: the gradient, the parameter, one moment or two, and the rest that the storage has:
- * master, low half or compensation. */
-template <class G, class T, Storage S> struct UpdateTensor {
-  const G *grad;
-  T *param;
-  float *m, *v;
-  void *rest;
+/* Operands: the gradient, the parameter, one moment or two, the rest that the storage has (master,
+ * low half or compensation), the maxima of codes. */
+template <Storage STORAGE, bool DRAWS> struct UpdateTensor {
+  static constexpr Storage S = STORAGE;
+  static constexpr bool DRAWN = DRAWS;
+  Floats grad, param;
+  void *moment[2], *rest;
+  float *most[2];
   int64_t n;
   double decay;
-  DrawsOf<S == STORED_STOCHASTIC> draws;
+  bool moments_bf16;
+  DrawsOf<DRAWS> draws;
 
   bool is_in_packs() const {
-    return is_aligned(grad) && is_aligned(param) && is_aligned(m) && is_aligned(v) &&
-           is_aligned(rest);
+    return is_aligned(grad.at) && is_aligned(param.at) && is_aligned(moment[0]) &&
+           is_aligned(moment[1]) && is_aligned(rest);
   }
   __device__ Decay decay_of(double lr) const {
     return {(float)(lr * decay), (float)(1 - lr * decay)};
+  }
+  template <int W> __device__ void load_moment(int k, int64_t i, float *to) const {
+    Floats{moment[k], moments_bf16}.template load<W>(i, to);
+  }
+  template <int W> __device__ void store_moment(int k, int64_t i, const float *from) const {
+    if constexpr (DRAWS)
+      if (moments_bf16) {
+        draws.template store<W>((StochasticStream)(STREAM_M + k), moment[k], i, from);
+        return;
+      }
+    store_pack<W>((float *)moment[k] + i, from);
   }
   /* W parameters from i on lose the decay and take the step. */
   template <int W> __device__ void move(int64_t i, Decay by, const float *step) const {
@@ -148,8 +130,6 @@ template <class G, class T, Storage S> struct UpdateTensor {
       move_split<W>(i, by, step);
     else if constexpr (S == STORED_KAHAN)
       move_kahan<W>(i, by, step);
-    else if constexpr (S == STORED_STOCHASTIC)
-      move_stochastic<W>(i, by, step);
     else
       move_whole<W>(i, by, step);
   }
@@ -158,15 +138,18 @@ template <class G, class T, Storage S> struct UpdateTensor {
     if constexpr (S == STORED_MASTER)
       load_pack<W>((float *)rest + i, p);
     else
-      load_pack<W>(param + i, p);
+      param.load<W>(i, p);
 #pragma unroll
     for (int k = 0; k < W; k++)
       p[k] = p[k] * by.keep - step[k];
     if constexpr (S == STORED_MASTER) store_pack<W>((float *)rest + i, p);
-    store_pack<W>(param + i, p);
+    if constexpr (S == STORED_STOCHASTIC)
+      draws.template store<W>(STREAM_PARAM, param.at, i, p);
+    else
+      param.store<W>(i, p);
   }
   template <int W> __device__ void move_split(int64_t i, Decay by, const float *step) const {
-    Pack<uint16_t, W> *high = (Pack<uint16_t, W> *)((uint16_t *)param + i);
+    Pack<uint16_t, W> *high = (Pack<uint16_t, W> *)((uint16_t *)param.at + i);
     Pack<int16_t, W> *low = (Pack<int16_t, W> *)((int16_t *)rest + i);
     Pack<uint16_t, W> upper = *high;
     Pack<int16_t, W> lower = *low;
@@ -179,18 +162,9 @@ template <class G, class T, Storage S> struct UpdateTensor {
     *high = upper;
     *low = lower;
   }
-  template <int W> __device__ void move_stochastic(int64_t i, Decay by, const float *step) const {
-    float p[W];
-    Pack<uint16_t, W> to;
-    load_pack<W>(param + i, p);
-#pragma unroll
-    for (int k = 0; k < W; k++)
-      to.at[k] = bf16_stochastic(p[k] * by.keep - step[k], draws.draw(i + k));
-    *(Pack<uint16_t, W> *)((uint16_t *)param + i) = to;
-  }
   template <int W> __device__ void move_kahan(int64_t i, Decay by, const float *step) const {
     float p[W], compensation[W];
-    load_pack<W>(param + i, p);
+    load_pack<W>((Bf16 *)param.at + i, p);
     load_pack<W>((Bf16 *)rest + i, compensation);
 #pragma unroll
     for (int k = 0; k < W; k++) {
@@ -198,13 +172,227 @@ template <class G, class T, Storage S> struct UpdateTensor {
       compensation[k] = (after - p[k]) - y;
       p[k] = after;
     }
-    store_pack<W>(param + i, p);
+    store_pack<W>((Bf16 *)param.at + i, p);
     store_pack<W>((Bf16 *)rest + i, compensation);
   }
 };
 
+/* ---- the optimizers ---- */
+
+/* Control slots, on the device. */
+struct UpdateControl {
+  const int64_t *updates;
+  const double *lr, *clip_scale;
+  const int64_t *step_counts;
+};
+
+/* The numbers of one step, the same for every element; `attr`: those of the optimizer's row. */
+struct AdamW {
+  static constexpr int MOMENTS = 2, NUMBERS = 4;
+  float beta1, beta2, beta1_rest, beta2_rest, eps, step_size, root_correction;
+
+  __device__ AdamW(const UpdateControl &control, const double *attr) {
+    const double updates = (double)*control.updates;
+    beta1 = (float)attr[0], beta1_rest = (float)(1 - attr[0]);
+    beta2 = (float)attr[1], beta2_rest = (float)(1 - attr[1]);
+    eps = (float)attr[2];
+    step_size = (float)(*control.lr / (1 - pow(attr[0], updates)));
+    root_correction = (float)sqrt(1 - pow(attr[1], updates));
+  }
+  __device__ float step(float g, float *m, float *v) const {
+    *m = beta1 * *m + beta1_rest * g;
+    *v = beta2 * *v + beta2_rest * g * g;
+    return step_size * *m / (sqrtf(*v) / root_correction + eps);
+  }
+};
+
+struct Sgd {
+  static constexpr int MOMENTS = 1, NUMBERS = 2;
+  float kept, lr;
+
+  __device__ Sgd(const UpdateControl &control, const double *attr)
+      : kept((float)attr[0]), lr((float)*control.lr) {}
+  __device__ float step(float g, float *m, float *) const {
+    *m = kept * *m + g;
+    return lr * *m;
+  }
+};
+
+struct Lion {
+  static constexpr int MOMENTS = 1, NUMBERS = 3;
+  float beta1, beta2, lr;
+
+  __device__ Lion(const UpdateControl &control, const double *attr)
+      : beta1((float)attr[0]), beta2((float)attr[1]), lr((float)*control.lr) {}
+  __device__ float step(float g, float *m, float *) const {
+    const float mixed = beta1 * *m + (1 - beta1) * g;
+    const float sign = mixed > 0 ? 1.0f : mixed < 0 ? -1.0f : mixed; /* a NaN stays one */
+    *m = beta2 * *m + (1 - beta2) * g;
+    return lr * sign;
+  }
+};
+
+/* Of a row: at most four before those of draws. */
+struct Numbers {
+  double at[4];
+};
+
+/* ---- moments of f32 and bf16 ---- */
+
+template <class Rule, class One, int V>
+__global__ void update(Tensors<One> all, UpdateControl control, Numbers numbers) {
+  if (*control.step_counts == 0) return;
+  const Rule rule(control, numbers.at);
+  const float clip_scale = (float)*control.clip_scale;
+  for (int64_t number = blockIdx.x; number < all.chunks(); number += gridDim.x) {
+    const Chunk chunk = all.chunk(number);
+    const One at = all.of[chunk.tensor];
+    const Decay decay = at.decay_of(*control.lr);
+    each_pack_of<V>(chunk, [=](int64_t i, auto count) {
+      constexpr int W = decltype(count)::VALUE;
+      float grad[W], m[W], v[W], moves[W];
+      at.grad.template load<W>(i, grad);
+      at.template load_moment<W>(0, i, m);
+      if constexpr (Rule::MOMENTS > 1) at.template load_moment<W>(1, i, v);
+#pragma unroll
+      for (int k = 0; k < W; k++)
+        moves[k] = rule.step(grad[k] * clip_scale, &m[k], &v[k]);
+      at.template store_moment<W>(0, i, m);
+      if constexpr (Rule::MOMENTS > 1) at.template store_moment<W>(1, i, v);
+      at.template move<W>(i, decay, moves);
+    });
+  }
+}
+
+/* ---- moments in codes ---- */
+
+/* The maps of both moments and the values of their codes, in shared memory. */
+struct CodesMaps {
+  CodesMap map[2];
+};
+struct CodesTables {
+  CodesMap map[2];
+  float value[2][CODES_BLOCK];
+};
+
+enum { CODES_PACK = CODES_BLOCK / WARP_LANES };
+
+/* A lane's elements, the first at `i`, in a block of codes; those from the tensor's end on are 0. */
+template <class One> struct CodesLane {
+  const One &at;
+  const CodesTables *tables;
+  int64_t i;
+
+  __device__ int count() const {
+    return at.n <= i ? 0 : at.n - i < CODES_PACK ? (int)(at.n - i) : CODES_PACK;
+  }
+  __device__ void load(int k, float *to) const {
+    const uint8_t *code = (const uint8_t *)at.moment[k] + i;
+    const float most = count() > 0 ? at.most[k][i / CODES_BLOCK] : 0;
+    for (int j = 0; j < CODES_PACK; j++)
+      to[j] = j < count() ? tables->value[k][code[j]] * most : 0;
+  }
+  /* All lanes of the warp. */
+  __device__ void store(int k, const float *from) const {
+    float most = 0;
+    for (int j = 0; j < CODES_PACK; j++)
+      most = fabsf(from[j]) > most ? fabsf(from[j]) : most;
+    most = warp_max(most);
+    const float inverse = codes_inverse(most);
+    uint8_t *code = (uint8_t *)at.moment[k] + i;
+    for (int j = 0; j < count(); j++)
+      code[j] = most == 0 ? 0
+                : k == 0  ? codes_signed(&tables->map[0], from[j], inverse)
+                          : codes_positive(&tables->map[1], from[j], inverse);
+    if (i % CODES_BLOCK == 0 && count() > 0) at.most[k][i / CODES_BLOCK] = most;
+  }
+};
+
+/* A warp for each block of codes of a chunk; a lane has neighbours, moved one by one. */
+template <class Rule, class One, int V>
+__global__ void update_codes(Tensors<One> all, UpdateControl control, Numbers numbers,
+                             CodesMaps maps) {
+  SHARED(CodesTables, tables, 1);
+  if (*control.step_counts == 0) return;
+  const Rule rule(control, numbers.at);
+  const float clip_scale = (float)*control.clip_scale;
+  const int warp = threadIdx.x / WARP_LANES, warps = blockDim.x / WARP_LANES;
+  for (unsigned k = threadIdx.x; k < CODES_BLOCK; k += blockDim.x) {
+    tables->value[0][k] = codes_signed_value((uint8_t)k);
+    tables->value[1][k] = codes_positive_value((uint8_t)k);
+    if (k < 2) tables->map[k] = maps.map[k];
+  }
+  __syncthreads();
+  for (int64_t number = blockIdx.x; number < all.chunks(); number += gridDim.x) {
+    const Chunk chunk = all.chunk(number);
+    const One at = all.of[chunk.tensor];
+    const Decay decay = at.decay_of(*control.lr);
+    for (int64_t first = chunk.first + (int64_t)warp * CODES_BLOCK; first < chunk.end;
+         first += (int64_t)warps * CODES_BLOCK) {
+      const CodesLane<One> lane = {at, tables,
+                                   first + (int64_t)(threadIdx.x % WARP_LANES) * CODES_PACK};
+      float m[CODES_PACK], v[CODES_PACK], moves[CODES_PACK];
+      lane.load(0, m);
+      if constexpr (Rule::MOMENTS > 1) lane.load(1, v);
+      for (int k = 0; k < lane.count(); k++) {
+        float grad;
+        at.grad.template load<1>(lane.i + k, &grad);
+        moves[k] = rule.step(grad * clip_scale, &m[k], &v[k]);
+      }
+      lane.store(0, m);
+      if constexpr (Rule::MOMENTS > 1) lane.store(1, v);
+      if (lane.count() == CODES_PACK) {
+        for (int k = 0; k < CODES_PACK; k += V)
+          at.template move<V>(lane.i + k, decay, moves + k);
+      } else {
+        for (int k = 0; k < lane.count(); k++)
+          at.template move<1>(lane.i + k, decay, moves + k);
+      }
+    }
+  }
+}
+
+/* ---- on the host ---- */
+
+static const CodesMaps codes_maps = {{CODES_SIGNED, CODES_POSITIVE}};
+
 /* How many elements of an update are moved at once. */
 enum { UPDATE_PACK = 4 };
+
+/* True if all updates of a launch share the numbers of the first, except the last, the decay, and
+ * the storage of moments. */
+static bool are_of_one_optimizer(const KernelArgs *args, int32_t count, int32_t numbers,
+                                 const char **why) {
+  for (int32_t i = 1; i < count; i++) {
+    bool alike = args[i].dtype[2] == args[0].dtype[2];
+    for (int32_t k = 0; k < numbers - 1; k++)
+      alike = alike && args[i].attr[k] == args[0].attr[k];
+    if (!alike) {
+      *why = "tensors of one launch are updated by the same numbers";
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool are_floats(const KernelArgs *args) {
+  return args->dtype[0] <= DTYPE_BF16 && args->dtype[1] <= DTYPE_BF16;
+}
+
+template <class Rule, class One> static One tensor_of(const KernelArgs *of) {
+  One one = {};
+  int32_t next = 2 + Rule::MOMENTS;
+  one.grad = floats_at(of, 0), one.param = floats_at(of, 1);
+  for (int32_t k = 0; k < Rule::MOMENTS; k++)
+    one.moment[k] = of->operand[2 + k];
+  if (One::S != STORED_PLAIN && One::S != STORED_STOCHASTIC) one.rest = of->operand[next++];
+  for (int32_t k = 0; k < Rule::MOMENTS && next < of->operand_count; k++)
+    one.most[k] = (float *)of->operand[next++];
+  one.moments_bf16 = of->dtype[2] == DTYPE_BF16;
+  one.n = of->dim[0], one.decay = of->attr[Rule::NUMBERS - 1];
+  one.draws.take(of, Rule::NUMBERS);
+  return one;
+}
 
 /* Calls `run` with the Count of elements that are moved at once. */
 template <class One, class Run> static void with_update_packs(const Tensors<One> &all, Run run) {
@@ -217,375 +405,55 @@ template <class One, class Run> static void with_update_packs(const Tensors<One>
     run(Count<1>());
 }
 
-/* The shape of an optimizer's records: `attrs` numbers before the decay. */
-struct UpdateKind {
-  int32_t attrs, moments;
-};
-
-/* Calls `run` with a value of the gradient's type and one of the parameter's: bf16 where a storage
- * asks for it. */
-template <Storage S, class Run>
-static KernelStatus with_update_types(const KernelArgs *args, const char **why, Run run) {
-  if constexpr (S == STORED_SPLIT || S == STORED_KAHAN || S == STORED_STOCHASTIC)
-    return with_float(args->dtype[0], why, [=](auto gradient) { return run(gradient, Bf16()); });
-  else
-    return with_floats(args->dtype[0], args->dtype[1], why, run);
-}
-
-/* Calls `start` with tables of the tensors that the records update. */
-template <Storage S, class Start>
-static KernelStatus with_updates(const KernelArgs *args, int32_t count, const char **why,
-                                 UpdateKind kind, Start start) {
-  if (!are_of_one_optimizer(args, count, kind.attrs, why)) return KERNEL_REFUSED;
-  return with_update_types<S>(args, why, [=](auto gradient, auto value) {
-    typedef decltype(gradient) G;
-    typedef decltype(value) T;
-    typedef UpdateTensor<G, T, S> One;
-    auto make = [=](const KernelArgs *of) {
-      void *const *at = of->operand;
-      One one = {};
-      one.grad = (const G *)at[0], one.param = (T *)at[1], one.m = (float *)at[2];
-      if (kind.moments > 1) one.v = (float *)at[3];
-      if (S != STORED_PLAIN && S != STORED_STOCHASTIC) one.rest = at[2 + kind.moments];
-      one.n = of->dim[0], one.decay = of->attr[kind.attrs];
-      one.draws.take(of, kind.attrs + 1);
-      return one;
-    };
-    return with_tensors<One>(args, count, make, start);
-  });
-}
-
-/* Control slots, on the device. */
-struct AdamWControl {
-  const double *lr;
-  const int64_t *updates;
-  const double *clip_scale;
-  const int64_t *step_counts;
-};
-
-/* Rows that draw begin with the seed and the update's number. */
-static AdamWControl adamw_control(const KernelArgs *args, bool draws) {
+template <class Rule, class One>
+static KernelStatus run_tensors(const KernelArgs *args, int32_t count, const char **why,
+                                const char *name) {
   void *const *at = args->control;
-  if (draws)
-    return {(const double *)at[2], (const int64_t *)at[1], (const double *)at[3],
-            (const int64_t *)at[4]};
-  return {(const double *)at[0], (const int64_t *)at[1], (const double *)at[2],
-          (const int64_t *)at[3]};
-}
-
-/* The numbers of one step, the same for every element. */
-struct AdamWStep {
-  float beta1, beta2, eps, step_size, root_correction, clip_scale;
-};
-
-static __device__ AdamWStep adamw_step(AdamWControl control, double beta1, double beta2,
-                                       double eps) {
-  double updates = (double)*control.updates;
-  AdamWStep step;
-  step.beta1 = (float)beta1;
-  step.beta2 = (float)beta2;
-  step.eps = (float)eps;
-  step.step_size = (float)(*control.lr / (1 - pow(beta1, updates)));
-  step.root_correction = (float)sqrt(1 - pow(beta2, updates));
-  step.clip_scale = (float)*control.clip_scale;
-  return step;
-}
-
-template <class One, int V>
-__global__ void adamw(Tensors<One> all, AdamWControl control, double beta1, double beta2,
-                      double eps) {
-  if (*control.step_counts == 0) return;
-  AdamWStep step = adamw_step(control, beta1, beta2, eps);
-  float beta1_rest = (float)(1 - beta1), beta2_rest = (float)(1 - beta2);
-  for (int64_t number = blockIdx.x; number < all.chunks(); number += gridDim.x) {
-    const Chunk chunk = all.chunk(number);
-    const One at = all.of[chunk.tensor];
-    const Decay decay = at.decay_of(*control.lr);
-    each_pack_of<V>(chunk, [=](int64_t i, auto count) {
-      constexpr int W = decltype(count)::VALUE;
-      float grad[W], m[W], v[W], moves[W];
-      load_pack<W>(at.grad + i, grad);
-      load_pack<W>(at.m + i, m);
-      load_pack<W>(at.v + i, v);
-#pragma unroll
-      for (int k = 0; k < W; k++) {
-        float g = grad[k] * step.clip_scale;
-        m[k] = step.beta1 * m[k] + beta1_rest * g;
-        v[k] = step.beta2 * v[k] + beta2_rest * g * g;
-        moves[k] = step.step_size * m[k] / (sqrtf(v[k]) / step.root_correction + step.eps);
-      }
-      store_pack<W>(at.m + i, m);
-      store_pack<W>(at.v + i, v);
-      at.template move<W>(i, decay, moves);
-    });
-  }
-}
-
-template <Storage S>
-static KernelStatus run_adamw(const KernelArgs *args, int32_t count, const char **why,
-                              const char *name) {
-  const double *attr = args->attr;
-  return with_updates<S>(args, count, why, {3, 2}, [=](const auto &all, int64_t chunks) {
-    typedef typename std::decay<decltype(all)>::type::Tensor One;
-    Launch run(args, why, name);
-    with_update_packs(all, [&](auto packed) {
-      run.flat(chunks * FLAT_THREADS, adamw<One, decltype(packed)::VALUE>, all,
-               adamw_control(args, S == STORED_STOCHASTIC), attr[0], attr[1], attr[2]);
-    });
-    return run.status;
-  });
-}
-
-CUDA_KERNEL_TOGETHER(adamw) {
-  return run_adamw<STORED_PLAIN>(args, count, why, "adamw");
-}
-CUDA_KERNEL_TOGETHER(adamw_master) {
-  return run_adamw<STORED_MASTER>(args, count, why, "adamw_master");
-}
-CUDA_KERNEL_TOGETHER(adamw_split) {
-  return run_adamw<STORED_SPLIT>(args, count, why, "adamw_split");
-}
-CUDA_KERNEL_TOGETHER(adamw_kahan) {
-  return run_adamw<STORED_KAHAN>(args, count, why, "adamw_kahan");
-}
-CUDA_KERNEL_TOGETHER(adamw_stochastic) {
-  return run_adamw<STORED_STOCHASTIC>(args, count, why, "adamw_stochastic");
-}
-
-/* The numbers of one step of SGD or Lion. */
-struct MomentStep {
-  float lr, clip_scale;
-};
-
-/* The part that both optimizers share: one moment, and these control slots. */
-struct MomentControl {
-  const double *lr, *clip_scale;
-  const int64_t *step_counts;
-};
-
-template <class One, int V>
-__global__ void sgd(Tensors<One> all, MomentControl control, float kept, float unused) {
-  (void)unused;
-  if (*control.step_counts == 0) return;
-  MomentStep step = {(float)*control.lr, (float)*control.clip_scale};
-  for (int64_t number = blockIdx.x; number < all.chunks(); number += gridDim.x) {
-    const Chunk chunk = all.chunk(number);
-    const One at = all.of[chunk.tensor];
-    const Decay decay = at.decay_of(*control.lr);
-    each_pack_of<V>(chunk, [=](int64_t i, auto count) {
-      constexpr int W = decltype(count)::VALUE;
-      float grad[W], m[W], moves[W];
-      load_pack<W>(at.grad + i, grad);
-      load_pack<W>(at.m + i, m);
-#pragma unroll
-      for (int k = 0; k < W; k++) {
-        m[k] = kept * m[k] + grad[k] * step.clip_scale;
-        moves[k] = step.lr * m[k];
-      }
-      store_pack<W>(at.m + i, m);
-      at.template move<W>(i, decay, moves);
-    });
-  }
-}
-
-template <class One, int V>
-__global__ void lion(Tensors<One> all, MomentControl control, float beta1, float beta2) {
-  if (*control.step_counts == 0) return;
-  MomentStep step = {(float)*control.lr, (float)*control.clip_scale};
-  for (int64_t number = blockIdx.x; number < all.chunks(); number += gridDim.x) {
-    const Chunk chunk = all.chunk(number);
-    const One at = all.of[chunk.tensor];
-    const Decay decay = at.decay_of(*control.lr);
-    each_pack_of<V>(chunk, [=](int64_t i, auto count) {
-      constexpr int W = decltype(count)::VALUE;
-      float grad[W], m[W], moves[W];
-      load_pack<W>(at.grad + i, grad);
-      load_pack<W>(at.m + i, m);
-#pragma unroll
-      for (int k = 0; k < W; k++) {
-        float g = grad[k] * step.clip_scale, mixed = beta1 * m[k] + (1 - beta1) * g;
-        float sign = mixed > 0 ? 1.0f : mixed < 0 ? -1.0f : mixed; /* a NaN stays one */
-        moves[k] = step.lr * sign;
-        m[k] = beta2 * m[k] + (1 - beta2) * g;
-      }
-      store_pack<W>(at.m + i, m);
-      at.template move<W>(i, decay, moves);
-    });
-  }
-}
-
-enum Moment { MOMENT_SGD, MOMENT_LION };
-
-template <Storage S>
-static KernelStatus run_moment(const KernelArgs *args, int32_t count, const char **why,
-                               const char *name, Moment kind) {
-  const bool is_sgd = kind == MOMENT_SGD;
-  const double *attr = args->attr;
-  const float second = is_sgd ? 0 : (float)attr[1];
-  void *const *slots = args->control + (S == STORED_STOCHASTIC ? 2 : 0);
-  MomentControl control = {(const double *)slots[0], (const double *)slots[1],
-                           (const int64_t *)slots[2]};
-  UpdateKind what = {is_sgd ? 1 : 2, 1};
-  return with_updates<S>(args, count, why, what, [=](const auto &all, int64_t chunks) {
-    typedef typename std::decay<decltype(all)>::type::Tensor One;
+  const UpdateControl control = {(const int64_t *)at[1], (const double *)at[2],
+                                 (const double *)at[3], (const int64_t *)at[4]};
+  const bool has_codes = args->dtype[2] == DTYPE_U8;
+  Numbers numbers = {};
+  for (int32_t k = 0; k < Rule::NUMBERS; k++)
+    numbers.at[k] = args->attr[k];
+  auto start = [=](const Tensors<One> &all, int64_t chunks) {
     Launch run(args, why, name);
     with_update_packs(all, [&](auto packed) {
       constexpr int V = decltype(packed)::VALUE;
-      run.flat(chunks * FLAT_THREADS, is_sgd ? sgd<One, V> : lion<One, V>, all, control, attr[0],
-               second);
+      if (has_codes)
+        run.blocks(dim3((unsigned)chunks), FLAT_THREADS, update_codes<Rule, One, V>, all, control,
+                   numbers, codes_maps);
+      else
+        run.flat(chunks * FLAT_THREADS, update<Rule, One, V>, all, control, numbers);
     });
     return run.status;
-  });
+  };
+  return with_tensors<One>(args, count, tensor_of<Rule, One>, start);
 }
 
-CUDA_KERNEL_TOGETHER(sgd) {
-  return run_moment<STORED_PLAIN>(args, count, why, "sgd", MOMENT_SGD);
-}
-CUDA_KERNEL_TOGETHER(sgd_master) {
-  return run_moment<STORED_MASTER>(args, count, why, "sgd_master", MOMENT_SGD);
-}
-CUDA_KERNEL_TOGETHER(sgd_split) {
-  return run_moment<STORED_SPLIT>(args, count, why, "sgd_split", MOMENT_SGD);
-}
-CUDA_KERNEL_TOGETHER(sgd_kahan) {
-  return run_moment<STORED_KAHAN>(args, count, why, "sgd_kahan", MOMENT_SGD);
-}
-CUDA_KERNEL_TOGETHER(sgd_stochastic) {
-  return run_moment<STORED_STOCHASTIC>(args, count, why, "sgd_stochastic", MOMENT_SGD);
-}
-CUDA_KERNEL_TOGETHER(lion) {
-  return run_moment<STORED_PLAIN>(args, count, why, "lion", MOMENT_LION);
-}
-CUDA_KERNEL_TOGETHER(lion_master) {
-  return run_moment<STORED_MASTER>(args, count, why, "lion_master", MOMENT_LION);
-}
-CUDA_KERNEL_TOGETHER(lion_split) {
-  return run_moment<STORED_SPLIT>(args, count, why, "lion_split", MOMENT_LION);
-}
-CUDA_KERNEL_TOGETHER(lion_kahan) {
-  return run_moment<STORED_KAHAN>(args, count, why, "lion_kahan", MOMENT_LION);
-}
-CUDA_KERNEL_TOGETHER(lion_stochastic) {
-  return run_moment<STORED_STOCHASTIC>(args, count, why, "lion_stochastic", MOMENT_LION);
-}
-
-/* ---- the norm ---- */
-
-template <class T> struct SquaresTensor {
-  const T *x;
-  double *block_sums, *out;
-  int64_t n;
-};
-
-/* A block for each chunk. */
-template <class T> __global__ void square_blocks(Tensors<SquaresTensor<T>> all) {
-  const Chunk chunk = all.chunk(blockIdx.x);
-  const SquaresTensor<T> at = all.of[chunk.tensor];
-  double sum = 0;
-  for (EACH_OF_CHUNK(i, chunk))
-    sum += (double)to_float(at.x[i]) * (double)to_float(at.x[i]);
-  sum = block_sum(sum);
-  if (threadIdx.x == 0) at.block_sums[chunk.number] = sum;
-}
-
-/* A block for each tensor. Each thread adds neighbours, then the threads' sums are added in order.
- */
-template <class T> __global__ void add_block_sums(Tensors<SquaresTensor<T>> all) {
-  const SquaresTensor<T> at = all.of[blockIdx.x];
-  int64_t n = (at.n + WORK_SUM_BLOCK - 1) / WORK_SUM_BLOCK;
-  int64_t each = (n + blockDim.x - 1) / blockDim.x, first = threadIdx.x * each;
-  double sum = 0;
-  for (int64_t i = first; i < first + each && i < n; i++)
-    sum += at.block_sums[i];
-  sum = block_sum(sum);
-  if (threadIdx.x == 0) *at.out = sum;
-}
-
-CUDA_KERNEL_TOGETHER(square_sum) {
-  return with_float(args->dtype[0], why, [=](auto number) {
-    typedef decltype(number) T;
-    typedef SquaresTensor<T> One;
-    auto make = [](const KernelArgs *of) {
-      void *const *at = of->operand;
-      return One{(const T *)at[0], (double *)at[2], (double *)at[1], of->dim[0]};
-    };
-    return with_tensors<One>(args, count, make, [=](const Tensors<One> &all, int64_t chunks) {
-      Launch run(args, why, "square_sum");
-      run.blocks(dim3((unsigned)chunks), ROW_THREADS, square_blocks<T>, all);
-      run.blocks(dim3((unsigned)all.count), ROW_THREADS, add_block_sums<T>, all);
-      return run.status;
-    });
-  });
-}
-
-/* One after another, as on a processor: there are few. Thread 0 of the one block has the sum. */
-static __device__ double ordered_sum(const double *x, int64_t n) {
-  SHARED(double, next, ROW_THREADS);
-  double sum = 0;
-  for (int64_t first = 0; first < n; first += ROW_THREADS) {
-    int64_t i = first + threadIdx.x;
-    __syncthreads();
-    next[threadIdx.x] = i < n ? x[i] : 0;
-    __syncthreads();
-    for (int k = 0; threadIdx.x == 0 && k < ROW_THREADS && first + k < n; k++)
-      sum += next[k];
+template <class Rule, Storage S>
+static KernelStatus run_update(const KernelArgs *args, int32_t count, const char **why,
+                               const char *name) {
+  if (!are_of_one_optimizer(args, count, Rule::NUMBERS, why)) return KERNEL_REFUSED;
+  if (!are_floats(args)) {
+    *why = "kernels for GPUs take values in f32 and bf16 only";
+    return KERNEL_REFUSED;
   }
-  return sum;
+  if (S == STORED_STOCHASTIC || args->dtype[2] == DTYPE_BF16)
+    return run_tensors<Rule, UpdateTensor<S, true>>(args, count, why, name);
+  return run_tensors<Rule, UpdateTensor<S, S == STORED_STOCHASTIC>>(args, count, why, name);
 }
 
-__global__ void sum_all(const double *x, double *y, int64_t n) {
-  double sum = ordered_sum(x, n);
-  if (threadIdx.x == 0) y[0] = sum;
-}
+#define UPDATE(name, rule, storage)                                                                \
+  CUDA_KERNEL_TOGETHER(name) {                                                                     \
+    return run_update<rule, storage>(args, count, why, #name);                                     \
+  }
+#define UPDATES(name, rule)                                                                        \
+  UPDATE(name, rule, STORED_PLAIN)                                                                 \
+  UPDATE(name##_master, rule, STORED_MASTER)                                                       \
+  UPDATE(name##_split, rule, STORED_SPLIT)                                                         \
+  UPDATE(name##_kahan, rule, STORED_KAHAN)                                                         \
+  UPDATE(name##_stochastic, rule, STORED_STOCHASTIC)
 
-CUDA_KERNEL(sum) {
-  Launch run(args, why, "sum");
-  run.blocks(dim3(1), ROW_THREADS, sum_all, (const double *)args->operand[0],
-             (double *)args->operand[1], args->dim[0]);
-  return run.status;
-}
-
-__global__ void take_norm(const double *partial, double *grad_norm, double *clip_scale,
-                          int64_t *step_counts, int64_t *updates, const double *targets,
-                          const double *loss_scale, int64_t n, double clip) {
-  double sum = ordered_sum(partial, n);
-  if (threadIdx.x > 0) return;
-  double scale = loss_scale != nullptr ? *loss_scale : 1;
-  double norm = sqrt(sum) / scale;
-  bool is_number = norm - norm == 0;
-  *grad_norm = norm;
-  *clip_scale = (is_number && clip > 0 && norm > clip ? clip / (norm + 1e-6) : 1) / scale;
-  *step_counts = is_number && (targets == nullptr || *targets > 0);
-  *updates += *step_counts;
-}
-
-CUDA_KERNEL(grad_norm) {
-  Launch run(args, why, "grad_norm");
-  run.blocks(dim3(1), ROW_THREADS, take_norm, (const double *)args->operand[0],
-             (double *)args->control[0], (double *)args->control[1], (int64_t *)args->control[2],
-             (int64_t *)args->control[3], kernel_slot(args, 4), kernel_slot(args, 5), args->dim[0],
-             args->attr[0]);
-  return run.status;
-}
-
-struct LossScaleAttrs {
-  double at[LOSS_SCALE_ATTRS];
-};
-
-__global__ void step_loss_scale(const double *grad_norm, LossScaleState state,
-                                LossScaleAttrs attrs) {
-  if (threadIdx.x == 0) loss_scale_step(state, *grad_norm - *grad_norm != 0, attrs.at);
-}
-
-CUDA_KERNEL(loss_scale) {
-  Launch run(args, why, "loss_scale");
-  void *const *at = args->control;
-  LossScaleAttrs attrs;
-  for (int i = 0; i < LOSS_SCALE_ATTRS; i++)
-    attrs.at[i] = args->attr[i];
-  run.blocks(dim3(1), WARP_LANES, step_loss_scale, (const double *)at[0],
-             LossScaleState{(double *)at[1], (int64_t *)at[2], (int64_t *)at[3], (int64_t *)at[4],
-                            (int64_t *)at[5]},
-             attrs);
-  return run.status;
-}
+UPDATES(adamw, AdamW)
+UPDATES(sgd, Sgd)
+UPDATES(lion, Lion)

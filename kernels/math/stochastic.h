@@ -4,7 +4,7 @@
  * The chance is a function of the job's seed, the tensor, the update and the element's number in
  * the whole tensor, so every way to divide a tensor over ranks draws the same. A Philox block has
  * the draws of eight elements, 16 bits each: its key is stochastic_key, its counters are the number
- * of the update and element / 8. */
+ * of the update and element / 8. A parameter and its two moments draw from streams apart. */
 #ifndef LOCKSTEP_STOCHASTIC_H
 #define LOCKSTEP_STOCHASTIC_H
 
@@ -14,9 +14,11 @@
 
 enum { STOCHASTIC_ELEMENTS = 8 };
 
+typedef enum StochasticStream { STREAM_PARAM, STREAM_M, STREAM_V, STREAMS } StochasticStream;
+
 /* Initial values of the tensor are drawn with philox_mix(seed, key) itself. */
-KERNEL_INLINE uint64_t stochastic_key(uint64_t seed, uint64_t key) {
-  return philox_mix(philox_mix(seed, key), 0x524f554e44u);
+KERNEL_INLINE uint64_t stochastic_key(uint64_t seed, uint64_t key, StochasticStream stream) {
+  return philox_mix(philox_mix(seed, key), 0x524f554e44u + (uint64_t)stream);
 }
 
 /* Selects the draw of `element` from the words of its block. */

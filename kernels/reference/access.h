@@ -30,6 +30,7 @@ static inline double load(Tensor t, int64_t i) {
   case DTYPE_I16: return ((const int16_t *)t.at)[i];
   case DTYPE_E4M3:
   case DTYPE_E5M2: return (double)fp8_to_float(((const uint8_t *)t.at)[i], t.dtype == DTYPE_E5M2);
+  case DTYPE_U8: return ((const uint8_t *)t.at)[i];
   case DTYPE_COUNT: break;
   }
   return NAN;
@@ -47,6 +48,7 @@ static inline void store(Tensor t, int64_t i, double value) {
   case DTYPE_E5M2:
     ((uint8_t *)t.at)[i] = fp8_from_float((float)value, t.dtype == DTYPE_E5M2);
     break;
+  case DTYPE_U8: ((uint8_t *)t.at)[i] = (uint8_t)value; break;
   case DTYPE_COUNT: break;
   }
 }

@@ -7,19 +7,12 @@ static double sign_of(double x) {
   return x > 0 ? 1 : x < 0 ? -1 : x;
 }
 
-static void lion(const KernelArgs *args, const Truth *truth) {
-  void *const *control = args->control + (truth->storage == STORED_STOCHASTIC ? 2 : 0);
-  const double *lr = control[0], *clip_scale = control[1];
-  const int64_t *step_counts = control[2];
-  if (*step_counts == 0) return;
-  Tensor grad = tensor(args, 0), m_at = tensor(args, 2);
-  double beta1 = args->attr[0], beta2 = args->attr[1], decay = args->attr[2];
-  for (int64_t i = 0; i < args->dim[0]; i++) {
-    double g = load(grad, i) * *clip_scale, m = load(m_at, i);
-    double step = sign_of(beta1 * m + (1 - beta1) * g);
-    store(m_at, i, beta2 * m + (1 - beta2) * g);
-    truth_move(truth, i, *lr * decay, *lr * step);
-  }
+static double lion(const Update *update, double g, double *m, double *v) {
+  (void)v;
+  const double beta1 = update->args->attr[0], beta2 = update->args->attr[1];
+  const double step = sign_of(beta1 * *m + (1 - beta1) * g);
+  *m = beta2 * *m + (1 - beta2) * g;
+  return update->lr * step;
 }
 
 REFERENCE_UPDATES(lion, 1, 3)

@@ -60,6 +60,7 @@ static int nccl_dtype(DType dtype) {
   case DTYPE_I16:  /* no collective moves the lower halves of split masters, */
   case DTYPE_E4M3: /* nor codes, whose scales are each rank's own */
   case DTYPE_E5M2:
+  case DTYPE_U8:
   case DTYPE_COUNT: break;
   }
   abort();

@@ -15,17 +15,18 @@ typedef enum DType {
   DTYPE_F16 = 5,  /* IEEE 754's binary16: kernels/math/f16.h */
   DTYPE_E4M3 = 6, /* codes of eight bits, with scales of their own: kernels/math/fp8.h */
   DTYPE_E5M2 = 7,
+  DTYPE_U8 = 8, /* codes of a moment, or padding between them: kernels/math/codes.h */
   DTYPE_COUNT
 } DType;
 
 static inline int64_t dtype_bytes(DType dtype) {
-  static const int64_t bytes[DTYPE_COUNT] = {4, 2, 4, 8, 2, 2, 1, 1};
+  static const int64_t bytes[DTYPE_COUNT] = {4, 2, 4, 8, 2, 2, 1, 1, 1};
   return bytes[dtype];
 }
 
 static inline const char *dtype_name(DType dtype) {
-  static const char *const names[DTYPE_COUNT] = {"fp32", "bf16", "i32",  "fp64",
-                                                 "i16",  "fp16", "e4m3", "e5m2"};
+  static const char *const names[DTYPE_COUNT] = {"fp32", "bf16", "i32",  "fp64", "i16",
+                                                 "fp16", "e4m3", "e5m2", "u8"};
   return names[dtype];
 }
 

@@ -3,6 +3,9 @@
 #define LOCKSTEP_PLAN_LIMITS_H
 
 /* Most operands, dims and attributes of one kernel call, in a plan and in a kernel. */
+/* Elements that share a maximum, where moments are in codes: kernels/math/codes.h. */
+enum { CODES_BLOCK = 256 };
+
 enum { KERNEL_OPERANDS_MAX = 12, KERNEL_DIMS_MAX = 64, KERNEL_ATTRS_MAX = 12 };
 
 /* How often one layer of a model may use a parameter. */

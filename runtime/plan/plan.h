@@ -21,7 +21,7 @@
 
 #define PLAN_MAGIC "LOCKSTEP"
 #define PLAN_NONE  0xffffffffu
-enum { PLAN_VERSION = 12, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
+enum { PLAN_VERSION = 13, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
 enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
 
 /* The text form has the names of enum constants, V(TIER_HOST, "host"). Append only. */
@@ -50,7 +50,8 @@ enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
   V(BUFFER_ACTIVATION, "activations") V(BUFFER_GRAD_ACTIVATION, "activation gradients") \
   V(BUFFER_WORKSPACE, "workspace") V(BUFFER_COMM, "communication") V(BUFFER_DATA, "data") \
   V(BUFFER_CONTROL, "control") V(BUFFER_CAST, "parameters, cast") \
-  V(BUFFER_COMPENSATION, "compensation") V(BUFFER_MIRROR, "control, mirrored") X(BufferKind) \
+  V(BUFFER_COMPENSATION, "compensation") V(BUFFER_MIRROR, "control, mirrored") \
+  V(BUFFER_MOMENT1_MAX, "maxima of m") V(BUFFER_MOMENT2_MAX, "maxima of v") X(BufferKind) \
   E(Target) V(TARGET_CPU, "cpu") V(TARGET_CUDA, "cuda") X(Target) \
   E(Tier) V(TIER_DEVICE, "device") V(TIER_HOST, "host") V(TIER_FILE, "file") X(Tier) \
   E(ProgramKind) V(PROGRAM_INIT, "init") V(PROGRAM_TRAIN_STEP, "train_step") \
@@ -109,6 +110,9 @@ enum { DType_COUNT = DTYPE_COUNT };
 #define PLAN_GRAPH_KEY "model.graph"
 #define PLAN_DATA_KEY  "data.train"
 
+/* Parts of a storage: a moment's buffer has the codes, and that of its maxima the others. */
+enum { STORAGE_CODES = 1u << 0, STORAGE_MAXIMA = 1u << 1 };
+
 /* Call flags that `when` masks look at. */
 enum {
   CALL_FIRST_MICROBATCH = 1u << 0,
@@ -144,6 +148,7 @@ enum {
 #define PLAN_TABLES(T) \
   T(PlanSetting, settings) T(PlanInput, inputs) T(PlanFile, files) \
   T(PlanTier, tiers) T(PlanLane, lanes) T(PlanSlot, slots) T(PlanAxis, axes) T(PlanPlace, places) T(PlanSeat, seats) \
+  T(PlanStorage, storages) \
   T(PlanLayout, layouts) T(PlanLayoutDim, layout_dims) T(PlanCut, cuts) T(PlanRegion, regions) T(PlanValue, values) T(PlanNode, nodes) \
   T(PlanUse, uses) T(PlanParameter, parameters) T(PlanClass, classes) T(PlanArena, arenas) T(PlanBound, bounds) \
   T(PlanTensor, tensors) T(PlanBuffer, buffers) T(PlanProgram, programs) T(PlanPeak, peaks) \

@@ -1,4 +1,5 @@
 /* plan_check_model.c -- layouts, the model, and that tensors are cut as their layouts say. */
+#include "runtime/plan/limits.h"
 #include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_layout.h"
 #include "runtime/plan/plan_why.h"
@@ -78,6 +79,53 @@ static bool check_tensor_layout(const Plan *plan, uint32_t index, char *why) {
   return true;
 }
 
+/* The tensor of the same parameter and layers whose codes these maxima are of; NULL: there is none.
+ */
+static const PlanTensor *codes_of(const Plan *plan, const PlanClass *class,
+                                  const PlanTensor *maxima) {
+  const uint32_t kind = maxima->kind == BUFFER_MOMENT1_MAX ? BUFFER_MOMENT1 : BUFFER_MOMENT2;
+  for (uint32_t i = 0; i < class->tensors_count; i++) {
+    const PlanTensor *tensor = &plan->tensors[class->tensors_first + i];
+    if (tensor->kind == kind && tensor->value == maxima->value && tensor->name == maxima->name &&
+        tensor->layer_first == maxima->layer_first && tensor->layer_count == maxima->layer_count)
+      return tensor;
+  }
+  return NULL;
+}
+
+/* Codes and maxima belong together: as many blocks as the storage says. */
+static bool check_storage(const Plan *plan, const PlanClass *class, uint32_t index, char *why) {
+  const PlanTensor *tensor = &plan->tensors[index];
+  const char *name = plan_string(plan, tensor->name);
+  const bool is_maxima = tensor->kind == BUFFER_MOMENT1_MAX || tensor->kind == BUFFER_MOMENT2_MAX;
+  if ((tensor->dtype == DTYPE_U8 || is_maxima) != (tensor->storage != PLAN_NONE))
+    return plan_refuse(why, "tensors[%u] %s: in %s, and %s storage", index, name,
+                       dtype_name((DType)tensor->dtype),
+                       tensor->storage == PLAN_NONE ? "without a" : "with another");
+  if (!is_maxima) return true;
+  const PlanTensor *codes = codes_of(plan, class, tensor);
+  const int64_t block = plan->storages[tensor->storage].block;
+  if (codes == NULL || codes->storage != tensor->storage ||
+      tensor->elements != (codes->elements + block - 1) / block)
+    return plan_refuse(why, "tensors[%u] %s: maxima of no codes of its blocks", index, name);
+  return true;
+}
+
+static bool check_storages(const Plan *plan, char *why) {
+  for (uint32_t i = 0; i < plan->storages_count; i++) {
+    const PlanStorage *storage = &plan->storages[i];
+    if (storage->bits != 8 || storage->block != CODES_BLOCK ||
+        storage->parts != (STORAGE_CODES | STORAGE_MAXIMA))
+      return plan_refuse(why, "storages[%u]: no kernel has codes of %u bits in blocks of %u", i,
+                         storage->bits, storage->block);
+  }
+  for (uint32_t c = 0; c < plan->classes_count; c++)
+    for (uint32_t i = 0; i < plan->classes[c].tensors_count; i++)
+      if (!check_storage(plan, &plan->classes[c], plan->classes[c].tensors_first + i, why))
+        return false;
+  return true;
+}
+
 /* True if a rank of `writer` writes the state of a rank of `class`: it has coordinate 0 along all
  * axes on which state is the same, and the same coordinates along the others. */
 static bool writes_for(const Plan *plan, const PlanClass *writer, const PlanClass *class) {
@@ -149,6 +197,7 @@ bool plan_check_model(const Plan *plan, char *why) {
       return plan_refuse(why, "regions[%u]: %lld layers", i, (long long)plan->regions[i].repeat);
   for (uint32_t i = 0; i < plan->tensors_count; i++)
     if (!check_tensor_layout(plan, i, why)) return false;
+  if (!check_storages(plan, why)) return false;
   if (!check_writers(plan, why)) return false;
   return check_parameters(plan, why);
 }

@@ -12,7 +12,8 @@ PLAN_ENUMS(PLAN_E, PLAN_V, PLAN_X)
 #undef PLAN_E
 #undef PLAN_V
 #undef PLAN_X
-const char *const DType_names[] = {"fp32", "bf16", "i32", "fp64", "i16", "fp16", "e4m3", "e5m2"};
+const char *const DType_names[] = {"fp32", "bf16", "i32",  "fp64", "i16",
+                                   "fp16", "e4m3", "e5m2", "u8"};
 _Static_assert(sizeof DType_names / sizeof *DType_names == DTYPE_COUNT, "dtype.h has more");
 const char *const CALL_names[CALL_FLAGS_BITS] = {"first_microbatch", "last_microbatch",
                                                  "first_layer", "last_layer", "group_last"};

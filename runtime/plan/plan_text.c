@@ -95,6 +95,7 @@ static void print_flags(FILE *out, uint32_t flags) {
 #define NAME_values(index)   plan_string(plan, plan->values[index].name)
 #define NAME_regions(index)  plan_string(plan, plan->regions[index].name)
 #define NAME_nodes(index)    plan_string(plan, plan->nodes[index].path)
+#define NAME_storages(index) (plan->storages[index].bits == 8 ? "codes of 8 bits" : "codes")
 #define NAME_layouts(index)  plan_layout_text(plan, index, ~0u, (char[PLAN_LAYOUT_BYTES]){0})
 
 static void print_ref(FILE *out, uint32_t index, const char *name) {

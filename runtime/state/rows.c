@@ -14,6 +14,8 @@ static const StateKind kinds[] = {
     {BUFFER_MOMENT1, "m"},
     {BUFFER_MOMENT2, "v"},
     {BUFFER_COMPENSATION, "compensation"},
+    {BUFFER_MOMENT1_MAX, "m_max"},
+    {BUFFER_MOMENT2_MAX, "v_max"},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
@@ -36,10 +38,10 @@ DType state_saved_dtype(const PlanTensor *tensor) {
 
 const char *state_dtype_name(DType dtype) {
   static const char *const names[DTYPE_COUNT] = {
-      [DTYPE_F32] = "F32", [DTYPE_BF16] = "BF16", [DTYPE_I32] = "I32",
-      [DTYPE_F64] = "F64", [DTYPE_I16] = "I16",   [DTYPE_F16] = "F16",
+      [DTYPE_F32] = "F32", [DTYPE_BF16] = "BF16", [DTYPE_I32] = "I32", [DTYPE_F64] = "F64",
+      [DTYPE_I16] = "I16", [DTYPE_F16] = "F16",   [DTYPE_U8] = "U8",
   };
-  _Static_assert(DTYPE_COUNT == 8, "each dtype has its name in files here");
+  _Static_assert(DTYPE_COUNT == 9, "each dtype has its name in files here");
   return names[dtype];
 }
 

@@ -113,9 +113,17 @@ static void check_cell(const Size *size, int64_t ranks, int zero, double in_tabl
   golden_close(&g);
 }
 
-/* A cell of every precision: bytes a parameter on one rank, and of what ranks that share all have a
- * part. Sizes are multiples of the grain, so that nothing is padded. */
-static void check_precision(const char *precision, int whole, int64_t ranks, int zero) {
+/* Bytes a parameter in units of 1/32: as it persists, its gradient, and the optimizer's states. */
+typedef struct Row {
+  const char *precision;
+  int64_t param, grad, states;
+} Row;
+
+enum { UNITS = 32 };
+
+/* A cell of every precision and ZeRO stage, to the byte. Sizes are multiples of the grain, so that
+ * nothing is padded, and no tensor is too small for codes. */
+static void check_precision(const Row *row, int64_t ranks, int zero) {
   static const Size size = {.parameters = 256 * 1024 + 2 * 2 * 1024 * 512,
                             .layers = 2,
                             .inputs = 256,
@@ -127,16 +135,20 @@ static void check_precision(const char *precision, int whole, int64_t ranks, int
               "inputs = 256 }, train = { batch = \"%lld samples\", steps = 1 }, "
               "memory = { recompute = \"none\" }, precision = { %s }, parallel = { zero = %d }, "
               "cluster = { \"dgx-a100\", devices = %lld },",
-              GOLDEN_FOLDER, (long long)ranks, precision, zero, (long long)ranks);
+              GOLDEN_FOLDER, (long long)ranks, row->precision, zero, (long long)ranks);
   CHECK(g.is_compiled);
   if (g.is_compiled) {
-    static const BufferKind kinds[] = {BUFFER_PARAM,        BUFFER_GRAD,    BUFFER_MASTER,
-                                       BUFFER_COMPENSATION, BUFFER_MOMENT1, BUFFER_MOMENT2};
+    static const BufferKind states[] = {BUFFER_MASTER,  BUFFER_COMPENSATION, BUFFER_MOMENT1,
+                                        BUFFER_MOMENT2, BUFFER_MOMENT1_MAX,  BUFFER_MOMENT2_MAX};
     int64_t bytes = 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-      bytes += kind_bytes(&g, kinds[i]);
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+      bytes += kind_bytes(&g, states[i]);
     CHECK_INT(g.compiled.parameters, size.parameters);
-    CHECK_INT(bytes * ranks, whole * size.parameters);
+    CHECK_INT(UNITS * kind_bytes(&g, BUFFER_PARAM) * (zero == 3 ? ranks : 1),
+              row->param * size.parameters);
+    CHECK_INT(UNITS * kind_bytes(&g, BUFFER_GRAD) * (zero >= 2 ? ranks : 1),
+              row->grad * size.parameters);
+    CHECK_INT(UNITS * bytes * (zero >= 1 ? ranks : 1), row->states * size.parameters);
   }
   golden_close(&g);
 }
@@ -149,21 +161,24 @@ int main(void) {
       TEST("zero 2: 2P + 14P/N") check_cell(&sizes[s], ranks[r], 2, printed[s][r][1]);
       TEST("zero 3: 16P/N") check_cell(&sizes[s], ranks[r], 3, printed[s][r][2]);
     }
-  static const struct {
-    const char *precision;
-    int bytes;
-  } rows[] = {{"\"bf16\"", 18},
-              {"\"bf16\", grad = \"bf16\"", 16},
-              {"\"bf16\", param = \"fp32\"", 16},
-              {"\"bf16\", master = \"split\"", 16},
-              {"\"bf16\", master = \"split\", grad = \"bf16\"", 14},
-              {"\"bf16\", update = \"kahan\", grad = \"bf16\"", 14},
-              {"\"bf16\", grad = \"bf16\", master = \"none\"", 12},
-              {"\"bf16\", grad = \"bf16\", update = \"stochastic\"", 12}};
-  TEST("bytes a parameter of each precision, alone and divided by eight ranks")
+  static const Row rows[] = {
+      {"\"bf16\"", 64, 128, 384},                                                         /* 18 */
+      {"\"bf16\", grad = \"bf16\"", 64, 64, 384},                                         /* 16 */
+      {"\"bf16\", param = \"fp32\"", 128, 128, 256},                                      /* 16 */
+      {"\"bf16\", master = \"split\"", 64, 128, 320},                                     /* 16 */
+      {"\"bf16\", master = \"split\", grad = \"bf16\"", 64, 64, 320},                     /* 14 */
+      {"\"bf16\", update = \"kahan\", grad = \"bf16\"", 64, 64, 320},                     /* 14 */
+      {"\"bf16\", grad = \"bf16\", master = \"none\"", 64, 64, 256},                      /* 12 */
+      {"\"bf16\", grad = \"bf16\", update = \"stochastic\"", 64, 64, 256},                /* 12 */
+      {"\"bf16\", grad = \"bf16\", master = \"split\", moments = \"bf16\"", 64, 64, 192}, /* 10 */
+      {"\"bf16\", grad = \"bf16\", master = \"split\", moments = \"int8\"", 64, 64,
+       129}, /* 8 + 1/32 */
+      {"\"fp32\", moments = \"int8\"", 128, 128, 65}};
+  TEST("bytes a parameter of each precision, alone and in every ZeRO stage of eight ranks")
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    check_precision(rows[i].precision, rows[i].bytes, 1, 0);
-    check_precision(rows[i].precision, rows[i].bytes, 8, 3);
+    check_precision(&rows[i], 1, 0);
+    for (int zero = 0; zero <= 3; zero++)
+      check_precision(&rows[i], 8, zero);
   }
   CHECK_DONE();
 }

@@ -153,11 +153,13 @@ static void check_stored(const char *devices, const char *zero, const char *more
 }
 
 /* Whole tensors on each of four ranks, or a piece of each. */
-static void check_layouts(void) {
+static void check_layouts(const char *precision, const char *more) {
   static RunRecord whole, pieces;
-  const char *update = "precision.update=stochastic";
-  run_stored(update, "cluster.devices=4", "parallel.zero=0", NULL, &whole);
-  run_stored(update, "cluster.devices=4", "parallel.zero=1", NULL, &pieces);
+  run_stored(precision, "cluster.devices=4", "parallel.zero=0", more, &whole);
+  run_stored(precision, "cluster.devices=4", "parallel.zero=1", more, &pieces);
+  for (int64_t step = 1; step <= FEW_STEPS; step++)
+    CHECK(pieces.loss[step] == whole.loss[step]);
+  run_stored(precision, "cluster.devices=4", "parallel.zero=3", more, &pieces);
   for (int64_t step = 1; step <= FEW_STEPS; step++)
     CHECK(pieces.loss[step] == whole.loss[step]);
 }
@@ -258,7 +260,14 @@ int main(void) {
   }
   TEST("weights that round by chance, the same on all layouts") {
     check_job("llama", "cluster.devices=2", "precision.update=stochastic", "precision=bf16");
-    check_layouts();
+    check_layouts("precision.update=stochastic", NULL);
+  }
+  TEST("moments of bf16 and in codes, saved and resumed as they are, the same on all layouts") {
+    check_job("gpt2", "cluster.devices=2", "precision.moments=bf16", "parallel.zero=1");
+    check_job("llama", "cluster.devices=2", "precision.moments=int8", "parallel.zero=3");
+    check_layouts("precision.moments=bf16", NULL);
+    check_layouts("precision.moments=int8", NULL);
+    check_layouts("precision.moments=int8", "optimizer={\"lion\", lr=1e-4}");
   }
   TEST("bf16 of fp32 parameters, which are cast: the bits of a master") {
     check_stored("cluster.devices=1", "parallel.zero=0", "parallel.zero_reshard=step");

@@ -72,6 +72,7 @@ static inline double call_get(const Call *call, int32_t operand, int64_t i) {
   case DTYPE_E4M3:
   case DTYPE_E5M2:
     return (double)fp8_to_float(((const uint8_t *)at)[i], call->dtype[operand] == DTYPE_E5M2);
+  case DTYPE_U8: return ((const uint8_t *)at)[i];
   case DTYPE_COUNT: break;
   }
   abort();
@@ -90,6 +91,7 @@ static inline void call_set(Call *call, int32_t operand, int64_t i, double value
   case DTYPE_E5M2:
     ((uint8_t *)at)[i] = fp8_from_float((float)value, call->dtype[operand] == DTYPE_E5M2);
     return;
+  case DTYPE_U8: ((uint8_t *)at)[i] = (uint8_t)(int16_t)(value * 1000); return;
   case DTYPE_COUNT: break;
   }
   abort();

@@ -119,6 +119,14 @@
     name, {4000, 5007, 7, 13, 9001}, {__VA_ARGS__, 2001, 6}, 0                                     \
   }
 
+/* The same with moments in codes: the last dim is the number of their blocks. */
+#define CODED(name, ...)                                                                           \
+  {name, {1, 1, 1, 1, 1, 1}, {__VA_ARGS__, 0, 0}, 0},                                              \
+      {name, {512, 512, 512, 512, 512, 2}, {__VA_ARGS__, 0, 0}, 0},                                \
+      {name, {407, 1000, 50, 201, 4020, 2}, {__VA_ARGS__, 131, 50}, 0}, {                          \
+    name, {4000, 5007, 7, 13, 9001, 16}, {__VA_ARGS__, 2001, 6}, 0                                 \
+  }
+
 static const KernelCase kernel_cases[] = {
     {"embedding", {1, 1, 1}, {0}, 0},
     {"embedding", {17, 33, 5}, {0}, 0},
@@ -237,17 +245,24 @@ static const KernelCase kernel_cases[] = {
     WIDE_NORM("rmsnorm_backward", 0),
     UNARY("gelu_erf", 1),
     UNARY("gelu_erf_backward", 2),
-    BLOCKS("lion", 0.9, 0.99, 0.1, 0),
-    BLOCKS("lion_master", 0.95, 0.98, 0, 0),
+    BLOCKS("lion", 0.875, 0.99, 0.1, 0),
+    BLOCKS("lion_master", 0.875, 0.98, 0, 0),
     BLOCKS("adamw_split", 0.9, 0.95, 1e-8, 0.1),
     BLOCKS("adamw_kahan", 0.9, 0.999, 1e-8, 0.01),
     BLOCKS("sgd_split", 0.9, 0.1, 0, 0),
     BLOCKS("sgd_kahan", 0, 0, 0, 0),
-    BLOCKS("lion_split", 0.9, 0.99, 0.1, 0),
-    BLOCKS("lion_kahan", 0.95, 0.98, 0, 0),
+    BLOCKS("lion_split", 0.875, 0.99, 0.1, 0),
+    BLOCKS("lion_kahan", 0.875, 0.98, 0, 0),
     DRAWN("adamw_stochastic", 0.9, 0.95, 1e-8, 0.1),
     DRAWN("sgd_stochastic", 0.9, 0.1),
-    DRAWN("lion_stochastic", 0.9, 0.99, 0.1),
+    DRAWN("lion_stochastic", 0.875, 0.99, 0.1),
+    CODED("adamw", 0.9, 0.95, 1e-8, 0.1),
+    CODED("sgd_master", 0.9, 0.1),
+    CODED("lion_split", 0.9, 0.99, 0.1),
+    CODED("adamw_kahan", 0.9, 0.999, 1e-8, 0.01),
+    CODED("adamw_stochastic", 0.9, 0.95, 1e-8, 0.1),
+    DRAWN("adamw", 0.9, 0.999, 1e-8, 0.1),
+    DRAWN("lion_master", 0.875, 0.98, 0.1),
     {"linear", {21, 2100, 50, 0}, {0}, 0},    /* several blocks along what is summed over */
     {"linear_dx", {21, 50, 2100, 0}, {0}, 0}, /* and rows that are no whole panels */
     {"linear", {1027, 17, 20, 0}, {0}, 0},    /* rows of a block that are no panel */

@@ -55,6 +55,12 @@ static inline DType stat_dtype(Mode mode) {
   return mode == MODE_F64 ? DTYPE_F64 : DTYPE_F32;
 }
 
+/* Of an update: moments are codes; else they have the dtype of the mode. */
+static inline bool case_has_codes(const CaseCall *c) {
+  const int32_t blocks = contract_dim(c->contract, "blocks");
+  return blocks >= 0 && c->call.dim[blocks] > 0;
+}
+
 /* The dtype of an operand: the mode decides what the contract leaves open. */
 static inline DType case_dtype(const CaseCall *c, int32_t operand) {
   const KernelOperand *o = &c->contract->operands[operand];
@@ -64,6 +70,8 @@ static inline DType case_dtype(const CaseCall *c, int32_t operand) {
                                                  (o->access == KERNEL_SUM || role == ROLE_UPDATE));
   if (is_statistic) return stat_dtype(c->mode);
   if (o->dtype < DTYPE_COUNT) return (DType)o->dtype;
+  if (o->dtype == KERNEL_DTYPE_MOMENT)
+    return case_has_codes(c) ? DTYPE_U8 : c->mode == MODE_BF16 ? DTYPE_BF16 : stat_dtype(c->mode);
   if (is_gradient) return grad_dtype(c->mode);
   if (o->dtype == KERNEL_DTYPE_FP8)
     return strncmp(o->name, "d_y", 3) == 0 ? DTYPE_E5M2 : DTYPE_E4M3;
@@ -115,7 +123,8 @@ static inline void lay_operand(CaseCall *c, int32_t i) {
   if (strstr(operand->name, "scale") != NULL) /* powers of two */
     for (int64_t k = 0; k < call_count(&c->call, i); k++)
       call_set(&c->call, i, k, ldexp(1, (int)(k % 3) - 2));
-  bool is_square = (c->contract->row->role == ROLE_UPDATE && strcmp(operand->name, "v") == 0) ||
+  bool is_square = (c->contract->row->role == ROLE_UPDATE &&
+                    (strcmp(operand->name, "v") == 0 || strstr(operand->name, "_max") != NULL)) ||
                    c->contract->row->role == ROLE_GRAD_NORM;
   bool is_share = strcmp(operand->name, "stats") == 0 && operand->access == KERNEL_READ;
   if (is_square || is_share) make_positive(c, i);
@@ -177,8 +186,13 @@ static inline bool case_make(const KernelCase *from, Mode mode, uint64_t seed, C
   if (strcmp(from->kernel, "loss_scale") == 0 && from->attr[0] > 1) /* a step that overflowed */
     c->call.control.grad_norm = (double)INFINITY;
   if (c->contract == NULL) return false;
+  /* An update whose sizes are one number is of a whole tensor. */
+  for (int32_t i = 1; c->contract->row->role == ROLE_UPDATE && i < 5 && from->dim[1] == 0; i++)
+    c->call.dim[i] = from->dim[0];
   for (int32_t i = 0; i < c->contract->operand_count; i++)
-    lay_operand(c, i);
+    if (c->contract->row->role != ROLE_UPDATE || !c->contract->operands[i].may_be_absent ||
+        case_has_codes(c))
+      lay_operand(c, i);
   make_results(c);
   if (from->in_place) {
     free(c->call.operand[0]);

@@ -11,6 +11,8 @@
  * - f32 in attention with tf32: 2^-9 (rms + |plain|), for the same reason;
  * - f64: 2e-5 |plain|, losses and sums of squares made of f32 within blocks.
  *
+ * - codes: the next one;
+ *
  * A low half and a compensation are compared together with the parameter: one more rounding of an
  * f32 moves both, and hardly their sum.
  *
@@ -69,6 +71,7 @@ static inline double bound_of(const Call *call, DType dtype, double rms, double 
   case DTYPE_F16:
     return attention ? 0x1p-9 * rms + 0x1p-10 * fabs(plain) : 2e-5 * rms + 0x1p-10 * fabs(plain);
   case DTYPE_F64: return 2e-5 * fabs(plain);
+  case DTYPE_U8: return 1;
   default: return 0;
   }
 }

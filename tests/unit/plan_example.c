@@ -254,8 +254,10 @@ static void write_update(Example *e, const char *name, const char *path, uint64_
   kernel(e, "adamw", path);
   for (uint32_t i = 0; i < 4; i++)
     operand(e, i, 0, elements * 4, DTYPE_F32, i == 0 ? ACCESS_READ : ACCESS_UPDATE);
-  dim(e, (int64_t)elements);
-  attr(e, 0.9), attr(e, 0.95), attr(e, 1e-8), attr(e, 0.1);
+  for (int i = 0; i < 5; i++)
+    dim(e, (int64_t)elements);
+  dim(e, 0); /* no codes */
+  attr(e, 0.9), attr(e, 0.95), attr(e, 1e-8), attr(e, 0.1), attr(e, 0), attr(e, 0);
 }
 
 static void write_segments(Example *e) {
@@ -455,6 +457,7 @@ static void write_state(Example *e) {
     PlanTensor table = {.offset = first,
                         .layout = matrix(e, VOCAB, WIDTH),
                         .value = PLAN_NONE,
+                        .storage = PLAN_NONE,
                         .size_bytes = TABLE_ELEMENTS * 4,
                         .elements = TABLE_ELEMENTS,
                         .layer_first = -1,
@@ -467,6 +470,7 @@ static void write_state(Example *e) {
     build_ints(e->b, VOCAB), build_ints(e->b, WIDTH);
     build_tensors(e->b, table);
     PlanTensor layer = {.offset = e->at.layer[k],
+                        .storage = PLAN_NONE,
                         .size_bytes = LAYER_ELEMENTS * 4,
                         .layer_stride = stride,
                         .elements = LAYER_ELEMENTS,

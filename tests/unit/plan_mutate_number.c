@@ -75,11 +75,11 @@ static bool would_do(const Mutator *m, const PlanRecord *record, const KernelCon
   const int64_t *dims = &m->b->ints[record->dims_first];
   const PlanOperand *operand = &m->b->operands[record->operands_first];
   uint32_t count = record->operands_count - (without != PLAN_NONE), dtypes[KERNEL_OPERANDS_MAX];
-  if (other == contract_for(m, record) || !contract_operands_fit(other, count) ||
-      !contract_dims_fit(other, dims, record->dims_count))
-    return false;
   for (uint32_t i = 0; i < count; i++)
     dtypes[i] = operand[i + (i >= without)].dtype;
+  if (other == contract_for(m, record) || !contract_operands_fit(other, dtypes, count) ||
+      !contract_dims_fit(other, dims, record->dims_count))
+    return false;
   for (uint32_t i = 0; i < count; i++)
     if (!contract_dtype_fits(other, (int32_t)i, dtypes) ||
         !operand_would_do(m, &operand[i + (i >= without)], other, (int32_t)i, dims, dtypes))

@@ -145,7 +145,9 @@ static BufferBinding bind_base(Calls *t, const SegmentBase *base, const CallTarg
   case BASE_MASTER:
   case BASE_COMPENSATION:
   case BASE_MOMENT1:
-  case BASE_MOMENT2: return bind_block(t, base, at);
+  case BASE_MOMENT2:
+  case BASE_MOMENT1_MAX:
+  case BASE_MOMENT2_MAX: return bind_block(t, base, at);
   case BASE_PARTIALS: return bind_partials(t, base, at);
   case BASE_NORMS: return (BufferBinding){t->stage->norms_buffer, 0};
   case BASE_DATA: return (BufferBinding){t->flight->data, 0};

@@ -27,6 +27,8 @@ static const RoleWords role_words[BASE_ROLE_COUNT] = {
     [BASE_COMPENSATION] = {BUFFER_COMPENSATION, "compensation"},
     [BASE_MOMENT1] = {BUFFER_MOMENT1, "moment_m"},
     [BASE_MOMENT2] = {BUFFER_MOMENT2, "moment_v"},
+    [BASE_MOMENT1_MAX] = {BUFFER_MOMENT1_MAX, "maxima_of_m"},
+    [BASE_MOMENT2_MAX] = {BUFFER_MOMENT2_MAX, "maxima_of_v"},
     [BASE_FRAME] = {BUFFER_ACTIVATION, "kept"},
     [BASE_RECOMPUTE_FRAME] = {BUFFER_ACTIVATION, "recomputed"},
     [BASE_WEIGHT_FRAME] = {BUFFER_GRAD_ACTIVATION, "kept_for_weights"},
@@ -233,7 +235,7 @@ static const char *base_name(Tables *t, const Draft *d, const SegmentBase *base)
   const char *name = role_words[base->role].name;
   if (base->role == BASE_TRANSFER || base->role == BASE_PARTIALS)
     return arena_printf(t->arena, "%s.%d", name, base->number);
-  bool block = base->role <= BASE_MOMENT2 ||
+  bool block = base->role <= BASE_STATE_LAST ||
                (base->role >= BASE_WIRE && base->role <= BASE_CAST_SHARD) ||
                (base->role >= BASE_HOST_GRAD && base->role <= BASE_DRAWN);
   return block ? arena_printf(t->arena, "%s.%s", d->blocks.at[base->number].name, name) : name;
@@ -350,75 +352,6 @@ static void emit_buffers(Tables *t, const Stage *stage, const uint32_t index[Pro
   }
 }
 
-/* The buffer that has the layer at this position; NULL: none has. */
-static const Buffer *state_buffer(const Stage *stage, const StageBlock *held, BaseRole role,
-                                  int32_t position) {
-  const bool on_host = position >= held->host_first && held->host_buffers[role] != NO_ID;
-  const int32_t number = on_host ? held->host_buffers[role] : held->buffers[role];
-  return number == NO_ID ? NULL : &stage->buffers.at[number];
-}
-
-/* Layers [first, first + count) of a parameter, which are adjacent on this stage. */
-static void emit_tensor(Tables *t, const Draft *d, const Stage *stage, ParamId p, BaseRole role,
-                        int64_t first, int64_t count) {
-  const Param *param = &d->train->params.at[p];
-  const ParamPlace *at = &d->params[p];
-  const Block *block = &d->blocks.at[at->block];
-  const StageBlock *held = &stage->blocks[at->block];
-  bool shard = role_is_shard(block, role), stack = d->train->regions.at[block->region].is_stack;
-  DType dtype = role_dtype(d, role);
-  int64_t stride = block_stride_bytes(d, block, role), elements = shard ? at->piece : at->elements;
-  Layout layout = param_layout(d->train, p);
-  if (shard) {
-    layout.flat_axes = mesh_used(&d->mesh, ZERO_AXES);
-    layout.piece = at->piece;
-  }
-  int64_t inside = (shard ? at->shard_first : at->first) * dtype_bytes(dtype);
-  const Buffer *buffer = state_buffer(stage, held, role, held->position[first]);
-  const int32_t before = buffer->tier == TIER_HOST ? held->host_first : 0;
-  int64_t offset = buffer->offset + (held->position[first] - before) * stride;
-  TABLE_PUSH(t, tensors,
-             (PlanTensor){
-                 .offset = (uint64_t)(offset + inside),
-                 .size_bytes = (uint64_t)(elements * dtype_bytes(dtype)),
-                 .layer_stride = (uint64_t)stride,
-                 .elements = elements,
-                 .layer_first = stack ? (int32_t)first : -1,
-                 .layer_count = (uint32_t)count,
-                 .kind = role_words[role].kind,
-                 .dtype = dtype,
-                 .tier = buffer->tier,
-                 .decay = param->decay,
-                 .layout = table_layout(t, &layout),
-                 .value = table_value(t, d->train->logical, d->train->logical->params.at[p].value),
-                 .dims_first = (uint32_t)t->ints.count,
-                 .dims_count = shard ? 1 : (uint32_t)param->dim_count,
-                 .name = table_string(t, param->name)});
-  for (int32_t i = 0; !shard && i < param->dim_count; i++)
-    TABLE_PUSH(t, ints, d->train->dims.at[param->dims[i]].size);
-  if (shard) TABLE_PUSH(t, ints, elements);
-}
-
-/* One record for each run of layers that this stage holds in one tier. */
-static void emit_tensors(Tables *t, const Draft *d, const Stage *stage, ParamId p, BaseRole role) {
-  const Block *block = &d->blocks.at[d->params[p].block];
-  const StageBlock *held = &stage->blocks[d->params[p].block];
-  if (held->buffers[role] == NO_ID && held->host_buffers[role] == NO_ID) return;
-  for (int64_t l = 0; l < block->layers;) {
-    int64_t end = l + 1;
-    if (held->position[l] < 0) {
-      l = end;
-      continue;
-    }
-    while (end < block->layers && held->position[end] == held->position[end - 1] + 1 &&
-           state_buffer(stage, held, role, held->position[end]) ==
-               state_buffer(stage, held, role, held->position[l]))
-      end++;
-    emit_tensor(t, d, stage, p, role, l, end - l);
-    l = end;
-  }
-}
-
 static void emit_class(Tables *t, const Draft *d, const Stage *stage) {
   uint32_t index[ProgramKind_COUNT];
   bool many = d->stage_count > 1;
@@ -443,9 +376,7 @@ static void emit_class(Tables *t, const Draft *d, const Stage *stage) {
   class.programs_count = (uint32_t)t->programs.count - class.programs_first;
   emit_buffers(t, stage, index);
   class.buffers_count = (uint32_t)t->buffers.count - class.buffers_first;
-  for (BaseRole role = BASE_PARAM; role <= BASE_MOMENT2; role++)
-    for (ParamId p = 0; p < d->train->params.count; p++)
-      emit_tensors(t, d, stage, p, role);
+  emit_tensors(t, d, stage);
   class.tensors_count = (uint32_t)t->tensors.count - class.tensors_first;
   TABLE_PUSH(t, classes, class);
 }

@@ -39,6 +39,9 @@ void emit_model(Tables *t, const Graph *model);
 uint32_t table_value(const Tables *t, const Graph *model, ValueId v);
 uint32_t table_node(const Tables *t, const Graph *model, NodeId n);
 
+/* What persists on the ranks of a stage. */
+void emit_tensors(Tables *t, const Draft *d, const Stage *stage);
+
 /* A plan over the tables as they are so far. */
 void table_view(const Tables *t, Plan *plan);
 

@@ -4,9 +4,14 @@
  * differ. A sharded parameter is padded to ranks x piece elements, so that every rank's records are
  * the same: piece r belongs to the r-th rank. Padding is zero and stays zero. */
 #include "compiler/draft/segments/segments.h"
+#include "compiler/graph/ops/op.h"
 
-/* Pieces begin at multiples of this: 64 bytes of the narrowest dtype. */
-enum { PIECE_GRAIN_ELEMENTS = 32 };
+/* Pieces begin at multiples of this: 64 bytes of bf16. Those of codes are whole blocks, whose
+ * maxima begin at multiples of 8 bytes. */
+enum { PIECE_GRAIN_ELEMENTS = 32, CODES_GRAIN_ELEMENTS = 2 * CODES_BLOCK };
+
+/* Smaller tensors keep their moments in fp32: there is little to save. */
+enum { CODES_LEAST_ELEMENTS = 4096 };
 
 /* By parameter and region: whose forward reads it, in the model as it was traced. */
 static bool **find_readers(const Graph *g, Arena *arena) {
@@ -33,6 +38,23 @@ static bool stays_whole(const Draft *d, const Param *param) {
   return d->derived.zero == 3 && bytes < d->job->parallel.zero_keep;
 }
 
+/* True if rows of the parameter are looked up: some have gradients rarely, and other rows of their
+ * block should not set the scale of their moments. */
+static bool is_looked_up(const Graph *g, ParamId p) {
+  for (NodeId i = 0; i < g->nodes.count; i++) {
+    const Node *n = graph_node(g, i);
+    if (op_def(n->op)->ids == IDS_OF_ROWS && n->inputs[0] == g->params.at[p].value) return true;
+  }
+  return false;
+}
+
+/* Of the whole tensor, so that ranks that divide it decide alike. */
+static bool has_codes(const Draft *d, ParamId p) {
+  const Graph *whole = d->train->logical;
+  return d->job->precision.moments == CHOICE_MOMENTS_INT8 &&
+         whole->params.at[p].elements >= CODES_LEAST_ELEMENTS && !is_looked_up(whole, p);
+}
+
 static int32_t find_block(Draft *d, ParamId p, bool *reads) {
   const Graph *g = d->train;
   const Param *param = &g->params.at[p];
@@ -45,18 +67,21 @@ static int32_t find_block(Draft *d, ParamId p, bool *reads) {
   }
   bool tied = reader_first != reader_last, whole = stays_whole(d, param);
   int64_t zero = d->derived.shard_ranks > 1 ? d->derived.zero : 0;
-  bool shards_params = zero == 3 && !whole;
+  bool shards_params = zero == 3 && !whole, codes = has_codes(d, p);
   /* True if two chunks of one stage add to its gradients, at different times of a micro-batch. */
   bool is_made_twice = tied && d->mesh.size[MESH_PP] > 1 && !draft_ends_apart(d);
   for (int32_t b = 0; b < d->blocks.count && !tied; b++) {
     const Block *block = &d->blocks.at[b];
-    if (!block->tied && block->region == param->region && block->shards_params == shards_params)
+    if (!block->tied && block->region == param->region && block->shards_params == shards_params &&
+        block->has_codes == codes)
       return b;
   }
   const char *region = g->regions.at[param->region].name;
   const char *name = tied                 ? arena_printf(arena, "tied %s", param->name)
                      : zero == 3 && whole ? arena_printf(arena, "%s small", region)
                                           : region;
+  if (d->job->precision.moments == CHOICE_MOMENTS_INT8 && !codes && !tied)
+    name = arena_printf(arena, "%s uncoded", name);
   VEC_PUSH(arena, &d->blocks,
            (Block){.name = name,
                    .region = param->region,
@@ -68,6 +93,7 @@ static int32_t find_block(Draft *d, ParamId p, bool *reads) {
                    .shards_grads = zero >= 2 && !is_made_twice &&
                                    d->job->parallel.zero_reduce == CHOICE_REDUCE_MICRO,
                    .shards_params = shards_params,
+                   .has_codes = codes,
                    .layers = g->regions.at[param->region].repeat,
                    .init = NO_ID,
                    .gather = NO_ID,
@@ -96,7 +122,8 @@ static void place_param(Draft *d, ParamId p, bool *reads) {
   int32_t number = find_block(d, p, reads);
   Block *block = &d->blocks.at[number];
   int64_t ranks = block->shards_state ? d->derived.shard_ranks : 1;
-  int64_t piece = round_up((elements + ranks - 1) / ranks, PIECE_GRAIN_ELEMENTS);
+  int64_t grain = block->has_codes ? CODES_GRAIN_ELEMENTS : PIECE_GRAIN_ELEMENTS;
+  int64_t piece = round_up((elements + ranks - 1) / ranks, grain);
   int32_t group = norm_group_of(param_cut_axes(g, p));
   d->params[p] = (ParamPlace){.block = number,
                               .norm_group = group,

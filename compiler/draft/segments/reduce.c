@@ -42,17 +42,17 @@ Operand *own_operand(Draft *d, int32_t segment, Record *record, ParamId p, BaseR
                      Access access) {
   const ParamPlace *at = &d->params[p];
   const Block *block = &d->blocks.at[at->block];
-  DType dtype = role_dtype(d, role);
+  DType dtype = role_dtype(d, block, role);
   bool shard = role_is_shard(block, role);
-  int64_t width = dtype_bytes(dtype);
   int32_t base = segment_base(d, segment, role, at->block, block_bytes(d, block, role));
-  Operand *operand = record_operand(record, base, (shard ? at->shard_first : at->first) * width,
-                                    own_elements(d, p) * width, dtype, access);
+  int64_t before = role_bytes(d, block, role, shard ? at->shard_first : at->first);
+  Operand *operand = record_operand(record, base, before,
+                                    role_bytes(d, block, role, own_elements(d, p)), dtype, access);
   operand->value = d->train->logical->params.at[p].value;
   operand->layout = layout_of(d, own_layout(d, p));
   if (shard || !block->shards_state) return operand;
   operand->by = mesh_used(&d->mesh, ZERO_AXES);
-  operand->member_stride_bytes = at->piece * width;
+  operand->member_stride_bytes = role_bytes(d, block, role, at->piece);
   return operand;
 }
 
@@ -137,7 +137,7 @@ static Record *gather_record(Draft *d, int32_t segment, const PieceRun *run) {
 
 static Operand *param_operand(Draft *d, int32_t segment, Record *record, const PieceRun *run,
                               BaseRole role, Access access) {
-  return run_operand(d, segment, record, run, role, role_dtype(d, role),
+  return run_operand(d, segment, record, run, role, role_dtype(d, &d->blocks.at[run->block], role),
                      role_is_shard(&d->blocks.at[run->block], role), access);
 }
 
@@ -189,7 +189,7 @@ static int32_t build_fetch(Draft *d, int32_t b) {
 /* True if a record of the segment reads a parameter of the run. Records that do not run in the last
  * layer of a recompute group count only with `but_last`. */
 static bool reads_run(const Draft *d, int32_t segment, const PieceRun *run, bool but_last) {
-  int64_t width = dtype_bytes(role_dtype(d, BASE_PARAM));
+  int64_t width = dtype_bytes(d->train->compute_dtype);
   int64_t first = run->at * width, end = first + run->elements * width;
   const Segment *at = segment == NO_ID ? NULL : &d->segments.at[segment];
   for (int32_t r = 0; at != NULL && r < at->records.count; r++) {

@@ -305,7 +305,8 @@ Address storage_address(const Storage *p, ValueId v) {
   case BASE_PARAM:
   case BASE_GRAD: {
     const ParamPlace *at = &d->params[value->param];
-    return (Address){role, at->block, at->first * dtype_bytes(role_dtype(d, role)) + inside};
+    const Block *block = &d->blocks.at[at->block];
+    return (Address){role, at->block, role_bytes(d, block, role, at->first) + inside};
   }
   case BASE_DATA: return (Address){role, NO_ID, d->input_offsets[value->input] + inside};
   case BASE_CONTROL: return (Address){role, NO_ID, draft_slot_offset(d, CONTROL_loss) + inside};

@@ -110,10 +110,10 @@ static void init_param(Draft *d, int32_t segment, ParamId p, bool on_host) {
  */
 static void zero_block(Draft *d, int32_t segment, int32_t b, BaseRole role, Lane lane) {
   int64_t bytes = block_stride_bytes(d, &d->blocks.at[b], role);
-  int64_t elements = bytes / dtype_bytes(role_dtype(d, role));
-  Record *record = clear_record(d, segment, elements);
+  DType dtype = role_dtype(d, &d->blocks.at[b], role);
+  Record *record = clear_record(d, segment, bytes / dtype_bytes(dtype));
   int32_t base = segment_base(d, segment, role, b, bytes);
-  record_operand(record, base, 0, bytes, role_dtype(d, role), ACCESS_WRITE);
+  record_operand(record, base, 0, bytes, dtype, ACCESS_WRITE);
   record->lane = lane;
 }
 
@@ -130,6 +130,8 @@ static int32_t build_init(Draft *d, int32_t b, bool on_host) {
   zero_block(d, segment, b, block->shards_grads ? BASE_GRAD_SHARD : BASE_GRAD, LANE_COMPUTE);
   zero_block(d, segment, b, BASE_MOMENT1, lane);
   if (d->has_moment2) zero_block(d, segment, b, BASE_MOMENT2, lane);
+  if (block->has_codes) zero_block(d, segment, b, BASE_MOMENT1_MAX, lane);
+  if (block->has_codes && d->has_moment2) zero_block(d, segment, b, BASE_MOMENT2_MAX, lane);
   return segment;
 }
 
@@ -178,16 +180,29 @@ static double update_number(const Job *job, const char *name, bool decays) {
   return numbers[i].value;
 }
 
+/* The role of an operand that an update kernel reads and writes. */
 static BaseRole update_state(const char *operand) {
-  if (strcmp(operand, "compensation") == 0) return BASE_COMPENSATION;
-  return *operand == 'v' ? BASE_MOMENT2 : strcmp(operand, "m") == 0 ? BASE_MOMENT1 : BASE_MASTER;
+  static const struct {
+    const char *name;
+    BaseRole role;
+  } states[] = {{"m", BASE_MOMENT1},
+                {"v", BASE_MOMENT2},
+                {"m_max", BASE_MOMENT1_MAX},
+                {"v_max", BASE_MOMENT2_MAX},
+                {"master", BASE_MASTER},
+                {"low", BASE_MASTER},
+                {"compensation", BASE_COMPENSATION}};
+  size_t i = 0;
+  while (strcmp(states[i].name, operand) != 0)
+    i++;
+  return states[i].role;
 }
 
 /* The state that an update reads and writes beside the gradient and the parameter is where it lies;
  * on the host the gradient comes before, and the parameter returns after it. An update that does
  * not make the parameter from its master needs the parameter, too. */
 static void update_param(Draft *d, int32_t segment, ParamId p, bool on_host) {
-  enum { GRAD, PARAM, STATES };
+  enum { GRAD, PARAM, STATES, ELEMENT_NUMBERS = 2 };
   const bool makes_param = d->truth == TRUTH_MASTER;
   const BaseRole stored = stored_role(d, &d->blocks.at[d->params[p].block]);
   const BaseRole grad = own_grad(d, d->params[p].block);
@@ -199,19 +214,18 @@ static void update_param(Draft *d, int32_t segment, ParamId p, bool on_host) {
   const KernelContract *kernel = contract_find(name);
   Record *record = param_record(d, segment, kernel->id, PURPOSE_UPDATE, p);
   int32_t b = d->params[p].block;
-  record->random = d->truth == TRUTH_STOCHASTIC;
-  const int32_t numbers = kernel->attr_count - (record->random ? 2 : 0);
-  for (int32_t i = 0; i < numbers; i++)
+  const Block *block = &d->blocks.at[b];
+  record->random = true;
+  for (int32_t i = 0; i < kernel->attr_count - ELEMENT_NUMBERS; i++)
     record_attr(record, update_number(d->job, kernel->attrs[i].name, d->train->params.at[p].decay));
-  if (record->random)
-    add_element_numbers(d, record, p, d->blocks.at[b].shards_state);
-  else
-    record_dim(record, own_elements(d, p));
+  add_element_numbers(d, record, p, block->shards_state);
+  record_dim(record, block->has_codes ? (own_elements(d, p) + CODES_BLOCK - 1) / CODES_BLOCK : 0);
   own_operand(d, segment, record, p, on_host ? BASE_HOST_GRAD : grad, ACCESS_READ);
   own_operand(d, segment, record, p, on_host ? BASE_HOST_PARAM : stored,
               makes_param ? ACCESS_WRITE : ACCESS_UPDATE);
   for (int32_t i = STATES; i < kernel->operand_count; i++)
-    own_operand(d, segment, record, p, update_state(kernel->operands[i].name), ACCESS_UPDATE);
+    if (block->has_codes || !kernel->operands[i].may_be_absent)
+      own_operand(d, segment, record, p, update_state(kernel->operands[i].name), ACCESS_UPDATE);
   if (!on_host) return;
   record->lane = LANE_HOST;
   copy_own(d, segment, p, LANE_H2D, BASE_HOST_PARAM, stored);

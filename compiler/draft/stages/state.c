@@ -57,18 +57,20 @@ static bool persists(const Draft *d, const Block *block, BaseRole role) {
   case BASE_MASTER: return d->truth == TRUTH_MASTER || d->truth == TRUTH_SPLIT;
   case BASE_COMPENSATION: return d->truth == TRUTH_KAHAN;
   case BASE_MOMENT2: return d->has_moment2;
+  case BASE_MOMENT1_MAX: return block->has_codes;
+  case BASE_MOMENT2_MAX: return block->has_codes && d->has_moment2;
   default: return true;
   }
 }
 
 static bool is_state(BaseRole role) {
-  return role >= BASE_MASTER && role <= BASE_MOMENT2;
+  return role >= BASE_MASTER && role <= BASE_STATE_LAST;
 }
 
 /* Bytes of one layer's states. */
 static int64_t state_bytes(const Draft *d, const Block *block) {
   int64_t bytes = 0;
-  for (BaseRole role = BASE_MASTER; role <= BASE_MOMENT2; role++)
+  for (BaseRole role = BASE_MASTER; role <= BASE_STATE_LAST; role++)
     if (persists(d, block, role)) bytes += block_stride_bytes(d, block, role);
   return bytes;
 }
@@ -101,7 +103,7 @@ static void place_block(Draft *d, Stage *stage, int32_t b) {
   static const struct {
     const char *word;
     BufferKind kind;
-  } roles[BASE_MOMENT2 + 1] = {
+  } roles[BASE_STATE_LAST + 1] = {
       [BASE_PARAM] = {"parameters", BUFFER_PARAM},
       [BASE_GRAD] = {"gradients", BUFFER_GRAD},
       [BASE_PARAM_STORED] = {"parameters", BUFFER_PARAM},
@@ -111,10 +113,12 @@ static void place_block(Draft *d, Stage *stage, int32_t b) {
       [BASE_COMPENSATION] = {"compensation", BUFFER_COMPENSATION},
       [BASE_MOMENT1] = {"moment m", BUFFER_MOMENT1},
       [BASE_MOMENT2] = {"moment v", BUFFER_MOMENT2},
+      [BASE_MOMENT1_MAX] = {"maxima of m", BUFFER_MOMENT1_MAX},
+      [BASE_MOMENT2_MAX] = {"maxima of v", BUFFER_MOMENT2_MAX},
   };
   const Block *block = &d->blocks.at[b];
   StageBlock *held = &stage->blocks[b];
-  for (BaseRole role = BASE_PARAM; role <= BASE_MOMENT2; role++) {
+  for (BaseRole role = BASE_PARAM; role <= BASE_STATE_LAST; role++) {
     held->buffers[role] = held->host_buffers[role] = NO_ID;
     const int32_t here = is_state(role) ? held->host_first : held->held;
     if (held->held == 0 || !persists(d, block, role)) continue;

@@ -14,7 +14,9 @@ const MemoryRow memory_rows[MEMORY_ROWS] = {
     {"M_opt", "master", BUFFER_MASTER},
     {"", "compensation", BUFFER_COMPENSATION},
     {"", "moment m", BUFFER_MOMENT1},
+    {"", "maxima of m", BUFFER_MOMENT1_MAX},
     {"", "moment v", BUFFER_MOMENT2},
+    {"", "maxima of v", BUFFER_MOMENT2_MAX},
     {"M_act", "activations", BUFFER_ACTIVATION},
     {"", "activation gradients", BUFFER_GRAD_ACTIVATION},
     {"work", "scratch of one call", BUFFER_WORKSPACE},
@@ -66,6 +68,13 @@ static const char *no_master(const Draft *d) {
                             dtype_name(d->train->param_dtype));
 }
 
+static const char *moments_text(const Draft *d) {
+  return d->job->precision.moments == CHOICE_MOMENTS_INT8
+             ? "codes of 8 bits; fp32 of small tensors and tables"
+         : d->job->precision.moments == CHOICE_MOMENTS_BF16 ? "bf16, rounded by chance"
+                                                            : "fp32";
+}
+
 /* `passing_bytes`: the bytes of the row that do not last from step to step. */
 static const char *row_note(const Compiled *compiled, const MemoryRow *row, int64_t passing_bytes) {
   const Draft *d = compiled->draft;
@@ -94,9 +103,13 @@ static const char *row_note(const Compiled *compiled, const MemoryRow *row, int6
            : d->truth == TRUTH_SPLIT ? sharded(compiled, 1, "split: the lower half of fp32", 0, "")
                                      : no_master(d);
   case BUFFER_COMPENSATION: return sharded(compiled, 1, "bf16", 0, "");
-  case BUFFER_MOMENT1: return sharded(compiled, 1, "fp32", 0, "");
+  case BUFFER_MOMENT1: return sharded(compiled, 1, moments_text(d), 0, "");
+  case BUFFER_MOMENT1_MAX:
+  case BUFFER_MOMENT2_MAX:
+    return sharded(compiled, 1, arena_printf(arena, "fp32, one for each %d codes", CODES_BLOCK), 0,
+                   "");
   case BUFFER_MOMENT2:
-    if (d->has_moment2) return sharded(compiled, 1, "fp32", 0, "");
+    if (d->has_moment2) return sharded(compiled, 1, moments_text(d), 0, "");
     return arena_printf(arena, "none: %s", optimizer_rows[d->job->optimizer.head].name);
   case BUFFER_ACTIVATION:
     return arena_printf(arena, "%s, recompute %s", dtype_name(d->train->compute_dtype),
@@ -177,6 +190,15 @@ static void print_head(const MemoryTable *table) {
   fputc('\n', table->out);
 }
 
+static bool is_maxima(uint32_t kind) {
+  return kind == BUFFER_MOMENT1_MAX || kind == BUFFER_MOMENT2_MAX;
+}
+
+static bool has_maxima(const Draft *d, uint32_t kind) {
+  return d->job->precision.moments == CHOICE_MOMENTS_INT8 &&
+         (kind == BUFFER_MOMENT1_MAX || d->has_moment2);
+}
+
 static void print_kinds(MemoryTable *table) {
   double value[COLUMNS_MAX] = {0};
   for (size_t r = 0; r < MEMORY_ROWS; r++) {
@@ -185,6 +207,7 @@ static void print_kinds(MemoryTable *table) {
     if (row->kind == BUFFER_CAST && !params_are_cast(table->compiled->draft)) continue;
     if (row->kind == BUFFER_COMPENSATION && table->compiled->draft->truth != TRUTH_KAHAN) continue;
     if (row->kind == BUFFER_MIRROR) continue;
+    if (is_maxima(row->kind) && !has_maxima(table->compiled->draft, row->kind)) continue;
     for (uint32_t i = 0; i < table->columns.count; i++) {
       const Peak *peak = &table->columns.peak[i];
       value[i] = (double)peak->by_kind[row->kind];
@@ -197,7 +220,8 @@ static void print_kinds(MemoryTable *table) {
 static void print_states(const Compiled *compiled, const Peak *peak, FILE *out) {
   const int64_t *kind = peak->by_kind;
   double states = (double)(kind[BUFFER_PARAM] + kind[BUFFER_GRAD] + kind[BUFFER_MASTER] +
-                           kind[BUFFER_COMPENSATION] + kind[BUFFER_MOMENT1] + kind[BUFFER_MOMENT2]);
+                           kind[BUFFER_COMPENSATION] + kind[BUFFER_MOMENT1] + kind[BUFFER_MOMENT2] +
+                           kind[BUFFER_MOMENT1_MAX] + kind[BUFFER_MOMENT2_MAX]);
   fprintf(out, "states   %.2f bytes a parameter; a rank is %.2f times its parameters' bytes\n",
           states / (double)compiled->parameters,
           (double)compiled->draft->arena_bytes / (double)kind[BUFFER_PARAM]);

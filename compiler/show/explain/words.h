@@ -27,7 +27,7 @@ typedef struct MemoryRow {
   const char *head, *name;
   BufferKind kind;
 } MemoryRow;
-enum { MEMORY_ROWS = 14 };
+enum { MEMORY_ROWS = 16 };
 extern const MemoryRow memory_rows[MEMORY_ROWS];
 
 enum { SCREEN_COLUMNS = 80 };

@@ -5,12 +5,12 @@ return job {
   train = { batch = "8 sequences", microbatch = 1, context = 4096, steps = 1 },
   optimizer = { "adamw", lr = 1e-3 },
   precision = "bf16",
-  cluster = { "dgx-h100", devices = 1 },
+  cluster = { "dgx-h100", devices = 1, memory = "48GB" },
 }
 -- >>> exit 1
-job.lua:2:11: error[does-not-fit]: a rank needs 123 GB, its budget is 84.3 GB
+job.lua:7:49: error[does-not-fit]: a rank needs 123 GB, its budget is 46.8 GB
     (`lockstep explain` shows the table)
-    2 |   model = "llama2-7b",
-      |           ^~~~~~~~~~~
+    7 |   cluster = { "dgx-h100", devices = 1, memory = "48GB" },
+      |                                                 ^~~~~~
         fix: -D offload.optimizer=cpu
-    note: with offload.optimizer = "cpu"      it needs 61.0 GB: fits
+    note: with offload.optimizer = "cpu"      it needs 42.4 GB: fits

@@ -288,7 +288,9 @@ static void check_without_scratch(const CaseCall *from, const Run *plain, Kernel
   Twist twist = {.variant = variant, .at_end = true};
   CaseCall without = *from;
   Run run;
-  if (last < 0 || !from->contract->operands[last].may_be_absent) return;
+  if (last < 0 || from->contract->operands[last].access != KERNEL_SCRATCH ||
+      !from->contract->operands[last].may_be_absent)
+    return;
   without.call.operand_count = last;
   if (run_fenced(&run, &without, &twist, team)) check_same(&run, plain, &twist, "no scratch");
   close_run(&run);

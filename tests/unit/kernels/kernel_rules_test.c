@@ -1,4 +1,5 @@
 /* LINK: kernels -- what kernels.def promises beyond the numbers of one call, of both variants. */
+#include "kernels/math/codes.h"
 #include "kernels/math/split.h"
 #include "tests/unit/check.h"
 #include "tests/unit/kernel_cases.h"
@@ -73,6 +74,60 @@ static void test_split(const char *split, const char *master, int32_t rest) {
       CHECK(split_join(high[i], low[i]) == ((const float *)m.call.operand[rest])[i]);
     call_free(&c.call);
     call_free(&m.call);
+  }
+}
+
+/* An update of a whole tensor; momentum or both betas are 0, so that the moments are those of the
+ * gradient alone, whose bits all variants have. */
+static CaseCall make_coded(const char *kernel, int64_t n) {
+  CaseCall c = make(kernel, DIMS(n, n, n, n, n, (n + CODES_BLOCK - 1) / CODES_BLOCK),
+                    ATTRS(0, 0, 0, 0), MODE_MIXED);
+  c.call.control.clip_scale = 1;
+  return c;
+}
+
+static void test_codes(void) {
+  enum { COUNT = 1000, M = 2, V = 3, M_MAX = 4, V_MAX = 5 };
+  TEST("codes of moments: those of every variant, near their numbers, and no positive one is 0") {
+    CaseCall c = make_coded("adamw", COUNT), plain = make_coded("adamw", COUNT);
+    for (int64_t i = 0; i < COUNT; i++) { /* the second block is of zeros */
+      double g = i / CODES_BLOCK == 1 ? 0 : call_get(&c.call, 0, i) * pow(2, -(double)(i % 40));
+      call_set(&c.call, 0, i, g), call_set(&plain.call, 0, i, g);
+    }
+    run(&c);
+    call_run(&plain.call, KERNEL_REFERENCE, NULL);
+    for (int32_t k = M; k <= V_MAX; k++)
+      CHECK(same_memory(&c.call, k, &plain.call, k));
+    for (int64_t i = 0; i < COUNT; i++) {
+      const double g = call_get(&c.call, 0, i);
+      const double m_max = call_get(&c.call, M_MAX, i / CODES_BLOCK);
+      const double v_max = call_get(&c.call, V_MAX, i / CODES_BLOCK);
+      const uint8_t m = ((uint8_t *)c.call.operand[M])[i], v = ((uint8_t *)c.call.operand[V])[i];
+      CHECK_NEAR(codes_signed_value(m) * m_max, g, 0.45 * fabs(g) + 5e-7 * m_max);
+      CHECK_NEAR(codes_positive_value(v) * v_max, g * g, 0.45 * g * g + 5e-7 * v_max);
+      CHECK((v == 0) == (g == 0));
+      if (i / CODES_BLOCK == 1) CHECK(m == 0 && m_max == 0);
+    }
+    call_free(&c.call), call_free(&plain.call);
+  }
+}
+
+/* v after so many updates of a gradient of 1: the mean of its elements. */
+static void test_narrow_moments(void) {
+  enum { COUNT = 512, UPDATES = 3000 };
+  TEST("a bf16 v of a constant gradient arrives: to nearest it stops at a quarter") {
+    CaseCall c = make("adamw", DIMS(COUNT), ATTRS(0.9, 0.999, 1e-8, 0), MODE_BF16);
+    double sum = 0;
+    CHECK_INT(c.call.dtype[3], DTYPE_BF16);
+    for (int64_t i = 0; i < COUNT; i++)
+      call_set(&c.call, 0, i, 1), call_set(&c.call, 3, i, 0);
+    c.call.control.clip_scale = 1;
+    for (c.call.control.updates = 1; c.call.control.updates <= UPDATES; c.call.control.updates++)
+      run(&c);
+    for (int64_t i = 0; i < COUNT; i++)
+      sum += call_get(&c.call, 3, i) / COUNT;
+    CHECK_NEAR(sum, 1 - pow(0.999, UPDATES), 0.02);
+    call_free(&c.call);
   }
 }
 
@@ -419,6 +474,8 @@ int main(int argc, char **argv) {
     test_split("lion_split", "lion_master", 3);
     test_small_updates();
     test_stochastic();
+    test_codes();
+    test_narrow_moments();
     test_grad_norm();
     test_square_sum(MODE_F32);
     test_square_sum(MODE_BF16);

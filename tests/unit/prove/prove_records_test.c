@@ -87,7 +87,7 @@ static void test_roles(void) {
     b.reals[record->attrs_first + 3] = 0;
     CHECK(passes());
     record->kernel = kernel_named("sgd");
-    record->operands_count = 3, record->attrs_count = 2;
+    record->operands_count = 3, record->attrs_count = 4;
     expect("the job's optimizer is adamw");
   }
   TEST("a clip that is not the job's") {

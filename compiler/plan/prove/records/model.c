@@ -39,6 +39,52 @@ static void check_truths(const View *view) {
   }
 }
 
+/* True if rows of the parameter are looked up by ids. */
+static bool is_looked_up(const Plan *plan, uint32_t value) {
+  for (uint32_t i = 0; i < plan->nodes_count; i++) {
+    const PlanNode *node = &plan->nodes[i];
+    if (node->inputs_count > 0 && plan->uses[node->inputs_first].value == value &&
+        strcmp(plan_string(plan, node->op), "embedding") == 0)
+      return true;
+  }
+  return false;
+}
+
+static int64_t whole_elements(const Plan *plan, uint32_t value) {
+  const PlanLayout *layout = &plan->layouts[plan->values[value].layout];
+  int64_t elements = 1;
+  for (uint32_t i = 0; i < layout->dims_count; i++)
+    elements *= plan->layout_dims[layout->dims_first + i].size;
+  return elements;
+}
+
+/* The dtype of the moments of a parameter, by the job's word. */
+static DType moments_of(const Plan *plan, const char *word, uint32_t value) {
+  enum { CODES_LEAST_ELEMENTS = 4096 };
+  if (strcmp(word, "bf16") == 0) return DTYPE_BF16;
+  const bool has_codes = strcmp(word, "int8") == 0 &&
+                         whole_elements(plan, value) >= CODES_LEAST_ELEMENTS &&
+                         !is_looked_up(plan, value);
+  return has_codes ? DTYPE_U8 : DTYPE_F32;
+}
+
+static void check_moments(const View *view) {
+  const Plan *plan = view->plan;
+  const char *said = job_setting(plan, "precision.moments");
+  for (uint32_t i = 0; i < plan->tensors_count; i++) {
+    const PlanTensor *tensor = &plan->tensors[i];
+    const bool is_moment = tensor->kind == BUFFER_MOMENT1 || tensor->kind == BUFFER_MOMENT2;
+    if (!is_moment || tensor->value == PLAN_NONE) continue;
+    const DType wanted = moments_of(plan, said, tensor->value);
+    if (tensor->dtype != (uint32_t)wanted)
+      prove_finding(view, NULL, -1, "records",
+                    "expected %s of %.80s in %s: precision.moments %s, "
+                    "found %s",
+                    BufferKind_names[tensor->kind], plan_string(plan, tensor->name),
+                    dtype_name(wanted), said, dtype_name((DType)tensor->dtype));
+  }
+}
+
 /* True if this node draws numbers when it runs. */
 static bool draws(const Plan *plan, const PlanNode *node) {
   const KernelContract *contract = contract_find(plan_string(plan, node->op));
@@ -80,5 +126,6 @@ static void check_streams(const View *view) {
 void prove_model(const View *view) {
   check_graph(view);
   check_truths(view);
+  check_moments(view);
   check_streams(view);
 }

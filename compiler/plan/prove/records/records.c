@@ -74,21 +74,21 @@ static bool check_shapes(const Records *r, const Case *c) {
   const PlanRecord *record = c->record;
   uint32_t findings = r->view.report->finding_count, dtypes[KERNEL_OPERANDS_MAX] = {0};
   if (record->kind != RECORD_KERNEL) return true;
+  for (uint32_t i = 0; i < record->operands_count && i < KERNEL_OPERANDS_MAX; i++)
+    dtypes[i] = c->plan->operands[record->operands_first + i].dtype;
   if (c->contract == NULL)
     FINDING(r, "shapes", "no contract is known for this kernel");
   else if (!contract_dims_fit(c->contract, c->plan->ints + record->dims_first, record->dims_count))
     FINDING(r, "shapes", "its dims are not those of the kernel");
-  else if (!contract_operands_fit(c->contract, record->operands_count))
+  else if (!contract_operands_fit(c->contract, dtypes, record->operands_count))
     FINDING(r, "shapes", "%u operand%s, not its kernel's number", record->operands_count,
             plural(record->operands_count));
   else if (record->attrs_count != (uint32_t)contract_attrs_in(c->contract, computes_tf32(c->plan)))
     FINDING(r, "shapes", "its attrs are not as many as the kernel's");
   if (r->view.report->finding_count > findings) return false;
-  for (uint32_t i = 0; i < record->operands_count; i++)
-    dtypes[i] = c->plan->operands[record->operands_first + i].dtype;
   const int32_t last = c->contract->operand_count - 1;
-  if ((int32_t)record->operands_count == last && c->plan->regions_count > 0 &&
-      operand_bytes(c->plan, record, c->contract, last, dtypes) != 0)
+  if ((int32_t)record->operands_count == last && c->contract->row->workspace != NULL &&
+      c->plan->regions_count > 0 && operand_bytes(c->plan, record, c->contract, last, dtypes) != 0)
     FINDING(r, "shapes", "it lacks its scratch, and would add up in another order");
   for (uint32_t i = 0; i < record->operands_count; i++)
     check_operand(r, c, (int32_t)i, dtypes);

@@ -411,8 +411,9 @@ static double number_of_update(Case *c, const char *name) {
   return parameter_of(c)->decay ? job_weight_decay(c->plan) : 0;
 }
 
-/* An optimizer has the name of its kernel. */
+/* An optimizer has the name of its kernel. model.c checks the dtype of moments. */
 static void update(Case *c) {
+  enum { MOMENT = 2, ELEMENT_NUMBERS = 2 };
   const char *optimizer = Optimizer_names[job_optimizer(c->plan)], *suffix = "";
   const char *kernel = c->contract == NULL ? "" : c->contract->row->name;
   size_t length = strlen(optimizer);
@@ -421,13 +422,14 @@ static void update(Case *c) {
     suffix = truth_suffixes[TRUTH_STOCHASTIC];
   if (strncmp(kernel, optimizer, length) != 0 || strcmp(kernel + length, suffix) != 0)
     wrong(c, "the job's optimizer is %s%s", optimizer, suffix);
-  const bool draws = c->contract != NULL && c->contract->dim_count > 1;
-  const int32_t numbers = c->contract == NULL ? 0 : c->contract->attr_count - (draws ? 2 : 0);
+  const int32_t numbers = c->contract == NULL ? 0 : c->contract->attr_count - ELEMENT_NUMBERS;
   for (int32_t i = 0; i < numbers; i++)
     attr(c, number_of_update(c, c->contract->attrs[i].name));
-  if (!draws) return;
   c->key = parameter_of(c)->key;
   elements(c);
+  const bool has_codes = c->record->operands_count > MOMENT &&
+                         c->plan->operands[c->record->operands_first + MOMENT].dtype == DTYPE_U8;
+  dim(c, has_codes ? (c->dims[0] + CODES_BLOCK - 1) / CODES_BLOCK : 0);
 }
 
 /* Element by element. */

@@ -87,7 +87,9 @@ static uint32_t kind_of(const char *name) {
                                                       [BUFFER_MOMENT1] = "m",
                                                       [BUFFER_MOMENT2] = "v",
                                                       [BUFFER_MASTER] = "master",
-                                                      [BUFFER_COMPENSATION] = "compensation"};
+                                                      [BUFFER_COMPENSATION] = "compensation",
+                                                      [BUFFER_MOMENT1_MAX] = "m_max",
+                                                      [BUFFER_MOMENT2_MAX] = "v_max"};
   uint32_t kind = 0;
   if (name != NULL && strcmp(name, "low") == 0) return BUFFER_MASTER; /* of a split one */
   while (kind < BufferKind_COUNT &&

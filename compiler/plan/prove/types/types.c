@@ -19,24 +19,39 @@
 
 /* ---- persistent tensors, between programs: by the plan's table of tensors */
 
+static bool is_maxima(const PlanTensor *tensor) {
+  return tensor->kind == BUFFER_MOMENT1_MAX || tensor->kind == BUFFER_MOMENT2_MAX;
+}
+
+/* The layout of the rank's elements that a tensor is about: that of the codes for their maxima. */
+static uint32_t elements_layout(const Typing *t, const PlanTensor *tensor) {
+  const PlanClass *class = t->view->class;
+  for (uint32_t i = class->tensors_first;
+       is_maxima(tensor) && i < class->tensors_first + class->tensors_count; i++)
+    if (t->plan->tensors[i].kind == BUFFER_MOMENT1 && t->plan->tensors[i].value == tensor->value)
+      return t->plan->tensors[i].layout;
+  return tensor->layout;
+}
+
 /* The type that the table of tensors gives. */
 static Type tensor_type(const Typing *t, const Standing *at) {
   const PlanTensor *tensor = &t->plan->tensors[at->tensor];
+  const uint32_t layout = elements_layout(t, tensor);
   Type type = {.kind = TYPE_STATE,
                .dtype = (uint8_t)tensor->dtype,
                .state = (uint8_t)tensor->kind,
                .ref = tensor->value,
                .layer = at->layer < 0 ? TYPE_ANY : at->layer,
                .microbatch = TYPE_ANY};
-  type.piece = t->plan->layouts[tensor->layout].piece;
-  layout_places(t->plan, tensor->layout, type.place);
+  type.piece = t->plan->layouts[layout].piece;
+  layout_places(t->plan, layout, type.place);
   return type;
 }
 
-/* True if the tensor's facts for checkpoints are those of its value. */
+/* True if the tensor's facts for checkpoints are those of its value. plan_check counts maxima. */
 static bool is_of_value(const Plan *plan, const PlanTensor *tensor) {
   const PlanValue *value = &plan->values[tensor->value];
-  return layouts_alike(plan, tensor->layout, value->layout) &&
+  return (is_maxima(tensor) || layouts_alike(plan, tensor->layout, value->layout)) &&
          strcmp(plan_string(plan, tensor->name), plan_string(plan, value->name)) == 0;
 }
 
@@ -45,7 +60,7 @@ static void check_tensor(Typing *t, const Standing *at, uint64_t start, Spans *s
   const ProgramKind kind = (ProgramKind)t->call.walk.program->kind;
   const Type state = tensor_type(t, at);
   const bool is_zero = tensor->kind == BUFFER_MOMENT1 || tensor->kind == BUFFER_MOMENT2 ||
-                       tensor->kind == BUFFER_COMPENSATION ||
+                       is_maxima(tensor) || tensor->kind == BUFFER_COMPENSATION ||
                        (tensor->kind == BUFFER_MASTER && tensor->dtype == DTYPE_I16);
   Type wanted = kind == PROGRAM_INIT && is_zero ? zeros((DType)tensor->dtype) : state;
   const TypeSpan bytes = {.first = at->first, .end = at->first + tensor->size_bytes};
@@ -65,8 +80,8 @@ static void check_tensor(Typing *t, const Standing *at, uint64_t start, Spans *s
 }
 
 /* Checks what a program has left at its end: after init every tensor has its initial values;
- * moments, compensations and lower halves are zeros; after a step everything is updated, and
- * becomes the old state of the next; evaluation changes nothing. Refuses anything else. */
+ * moments, maxima, compensations and lower halves are zeros; after a step everything is updated,
+ * and becomes the old state of the next; evaluation changes nothing. Refuses anything else. */
 static void tensors_check(Typing *t, Held *held) {
   const Cells *cells = &t->class.cells;
   Spans spans = {0};
