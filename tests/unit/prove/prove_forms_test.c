@@ -356,13 +356,18 @@ static bool has_case(KernelId kernel, bool transposed) {
   return false;
 }
 
+/* Products of codes: tests/mutants/attacks/refused/precision, and the degrees of parity_fp8. */
+static bool has_codes(const char *operands) {
+  return strchr(operands, '#') != NULL;
+}
+
 int main(void) {
   for (size_t i = 0; i < CASES; i++)
     try_case(&cases[i]);
   TEST("every row has a case") {
 #define ROW(op, kernel, operands, rules, ...)                                                      \
-  CHECK(has_case(KERNEL_##kernel, false) && #kernel);                                              \
-  CHECK(strchr(operands, '/') == NULL || has_case(KERNEL_##kernel, true));
+  CHECK(has_codes(operands) || (has_case(KERNEL_##kernel, false) && #kernel));                     \
+  CHECK(has_codes(operands) || strchr(operands, '/') == NULL || has_case(KERNEL_##kernel, true));
 #define PART(op, kernel, ...)
 #include "compiler/plan/prove/rules.def"
   }
