@@ -45,12 +45,16 @@ static DnnDescriptor number(Pass pass, AttentionTensor id) {
   return dnn_tensor(pass.graph, sized(&tensor, 1, 1, 1, 1));
 }
 
+static int value_type(Pass pass) {
+  return pass.shape->is_f16 ? DNN_F16 : DNN_BF16;
+}
+
 /* Heads of so many tokens where the plan has them; id 0: no memory, but as if it were there. */
 static DnnDescriptor tokens(Pass pass, AttentionTensor id, int64_t count, int64_t heads,
                             int64_t stride) {
   const AttentionShape *s = pass.shape;
   DnnTensor tensor = {
-      .id = id, .type = DNN_BF16, .stride = {s->sample * stride, s->head, stride, 1}};
+      .id = id, .type = value_type(pass), .stride = {s->sample * stride, s->head, stride, 1}};
   return dnn_tensor(pass.graph, sized(&tensor, s->batch, heads, count, s->head));
 }
 
@@ -66,7 +70,7 @@ static DnnDescriptor keys(Pass pass, AttentionTensor id, int64_t stride) {
 static DnnDescriptor keys_turned(Pass pass, AttentionTensor id, int64_t stride) {
   const AttentionShape *s = pass.shape;
   DnnTensor tensor = {
-      .id = id, .type = DNN_BF16, .stride = {s->sample * stride, s->head, 1, stride}};
+      .id = id, .type = value_type(pass), .stride = {s->sample * stride, s->head, 1, stride}};
   return dnn_tensor(pass.graph, sized(&tensor, s->batch, s->kv_heads, s->head, s->keys));
 }
 
@@ -122,7 +126,7 @@ static void forward(Pass pass) {
   DnnDescriptor sum = reduced(pass, DNN_SUM, weights, rows(pass, 0));
   DnnDescriptor log_sum = unary(pass, DNN_LOG, sum, rows(pass, 0));
   (void)binary(pass, DNN_ADD, highest, log_sum, logs_of(pass));
-  DnnDescriptor p = binary(pass, DNN_DIVIDE, weights, sum, pairs(pass, DNN_BF16));
+  DnnDescriptor p = binary(pass, DNN_DIVIDE, weights, sum, pairs(pass, value_type(pass)));
   (void)product(pass, p, v, out);
 }
 
@@ -144,7 +148,7 @@ static void sum_over_queries(Pass pass, DnnDescriptor of_pairs, DnnDescriptor of
                              DnnDescriptor d_keys) {
   const AttentionShape *s = pass.shape;
   DnnTensor turned = {
-      .type = DNN_BF16,
+      .type = value_type(pass),
       .stride = {s->heads * s->seq * s->keys, s->seq * s->keys, 1, s->keys},
   };
   DnnDescriptor by_key =
@@ -154,7 +158,7 @@ static void sum_over_queries(Pass pass, DnnDescriptor of_pairs, DnnDescriptor of
     (void)product(pass, by_key, of_queries, d_keys);
     return;
   }
-  DnnDescriptor every = dense(pass, 0, DNN_BF16, s->keys, s->head);
+  DnnDescriptor every = dense(pass, 0, value_type(pass), s->keys, s->head);
   (void)reduced(pass, DNN_SUM, product(pass, by_key, of_queries, every), d_keys);
 }
 

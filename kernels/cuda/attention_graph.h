@@ -2,7 +2,7 @@
  *
  * The operations are listed one by one, and cuDNN recognises the whole: it runs one fused kernel,
  * and nothing between the operations is kept in memory. q, k, v and their gradients are where the
- * plan has them, interleaved or not: strides pick them out. Values are bf16, the log of the
+ * plan has them, interleaved or not: strides pick them out. Values are bf16 or fp16, the log of the
  * softmax's sum and all sums f32. */
 #ifndef LOCKSTEP_ATTENTION_GRAPH_H
 #define LOCKSTEP_ATTENTION_GRAPH_H
@@ -17,6 +17,7 @@ typedef struct AttentionShape {
   int64_t q_stride, k_stride, v_stride;       /* of forward, and of backward's inputs */
   int64_t d_q_stride, d_k_stride, d_v_stride; /* 0 forward */
   bool is_backward, causal;
+  bool is_f16; /* values are fp16, else bf16 */
   /* Backward: d_q is summed in a fixed order, from all of d(scores), which the library keeps. If
    * not, blocks of keys add to it as they come, in f32. */
   bool is_ordered;

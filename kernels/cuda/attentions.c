@@ -13,7 +13,7 @@
 #include "kernels/prepare.h"
 #include "kernels/runs.h"
 
-enum { UNIT = DNN_ALIGN_BYTES / 2 /* elements in bf16 */, TOLD_MOST = 64 };
+enum { UNIT = DNN_ALIGN_BYTES / 2 /* elements of two bytes */, TOLD_MOST = 64 };
 
 /* A plan, for all records of its shape on its GPU. */
 typedef struct Shared {
@@ -53,11 +53,12 @@ static struct {
 
 /* ---- what a record asks for */
 
-static bool are_bf16(const KernelUse *use, bool is_backward) {
+/* All values are bf16, or all are fp16. */
+static bool are_narrow(const KernelUse *use, bool is_backward) {
   int32_t lse = is_backward ? 5 : 4, values = is_backward ? 9 : 4;
   for (int32_t i = 0; i < values; i++)
-    if (i != lse && use->dtype[i] != DTYPE_BF16) return false;
-  return true;
+    if (i != lse && use->dtype[i] != use->dtype[0]) return false;
+  return use->dtype[0] == DTYPE_BF16 || use->dtype[0] == DTYPE_F16;
 }
 
 static bool ascend(Runs runs) {
@@ -128,8 +129,9 @@ AttentionShape attention_shape_of(KernelId id, const KernelUse *use, const char 
   shape.causal = use->attr[0] != 0;
   if (shape.is_backward)
     shape.d_q_stride = dim[8], shape.d_k_stride = dim[9], shape.d_v_stride = dim[10];
-  if (!are_bf16(use, shape.is_backward))
-    *why = "values that are not bf16";
+  shape.is_f16 = use->dtype[0] == DTYPE_F16;
+  if (!are_narrow(use, shape.is_backward))
+    *why = "values that are neither bf16 nor fp16";
   else if (use->attr[2] != 0)
     *why = "dropout";
   else if (shape.batch <= 0 || shape.seq <= 0 || shape.kv_heads <= 0)
@@ -396,23 +398,25 @@ static void bind_all(Bound *bound, Attending *attending, const KernelArgs *args)
 static KernelStatus fill_unseen(const AttentionShape *shape, const KernelArgs *args,
                                 const char **why) {
   const int64_t queries = shape->sample - shape->seq, keys = shape->sample - shape->keys;
+  const uint32_t dtype = args->dtype[0];
   const int64_t width = shape->heads * shape->head, kv_width = shape->kv_heads * shape->head;
   KernelStatus status = KERNEL_DONE;
   if (queries > 0 && !shape->is_backward) {
     const FillRows out = {shape->batch, queries, width, shape->sample * width, width};
     const FillRows lse = {shape->batch * shape->heads, 1, queries, shape->sample, 0};
-    status = cuda_fill_bf16(args, &out, args->operand[3], 0, why);
-    if (status == KERNEL_DONE) status = cuda_fill_f32(args, &lse, args->operand[4], -INFINITY, why);
+    status = cuda_fill(args, &out, dtype, args->operand[3], 0, why);
+    if (status == KERNEL_DONE)
+      status = cuda_fill(args, &lse, DTYPE_F32, args->operand[4], -INFINITY, why);
   } else if (queries > 0) {
     const FillRows d_q = {shape->batch, queries, width, shape->sample * shape->d_q_stride,
                           shape->d_q_stride};
-    status = cuda_fill_bf16(args, &d_q, args->operand[6], 0, why);
+    status = cuda_fill(args, &d_q, dtype, args->operand[6], 0, why);
   }
   const int64_t strides[] = {shape->d_k_stride, shape->d_v_stride};
   for (int i = 0; i < 2 && keys > 0 && shape->is_backward && status == KERNEL_DONE; i++) {
     const FillRows rows = {shape->batch, keys, kv_width, shape->sample * strides[i], strides[i]};
     char *first = (char *)args->operand[7 + i] + shape->keys * strides[i] * 2;
-    status = cuda_fill_bf16(args, &rows, first, 0, why);
+    status = cuda_fill(args, &rows, dtype, first, 0, why);
   }
   return status;
 }

@@ -2,12 +2,13 @@
  *
  * cuda_NAME is the kernel NAME of kernels.def on a GPU: it issues its work to the stream of its
  * arguments and returns. The same sources are compiled by nvcc for GPUs, and by the host compiler
- * with host/shim.h for tests. Values are f32 or bf16 and are computed with in f32; sums over rows
- * have a fixed order, so that two runs are bitwise equal: no atomics. */
+ * with host/shim.h for tests. Values are f32, bf16 or fp16 and are computed with in f32; sums over
+ * rows have a fixed order, so that two runs are bitwise equal: no atomics. */
 #ifndef LOCKSTEP_KERNELS_CUDA_H
 #define LOCKSTEP_KERNELS_CUDA_H
 
 #ifdef __CUDACC__
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #else
 #include "kernels/cuda/host/shim.h"
@@ -18,12 +19,17 @@
 #endif
 extern "C" {
 #include "kernels/cuda/variants.h"
+#include "kernels/math/f16.h"
 #include "kernels/math/tf32.h"
 }
 
 /* ---- numbers ---- */
 
 struct Bf16 {
+  uint16_t bits;
+};
+
+struct F16 {
   uint16_t bits;
 };
 
@@ -48,6 +54,26 @@ __device__ inline void put(Bf16 *at, float value) {
   at->bits = (uint16_t)(is_nan ? bits >> 16 | 0x40u : (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
+/* As f16.h; on GPUs every NaN becomes the same one. */
+__device__ inline float to_float(F16 x) {
+#ifdef __CUDACC__
+  float value; /* of 32 bits, so that packs stay packed: __half2float takes a register each */
+  asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, low;}"
+      : "=f"(value)
+      : "r"((uint32_t)x.bits));
+  return value;
+#else
+  return f16_to_float(x.bits);
+#endif
+}
+__device__ inline void put(F16 *at, float value) {
+#ifdef __CUDACC__
+  at->bits = __half_as_ushort(__float2half_rn(value));
+#else
+  at->bits = f16_from_float(value);
+#endif
+}
+
 template <class T> __device__ inline void put_or_add(T *at, float value, bool add) {
   put(at, add ? to_float(*at) + value : value);
 }
@@ -56,7 +82,7 @@ template <class T> __device__ inline void put_or_add(T *at, float value, bool ad
 __device__ inline float to_factor(float x, bool tf32) {
   return tf32 ? tf32_round(x) : x;
 }
-__device__ inline float to_factor(Bf16 x, bool tf32) {
+template <class T> __device__ inline float to_factor(T x, bool tf32) {
   (void)tf32;
   return to_float(x);
 }
@@ -183,11 +209,12 @@ private:
   const char *name_;
 };
 
-/* Calls `body` with a number of the type that `dtype` says: float or Bf16. */
+/* Calls `body` with a number of the type that `dtype` says: float, Bf16 or F16. */
 template <class Body> KernelStatus with_float(uint32_t dtype, const char **why, Body body) {
   if (dtype == DTYPE_F32) return body(float());
   if (dtype == DTYPE_BF16) return body(Bf16());
-  *why = "kernels for GPUs take values in f32 and bf16 only";
+  if (dtype == DTYPE_F16) return body(F16());
+  *why = "kernels for GPUs take values in f32, bf16 and fp16 only";
   return KERNEL_REFUSED;
 }
 

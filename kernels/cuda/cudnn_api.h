@@ -15,7 +15,7 @@ typedef void *DnnDescriptor;        /* cudnnBackendDescriptor_t */
 enum { DNN_DONE = 0, DNN_BAD_PARAM = 2000, DNN_NOT_SUPPORTED = 3000, DNN_INTERNAL = 4000 };
 
 /* Types of tensors. A boolean is a byte. */
-enum { DNN_F32 = 0, DNN_I32 = 4, DNN_BF16 = 9, DNN_BOOLEAN = 11 };
+enum { DNN_F32 = 0, DNN_F16 = 2, DNN_I32 = 4, DNN_BF16 = 9, DNN_BOOLEAN = 11 };
 
 /* Kinds of descriptors. */
 enum {

@@ -57,7 +57,7 @@ enum {
   SEARCH_WARPS = SEARCH_THREADS / WARP_LANES,
   SEARCH_EACH = 4, /* ids that a thread looks at once */
   FOUND_MOST = 4096,
-  ROWS_AT_ONCE = 8 /* loads that a thread has under way */
+  ROWS_AT_ONCE = 8
 };
 
 /* Rows of ids of one part, in order; their number may be more than there is room for. */
@@ -108,19 +108,31 @@ static __device__ void find(Found *found, const Table &table, const int32_t *ids
   found->count += __shfl_sync(0xffffffffu, until, WARP_LANES - 1);
 }
 
+/* How many rows a thread loads at once, and at least how many bytes of registers a value counts
+ * for: with as much under way as of bf16, registers of fp16 spill. */
+template <class T> struct Scattered {
+  static constexpr int ROWS = ROWS_AT_ONCE;
+  static constexpr size_t BYTES = sizeof(T);
+};
+template <> struct Scattered<F16> {
+  static constexpr int ROWS = 2;
+  static constexpr size_t BYTES = sizeof(float);
+};
+
 /* Adds the rows of d_y whose bits are set, the lowest first. */
 template <int V, class T, class RowOf>
 static __device__ void add_rows(float *sum, const T *d_y, int64_t width, unsigned bits,
                                 RowOf row_of) {
+  constexpr int ROWS = Scattered<T>::ROWS;
   while (bits != 0) {
-    Pack<T, V> pack[ROWS_AT_ONCE] = {};
+    Pack<T, V> pack[ROWS] = {};
 #pragma unroll
-    for (int i = 0; i < ROWS_AT_ONCE; i++) {
+    for (int i = 0; i < ROWS; i++) {
       if (bits != 0) pack[i] = *(const Pack<T, V> *)(d_y + row_of(__ffs((int)bits) - 1) * width);
       bits &= bits - 1;
     }
 #pragma unroll
-    for (int i = 0; i < ROWS_AT_ONCE; i++)
+    for (int i = 0; i < ROWS; i++)
 #pragma unroll
       for (int v = 0; v < V; v++)
         sum[v] += to_float(pack[i].at[v]);
@@ -234,7 +246,7 @@ CUDA_KERNEL(embedding_backward) {
   return with_floats(args->dtype[0], args->dtype[2], why, [=](auto value, auto gradient) {
     typedef decltype(value) T;
     typedef decltype(gradient) G;
-    constexpr size_t LARGER = sizeof(T) > sizeof(G) ? sizeof(T) : sizeof(G);
+    constexpr size_t LARGER = Scattered<T>::BYTES > sizeof(G) ? Scattered<T>::BYTES : sizeof(G);
     const T *d_y = (const T *)args->operand[0];
     const int32_t *ids = (const int32_t *)args->operand[1];
     G *d_table = (G *)args->operand[2];

@@ -20,12 +20,9 @@ static KernelStatus run_fill(const KernelArgs *args, const FillRows *r, void *fi
   return run.status;
 }
 
-extern "C" KernelStatus cuda_fill_bf16(const KernelArgs *args, const FillRows *rows, void *first,
-                                       float value, const char **why) {
-  return run_fill<Bf16>(args, rows, first, value, why);
-}
-
-extern "C" KernelStatus cuda_fill_f32(const KernelArgs *args, const FillRows *rows, void *first,
-                                      float value, const char **why) {
-  return run_fill<float>(args, rows, first, value, why);
+extern "C" KernelStatus cuda_fill(const KernelArgs *args, const FillRows *rows, uint32_t dtype,
+                                  void *first, float value, const char **why) {
+  return with_float(dtype, why, [=](auto number) {
+    return run_fill<decltype(number)>(args, rows, first, value, why);
+  });
 }

@@ -10,9 +10,7 @@ typedef struct FillRows {
 } FillRows;
 
 /* On the stream of `args`. */
-KernelStatus cuda_fill_bf16(const KernelArgs *args, const FillRows *rows, void *first, float value,
-                            const char **why);
-KernelStatus cuda_fill_f32(const KernelArgs *args, const FillRows *rows, void *first, float value,
-                           const char **why);
+KernelStatus cuda_fill(const KernelArgs *args, const FillRows *rows, uint32_t dtype, void *first,
+                       float value, const char **why);
 
 #endif

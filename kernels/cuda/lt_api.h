@@ -26,7 +26,7 @@ typedef struct LtCandidate {
 } LtCandidate;
 
 enum { LT_DONE = 0, LT_INVALID = 7, LT_NOT_SUPPORTED = 15 };
-enum { LT_F32 = 0, LT_BF16 = 14, LT_COMPUTE_F32 = 68, LT_COMPUTE_TF32 = 77 };
+enum { LT_F32 = 0, LT_F16 = 2, LT_BF16 = 14, LT_COMPUTE_F32 = 68, LT_COMPUTE_TF32 = 77 };
 enum { LT_E4M3 = 28, LT_E5M2 = 29 };
 enum { LT_CODES_UNIT = 16 }; /* sizes of matrices of codes are multiples of it */
 /* Not the library's, of two factors: LT_F32, computed by LT_COMPUTE_TF32; of codes, by a and b. */

@@ -1,7 +1,7 @@
 /* packs.h -- kernels that go element by element move 16 bytes at once where they can.
  *
- * A GPU's memory is read and written in the fewest instructions so: four f32 or eight bf16. A
- * kernel is a template of how many values it moves, and is launched by Launch::packs. */
+ * A GPU's memory is read and written in the fewest instructions so: four f32 or eight of two bytes.
+ * A kernel is a template of how many values it moves, and is launched by Launch::packs. */
 #ifndef LOCKSTEP_KERNELS_CUDA_PACKS_H
 #define LOCKSTEP_KERNELS_CUDA_PACKS_H
 

@@ -104,7 +104,7 @@ static bool made(ProductMaking *making, int status) {
 }
 
 static int32_t lt_type(uint32_t dtype) {
-  return dtype == DTYPE_BF16 ? LT_BF16 : LT_F32;
+  return dtype == DTYPE_BF16 ? LT_BF16 : dtype == DTYPE_F16 ? LT_F16 : LT_F32;
 }
 
 static int32_t lt_factors(const KernelUse *use, const Parts *parts) {
@@ -289,8 +289,8 @@ void product_close(Product *product) {
 bool product_has_types(uint32_t factors, uint32_t result) {
   if (factors == DTYPE_E4M3 || factors == DTYPE_E5M2)
     return result == DTYPE_BF16 || result == DTYPE_F32;
-  return factors == DTYPE_BF16 ? result == DTYPE_BF16 || result == DTYPE_F32
-                               : factors == DTYPE_F32 && result == DTYPE_F32;
+  bool is_known = factors == DTYPE_F32 || factors == DTYPE_BF16 || factors == DTYPE_F16;
+  return is_known && (result == factors || result == DTYPE_F32);
 }
 
 KernelStatus product_open(const KernelUse *use, const Matrices *x, int32_t epilogue,

@@ -2,5 +2,5 @@
 -- nvidia-smi shows it; reserve: CUDA and NCCL.
 -- host_link: PCIe 5.0 x16.
 return { gpu = "NVIDIA B200",
-         memory = "179GiB", reserve = "1.2GB", fp32 = "80TFLOP/s", bf16 = "2.25PFLOP/s", tf32 = "1.1PFLOP/s", fp8 = "4.5PFLOP/s", bandwidth = "8TB/s",
-         host_link = "64GB/s" }
+         memory = "179GiB", reserve = "1.2GB", fp32 = "80TFLOP/s", bf16 = "2.25PFLOP/s", fp16 = "2.25PFLOP/s", tf32 = "1.1PFLOP/s", fp8 = "4.5PFLOP/s",
+         bandwidth = "8TB/s", host_link = "64GB/s" }

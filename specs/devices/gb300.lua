@@ -2,5 +2,5 @@
 -- memory here; reserve: CUDA and NCCL.
 -- host_link: half of a Grace's C2C, 450 GB/s one way.
 return { gpu = "NVIDIA GB300",
-         memory = "277GiB", reserve = "1.2GB", fp32 = "80TFLOP/s", bf16 = "2.5PFLOP/s", tf32 = "1.25PFLOP/s", fp8 = "5PFLOP/s", bandwidth = "8TB/s",
-         host_link = "225GB/s" }
+         memory = "277GiB", reserve = "1.2GB", fp32 = "80TFLOP/s", bf16 = "2.5PFLOP/s", fp16 = "2.5PFLOP/s", tf32 = "1.25PFLOP/s", fp8 = "5PFLOP/s",
+         bandwidth = "8TB/s", host_link = "225GB/s" }

@@ -1,5 +1,5 @@
 -- NVIDIA H200 SXM 141GB. Dense peaks of the data sheet; memory as nvidia-smi shows it; reserve: CUDA and NCCL.
 -- host_link: PCIe 5.0 x16.
 return { gpu = "NVIDIA H200",
-         memory = "139.8GiB", reserve = "1.2GB", fp32 = "67TFLOP/s", bf16 = "989TFLOP/s", tf32 = "494TFLOP/s", fp8 = "1.979PFLOP/s", bandwidth = "4.8TB/s",
-         host_link = "64GB/s" }
+         memory = "139.8GiB", reserve = "1.2GB", fp32 = "67TFLOP/s", bf16 = "989TFLOP/s", fp16 = "989TFLOP/s", tf32 = "494TFLOP/s", fp8 = "1.979PFLOP/s",
+         bandwidth = "4.8TB/s", host_link = "64GB/s" }

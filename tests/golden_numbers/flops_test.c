@@ -48,6 +48,10 @@ static void test_models(void) {
  *   H200  "NVIDIA H200 Tensor Core GPU", SXM:  the H100's rates, 4.8 TB/s
  *         PCIe FP32 51, BF16 1,513 with sparsity, 2 TB/s; NVL 60, 1,671 with sparsity, 3.9 TB/s
  *   V100  "NVIDIA V100", SXM2 16 and 32 GB:    FP32 15.7 TFLOP/s, no BF16, 900 GB/s
+ *         FP16 125 of the tensor cores. FP16 of the later ones is as BF16; FP8 is twice that, of
+ *         the H100 3,958, PCIe 3,026 and NVL 3,341 with sparsity
+ *   P100  "NVIDIA Tesla P100", SXM2: FP32 10.6, FP16 21.2 of multiply-adds, 732 GB/s
+ *   T4    "NVIDIA T4": FP16 65
  *   B200  Blackwell architecture, 1,000 W: FP32 80, BF16 2,250; DGX B200: 64 TB/s for eight
  *   GB200 the same, 1,200 W: FP32 80, BF16 2,500; GB200 NVL72: 576 TB/s for 72. GB300: the same
  *   L40S  "NVIDIA L40S": FP32 91.6, BF16 362.05 dense, 864 GB/s
@@ -56,27 +60,28 @@ static void test_models(void) {
  *   MI300X  "AMD Instinct MI300X": FP32 163.4, BF16 1,307.4, 5.3 TB/s */
 static const struct {
   const char *name, *param;
-  double fp32_tflops, bf16_tflops, memory_gb_per_s;
+  double fp32_tflops, bf16_tflops, fp16_tflops, fp8_tflops, memory_gb_per_s;
 } devices[] = {
-    {"a100-sxm-40", "bf16", 19.5, 312, 1555},
-    {"a100-sxm-80", "bf16", 19.5, 312, 2039},
-    {"h100-sxm", "bf16", 67, 989.5, 3350},
-    {"h200-sxm", "bf16", 67, 989.5, 4800},
-    {"h100-pcie", "bf16", 51, 756.5, 2000},
-    {"h100-nvl", "bf16", 60, 835.5, 3900},
-    {"v100-16", "fp32", 15.7, 0, 900},
-    {"v100-32", "fp32", 15.7, 0, 900},
-    {"b200", "bf16", 80, 2250, 8000},
-    {"gb200", "bf16", 80, 2500, 8000},
-    {"gb300", "bf16", 80, 2500, 8000},
-    {"l40s", "bf16", 91.6, 362.05, 864},
-    /* These four are of secondary sources: nobody has compared them with NVIDIA's data sheets. */
-    {"t4", "fp32", 8.1, 0, 320},
-    {"a10g", "bf16", 31.5, 70, 600},
-    {"rtx-4090", "bf16", 82.6, 165.2, 1008},
-    {"rtx-5090", "bf16", 104.8, 209.5, 1792},
-    {"mi250x", "bf16", 47.85, 191.5, 1638.4},
-    {"mi300x", "bf16", 163.4, 1307.4, 5300},
+    {"a100-sxm-40", "bf16", 19.5, 312, 312, 0, 1555},
+    {"a100-sxm-80", "bf16", 19.5, 312, 312, 0, 2039},
+    {"h100-sxm", "bf16", 67, 989.5, 989.5, 1979, 3350},
+    {"h200-sxm", "bf16", 67, 989.5, 989.5, 1979, 4800},
+    {"h100-pcie", "bf16", 51, 756.5, 756.5, 1513, 2000},
+    {"h100-nvl", "bf16", 60, 835.5, 835.5, 1670, 3900},
+    {"v100-16", "fp32", 15.7, 0, 125, 0, 900},
+    {"v100-32", "fp32", 15.7, 0, 125, 0, 900},
+    {"b200", "bf16", 80, 2250, 2250, 4500, 8000},
+    {"gb200", "bf16", 80, 2500, 2500, 5000, 8000},
+    {"gb300", "bf16", 80, 2500, 2500, 5000, 8000},
+    {"l40s", "bf16", 91.6, 362.05, 362.05, 733, 864},
+    /* These five are of secondary sources: nobody has compared them with NVIDIA's data sheets. */
+    {"p100", "fp32", 10.6, 0, 21.2, 0, 732},
+    {"t4", "fp32", 8.1, 0, 65, 0, 320},
+    {"a10g", "bf16", 31.5, 70, 70, 0, 600},
+    {"rtx-4090", "bf16", 82.6, 165.2, 165.2, 330.3, 1008},
+    {"rtx-5090", "bf16", 104.8, 209.5, 209.5, 419, 1792},
+    {"mi250x", "bf16", 47.85, 191.5, 191.5, 0, 1638.4},
+    {"mi300x", "bf16", 163.4, 1307.4, 1307.4, 2614.9, 5300},
 };
 enum { DEVICE_COUNT = sizeof devices / sizeof *devices };
 
@@ -95,6 +100,10 @@ static void check_device(int32_t i) {
                0.001 * devices[i].fp32_tflops);
     CHECK_NEAR(cluster->flops[RATE_BF16] * 1e-12, devices[i].bf16_tflops,
                0.001 * devices[i].bf16_tflops);
+    CHECK_NEAR(cluster->flops[RATE_FP16] * 1e-12, devices[i].fp16_tflops,
+               0.001 * devices[i].fp16_tflops);
+    CHECK_NEAR(cluster->flops[RATE_FP8] * 1e-12, devices[i].fp8_tflops,
+               0.001 * devices[i].fp8_tflops);
     CHECK_NEAR(cluster->memory_bytes_per_s * 1e-9, devices[i].memory_gb_per_s,
                0.001 * devices[i].memory_gb_per_s);
   }

@@ -95,7 +95,8 @@ static bool has_change(const Grid *grid, const Cell *cell, const char *text) {
  * lines, so rank 0's are a little larger. */
 static void check_wire(const Plan *plan, const Grid *grid, const Cell *cell,
                        const RunRecord *record) {
-  bool is_halved = has_change(grid, cell, "precision.reduce=bf16");
+  bool is_halved = has_change(grid, cell, "precision.reduce=bf16") ||
+                   has_change(grid, cell, "precision.reduce=fp16");
   double wire = (double)gradient_bytes(plan) / (is_halved ? 2 : 1);
   double n = (double)cell->dp, control = 4 * sizeof(double); /* slots */
   double want = cell->dp == 1 ? 0 : 2 * (n - 1) / n * (wire + control);
@@ -220,6 +221,15 @@ static const Grid grids[] = {
      true,
      {SGD, DROPOUT, "precision=bf16"},
      {{1, 1, NULL}, {1, 4, NULL}, {2, 2, NULL}, {4, 1, "memory.recompute=block"}}},
+    {"GPT-2, fp16",
+     "gpt2",
+     FEW_STEPS,
+     true,
+     {SGD, DROPOUT, "precision=fp16", "precision.loss_scale=1024"},
+     {{1, 1, NULL},
+      {1, 4, "precision.param=fp32"},
+      {2, 2, "precision.grad=fp16"},
+      {4, 2, "precision.reduce=fp16"}}},
     {"GPT-2, bf16 gradients",
      "gpt2",
      FEW_STEPS,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/math/bf16.h"
+#include "kernels/math/floats.h"
 
 enum { DIMS = 4, TENSORS_MAX = 64, ENGINE_BYTES = 256, BLOCK = 64 };
 
@@ -52,7 +52,7 @@ static int32_t type_of(const Descriptor *tensor) {
 }
 
 static int64_t type_bytes(int32_t type) {
-  return type == DNN_BF16 ? 2 : type == DNN_BOOLEAN ? 1 : 4;
+  return type == DNN_BF16 || type == DNN_F16 ? 2 : type == DNN_BOOLEAN ? 1 : 4;
 }
 
 static int64_t elements_of(const Descriptor *tensor) {
@@ -115,7 +115,7 @@ static bool says(bool good, const char *words, const char **why) {
 static bool check_tensor(const Descriptor *d, const char **why) {
   const int64_t *size = sizes_of(d), *stride = strides_of(d);
   int32_t type = type_of(d);
-  bool good = type == DNN_F32 || type == DNN_BF16 ||
+  bool good = type == DNN_F32 || type == DNN_BF16 || type == DNN_F16 ||
               ((type == DNN_I32 || type == DNN_BOOLEAN) && is_virtual(d));
   for (int i = 0; i < DIMS; i++)
     good &= size[i] > 0 && stride[i] > 0;
@@ -222,7 +222,8 @@ int64_t interpret_workspace_bytes(const Descriptor *graph) {
     const int64_t *size = sizes_of(out);
     bool is_product = operation->kind == DNN_OPERATION_MATMUL;
     if (operation->kind == DNN_OPERATION_RESHAPE) is_backward = true;
-    if (is_product && is_virtual(out) && type_of(out) == DNN_BF16) bytes += 2 * elements_of(out);
+    if (is_product && is_virtual(out) && type_bytes(type_of(out)) == 2)
+      bytes += 2 * elements_of(out);
     if (is_product && !is_virtual(out) && type_of(out) == DNN_F32) has_sums = true;
     if (is_product && pairs == 0) {
       int64_t rows = (size[2] + BLOCK - 1) / BLOCK * BLOCK,
@@ -253,6 +254,7 @@ static float load(const Place *from, int64_t element) {
   switch (type_of(from->tensor)) {
   case DNN_F32: return ((const float *)from->at)[element];
   case DNN_BF16: return bf16_to_float(((const uint16_t *)from->at)[element]);
+  case DNN_F16: return f16_to_float(((const uint16_t *)from->at)[element]);
   case DNN_I32: return (float)((const int32_t *)from->at)[element];
   default: return from->at[element];
   }
@@ -262,6 +264,7 @@ static void store(const Place *to, int64_t element, float value) {
   switch (type_of(to->tensor)) {
   case DNN_F32: ((float *)to->at)[element] = value; return;
   case DNN_BF16: ((uint16_t *)to->at)[element] = bf16_from_float(value); return;
+  case DNN_F16: ((uint16_t *)to->at)[element] = f16_from_float(value); return;
   case DNN_I32: ((int32_t *)to->at)[element] = (int32_t)value; return;
   default: to->at[element] = (char)(value != 0);
   }

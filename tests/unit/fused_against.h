@@ -155,7 +155,9 @@ static inline void unbind(const Bound *bound) {
 /* A value between that is rounded to bf16 in one of the two ways only. */
 static inline bool is_near(const Pair *want, const Pair *got, int k, int32_t i) {
   const Call *a = &want->of[k].call, *b = &got->of[k].call;
-  double rms = rms_of(a, i), more = a->dtype[i] == DTYPE_BF16 ? 0x1p-8 : 0;
+  double rms = rms_of(a, i), more = a->dtype[i] == DTYPE_BF16  ? 0x1p-8
+                                    : a->dtype[i] == DTYPE_F16 ? 0x1p-11
+                                                               : 0;
   if (rms < 0.05) rms = 0.05;
   for (int64_t e = 0; e < call_count(a, i); e++) {
     double x = call_get(a, i, e), y = call_get(b, i, e);
@@ -219,7 +221,7 @@ static inline int check_join(const KernelFusion *fusion, RunPair *run) {
   bool may_be_over = fusion->second != KERNEL_linear_db && !is_norm(fusion->second);
   bool may_add = contract_operand(contract_of(fusion->first), "d_w") >= 0 ||
                  contract_operand(contract_of(fusion->first), "d_weight") >= 0;
-  Mode last = may_add ? MODE_MIXED : MODE_BF16;
+  Mode last = may_add ? MODE_MIXED : MODE_F16;
   for (int i = 0; lay_sizes(fusion, i, &c); i++)
     for (c.mode = MODE_F32; c.mode <= last; c.mode++)
       for (int how = 0; how < 4; how++) {

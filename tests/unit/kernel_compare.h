@@ -79,9 +79,10 @@ static inline double bound_of(const Call *call, DType dtype, double rms, double 
 /* Where a GPU's library may round once more: what that adds to the bound. */
 static inline double bound_more(const CaseCall *plain, int32_t i, int64_t element, double want) {
   const Call *call = &plain->call;
-  bool rounds_before = case_target == KERNEL_TARGET_CUDA && call->dtype[i] == DTYPE_BF16 &&
-                       plain->contract->id == KERNEL_linear_bias;
-  return rounds_before ? 0x1p-8 * fabs(want - call_get(call, 2, element % call->dim[2])) : 0;
+  double step = call->dtype[i] == DTYPE_BF16 ? 0x1p-8 : call->dtype[i] == DTYPE_F16 ? 0x1p-11 : 0;
+  bool rounds_before =
+      case_target == KERNEL_TARGET_CUDA && step > 0 && plain->contract->id == KERNEL_linear_bias;
+  return rounds_before ? step * fabs(want - call_get(call, 2, element % call->dim[2])) : 0;
 }
 
 /* False when operand `i` differs; prints where it differs first. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kernels/cuda/lt_api.h"
-#include "kernels/math/bf16.h"
+#include "kernels/math/floats.h"
 #include "kernels/math/fp8.h"
 #include "kernels/math/tf32.h"
 
@@ -147,7 +147,7 @@ int cublasLtMatrixLayoutCreate(LtLayout **layout, int type, uint64_t rows, uint6
                                int64_t leading) {
   if (rows == 0 || columns == 0 || leading < (int64_t)rows)
     return refuse(LT_INVALID, "a matrix whose columns are longer than its leading dimension");
-  if (type != LT_F32 && type != LT_BF16 && !is_codes(type))
+  if (type != LT_F32 && type != LT_BF16 && type != LT_F16 && !is_codes(type))
     return refuse(LT_INVALID, "a matrix of another type");
   *layout = calloc(1, sizeof **layout);
   if (*layout == NULL) return LT_INVALID;
@@ -194,7 +194,7 @@ int cublasLtMatmulPreferenceDestroy(LtPreference *preference) {
 /* ---- algorithms */
 
 static int64_t element_bytes(const LtLayout *layout) {
-  return is_codes(layout->type) ? 1 : layout->type == LT_BF16 ? 2 : 4;
+  return is_codes(layout->type) ? 1 : layout->type == LT_F32 ? 4 : 2;
 }
 
 typedef struct Sizes {
@@ -217,7 +217,7 @@ static bool fits(const LtOperation *operation, const LtLayout *a, const LtLayout
            b->leading % ALIGN_VECTORS == 0 && operation->scale_a != NULL &&
            operation->scale_b != NULL && operation->fast_sums == 0 &&
            operation->compute == LT_COMPUTE_F32;
-  bool types = a->type == b->type && (d->type == LT_F32 || a->type == LT_BF16) &&
+  bool types = a->type == b->type && (d->type == LT_F32 || d->type == a->type) &&
                operation->scale == LT_F32 &&
                (operation->compute == LT_COMPUTE_F32 ||
                 (operation->compute == LT_COMPUTE_TF32 && a->type == LT_F32));
@@ -322,7 +322,7 @@ int cublasLtMatmulAlgoGetHeuristic(LtHandle *handle, LtOperation *operation, LtL
   if (!is_plain && atomic_load(&other_ends) != LT_DONE) return atomic_load(&other_ends);
   Algorithm algorithm = advise(operation, a, b, d, preference, &sizes);
   /* Parts in bf16 are offered first, whatever the preference says. */
-  if (algorithm.split > 1 && d->type == LT_BF16) {
+  if (algorithm.split > 1 && d->type != LT_F32) {
     Algorithm rounding = algorithm;
     rounding.reduction = LT_REDUCE_IN_RESULT;
     offer(&candidates[(*found)++], &rounding);
@@ -369,20 +369,27 @@ int cublasLtMatmulAlgoConfigGetAttribute(const LtAlgorithm *algorithm, int attri
 
 /* ---- products */
 
+static DType dtype_of(int32_t type) {
+  return type == LT_BF16 ? DTYPE_BF16 : type == LT_F16 ? DTYPE_F16 : DTYPE_F32;
+}
+
 static float read_at(const void *base, const LtLayout *layout, int64_t row, int64_t column) {
   int64_t at = column * layout->leading + row;
   if (is_codes(layout->type))
     return fp8_to_float(((const uint8_t *)base)[at], layout->type == LT_E5M2);
-  return layout->type == LT_BF16 ? bf16_to_float(((const uint16_t *)base)[at])
-                                 : ((const float *)base)[at];
+  return float_get(base, at, dtype_of(layout->type));
 }
 
 static void write_at(void *base, const LtLayout *layout, int64_t row, int64_t column, float value) {
   int64_t at = column * layout->leading + row;
-  if (layout->type == LT_BF16)
-    ((uint16_t *)base)[at] = bf16_from_float(value);
-  else
-    ((float *)base)[at] = value;
+  float_put(base, at, dtype_of(layout->type), value);
+}
+
+/* As it is when it has been in memory. */
+static float rounded(float value, const LtLayout *layout) {
+  float stored;
+  float_put(&stored, 0, dtype_of(layout->type), value);
+  return float_get(&stored, 0, dtype_of(layout->type));
 }
 
 typedef struct Call {
@@ -425,7 +432,7 @@ static void finish(const Call *call, int64_t i, int64_t j, float sum) {
   float value = call->alpha * sum;
   if (is_codes(call->a_layout->type))
     value *= *(const float *)call->operation->scale_a * *(const float *)call->operation->scale_b;
-  if (call->rounds_first) value = bf16_to_float(bf16_from_float(value));
+  if (call->rounds_first) value = rounded(value, call->d_layout);
   const LtOperation *operation = call->operation;
   const LtLayout vector = {call->d_layout->type, call->sizes.m, 1, call->sizes.m};
   const LtLayout aux = {call->d_layout->type, call->sizes.m, call->sizes.n, operation->aux_lead};
@@ -469,7 +476,7 @@ static void multiply(const Call *call, const Algorithm *algorithm, float *parts)
     float sum = split > 1 ? 0 : sum_over(call, i, j, 0, sizes->k);
     for (int64_t part = 0; split > 1 && part < split; part++)
       sum += algorithm->reduction == LT_REDUCE_IN_RESULT
-                 ? bf16_to_float(bf16_from_float(parts[part * count + at]))
+                 ? rounded(parts[part * count + at], call->d_layout)
                  : parts[part * count + at];
     finish(call, i, j, sum);
   }
@@ -496,7 +503,7 @@ int cublasLtMatmul(LtHandle *handle, LtOperation *operation, const void *alpha, 
                    void *stream) {
   Algorithm mine;
   memcpy(&mine, algorithm, sizeof mine);
-  Call call = {.rounds_first = mine.id == ID_IN_ELEMENTS && d_layout->type == LT_BF16 &&
+  Call call = {.rounds_first = mine.id == ID_IN_ELEMENTS && d_layout->type != LT_F32 &&
                                operation->epilogue != LT_EPILOGUE_NONE,
                .operation = operation,
                .a = a,

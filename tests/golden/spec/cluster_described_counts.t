@@ -47,7 +47,7 @@ cluster.memory         85.5 GB                 preset:
 cluster.host           none                    derived: not known
 cluster.host_bandwidth none                    derived: not known
 cluster.host_link      64 GB/s                 preset:
-                                               SPECS/devices/h100-sxm.lua:5:22
+                                               SPECS/devices/h100-sxm.lua:5:46
 cluster.cores          1                       derived: not known: 1
 cluster.intra          none                    derived: not known
 cluster.inter          none                    derived: not known

@@ -20,7 +20,7 @@ cluster.host           2.20 TB                 preset:
 cluster.host_bandwidth 614 GB/s                preset:
                                                SPECS/clusters/dgx-h100.lua:6:92
 cluster.host_link      64 GB/s                 preset:
-                                               SPECS/devices/h100-sxm.lua:5:22
+                                               SPECS/devices/h100-sxm.lua:5:46
 cluster.cores          112                     preset:
                                                SPECS/clusters/dgx-h100.lua:5:63
 cluster.intra          200 GB/s                job: job.lua:6:65

@@ -6,7 +6,7 @@ h100-sxm: a device
     cluster = { ..., device = "h100-sxm" }
     return { gpu = "NVIDIA H100 80GB HBM3",
              memory = "79.6GiB", reserve = "1.2GB", fp32 = "67TFLOP/s", bf16 =
-        "989TFLOP/s", tf32 = "494TFLOP/s", fp8 = "1.979PFLOP/s", bandwidth =
-        "3.35TB/s",
-             host_link = "64GB/s" }
+        "989TFLOP/s", fp16 = "989TFLOP/s", tf32 = "494TFLOP/s", fp8 =
+        "1.979PFLOP/s",
+             bandwidth = "3.35TB/s", host_link = "64GB/s" }
     file SPECS/devices/h100-sxm.lua

@@ -16,6 +16,8 @@
   mi250x          AMD MI250X, one of its two dies, which is what a rank has; for
                   planning: kernels for it are not built
   mi300x          AMD MI300X 192GB; for planning: kernels for it are not built
+  p100            NVIDIA P100 SXM2 16GB; for planning: kernels need compute
+                  capability 8.0, and it has 6.0
   rtx-4090        NVIDIA GeForce RTX 4090 24GB
   rtx-5090        NVIDIA GeForce RTX 5090 32GB
   t4              NVIDIA T4 16GB; for planning: kernels need compute capability

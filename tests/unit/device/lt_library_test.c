@@ -20,7 +20,7 @@ _Static_assert(LT_DONE == (int)CUBLAS_STATUS_SUCCESS &&
                "results");
 _Static_assert(LT_F32 == (int)CUDA_R_32F && LT_BF16 == (int)CUDA_R_16BF &&
                    LT_E4M3 == (int)CUDA_R_8F_E4M3 && LT_E5M2 == (int)CUDA_R_8F_E5M2 &&
-                   LT_COMPUTE_F32 == (int)CUBLAS_COMPUTE_32F &&
+                   LT_F16 == (int)CUDA_R_16F && LT_COMPUTE_F32 == (int)CUBLAS_COMPUTE_32F &&
                    LT_COMPUTE_TF32 == (int)CUBLAS_COMPUTE_32F_FAST_TF32,
                "types");
 _Static_assert(LT_PLAIN == (int)CUBLAS_OP_N && LT_TRANSPOSED == (int)CUBLAS_OP_T &&

@@ -31,13 +31,14 @@ static bool is_close(const CaseCall *plain, const CaseCall *other, int32_t i) {
   double sum = 0, rms = rms_of(&plain->call, i);
   int64_t count = call_count(&plain->call, i);
   if (case_is_scratch(plain, i)) return true;
-  if (case_is_read_only(plain, i) || plain->call.dtype[i] != DTYPE_BF16)
+  if (case_is_read_only(plain, i) || dtype_bytes((DType)plain->call.dtype[i]) != 2)
     return compare(plain, other, i);
   for (int64_t e = 0; e < count; e++) {
     double off = call_get(&plain->call, i, e) - call_get(&other->call, i, e);
     sum += off * off;
   }
-  bool close = sqrt(sum / (double)count) <= 0x1p-8 * rms;
+  double step = plain->call.dtype[i] == DTYPE_BF16 ? 0x1p-8 : 0x1p-11;
+  bool close = sqrt(sum / (double)count) <= step * rms;
   if (!close) printf("operand %d: off by %g, rms %g\n", i, sqrt(sum / (double)count), rms);
   return close;
 }
@@ -79,9 +80,11 @@ static void check_both(const int64_t *dim, const double *attr, int64_t forward, 
   KernelCase of = case_of(FORWARD, dim, attr);
   check_case(&of, true);
   CHECK_INT(cudnn_stand_in_seen().operations, forward);
+  check_in(MODE_F16, &of, true);
   of = case_of(BACKWARD, dim, attr);
   check_case(&of, true);
   CHECK_INT(cudnn_stand_in_seen().operations, backward);
+  check_in(MODE_F16, &of, true);
 }
 
 static void check_graphs(void) {

@@ -111,7 +111,7 @@ int main(int argc, char **argv) {
       bool is_of_tensors = row->role == ROLE_UPDATE || row->role == ROLE_SQUARE_SUM;
       if (!is_of_tensors) continue;
       CHECK(takes_many[id] != NULL);
-      for (Mode mode = MODE_F32; mode <= MODE_BF16; mode++)
+      for (Mode mode = MODE_F32; mode <= MODE_F16; mode++)
         run_batch(row->name, mode);
     }
     refuse_another_optimizer();
