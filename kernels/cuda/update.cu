@@ -16,27 +16,31 @@ enum Storage { STORED_PLAIN, STORED_MASTER, STORED_SPLIT, STORED_KAHAN, STORED_S
 
 /* ---- elements of a state ---- */
 
-/* A state of f32 or bf16. */
+/* A state of f32, bf16 or fp16. */
 struct Floats {
   void *at;
-  bool is_bf16;
+  uint32_t dtype;
 
   template <int W> __device__ void load(int64_t i, float *to) const {
-    if (is_bf16)
+    if (dtype == DTYPE_BF16)
       load_pack<W>((const Bf16 *)at + i, to);
+    else if (dtype == DTYPE_F16)
+      load_pack<W>((const F16 *)at + i, to);
     else
       load_pack<W>((const float *)at + i, to);
   }
   template <int W> __device__ void store(int64_t i, const float *from) const {
-    if (is_bf16)
+    if (dtype == DTYPE_BF16)
       store_pack<W>((Bf16 *)at + i, from);
+    else if (dtype == DTYPE_F16)
+      store_pack<W>((F16 *)at + i, from);
     else
       store_pack<W>((float *)at + i, from);
   }
 };
 
 static Floats floats_at(const KernelArgs *args, int32_t operand) {
-  return {args->operand[operand], args->dtype[operand] == DTYPE_BF16};
+  return {args->operand[operand], args->dtype[operand]};
 }
 
 /* The numbers that draws of a tensor depend on; nothing where it draws none. */
@@ -114,7 +118,7 @@ template <Storage STORAGE, bool DRAWS> struct UpdateTensor {
     return {(float)(lr * decay), (float)(1 - lr * decay)};
   }
   template <int W> __device__ void load_moment(int k, int64_t i, float *to) const {
-    Floats{moment[k], moments_bf16}.template load<W>(i, to);
+    Floats{moment[k], moments_bf16 ? DTYPE_BF16 : DTYPE_F32}.template load<W>(i, to);
   }
   template <int W> __device__ void store_moment(int k, int64_t i, const float *from) const {
     if constexpr (DRAWS)
@@ -375,8 +379,12 @@ static bool are_of_one_optimizer(const KernelArgs *args, int32_t count, int32_t 
   return true;
 }
 
+static bool is_value(uint32_t dtype) {
+  return dtype == DTYPE_F32 || dtype == DTYPE_BF16 || dtype == DTYPE_F16;
+}
+
 static bool are_floats(const KernelArgs *args) {
-  return args->dtype[0] <= DTYPE_BF16 && args->dtype[1] <= DTYPE_BF16;
+  return is_value(args->dtype[0]) && is_value(args->dtype[1]);
 }
 
 template <class Rule, class One> static One tensor_of(const KernelArgs *of) {
@@ -435,7 +443,7 @@ static KernelStatus run_update(const KernelArgs *args, int32_t count, const char
                                const char *name) {
   if (!are_of_one_optimizer(args, count, Rule::NUMBERS, why)) return KERNEL_REFUSED;
   if (!are_floats(args)) {
-    *why = "kernels for GPUs take values in f32 and bf16 only";
+    *why = "kernels for GPUs take values in f32, bf16 and fp16 only";
     return KERNEL_REFUSED;
   }
   if (S == STORED_STOCHASTIC || args->dtype[2] == DTYPE_BF16)
