@@ -153,7 +153,7 @@ static bool find_held(Held *held, ParamId p, int64_t layer, BaseRole role, const
   const Buffer *buffer = &stage->buffers.at[on_stage->buffers[found]];
   bool own_only = is_shard || (role == BASE_GRAD && block->shards_state);
   held->param = &d->train->params.at[p];
-  held->dtype = role_dtype(d, found);
+  held->dtype = role_dtype(d, block, found);
   held->first = own_only ? piece_of(held) * place->piece : 0;
   held->end = own_only ? held->first + place->piece : place->elements;
   if (held->end > place->elements) held->end = place->elements;
