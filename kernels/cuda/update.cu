@@ -443,7 +443,7 @@ static KernelStatus run_update(const KernelArgs *args, int32_t count, const char
                                const char *name) {
   if (!are_of_one_optimizer(args, count, Rule::NUMBERS, why)) return KERNEL_REFUSED;
   if (!are_floats(args)) {
-    *why = "kernels for GPUs take values in f32 and bf16 only";
+    *why = "kernels for GPUs take values in f32, bf16 and fp16 only";
     return KERNEL_REFUSED;
   }
   if (S == STORED_STOCHASTIC || args->dtype[2] == DTYPE_BF16)

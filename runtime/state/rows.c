@@ -38,8 +38,9 @@ DType state_saved_dtype(const PlanTensor *tensor) {
 
 const char *state_dtype_name(DType dtype) {
   static const char *const names[DTYPE_COUNT] = {
-      [DTYPE_F32] = "F32", [DTYPE_BF16] = "BF16", [DTYPE_I32] = "I32", [DTYPE_F64] = "F64",
-      [DTYPE_I16] = "I16", [DTYPE_F16] = "F16",   [DTYPE_U8] = "U8",
+      [DTYPE_F32] = "F32", [DTYPE_BF16] = "BF16",    [DTYPE_I32] = "I32",
+      [DTYPE_F64] = "F64", [DTYPE_I16] = "I16",      [DTYPE_F16] = "F16",
+      [DTYPE_U8] = "U8",   [DTYPE_E4M3] = "F8_E4M3", [DTYPE_E5M2] = "F8_E5M2",
   };
   _Static_assert(DTYPE_COUNT == 9, "each dtype has its name in files here");
   return names[dtype];

@@ -4,9 +4,6 @@ return model {
   width = 768, heads = "12",
 }
 -- >>> expected
--- job.lua:1:9: error[missing-size]: model: 'unknown_size_in_preset' requires
---     layers
---         fix: model = { "./unknown_size_in_preset.lua", layers = N }
 -- unknown_size_in_preset.lua:3:3: error[unknown-size]: model.layer: no such size;
 --     did you mean 'layers'?
 --     3 |   layer = 12,

@@ -1,5 +1,11 @@
 -- RUN: help linear
 -- >>> exit 0
+precision.linear
+    what linear layers inside stacks multiply; fp8: codes of eight bits, E4M3
+    and for gradients E5M2, with scales that are powers of two, of the tensor's
+    own maximum; {"fp8", scaling = "tensor"} is the same
+    takes    "compute" or "fp8"
+    default  compute
 linear(weight, x, out, options): a call of model files
     Maps all features of a token to `out`. Makes NAME.weight [out..., in...] and
     NAME.bias [out...].

@@ -121,7 +121,7 @@ int main(int argc, char **argv) {
     const char *why = "";
     CHECK(case_make(&kernel_cases[0], MODE_F64, 1, &c));
     CHECK(!call_try(&c.call, &kernels_cuda()[c.contract->id], NULL, &why));
-    CHECK(strstr(why, "f32 and bf16") != NULL);
+    CHECK(strstr(why, "f32, bf16 and fp16") != NULL);
     call_free(&c.call);
   }
   CHECK_DONE();

@@ -85,6 +85,11 @@ static bool has_scratch(const char *kernel) {
   return contract_find(kernel)->row->workspace != NULL;
 }
 
+/* Codes are multiplied as bf16, whatever the mode: only widened products fill their scratch. */
+static bool multiplies_codes(const char *kernel) {
+  return strncmp(kernel, "linear_fp8", strlen("linear_fp8")) == 0;
+}
+
 /* Blocks of large products are bounded, and small ones are small. */
 static void test_sizes(void) {
   const uint32_t f32[] = {DTYPE_F32, DTYPE_F32, DTYPE_F32},
@@ -126,7 +131,9 @@ int main(void) {
   Threads *alone = threads_new(1, NULL);
   TEST("the list's cases touch their scratch, and nothing beyond") {
     for (size_t i = 0; i < KERNEL_CASES; i++)
-      if (has_scratch(kernel_cases[i].kernel)) check_case(&kernel_cases[i], MODE_F32, alone);
+      if (has_scratch(kernel_cases[i].kernel) &&
+          (widened || !multiplies_codes(kernel_cases[i].kernel)))
+        check_case(&kernel_cases[i], MODE_F32, alone);
   }
   TEST("so do the shapes of jobs, and of bf16 where it is widened") {
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {

@@ -41,5 +41,6 @@ int main(void) {
     setup.node_price = NAN;
     CHECK(isnan(cost_of(&setup, 3600).dollars));
   }
+  build_free(&builder);
   CHECK_DONE();
 }
