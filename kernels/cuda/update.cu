@@ -118,7 +118,8 @@ template <Storage STORAGE, bool DRAWS> struct UpdateTensor {
     return {(float)(lr * decay), (float)(1 - lr * decay)};
   }
   template <int W> __device__ void load_moment(int k, int64_t i, float *to) const {
-    Floats{moment[k], moments_bf16 ? DTYPE_BF16 : DTYPE_F32}.template load<W>(i, to);
+    const Floats kept = {moment[k], (uint32_t)(moments_bf16 ? DTYPE_BF16 : DTYPE_F32)};
+    kept.load<W>(i, to);
   }
   template <int W> __device__ void store_moment(int k, int64_t i, const float *from) const {
     if constexpr (DRAWS)

@@ -307,7 +307,7 @@ static void print_moved(MemoryTable *table, const Peak *peaks) {
 static void print_host(MemoryTable *table) {
   const Compiled *compiled = table->compiled;
   Arena *arena = compiled->draft->compile->arena;
-  Peak peaks[COLUMNS_MAX];
+  Peak peaks[COLUMNS_MAX] = {0};
   double whole[COLUMNS_MAX] = {0};
   if (!compiled->draft->offloads_state) return;
   for (uint32_t i = 0; i < table->columns.count; i++) {
