@@ -64,6 +64,12 @@ static Processor this_processor(void) {
   return p;
 }
 
+/* Conversions of fp16; not every compiler's __builtin_cpu_supports knows the word. */
+static bool has_f16c(void) {
+  uint32_t a, b, c, d;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 29 & 1u);
+}
+
 /* Tiles: the processor has them for bf16 and the system saves their registers. */
 static bool has_tiles(void) {
   uint32_t a, b, c, d;
@@ -83,8 +89,7 @@ static bool ask_for_tiles(void) {
 }
 
 bool product_runs_here(Product product) {
-  bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-              __builtin_cpu_supports("f16c");
+  bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
   bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                 __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   switch (product) {

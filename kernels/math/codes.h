@@ -92,7 +92,7 @@ KERNEL_INLINE uint8_t codes_positive(const CodesMap *map, float x, float inverse
  */
 KERNEL_INLINE float codes_value(int h, int first) {
   const float slope[CODES_DECADES] = CODES_SLOPES, base[CODES_DECADES] = CODES_BASES;
-  int power = 0;
+  int power = first;
   while (h >> (power + 1) != 0)
     power++;
   return fmaf(slope[power - first], (float)h / (float)(1 << power), base[power - first]);

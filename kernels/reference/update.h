@@ -12,6 +12,8 @@
 #ifndef LOCKSTEP_REFERENCE_UPDATE_H
 #define LOCKSTEP_REFERENCE_UPDATE_H
 
+#include <assert.h>
+
 #include "kernels/init.h"
 #include "kernels/math/codes.h"
 #include "kernels/math/split.h"
@@ -56,6 +58,7 @@ static inline uint32_t draw_of(const Update *update, StochasticStream stream, in
 static inline double moment_at(Tensor moment, const float *most, StochasticStream stream,
                                int64_t i) {
   if (moment.dtype != DTYPE_U8) return load(moment, i);
+  assert(most != NULL); /* codes have maxima: the operands of the row say so */
   const uint8_t code = ((const uint8_t *)moment.at)[i];
   const float value = stream == STREAM_M ? codes_signed_value(code) : codes_positive_value(code);
   return (double)(value * most[i / CODES_BLOCK]);

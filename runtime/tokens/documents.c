@@ -1,5 +1,6 @@
 /* documents.c -- reads documents from JSON lines: { "ids": [5, 9], "mask": [0, 1] } with one
  * document a line. The mask is optional: 1 where an id is a target of the loss. */
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -79,6 +80,7 @@ static bool read_ids(Reader *r, json_t *ids) {
   const size_t count = json_array_size(ids);
   if (count == 0) return refuse(r, "\"ids\" is no list of whole numbers");
   if (!make_room(r, (int64_t)count)) return false;
+  assert(r->ids != NULL && r->is_target != NULL);
   for (size_t i = 0; i < count; i++) {
     json_t *id = json_array_get(ids, i);
     if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > ID_MAX)
@@ -93,6 +95,7 @@ static bool read_ids(Reader *r, json_t *ids) {
 /* After the ids: of as many entries, each 0 or 1, true or false. Without one every id is a target.
  */
 static bool read_mask(Reader *r, json_t *mask, int64_t count) {
+  assert(r->is_target != NULL);
   uint8_t *out = r->is_target + r->count;
   memset(out, 1, (size_t)count);
   if (mask == NULL) return true;
@@ -143,6 +146,7 @@ bool tokens_read_documents(const char *path, TokDocuments *all, char why[TOKENS_
   if (is_good && r.documents == 0) is_good = refuse(&r, "holds no documents");
   free(text);
   if (file) fclose(file);
+  assert(!is_good || r.start != NULL);
   if (is_good) r.start[r.documents] = r.count;
   *all = (TokDocuments){r.ids, r.is_target, r.start, r.documents, r.most + 1, 0};
   if (!is_good) tokens_free_documents(all);

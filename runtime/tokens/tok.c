@@ -27,7 +27,7 @@
 
 enum { VERSION = 1, HEADER_BYTES = 64, SUMMED_BYTES = 56 };
 
-static const char magic[9] = "LSTPTOKN";
+static const char magic[8] = {'L', 'S', 'T', 'P', 'T', 'O', 'K', 'N'};
 
 /* ---- little-endian numbers */
 
@@ -46,7 +46,7 @@ static void put(uint8_t *at, uint64_t value, int bytes) {
 /* ---- reading */
 
 bool tok_is(const uint8_t *head, size_t count) {
-  return count >= 8 && memcmp(head, magic, 8) == 0;
+  return count >= 8 && memcmp(head, magic, sizeof magic) == 0;
 }
 
 static bool refuse(char why[TOKENS_WHY_BYTES], const char *path, const char *what) {
@@ -163,7 +163,7 @@ bool tok_write(FILE *file, const TokDocuments *all, int64_t first, int64_t last)
   bool good = fwrite(head, 1, sizeof head, file) == sizeof head &&
               put_numbers(file, sum, all, first, last, id_bytes) &&
               (all->is_target == NULL || put_mask(file, sum, all, first, last));
-  memcpy(head, magic, 8);
+  memcpy(head, magic, sizeof magic);
   put(head + 8, VERSION, 4);
   put(head + 12, (uint64_t)id_bytes, 4);
   put(head + 16, (uint64_t)(all->start[last] - all->start[first]), 8);
