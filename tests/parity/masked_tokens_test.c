@@ -27,8 +27,7 @@ static const char one_rank[] = "microbatch = 8 }, cluster = { 'here', devices = 
 static const char *const ways[] = {
     "microbatch = 8 }, parallel = { cp = 2 }, cluster = { 'here', devices = 2 }",
     "microbatch = 8 }, parallel = { cp = 4 }, cluster = { 'here', devices = 4 }",
-    "microbatch = 4 }, parallel = { cp = 2, cp_kind = 'ulysses' }, cluster = { 'here', devices = 2 "
-    "}",
+    "microbatch = 4 }, parallel = { cp = 2, cp_kind = 'ulysses' }, cluster = { 'here', devices=2 }",
     "microbatch = 2 }, parallel = { cp = 2, dp = 2, zero = 3 }, cluster = { 'here', devices = 4 }",
     "microbatch = 2 }, parallel = { cp = 2, tp = 2, pp = 2 }, cluster = { 'here', devices = 8 }",
     "microbatch = 1 }, parallel = { dp = 4, zero = 1 }, cluster = { 'here', devices = 4 }",

@@ -50,7 +50,7 @@ static Plan token_plan(int64_t microbatch, int64_t batch, uint32_t shuffle) {
   build_files(&builder, (PlanFile){1, FORMAT_U8, valid, 0});
   build_files(&builder, (PlanFile){0, FORMAT_U8, second, 0});
   Plan plan = build_view(&builder);
-  *build_count(&builder, JOB_sample_bytes) = samples_input_offset(&plan, 2);
+  *build_count(&builder, JOB_sample_bytes) = (int64_t)samples_input_offset(&plan, 2);
   return plan;
 }
 

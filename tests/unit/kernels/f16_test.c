@@ -59,8 +59,8 @@ static void test_scalar(void) {
     add(&narrow, is_nan(value) ? 0 : f16_from_float(value));
   }
   CHECK(narrow.sum == narrowed);
-  for (uint16_t code = 0; code < TIES; code++)
-    for (uint32_t bits = tie_bits(code) - 1, end = bits + 3; bits < end; bits++)
+  for (uint32_t code = 0; code < TIES; code++)
+    for (uint32_t bits = tie_bits((uint16_t)code) - 1, end = bits + 3; bits < end; bits++)
       add(&tie, f16_from_float(of_bits(bits)));
   CHECK(tie.sum == ties);
 }
