@@ -113,7 +113,7 @@ static void test_round_trip(void) {
   "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[" first "," end "]" \
   "}"
 
-static void test_damage(void) {
+static void test_offsets(void) {
   TEST("good headers") {
     CHECK_TEXT(problems("{}", 0), "");
     CHECK_TEXT(problems("{" ENTRY("a", "F8_E4M3", "[3]", "0", "3") "}  ", 3), "");
@@ -135,6 +135,9 @@ static void test_damage(void) {
         "b 115+2: the file ends at byte 116, before the tensor does\n");
     CHECK(strstr(problems("{}", 1), "these bytes after the last tensor are of none"));
   }
+}
+
+static void test_damage(void) {
   TEST("entries, each of which is reported") {
     static const char *const bad[] = {
         ENTRY("a", "F31", "[3]", "0", "3"),
@@ -254,6 +257,7 @@ static void clear(void) {
 int main(void) {
   if (!mkdtemp(folder)) return 1;
   test_round_trip();
+  test_offsets();
   test_damage();
   clear();
   test_sets();
