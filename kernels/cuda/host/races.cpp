@@ -12,7 +12,7 @@
 
 namespace {
 
-enum { PAGE_BYTES = 4096, UNIT_BYTES = 2, UNITS = PAGE_BYTES / UNIT_BYTES };
+enum { PAGE_BYTES = 4096, UNIT_BYTES = 1, UNITS = PAGE_BYTES / UNIT_BYTES }; /* codes are bytes */
 
 const uint32_t MANY = UINT32_MAX;
 
