@@ -1,6 +1,6 @@
 /* fp8.cu -- codes and scales of numbers, and products of codes by tiles: the plain way, and the
  * reference for a library's. */
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/tile.h"
 extern "C" {
 #include "kernels/math/fp8.h"
 }
@@ -130,8 +130,6 @@ extern "C" KernelStatus cuda_turn_codes(const KernelArgs *args, const void *from
 
 /* ---- products ---- */
 
-enum { TILE = 64, TILE_DEPTH = 16, TILE_THREADS = 256, EACH = 4 };
-
 /* A factor of a product: element (line, k) is at row line and column k, or the other way round. */
 struct Factor {
   const uint8_t *codes;
@@ -158,51 +156,27 @@ static __device__ void stage(float *to, const Factor &f, int64_t line, int64_t k
 
 struct Product {
   Factor a, b;
-  int64_t m, n, k, c_m, c_n;
-  bool accumulate;
+  TileProduct tile;
 };
 
-template <class B, class C>
-__global__ void __launch_bounds__(TILE_THREADS, 2) multiply_codes(const B *bias, C *c, Product p) {
-  SHARED(float, a_tile, TILE_DEPTH *(TILE + 1));
-  SHARED(float, b_tile, TILE_DEPTH *(TILE + 1));
-  int64_t m_first = (int64_t)blockIdx.x * TILE, n_first = (int64_t)blockIdx.y * TILE;
-  int m0 = (int)threadIdx.x / (TILE / EACH), n0 = (int)threadIdx.x % (TILE / EACH);
-  float sum[EACH][EACH] = {};
-  for (int64_t k = 0; k < p.k; k += TILE_DEPTH) {
-    stage(a_tile, p.a, m_first, k);
-    stage(b_tile, p.b, n_first, k);
-    __syncthreads();
-#pragma unroll 4
-    for (int d = 0; d < TILE_DEPTH; d++)
-      for (int i = 0; i < EACH; i++)
-        for (int j = 0; j < EACH; j++)
-          sum[i][j] += a_tile[d * (TILE + 1) + m0 + i * (TILE / EACH)] *
-                       b_tile[d * (TILE + 1) + n0 + j * (TILE / EACH)];
-    __syncthreads();
-  }
-  for (int i = 0; i < EACH; i++)
-    for (int j = 0; j < EACH; j++) {
-      int64_t m = m_first + m0 + i * (TILE / EACH), n = n_first + n0 + j * (TILE / EACH);
-      if (m >= p.m || n >= p.n) continue;
-      float value = bias != nullptr ? sum[i][j] + to_float(bias[n]) : sum[i][j];
-      put_or_add(c + m * p.c_m + n * p.c_n, value, p.accumulate);
-    }
+template <class C>
+__global__ void __launch_bounds__(TILE_THREADS, 2) multiply_codes(const C *bias, C *c, Product p) {
+  multiply_tile([&](float *to, int64_t m, int64_t k) { stage(to, p.a, m, k); },
+                [&](float *to, int64_t n, int64_t k) { stage(to, p.b, n, k); }, bias, c, p.tile);
 }
 
 static KernelStatus multiply(const KernelArgs *args, const char **why, const char *name, int bias,
                              int c, Product p) {
   return with_float(args->dtype[c], why, [=](auto result) {
     typedef decltype(result) C;
-    dim3 grid((unsigned)((p.m + TILE - 1) / TILE), (unsigned)((p.n + TILE - 1) / TILE));
     Launch run(args, why, name);
-    run.blocks(grid, TILE_THREADS, multiply_codes<C, C>,
+    run.blocks(tile_grid(p.tile.m, p.tile.n), TILE_THREADS, multiply_codes<C>,
                bias < 0 ? nullptr : (const C *)args->operand[bias], (C *)args->operand[c], p);
     return run.status;
   });
 }
 
-/* Of a matrix of rows x cols; `lines` down, or across. */
+/* The codes of a matrix rows x cols, whose lines are its columns when flipped. */
 static Factor factor(const KernelArgs *args, int operand, int blocks, int64_t rows, int64_t cols,
                      bool flipped) {
   Factor f = {(const uint8_t *)args->operand[operand],
@@ -233,12 +207,7 @@ static KernelStatus forward(const KernelArgs *args, const char **why, const char
   Sizes s = sizes_of(args);
   Product p = {factor(args, 0, 4, s.rows, s.in, false),
                weight(args, s, s.transposed),
-               s.rows,
-               s.out,
-               s.in,
-               s.out,
-               1,
-               false};
+               {s.rows, s.out, s.in, s.out, 1, false}};
   return multiply(args, why, name, bias, y, p);
 }
 
@@ -254,24 +223,15 @@ CUDA_KERNEL(linear_fp8_dx) {
   Sizes s = sizes_of(args);
   Product p = {factor(args, 0, 4, s.rows, s.out, false),
                weight(args, s, !s.transposed),
-               s.rows,
-               s.in,
-               s.out,
-               s.in,
-               1,
-               false};
+               {s.rows, s.in, s.out, s.in, 1, false}};
   return multiply(args, why, "linear_fp8_dx", -1, 4, p);
 }
 
 CUDA_KERNEL(linear_fp8_dw) {
   Sizes s = sizes_of(args);
-  Product p = {factor(args, 2, 6, s.rows, s.out, true),
-               factor(args, 0, 4, s.rows, s.in, true),
-               s.out,
-               s.in,
-               s.rows,
-               s.transposed ? 1 : s.in,
-               s.transposed ? s.out : 1,
-               args->accumulate};
+  Product p = {
+      factor(args, 2, 6, s.rows, s.out, true),
+      factor(args, 0, 4, s.rows, s.in, true),
+      {s.out, s.in, s.rows, s.transposed ? 1 : s.in, s.transposed ? s.out : 1, args->accumulate}};
   return multiply(args, why, "linear_fp8_dw", -1, 4, p);
 }

@@ -1,10 +1,8 @@
 /* linear.cu -- products of matrices by tiles: the plain way, and the reference for a library's.
  *
- * All four products are c[m,n] = sum over k of a(m,k) b(k,n), with strides of their own. A block
- * makes a tile of 64 x 64, every thread 4 x 4 of it. */
+ * All four products are c[m,n] = sum over k of a(m,k) b(k,n), with strides of their own. */
 #include "kernels/cuda/columns.h"
-
-enum { TILE = 64, TILE_DEPTH = 16, TILE_THREADS = 256, EACH = 4 };
+#include "kernels/cuda/tile.h"
 
 struct Product {
   int64_t m, n, k;
@@ -25,33 +23,13 @@ static __device__ void stage(float *to, const T *from, int64_t first, int64_t co
   }
 }
 
-template <class A, class B, class C>
+template <class T, class C>
 __global__ void __launch_bounds__(TILE_THREADS, 2)
-    multiply_tiles(const A *a, const B *b, const C *bias, C *c, Product p) {
-  SHARED(float, a_tile, TILE_DEPTH *(TILE + 1));
-  SHARED(float, b_tile, TILE_DEPTH *(TILE + 1));
-  int64_t m_first = (int64_t)blockIdx.x * TILE, n_first = (int64_t)blockIdx.y * TILE;
-  int m0 = (int)threadIdx.x / (TILE / EACH), n0 = (int)threadIdx.x % (TILE / EACH);
-  float sum[EACH][EACH] = {};
-  for (int64_t k = 0; k < p.k; k += TILE_DEPTH) {
-    stage(a_tile, a, m_first, p.m, p.a_m, k, p.k, p.a_k, p.tf32);
-    stage(b_tile, b, n_first, p.n, p.b_n, k, p.k, p.b_k, p.tf32);
-    __syncthreads();
-#pragma unroll 4
-    for (int d = 0; d < TILE_DEPTH; d++)
-      for (int i = 0; i < EACH; i++)
-        for (int j = 0; j < EACH; j++)
-          sum[i][j] += a_tile[d * (TILE + 1) + m0 + i * (TILE / EACH)] *
-                       b_tile[d * (TILE + 1) + n0 + j * (TILE / EACH)];
-    __syncthreads();
-  }
-  for (int i = 0; i < EACH; i++)
-    for (int j = 0; j < EACH; j++) {
-      int64_t m = m_first + m0 + i * (TILE / EACH), n = n_first + n0 + j * (TILE / EACH);
-      if (m >= p.m || n >= p.n) continue;
-      float value = bias != nullptr ? sum[i][j] + to_float(bias[n]) : sum[i][j];
-      put_or_add(c + m * p.c_m + n * p.c_n, value, p.accumulate);
-    }
+    multiply_tiles(const T *a, const T *b, const C *bias, C *c, Product p) {
+  multiply_tile(
+      [&](float *to, int64_t m, int64_t k) { stage(to, a, m, p.m, p.a_m, k, p.k, p.a_k, p.tf32); },
+      [&](float *to, int64_t n, int64_t k) { stage(to, b, n, p.n, p.b_n, k, p.k, p.b_k, p.tf32); },
+      bias, c, TileProduct{p.m, p.n, p.k, p.c_m, p.c_n, p.accumulate});
 }
 
 /* Operands a and b share a type; c may have another. */
@@ -60,10 +38,8 @@ static KernelStatus multiply(const KernelArgs *args, const char **why, const cha
   return with_floats(args->dtype[a], args->dtype[c], why, [=](auto value, auto result) {
     typedef decltype(value) T;
     typedef decltype(result) C;
-    /* m may be tokens, of which there are more than a grid's y takes tiles. */
-    dim3 grid((unsigned)((p.m + TILE - 1) / TILE), (unsigned)((p.n + TILE - 1) / TILE));
     Launch run(args, why, name);
-    run.blocks(grid, TILE_THREADS, multiply_tiles<T, T, C>, (const T *)args->operand[a],
+    run.blocks(tile_grid(p.m, p.n), TILE_THREADS, multiply_tiles<T, C>, (const T *)args->operand[a],
                (const T *)args->operand[b], bias < 0 ? nullptr : (const C *)args->operand[bias],
                (C *)args->operand[c], p);
     return run.status;
