@@ -92,7 +92,7 @@ static double median_seconds(const Kernel *kernel, const KernelArgs *args) {
   return time[runs / 2];
 }
 
-/* How often an operand crosses the bus: an update reads and writes its states. */
+/* The number of times that an operand crosses the bus: an update reads and writes its states. */
 static int64_t passes_of(const Case *c, int32_t i) {
   const KernelContract *contract = contract_find(c->kernel);
   const bool is_update = contract->row->role == ROLE_UPDATE;

@@ -46,7 +46,7 @@ static const Pair *find_pair(const PairList *pairs, const char *name) {
 
 /* ---- what the plan needs */
 
-/* Of all files of one checkpoint; 0: none is written. */
+/* The bytes of all files of one checkpoint; 0: none is written. */
 static int64_t checkpoint_bytes(const Compiled *compiled) {
   Saves saves;
   return explain_saves(compiled, &saves) ? saves.bytes : 0;

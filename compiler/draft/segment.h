@@ -44,7 +44,7 @@ typedef enum BaseRole {
   BASE_PACKED,     /* pieces of a collective, put together */
   BASE_RECEIVED,   /* the same on arrival, where they cannot stay */
   BASE_TRANSFER,   /* what goes to or comes from another pipeline stage */
-  /* Of a layer whose states are in host memory: */
+  /* Buffers of a layer whose optimizer states are in host memory: */
   BASE_HOST_GRAD,  /* gradients, copied to the host */
   BASE_HOST_PARAM, /* updated parameters before they are copied to the device */
   BASE_DRAWN,      /* initial values of the master, drawn on the device */

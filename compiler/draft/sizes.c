@@ -79,7 +79,7 @@ int64_t role_bytes(const Draft *d, const Block *block, BaseRole role, int64_t el
   return elements * dtype_bytes(role_dtype(d, block, role));
 }
 
-/* Of the layers of a block: those of maxima are no multiples by themselves. */
+/* Layers of a block begin at multiples of this; a layer's maxima would not by themselves. */
 enum { STRIDE_ALIGN_BYTES = 64 };
 
 bool params_are_cast(const Draft *d) {

@@ -169,7 +169,8 @@ typedef struct Cluster {
   int64_t inter_latency_ns;     /* between nodes */
 } Cluster;
 
-/* Of `flops`; processors round fp16 and tf32, and multiply in fp32. */
+/* The rate of products among the cluster's `flops`. Processors round fp16 and tf32 and multiply in
+ * fp32, so these have the rate of fp32. */
 double cluster_flops(const Cluster *cluster, Rate rate);
 
 /* This machine, for cluster = "here". */

@@ -32,8 +32,8 @@ static int32_t candidates(const Job *job, Model *model, Recompute out[RECOMPUTE_
 }
 
 /* offload = "auto": moves states of the draft's stages to host memory, as few layers as make each
- * fit. What a stage needs beside its states hardly changes, so a second draft mostly fits; a few
- * more tries make up for gaps of the packing. False when reported. */
+ * fit. The other bytes of a stage hardly change, so the second draft mostly fits; the
+ * other tries make up for gaps of the packing. False when reported. */
 static bool fit_by_offload(Compile *c, const Job *job, Compiled *out) {
   enum { TRIES = 4 };
   const int32_t stages = out->draft->stage_count;

@@ -148,8 +148,8 @@ const KernelContract *contract_of(KernelId kernel);
 int32_t contract_dim(const KernelContract *contract, const char *name);
 int32_t contract_operand(const KernelContract *contract, const char *name);
 
-/* Which of its slots, as bits of their numbers in the row, a record of the kernel names in a plan
- * that has these (CONTROL_BITs). */
+/* The slots that a record of the kernel names in a plan with `slots` (CONTROL_BITs), as bits of
+ * their numbers in the kernel's row. */
 uint32_t contract_controls_in(const KernelContract *contract, uint32_t slots);
 /* CONTROL_BITs of the slots that it reads, or writes. */
 uint32_t contract_control_reads(const KernelContract *contract);

@@ -31,7 +31,7 @@ typedef struct Quantise {
   Blocks blocks;
 } Quantise;
 
-/* Of bits without their sign: a NaN is higher than infinity, and that than all numbers. */
+/* Compares bits without their sign: a NaN is higher than infinity, and that than all numbers. */
 ALWAYS_INLINE uint32_t highest_as(const Quantise *q, int64_t first, int64_t count, DType dtype) {
   uint32_t highest = 0;
   for (int64_t i = first; i < first + count; i++) {

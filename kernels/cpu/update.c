@@ -198,7 +198,8 @@ ALWAYS_INLINE Vec moved(const Rates *r, bool is_scaled, Vec p, Vec step) {
   return is_scaled ? v_sub(p, step) : v_fma(v_set(-r->lr), step, p);
 }
 
-/* What the storage keeps of elements [i, i + n), after the step. `is_scaled`: by the rate. */
+/* Stores elements [i, i + n) of the parameter and of its rest, after the step. `is_scaled`: by the
+ * rate. */
 ALWAYS_INLINE void take_step(const KernelArgs *args, const Rates *r, bool is_scaled,
                              Storage storage, int64_t i, int64_t n, Vec step,
                              const uint16_t *draws) {

@@ -70,7 +70,8 @@ ALWAYS_INLINE void v_encode(const CodesMap *map, uint8_t *codes, Vec x, float in
 
 #else
 
-/* Of eight elements. The last decade is the value 1, which has no place in a table of eight. */
+/* Codes of eight elements. The last decade is the value 1, which has no place in a table of eight.
+ */
 ALWAYS_INLINE __m256 v_codes_value_half(__m256i h, int first) {
   const __m256i bits = _mm256_castps_si256(_mm256_cvtepi32_ps(h));
   const __m256i power =

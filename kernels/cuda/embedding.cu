@@ -108,8 +108,8 @@ static __device__ void find(Found *found, const Table &table, const int32_t *ids
   found->count += __shfl_sync(0xffffffffu, until, WARP_LANES - 1);
 }
 
-/* How many rows a thread loads at once, and at least how many bytes of registers a value counts
- * for: with as much under way as of bf16, registers of fp16 spill. */
+/* The number of rows that a thread loads at once, and the least bytes of registers that a value
+ * counts for: with as much under way as of bf16, registers of fp16 spill. */
 template <class T> struct Scattered {
   static constexpr int ROWS = ROWS_AT_ONCE;
   static constexpr size_t BYTES = sizeof(T);

@@ -11,7 +11,7 @@ extern "C" {
 #include "kernels/math/stochastic.h"
 }
 
-/* How the truth of a parameter is kept. */
+/* The storage of a parameter's exact value. */
 enum Storage { STORED_PLAIN, STORED_MASTER, STORED_SPLIT, STORED_KAHAN, STORED_STOCHASTIC };
 
 /* ---- elements of a state ---- */
@@ -64,8 +64,9 @@ template <> struct DrawsOf<true> {
     philox4(stochastic_key(*seed, record_key, stream), (uint64_t)*updates,
             (uint64_t)element / STOCHASTIC_ELEMENTS, word);
   }
-  /* Of W neighbours, which mostly are in one block of Philox. */
-  template <int W> __device__ void take_all(StochasticStream stream, int64_t i, uint32_t *draw) const {
+  /* Draws for W neighbours, most of which share a block of Philox. */
+  template <int W>
+  __device__ void take_all(StochasticStream stream, int64_t i, uint32_t *draw) const {
     uint32_t word[4];
     const InitRun all = init_run(&part, i);
     const bool in_one = !all.padding && all.length >= W &&
@@ -237,7 +238,7 @@ struct Lion {
   }
 };
 
-/* Of a row: at most four before those of draws. */
+/* The numbers of a row: at most four before those of draws. */
 struct Numbers {
   double at[4];
 };
@@ -282,7 +283,8 @@ struct CodesTables {
 
 enum { CODES_PACK = CODES_BLOCK / WARP_LANES };
 
-/* A lane's elements, the first at `i`, in a block of codes; those from the tensor's end on are 0. */
+/* A lane's elements, the first at `i`, in a block of codes; those from the tensor's end on are 0.
+ */
 template <class One> struct CodesLane {
   const One &at;
   const CodesTables *tables;
@@ -361,7 +363,7 @@ __global__ void update_codes(Tensors<One> all, UpdateControl control, Numbers nu
 
 static const CodesMaps codes_maps = {{CODES_SIGNED, CODES_POSITIVE}};
 
-/* How many elements of an update are moved at once. */
+/* The number of elements of an update that are moved at once. */
 enum { UPDATE_PACK = 4 };
 
 /* True if all updates of a launch share the numbers of the first, except the last, the decay, and

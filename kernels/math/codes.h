@@ -19,7 +19,7 @@
 #include "kernels/inline.h"
 #include "runtime/plan/limits.h"
 
-/* Of a map: decade 0 is the value 0, and the last the value 1. */
+/* The decades of a map: decade 0 is the value 0, and the last the value 1. */
 enum { CODES_THRESHOLDS = 8, CODES_DECADES = 9, CODES_SIGNED_ZERO = 127 };
 
 /* A number y in [0, 1] is in the decade that as many thresholds are below y as its number says;
@@ -58,7 +58,7 @@ typedef struct CodesMap {
 #define CODES_BASES                                                                                \
   { 0, -0.8e-6f, -0.8e-5f, -0.8e-4f, -0.8e-3f, -0.8e-2f, -0.8e-1f, -0.8f, 1 }
 
-/* What a block's numbers are multiplied by before they are coded. Finite, and 0 for a block of
+/* The factor that scales a block before it is coded. Finite, and 0 for a block of
  * zeros. */
 KERNEL_INLINE float codes_inverse(float most) {
   const float inverse = 1.0f / most;

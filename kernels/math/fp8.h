@@ -83,7 +83,7 @@ KERNEL_INLINE float fp8_power(int32_t exponent) {
   return fp8_of_bits((uint32_t)(127 + exponent) << 23);
 }
 
-/* What codes are multiplied by to give the numbers back: 1 / s; a NaN when one of the numbers is
+/* The factor that decodes: 1 / s; a NaN when one of the numbers is
  * not finite, so that everything that is made of them is found. */
 KERNEL_INLINE float fp8_scale(uint32_t highest, int is_e5m2) {
   if (highest >= 0x7f800000u) return fp8_of_bits(0x7fc00000u);

@@ -64,7 +64,7 @@ typedef struct CheckpointAside {
 bool checkpoint_set_aside(const char *directory, int64_t first_step, CheckpointAside *aside,
                           Status *status);
 
-/* Of every rank. `data_sum` names the training data. */
+/* Called on every rank. `data_sum` names the training data. */
 bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const Mesh *mesh, int32_t rank,
                            uint64_t data_sum, Status *status);
 /* On rank 0: makes the directory, lists it into `steps` and writes that a new start owns it; the

@@ -32,7 +32,7 @@ typedef struct Installing {
   Status *status;
 } Installing;
 
-/* How numbers of a checkpoint become those of a tensor. */
+/* The conversion from a checkpoint's dtype to a tensor's. */
 typedef enum Form {
   FORM_AS_IS,
   FORM_ROUND, /* to another dtype, to nearest, ties to even */

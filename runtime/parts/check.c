@@ -106,7 +106,7 @@ static void ignore(void *context, const SafeProblem *problem) {
   (void)context, (void)problem;
 }
 
-/* What the file's header says of itself, if that is another part than the one wanted. NULL:
+/* The file's own description, if its header is of another part than the one wanted. NULL:
  * nothing.
  */
 static const char *of_another(const Check *check, char why[PART_WHY_BYTES]) {

@@ -6,7 +6,8 @@
 
 #include "runtime/parts/parts.h"
 
-/* Which bytes count: where many headers are only measured, text is counted once for each tensor. */
+/* The bytes that count: where many headers are only measured, text is counted once for each tensor.
+ */
 typedef enum Counts { COUNT_ALL, COUNT_TEXT, COUNT_NUMBERS } Counts;
 
 /* Text that is written, or, without `to`, only counted. */

@@ -44,7 +44,7 @@ typedef enum AskedState {
   ASKED_STAYS /* it is done, and its file cannot be removed */
 } AskedState;
 
-/* What saves have taken, and how often they come due. */
+/* The measured costs of saves, and the interval between them. */
 typedef struct RankSaves {
   int64_t count, stall_ns; /* of this start; in which the ranks waited */
   int64_t every_ns;        /* where they come due by time */

@@ -199,7 +199,7 @@ typedef struct Finding {
   void *context;
 } Finding;
 
-/* What of one group's piece each of its writers has stored. */
+/* Visits the part of one group's piece that each of its writers has stored. */
 static bool visit_group(const Finding *finding, const StateItem *item, int32_t group,
                         const StatePiece *piece) {
   const State *state = finding->state;

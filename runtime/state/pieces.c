@@ -1,6 +1,6 @@
 #include "runtime/state/pieces.h"
 
-/* How many elements a box of these sizes has from dim `from` on. */
+/* The number of elements of a box of these sizes, from dim `from` on. */
 static int64_t product(const int64_t *size, int32_t from, int32_t dims) {
   int64_t elements = 1;
   for (int32_t i = from; i < dims; i++)
@@ -16,7 +16,7 @@ static int64_t most(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-/* Which part of a dim the rank has, of how many. False: it is not one run of it. */
+/* The rank's part of a dim, and the number of parts. False: the rank has several runs of it. */
 static bool part_of_dim(const Plan *plan, const PlanLayoutDim *dim, const int32_t *coordinate,
                         int64_t *index, int64_t *parts) {
   *index = 0;
@@ -51,7 +51,7 @@ static bool find_box(const Plan *plan, const PlanLayout *layout, const int32_t *
   return true;
 }
 
-/* How many elements of the box come before index `at` of its room. */
+/* The number of elements of the box before index `at` of its room. */
 static int64_t elements_before(const StatePiece *piece, int64_t at) {
   int64_t before = 0;
   for (int32_t i = 0; i < piece->dims; i++) {

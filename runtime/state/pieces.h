@@ -41,7 +41,7 @@ bool state_piece(const Plan *plan, uint32_t layout, const int32_t *coordinate, S
  * elements after the first `skip`. */
 StatePiece state_piece_dense(const StatePiece *piece, int64_t skip, int64_t count);
 
-/* What of a piece lies at [first, first + count) of its memory. */
+/* The elements of a piece that lie at [first, first + count) of its memory. */
 StatePiece state_piece_window(const StatePiece *piece, int64_t first, int64_t count);
 
 /* True if the piece is all of its tensor, or all of its box. */

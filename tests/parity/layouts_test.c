@@ -26,7 +26,8 @@ typedef struct LayoutCase {
   const char *change[CHANGES_MAX];
 } LayoutCase;
 
-/* Of one model and precision: each is loaded from the one before, the first from the last. */
+/* Layouts of one model and precision: each is loaded from the one before, the first from the last.
+ */
 static const LayoutCase fp32[] = {
     {"one rank", "llama", {NULL}},
     {"tp 4, shared key-value heads",
@@ -102,7 +103,7 @@ static float real_of(const char *name, uint32_t kind, int64_t index) {
   return value;
 }
 
-/* Whether a tensor of this name has a master, and whether that one is split. */
+/* The masters of a plan: it has some, and they are split. */
 typedef struct Masters {
   bool any, split;
 } Masters;

@@ -55,7 +55,7 @@ static inline DType stat_dtype(Mode mode) {
   return mode == MODE_F64 ? DTYPE_F64 : DTYPE_F32;
 }
 
-/* Of an update: moments are codes; else they have the dtype of the mode. */
+/* True for an update whose moments are codes; otherwise they have the dtype of the mode. */
 static inline bool case_has_codes(const CaseCall *c) {
   const int32_t blocks = contract_dim(c->contract, "blocks");
   return blocks >= 0 && c->call.dim[blocks] > 0;

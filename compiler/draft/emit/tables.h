@@ -39,7 +39,7 @@ void emit_model(Tables *t, const Graph *model);
 uint32_t table_value(const Tables *t, const Graph *model, ValueId v);
 uint32_t table_node(const Tables *t, const Graph *model, NodeId n);
 
-/* What persists on the ranks of a stage. */
+/* Emits the persistent tensors of a stage's ranks: parameters, gradients, optimizer states. */
 void emit_tensors(Tables *t, const Draft *d, const Stage *stage);
 
 /* A plan over the tables as they are so far. */

@@ -8,7 +8,8 @@ static bool is_maxima(BaseRole role) {
   return role == BASE_MOMENT1_MAX || role == BASE_MOMENT2_MAX;
 }
 
-/* Of the maxima of blocks of codes: a rank's blocks, for each rank that has another part. */
+/* The layout of the maxima of coded blocks: each rank of the axes that cut the parameter has those
+ * of its own blocks. */
 static Layout maxima_layout(const Draft *d, ParamId p) {
   const uint32_t cut = mesh_used(&d->mesh, param_cut_axes(d->train, p));
   Layout layout = {0};

@@ -48,7 +48,8 @@ static bool is_looked_up(const Graph *g, ParamId p) {
   return false;
 }
 
-/* Of the whole tensor, so that ranks that divide it decide alike. */
+/* True if the parameter's moments are stored as codes. The size of the whole tensor decides, so
+ * that all ranks that divide it agree. */
 static bool has_codes(const Draft *d, ParamId p) {
   const Graph *whole = d->train->logical;
   return d->job->precision.moments == CHOICE_MOMENTS_INT8 &&

@@ -182,12 +182,12 @@ void op_dense_inputs(Graph *g, NodeList *list, Node *n);
 /* Appends a node to `list`; its op's shape rule makes the outputs (op.h). NO_ID when reported. */
 NodeId op_append(Graph *g, NodeList *list, Node node);
 
-/* How many numbers share a scale in codes of eight bits. */
+/* The number of elements that share a scale in codes of eight bits. */
 typedef enum Fp8Scaling { FP8_TENSOR, FP8_BLOCK } Fp8Scaling;
 enum { FP8_UNIT = 16 }; /* sizes that cublasLt multiplies are multiples of it */
 
 /* Has linear layers inside stacks multiply codes of eight bits (codes.c); g->not_fp8 gets those
- * whose sizes do not fit. Of a graph as one rank has it, before recomputation. */
+ * whose sizes do not fit. Call it on the graph of one rank, before recomputation. */
 void op_code_products(Graph *g, Fp8Scaling scaling);
 
 /* Model FLOPs of one token in training, the numerator of MFU (Chowdhery et al. 2022, appendix B):

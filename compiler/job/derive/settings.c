@@ -207,7 +207,7 @@ static void add_field(Arena *arena, const Job *job, const Derived *derived, int3
   VEC_PUSH(arena, out, setting);
 }
 
-/* The numbers of the loss scale, as keys of its own section. */
+/* Adds the numbers of the loss scale as settings precision.loss_scale.KEY. */
 static void add_loss_scale(Arena *arena, const Job *job, SettingList *out) {
   const int32_t field = FIELD_precision_loss_scale;
   for (int32_t i = 0; job->set[field] && i < LOSS_SCALE_NUMBERS; i++) {

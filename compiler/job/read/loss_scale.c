@@ -17,7 +17,7 @@ static const bool is_whole[] = {
 #undef LOSS_SCALE_KEY
 };
 
-/* What the numbers may be; above least where is_open, and below most. */
+/* The range of each number, bounds included; least is excluded where is_open, most always. */
 static const struct {
   double least, most;
   bool is_open;

@@ -37,7 +37,7 @@ const char *saved_folder(Arena *arena, const char *run);
 /* The newest step of a folder of checkpoints by whole names; 0: none. */
 int64_t saved_newest(const char *folder);
 
-/* What WHERE means: a folder of checkpoints, or, if `one` is not NULL, one in it. */
+/* Resolves WHERE: a folder of checkpoints, or, if `one` is not NULL, one in it. */
 typedef struct SavedWhere {
   const char *folder;
   const char *one;
@@ -97,7 +97,7 @@ bool saved_read(SavedReader *reader, uint32_t item, int64_t first, int64_t count
 /* The same of any piece without padding. */
 bool saved_read_piece(SavedReader *reader, uint32_t item, const StatePiece *want, void *elements,
                       ExitCode *code);
-/* All of the tensor, as one box without padding. */
+/* The whole tensor as one box without padding. */
 StatePiece saved_whole(const State *state, uint32_t item);
 int64_t saved_elements(const State *state, uint32_t item);
 /* The shape of the whole tensor; returns the number of dims. */

@@ -8,7 +8,7 @@
 
 enum { CHUNK_ELEMENTS = 1 << 20, ELEMENT_BYTES_MAX = 8 };
 
-/* How the elements of a tensor differ. */
+/* The differences between the elements of two tensors. */
 typedef struct Difference {
   int64_t elements;
   int64_t differ;  /* not bitwise equal */

@@ -6,7 +6,7 @@
 
 enum { CHANGES_BYTES = 4096 };
 
-/* What the job would do with the checkpoint. */
+/* Whether the job can resume from the checkpoint, and with which changes. */
 typedef struct Outlook {
   bool goes_on;
   const char *why;             /* it does not; else "" */

@@ -1,5 +1,5 @@
-/* saved_merge.c -- lockstep checkpoint merge: the parts of a checkpoint as one file of whole
- * tensors. It streams: memory holds one chunk. */
+/* saved_merge.c -- lockstep checkpoint merge: writes the parts of a checkpoint into one file of
+ * whole tensors. It streams: memory holds one chunk. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

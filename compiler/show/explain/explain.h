@@ -59,7 +59,7 @@ const char *order_price_text(const Compiled *compiled);
 void explain_compare(const Compiled *job, const Compiled *against, const char *changes, FILE *out);
 void explain_compare_json(const Compiled *job, const Compiled *against, FILE *out);
 
-/* What a checkpoint costs. False: none is written. */
+/* Fills in the sizes and predicted times of a save. False: the job writes no checkpoints. */
 bool explain_saves(const Compiled *compiled, Saves *saves);
 
 /* A lower bound for the time of a step, with lanes and stages simulated; 0: unknown. */

@@ -288,7 +288,7 @@ static void print_pinned(MemoryTable *table) {
   print_row(table, "host", "pinned", pinned, "staged micro-batches");
 }
 
-/* What offload = "auto" has moved, and the key that moves as much. */
+/* Prints the bytes that offload = "auto" has moved, and the key that moves as many. */
 static void print_moved(MemoryTable *table, const Peak *peaks) {
   Arena *arena = table->compiled->draft->compile->arena;
   int64_t most = 0;

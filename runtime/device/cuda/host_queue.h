@@ -21,10 +21,10 @@ bool host_queue_has_room(const HostQueue *host);
 void host_queue_work(HostQueue *host, const Work *work, uint64_t number);
 void host_queue_copy(HostQueue *host, void *to, const void *from, uint64_t size_bytes,
                      uint64_t number);
-/* What is pushed from now on starts after what is in the stream now. */
+/* Work pushed later starts after the work that is in the stream now. */
 cudaError_t host_queue_wait(HostQueue *host, cudaStream_t stream);
 
-/* What is put into the stream from now on starts after work `number`. */
+/* Work put into the stream later starts after work `number`. */
 cudaError_t host_queue_awaited_by(HostQueue *host, cudaStream_t stream, uint64_t number);
 
 bool host_queue_passed(const HostQueue *host, uint64_t number);

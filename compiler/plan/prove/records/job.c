@@ -279,7 +279,7 @@ static void check_loss_scale(const View *view) {
   if (is_said != is_narrow)
     prove_finding(view, NULL, -1, "records",
                   is_said ? "compute is not fp16, and losses are scaled"
-                          : "compute is fp16, and no loss scale is said");
+                          : "compute is fp16, and the plan has no loss scale");
   else if (slots != (is_said ? CONTROL_SCALE_SLOTS : 0))
     prove_finding(view, NULL, -1, "records",
                   is_said ? "losses are scaled, and slots of the scale are missing"
