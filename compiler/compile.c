@@ -140,7 +140,7 @@ Draft *compile_once(Compile *c, const Job *job, const Compiled *known, Recompute
   region_segments_build(d);        /* ops -> straight-line code per layer kind */
   block_segments_build(d);         /* init, gather, reduce, norm, update */
   step_segments_build(d);          /* load; control values that all ranks share */
-  pieces_pack(d);                  /* collectives of many pieces: one run a member */
+  pieces_gather(d);                /* collectives of many pieces: one run a member */
   records_fuse(d);                 /* marks records that kernels may fuse */
   cost_segments(d);                /* predicted time of each segment */
   if (!stages_cut(d)) return NULL; /* layers -> pipeline stages */

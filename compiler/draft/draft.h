@@ -215,8 +215,8 @@ uint32_t norm_group_axes(int32_t group);            /* of TENSOR_AXES */
 
 /* How many library calls a communication makes, when each moves one run of memory. */
 uint64_t record_flat_calls(const Record *record);
-bool pieces_are_packed(const Draft *d); /* collectives of many pieces are */
-bool tensors_run_batch(const Draft *d); /* kernels on many tensors are started once for all */
+bool pieces_are_gathered(const Draft *d); /* collectives of many pieces are */
+bool tensors_run_batch(const Draft *d);   /* kernels on many tensors are started once for all */
 
 /* The number of a control slot among those that the plan has, in the order of control.h, and its
  * offset in the control block. */

@@ -41,7 +41,7 @@ typedef enum BaseRole {
   BASE_WIRE,     /* gradients on the wire */
   BASE_WIRE_SHARD,
   BASE_CAST_SHARD, /* the rank's parameters in the dtype that kernels read, to be gathered */
-  BASE_PACKED,     /* pieces of a collective, put together */
+  BASE_PIECES,     /* pieces of a collective, put together */
   BASE_RECEIVED,   /* the same on arrival, where they cannot stay */
   BASE_TRANSFER,   /* what goes to or comes from another pipeline stage */
   /* Buffers of a layer whose optimizer states are in host memory: */
@@ -88,8 +88,8 @@ typedef struct Record {
   double attrs[LOWERED_ATTRS_MAX];
   int32_t vary_count;
   LoweredVary varies[LOWERED_VARIES_MAX];
-  int64_t *pieces; /* of a collective with many pieces or their packing: piece_count pairs instead
-                      of dims */
+  int64_t *pieces; /* of a collective with many pieces or what gathers them: piece_count pairs
+                      instead of dims */
   int32_t piece_count;
   int64_t flops, bytes;
   /* Bytes that it need not read, because it may be fused with the record before it; 0: it is not.

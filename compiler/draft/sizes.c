@@ -121,7 +121,7 @@ int64_t block_stride_bytes(const Draft *d, const Block *block, BaseRole role) {
 
 /* ---- collectives */
 
-bool pieces_are_packed(const Draft *d) {
+bool pieces_are_gathered(const Draft *d) {
   return d->cluster->target == TARGET_CUDA;
 }
 

@@ -3,8 +3,8 @@
 #include "kernels/contract/workspace.h"
 
 enum {
-  BLOCK_UNITS = 1024, /* of k, packed at once */
-  BLOCK_ROWS = 1024   /* of a, packed at once */
+  BLOCK_UNITS = 1024, /* of k, copied into panels at once */
+  BLOCK_ROWS = 1024   /* of a, copied at once */
 };
 
 static int64_t least(int64_t a, int64_t b) {
@@ -16,7 +16,7 @@ static int64_t most(int64_t a, int64_t b) {
 }
 
 /* In pairs a row of an odd number of elements ends in half a unit, in tiles one may end in part of
- * a register; widened and rounded is packed. */
+ * a register; what is widened or rounded is copied. */
 bool product_reads_rows(GemmKind kind, const ProductShape *shape) {
   bool has_units = kind.tiles   ? shape->k % (2 * TILE_UNITS) == 0
                    : kind.pairs ? shape->k % 2 == 0
@@ -29,17 +29,17 @@ ProductBlocks product_blocks(GemmKind kind, const ProductShape *shape) {
   int64_t all_units = gemm_units(kind, shape->k), units = least(all_units, BLOCK_UNITS);
   int64_t room = WORK_PRODUCT_MOST / 4, panel = gemm_columns(kind), columns;
   int64_t rows = least(BLOCK_ROWS, whole_sixteens(shape->m));
-  bool sums = units < all_units && shape->narrow, packs = !product_reads_rows(kind, shape);
+  bool sums = units < all_units && shape->narrow, copies = !product_reads_rows(kind, shape);
   for (;;) {
-    columns = (room - (packs ? rows * units : 0)) / (units + (sums ? rows : 0)) / panel * panel;
+    columns = (room - (copies ? rows * units : 0)) / (units + (sums ? rows : 0)) / panel * panel;
     if (columns >= least(4 * panel, whole_sixteens(shape->n)) || rows == TILE_LINES) break;
     rows = whole_sixteens(rows / 2);
   }
-  return (ProductBlocks){rows, least(columns, whole_sixteens(shape->n)), units, packs, sums};
+  return (ProductBlocks){rows, least(columns, whole_sixteens(shape->n)), units, copies, sums};
 }
 
 int64_t product_blocks_bytes(const ProductBlocks *b) {
-  int64_t a = b->packs_rows ? b->rows * b->units : 0;
+  int64_t a = b->copies_rows ? b->rows * b->units : 0;
   return 4 * (a + b->columns * b->units + (b->sums ? b->rows * b->columns : 0));
 }
 
@@ -112,7 +112,7 @@ BackwardBlocks backward_blocks(const int64_t *dims, int64_t threads) {
   b.d_out_flipped = take(&end, queries * head);
   b.p = take(&end, keys * queries);
   b.d_s = take(&end, keys * queries);
-  b.packed = take(&end, keys * queries);
+  b.panel_units = take(&end, keys * queries);
   b.last_key = take(&end, QUERY_PANEL);
   b.d_q = take(&end, group * b.d_q_next);
   b.delta = take(&end, group * b.delta_next);

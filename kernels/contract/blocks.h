@@ -1,5 +1,5 @@
-/* blocks.h -- how much the fast kernels of processors pack at once, by shape: the one place for
- * workspace.c, which sizes their scratch, and for the kernels that fill it.
+/* blocks.h -- how much the fast kernels of processors copy into panels at once, by shape: the one
+ * place for workspace.c, which sizes their scratch, and for the kernels that fill it.
  *
  * The variant of the product is chosen when a run begins, not when a plan is made, so a plan gives
  * as much as any variant needs (product_bytes, and attention's dims rounded up to whole tiles). */
@@ -21,14 +21,14 @@ enum {
 typedef struct GemmKind {
   bool pairs;           /* a unit is two bf16 of a line, else one f32 */
   bool tiles, emulated; /* pairs multiplied in tile registers (kernels/cpu/tile.h) */
-  bool tf32;            /* f32 units are rounded when they are packed */
+  bool tf32;            /* f32 units are rounded when they are copied */
 } GemmKind;
 
 static inline int64_t whole_sixteens(int64_t n) {
   return (n + 15) / 16 * 16;
 }
 
-/* 4-byte units that k elements of a line are packed to: whole registers of them. */
+/* 4-byte units that k elements of a line take in a panel: whole registers of them. */
 static inline int64_t gemm_units(GemmKind kind, int64_t k) {
   int64_t units = kind.pairs ? (k + 1) / 2 : k;
   return kind.tiles ? (units + TILE_UNITS - 1) / TILE_UNITS * TILE_UNITS : units;
@@ -45,7 +45,7 @@ static inline int64_t gemm_columns(GemmKind kind) {
 typedef struct ProductBlocks {
   int64_t rows, columns; /* of c: whole sixteens */
   int64_t units;         /* of k */
-  bool packs_rows;       /* a takes room */
+  bool copies_rows;      /* a takes room */
   bool sums;             /* k is split into several blocks, and c cannot hold their sums */
 } ProductBlocks;
 
@@ -54,7 +54,7 @@ typedef struct ProductShape {
   bool rows_stand;   /* a's elements are adjacent along k */
   bool factors_bf16; /* a and b */
   bool narrow;       /* c has 2 bytes an element */
-  bool converts;     /* a and b are rounded to tf32, or widened from fp16, when they are packed */
+  bool converts;     /* a and b are rounded to tf32, or widened from fp16, when they are copied */
 } ProductShape;
 
 /* True if a is read where it is: its rows have whole units (whole registers of them for tiles) one
@@ -96,7 +96,7 @@ typedef struct ForwardBlocks {
 typedef struct BackwardBlocks {
   int64_t slope_row; /* from key to key */
   int64_t k, v, k_flipped, d_k, d_v, q, d_out, q_flipped, d_out_flipped;
-  int64_t p, d_s, packed, last_key;
+  int64_t p, d_s, panel_units, last_key;
   int64_t d_q, delta;           /* of the first of a group's heads, */
   int64_t d_q_next, delta_next; /* and from one head to the next */
   int64_t thread_bytes;

@@ -48,7 +48,7 @@ typedef enum KernelRole {
   ROLE_QUANTISE, /* a cast whose result is codes and scales */
   ROLE_COPY,
   ROLE_SLICE,
-  ROLE_PACK /* packs or unpacks the pieces of members */
+  ROLE_PIECES /* gathers or scatters the pieces of members */
 } KernelRole;
 
 /* How an operand is used; kernels.def says what each means. The first three are Access of plan.h.

@@ -17,7 +17,7 @@ typedef enum KernelTarget {
 } KernelTarget;
 
 enum {
-  /* linear, linear_bias, linear_dx, linear_dw: the most that packed panels of both factors take
+  /* linear, linear_bias, linear_dx, linear_dw: the most that panels of both factors take
    * and, where a bf16 result sums over more than one block of k, the partial sums (blocks.h). */
   WORK_PRODUCT_MOST = 16 << 20,
   /* The same on a GPU: what cublasLt is given as the most that an algorithm may use. NVIDIA

@@ -86,8 +86,8 @@ static void drop_column(const AttentionStep *t, float *scores, int64_t j) {
   }
 }
 
-/* Probabilities as a packed panel: f32 unchanged (when 48 wide), else in units of the panel. */
-static const float *pack_probabilities(const AttentionStep *t, Scratch *s, int64_t vectors) {
+/* Probabilities as a panel: f32 unchanged (when 48 wide), else in units of the panel. */
+static const float *panel_of_probabilities(const AttentionStep *t, Scratch *s, int64_t vectors) {
   float *p = s->scores;
   int64_t units = gemm_units(t->a->kind, t->keys);
   if (!t->a->kind.pairs) {
@@ -105,8 +105,8 @@ static const float *pack_probabilities(const AttentionStep *t, Scratch *s, int64
       Vec second = key + 1 < t->keys ? v_load(first + QUERY_PANEL) : v_set(0);
       v_store(s->paired + (key / 2 * vectors + j) * LANES, v_pairs(v_load(first), second));
     }
-  int64_t packed = (t->keys + 1) / 2, row = vectors * LANES;
-  memset(s->paired + packed * row, 0, (size_t)((units - packed) * row) * sizeof *s->paired);
+  int64_t pairs = (t->keys + 1) / 2, row = vectors * LANES;
+  memset(s->paired + pairs * row, 0, (size_t)((units - pairs) * row) * sizeof *s->paired);
   return s->paired;
 }
 
@@ -118,7 +118,7 @@ static void add_values(const AttentionStep *t, Scratch *s, int64_t panel, int64_
   float sums[ROWS_MAX * QUERY_PANEL] __attribute__((aligned(64)));
   PanelTask task = {.a = s->v,
                     .depth = depth,
-                    .b = pack_probabilities(t, s, vectors),
+                    .b = panel_of_probabilities(t, s, vectors),
                     .columns = vectors * LANES,
                     .end = gemm_units(a->kind, t->keys),
                     .sums = sums};
@@ -181,7 +181,7 @@ static int64_t keys_seen(const AttentionStep *t) {
 }
 
 static void begin_panel(const AttentionStep *t, Scratch *s, int64_t panel, const Factor *q) {
-  CPU(gemm_pack_columns)
+  CPU(gemm_fill_column_panels)
   (t->a->kind, q, t->q0, t->queries, 0, t->a->head, s->q + panel_first(t->a, panel));
   for (int i = 0; i < QUERY_PANEL; i++) {
     s->highest[panel * QUERY_PANEL + i] = -FLT_MAX; /* finite, for queries that see no key */
@@ -213,8 +213,8 @@ static void block_task(void *context, int64_t task, int32_t worker) {
   CPU(gemm_begin)(a->kind);
   for (int64_t k0 = 0; k0 < all_keys; k0 += KEY_BLOCK) {
     int64_t keys = min64(KEY_BLOCK, all_keys - k0);
-    CPU(gemm_pack_rows)(a->kind, &k, k0, keys, 0, a->head, s->k);
-    CPU(gemm_pack_rows)(a->kind, &v, 0, a->head, k0, keys, s->v);
+    CPU(gemm_fill_row_panels)(a->kind, &k, k0, keys, 0, a->head, s->k);
+    CPU(gemm_fill_row_panels)(a->kind, &v, 0, a->head, k0, keys, s->v);
     for (int64_t p = 0; p < panels; p++) {
       AttentionStep step = panel_of(&block, p);
       step.k0 = k0;

@@ -18,7 +18,7 @@ typedef struct BackwardScratch {
   /* Scores' gradients as they come out of the element-wise part, in the type they are multiplied
    * in: f32, or bf16 in half the room. */
   void *p, *d_s; /* [keys][slope_row] */
-  float *packed;
+  float *panel_units;
   float *last_key; /* that each query of the panel sees */
 } BackwardScratch;
 
@@ -164,10 +164,10 @@ static void add_key_gradient(const Task *t, const void *slopes, const float *fli
   Factor rows = slopes_factor(t, slopes);
   int64_t units = gemm_units(a->kind, t->queries), step = gemm_rows(a->kind);
   float sums[ROWS_MAX * PANEL_COLUMNS] __attribute__((aligned(64)));
-  CPU(gemm_pack_rows)(a->kind, &rows, 0, t->keys, 0, t->queries, t->s.packed);
+  CPU(gemm_fill_row_panels)(a->kind, &rows, 0, t->keys, 0, t->queries, t->s.panel_units);
   for (int64_t d = 0; d < a->head; d += PANEL_COLUMNS) {
     int64_t vectors = ceil_div(min64(PANEL_COLUMNS, a->head - d), LANES);
-    PanelTask task = {.a = t->s.packed,
+    PanelTask task = {.a = t->s.panel_units,
                       .depth = units,
                       .b = flipped + d * units,
                       .columns = vectors * LANES,
@@ -195,11 +195,12 @@ static void add_query_gradient(const Task *t, int64_t panel) {
   int64_t vectors = ceil_div(queries, LANES);
   float sums[ROWS_MAX * QUERY_PANEL] __attribute__((aligned(64)));
   Factor columns = flip(slopes_factor(t, t->s.d_s));
-  CPU(gemm_pack_columns)(a->kind, &columns, first, vectors * LANES, 0, seen, t->s.packed);
+  CPU(gemm_fill_column_panels)
+  (a->kind, &columns, first, vectors * LANES, 0, seen, t->s.panel_units);
   float *d_q = t->d_q + (t->q0 + first) / QUERY_PANEL * a->padded * QUERY_PANEL;
   PanelTask task = {.a = t->s.k_flipped,
                     .depth = gemm_units(a->kind, t->keys),
-                    .b = t->s.packed,
+                    .b = t->s.panel_units,
                     .columns = vectors * LANES,
                     .end = gemm_units(a->kind, seen),
                     .sums = sums};
@@ -224,15 +225,16 @@ static void query_block(const Task *t) {
   for (int64_t p = 0; p < panels; p++) {
     int64_t first = p * QUERY_PANEL, count = min64(QUERY_PANEL, t->queries - first);
     int64_t panel = first * a->padded;
-    CPU(gemm_pack_columns)(a->kind, &q, t->q0 + first, count, 0, a->head, s->q + panel);
-    CPU(gemm_pack_columns)(a->kind, &d_out, t->q0 + first, count, 0, a->head, s->d_out + panel);
+    CPU(gemm_fill_column_panels)(a->kind, &q, t->q0 + first, count, 0, a->head, s->q + panel);
+    CPU(gemm_fill_column_panels)
+    (a->kind, &d_out, t->q0 + first, count, 0, a->head, s->d_out + panel);
     slope_panel(t, p);
   }
   for (int64_t d = 0; d < a->head; d += PANEL_COLUMNS) {
     int64_t count = min64(PANEL_COLUMNS, a->head - d);
-    CPU(gemm_pack_columns)
+    CPU(gemm_fill_column_panels)
     (a->kind, &q_flipped, d, count, t->q0, t->queries, s->q_flipped + d * units);
-    CPU(gemm_pack_columns)
+    CPU(gemm_fill_column_panels)
     (a->kind, &d_out_flipped, d, count, t->q0, t->queries, s->d_out_flipped + d * units);
   }
   add_key_gradient(t, s->p, s->d_out_flipped, s->d_v);
@@ -280,9 +282,9 @@ static void key_block(Task *t, const Backward *f) {
   const Attention *a = t->a;
   const BackwardScratch *s = &t->s;
   Factor k = operand_head(t, 2), v = operand_head(t, 3), k_flipped = flip(k);
-  CPU(gemm_pack_rows)(a->kind, &k, t->k0, t->keys, 0, a->head, s->k);
-  CPU(gemm_pack_rows)(a->kind, &v, t->k0, t->keys, 0, a->head, s->v);
-  CPU(gemm_pack_rows)(a->kind, &k_flipped, 0, a->head, t->k0, t->keys, s->k_flipped);
+  CPU(gemm_fill_row_panels)(a->kind, &k, t->k0, t->keys, 0, a->head, s->k);
+  CPU(gemm_fill_row_panels)(a->kind, &v, t->k0, t->keys, 0, a->head, s->v);
+  CPU(gemm_fill_row_panels)(a->kind, &k_flipped, 0, a->head, t->k0, t->keys, s->k_flipped);
   int64_t first = first_block(a, t->k0);
   memset(s->d_k, 0, (size_t)(t->keys * a->padded) * sizeof *s->d_k);
   memset(s->d_v, 0, (size_t)(t->keys * a->padded) * sizeof *s->d_v);
@@ -310,7 +312,7 @@ static BackwardScratch scratch_at(const BackwardBlocks *b, float *at) {
                            .d_out_flipped = at + b->d_out_flipped,
                            .p = at + b->p,
                            .d_s = at + b->d_s,
-                           .packed = at + b->packed,
+                           .panel_units = at + b->panel_units,
                            .last_key = at + b->last_key};
 }
 

@@ -1,5 +1,5 @@
 /* copy.c -- cast rounds to another dtype; copy moves rows between views; slice takes a rank's part;
- * pack and unpack gather and scatter the pieces of members. */
+ * gather_pieces and scatter_pieces move the pieces of members. */
 #include <assert.h>
 #include <string.h>
 
@@ -69,7 +69,8 @@ void CPU(slice)(const KernelArgs *args) {
   cpu_ranges(args, args->dim[0] * args->dim[2], grain_rows(args->dim[3]), slice_rows, &runs);
 }
 
-/* A place among the packed elements: element `at` of piece number `time` of a pair of a member. */
+/* A place among the gathered elements: element `at` of piece number `time` of a pair of a member.
+ */
 typedef struct PiecePlace {
   int64_t member, pair, time, at;
   int64_t pair_first; /* of the pair, in the whole */
@@ -86,9 +87,9 @@ static int64_t share_elements(const KernelArgs *args) {
   return share;
 }
 
-static PiecePlace place_of(const KernelArgs *args, int64_t packed, int64_t share) {
-  PiecePlace place = {.member = packed / share};
-  int64_t rest = packed % share;
+static PiecePlace place_of(const KernelArgs *args, int64_t gathered, int64_t share) {
+  PiecePlace place = {.member = gathered / share};
+  int64_t rest = gathered % share;
   for (; rest >= pair_share(args, place.pair); place.pair++) {
     rest -= pair_share(args, place.pair);
     place.pair_first += pair_share(args, place.pair) * args->dim[0];
@@ -109,9 +110,9 @@ static void next_piece(const KernelArgs *args, PiecePlace *place) {
   place->member++;
 }
 
-/* Elements [first, end) of the packed side; `context` says whether it is y. */
+/* Elements [first, end) of the gathered side; `context` says whether it is y. */
 static void move_pieces(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
-  bool packs = *(const bool *)context;
+  bool gathers = *(const bool *)context;
   const char *x = (const char *)args->operand[0];
   char *y = (char *)args->operand[1];
   int64_t bytes = dtype_bytes((DType)args->dtype[0]);
@@ -121,21 +122,21 @@ static void move_pieces(const KernelArgs *args, const void *context, int64_t fir
     int64_t count = min64(elements - place.at, end - first);
     int64_t whole =
         place.pair_first + (place.time * args->dim[0] + place.member) * elements + place.at;
-    memcpy(y + (packs ? first : whole) * bytes, x + (packs ? whole : first) * bytes,
+    memcpy(y + (gathers ? first : whole) * bytes, x + (gathers ? whole : first) * bytes,
            (size_t)(count * bytes));
     first += count;
     next_piece(args, &place);
   }
 }
 
-void CPU(pack)(const KernelArgs *args) {
-  bool packs = true;
+void CPU(gather_pieces)(const KernelArgs *args) {
+  bool gathers = true;
   assert(args->dtype[0] == args->dtype[1]);
-  cpu_ranges(args, share_elements(args) * args->dim[0], GRAIN_STREAM, move_pieces, &packs);
+  cpu_ranges(args, share_elements(args) * args->dim[0], GRAIN_STREAM, move_pieces, &gathers);
 }
 
-void CPU(unpack)(const KernelArgs *args) {
-  bool packs = false;
+void CPU(scatter_pieces)(const KernelArgs *args) {
+  bool gathers = false;
   assert(args->dtype[0] == args->dtype[1]);
-  cpu_ranges(args, share_elements(args) * args->dim[0], GRAIN_STREAM, move_pieces, &packs);
+  cpu_ranges(args, share_elements(args) * args->dim[0], GRAIN_STREAM, move_pieces, &gathers);
 }

@@ -2,8 +2,8 @@
 #include "kernels/cpu/gemm.h"
 
 enum {
-  PACK_ROWS = 64,   /* of a, packed by one task: whole cache lines where rows are adjacent */
-  PACK_DEPTH = 256, /* of b, packed by a task for all its panels before it goes on: where these
+  FILL_ROWS = 64,   /* of a, copied by one task: whole cache lines where rows are adjacent */
+  FILL_DEPTH = 256, /* of b, copied by a task for all its panels before it goes on: where these
                        are adjacent, their lines are fetched together */
   TASK_ROWS = 96,   /* multiplied by a task's panels before the next: they stay in the second-level
                        cache */
@@ -22,33 +22,33 @@ typedef struct GemmBlock {
   bool first, last; /* along k */
   int64_t m0, rows, n0, columns, k0, depth, units;
   int64_t task_rows, task_columns, column_tasks;
-  bool pack_a, pack_b;
-  bool alone;   /* a task has all rows of its columns, and packs these itself */
+  bool copies_a, copies_b;
+  bool alone;   /* a task has all rows of its columns, and copies these itself */
   bool stream;  /* c goes past the caches: see Gemm.read_late */
-  float *a, *b; /* packed; a: if pack_a */
+  float *a, *b; /* panels; a: if copies_a */
   float *sums;  /* [rows,columns] over the k before, where c cannot hold them; or NULL */
 } GemmBlock;
 
-/* Elements k .. k+depth-1 of the block's own; k is a multiple of PACK_DEPTH. */
-static void pack_panel(const GemmBlock *t, int64_t column, int64_t k, int64_t depth) {
+/* Elements k .. k+depth-1 of the block's own; k is a multiple of FILL_DEPTH. */
+static void fill_panel(const GemmBlock *t, int64_t column, int64_t k, int64_t depth) {
   int64_t columns = min64(gemm_columns(t->kind), t->columns - column);
   float *panel = t->b + column * t->units;
-  CPU(gemm_pack_columns)
+  CPU(gemm_fill_column_panels)
   (t->kind, &t->g->b, t->n0 + column, columns, t->k0 + k, depth,
    panel + gemm_units(t->kind, k) * whole_sixteens(columns));
 }
 
-static void pack_task(void *context, int64_t task, int32_t worker) {
+static void fill_task(void *context, int64_t task, int32_t worker) {
   const GemmBlock *t = context;
   (void)worker;
-  int64_t row_tasks = t->pack_a ? ceil_div(t->rows, PACK_ROWS) : 0;
+  int64_t row_tasks = t->copies_a ? ceil_div(t->rows, FILL_ROWS) : 0;
   if (task >= row_tasks) {
-    pack_panel(t, (task - row_tasks) * gemm_columns(t->kind), 0, t->depth);
+    fill_panel(t, (task - row_tasks) * gemm_columns(t->kind), 0, t->depth);
     return;
   }
-  int64_t line = task * PACK_ROWS;
-  CPU(gemm_pack_rows)
-  (t->kind, &t->g->a, t->m0 + line, min64(PACK_ROWS, t->rows - line), t->k0, t->depth,
+  int64_t line = task * FILL_ROWS;
+  CPU(gemm_fill_row_panels)
+  (t->kind, &t->g->a, t->m0 + line, min64(FILL_ROWS, t->rows - line), t->k0, t->depth,
    t->a + line * t->units);
 }
 
@@ -126,7 +126,7 @@ static void multiply_panels(const GemmBlock *t, int64_t row, int64_t rows, int64
                     .columns = ceil_div(columns, LANES) * LANES,
                     .sums = sums};
   int64_t lead = 0; /* rows that are computed once more, to have a whole panel */
-  if (!t->pack_a) {
+  if (!t->copies_a) {
     const Factor *a = &t->g->a;
     lead = max64(0, (t->kind.tiles ? TILE_LINES : PANEL_ROWS) - rows);
     task.a = at(a->data, t->m0 * a->line_stride + t->k0, a->dtype);
@@ -141,11 +141,11 @@ static void multiply_panels(const GemmBlock *t, int64_t row, int64_t rows, int64
   write_tile(t, sums + lead * PANEL_COLUMNS, row, rows, column);
 }
 
-/* How many of the rows that are left are multiplied at once. Of rows that are not packed there are
+/* How many of the rows that are left are multiplied at once. Of rows that are not copied there are
  * whole panels, or the last few. */
 static int64_t rows_at_once(const GemmBlock *t, int64_t left) {
   if (!t->kind.tiles) return min64(PANEL_ROWS, left);
-  return t->pack_a || left < TILE_LINES ? left : left / TILE_LINES * TILE_LINES;
+  return t->copies_a || left < TILE_LINES ? left : left / TILE_LINES * TILE_LINES;
 }
 
 static void multiply_task(void *context, int64_t task, int32_t worker) {
@@ -156,9 +156,9 @@ static void multiply_task(void *context, int64_t task, int32_t worker) {
   int64_t column_first = task % t->column_tasks * t->task_columns;
   int64_t column_end = min64(column_first + t->task_columns, t->columns);
   int64_t panel_columns = gemm_columns(t->kind);
-  for (int64_t k = 0; t->alone && t->pack_b && k < t->depth; k += PACK_DEPTH)
+  for (int64_t k = 0; t->alone && t->copies_b && k < t->depth; k += FILL_DEPTH)
     for (int64_t column = column_first; column < column_end; column += panel_columns)
-      pack_panel(t, column, k, min64(PACK_DEPTH, t->depth - k));
+      fill_panel(t, column, k, min64(FILL_DEPTH, t->depth - k));
   CPU(gemm_begin)(t->kind);
   for (int64_t first = row_first; first < row_end; first += TASK_ROWS) {
     int64_t end = min64(first + TASK_ROWS, row_end);
@@ -172,23 +172,23 @@ static void multiply_task(void *context, int64_t task, int32_t worker) {
   if (t->stream) v_stream_end();
 }
 
-/* Where a is not packed and columns are many, each task packs its own columns: they stay in its
- * core's cache. Else all columns are packed before the first task, and tasks are blocks of rows and
- * columns. */
+/* Where a is not copied and columns are many, each task copies its own columns into panels: they
+ * stay in its core's cache. Else all columns are copied before the first task, and tasks are blocks
+ * of rows and columns. */
 static void run_block(GemmBlock *t) {
   Threads *threads = t->g->threads;
   int64_t panel = gemm_columns(t->kind), panels = ceil_div(t->columns, panel);
   int64_t wanted = TASKS_PER_THREAD * threads_count(threads);
   int64_t task_panels = min64(TASK_COLUMNS / panel, max64(1, panels / wanted));
-  t->alone = !t->pack_a && task_panels >= ALONE_PANELS;
+  t->alone = !t->copies_a && task_panels >= ALONE_PANELS;
   t->task_rows = t->alone ? t->rows : min64(TASK_ROWS, whole_sixteens(t->rows));
   int64_t row_tasks = ceil_div(t->rows, t->task_rows);
   if (!t->alone) task_panels = min64(TASK_COLUMNS / panel, max64(1, row_tasks * panels / wanted));
   t->task_columns = task_panels * panel;
   t->column_tasks = ceil_div(panels, task_panels);
 
-  int64_t row_packs = t->pack_a ? ceil_div(t->rows, PACK_ROWS) : 0;
-  threads_run(threads, row_packs + (t->pack_b && !t->alone ? panels : 0), pack_task, t);
+  int64_t row_fills = t->copies_a ? ceil_div(t->rows, FILL_ROWS) : 0;
+  threads_run(threads, row_fills + (t->copies_b && !t->alone ? panels : 0), fill_task, t);
   threads_run(threads, row_tasks * t->column_tasks, multiply_task, t);
 }
 
@@ -221,12 +221,12 @@ bool CPU(gemm)(const Gemm *g) {
         block.rows = min64(most.rows, g->m - m0);
         block.columns = min64(most.columns, g->n - n0);
         block.a = g->work;
-        block.b = block.a + (most.packs_rows ? most.rows * most.units : 0);
+        block.b = block.a + (most.copies_rows ? most.rows * most.units : 0);
         block.sums = most.sums ? block.b + most.columns * most.units : NULL;
         block.stream =
             g->read_late && !g->accumulate && block.first && block.last && can_stream(g->c, g->n);
-        block.pack_a = most.packs_rows;
-        block.pack_b = m0 == 0 || deep < g->k;
+        block.copies_a = most.copies_rows;
+        block.copies_b = m0 == 0 || deep < g->k;
         run_block(&block);
       }
     }

@@ -1,12 +1,12 @@
 /* gemm.h -- c[m,n] = a[m,k] . b[k,n], for the linear kernels.
  *
- * Method: both factors are packed into panels (Goto and van de Geijn: Anatomy of High-Performance
+ * Method: both factors are copied into panels (Goto and van de Geijn: Anatomy of High-Performance
  * Matrix Multiplication; TOMS 34(3), 2008) of 8 rows of a and 48 columns of b. One step of the
  * inner kernel consumes a 4-byte unit of every row and column: one f32, or two consecutive k of
- * bf16. Rows of a whose layout the inner kernel can read are not packed: eight or sixteen streams
+ * bf16. Rows of a whose layout the inner kernel can read are not copied: eight or sixteen streams
  * are read as fast as one. Which variant multiplies bf16 is chosen once per process
  * (kernels/product.h): pairs by dot products; pairs by tiles, with panels of 32 rows and 32 columns
- * (gemm_tile.c); or bf16 is widened while it is packed.
+ * (gemm_tile.c); or bf16 is widened while it is copied.
  *
  * Every element of c is summed in one order, whatever the number of threads. */
 #ifndef LOCKSTEP_KERNELS_CPU_GEMM_H
@@ -44,17 +44,17 @@ typedef struct Gemm {
 /* False, and nothing is done: the scratch is too small. */
 bool CPU(gemm)(const Gemm *g);
 
-/* Where packed units go: unit u of the i-th group of sixteen lines to to + i * group + u * stride,
- * sixteen of them; or, with `half`, eight there and eight at `half` further on. */
-typedef struct PackTarget {
+/* Where units of a panel go: unit u of the i-th group of sixteen lines to to + i * group + u *
+ * stride, sixteen of them; or, with `half`, eight there and eight at `half` further on. */
+typedef struct PanelTarget {
   float *to;
   int64_t stride, group, half;
-} PackTarget;
+} PanelTarget;
 
-/* Packs lines line .. line+lines-1, elements k0 .. k0+k-1. Lines missing from the last group are
- * packed as zeros. */
-void CPU(gemm_pack)(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k, bool pairs,
-                    PackTarget target);
+/* Copies lines line .. line+lines-1, elements k0 .. k0+k-1. Lines missing from the last group are
+ * filled with zeros. */
+void CPU(gemm_fill_panels)(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k,
+                           bool pairs, PanelTarget target);
 
 /* ---- panels, of whichever kind the variant multiplies -----------------------------------------
  */
@@ -75,20 +75,20 @@ static inline int64_t gemm_rows(GemmKind kind) {
   return kind.tiles ? ROWS_MAX : PANEL_ROWS;
 }
 
-/* Lines line .. line+lines-1 of x, elements k0 .. k0+k-1, packed as rows of a. Row i, a multiple of
+/* Lines line .. line+lines-1 of x, elements k0 .. k0+k-1, as row panels of a. Row i, a multiple of
  * 16, begins at to + i * gemm_units(kind, k). Missing lines and elements are 0. */
-void CPU(gemm_pack_rows)(GemmKind kind, const Factor *x, int64_t line, int64_t lines, int64_t k0,
-                         int64_t k, float *to);
+void CPU(gemm_fill_row_panels)(GemmKind kind, const Factor *x, int64_t line, int64_t lines,
+                               int64_t k0, int64_t k, float *to);
 
 /* The same lines as one panel of columns, 1 to 48, rounded up to whole sixteens: unit u of all of
  * them begins at to + u * columns. */
-void CPU(gemm_pack_columns)(GemmKind kind, const Factor *x, int64_t line, int64_t columns,
-                            int64_t k0, int64_t k, float *to);
+void CPU(gemm_fill_column_panels)(GemmKind kind, const Factor *x, int64_t line, int64_t columns,
+                                  int64_t k0, int64_t k, float *to);
 
 /* Some panels of a by one panel of b. */
 typedef struct PanelTask {
-  const float *a;           /* packed rows, `depth` units deep */
-  int64_t row_bytes;        /* 0; or rows of a are not packed, and so far apart: whole panels */
+  const float *a;    /* row panels, `depth` units deep */
+  int64_t row_bytes; /* 0; or rows of a are read where they are, this far apart: whole panels */
   int64_t depth, row, rows; /* row: a multiple of gemm_rows; rows: those from it on, any number */
   const float *b;
   int64_t columns;    /* a multiple of 16 */
@@ -121,10 +121,10 @@ static inline void gemm_panel(GemmKind kind, const PanelTask *t) {
     return;
   }
   GemmMicro *micro = CPU(gemm_micro)(kind.pairs, t->columns / LANES);
-  bool packed = t->row_bytes == 0;
+  bool in_panels = t->row_bytes == 0;
   Apart apart =
-      packed ? (Apart){UNIT_BYTES, PANEL_ROWS * UNIT_BYTES} : (Apart){t->row_bytes, UNIT_BYTES};
-  int64_t row_bytes = packed ? t->depth * UNIT_BYTES : t->row_bytes;
+      in_panels ? (Apart){UNIT_BYTES, PANEL_ROWS * UNIT_BYTES} : (Apart){t->row_bytes, UNIT_BYTES};
+  int64_t row_bytes = in_panels ? t->depth * UNIT_BYTES : t->row_bytes;
   const char *a = (const char *)t->a + t->row * row_bytes + t->first * apart.unit;
   const float *b = t->b + t->first * t->columns;
   for (int64_t i = 0; i < t->rows; i += PANEL_ROWS)

@@ -3,7 +3,7 @@
 
 #if defined(__AVX512F__)
 
-/* Pairs that were not packed may be at any even address. */
+/* Pairs that are read where they are may be at any even address. */
 ALWAYS_INLINE float unit_at(const char *from) {
   float unit;
   memcpy(&unit, from, sizeof unit);

@@ -19,15 +19,15 @@ static void copy_block(const Factor *x, int64_t line, int64_t lines, int64_t k0,
   }
 }
 
-/* Else they are packed as b is, and turned. */
+/* Else they are copied as b is, and transposed. */
 static void turn_block(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k,
                        float *to) {
   float units[BLOCK] __attribute__((aligned(64)));
   Vec r[TILE_SIDE];
   if (k < 2 * TILE_SIDE) memset(units, 0, sizeof units);
-  CPU(gemm_pack)
+  CPU(gemm_fill_panels)
   (x, line, min64(lines, TILE_SIDE), k0, min64(k, 2 * TILE_SIDE), true,
-   (PackTarget){units, TILE_SIDE, 0, 0});
+   (PanelTarget){units, TILE_SIDE, 0, 0});
   for (int i = 0; i < TILE_SIDE; i++)
     r[i] = v_load(units + i * TILE_SIDE);
   v_transpose16(r);
@@ -41,13 +41,13 @@ static void round_units(float *units, int64_t n) {
     v_store(units + i, v_tf32(v_load(units + i)));
 }
 
-void CPU(gemm_pack_rows)(GemmKind kind, const Factor *x, int64_t line, int64_t lines, int64_t k0,
-                         int64_t k, float *to) {
+void CPU(gemm_fill_row_panels)(GemmKind kind, const Factor *x, int64_t line, int64_t lines,
+                               int64_t k0, int64_t k, float *to) {
   int64_t units = gemm_units(kind, k);
   if (!kind.tiles) {
-    CPU(gemm_pack)
+    CPU(gemm_fill_panels)
     (x, line, lines, k0, k, kind.pairs,
-     (PackTarget){to, PANEL_ROWS, LANES * units, PANEL_ROWS * units});
+     (PanelTarget){to, PANEL_ROWS, LANES * units, PANEL_ROWS * units});
     if (kind.tf32) round_units(to, whole_sixteens(lines) * units);
     return;
   }
@@ -61,10 +61,10 @@ void CPU(gemm_pack_rows)(GemmKind kind, const Factor *x, int64_t line, int64_t l
     }
 }
 
-void CPU(gemm_pack_columns)(GemmKind kind, const Factor *x, int64_t line, int64_t columns,
-                            int64_t k0, int64_t k, float *to) {
+void CPU(gemm_fill_column_panels)(GemmKind kind, const Factor *x, int64_t line, int64_t columns,
+                                  int64_t k0, int64_t k, float *to) {
   int64_t width = ceil_div(columns, LANES) * LANES, units = kind.pairs ? ceil_div(k, 2) : k;
-  CPU(gemm_pack)(x, line, columns, k0, k, kind.pairs, (PackTarget){to, width, LANES, 0});
+  CPU(gemm_fill_panels)(x, line, columns, k0, k, kind.pairs, (PanelTarget){to, width, LANES, 0});
   if (kind.tf32) round_units(to, width * units);
   int64_t missing = gemm_units(kind, k) - units;
   if (missing > 0) memset(to + units * width, 0, (size_t)(missing * width) * sizeof *to);
@@ -125,10 +125,10 @@ static _Thread_local bool has_emulated;
 
 /* Panels of 48 columns are multiplied as 32 and 16. */
 void CPU(gemm_tiles)(const PanelTask *t, bool emulated) {
-  bool packed = t->row_bytes == 0;
-  int64_t a_row = packed ? UNIT_BYTES * TILE_SIDE : t->row_bytes;
-  int64_t a_tile = packed ? TILE_BYTES : UNIT_BYTES * TILE_SIDE;
-  int64_t a_next = TILE_SIDE * (packed ? t->depth * UNIT_BYTES : t->row_bytes);
+  bool in_panels = t->row_bytes == 0;
+  int64_t a_row = in_panels ? UNIT_BYTES * TILE_SIDE : t->row_bytes;
+  int64_t a_tile = in_panels ? TILE_BYTES : UNIT_BYTES * TILE_SIDE;
+  int64_t a_next = TILE_SIDE * (in_panels ? t->depth * UNIT_BYTES : t->row_bytes);
   TileTask task = {.a = (const char *)t->a + t->row * (a_next / TILE_SIDE) +
                         t->first / TILE_SIDE * a_tile,
                    .a_next = a_next,

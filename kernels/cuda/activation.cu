@@ -1,5 +1,5 @@
 /* activation.cu -- element by element; see reference/activation.c for the formulas. */
-#include "kernels/cuda/packs.h"
+#include "kernels/cuda/vectors.h"
 
 struct Gelu {
   static __device__ float inner(float x) {
@@ -42,28 +42,28 @@ struct Tanh {
 };
 
 template <class F, class T, int V> __global__ void forward(const T *x, T *y, int64_t n) {
-  each_pack<V>(n, [=](int64_t i, auto count) {
+  each_vector<V>(n, [=](int64_t i, auto count) {
     constexpr int W = decltype(count)::VALUE;
     float value[W];
-    load_pack<W>(x + i, value);
+    load_vector<W>(x + i, value);
 #pragma unroll
     for (int v = 0; v < W; v++)
       value[v] = F::value(value[v]);
-    store_pack<W>(y + i, value);
+    store_vector<W>(y + i, value);
   });
 }
 
 template <class F, class T, int V>
 __global__ void backward(const T *d_y, const T *x, T *d_x, int64_t n) {
-  each_pack<V>(n, [=](int64_t i, auto count) {
+  each_vector<V>(n, [=](int64_t i, auto count) {
     constexpr int W = decltype(count)::VALUE;
     float slope[W], value[W];
-    load_pack<W>(d_y + i, slope);
-    load_pack<W>(x + i, value);
+    load_vector<W>(d_y + i, slope);
+    load_vector<W>(x + i, value);
 #pragma unroll
     for (int v = 0; v < W; v++)
       slope[v] *= F::slope(value[v]);
-    store_pack<W>(d_x + i, slope);
+    store_vector<W>(d_x + i, slope);
   });
 }
 
@@ -74,9 +74,9 @@ static KernelStatus run_forward(const KernelArgs *args, const char **why, const 
     const T *x = (const T *)args->operand[0];
     T *y = (T *)args->operand[1];
     Launch run(args, why, name);
-    with_packs<sizeof(T)>(is_aligned(x) && is_aligned(y), [&](auto count) {
+    with_vectors<sizeof(T)>(is_aligned(x) && is_aligned(y), [&](auto count) {
       constexpr int V = decltype(count)::VALUE;
-      run.packs<V>(args->dim[0], forward<F, T, V>, x, y, args->dim[0]);
+      run.vectors<V>(args->dim[0], forward<F, T, V>, x, y, args->dim[0]);
     });
     return run.status;
   });
@@ -89,9 +89,9 @@ static KernelStatus run_backward(const KernelArgs *args, const char **why, const
     const T *d_y = (const T *)args->operand[0], *x = (const T *)args->operand[1];
     T *d_x = (T *)args->operand[2];
     Launch run(args, why, name);
-    with_packs<sizeof(T)>(is_aligned(d_y) && is_aligned(x) && is_aligned(d_x), [&](auto count) {
+    with_vectors<sizeof(T)>(is_aligned(d_y) && is_aligned(x) && is_aligned(d_x), [&](auto count) {
       constexpr int V = decltype(count)::VALUE;
-      run.packs<V>(args->dim[0], backward<F, T, V>, d_y, x, d_x, args->dim[0]);
+      run.vectors<V>(args->dim[0], backward<F, T, V>, d_y, x, d_x, args->dim[0]);
     });
     return run.status;
   });
@@ -137,45 +137,45 @@ template <class T> struct Gate {
   T *between, *y;
   int64_t n;
 
-  bool is_in_packs() const {
+  bool is_in_vectors() const {
     return is_aligned(a) && is_aligned(b) && is_aligned(x) && is_aligned(between) && is_aligned(y);
   }
 };
 
 /* between = F(a), y = between * b */
 template <class F, class T, int V> __global__ void gate(Gate<T> g) {
-  each_pack<V>(g.n, [=](int64_t i, auto count) {
+  each_vector<V>(g.n, [=](int64_t i, auto count) {
     constexpr int W = decltype(count)::VALUE;
     float value[W], other[W];
-    load_pack<W>(g.a + i, value);
-    load_pack<W>(g.b + i, other);
+    load_vector<W>(g.a + i, value);
+    load_vector<W>(g.b + i, other);
 #pragma unroll
     for (int v = 0; v < W; v++)
       value[v] = rounded<T>(F::value(value[v]));
-    if (g.between != nullptr) store_pack<W>(g.between + i, value);
+    if (g.between != nullptr) store_vector<W>(g.between + i, value);
 #pragma unroll
     for (int v = 0; v < W; v++)
       value[v] *= other[v];
-    store_pack<W>(g.y + i, value);
+    store_vector<W>(g.y + i, value);
   });
 }
 
 /* between = a * b, y = between times the slope of F at x */
 template <class F, class T, int V> __global__ void gate_backward(Gate<T> g) {
-  each_pack<V>(g.n, [=](int64_t i, auto count) {
+  each_vector<V>(g.n, [=](int64_t i, auto count) {
     constexpr int W = decltype(count)::VALUE;
     float slope[W], other[W], value[W];
-    load_pack<W>(g.a + i, slope);
-    load_pack<W>(g.b + i, other);
-    load_pack<W>(g.x + i, value);
+    load_vector<W>(g.a + i, slope);
+    load_vector<W>(g.b + i, other);
+    load_vector<W>(g.x + i, value);
 #pragma unroll
     for (int v = 0; v < W; v++)
       slope[v] = rounded<T>(slope[v] * other[v]);
-    if (g.between != nullptr) store_pack<W>(g.between + i, slope);
+    if (g.between != nullptr) store_vector<W>(g.between + i, slope);
 #pragma unroll
     for (int v = 0; v < W; v++)
       slope[v] *= F::slope(value[v]);
-    store_pack<W>(g.y + i, slope);
+    store_vector<W>(g.y + i, slope);
   });
 }
 
@@ -195,9 +195,9 @@ static KernelStatus run_gate(const KernelFused *, const KernelArgs *activation,
                        nullptr,         m[2] == f[1] ? nullptr : (T *)f[1],
                        (T *)m[2],       activation->dim[0]};
     Launch run(activation, why, "gate");
-    with_packs<sizeof(T)>(g.is_in_packs(), [&](auto count) {
+    with_vectors<sizeof(T)>(g.is_in_vectors(), [&](auto count) {
       constexpr int V = decltype(count)::VALUE;
-      run.packs<V>(g.n, gate<F, T, V>, g);
+      run.vectors<V>(g.n, gate<F, T, V>, g);
     });
     return run.status;
   });
@@ -218,9 +218,9 @@ static KernelStatus run_gate_backward(const KernelFused *, const KernelArgs *pro
                        (const T *)f[1], f[2] == m[2] ? nullptr : (T *)m[2],
                        (T *)f[2],       slope->dim[0]};
     Launch run(slope, why, "gate_backward");
-    with_packs<sizeof(T)>(g.is_in_packs(), [&](auto count) {
+    with_vectors<sizeof(T)>(g.is_in_vectors(), [&](auto count) {
       constexpr int V = decltype(count)::VALUE;
-      run.packs<V>(g.n, gate_backward<F, T, V>, g);
+      run.vectors<V>(g.n, gate_backward<F, T, V>, g);
     });
     return run.status;
   });

@@ -58,16 +58,16 @@ static int64_t period_of(const Broadcast &b) {
 }
 
 template <class F, class A, class B, class Y, int V>
-__global__ void combine_packs(const A *a, const B *b, Y *y, int64_t n, int64_t period) {
-  each_pack<V>(n, [=](int64_t i, auto count) {
+__global__ void combine_vectors(const A *a, const B *b, Y *y, int64_t n, int64_t period) {
+  each_vector<V>(n, [=](int64_t i, auto count) {
     constexpr int W = decltype(count)::VALUE;
     float value[W], other[W];
-    load_pack<W>(a + i, value);
-    load_pack<W>(b + (period == n ? i : i % period), other);
+    load_vector<W>(a + i, value);
+    load_vector<W>(b + (period == n ? i : i % period), other);
 #pragma unroll
     for (int v = 0; v < W; v++)
       value[v] = F::value(value[v], other[v]);
-    store_pack<W>(y + i, value);
+    store_vector<W>(y + i, value);
   });
 }
 
@@ -82,15 +82,15 @@ static void issue_combine(Launch &run, const A *a, const B *b, Y *y, const Broad
   constexpr size_t larger = sizeof(A) > sizeof(B) ? sizeof(A) : sizeof(B);
   constexpr size_t largest = sizeof(Y) > larger ? sizeof(Y) : larger;
   const int64_t n = shape.count, period = period_of(shape);
-  const bool in_packs = is_aligned(a) && is_aligned(b) && is_aligned(y) &&
-                        (period == n || period % (PACK_BYTES / (int64_t)largest) == 0);
+  const bool in_vectors = is_aligned(a) && is_aligned(b) && is_aligned(y) &&
+                          (period == n || period % (VECTOR_BYTES / (int64_t)largest) == 0);
   if (period == 0) {
     run.flat(n, combine<F, A, B, Y>, a, b, y, shape);
     return;
   }
-  with_packs<largest>(in_packs, [&](auto count) {
+  with_vectors<largest>(in_vectors, [&](auto count) {
     constexpr int V = decltype(count)::VALUE;
-    run.packs<V>(n, combine_packs<F, A, B, Y, V>, a, b, y, n, period);
+    run.vectors<V>(n, combine_vectors<F, A, B, Y, V>, a, b, y, n, period);
   });
 }
 
@@ -139,21 +139,21 @@ enum { REPEATS_AT_ONCE = 8 };
 /* Where all of y is repeated in x. */
 template <class T, int V>
 __global__ void sum_repeats(const T *x, T *y, int64_t period, int64_t repeats) {
-  each_pack<V>(period, [=](int64_t i, auto count) {
+  each_vector<V>(period, [=](int64_t i, auto count) {
     constexpr int W = decltype(count)::VALUE;
     float sum[W] = {};
     for (int64_t first = 0; first < repeats; first += REPEATS_AT_ONCE) {
-      Pack<T, W> pack[REPEATS_AT_ONCE] = {};
+      Vector<T, W> vector[REPEATS_AT_ONCE] = {};
 #pragma unroll
       for (int k = 0; k < REPEATS_AT_ONCE; k++)
-        if (first + k < repeats) pack[k] = *(const Pack<T, W> *)(x + (first + k) * period + i);
+        if (first + k < repeats) vector[k] = *(const Vector<T, W> *)(x + (first + k) * period + i);
 #pragma unroll
       for (int k = 0; k < REPEATS_AT_ONCE; k++)
 #pragma unroll
         for (int v = 0; v < W; v++)
-          sum[v] += to_float(pack[k].at[v]);
+          sum[v] += to_float(vector[k].at[v]);
     }
-    store_pack<W>(y + i, sum);
+    store_vector<W>(y + i, sum);
   });
 }
 
@@ -161,14 +161,14 @@ __global__ void sum_repeats(const T *x, T *y, int64_t period, int64_t repeats) {
 template <class T>
 static void issue_repeats(Launch &run, const T *x, T *y, int64_t period, int64_t repeats) {
   enum { FEW = 32 * 1024, OFTEN = 128 };
-  const bool in_packs = is_aligned(x) && is_aligned(y) && period * sizeof(T) % PACK_BYTES == 0;
+  const bool in_vectors = is_aligned(x) && is_aligned(y) && period * sizeof(T) % VECTOR_BYTES == 0;
   if (period < FEW && repeats >= OFTEN) {
     sum_columns(run, x, y, repeats, period, false);
     return;
   }
-  with_packs<sizeof(T)>(in_packs, [&](auto count) {
+  with_vectors<sizeof(T)>(in_vectors, [&](auto count) {
     constexpr int V = decltype(count)::VALUE;
-    run.packs<V>(period, sum_repeats<T, V>, x, y, period, repeats);
+    run.vectors<V>(period, sum_repeats<T, V>, x, y, period, repeats);
   });
 }
 
@@ -218,14 +218,14 @@ CUDA_KERNEL(sum_to) {
 
 template <class T, int V>
 __global__ void scale_shift(const T *x, T *y, int64_t n, float scale, float shift) {
-  each_pack<V>(n, [=](int64_t i, auto count) {
+  each_vector<V>(n, [=](int64_t i, auto count) {
     constexpr int W = decltype(count)::VALUE;
     float value[W];
-    load_pack<W>(x + i, value);
+    load_vector<W>(x + i, value);
 #pragma unroll
     for (int v = 0; v < W; v++)
       value[v] = scale * value[v] + shift;
-    store_pack<W>(y + i, value);
+    store_vector<W>(y + i, value);
   });
 }
 
@@ -235,10 +235,10 @@ CUDA_KERNEL(affine) {
     const T *x = (const T *)args->operand[0];
     T *y = (T *)args->operand[1];
     Launch run(args, why, "affine");
-    with_packs<sizeof(T)>(is_aligned(x) && is_aligned(y), [&](auto count) {
+    with_vectors<sizeof(T)>(is_aligned(x) && is_aligned(y), [&](auto count) {
       constexpr int V = decltype(count)::VALUE;
-      run.packs<V>(args->dim[0], scale_shift<T, V>, x, y, args->dim[0], (float)args->attr[0],
-                   (float)args->attr[1]);
+      run.vectors<V>(args->dim[0], scale_shift<T, V>, x, y, args->dim[0], (float)args->attr[0],
+                     (float)args->attr[1]);
     });
     return run.status;
   });

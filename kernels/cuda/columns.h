@@ -2,11 +2,11 @@
 #ifndef LOCKSTEP_KERNELS_CUDA_COLUMNS_H
 #define LOCKSTEP_KERNELS_CUDA_COLUMNS_H
 
-#include "kernels/cuda/packs.h"
+#include "kernels/cuda/vectors.h"
 
-/* A block sums few columns, so that narrow layers have blocks enough: STRIP_LANES packs of them, by
- * each of STRIP_GROUPS groups of threads for a part of the rows. A thread has STRIP_AT_ONCE loads
- * under way. */
+/* A block sums few columns, so that narrow layers have blocks enough: STRIP_LANES vectors of them,
+ * by each of STRIP_GROUPS groups of threads for a part of the rows. A thread has STRIP_AT_ONCE
+ * loads under way. */
 enum { STRIP_LANES = 8, STRIP_GROUPS = 128, STRIP_AT_ONCE = 8 };
 
 template <class T, class G, int V>
@@ -18,11 +18,11 @@ __global__ void __launch_bounds__(STRIP_LANES *STRIP_GROUPS)
   float sum[V] = {};
   for (int64_t first = group; first < rows && column < width;
        first += STRIP_GROUPS * STRIP_AT_ONCE) {
-    Pack<T, V> value[STRIP_AT_ONCE] = {};
+    Vector<T, V> value[STRIP_AT_ONCE] = {};
 #pragma unroll
     for (int i = 0; i < STRIP_AT_ONCE; i++)
       if (first + i * STRIP_GROUPS < rows)
-        value[i] = *(const Pack<T, V> *)(x + (first + i * STRIP_GROUPS) * width + column);
+        value[i] = *(const Vector<T, V> *)(x + (first + i * STRIP_GROUPS) * width + column);
 #pragma unroll
     for (int i = 0; i < STRIP_AT_ONCE; i++)
       for (int v = 0; v < V; v++)

@@ -1,15 +1,15 @@
 /* copy.cu -- numbers moved, and rounded to another dtype. */
-#include "kernels/cuda/packs.h"
+#include "kernels/cuda/vectors.h"
 extern "C" {
 #include "kernels/runs.h"
 }
 
 template <class X, class Y, int V> __global__ void convert(const X *x, Y *y, int64_t n) {
-  each_pack<V>(n, [=](int64_t i, auto count) {
+  each_vector<V>(n, [=](int64_t i, auto count) {
     constexpr int W = decltype(count)::VALUE;
     float value[W];
-    load_pack<W>(x + i, value);
-    store_pack<W>(y + i, value);
+    load_vector<W>(x + i, value);
+    store_vector<W>(y + i, value);
   });
 }
 
@@ -21,9 +21,9 @@ CUDA_KERNEL(cast) {
     Y *y = (Y *)args->operand[1];
     constexpr size_t LARGER = sizeof(X) > sizeof(Y) ? sizeof(X) : sizeof(Y);
     Launch run(args, why, "cast");
-    with_packs<LARGER>(is_aligned(x) && is_aligned(y), [&](auto count) {
+    with_vectors<LARGER>(is_aligned(x) && is_aligned(y), [&](auto count) {
       constexpr int V = decltype(count)::VALUE;
-      run.packs<V>(args->dim[0], convert<X, Y, V>, x, y, args->dim[0]);
+      run.vectors<V>(args->dim[0], convert<X, Y, V>, x, y, args->dim[0]);
     });
     return run.status;
   });
@@ -50,7 +50,7 @@ template <class Body> static KernelStatus with_size(uint32_t dtype, const char *
 template <class Body>
 static KernelStatus with_moved(const KernelArgs *args, const int64_t *counts, int64_t count,
                                const char **why, Body body) {
-  const int64_t each = PACK_BYTES / (int64_t)dtype_bytes((DType)args->dtype[0]);
+  const int64_t each = VECTOR_BYTES / (int64_t)dtype_bytes((DType)args->dtype[0]);
   bool is_wide = is_aligned(args->operand[0]) && is_aligned(args->operand[1]);
   for (int64_t i = 0; i < count; i++)
     is_wide = is_wide && counts[i] % each == 0;
@@ -107,17 +107,17 @@ struct Pieces {
   int64_t whole_first, member_first; /* where the pair begins, in the whole and in a member */
 };
 
-template <class T> __global__ void move_pieces(const T *x, T *y, Pieces p, bool packs) {
+template <class T> __global__ void move_pieces(const T *x, T *y, Pieces p, bool gathers) {
   for (EACH_ELEMENT(i, p.times * p.members * p.elements)) {
     int64_t piece = i / p.elements, member = piece % p.members, time = piece / p.members;
-    int64_t packed = member * p.share + p.member_first + time * p.elements + i % p.elements;
+    int64_t gathered = member * p.share + p.member_first + time * p.elements + i % p.elements;
     int64_t whole = p.whole_first + i;
-    y[packs ? packed : whole] = x[packs ? whole : packed];
+    y[gathers ? gathered : whole] = x[gathers ? whole : gathered];
   }
 }
 
 static KernelStatus run_pieces(const KernelArgs *args, const char **why, const char *name,
-                               bool packs) {
+                               bool gathers) {
   const int64_t *dim = args->dim;
   int64_t counts[KERNEL_DIMS_MAX] = {0};
   for (int64_t k = 0; k < dim[1]; k++)
@@ -132,7 +132,7 @@ static KernelStatus run_pieces(const KernelArgs *args, const char **why, const c
       p.times = dim[2 + 2 * k];
       p.elements = dim[3 + 2 * k] / each;
       run.flat(p.times * p.members * p.elements, move_pieces<T>, (const T *)args->operand[0],
-               (T *)args->operand[1], p, packs);
+               (T *)args->operand[1], p, gathers);
       p.whole_first += p.times * p.members * p.elements;
       p.member_first += p.times * p.elements;
     }
@@ -140,9 +140,9 @@ static KernelStatus run_pieces(const KernelArgs *args, const char **why, const c
   });
 }
 
-CUDA_KERNEL(pack) {
-  return run_pieces(args, why, "pack", true);
+CUDA_KERNEL(gather_pieces) {
+  return run_pieces(args, why, "gather_pieces", true);
 }
-CUDA_KERNEL(unpack) {
-  return run_pieces(args, why, "unpack", false);
+CUDA_KERNEL(scatter_pieces) {
+  return run_pieces(args, why, "scatter_pieces", false);
 }

@@ -57,7 +57,7 @@ __device__ inline void put(Bf16 *at, float value) {
 /* As f16.h; on GPUs every NaN becomes the same one. */
 __device__ inline float to_float(F16 x) {
 #ifdef __CUDACC__
-  float value; /* of 32 bits, so that packs stay packed: __half2float takes a register each */
+  float value; /* of 32 bits: values stay two to a register, where __half2float takes one each */
   asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, low;}"
       : "=f"(value)
       : "r"((uint32_t)x.bits));
@@ -169,8 +169,9 @@ public:
     if (n > 0) issue(dim3((unsigned)blocks), dim3(FLAT_THREADS), false, kernel, P(a)...);
   }
 
-  /* One thread for each pack of V of n elements, or for several: for kernels that use each_pack. */
-  template <int V, class... P, class... A> void packs(int64_t n, void (*kernel)(P...), A... a) {
+  /* One thread for each vector of V of n elements, or for several: for kernels that use
+   * each_vector. */
+  template <int V, class... P, class... A> void vectors(int64_t n, void (*kernel)(P...), A... a) {
     flat((n + V - 1) / V, kernel, a...);
   }
 

@@ -1,6 +1,6 @@
 /* embedding.cu -- rows of a table by id; ids that the table does not have give zeros and no
  * gradient. */
-#include "kernels/cuda/packs.h"
+#include "kernels/cuda/vectors.h"
 extern "C" {
 #include "kernels/runs.h"
 }
@@ -20,13 +20,13 @@ static __device__ bool has_row(const Table &table, int32_t id) {
 
 template <class T, int V>
 __global__ void gather(const T *rows, const int32_t *ids, T *y, Table table) {
-  const int64_t packs = table.width / V; /* of a row */
-  for (EACH_ELEMENT(i, table.rows * packs)) {
-    int32_t id = ids[i / packs];
-    Pack<T, V> pack = {};
+  const int64_t vectors = table.width / V; /* of a row */
+  for (EACH_ELEMENT(i, table.rows * vectors)) {
+    int32_t id = ids[i / vectors];
+    Vector<T, V> vector = {};
     if (has_row(table, id))
-      pack = *(const Pack<T, V> *)(rows + (id - table.first) * table.width + i % packs * V);
-    *(Pack<T, V> *)(y + i * V) = pack;
+      vector = *(const Vector<T, V> *)(rows + (id - table.first) * table.width + i % vectors * V);
+    *(Vector<T, V> *)(y + i * V) = vector;
   }
 }
 
@@ -36,9 +36,10 @@ CUDA_KERNEL(embedding) {
     typedef decltype(number) T;
     const T *rows = (const T *)args->operand[0];
     T *y = (T *)args->operand[2];
-    bool in_packs = table.width * sizeof(T) % PACK_BYTES == 0 && is_aligned(rows) && is_aligned(y);
+    bool in_vectors =
+        table.width * sizeof(T) % VECTOR_BYTES == 0 && is_aligned(rows) && is_aligned(y);
     Launch run(args, why, "embedding");
-    with_packs<sizeof(T)>(in_packs, [&](auto count) {
+    with_vectors<sizeof(T)>(in_vectors, [&](auto count) {
       constexpr int V = decltype(count)::VALUE;
       run.flat(table.rows * (table.width / V), gather<T, V>, rows,
                (const int32_t *)args->operand[1], y, table);
@@ -125,17 +126,18 @@ static __device__ void add_rows(float *sum, const T *d_y, int64_t width, unsigne
                                 RowOf row_of) {
   constexpr int ROWS = Scattered<T>::ROWS;
   while (bits != 0) {
-    Pack<T, V> pack[ROWS] = {};
+    Vector<T, V> vector[ROWS] = {};
 #pragma unroll
     for (int i = 0; i < ROWS; i++) {
-      if (bits != 0) pack[i] = *(const Pack<T, V> *)(d_y + row_of(__ffs((int)bits) - 1) * width);
+      if (bits != 0)
+        vector[i] = *(const Vector<T, V> *)(d_y + row_of(__ffs((int)bits) - 1) * width);
       bits &= bits - 1;
     }
 #pragma unroll
     for (int i = 0; i < ROWS; i++)
 #pragma unroll
       for (int v = 0; v < V; v++)
-        sum[v] += to_float(pack[i].at[v]);
+        sum[v] += to_float(vector[i].at[v]);
   }
 }
 
@@ -145,11 +147,11 @@ static __device__ void add_to_table(G *d_table, const Table &table, int32_t id, 
                                     const float *sum) {
   float now[V];
   G *to = d_table + (id - table.first) * table.width + column;
-  load_pack<V>(to, now);
+  load_vector<V>(to, now);
 #pragma unroll
   for (int v = 0; v < V; v++)
     now[v] += sum[v];
-  store_pack<V>(to, now);
+  store_vector<V>(to, now);
 }
 
 /* Columns of a warp, of which each lane has V. */
@@ -228,9 +230,9 @@ __global__ void __launch_bounds__(SEARCH_THREADS)
 }
 
 template <class G, int V> __global__ void clear(G *at, int64_t n) {
-  each_pack<V>(n, [=](int64_t i, auto count) {
+  each_vector<V>(n, [=](int64_t i, auto count) {
     constexpr int W = decltype(count)::VALUE;
-    *(Pack<G, W> *)(at + i) = Pack<G, W>{};
+    *(Vector<G, W> *)(at + i) = Vector<G, W>{};
   });
 }
 
@@ -251,14 +253,14 @@ CUDA_KERNEL(embedding_backward) {
     const int32_t *ids = (const int32_t *)args->operand[1];
     G *d_table = (G *)args->operand[2];
     const int64_t all = table.vocab * table.width;
-    bool in_packs = table.width * LARGER % PACK_BYTES == 0 && is_aligned(d_y);
+    bool in_vectors = table.width * LARGER % VECTOR_BYTES == 0 && is_aligned(d_y);
     Launch run(args, why, "embedding_backward");
     if (!args->accumulate)
-      with_packs<sizeof(G)>(is_aligned(d_table), [&](auto count) {
+      with_vectors<sizeof(G)>(is_aligned(d_table), [&](auto count) {
         constexpr int V = decltype(count)::VALUE;
-        run.packs<V>(all, clear<G, V>, d_table, all);
+        run.vectors<V>(all, clear<G, V>, d_table, all);
       });
-    with_packs<LARGER>(in_packs && is_aligned(d_table), [&](auto count) {
+    with_vectors<LARGER>(in_vectors && is_aligned(d_table), [&](auto count) {
       run.blocks(dim3(parts_of(table.vocab)), SEARCH_THREADS,
                  scatter_part<T, G, decltype(count)::VALUE>, d_y, ids, d_table, table);
     });

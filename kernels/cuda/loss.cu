@@ -2,7 +2,7 @@
  *
  * A row is read twice. Of wide rows a multiprocessor works on few at once, so that all that are
  * being worked on are in the second level of cache when they are read again. */
-#include "kernels/cuda/packs.h"
+#include "kernels/cuda/vectors.h"
 extern "C" {
 #include "kernels/math/mse.h"
 #include "kernels/math/slope.h"
@@ -34,7 +34,7 @@ struct RowSoftmax {
 
 template <int V, class T> static __device__ void add_logits(RowSoftmax *s, const T *at) {
   float logit[V];
-  load_pack<V>(at, logit);
+  load_vector<V>(at, logit);
   float highest = s->highest;
 #pragma unroll
   for (int v = 0; v < V; v++)
@@ -51,11 +51,11 @@ template <int V, class T> static __device__ void add_logits(RowSoftmax *s, const
 /* By all threads of the block, which is the row's. */
 template <int V, class T>
 static __device__ RowSoftmax local_softmax(const T *row, const Classes &c, int32_t target) {
-  const int64_t in_packs = c.real - c.real % V;
+  const int64_t in_vectors = c.real - c.real % V;
   RowSoftmax s = {-INFINITY, 0, 0};
-  for (int64_t k = (int64_t)threadIdx.x * V; k < in_packs; k += (int64_t)blockDim.x * V)
+  for (int64_t k = (int64_t)threadIdx.x * V; k < in_vectors; k += (int64_t)blockDim.x * V)
     add_logits<V>(&s, row + k);
-  for (int64_t k = in_packs + threadIdx.x; k < c.real; k += blockDim.x)
+  for (int64_t k = in_vectors + threadIdx.x; k < c.real; k += blockDim.x)
     add_logits<1>(&s, row + k);
   float highest = block_max(s.highest);
   s.sum = block_sum(s.sum > 0 ? s.sum * expf(s.highest - highest) : s.sum);
@@ -101,21 +101,21 @@ __global__ void __launch_bounds__(WIDE_THREADS)
   const float scale = (float)slope_scale(scale_of_all, counted_targets, loss_scale);
   for (int64_t k = (int64_t)threadIdx.x * V; train && k < c.held; k += (int64_t)blockDim.x * V) {
     float slope[V];
-    load_pack<V>(own + k, slope);
+    load_vector<V>(own + k, slope);
 #pragma unroll
     for (int v = 0; v < V; v++) {
       bool counted = target >= 0 && k + v < c.real;
       float onehot = c.first + k + v == target ? 1.0f : 0.0f;
       slope[v] = counted ? (expf(slope[v] - lse) - onehot) * scale : 0;
     }
-    store_pack<V>(own + k, slope);
+    store_vector<V>(own + k, slope);
   }
 }
 
 /* Calls `run` with the Count of logits that are moved at once. */
 template <class T, class Run>
 static void with_logits(const void *logits, const Classes &c, Run run) {
-  with_packs<sizeof(T)>(is_aligned(logits) && c.held * sizeof(T) % PACK_BYTES == 0, run);
+  with_vectors<sizeof(T)>(is_aligned(logits) && c.held * sizeof(T) % VECTOR_BYTES == 0, run);
 }
 
 /* In order: each thread adds neighbouring rows, then the threads' sums are added. */
@@ -149,8 +149,8 @@ static KernelStatus cross_entropy(const KernelArgs *args, const char **why, cons
     with_logits<T>(at[0], c, [&](auto count) {
       run.blocks(dim3((unsigned)rows), threads_of(c, sizeof(T)),
                  loss_row<T, decltype(count)::VALUE>, (T *)at[0], targets, stats, row_loss, c, rows,
-                 ranks, train, train ? args->attr[0] : 0,
-                 train ? kernel_slot(args, 0) : nullptr, train ? kernel_slot(args, 1) : nullptr);
+                 ranks, train, train ? args->attr[0] : 0, train ? kernel_slot(args, 0) : nullptr,
+                 train ? kernel_slot(args, 1) : nullptr);
     });
     run.blocks(dim3(1), FLAT_THREADS, add_rows, row_loss, targets, loss, rows, args->accumulate);
     return run.status;

@@ -3,36 +3,38 @@
  * Forward, a block has a row, and keeps it in registers: x is read once. Backward, each block walks
  * over rows and keeps its sums for the weights' gradients in registers, and of rows up to 8,192
  * wide also x and d_y; a second kernel adds the blocks' sums in order. */
-#include "kernels/cuda/packs.h"
+#include "kernels/cuda/vectors.h"
 
 /* ---- a row, shared out over the threads of a block ---- */
 
 enum { WIDEST = 16 * 1024, KEPT_MOST = 16 };
 
-/* THREADS threads have a row, each of them PER packs of V neighbours: the first thread's first pack
- * at column 0, the others every THREADS V. Rows are no wider than all of them, and hold whole
- * packs. Backward, a block has ROWS rows at once: of narrow ones so many that memory is busy. */
+/* THREADS threads have a row, each of them PER vectors of V neighbours: the first thread's first
+ * vector at column 0, the others every THREADS V. Rows are no wider than all of them, and hold
+ * whole vectors. Backward, a block has ROWS rows at once: of narrow ones so many that memory is
+ * busy. */
 template <class T_, int V_, int THREADS_, int PER_, int ROWS_> struct Columns {
   typedef T_ T;
   static constexpr int V = V_, THREADS = THREADS_, PER = PER_, COUNT = PER * V, ROWS = ROWS_;
-  static __device__ int64_t first(int pack) {
+  static __device__ int64_t first(int vector) {
     const unsigned thread = ROWS > 1 ? threadIdx.x % THREADS : threadIdx.x;
-    return ((int64_t)pack * THREADS + thread) * V;
+    return ((int64_t)vector * THREADS + thread) * V;
   }
 };
 
-/* Loops over the packs of a thread that are in the row: the pack's number, and its first column. */
-#define EACH_PACK(C, pack, column, width)                                                          \
-  _Pragma("unroll") for (int pack = 0; pack < (C).PER;                                             \
-                         pack++) if (int64_t column = (C).first(pack); column < (width))
+/* Loops over the vectors of a thread that are in the row: the vector's number, and its first
+ * column. */
+#define EACH_VECTOR(C, vector, column, width)                                                      \
+  _Pragma("unroll") for (int vector = 0; vector < (C).PER;                                         \
+                         vector++) if (int64_t column = (C).first(vector); column < (width))
 
-/* Runs `run` with columns for rows of this width; in packs of 16 bytes where rows begin and end at
- * multiples of it. */
-template <class T, class Run> static void with_columns(int64_t width, bool in_packs, Run run) {
-  constexpr int V = PACK_BYTES / (int)sizeof(T);
-  if (!in_packs && width <= 1024)
+/* Runs `run` with columns for rows of this width; in vectors of 16 bytes where rows begin and end
+ * at multiples of it. */
+template <class T, class Run> static void with_columns(int64_t width, bool in_vectors, Run run) {
+  constexpr int V = VECTOR_BYTES / (int)sizeof(T);
+  if (!in_vectors && width <= 1024)
     run(Columns<T, 1, 128, 8, 4>());
-  else if (!in_packs)
+  else if (!in_vectors)
     run(Columns<T, 1, 512, 32, 1>());
   else if (width <= 1024)
     run(Columns<T, V, 128, 8 / V, 4>());
@@ -46,8 +48,8 @@ template <class T, class Run> static void with_columns(int64_t width, bool in_pa
     run(Columns<T, V, 512, 32 / V, 1>());
 }
 
-template <class T> static bool are_packs(int64_t width, const void *const *at, int count) {
-  bool good = width * (int64_t)sizeof(T) % PACK_BYTES == 0;
+template <class T> static bool are_vectors(int64_t width, const void *const *at, int count) {
+  bool good = width * (int64_t)sizeof(T) % VECTOR_BYTES == 0;
   for (int i = 0; i < count; i++)
     good = good && is_aligned(at[i]);
   return good;
@@ -78,35 +80,35 @@ __global__ void __launch_bounds__(C::THREADS) norm_row(NormForward<typename C::T
   const C columns;
   const int64_t row = blockIdx.x * n.width;
   float x[C::COUNT], sum = 0, square = 0;
-  EACH_PACK(columns, p, c, n.width) {
-    load_pack<C::V>(n.a + row + c, x + p * C::V);
+  EACH_VECTOR (columns, p, c, n.width) {
+    load_vector<C::V>(n.a + row + c, x + p * C::V);
     if (n.b != nullptr) {
       float more[C::V];
-      load_pack<C::V>(n.b + row + c, more);
+      load_vector<C::V>(n.b + row + c, more);
 #pragma unroll
       for (int v = 0; v < C::V; v++)
         x[p * C::V + v] = rounded<T>(x[p * C::V + v] + more[v]);
-      store_pack<C::V>(n.x + row + c, x + p * C::V);
+      store_vector<C::V>(n.x + row + c, x + p * C::V);
     }
 #pragma unroll
     for (int v = 0; v < C::V; v++)
       sum += x[p * C::V + v];
   }
   float mean = n.bias != nullptr ? block_sum(sum) / (float)n.width : 0;
-  EACH_PACK(columns, p, c, n.width) {
+  EACH_VECTOR (columns, p, c, n.width) {
 #pragma unroll
     for (int v = 0; v < C::V; v++)
       square += (x[p * C::V + v] - mean) * (x[p * C::V + v] - mean);
   }
   float rstd = 1 / sqrtf(block_sum(square) / (float)n.width + n.eps);
-  EACH_PACK(columns, p, c, n.width) {
+  EACH_VECTOR (columns, p, c, n.width) {
     float weight[C::V], bias[C::V] = {};
-    load_pack<C::V>(n.weight + c, weight);
-    if (n.bias != nullptr) load_pack<C::V>(n.bias + c, bias);
+    load_vector<C::V>(n.weight + c, weight);
+    if (n.bias != nullptr) load_vector<C::V>(n.bias + c, bias);
 #pragma unroll
     for (int v = 0; v < C::V; v++)
       x[p * C::V + v] = (x[p * C::V + v] - mean) * rstd * weight[v] + bias[v];
-    store_pack<C::V>(n.y + row + c, x + p * C::V);
+    store_vector<C::V>(n.y + row + c, x + p * C::V);
   }
   if (threadIdx.x > 0) return;
   if (n.bias != nullptr) n.stats[2 * (int64_t)blockIdx.x] = mean;
@@ -134,7 +136,7 @@ static KernelStatus norm_forward(const KernelArgs *add, const KernelArgs *args, 
                         (float)args->attr[0]};
     const void *rows[] = {n.a, n.b, n.x, n.weight, n.bias, n.y};
     Launch run(args, why, name);
-    with_columns<T>(n.width, are_packs<T>(n.width, rows, 6), [&](auto columns) {
+    with_columns<T>(n.width, are_vectors<T>(n.width, rows, 6), [&](auto columns) {
       typedef decltype(columns) C;
       run.blocks(dim3((unsigned)args->dim[0]), C::THREADS, norm_row<C>, n);
     });
@@ -171,35 +173,35 @@ template <class C> struct SlopeRow {
   static constexpr bool KEEPS = C::COUNT <= KEPT_MOST;
   float slope[KEEPS ? C::COUNT : C::V], unit[KEEPS ? C::COUNT : C::V];
 
-  static __device__ int at(int pack) { return KEEPS ? pack * C::V : 0; }
-  __device__ void load(const NormBackward<typename C::T> &n, int64_t row, int pack, int64_t column,
-                       float mean, float rstd) {
-    load_pack<C::V>(n.d_y + row + column, slope + at(pack));
-    load_pack<C::V>(n.x + row + column, unit + at(pack));
+  static __device__ int at(int vector) { return KEEPS ? vector * C::V : 0; }
+  __device__ void load(const NormBackward<typename C::T> &n, int64_t row, int vector,
+                       int64_t column, float mean, float rstd) {
+    load_vector<C::V>(n.d_y + row + column, slope + at(vector));
+    load_vector<C::V>(n.x + row + column, unit + at(vector));
 #pragma unroll
     for (int v = 0; v < C::V; v++)
-      unit[at(pack) + v] = (unit[at(pack) + v] - mean) * rstd;
+      unit[at(vector) + v] = (unit[at(vector) + v] - mean) * rstd;
   }
 };
 
-/* Writes a pack of d_x, or of its sum with `other`. That is rounded as if d_x had been in memory:
+/* Writes a vector of d_x, or of its sum with `other`. That is rounded as if d_x had been in memory:
  * no multiply-add. */
 template <class C>
 static __device__ void store_slope(const NormBackward<typename C::T> &n, int64_t at,
                                    const float *d_x) {
-  if (n.d_x != nullptr) store_pack<C::V>(n.d_x + at, d_x);
+  if (n.d_x != nullptr) store_vector<C::V>(n.d_x + at, d_x);
   if (n.other == nullptr) return;
   float sum[C::V];
-  load_pack<C::V>(n.other + at, sum);
+  load_vector<C::V>(n.other + at, sum);
 #pragma unroll
   for (int v = 0; v < C::V; v++)
     sum[v] = __fadd_rn(sum[v], rounded<typename C::T>(d_x[v]));
-  store_pack<C::V>(n.y + at, sum);
+  store_vector<C::V>(n.y + at, sum);
 }
 
 /* Makes of a and b their sums over the threads that share a row. All threads of the block call it,
- * with `turn` alternating between 0 and 1: a thread that writes parts of one turn has seen all others
- * reach the other turn, so they have read the earlier parts of this one. */
+ * with `turn` alternating between 0 and 1: a thread that writes parts of one turn has seen all
+ * others reach the other turn, so they have read the earlier parts of this one. */
 template <class C> static __device__ void row_sums(float *a, float *b, int turn) {
   enum { WARPS = C::THREADS / WARP_LANES, ALL = WARPS * C::ROWS };
   SHARED(float, parts, 2 * 2 * ALL);
@@ -233,7 +235,7 @@ static __device__ void store_sums(const NormBackward<typename C::T> &n, const Gr
   float *to = n.sums + blockIdx.x * n.vectors * n.padded;
   for (int row = 0; row < C::ROWS; row++) {
     const bool is_last = row == C::ROWS - 1;
-    EACH_PACK(columns, p, c, own == row ? n.width : 0) {
+    EACH_VECTOR (columns, p, c, own == row ? n.width : 0) {
 #pragma unroll
       for (int v = 0; v < C::V; v++) {
         float weight = add.weight[p * C::V + v], bias = add.bias[p * C::V + v];
@@ -260,9 +262,9 @@ __global__ void __launch_bounds__(C::THREADS *C::ROWS)
     if (width > 0)
       mean = n.has_mean ? n.stats[2 * r] : 0, rstd = n.stats[n.has_mean ? 2 * r + 1 : r];
     SlopeRow<C> row;
-    EACH_PACK(columns, p, c, width) {
+    EACH_VECTOR (columns, p, c, width) {
       float weight[C::V];
-      load_pack<C::V>(n.weight + c, weight);
+      load_vector<C::V>(n.weight + c, weight);
       row.load(n, r * n.width, p, c, mean, rstd);
 #pragma unroll
       for (int v = 0; v < C::V; v++) {
@@ -277,9 +279,9 @@ __global__ void __launch_bounds__(C::THREADS *C::ROWS)
     row_sums<C>(&sum_gn, &sum_g, turn);
     turn = 1 - turn;
     float mean_gn = sum_gn / (float)n.width, mean_g = n.has_mean ? sum_g / (float)n.width : 0;
-    EACH_PACK(columns, p, c, width) {
+    EACH_VECTOR (columns, p, c, width) {
       float weight[C::V], d_x[C::V];
-      load_pack<C::V>(n.weight + c, weight);
+      load_vector<C::V>(n.weight + c, weight);
       if (!row.KEEPS) row.load(n, r * n.width, p, c, mean, rstd);
 #pragma unroll
       for (int v = 0; v < C::V; v++) {
@@ -341,7 +343,7 @@ static KernelStatus norm_backward(const KernelArgs *args, const void *other, voi
                          args->accumulate};
     const void *all[] = {n.d_y, n.x, n.weight, n.d_x, n.other, n.y};
     Launch run(args, why, name);
-    with_columns<T>(width, are_packs<T>(width, all, 6), [&](auto columns) {
+    with_columns<T>(width, are_vectors<T>(width, all, 6), [&](auto columns) {
       typedef decltype(columns) C;
       blocks = (rows + C::ROWS - 1) / C::ROWS;
       if (blocks > WORK_NORM_BLOCKS_CUDA) blocks = WORK_NORM_BLOCKS_CUDA;

@@ -1,5 +1,5 @@
 /* random.cu -- dropout and initial values: numbers that are a function of what they are for. */
-#include "kernels/cuda/packs.h"
+#include "kernels/cuda/vectors.h"
 extern "C" {
 #include "kernels/init.h"
 #include "kernels/math/dropout.h"
@@ -8,7 +8,7 @@ extern "C" {
 
 enum { WORDS = 4 }; /* of random bits, made at once */
 
-/* A pack of WORDS neighbours or more has whole runs of words. */
+/* A vector of WORDS neighbours or more has whole runs of words. */
 template <class T, int V>
 __global__ void drop(const T *x, T *y, int64_t n, DropoutShape shape, const uint64_t *seed,
                      const int64_t *step, uint64_t record_key, uint32_t threshold, float scale) {
@@ -17,7 +17,7 @@ __global__ void drop(const T *x, T *y, int64_t n, DropoutShape shape, const uint
     const uint64_t element = (uint64_t)dropout_element(&shape, i * V);
     float value[V];
     uint32_t word[V < WORDS ? WORDS : V];
-    load_pack<V>(x + i * V, value);
+    load_vector<V>(x + i * V, value);
 #pragma unroll
     for (int first = 0; first < V; first += WORDS)
       philox4(key, number, element / WORDS + first / WORDS, word + first);
@@ -26,12 +26,12 @@ __global__ void drop(const T *x, T *y, int64_t n, DropoutShape shape, const uint
       bool keep = (V < WORDS ? word[element % WORDS] : word[v]) >= threshold;
       value[v] = keep ? value[v] * scale : 0;
     }
-    store_pack<V>(y + i * V, value);
+    store_vector<V>(y + i * V, value);
   }
 }
 
-/* Neighbours of x are neighbours in the mask, and packs of them begin with word 0. */
-static bool drops_packs(const DropoutShape &s, int64_t count) {
+/* Neighbours of x are neighbours in the mask, and vectors of them begin with word 0. */
+static bool drops_vectors(const DropoutShape &s, int64_t count) {
   const int64_t piece = s.part * s.inner, all = s.all_parts * s.inner;
   return piece % count == 0 && all % WORDS == 0 && s.part_first * s.inner % WORDS == 0;
 }
@@ -44,10 +44,10 @@ CUDA_KERNEL(dropout) {
     int64_t n = shape.batch * shape.seq * shape.outer * shape.part * shape.inner;
     const T *x = (const T *)args->operand[0];
     T *y = (T *)args->operand[1];
-    bool in_packs =
-        is_aligned(x) && is_aligned(y) && drops_packs(shape, PACK_BYTES / (int64_t)sizeof(T));
+    bool in_vectors =
+        is_aligned(x) && is_aligned(y) && drops_vectors(shape, VECTOR_BYTES / (int64_t)sizeof(T));
     Launch run(args, why, "dropout");
-    with_packs<sizeof(T)>(in_packs, [&](auto count) {
+    with_vectors<sizeof(T)>(in_vectors, [&](auto count) {
       constexpr int V = decltype(count)::VALUE;
       run.flat(n / V, drop<T, V>, x, y, n, shape, (const uint64_t *)args->control[0],
                (const int64_t *)args->control[1], args->key, philox_threshold(args->attr[0]),
@@ -119,9 +119,9 @@ template <class T> static KernelStatus run_fill_plain(const KernelArgs *args, co
 
 CUDA_KERNEL(init_constant) {
   switch (args->dtype[0]) {
-  case DTYPE_F64: return run_fill_plain<double>(args, why); /* partial sums of the norm */
+  case DTYPE_F64: return run_fill_plain<double>(args, why);  /* partial sums of the norm */
   case DTYPE_I16: return run_fill_plain<int16_t>(args, why); /* low halves */
-  case DTYPE_U8: return run_fill_plain<uint8_t>(args, why); /* codes */
+  case DTYPE_U8: return run_fill_plain<uint8_t>(args, why);  /* codes */
   default: break;
   }
   return with_float(args->dtype[0], why, [=](auto number) {

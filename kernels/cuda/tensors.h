@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "kernels/cuda/packs.h"
+#include "kernels/cuda/vectors.h"
 
 /* As many as fit into the 4 kB that every GPU takes as a kernel's arguments, and at most 64. */
 template <class T> struct TensorsMost {
@@ -42,12 +42,13 @@ template <class T> struct Tensors {
   i < (chunk).end;                                                                                 \
   i += blockDim.x
 
-/* The same in packs of V, then the rest one by one: calls `body` with the first and the Count. */
-template <int V, class Body> static __device__ void each_pack_of(const Chunk &chunk, Body body) {
-  const int64_t packed = chunk.end - (chunk.end - chunk.first) % V;
-  for (int64_t i = chunk.first + (int64_t)threadIdx.x * V; i < packed; i += (int64_t)blockDim.x * V)
+/* The same in vectors of V, then the rest one by one: calls `body` with the first and the Count. */
+template <int V, class Body> static __device__ void each_vector_of(const Chunk &chunk, Body body) {
+  const int64_t in_vectors = chunk.end - (chunk.end - chunk.first) % V;
+  for (int64_t i = chunk.first + (int64_t)threadIdx.x * V; i < in_vectors;
+       i += (int64_t)blockDim.x * V)
     body(i, Count<V>());
-  for (int64_t i = packed + threadIdx.x; i < chunk.end; i += blockDim.x)
+  for (int64_t i = in_vectors + threadIdx.x; i < chunk.end; i += blockDim.x)
     body(i, Count<1>());
 }
 

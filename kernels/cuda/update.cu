@@ -2,7 +2,7 @@
  *
  * An optimizer is a rule for the step of one element in fp32; how the states are stored is written
  * once for all of them (reference/update.h). Moments in codes need the maximum of their block, so
- * there a warp has a block at a time; else a thread moves packs. */
+ * there a warp has a block at a time; else a thread moves vectors. */
 #include "kernels/cuda/tensors.h"
 extern "C" {
 #include "kernels/init.h"
@@ -23,19 +23,19 @@ struct Floats {
 
   template <int W> __device__ void load(int64_t i, float *to) const {
     if (dtype == DTYPE_BF16)
-      load_pack<W>((const Bf16 *)at + i, to);
+      load_vector<W>((const Bf16 *)at + i, to);
     else if (dtype == DTYPE_F16)
-      load_pack<W>((const F16 *)at + i, to);
+      load_vector<W>((const F16 *)at + i, to);
     else
-      load_pack<W>((const float *)at + i, to);
+      load_vector<W>((const float *)at + i, to);
   }
   template <int W> __device__ void store(int64_t i, const float *from) const {
     if (dtype == DTYPE_BF16)
-      store_pack<W>((Bf16 *)at + i, from);
+      store_vector<W>((Bf16 *)at + i, from);
     else if (dtype == DTYPE_F16)
-      store_pack<W>((F16 *)at + i, from);
+      store_vector<W>((F16 *)at + i, from);
     else
-      store_pack<W>((float *)at + i, from);
+      store_vector<W>((float *)at + i, from);
   }
 };
 
@@ -82,12 +82,12 @@ template <> struct DrawsOf<true> {
   template <int W>
   __device__ void store(StochasticStream stream, void *at, int64_t i, const float *from) const {
     uint32_t draw[W];
-    Pack<uint16_t, W> to;
+    Vector<uint16_t, W> to;
     take_all<W>(stream, i, draw);
 #pragma unroll
     for (int k = 0; k < W; k++)
       to.at[k] = bf16_stochastic(from[k], draw[k]);
-    *(Pack<uint16_t, W> *)((uint16_t *)at + i) = to;
+    *(Vector<uint16_t, W> *)((uint16_t *)at + i) = to;
   }
 };
 
@@ -111,7 +111,7 @@ template <Storage STORAGE, bool DRAWS> struct UpdateTensor {
   bool moments_bf16;
   DrawsOf<DRAWS> draws;
 
-  bool is_in_packs() const {
+  bool is_in_vectors() const {
     return is_aligned(grad.at) && is_aligned(param.at) && is_aligned(moment[0]) &&
            is_aligned(moment[1]) && is_aligned(rest);
   }
@@ -128,7 +128,7 @@ template <Storage STORAGE, bool DRAWS> struct UpdateTensor {
         draws.template store<W>((StochasticStream)(STREAM_M + k), moment[k], i, from);
         return;
       }
-    store_pack<W>((float *)moment[k] + i, from);
+    store_vector<W>((float *)moment[k] + i, from);
   }
   /* W parameters from i on lose the decay and take the step. */
   template <int W> __device__ void move(int64_t i, Decay by, const float *step) const {
@@ -142,23 +142,23 @@ template <Storage STORAGE, bool DRAWS> struct UpdateTensor {
   template <int W> __device__ void move_whole(int64_t i, Decay by, const float *step) const {
     float p[W];
     if constexpr (S == STORED_MASTER)
-      load_pack<W>((float *)rest + i, p);
+      load_vector<W>((float *)rest + i, p);
     else
       param.load<W>(i, p);
 #pragma unroll
     for (int k = 0; k < W; k++)
       p[k] = p[k] * by.keep - step[k];
-    if constexpr (S == STORED_MASTER) store_pack<W>((float *)rest + i, p);
+    if constexpr (S == STORED_MASTER) store_vector<W>((float *)rest + i, p);
     if constexpr (S == STORED_STOCHASTIC)
       draws.template store<W>(STREAM_PARAM, param.at, i, p);
     else
       param.store<W>(i, p);
   }
   template <int W> __device__ void move_split(int64_t i, Decay by, const float *step) const {
-    Pack<uint16_t, W> *high = (Pack<uint16_t, W> *)((uint16_t *)param.at + i);
-    Pack<int16_t, W> *low = (Pack<int16_t, W> *)((int16_t *)rest + i);
-    Pack<uint16_t, W> upper = *high;
-    Pack<int16_t, W> lower = *low;
+    Vector<uint16_t, W> *high = (Vector<uint16_t, W> *)((uint16_t *)param.at + i);
+    Vector<int16_t, W> *low = (Vector<int16_t, W> *)((int16_t *)rest + i);
+    Vector<uint16_t, W> upper = *high;
+    Vector<int16_t, W> lower = *low;
 #pragma unroll
     for (int k = 0; k < W; k++) {
       float p = split_join(upper.at[k], lower.at[k]) * by.keep - step[k];
@@ -170,16 +170,16 @@ template <Storage STORAGE, bool DRAWS> struct UpdateTensor {
   }
   template <int W> __device__ void move_kahan(int64_t i, Decay by, const float *step) const {
     float p[W], compensation[W];
-    load_pack<W>((Bf16 *)param.at + i, p);
-    load_pack<W>((Bf16 *)rest + i, compensation);
+    load_vector<W>((Bf16 *)param.at + i, p);
+    load_vector<W>((Bf16 *)rest + i, compensation);
 #pragma unroll
     for (int k = 0; k < W; k++) {
       float y = -(by.shrink * p[k] + step[k]) - compensation[k], after = rounded<Bf16>(p[k] + y);
       compensation[k] = (after - p[k]) - y;
       p[k] = after;
     }
-    store_pack<W>((Bf16 *)param.at + i, p);
-    store_pack<W>((Bf16 *)rest + i, compensation);
+    store_vector<W>((Bf16 *)param.at + i, p);
+    store_vector<W>((Bf16 *)rest + i, compensation);
   }
 };
 
@@ -254,7 +254,7 @@ __global__ void update(Tensors<One> all, UpdateControl control, Numbers numbers)
     const Chunk chunk = all.chunk(number);
     const One at = all.of[chunk.tensor];
     const Decay decay = at.decay_of(*control.lr);
-    each_pack_of<V>(chunk, [=](int64_t i, auto count) {
+    each_vector_of<V>(chunk, [=](int64_t i, auto count) {
       constexpr int W = decltype(count)::VALUE;
       float grad[W], m[W], v[W], moves[W];
       at.grad.template load<W>(i, grad);
@@ -281,7 +281,7 @@ struct CodesTables {
   float value[2][CODES_BLOCK];
 };
 
-enum { CODES_PACK = CODES_BLOCK / WARP_LANES };
+enum { CODES_VECTOR = CODES_BLOCK / WARP_LANES };
 
 /* A lane's elements, the first at `i`, in a block of codes; those from the tensor's end on are 0.
  */
@@ -291,18 +291,18 @@ template <class One> struct CodesLane {
   int64_t i;
 
   __device__ int count() const {
-    return at.n <= i ? 0 : at.n - i < CODES_PACK ? (int)(at.n - i) : CODES_PACK;
+    return at.n <= i ? 0 : at.n - i < CODES_VECTOR ? (int)(at.n - i) : CODES_VECTOR;
   }
   __device__ void load(int k, float *to) const {
     const uint8_t *code = (const uint8_t *)at.moment[k] + i;
     const float most = count() > 0 ? at.most[k][i / CODES_BLOCK] : 0;
-    for (int j = 0; j < CODES_PACK; j++)
+    for (int j = 0; j < CODES_VECTOR; j++)
       to[j] = j < count() ? tables->value[k][code[j]] * most : 0;
   }
   /* All lanes of the warp. */
   __device__ void store(int k, const float *from) const {
     float most = 0;
-    for (int j = 0; j < CODES_PACK; j++)
+    for (int j = 0; j < CODES_VECTOR; j++)
       most = fabsf(from[j]) > most ? fabsf(from[j]) : most;
     most = warp_max(most);
     const float inverse = codes_inverse(most);
@@ -337,8 +337,8 @@ __global__ void update_codes(Tensors<One> all, UpdateControl control, Numbers nu
     for (int64_t first = chunk.first + (int64_t)warp * CODES_BLOCK; first < chunk.end;
          first += (int64_t)warps * CODES_BLOCK) {
       const CodesLane<One> lane = {at, tables,
-                                   first + (int64_t)(threadIdx.x % WARP_LANES) * CODES_PACK};
-      float m[CODES_PACK], v[CODES_PACK], moves[CODES_PACK];
+                                   first + (int64_t)(threadIdx.x % WARP_LANES) * CODES_VECTOR};
+      float m[CODES_VECTOR], v[CODES_VECTOR], moves[CODES_VECTOR];
       lane.load(0, m);
       if constexpr (Rule::MOMENTS > 1) lane.load(1, v);
       for (int k = 0; k < lane.count(); k++) {
@@ -348,8 +348,8 @@ __global__ void update_codes(Tensors<One> all, UpdateControl control, Numbers nu
       }
       lane.store(0, m);
       if constexpr (Rule::MOMENTS > 1) lane.store(1, v);
-      if (lane.count() == CODES_PACK) {
-        for (int k = 0; k < CODES_PACK; k += V)
+      if (lane.count() == CODES_VECTOR) {
+        for (int k = 0; k < CODES_VECTOR; k += V)
           at.template move<V>(lane.i + k, decay, moves + k);
       } else {
         for (int k = 0; k < lane.count(); k++)
@@ -364,7 +364,7 @@ __global__ void update_codes(Tensors<One> all, UpdateControl control, Numbers nu
 static const CodesMaps codes_maps = {{CODES_SIGNED, CODES_POSITIVE}};
 
 /* The number of elements of an update that are moved at once. */
-enum { UPDATE_PACK = 4 };
+enum { UPDATE_VECTOR = 4 };
 
 /* True if all updates of a launch share the numbers of the first, except the last, the decay, and
  * the storage of moments. */
@@ -406,12 +406,12 @@ template <class Rule, class One> static One tensor_of(const KernelArgs *of) {
 }
 
 /* Calls `run` with the Count of elements that are moved at once. */
-template <class One, class Run> static void with_update_packs(const Tensors<One> &all, Run run) {
-  bool in_packs = true;
+template <class One, class Run> static void with_update_vectors(const Tensors<One> &all, Run run) {
+  bool in_vectors = true;
   for (int32_t i = 0; i < all.count; i++)
-    in_packs = in_packs && all.of[i].is_in_packs();
-  if (in_packs)
-    run(Count<UPDATE_PACK>());
+    in_vectors = in_vectors && all.of[i].is_in_vectors();
+  if (in_vectors)
+    run(Count<UPDATE_VECTOR>());
   else
     run(Count<1>());
 }
@@ -428,8 +428,8 @@ static KernelStatus run_tensors(const KernelArgs *args, int32_t count, const cha
     numbers.at[k] = args->attr[k];
   auto start = [=](const Tensors<One> &all, int64_t chunks) {
     Launch run(args, why, name);
-    with_update_packs(all, [&](auto packed) {
-      constexpr int V = decltype(packed)::VALUE;
+    with_update_vectors(all, [&](auto width) {
+      constexpr int V = decltype(width)::VALUE;
       if (has_codes)
         run.blocks(dim3((unsigned)chunks), FLAT_THREADS, update_codes<Rule, One, V>, all, control,
                    numbers, codes_maps);

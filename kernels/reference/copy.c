@@ -1,5 +1,5 @@
 /* copy.c -- cast rounds to another dtype; copy moves bytes between views; slice takes a rank's
- * part; pack and unpack gather and scatter the pieces of members. */
+ * part; gather_pieces and scatter_pieces move the pieces of members. */
 #include <assert.h>
 
 #include "kernels/reference/access.h"
@@ -35,7 +35,7 @@ void reference_slice(const KernelArgs *args) {
 }
 
 /* Piece after piece of the whole, each to or from where its member's pieces lie together. */
-static void move_pieces(const KernelArgs *args, bool packs) {
+static void move_pieces(const KernelArgs *args, bool gathers) {
   assert(args->dtype[0] == args->dtype[1]);
   const char *x = args->operand[0];
   char *y = args->operand[1];
@@ -47,17 +47,17 @@ static void move_pieces(const KernelArgs *args, bool packs) {
     int64_t elements = args->dim[3 + 2 * p];
     for (int64_t t = 0; t < args->dim[2 + 2 * p]; t++, before += elements)
       for (int64_t m = 0; m < members; m++, whole += elements) {
-        int64_t packed = m * share + before;
-        memcpy(y + (packs ? packed : whole) * bytes, x + (packs ? whole : packed) * bytes,
+        int64_t gathered = m * share + before;
+        memcpy(y + (gathers ? gathered : whole) * bytes, x + (gathers ? whole : gathered) * bytes,
                (size_t)(elements * bytes));
       }
   }
 }
 
-void reference_pack(const KernelArgs *args) {
+void reference_gather_pieces(const KernelArgs *args) {
   move_pieces(args, true);
 }
 
-void reference_unpack(const KernelArgs *args) {
+void reference_scatter_pieces(const KernelArgs *args) {
   move_pieces(args, false);
 }

@@ -15,7 +15,7 @@ enum { PATH_BYTES = 128 };
 #define BF16      "precision = { \"bf16\", reduce = \"bf16\" }, "
 #define RECOMPUTE "memory = { recompute = \"block\" }, "
 #define OFFLOAD   "offload = \"cpu\", "
-#define GPUS      "cluster = \"dgx-h100\", " /* what lies in many pieces is packed */
+#define GPUS      "cluster = \"dgx-h100\", " /* collectives of many pieces are gathered */
 const Strategy strategies[] = {
     {"zero0", "gpt2", 2, "zero = 0", ""},
     {"zero1", "gpt2", 2, "zero = 1", ""},
@@ -48,7 +48,7 @@ const Strategy strategies[] = {
     {"tp, loss in chunks", "gpt2", 4, "tp = 2, pp = 2", "memory = { loss_chunks = 4 }, "},
     {"offload", "llama", 2, "zero = 1", BF16 OFFLOAD},
     {"offload, no master", "gpt2", 2, "pp = 2", OFFLOAD},
-    {"packed", "gpt2", 8, "dp = 2, tp = 4, zero = 3, zero_keep = \"0B\", sequence = true", GPUS},
+    {"pieces", "gpt2", 8, "dp = 2, tp = 4, zero = 3, zero_keep = \"0B\", sequence = true", GPUS},
 };
 const size_t strategies_count = sizeof strategies / sizeof *strategies;
 

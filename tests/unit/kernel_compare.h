@@ -31,10 +31,10 @@ static bool compare_draws_rounded;
 
 static inline bool moves_only(const char *kernel) {
   if (compare_draws_rounded && strcmp(kernel, "init_normal") == 0) return false;
-  static const char *const names[] = {"embedding",     "positions", "relu",        "relu_backward",
-                                      "copy",          "cast",      "pack",        "unpack",
-                                      "slice",         "sum",       "init_normal", "init_uniform",
-                                      "init_constant", "quantise"};
+  static const char *const names[] = {
+      "embedding",   "positions",     "relu",           "relu_backward", "copy",
+      "cast",        "gather_pieces", "scatter_pieces", "slice",         "sum",
+      "init_normal", "init_uniform",  "init_constant",  "quantise"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (strcmp(names[i], kernel) == 0) return true;
   return false;

@@ -171,10 +171,10 @@ static BufferBinding bind_base(Calls *t, const SegmentBase *base, const CallTarg
     return (BufferBinding){
         calls_buffer(t, "master, drawn", BUFFER_MASTER, base->size_bytes, at->layer), 0};
   case BASE_MIRROR: return (BufferBinding){t->stage->mirror_buffer, 0};
-  case BASE_PACKED:
+  case BASE_PIECES:
   case BASE_RECEIVED:
     return (BufferBinding){
-        calls_buffer(t, "packed pieces", BUFFER_COMM, base->size_bytes, at->layer), 0};
+        calls_buffer(t, "gathered pieces", BUFFER_COMM, base->size_bytes, at->layer), 0};
   default: return bind_carried(t, base, at);
   }
 }
@@ -214,7 +214,7 @@ static void hold(Calls *t, int32_t buffer, const Segment *segment, int32_t base)
   BaseRole role = segment->bases.at[base].role;
   bool reduces = segment->records.at[0].lane == LANE_DP && has_role(segment, BASE_GRAD);
   bool reduced = role == BASE_WIRE || role == BASE_WIRE_SHARD ||
-                 (reduces && (role == BASE_GRAD || role == BASE_PACKED));
+                 (reduces && (role == BASE_GRAD || role == BASE_PIECES));
   bool sent = role == BASE_TRANSFER && is_sent(segment, base);
   if (t->stage->buffers.at[buffer].program != t->kind || !(reduced || sent)) return;
   VEC_PUSH(t->draft->compile->arena, reduced ? &t->reducing : &t->sending, buffer);

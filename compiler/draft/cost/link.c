@@ -15,7 +15,7 @@ int64_t link_record_ns(const Draft *d, const Record *record) {
   PlanLink link = link_of(reach);
   Traffic traffic = {.kind = record->kind,
                      .members = (double)mesh_count(&d->mesh, record->axes),
-                     .calls = pieces_are_packed(d) ? (double)record_flat_calls(record) : 1};
+                     .calls = pieces_are_gathered(d) ? (double)record_flat_calls(record) : 1};
   for (int32_t i = 0; i < record->operand_count; i++)
     traffic_add(&traffic, (double)record->operands[i].size_bytes, record->operands[i].access);
   return traffic_ns(&traffic, &link);

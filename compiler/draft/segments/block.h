@@ -5,8 +5,8 @@
 #include "compiler/draft/roles.h"
 #include "kernels/contract/contract.h"
 
-/* How many pairs fit into the dims of one pack. */
-enum { PACK_PAIRS_MAX = (KERNEL_DIMS_MAX - 2) / 2 };
+/* How many pairs fit into the dims of one gather_pieces. */
+enum { PIECE_PAIRS_MAX = (KERNEL_DIMS_MAX - 2) / 2 };
 
 int32_t block_segment(Draft *d, int32_t b, const char *word);
 

@@ -1,17 +1,17 @@
-/* pieces.c -- packs the many pieces of a collective into one.
+/* pieces.c -- gathers the many pieces of a collective into one.
  *
  * A collective of a library moves one run of memory for each member, so a record with many pieces
- * would need as many calls. On GPUs it becomes three records instead: pack puts each member's
- * pieces together in a buffer, the collective moves that, and unpack puts them in their places.
- * Threads read each other's memory piece by piece at no cost, so plans for processors keep their
- * pieces.
+ * would need as many calls. On GPUs it becomes three records instead: gather_pieces puts each
+ * member's pieces together in a buffer, the collective moves that, and scatter_pieces puts them in
+ * their places. Threads read each other's memory piece by piece at no cost, so plans for processors
+ * keep their pieces.
  *
  * The same elements are summed in the same order of members, so results are bitwise the same. */
 #include <string.h>
 
 #include "compiler/draft/segments/segments.h"
 
-/* With more pieces than this, packing costs less than the calls it saves. */
+/* With more pieces than this, gathering costs less than the calls it saves. */
 enum { PIECES_MOST = 8 };
 
 /* ---- pieces of the two sides of a collective, as pairs (times, elements) of one member */
@@ -56,7 +56,7 @@ static int64_t share_elements(const Side *side) {
   return share;
 }
 
-static bool is_packed(const Record *record) {
+static bool is_gathered(const Record *record) {
   bool has_pieces = record->kind == RECORD_ALL_GATHER || record->kind == RECORD_REDUCE_SCATTER ||
                     record->kind == RECORD_ALL_TO_ALL;
   return has_pieces && record_flat_calls(record) > PIECES_MOST;
@@ -64,7 +64,7 @@ static bool is_packed(const Record *record) {
 
 /* ---- the three records */
 
-/* pack or unpack, for the collective `of`. */
+/* gather_pieces or scatter_pieces, for the collective `of`. */
 static Record *add_mover(Draft *d, int32_t segment, KernelId kernel, const Record *of,
                          const Side *side) {
   Record *record = segment_kernel(d, segment, kernel, of->purpose);
@@ -89,27 +89,27 @@ static void add_operand(Record *record, const Operand *operand, Access access) {
   added->value = operand->value, added->layout = operand->layout;
 }
 
-/* The packed operand, in a buffer that the records of the segment use one after the other. */
-static Operand packed_operand(Draft *d, int32_t segment, const Operand *whole, BaseRole role) {
+/* The gathered operand, in a buffer that the records of the segment use one after the other. */
+static Operand gathered_operand(Draft *d, int32_t segment, const Operand *whole, BaseRole role) {
   int32_t base = segment_base(d, segment, role, NO_ID, whole->size_bytes);
   return (Operand){
       .value = NO_ID, .base = base, .size_bytes = whole->size_bytes, .dtype = whole->dtype};
 }
 
-static Operand add_pack(Draft *d, int32_t segment, const Record *of, const Side *side) {
+static Operand add_gather(Draft *d, int32_t segment, const Record *of, const Side *side) {
   const Operand *from = &of->operands[0];
   if (!is_scattered(side)) return *from;
-  Operand packed = packed_operand(d, segment, from, BASE_PACKED);
-  Record *record = add_mover(d, segment, KERNEL_pack, of, side);
+  Operand gathered = gathered_operand(d, segment, from, BASE_PIECES);
+  Record *record = add_mover(d, segment, KERNEL_gather_pieces, of, side);
   add_operand(record, from, ACCESS_READ);
-  add_operand(record, &packed, ACCESS_WRITE);
-  return packed;
+  add_operand(record, &gathered, ACCESS_WRITE);
+  return gathered;
 }
 
-static void add_unpack(Draft *d, int32_t segment, const Record *of, const Side *side,
-                       const Operand *packed) {
-  Record *record = add_mover(d, segment, KERNEL_unpack, of, side);
-  add_operand(record, packed, ACCESS_READ);
+static void add_scatter(Draft *d, int32_t segment, const Record *of, const Side *side,
+                        const Operand *gathered) {
+  Record *record = add_mover(d, segment, KERNEL_scatter_pieces, of, side);
+  add_operand(record, gathered, ACCESS_READ);
   add_operand(record, &of->operands[of->operand_count - 1], ACCESS_WRITE);
 }
 
@@ -126,41 +126,41 @@ static void flatten(const Draft *d, Record *record, int64_t share) {
   record->dims[4] = share;
 }
 
-static void add_packed(Draft *d, int32_t segment, const Record *of) {
+static void add_gathered(Draft *d, int32_t segment, const Record *of) {
   bool in_place = of->operand_count == 1;
   Side x = side_of(d, of, 0), y = side_of(d, of, of->operand_count - 1);
-  Operand from = add_pack(d, segment, of, &x), to = of->operands[of->operand_count - 1];
+  Operand from = add_gather(d, segment, of, &x), to = of->operands[of->operand_count - 1];
   if (in_place)
     to = from;
   else if (is_scattered(&y))
-    to = packed_operand(d, segment, &to,
-                        of->kind == RECORD_ALL_TO_ALL ? BASE_RECEIVED : BASE_PACKED);
+    to = gathered_operand(d, segment, &to,
+                          of->kind == RECORD_ALL_TO_ALL ? BASE_RECEIVED : BASE_PIECES);
   Record *flat = segment_record(d, segment, of->kind, NULL, of->purpose);
   *flat = *of;
   flat->operand_count = 0, flat->bytes = 0;
   add_operand(flat, &from, in_place ? ACCESS_UPDATE : ACCESS_READ);
   if (!in_place) add_operand(flat, &to, ACCESS_WRITE);
   flatten(d, flat, share_elements(&x));
-  if (is_scattered(&y)) add_unpack(d, segment, of, &y, &to);
+  if (is_scattered(&y)) add_scatter(d, segment, of, &y, &to);
 }
 
-static void pack_segment(Draft *d, int32_t segment) {
+static void gather_segment(Draft *d, int32_t segment) {
   Segment *at = &d->segments.at[segment];
   bool any = false;
   for (int32_t i = 0; i < at->records.count; i++)
-    any = any || is_packed(&at->records.at[i]);
+    any = any || is_gathered(&at->records.at[i]);
   if (!any) return;
   Segment before = *at;
   memset(&at->records, 0, sizeof at->records);
   for (int32_t i = 0; i < before.records.count; i++)
-    if (is_packed(&before.records.at[i]))
-      add_packed(d, segment, &before.records.at[i]);
+    if (is_gathered(&before.records.at[i]))
+      add_gathered(d, segment, &before.records.at[i]);
     else
       VEC_PUSH(d->compile->arena, &at->records, before.records.at[i]);
 }
 
-void pieces_pack(Draft *d) {
-  if (!pieces_are_packed(d)) return;
+void pieces_gather(Draft *d) {
+  if (!pieces_are_gathered(d)) return;
   for (int32_t s = 0; s < d->segments.count; s++)
-    pack_segment(d, s);
+    gather_segment(d, s);
 }

@@ -82,11 +82,11 @@ static PieceRun run_of(const Draft *d, int32_t b, int32_t first, int32_t end) {
   return run;
 }
 
-/* The longest run from `first` on that fits into a bucket and that one record can pack; at least
- * one parameter. */
+/* The longest run from `first` on that fits into a bucket and whose pieces one record can gather;
+ * at least one parameter. */
 static PieceRun next_run(const Draft *d, int32_t b, int32_t first) {
   int32_t count = d->blocks.at[b].params.count, end = first + 1;
-  int32_t most = pieces_are_packed(d) ? PACK_PAIRS_MAX : count;
+  int32_t most = pieces_are_gathered(d) ? PIECE_PAIRS_MAX : count;
   while (end < count && end - first < most &&
          run_of(d, b, first, end + 1).elements * dtype_bytes(d->train->grad_dtype) <=
              d->job->parallel.bucket)

@@ -22,8 +22,9 @@ void block_segments_build(Draft *d);
 /* Builds, for both graphs, load and the sum of what all ranks must agree on. */
 void step_segments_build(Draft *d);
 
-/* Packs collectives of many pieces into one run a member, where the target asks for it. */
-void pieces_pack(Draft *d);
+/* Makes collectives of many pieces collectives of one run a member, where the target asks for it.
+ */
+void pieces_gather(Draft *d);
 
 /* Marks the records that may be fused with the record before them. */
 void records_fuse(Draft *d);

@@ -1,5 +1,5 @@
 /* races.cpp -- ends the program where a kernel's threads touch the same memory, one of them writing
- * it, and no barrier orders the two; and where a pack is not at a multiple of its size.
+ * it, and no barrier orders the two; and where a vector is not at a multiple of its size.
  *
  * The kernels are compiled as for the thread sanitizer, which calls a function before each access:
  * here are those functions. Threads of a block are ordered by its barriers, lanes of a warp also by
@@ -86,7 +86,7 @@ void touch(const void *at, size_t size_bytes, bool writes, size_t align_bytes) {
   if ((const char *)at >= low && (const char *)at < running.own_high) return;
   const shim::Place &place = running.place;
   uintptr_t address = (uintptr_t)at, end = address + size_bytes;
-  if (address % align_bytes != 0) shim::fail("a pack is not at a multiple of its size");
+  if (address % align_bytes != 0) shim::fail("a vector is not at a multiple of its size");
   while (address < end) {
     Page *in = page_of(address, place.launch);
     Touch now = {in->is_shared ? 2 * place.block + 1 : 2 * place.launch,

@@ -1,5 +1,5 @@
 /* racing.cu -- kernels with faults, for the test of races.cpp. */
-#include "kernels/cuda/packs.h"
+#include "kernels/cuda/vectors.h"
 
 extern "C" {
 #include "kernels/cuda/host/racing.h"
@@ -33,15 +33,15 @@ __global__ void read_block(const float *x, float *y, bool own) {
   if (blockIdx.x == 1) y[1] = own ? x[1] : y[0];
 }
 
-/* The pack begins at a multiple of its size, or one element after it. */
-__global__ void move_pack(const float *x, float *y, bool aligned) {
+/* The vector begins at a multiple of its size, or one element after it. */
+__global__ void move_vector(const float *x, float *y, bool aligned) {
   if (threadIdx.x > 0 || blockIdx.x > 0) return;
-  *(Pack<float, 4> *)y = *(const Pack<float, 4> *)(aligned ? x : x + 1);
+  *(Vector<float, 4> *)y = *(const Vector<float, 4> *)(aligned ? x : x + 1);
 }
 
 extern "C" void racing_run(Racing which, bool good, const float *x, float *y) {
   static void (*const kernels[])(const float *, float *, bool) = {pass_on, pass_on_lane, add_block,
-                                                                  read_block, move_pack};
+                                                                  read_block, move_vector};
   const KernelArgs args = {};
   const char *why = "";
   Launch run(&args, &why, "racing");

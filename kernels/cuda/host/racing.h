@@ -9,7 +9,7 @@ typedef enum Racing {
   RACING_LANES,
   RACING_BLOCKS, /* from here on with two blocks */
   RACING_READS,
-  RACING_PACK,
+  RACING_VECTOR,
   RACING_COUNT
 } Racing;
 

@@ -1,5 +1,5 @@
 /* LINK: runtime kernels_cuda_watched lt_stand_in -- the kernels for GPUs, with an eye on every
- * access: no two threads race, and no pack is at an odd place; and products and sums contracted as
+ * access: no two threads race, and every vector is aligned; and products and sums contracted as
  * nvcc contracts them, two fused records give the bytes of one after the other. */
 #include <signal.h>
 #include <sys/wait.h>

@@ -432,11 +432,11 @@ static void test_copy(void) {
   }
 }
 
-static void test_pack(void) {
-  TEST("packed, each member's pieces lie together; unpacked, they are as they were") {
+static void test_pieces(void) {
+  TEST("gathered, each member's pieces are adjacent; scattered, they are as they were") {
     /* two members; two pieces of one element, then one of two */
-    CaseCall c = make("pack", DIMS(2, 2, 2, 1, 1, 2), ATTRS(0), MODE_BF16);
-    CaseCall back = make("unpack", DIMS(2, 2, 2, 1, 1, 2), ATTRS(0), MODE_BF16);
+    CaseCall c = make("gather_pieces", DIMS(2, 2, 2, 1, 1, 2), ATTRS(0), MODE_BF16);
+    CaseCall back = make("scatter_pieces", DIMS(2, 2, 2, 1, 1, 2), ATTRS(0), MODE_BF16);
     const int64_t from[] = {0, 2, 4, 5, 1, 3, 6, 7}; /* by place in y */
     run(&c);
     for (int64_t i = 0; i < 8; i++) {
@@ -485,7 +485,7 @@ int main(int argc, char **argv) {
     test_fused_buffer();
     test_init();
     test_copy();
-    test_pack();
+    test_pieces();
   }
   test_split_bits(argc > 1 && strcmp(argv[1], "all") == 0);
   threads_free(team);

@@ -96,7 +96,8 @@ static const Shape shapes[] = {
     {1, 1, 1, false},      {16, 32, 16, false},   {17, 33, 31, false},   {32, 64, 32, true},
     {33, 95, 65, true},    {48, 48, 16, false},   {64, 2100, 40, false}, {100, 70, 130, true},
     {7, 31, 4500, true},   {3, 33, 50257, false},                        /* GPT-2's head */
-    {17, 64, 1600, false}, {209, 96, 1601, true}, {115, 1216, 64, true}, /* rows are not packed */
+    {17, 64, 1600, false}, {209, 96, 1601, true}, {115, 1216, 64, true}, /* rows are read where they
+                                                                            are */
 };
 
 typedef struct Product3 {

@@ -493,7 +493,7 @@ static bool is_of_node(const Case *c) {
   uint32_t purpose = c->record->purpose;
   if (purpose == PURPOSE_RECOMPUTE) /* of a node, of a part of one, or of a conversion */
     return c->contract != NULL && !is_kernel(c, KERNEL_slice) &&
-           c->contract->row->role != ROLE_PACK && c->contract->row->role != ROLE_QUANTISE;
+           c->contract->row->role != ROLE_PIECES && c->contract->row->role != ROLE_QUANTISE;
   return purpose == PURPOSE_NODE || purpose == PURPOSE_PART;
 }
 

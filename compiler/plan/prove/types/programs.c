@@ -98,7 +98,7 @@ static void run_records(Typing *t) {
   for (uint32_t r = 0; r < t->call.walk.segment->records_count && !t->class.refused; r++) {
     t->call.record = r;
     t->call.at = walk_record(&t->call.walk, r);
-    if (walk_runs(&t->call.walk, t->call.at) && join_packed(t)) type_record(t);
+    if (walk_runs(&t->call.walk, t->call.at) && join_pieces_of(t)) type_record(t);
   }
   t->call.at = NULL;
 }

@@ -98,7 +98,7 @@ static void type_again(Typing *t) {
     type_node(t);
 }
 
-/* After a record its scratch, and the bytes that a collective packs into, may not be read. */
+/* After a record its scratch, and the bytes that pieces are gathered into, may not be read. */
 static void spoil_scratch(Typing *t) {
   const KernelContract *contract = record_contract(t);
   for (uint32_t i = 0; i < t->call.at->operands_count; i++)

@@ -9,9 +9,10 @@
 void run_program(Typing *t, const PlanProgram *program, Held *held);
 void type_record(Typing *t);
 
-/* Makes the current record the collective that it forms with the packing around it: packed.c.
- * False: the record is packing for a neighbour, which is checked for both; or it is refused. */
-bool join_packed(Typing *t);
+/* Makes the current record the collective that it forms with the kernels that gather and scatter
+ * its pieces: pieces.c. False: the record gathers or scatters for an adjacent collective, which is
+ * checked for both; or it is refused. */
+bool join_pieces_of(Typing *t);
 
 /* ---- rules, by the record's purpose; each reads operands and refuses, or writes results */
 

@@ -27,7 +27,8 @@ typedef struct Join {
   uint64_t uses;      /* mask, in their order, of the nodes that add to it */
 } Join;
 
-/* A collective of pieces, made up of a collective of one run a member and the packing around it. */
+/* A collective of pieces, made up of a collective of one run a member and the kernels that gather
+ * and scatter them. */
 typedef struct Joined {
   PlanRecord record; /* as the collective's, except operands and numbers: */
   PlanOperand operand[4];
@@ -36,7 +37,7 @@ typedef struct Joined {
   double back;     /* and its direction */
 } Joined;
 
-/* In addition to Access: the operand is packed. */
+/* In addition to Access: the operand holds gathered pieces. */
 enum { ACCESS_SCRATCH = Access_COUNT };
 
 /* One for the plan: tables that all classes share, and facts that are checked with all classes
@@ -71,7 +72,7 @@ typedef struct CallTyping {
   uint64_t base_offset[TYPING_BASES_MAX];  /* from the start of its cell */
   bool tells_class; /* the call depends on its class: results are not shared with other classes */
   uint32_t record;  /* within the segment */
-  const PlanRecord *at; /* NULL: no current record; &joined.record: several packed into one */
+  const PlanRecord *at; /* NULL: no current record; &joined.record: several records in one */
   Joined joined;
 } CallTyping;
 

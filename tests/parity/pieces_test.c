@@ -1,4 +1,4 @@
-/* packed_test.c -- plans for GPUs pack what lies in many pieces: the same bits come of it, no
+/* pieces_test.c -- plans for GPUs gather what lies in many pieces: the same bits come of it, no
  * collective has many pieces left, and a real job asks a library of collectives few times.
  *
  * The plan for GPUs and the plan for processors of one job run here on threads. Kernels are the
@@ -38,7 +38,7 @@ static uint64_t most_pieces(const Plan *plan) {
   return most;
 }
 
-/* The bytes that pieces are packed in are in the ledger, as memory of communication. */
+/* The bytes that pieces are gathered in are in the ledger, as memory of communication. */
 static bool has_buffer(const Plan *plan, const char *name) {
   for (uint32_t i = 0; i < plan->buffers_count; i++)
     if (strcmp(plan_string(plan, plan->buffers[i].name), name) == 0)
@@ -70,17 +70,17 @@ static void run_plain(const Plan *plan, RunRecord *record) {
 }
 
 /* Kernels of the GPUs' plan that move pieces together and apart. */
-static void check_case(const char *const *more, bool packs, bool unpacks) {
+static void check_case(const char *const *more, bool gathers, bool scatters) {
   Plan here, there;
   static RunRecord want, got;
   if (!make_plan("cluster=here", more, &here) || !make_plan("cluster=dgx-h100", more, &there))
     return;
-  CHECK_INT(count_kernel(&here, "pack") + count_kernel(&here, "unpack"), 0);
+  CHECK_INT(count_kernel(&here, "gather_pieces") + count_kernel(&here, "scatter_pieces"), 0);
   CHECK(most_pieces(&here) > PIECES_LEFT_MOST);
-  CHECK_INT(count_kernel(&there, "pack") > 0, packs);
-  CHECK_INT(count_kernel(&there, "unpack") > 0, unpacks);
+  CHECK_INT(count_kernel(&there, "gather_pieces") > 0, gathers);
+  CHECK_INT(count_kernel(&there, "scatter_pieces") > 0, scatters);
   CHECK(most_pieces(&there) <= PIECES_LEFT_MOST);
-  CHECK(has_buffer(&there, "packed pieces"));
+  CHECK(has_buffer(&there, "gathered pieces"));
   run_plain(&here, &want);
   run_plain(&there, &got);
   for (int64_t step = 1; step <= STEPS; step++) {
@@ -90,8 +90,8 @@ static void check_case(const char *const *more, bool packs, bool unpacks) {
   plan_close(&here), plan_close(&there);
 }
 
-#define CASE(packs, unpacks, ...)                                                                  \
-  check_case((const char *const[]){__VA_ARGS__, NULL}, packs, unpacks)
+#define CASE(gathers, scatters, ...)                                                               \
+  check_case((const char *const[]){__VA_ARGS__, NULL}, gathers, scatters)
 
 /* The calls of one rank in a step. */
 static uint64_t calls_of_step(const Plan *plan) {
@@ -127,7 +127,7 @@ static void check_real(void) {
   plan_close(&plan);
 }
 
-/* ---- what the proof says of plans that pack wrongly */
+/* ---- what the proof says of plans that gather pieces wrongly */
 
 typedef struct Broken {
   Plan plan;
@@ -136,8 +136,8 @@ typedef struct Broken {
   PlanBase *bases;
   PlanBinding *bindings;
   int64_t *ints;
-  uint32_t pack, unpack; /* the first of each, in one segment with their collectives */
-  uint32_t base;         /* that the pack writes */
+  uint32_t gather, scatter; /* the first of each, in one segment with their collectives */
+  uint32_t base;            /* that gather_pieces writes */
 } Broken;
 
 static void *copied(const void *items, size_t size_bytes) {
@@ -163,19 +163,19 @@ static uint32_t base_of(const Plan *plan, uint32_t record, uint32_t operand) {
 }
 
 static void not_beside(Broken *b) {
-  b->records[b->pack].lane = b->records[b->pack].lane == 0;
+  b->records[b->gather].lane = b->records[b->gather].lane == 0;
 }
 static void sometimes(Broken *b) {
-  b->records[b->unpack].when_none = CALL_LAST_LAYER;
+  b->records[b->scatter].when_none = CALL_LAST_LAYER;
 }
 static void from_elsewhere(Broken *b) {
-  b->operands[b->records[b->unpack].operands_first].offset += PLAN_ALIGN_BYTES;
-  b->bases[base_of(&b->plan, b->unpack, 0)].size_bytes += PLAN_ALIGN_BYTES;
+  b->operands[b->records[b->scatter].operands_first].offset += PLAN_ALIGN_BYTES;
+  b->bases[base_of(&b->plan, b->scatter, 0)].size_bytes += PLAN_ALIGN_BYTES;
 }
-/* The first call of the segment packs into the memory of what it packs. */
+/* The first call of the segment gathers into the memory of what it gathers. */
 static void in_memory_of_others(Broken *b) {
   const PlanCall *call = b->plan.calls;
-  const uint32_t from = base_of(&b->plan, b->pack, 0);
+  const uint32_t from = base_of(&b->plan, b->gather, 0);
   while (b->plan.segments[call->segment].bases_first > b->base ||
          b->base - b->plan.segments[call->segment].bases_first >= call->bindings_count)
     call++;
@@ -183,25 +183,25 @@ static void in_memory_of_others(Broken *b) {
       &b->bindings[call->bindings_first] - b->plan.segments[call->segment].bases_first;
   bindings[b->base] = bindings[from];
 }
-/* Every call receives what it unpacks where it has packed. */
+/* Every call receives what it scatters where it has gathered. */
 static void received_where_packed(Broken *b) {
   for (uint32_t i = 0; i < b->plan.calls_count; i++) {
     const PlanCall *call = &b->plan.calls[i];
     const PlanSegment *segment = &b->plan.segments[call->segment];
     if (b->base - segment->bases_first < segment->bases_count)
-      b->bindings[call->bindings_first + base_of(&b->plan, b->unpack, 0) - segment->bases_first] =
+      b->bindings[call->bindings_first + base_of(&b->plan, b->scatter, 0) - segment->bases_first] =
           b->bindings[call->bindings_first + b->base - segment->bases_first];
   }
 }
 static void of_more_members(Broken *b) {
-  b->ints[b->records[b->pack].dims_first] *= 2;
-  b->ints[b->records[b->pack].dims_first + 2] /= 2;
+  b->ints[b->records[b->gather].dims_first] *= 2;
+  b->ints[b->records[b->gather].dims_first + 2] /= 2;
 }
 static void wrong_way(Broken *b) {
-  b->records[b->pack].kernel = b->records[b->unpack].kernel;
+  b->records[b->gather].kernel = b->records[b->scatter].kernel;
 }
 static void twice(Broken *b) {
-  b->records[b->pack + 1] = b->records[b->pack];
+  b->records[b->gather + 1] = b->records[b->gather];
 }
 
 static bool is_found(const Plan *plan, const char *what) {
@@ -219,9 +219,9 @@ static bool is_found_as(const Plan *plan, void (*break_it)(Broken *b), const cha
               .bases = copied(plan->bases, sizeof *plan->bases * plan->bases_count),
               .bindings = copied(plan->bindings, sizeof *plan->bindings * plan->bindings_count),
               .ints = copied(plan->ints, sizeof *plan->ints * plan->ints_count),
-              .pack = first_kernel(plan, "pack"),
-              .unpack = first_kernel(plan, "unpack")};
-  b.base = base_of(plan, b.pack, 1);
+              .gather = first_kernel(plan, "gather_pieces"),
+              .scatter = first_kernel(plan, "scatter_pieces")};
+  b.base = base_of(plan, b.gather, 1);
   b.plan.records = b.records, b.plan.operands = b.operands;
   b.plan.bases = b.bases, b.plan.bindings = b.bindings, b.plan.ints = b.ints;
   break_it(&b);
@@ -231,7 +231,7 @@ static bool is_found_as(const Plan *plan, void (*break_it)(Broken *b), const cha
 }
 
 static bool is_found_when(const Plan *plan, void (*break_it)(Broken *b)) {
-  return is_found_as(plan, break_it, "what it packs or unpacks");
+  return is_found_as(plan, break_it, "what it gathers or scatters");
 }
 
 static void check_proof(void) {
@@ -292,7 +292,7 @@ int main(void) {
   TEST("GPT-2 on two ranks asks for 885 collectives a step") {
     check_real();
   }
-  TEST("the proof wants a collective beside what packs, and just its bytes") {
+  TEST("the proof wants a collective beside what gathers, and just its bytes") {
     check_proof();
   }
   job_folder_remove(folder);

@@ -1,7 +1,7 @@
-/* gemm_pack.c -- copies lines of a factor into panels of 4-byte units. */
+/* gemm_panels.c -- copies lines of a factor into panels of 4-byte units. */
 #include "kernels/cpu/gemm.h"
 
-ALWAYS_INLINE void put_units(const PackTarget *t, int64_t group, int64_t unit, Vec x) {
+ALWAYS_INLINE void put_units(const PanelTarget *t, int64_t group, int64_t unit, Vec x) {
   float *to = t->to + group * t->group + unit * t->stride;
   if (t->half) {
     _mm256_storeu_ps(to, v_low(x));
@@ -23,8 +23,8 @@ ALWAYS_INLINE __m512 get_units(const Factor *x, int64_t line, int64_t k, int64_t
   return _mm512_castsi512_ps(_mm512_maskz_loadu_epi16(present, from));
 }
 
-ALWAYS_INLINE void pack_dense_k(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k,
-                                bool pairs, const PackTarget *to, int64_t group) {
+ALWAYS_INLINE void fill_dense_k(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k,
+                                bool pairs, const PanelTarget *to, int64_t group) {
   int64_t per_unit = pairs ? 2 : 1, units = ceil_div(k, per_unit);
   for (int64_t u = 0; u < units; u += LANES) {
     __m512 r[16];
@@ -45,8 +45,8 @@ ALWAYS_INLINE void pack_dense_k(const Factor *x, int64_t line, int64_t lines, in
 
 #else
 
-ALWAYS_INLINE void pack_dense_k(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k,
-                                bool pairs, const PackTarget *to, int64_t group) {
+ALWAYS_INLINE void fill_dense_k(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k,
+                                bool pairs, const PanelTarget *to, int64_t group) {
   int64_t per_unit = pairs ? 2 : 1, units = ceil_div(k, per_unit);
   for (int64_t u = 0; u < units; u++) {
     float unit[LANES] = {0};
@@ -96,10 +96,10 @@ ALWAYS_INLINE Vec pair_unit(const uint16_t *from, int64_t k_stride, bool second,
 
 #endif
 
-/* Packs `groups` groups of adjacent lines, all of one row before the next; only the last
+/* Copies `groups` groups of adjacent lines, all of one row before the next; only the last
  * may lack lines. */
-ALWAYS_INLINE void pack_groups(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k,
-                               bool pairs, PackTarget to, int64_t groups) {
+ALWAYS_INLINE void fill_groups(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k,
+                               bool pairs, PanelTarget to, int64_t groups) {
   int64_t units = pairs ? (k + 1) / 2 : k, step = x->k_stride * (pairs ? 2 : 1);
   const void *from = at(x->data, k0 * x->k_stride + line, x->dtype);
   for (int64_t u = 0; u < units; u++) {
@@ -114,32 +114,32 @@ ALWAYS_INLINE void pack_groups(const Factor *x, int64_t line, int64_t lines, int
   }
 }
 
-ALWAYS_INLINE void pack_dense_lines(const Factor *x, int64_t line, int64_t lines, int64_t k0,
-                                    int64_t k, bool pairs, PackTarget to) {
+ALWAYS_INLINE void fill_dense_lines(const Factor *x, int64_t line, int64_t lines, int64_t k0,
+                                    int64_t k, bool pairs, PanelTarget to) {
   int64_t i = 0;
   for (; lines - i >= 4 * LANES; i += 4 * LANES, to.to += 4 * to.group)
-    pack_groups(x, line + i, 4 * LANES, k0, k, pairs, to, 4);
+    fill_groups(x, line + i, 4 * LANES, k0, k, pairs, to, 4);
   for (; lines - i >= 3 * LANES; i += 3 * LANES, to.to += 3 * to.group)
-    pack_groups(x, line + i, 3 * LANES, k0, k, pairs, to, 3);
+    fill_groups(x, line + i, 3 * LANES, k0, k, pairs, to, 3);
   for (; lines - i >= 2 * LANES; i += 2 * LANES, to.to += 2 * to.group)
-    pack_groups(x, line + i, 2 * LANES, k0, k, pairs, to, 2);
+    fill_groups(x, line + i, 2 * LANES, k0, k, pairs, to, 2);
   for (; i < lines; i += LANES, to.to += to.group)
-    pack_groups(x, line + i, min64(LANES, lines - i), k0, k, pairs, to, 1);
+    fill_groups(x, line + i, min64(LANES, lines - i), k0, k, pairs, to, 1);
 }
 
-void CPU(gemm_pack)(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k, bool pairs,
-                    PackTarget target) {
+void CPU(gemm_fill_panels)(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k,
+                           bool pairs, PanelTarget target) {
   if (x->k_stride != 1) {
     if (pairs)
-      pack_dense_lines(x, line, lines, k0, k, true, target);
+      fill_dense_lines(x, line, lines, k0, k, true, target);
     else
-      pack_dense_lines(x, line, lines, k0, k, false, target);
+      fill_dense_lines(x, line, lines, k0, k, false, target);
     return;
   }
   for (int64_t i = 0; i < lines; i += LANES) {
     if (pairs)
-      pack_dense_k(x, line + i, lines - i, k0, k, true, &target, i / LANES);
+      fill_dense_k(x, line + i, lines - i, k0, k, true, &target, i / LANES);
     else
-      pack_dense_k(x, line + i, lines - i, k0, k, false, &target, i / LANES);
+      fill_dense_k(x, line + i, lines - i, k0, k, false, &target, i / LANES);
   }
 }

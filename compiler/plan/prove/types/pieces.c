@@ -1,9 +1,9 @@
-/* packed.c -- packing, a collective of one run a member, and unpacking are together a collective of
- * pieces.
+/* pieces.c -- gathering, a collective of one run a member, and scattering are together a collective
+ * of pieces.
  *
  * The three records are compared with each other, and then that one collective is judged: rules
- * that follow values need not know that they were packed on the way. The packed bytes count as its
- * scratch. */
+ * that follow values need not know that they were gathered on the way. The gathered bytes count as
+ * its scratch. */
 #include <string.h>
 
 #include "compiler/plan/prove/types/typing.h"
@@ -29,11 +29,11 @@ static int64_t flat_share(const Plan *plan, const PlanRecord *record) {
   return has_pieces ? dims[1] : 0;
 }
 
-/* True if the packing record hands its operand `packed` to the collective's operand `end`, or takes
- * it from there: the same bytes of the same members, on every rank and under every flag. Sizes are
- * within what plan_check and the contract allow, so nothing overflows. */
-static bool fits(const Typing *t, const PlanRecord *mover, uint32_t packed, const PlanRecord *flat,
-                 uint32_t end) {
+/* True if the gathering record hands its operand `gathered` to the collective's operand `end`, or
+ * takes it from there: the same bytes of the same members, on every rank and under every flag.
+ * Sizes are within what plan_check and the contract allow, so nothing overflows. */
+static bool fits(const Typing *t, const PlanRecord *mover, uint32_t gathered,
+                 const PlanRecord *flat, uint32_t end) {
   const int64_t *dims = t->plan->ints + mover->dims_first;
   int64_t members = plan_comm_size(t->plan, flat->comm);
   return mover->accumulate == 0 && dims[0] == members &&
@@ -41,16 +41,16 @@ static bool fits(const Typing *t, const PlanRecord *mover, uint32_t packed, cons
              members * flat_share(t->plan, flat) &&
          mover->lane == flat->lane && mover->when_all == flat->when_all &&
          mover->when_none == flat->when_none &&
-         same_place(record_operand(t->plan, mover, packed), record_operand(t->plan, flat, end));
+         same_place(record_operand(t->plan, mover, gathered), record_operand(t->plan, flat, end));
 }
 
 /* ---- the collective that they form */
 
 /* The pieces are those of the side that has the parts of all members; in place, both sides do. */
-static bool join_pieces(Typing *t, const PlanRecord *pack, const PlanRecord *unpack) {
+static bool join_pieces(Typing *t, const PlanRecord *gather, const PlanRecord *scatter) {
   PlanRecord *record = &t->call.joined.record;
-  const PlanRecord *whole = record->kind == RECORD_ALL_GATHER ? unpack : pack;
-  const PlanRecord *share = whole == pack ? unpack : pack;
+  const PlanRecord *whole = record->kind == RECORD_ALL_GATHER ? scatter : gather;
+  const PlanRecord *share = whole == gather ? scatter : gather;
   bool in_place = record->operands_count == 1;
   if (whole == NULL || in_place != (share != NULL)) return false;
   t->call.joined.dims = t->plan->ints + whole->dims_first + 2;
@@ -59,15 +59,15 @@ static bool join_pieces(Typing *t, const PlanRecord *pack, const PlanRecord *unp
          (whole->dims_count == share->dims_count &&
           memcmp(t->call.joined.dims, t->plan->ints + share->dims_first + 2,
                  record->dims_count * sizeof(int64_t)) == 0 &&
-          same_place(record_operand(t->plan, pack, 0), record_operand(t->plan, unpack, 1)));
+          same_place(record_operand(t->plan, gather, 0), record_operand(t->plan, scatter, 1)));
 }
 
 /* There are many pieces on one side and fewer on the other, each made of equally many. */
-static bool join_turn(Typing *t, const PlanRecord *pack, const PlanRecord *unpack) {
+static bool join_turn(Typing *t, const PlanRecord *gather, const PlanRecord *scatter) {
   PlanRecord *record = &t->call.joined.record;
   const int64_t one[4] = {0, 1, 1, flat_share(t->plan, record)}, *ints = t->plan->ints;
-  const int64_t *from = pack != NULL ? ints + pack->dims_first : one;
-  const int64_t *to = unpack != NULL ? ints + unpack->dims_first : one;
+  const int64_t *from = gather != NULL ? ints + gather->dims_first : one;
+  const int64_t *to = scatter != NULL ? ints + scatter->dims_first : one;
   bool back = from[2] < to[2];
   const int64_t *many = back ? to : from, *few = back ? from : to;
   if (from[1] != 1 || to[1] != 1 || many[2] % few[2] != 0 || record->operands_count != 2)
@@ -86,44 +86,45 @@ static void add_operand(Typing *t, const PlanOperand *operand, uint32_t access) 
   added->access = access;
 }
 
-/* It reads what is packed and makes what is unpacked; the bytes in between are scratch. */
-static void join_operands(Typing *t, const PlanRecord *flat, const PlanRecord *pack,
-                          const PlanRecord *unpack) {
+/* It reads what is gathered and makes what is scattered; the bytes in between are scratch. */
+static void join_operands(Typing *t, const PlanRecord *flat, const PlanRecord *gather,
+                          const PlanRecord *scatter) {
   const PlanOperand *own = record_operand(t->plan, flat, 0);
   uint32_t last = flat->operands_count - 1;
   t->call.joined.record.operands_count = 0;
-  add_operand(t, pack != NULL ? record_operand(t->plan, pack, 0) : own, own->access);
+  add_operand(t, gather != NULL ? record_operand(t->plan, gather, 0) : own, own->access);
   if (last > 0)
-    add_operand(t, unpack != NULL ? record_operand(t->plan, unpack, 1) : own + 1, ACCESS_WRITE);
+    add_operand(t, scatter != NULL ? record_operand(t->plan, scatter, 1) : own + 1, ACCESS_WRITE);
   for (uint32_t i = 0; i <= last; i++)
-    if ((i == 0 ? pack : unpack) != NULL) add_operand(t, own + i, ACCESS_SCRATCH);
+    if ((i == 0 ? gather : scatter) != NULL) add_operand(t, own + i, ACCESS_SCRATCH);
 }
 
-/* Puts the collective that the record at `position` forms with the packing around it into
- * t->call.joined. False: it is not a collective, or the packing does not belong to it. */
+/* Puts the collective that the record at `position` forms with the gathering around it into
+ * t->call.joined. False: it is not a collective, or the gathering does not belong to it. */
 static bool join_at(Typing *t, uint32_t position) {
   if (position >= t->call.walk.segment->records_count) return false;
   const PlanRecord *flat = walk_record(&t->call.walk, position);
-  const PlanRecord *pack = mover_at(t, position - 1, KERNEL_pack);
-  const PlanRecord *unpack = mover_at(t, position + 1, KERNEL_unpack);
+  const PlanRecord *gather = mover_at(t, position - 1, KERNEL_gather_pieces);
+  const PlanRecord *scatter = mover_at(t, position + 1, KERNEL_scatter_pieces);
   t->call.joined.record = *flat;
-  if ((pack == NULL && unpack == NULL) || flat_share(t->plan, flat) == 0 ||
-      (pack != NULL && !fits(t, pack, 1, flat, 0)) ||
-      (unpack != NULL && !fits(t, unpack, 0, flat, flat->operands_count - 1)) ||
-      !(flat->kind == RECORD_ALL_TO_ALL ? join_turn : join_pieces)(t, pack, unpack))
+  if ((gather == NULL && scatter == NULL) || flat_share(t->plan, flat) == 0 ||
+      (gather != NULL && !fits(t, gather, 1, flat, 0)) ||
+      (scatter != NULL && !fits(t, scatter, 0, flat, flat->operands_count - 1)) ||
+      !(flat->kind == RECORD_ALL_TO_ALL ? join_turn : join_pieces)(t, gather, scatter))
     return false;
-  join_operands(t, flat, pack, unpack);
+  join_operands(t, flat, gather, scatter);
   return true;
 }
 
-bool join_packed(Typing *t) {
+bool join_pieces_of(Typing *t) {
   const uint32_t at = t->call.record;
-  const bool packs = mover_at(t, at, KERNEL_pack) != NULL;
-  const bool moves = packs || mover_at(t, at, KERNEL_unpack) != NULL;
-  if (moves && join_at(t, packs ? at + 1 : at - 1)) return false;
+  const bool gathers = mover_at(t, at, KERNEL_gather_pieces) != NULL;
+  const bool moves = gathers || mover_at(t, at, KERNEL_scatter_pieces) != NULL;
+  if (moves && join_at(t, gathers ? at + 1 : at - 1)) return false;
   if (join_at(t, at))
     t->call.at = &t->call.joined.record;
-  else if (moves || mover_at(t, at - 1, KERNEL_pack) || mover_at(t, at + 1, KERNEL_unpack))
-    return REFUSE(t, "no collective next to it moves what it packs or unpacks");
+  else if (moves || mover_at(t, at - 1, KERNEL_gather_pieces) ||
+           mover_at(t, at + 1, KERNEL_scatter_pieces))
+    return REFUSE(t, "no collective next to it moves what it gathers or scatters");
   return true;
 }
