@@ -67,6 +67,7 @@ typedef struct Node {
   ValueId inputs[NODE_INPUTS_MAX];
   ValueId outputs[NODE_OUTPUTS_MAX];
   double attrs[NODE_ATTRS_MAX]; /* meaning stated in the op's file */
+  uint32_t axes; /* of conversions and exchanges: the mesh axes that they run along, a mask */
   Accumulate accumulate;
   RegionId region;
   const char *path; /* logical op path, "h.*.attn.c_attn": a recomputed clone has its original's */

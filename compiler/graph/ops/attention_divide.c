@@ -30,7 +30,7 @@ static BlockPair pair_as(Shard *s, BlockPair like, DType dtype) {
 static void exchange(Shard *s, const Node *n, BlockPair sent, BlockPair received) {
   NodeId id = push_op(s, n, OP_exchange, (const ValueId[]){sent.at[0], sent.at[1], NO_ID},
                       (const ValueId[]){received.at[0], received.at[1], NO_ID});
-  graph_node(s->g, id)->attrs[0] = s->axes;
+  graph_node(s->g, id)->axes = s->axes;
 }
 
 static BlockPair pass_on(Shard *s, const Node *n, BlockPair block) {
@@ -199,9 +199,9 @@ static void to_other_cut(Shard *s, const Node *n, ValueId from, ValueId to) {
   NodeId id =
       push_op(s, n, OP_all_to_all, (const ValueId[]){from, NO_ID}, (const ValueId[]){to, NO_ID});
   Node *made = graph_node(s->g, id);
-  made->attrs[0] = s->axes;
-  made->attrs[1] = inward ? seq : heads;
-  made->attrs[2] = inward ? heads : seq;
+  made->axes = s->axes;
+  made->attrs[0] = inward ? seq : heads;
+  made->attrs[1] = inward ? heads : seq;
 }
 
 /* Converts v from the rank's tokens of all heads to all tokens of the rank's heads. */

@@ -7,14 +7,14 @@
  *   all_to_all       Shard(a) -> Shard(b)
  *   exchange         each input goes to the next member, each output comes from the one before
  *
- * attrs: the mesh axes as a mask; which of the value's dims is gathered or scattered (-1: none);
- * for all_to_all the dim that becomes whole and the one that is cut. Where the dim is not the
- * first, a member's share lies in `outer` pieces of `inner` elements. */
+ * axes: the mesh axes as a mask. attrs: which of the value's dims is gathered or scattered
+ * (-1: none); for all_to_all the dim that becomes whole and the one that is cut. Where the dim is
+ * not the first, a member's share lies in `outer` pieces of `inner` elements. */
 #include <assert.h>
 
 #include "compiler/graph/ops/rule.h"
 
-enum { AXES, AT, CUT };
+enum { AT, CUT };
 
 /* Elements of a value before, at and after one of its dims. */
 typedef struct Around {
@@ -33,14 +33,14 @@ static void lower_collective(const Graph *g, const Node *n, RecordKind kind, Val
                              Lowered *out) {
   Around a = around(g, part, (int32_t)n->attrs[AT]);
   out->kind = kind;
-  out->axes = (uint32_t)n->attrs[AXES];
+  out->axes = n->axes;
   LOWER_DIMS(out, a.outer, a.size * a.inner);
 }
 
 static void lower_all_reduce(const Graph *g, const Node *n, Lowered *out) {
   (void)g;
   out->kind = RECORD_ALL_REDUCE;
-  out->axes = (uint32_t)n->attrs[AXES];
+  out->axes = n->axes;
   out->operand_count = 1;
   out->access[0] = ACCESS_UPDATE;
 }
@@ -78,7 +78,7 @@ static void lower_all_to_all(const Graph *g, const Node *n, Lowered *out) {
   Around a = around(g, back ? y : x, back ? cut : at), b = around(g, back ? x : y, back ? at : cut);
   int64_t middle = a.inner / around(g, back ? y : x, back ? at : cut).size / b.inner;
   out->kind = RECORD_ALL_TO_ALL;
-  out->axes = (uint32_t)n->attrs[AXES];
+  out->axes = n->axes;
   LOWER_DIMS(out, a.outer, a.size, middle, b.size, b.inner);
   LOWER_ATTRS(out, back);
 }
@@ -86,7 +86,7 @@ static void lower_all_to_all(const Graph *g, const Node *n, Lowered *out) {
 static void lower_exchange(const Graph *g, const Node *n, Lowered *out) {
   (void)g;
   out->kind = RECORD_EXCHANGE;
-  out->axes = (uint32_t)n->attrs[AXES];
+  out->axes = n->axes;
   out->dim_count = out->operand_count;
   for (int32_t i = 0; i < out->operand_count; i++)
     out->dims[i] = i < n->input_count ? 1 : -1;

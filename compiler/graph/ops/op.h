@@ -82,7 +82,7 @@ enum {
   LAYOUT_BILINEAR = 1u << 3,       /* linear in each input: one of them may be partial sums */
   LAYOUT_SAME_PLACES = 1u << 4,    /* dim i of the output is cut where dim i of the input is */
   LAYOUT_WHOLE_TOKENS = 1u << 5,   /* it needs all tokens that a rank has after cp */
-  LAYOUT_CONVERTS = 1u << 6,       /* attrs[0]: the axes along which it changes the layout */
+  LAYOUT_CONVERTS = 1u << 6,       /* changes the layout along the node's axes */
   LAYOUT_MAKES_WHOLE = 1u << 7,    /* a conversion: dim attrs[1] is cut before and whole after */
   LAYOUT_AS_FORWARD =
       1u << 8, /* cut like the op that it is the gradient of, whatever its inputs are */

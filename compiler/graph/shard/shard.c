@@ -49,8 +49,8 @@ static bool makes_whole(const Node *n) {
  * place must not be made again; a gathered value is kept, unless the job asks to gather it again.
  */
 static bool serves_backward(const Shard *s, const Node *n) {
-  bool mine = (op_def(n->op)->layout & LAYOUT_CONVERTS) != 0 &&
-              ((uint32_t)n->attrs[0] & s->axes) != 0 && n->input_count == 1;
+  bool mine = (op_def(n->op)->layout & LAYOUT_CONVERTS) != 0 && (n->axes & s->axes) != 0 &&
+              n->input_count == 1;
   return mine && !(makes_whole(n) && s->options.regather);
 }
 
@@ -60,7 +60,7 @@ static void find_forward_conversions(Shard *s) {
   for (int32_t i = 0; i < forward->count; i++) {
     const Node *n = graph_node(s->g, forward->at[i]);
     if (!serves_backward(s, n)) continue;
-    bool has_dim = n->attrs[1] >= 0;
+    bool has_dim = n->attrs[0] >= 0;
     DimId dim = has_dim ? cut_of(s, makes_whole(n) ? n->inputs[0] : n->outputs[0]) : NO_ID;
     VEC_PUSH(s->g->compile->arena, &s->made,
              (Conversion){n->inputs[0], n->outputs[0], (OpKind)n->op, dim});
