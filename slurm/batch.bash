@@ -322,8 +322,10 @@ hostnames() { scontrol show hostnames "$1" | grep -E '^[A-Za-z0-9._-]+$'; }
 
 newest_checkpoint() {
   local each newest=
-  for each in "$checkpoints"/step_*; do # one being written or removed has a longer name
-    [[ ${each##*/} =~ ^step_[0-9]+$ ]] && newest=${each##*/}
+  for each in "$checkpoints"/step_*/manifest.json; do # one being written or removed has a longer name
+    each=${each%/*} each=${each##*/}
+    [[ $each =~ ^step_([0-9]{8,18})$ ]] || continue
+    [ -n "$newest" ] && [ "$((10#${BASH_REMATCH[1]}))" -lt "$((10#${newest#step_}))" ] || newest=$each
   done
   printf '%s' "$newest"
 }

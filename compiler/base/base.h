@@ -66,9 +66,16 @@ typedef struct Diags {
 } Diags;
 
 /* The state that all rooms share. There are no globals, no clock, no environment. */
+/* A Lua file that was run, as it was read. */
+typedef struct ReadFile {
+  const char *path, *text;
+} ReadFile;
+typedef VEC(ReadFile) ReadFiles;
+
 typedef struct Compile {
   Arena *arena;
   Diags diags;
+  ReadFiles read;        /* the job, its bases, models, clusters: each once, in order of reading */
   const char *specs_dir; /* the library: models/ devices/ clusters/ */
   bool is_defect;        /* an error is ours, not the user's: exit 3 */
 } Compile;

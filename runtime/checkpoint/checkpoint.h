@@ -30,6 +30,12 @@ typedef struct CheckpointSteps {
   int64_t at[CHECKPOINT_KEEP_MAX];
 } CheckpointSteps;
 
+/* The training data. */
+typedef struct CheckpointData {
+  uint64_t sum;          /* samples_identity */
+  int64_t epoch_samples; /* 0: unknown */
+} CheckpointData;
+
 /* Where a rank writes its parts. Saving happens between steps and allocates nothing: all room is
  * made when the store is opened. */
 typedef struct CheckpointStore {
@@ -40,7 +46,7 @@ typedef struct CheckpointStore {
   int32_t keep;
   int64_t milestone;     /* steps: what is saved at multiples stays for ever; 0: none */
   CheckpointSteps steps; /* without milestones: those that may go */
-  uint64_t data_sum;
+  CheckpointData data;
   State state;
   PartLayout layout;
   char *header;   /* of the part; NULL: the rank writes none */
@@ -50,6 +56,8 @@ typedef struct CheckpointStore {
   ManifestText text;
   ManifestPart *part;
   int32_t part_count;
+  char **source; /* names of the Lua files that the plan was compiled of */
+  int32_t source_count;
 } CheckpointStore;
 
 typedef struct CheckpointAside {
@@ -64,9 +72,9 @@ typedef struct CheckpointAside {
 bool checkpoint_set_aside(const char *directory, int64_t first_step, CheckpointAside *aside,
                           Status *status);
 
-/* Called on every rank. `data_sum` names the training data. */
+/* Called on every rank. */
 bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const Mesh *mesh, int32_t rank,
-                           uint64_t data_sum, Status *status);
+                           CheckpointData data, Status *status);
 /* On rank 0: makes the directory, lists it into `steps` and writes that a new start owns it; the
  * other ranks then copy `steps`. */
 bool checkpoint_store_list(CheckpointStore *store, Status *status);
@@ -116,12 +124,15 @@ bool checkpoint_read(int descriptor, const char *path, void *bytes, size_t count
 /* The step of a folder named step_N, or -1; with `rest` also of names that go on after it. */
 int64_t checkpoint_step_of(const char *name, const char **rest);
 
+/* True if the folder has a whole manifest and all its parts with their sizes. */
+bool checkpoint_is_whole(const char *path);
+
 /* DIRECTORY/step_N; DIRECTORY/step_N.GENERATION.new. */
 void checkpoint_path(char path[CHECKPOINT_PATH_BYTES], const char *directory, int64_t step);
 void checkpoint_new_path(char path[CHECKPOINT_PATH_BYTES], const CheckpointStore *store,
                          int64_t step);
 
-/* Removes a folder and the files in it. False: errno says why. */
+/* Removes a folder, the files in it, and its folders of files. False: errno says why. */
 bool checkpoint_remove_folder(const char *path);
 
 /* The tensor of a class with this name and kind that has the layer; NULL: none. */

@@ -101,21 +101,34 @@ bool checkpoint_sync_folder(const char *path) {
 }
 
 /* Entries are read into a buffer here, because opendir allocates. */
-bool checkpoint_remove_folder(const char *path) {
+static void remove_items(int at, const char *name, bool has_folders);
+
+/* False: it is still there. */
+static bool remove_item(int folder, const char *name, bool is_folder, bool has_folders) {
+  if (!is_folder) return unlinkat(folder, name, 0) == 0;
+  if (!has_folders || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return false;
+  remove_items(folder, name, false);
+  return unlinkat(folder, name, AT_REMOVEDIR) == 0;
+}
+
+static void remove_items(int at, const char *name, bool has_folders) {
   _Alignas(struct dirent64) char entries[8192];
-  int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return false;
-  bool removed = true;
+  int folder = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  bool removed = folder >= 0;
   for (ssize_t bytes; removed && (bytes = getdents64(folder, entries, sizeof entries)) > 0;) {
     removed = false; /* unless one of these goes, there is nothing more to do */
-    for (ssize_t at = 0; at < bytes;) {
-      const struct dirent64 *item = (const struct dirent64 *)(const void *)(entries + at);
-      removed |= item->d_type != DT_DIR && unlinkat(folder, item->d_name, 0) == 0;
-      at += item->d_reclen;
+    for (ssize_t i = 0; i < bytes;) {
+      const struct dirent64 *item = (const struct dirent64 *)(const void *)(entries + i);
+      removed |= remove_item(folder, item->d_name, item->d_type == DT_DIR, has_folders);
+      i += item->d_reclen;
     }
     (void)lseek(folder, 0, SEEK_SET);
   }
-  (void)close(folder);
+  if (folder >= 0) (void)close(folder);
+}
+
+bool checkpoint_remove_folder(const char *path) {
+  remove_items(AT_FDCWD, path, true);
   return rmdir(path) == 0;
 }
 

@@ -19,6 +19,12 @@ bool checkpoint_write_at(int descriptor, const void *bytes, size_t count, uint64
 /* Names in the folder reach the disk. */
 bool checkpoint_sync_folder(const char *path);
 
+/* Files that stay with a checkpoint: the record of the run, and the Lua files of its plan. A copy
+ * that cannot be made is no failure, because the manifest has all that a resume needs. The names of
+ * the sources are listed when the store is opened. */
+void checkpoint_list_sources(CheckpointStore *store);
+void checkpoint_keep_files(const CheckpointStore *store, const char *record, const char *folder);
+
 /* One number for all parts of a save. */
 uint64_t checkpoint_save_id(const CheckpointStore *store, int64_t step);
 

@@ -194,6 +194,23 @@ bool pick_parts(const Checkpoint *own, CheckpointFault *fault, Status *status) {
   return true;
 }
 
+bool checkpoint_is_whole(const char *path) {
+  Picked *picked = calloc(1, sizeof *picked);
+  Checkpoint own = {0};
+  CheckpointFault fault;
+  Status status = {0};
+  if (picked == NULL) return false;
+  (void)snprintf(picked->path, sizeof picked->path, "%s", path);
+  char *text = pick_text(picked, &fault, &status);
+  bool is_whole = text != NULL &&
+                  pick_manifest(&own, path, text, picked->text_bytes, &fault, &status) &&
+                  pick_parts(&own, &fault, &status);
+  checkpoint_close(&own);
+  free(text);
+  free(picked);
+  return is_whole;
+}
+
 void checkpoint_close(Checkpoint *checkpoint) {
   manifest_close(&checkpoint->manifest);
   free(checkpoint->path);

@@ -63,7 +63,8 @@ static bool open_manifest(CheckpointStore *store, Status *status) {
   const Plan *plan = store->plan;
   const State *state = &store->state;
   ManifestRun run = {.plan_id = plan->id,
-                     .data_sum = store->data_sum,
+                     .data_sum = store->data.sum,
+                     .epoch_samples = store->data.epoch_samples,
                      .last_step = job_steps(plan),
                      .sample_tokens = job_sample_tokens(plan)};
   (void)snprintf(run.program, sizeof run.program, "%s", LOCKSTEP_VERSION);
@@ -74,6 +75,7 @@ static bool open_manifest(CheckpointStore *store, Status *status) {
     if (bytes < 0) return no_memory(status);
     if (bytes > 0) store->part[store->part_count++].number = number;
   }
+  checkpoint_list_sources(store);
   return manifest_text_open(&store->text, state, &run, store->part_count) || no_memory(status);
 }
 
@@ -82,9 +84,9 @@ bool checkpoint_is_milestone(const CheckpointStore *store, int64_t step) {
 }
 
 bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const Mesh *mesh, int32_t rank,
-                           uint64_t data_sum, Status *status) {
+                           CheckpointData data, Status *status) {
   *store = (CheckpointStore){
-      .plan = plan, .rank = rank, .number = mesh_number(mesh, rank), .data_sum = data_sum};
+      .plan = plan, .rank = rank, .number = mesh_number(mesh, rank), .data = data};
   store->class = mesh_class(mesh, plan, rank);
   if (!store->class) return status_fail(status, STATUS_OURS, "plan: rank %d has no class", rank);
   store->directory = job_checkpoint_dir(plan);
@@ -120,6 +122,9 @@ void checkpoint_store_close(CheckpointStore *store) {
   free(store->sums);
   free(store->block);
   free(store->part);
+  for (int32_t i = 0; i < store->source_count; i++)
+    free(store->source[i]);
+  free(store->source);
   manifest_text_close(&store->text);
   state_close(&store->state);
   *store = (CheckpointStore){0};
@@ -179,14 +184,6 @@ static bool write_manifest(CheckpointStore *store, const CheckpointState *state,
   return checkpoint_write_file(path, store->text.text, bytes) || refuse_write(path, errno, status);
 }
 
-/* The record of the run stays with the checkpoint. A copy that cannot be made is no failure: the
- * manifest has all that a resume needs. */
-static void keep_record(const char *record, const char *folder) {
-  char path[CHECKPOINT_PATH_BYTES + 32];
-  (void)snprintf(path, sizeof path, "%s/job.json", folder);
-  (void)link(record, path);
-}
-
 static bool give_name(const CheckpointStore *store, const char *from, int64_t step,
                       Status *status) {
   char path[CHECKPOINT_PATH_BYTES];
@@ -202,7 +199,7 @@ bool checkpoint_publish(CheckpointStore *store, const CheckpointState *state, co
   checkpoint_new_path(folder, store, state->step);
   for (int32_t i = 0; i < store->part_count; i++)
     if (!look_at_part(folder, &store->part[i], status)) return false;
-  if (record != NULL) keep_record(record, folder);
+  if (record != NULL) checkpoint_keep_files(store, record, folder);
   if (!write_manifest(store, state, folder, status)) return false;
   if (!checkpoint_sync_folder(folder)) return refuse_write(folder, errno, status);
   return give_name(store, folder, state->step, status);

@@ -3,6 +3,7 @@
  *   checkpoint.path/step_00000300/part-00005.safetensors   of each rank that writes (parts.h)
  *                                 manifest.json            written when all parts are on the disk
  *                                 job.json                 the record of the run
+ *                                 source/                  Lua files that the plan was compiled of
  *
  * A manifest repeats the tables of the plan that say where elements are (rows.h), so it grows with
  * tensors and classes and not with ranks, and a reader of other degrees finds the parts that it
@@ -10,7 +11,7 @@
  *
  *   {"format": "lockstep", "version": 5, "program", "plan": 16 hex digits, "step", "save": 16 hex
  *    digits, "generation", "samples", "lr", "control": {"updates": 300, ...}, "last_step",
- *    "sample_tokens", "data": 16 hex digits, "part_bytes",
+ *    "sample_tokens", "epoch_samples", "data": 16 hex digits, "part_bytes",
  *    "axes": [["dp", 2], ...],
  *    "layouts": [{"flat_axes": mask, "piece", "dims": [["vocab", size, real_size, [axis, ...]]]}],
  *    "classes": [{"name", "bounds": [[first, end], ...],
@@ -34,6 +35,8 @@ enum {
 };
 
 #define MANIFEST_FILE "manifest.json"
+/* Of Lua files: in a checkpoint, and in the run folder, where each plan has a folder by its id. */
+#define MANIFEST_SOURCES "source"
 
 /* A file of the checkpoint. */
 typedef struct ManifestPart {
@@ -59,6 +62,7 @@ typedef struct ManifestRun {
   uint64_t data_sum; /* samples_identity of the training data */
   int64_t last_step;
   int64_t sample_tokens;
+  int64_t epoch_samples; /* that the training data have; 0: unknown */
   char program[MANIFEST_PROGRAM_BYTES];
 } ManifestRun;
 

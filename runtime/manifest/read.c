@@ -326,7 +326,10 @@ static bool read_facts(Reading *r) {
          whole(r, "generation", 0, INT64_MAX, &to->facts.generation) &&
          whole(r, "samples", 0, INT64_MAX, &to->facts.samples) &&
          whole(r, "last_step", 0, INT64_MAX, &to->run.last_step) &&
-         whole(r, "sample_tokens", 0, INT64_MAX, &to->run.sample_tokens) && read_slots(r);
+         whole(r, "sample_tokens", 0, INT64_MAX, &to->run.sample_tokens) &&
+         (json_object_get(r->root, "epoch_samples") == NULL ||
+          whole(r, "epoch_samples", 0, INT64_MAX, &to->run.epoch_samples)) &&
+         read_slots(r);
 }
 
 /* ---- the whole */

@@ -135,10 +135,10 @@ static uint32_t mark(const State *state, bool *saved, uint32_t *layout) {
 static void put_run(FILE *to, const State *state, const ManifestRun *run) {
   (void)fprintf(to,
                 ",\n\"program\":\"%s\",\"plan\":\"%016" PRIx64 "\",\"last_step\":%" PRId64
-                ",\"sample_tokens\":%" PRId64 ",\"data\":\"%016" PRIx64
-                "\",\"part_bytes\":%" PRId64,
-                run->program, run->plan_id, run->last_step, run->sample_tokens, run->data_sum,
-                state->part_bytes);
+                ",\"sample_tokens\":%" PRId64 ",\"epoch_samples\":%" PRId64
+                ",\"data\":\"%016" PRIx64 "\",\"part_bytes\":%" PRId64,
+                run->program, run->plan_id, run->last_step, run->sample_tokens, run->epoch_samples,
+                run->data_sum, state->part_bytes);
 }
 
 static bool put_tables(FILE *to, const State *state, const ManifestRun *run) {

@@ -88,10 +88,12 @@ static void use_memory(const Plan *plan, const Preflight *facts, Full *full) {
 /* ---- the disk of checkpoints */
 
 static void use_disk(const Plan *plan, const Preflight *facts, Full *full) {
-  enum { BYTES_A_PARAMETER = 16, LEAST_BYTES = 64 << 20, MOST_BYTES = 1 << 30 };
-  int64_t bytes = (int64_t)job_parameters(plan) * BYTES_A_PARAMETER;
+  enum { LEAST_BYTES = 64 << 20, MOST_BYTES = 1 << 30 };
+  PartTotals totals;
   char why[200];
   if (job_checkpoint_every_steps(plan) <= 0 && job_checkpoint_every_s(plan) <= 0) return;
+  if (!disk_totals(plan, &totals)) return;
+  int64_t bytes = totals.bytes;
   if (bytes < LEAST_BYTES) bytes = LEAST_BYTES;
   if (bytes > MOST_BYTES) bytes = MOST_BYTES;
   if (bytes > facts->disk / 4)

@@ -15,6 +15,7 @@ typedef struct Judge {
   const PreflightAsked *asked;
   Preflight *node;
   int32_t count, bad;
+  PartTotals save; /* of one checkpoint; 0: none is written */
   FILE *out;
 } Judge;
 
@@ -50,7 +51,8 @@ static bool parse_line(const char *line, Preflight *f) {
   return data != NULL;
 }
 
-/* A library may have printed a warning before the line. */
+/* A library may have printed a warning before the line. The folder of checkpoints has a line after
+ * it. */
 static bool read_line(const char *path, Preflight *f) {
   char line[1024];
   bool is_there = false;
@@ -59,6 +61,9 @@ static bool read_line(const char *path, Preflight *f) {
     line[strcspn(line, "\n")] = 0;
     is_there = parse_line(line, f);
   }
+  bool has_disk = !is_there;
+  while (!has_disk && fgets(line, sizeof line, file) != NULL)
+    has_disk = disk_read_line(line, &f->checkpoints);
   if (file != NULL) (void)fclose(file);
   return is_there;
 }
@@ -78,13 +83,11 @@ uint64_t preflight_node_bytes(const Plan *plan) {
   return most * ranks;
 }
 
-/* Parameters and optimizer state, times the number of checkpoints kept plus one, because the oldest
- * is removed only when the newest is complete. Existing checkpoints need no further room. */
-static uint64_t checkpoints_bytes(const Plan *plan, const Preflight *f) {
-  enum { MOST_BYTES_A_PARAMETER = 16 };
-  int64_t more = job_checkpoint_keep(plan) + 1 - f->saved;
-  if (more < 1) more = 1;
-  return (uint64_t)job_parameters(plan) * MOST_BYTES_A_PARAMETER * (uint64_t)more;
+/* The parts of a checkpoint, times the number of checkpoints kept plus one, because the oldest is
+ * removed only when the newest is complete. Those that a new one replaces need no further room. */
+static uint64_t checkpoints_bytes(const Judge *j, const Preflight *f) {
+  int64_t more = job_checkpoint_keep(j->plan) + 1 - f->saved;
+  return (uint64_t)j->save.bytes * (uint64_t)(more < 1 ? 1 : more);
 }
 
 static void say_bad(Judge *j, const Preflight *f, const char *what) {
@@ -118,7 +121,9 @@ static int64_t planned_cores(const Plan *plan) {
 }
 
 static void check_node(Judge *j, const Preflight *f) {
-  bool saves = job_checkpoint_every_steps(j->plan) > 0 || job_checkpoint_every_s(j->plan) > 0;
+  uint64_t saved_bytes = j->save.bytes > 0 ? checkpoints_bytes(j, f) : 0;
+  uint64_t memory = preflight_node_bytes(j->plan);
+  if (f->checkpoints.in_memory) memory += saved_bytes;
   if (f->lacking > 0) {
     char text[128];
     (void)snprintf(text, sizeof text, "%lld device%s of the plan's places %s not on it",
@@ -128,10 +133,13 @@ static void check_node(Judge *j, const Preflight *f) {
   if (f->cores < planned_cores(j->plan))
     fprintf(j->out, "slow %s: %" PRId64 " cores, the plan counts on %" PRId64 "\n", f->node,
             f->cores, planned_cores(j->plan));
-  if (f->memory > 0) check_quantity(j, f, f->memory, preflight_node_bytes(j->plan), "memory");
+  if (f->memory > 0)
+    check_quantity(j, f, f->memory, memory,
+                   f->checkpoints.in_memory ? "memory, with checkpoints in tmpfs" : "memory");
   check_quantity(j, f, f->shm, SHM_LEAST_BYTES, "/dev/shm");
-  if (saves)
-    check_quantity(j, f, f->disk, checkpoints_bytes(j->plan, f), "the file system of checkpoints");
+  if (j->save.bytes > 0)
+    check_quantity(j, f, f->disk, saved_bytes, "the file system of checkpoints");
+  if (j->save.bytes > 0 && f->checkpoints.why[0] != '\0') say_bad(j, f, f->checkpoints.why);
 }
 
 /* ---- what nodes must have in common */
@@ -200,11 +208,27 @@ static bool check_data(Judge *j, Status *status) {
   return true;
 }
 
+/* Files of one stripe lie on one server, whose rate is then that of a large part. */
+static void note_stripes(const Judge *j) {
+  static const int64_t large_bytes = (int64_t)10e9;
+  char size[QUANTITY_BYTES];
+  const char *folder = job_checkpoint_dir(j->plan);
+  if (j->save.largest_bytes <= large_bytes || disk_stripes(folder) != 1) return;
+  fprintf(j->out,
+          "note all: parts of checkpoints have up to %s, and files in %s have one stripe: lfs "
+          "setstripe -c 8 %s spreads them over servers\n",
+          text_bytes(size, (double)j->save.largest_bytes), folder, folder);
+}
+
 static bool judge_nodes(Judge *j, char *const *paths, Status *status) {
+  bool saves = job_checkpoint_every_steps(j->plan) > 0 || job_checkpoint_every_s(j->plan) > 0;
   if (!check_data(j, status)) return false;
+  if (saves && !disk_totals(j->plan, &j->save))
+    return status_fail(status, STATUS_WORLD, "not enough memory");
   for (int32_t i = 0; i < j->count; i++)
     check_node(j, &j->node[i]);
   compare_nodes(j);
+  note_stripes(j);
   if (!preflight_judge_network(j->plan, j->node, paths, j->count, j->out, &j->bad) ||
       (j->asked->is_full &&
        !preflight_judge_full(j->plan, j->asked, j->node, paths, j->count, j->out, &j->bad)))

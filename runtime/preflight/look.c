@@ -1,5 +1,4 @@
 /* look.c -- describes one node. */
-#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,14 +10,12 @@
 #include <unistd.h>
 
 #include "kernels/product.h"
-#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/checksum.h"
 #include "runtime/data/samples.h"
 #include "runtime/device/arena.h"
 #include "runtime/plan/plan_job.h"
 #include "runtime/preflight/preflight.h"
 #include "runtime/process/cgroup.h"
-#include "runtime/process/folder.h"
 
 /* Under Slurm a node has its own name, independent of the host name. */
 static void name_node(char name[128]) {
@@ -53,15 +50,6 @@ static int64_t free_bytes(const char *path) {
   struct statvfs status;
   if (statvfs(path, &status) != 0) return -1;
   return (int64_t)((uint64_t)status.f_bavail * status.f_frsize);
-}
-
-static int64_t count_checkpoints(const char *folder) {
-  int64_t count = 0;
-  DIR *list = opendir(folder);
-  for (struct dirent *item; list && (item = readdir(list));)
-    count += checkpoint_step_of(item->d_name, NULL) >= 0;
-  if (list) closedir(list);
-  return count;
 }
 
 /* Compares this node with those that the plan describes: the fewest devices that it lacks of any.
@@ -105,9 +93,7 @@ static int64_t measure_product(const Plan *plan) {
 }
 
 void preflight_look(const Plan *plan, Preflight *facts) {
-  const char *checkpoints = job_checkpoint_dir(plan);
   struct timespec now;
-  Status ignored = {0};
   *facts = (Preflight){.program = sum_program(),
                        .plan = plan->id,
                        .cores = processors_here(),
@@ -117,8 +103,9 @@ void preflight_look(const Plan *plan, Preflight *facts) {
   name_node(facts->node);
   clock_gettime(CLOCK_REALTIME, &now);
   facts->clock_ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-  facts->disk = folder_make(checkpoints, &ignored) ? free_bytes(checkpoints) : -1;
-  facts->saved = count_checkpoints(checkpoints);
+  disk_look(plan, &facts->checkpoints);
+  facts->disk = facts->checkpoints.free_bytes;
+  facts->saved = facts->checkpoints.saved;
   look_at_data(plan, facts->data);
   facts->mflops = measure_product(plan);
 }
@@ -130,4 +117,5 @@ void preflight_print(const Preflight *f, FILE *out) {
           " clock_ms=%" PRId64 " mflops=%" PRId64 " data=%s\n",
           f->node, f->program, f->plan, f->cores, f->memory, f->lacking, f->shm, f->disk, f->saved,
           f->clock_ms, f->mflops, f->data);
+  disk_print(&f->checkpoints, out);
 }

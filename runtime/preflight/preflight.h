@@ -2,13 +2,15 @@
  * lines are judged together. The batch script runs one process on each node, which adds the results
  * of the network test (network.h), then one process that reads what they wrote.
  *
- * A line is: node, then NAME=NUMBER for each fact, then data=REASON to the end of the line. */
+ * A line is: node, then NAME=NUMBER for each fact, then data=REASON to the end of the line. disk.h
+ * has the next line. */
 #ifndef LOCKSTEP_PREFLIGHT_H
 #define LOCKSTEP_PREFLIGHT_H
 
 #include <stdio.h>
 
 #include "runtime/plan/plan.h"
+#include "runtime/preflight/disk.h"
 #include "runtime/process/status.h"
 
 typedef struct Preflight {
@@ -20,10 +22,11 @@ typedef struct Preflight {
   int64_t lacking;  /* devices of the plan's seats that are not on its PCI bus */
   int64_t shm;      /* bytes free in /dev/shm */
   int64_t disk;     /* bytes free where checkpoints go */
-  int64_t saved;    /* checkpoints that exist already */
+  int64_t saved;    /* whole checkpoints that new ones replace */
   int64_t clock_ms; /* since 1970 */
   int64_t mflops;   /* of the matrix product, with the threads of one rank */
   char data[200];   /* why the data cannot be read, or "" */
+  Disk checkpoints; /* in a line after the others */
 } Preflight;
 
 /* Describes this node; takes about half a second. */

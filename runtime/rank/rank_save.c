@@ -98,7 +98,8 @@ bool rank_open_store(Rank *rank, Status *status) {
   CheckpointStore *store = &rank->store;
   Comm *comm = rank->comm;
   if (!rank_checkpoints(rank)) return true;
-  if (!checkpoint_store_open(store, run->plan, &run->mesh, rank->number, run->data_sum, status))
+  const CheckpointData data = {run->data_sum, run->data_sum != 0 ? run->train.count : 0};
+  if (!checkpoint_store_open(store, run->plan, &run->mesh, rank->number, data, status))
     return false;
   if (rank->number == 0 && !checkpoint_store_list(store, status)) return false;
   if (comm->ops->broadcast_bytes(comm, 0, &store->steps, sizeof store->steps)) return true;

@@ -396,8 +396,16 @@ static const char *next_piece(lua_State *L, void *user, size_t *size_bytes) {
   return piece;
 }
 
+/* Compiling a job again, as advice does, reads its files again. */
+static void note_read(Compile *c, const Source *said) {
+  for (int32_t i = 0; i < c->read.count; i++)
+    if (strcmp(c->read.at[i].path, said->path) == 0) return;
+  if (said->text) VEC_PUSH(c->arena, &c->read, (ReadFile){said->path, said->text});
+}
+
 static bool run_code(Compile *c, lua_State *L, Source said, const char *code) {
   Sandbox *sandbox = sandbox_of(L);
+  note_read(c, &said);
   VEC_PUSH(c->arena, &sandbox->sources, said);
   int32_t number = sandbox->sources.count - 1;
   const Source *source = &sandbox->sources.at[number];

@@ -7,6 +7,7 @@
 #include "compiler/show/cli/cli.h"
 #include "compiler/show/cli/runs.h"
 #include "compiler/show/explain/explain.h"
+#include "runtime/manifest/manifest.h"
 #include "runtime/plan/plan_io.h"
 #include "runtime/plan/plan_job.h"
 #include "runtime/process/asked.h"
@@ -91,8 +92,8 @@ typedef struct RunPlan {
 
 /* Writes the plan into the run directory, beside the plan of a run that uses the directory now or
  * used it before. lockstep-rank inherits the lock. */
-static ExitCode write_plan(const Options *options, Arena *arena, Compiled *compiled,
-                           RunPlan *file) {
+static ExitCode write_plan(const Options *options, Compile *c, Compiled *compiled, RunPlan *file) {
+  Arena *arena = c->arena;
   const char *folder = compiled->job->log.dir;
   char held[LOCK_WHY_BYTES] = "", why[PLAN_WHY_BYTES] = "";
   Lock lock;
@@ -106,6 +107,8 @@ static ExitCode write_plan(const Options *options, Arena *arena, Compiled *compi
     return refuse(options, EXIT_WORLD, "%s cannot be removed: %s", file->fresh, strerror(errno));
   snprintf(file->fresh, sizeof file->fresh, "%s.new", file->path);
   if (!plan_write(&compiled->plan, file->fresh, why)) return refuse(options, EXIT_WORLD, "%s", why);
+  if (!sources_keep(c, compiled->plan.id, folder))
+    return refuse(options, EXIT_WORLD, "%s/" MANIFEST_SOURCES ": %s", folder, strerror(errno));
   if (!options->quiet && !options->json) explain_summary(compiled, stdout);
   return EXIT_DONE;
 }
@@ -168,7 +171,7 @@ ExitCode verb_run(const Options *options) {
     is_good = false, code = refuse(options, EXIT_USER,
                                    "--on cuda-host runs kernels for GPUs, and the job is for "
                                    "processors: -D cluster=dgx-h100 compiles it for GPUs");
-  if (is_good) code = write_plan(options, c->arena, &compiled, &file);
+  if (is_good) code = write_plan(options, c, &compiled, &file);
   compile_free(c);
   return code == EXIT_DONE ? become_rank(options, file.fresh, file.path) : code;
 }

@@ -8,6 +8,14 @@
 /* Makes a folder and those above it; false: errno says why. */
 bool folder_and_above(Arena *arena, const char *path);
 
+/* Writes the Lua files that were compiled into a folder. False: errno says why. */
+bool sources_write(Compile *c, const char *folder);
+/* The same into FOLDER/source/PLAN of a run, from where ranks link them into each checkpoint. */
+bool sources_keep(Compile *c, uint64_t plan_id, const char *folder);
+/* Removes a folder of sources; those of a plan. */
+void sources_clear(const char *path);
+void sources_remove(Compile *c, uint64_t plan_id, const char *folder);
+
 /* How many letters of `path`, from its beginning, name a folder that is there. */
 size_t folders_there(Arena *arena, const char *path);
 

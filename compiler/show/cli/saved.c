@@ -27,17 +27,6 @@ int64_t saved_step(const char *name, const char **rest) {
   return rest || name[prefix + digits] == 0 ? strtoll(name + prefix, NULL, 10) : -1;
 }
 
-int64_t saved_newest(const char *folder) {
-  int64_t newest = 0;
-  DIR *items = opendir(folder);
-  for (struct dirent *item; items && (item = readdir(items)) != NULL;) {
-    int64_t step = saved_step(item->d_name, NULL);
-    if (step > newest) newest = step;
-  }
-  if (items) closedir(items);
-  return newest;
-}
-
 /* ---- a manifest */
 
 static char *read_file(const char *path, size_t *bytes, int *failure) {
@@ -137,6 +126,30 @@ static void judge(Arena *arena, Saved *saved) {
                               : arena_printf(arena, "%s %s", MANIFEST_FILE, open.why);
   }
   saved_close(&open);
+}
+
+/* The highest step below `below` that a folder in this one is named by; -1: none. */
+static int64_t newest_below(const char *folder, int64_t below) {
+  int64_t newest = -1;
+  DIR *items = opendir(folder);
+  for (struct dirent *item; items && (item = readdir(items)) != NULL;) {
+    int64_t step = saved_step(item->d_name, NULL);
+    if (step < below && step > newest) newest = step;
+  }
+  if (items) closedir(items);
+  return newest;
+}
+
+bool saved_newest(Arena *arena, const char *folder, Saved *whole, Saved *newest) {
+  *whole = *newest = (Saved){.step = newest_below(folder, INT64_MAX), .why = ""};
+  while (whole->step >= 0) {
+    whole->path = arena_printf(arena, "%s/step_%08lld", folder, (long long)whole->step);
+    judge(arena, whole);
+    if (newest->path == NULL) *newest = *whole;
+    if (whole->state == SAVED_WHOLE) return true;
+    *whole = (Saved){.step = newest_below(folder, whole->step), .why = ""};
+  }
+  return false;
 }
 
 /* Parts that a folder has, for one that has no manifest to say it. */
@@ -280,7 +293,7 @@ const char *saved_find(Compile *c, const Options *options, const char *word) {
   SavedWhere where;
   if (!saved_where(c, options, word, &where)) return NULL;
   if (where.one) return where.one;
-  int64_t step = saved_newest(where.folder);
+  int64_t step = newest_below(where.folder, INT64_MAX);
   if (step > 0) return arena_printf(c->arena, "%s/step_%08lld", where.folder, (long long)step);
   complain(EXIT_WORLD, "%s has no whole checkpoint", where.folder);
   return NULL;

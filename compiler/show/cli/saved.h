@@ -34,8 +34,9 @@ int64_t saved_step(const char *name, const char **rest);
 /* Where a run keeps its checkpoints: its record says it, if the job has set checkpoint.path. */
 const char *saved_folder(Arena *arena, const char *run);
 
-/* The newest step of a folder of checkpoints by whole names; 0: none. */
-int64_t saved_newest(const char *folder);
+/* The newest whole checkpoint of a folder, and the newest by its name, whose step is -1 if there is
+ * none. False: none is whole. */
+bool saved_newest(Arena *arena, const char *folder, Saved *whole, Saved *newest);
 
 /* Resolves WHERE: a folder of checkpoints, or, if `one` is not NULL, one in it. */
 typedef struct SavedWhere {

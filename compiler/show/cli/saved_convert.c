@@ -147,13 +147,15 @@ static bool write_manifest(const Converting *cv) {
 }
 
 static bool publish(const Converting *cv) {
+  const char *sources = arena_printf(cv->c->arena, "%s/" MANIFEST_SOURCES, cv->folder);
+  if (!sources_write(cv->c, sources)) return cannot(sources);
   if (!write_manifest(cv) || !sync_folder(cv->folder)) return false;
   if (rename(cv->folder, cv->path) != 0) return cannot(cv->path);
   return sync_folder(cv->options->out);
 }
 
 /* Removes what a conversion has left that was refused or killed. */
-static void remove_unfinished(const char *folder) {
+static void remove_unfinished(Arena *arena, const char *folder) {
   static const char part[] = "part-";
   char name[PART_FILE_NAME_BYTES];
   int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -166,6 +168,7 @@ static void remove_unfinished(const char *folder) {
       (void)unlinkat(at, item->d_name, 0);
   }
   if (items) (void)closedir(items);
+  sources_clear(arena_printf(arena, "%s/" MANIFEST_SOURCES, folder));
   (void)rmdir(folder);
 }
 
@@ -177,7 +180,7 @@ static bool make_folder(Converting *cv) {
     cv->code = complain(EXIT_USER, "%s is there already: name another folder", cv->path);
     return false;
   }
-  remove_unfinished(cv->folder);
+  remove_unfinished(cv->c->arena, cv->folder);
   return (folder_and_above(arena, cv->options->out) && mkdir(cv->folder, 0777) == 0) ||
          cannot(cv->folder);
 }
@@ -210,7 +213,7 @@ static ExitCode convert(Converting *cv) {
   if (is_good)
     say_done(cv);
   else if (cv->folder)
-    remove_unfinished(cv->folder);
+    remove_unfinished(cv->c->arena, cv->folder);
   saved_reader_free(cv->reader);
   state_close(&cv->to);
   return is_good ? EXIT_DONE : cv->code;

@@ -22,6 +22,17 @@ static const char *degrees_text(Arena *arena, const Plan *plan) {
   return text;
 }
 
+/* The pass over the data, from 1, that the next sample belongs to; 0: unknown. */
+static int64_t epoch_of(const Manifest *m) {
+  return m->run.epoch_samples > 0 ? m->facts.samples / m->run.epoch_samples + 1 : 0;
+}
+
+/* What has been read of it, in percent. */
+static double epoch_share(const Manifest *m) {
+  int64_t read = m->facts.samples % m->run.epoch_samples;
+  return 100 * (double)read / (double)m->run.epoch_samples;
+}
+
 static void show_text(const Showing *s) {
   const Manifest *m = &s->saved->checkpoint.manifest;
   const State *state = &m->state;
@@ -31,6 +42,8 @@ static void show_text(const Showing *s) {
   printf("samples    %s", format_count(arena, m->facts.samples));
   if (m->run.sample_tokens > 1)
     printf(" = %s tokens", format_count(arena, m->facts.samples * m->run.sample_tokens));
+  if (m->run.epoch_samples > 0)
+    printf("   epoch %s, %.1f %% of it", format_count(arena, epoch_of(m)), epoch_share(m));
   printf("   updates %s   lr %.4g\n", format_count(arena, m->facts.lasting.updates), m->facts.lr);
   printf("degrees    %s\n", degrees_text(arena, &m->plan));
   printf("state      %u tensors, %s in %d part%s\n", state->item_count,
@@ -64,13 +77,14 @@ static void show_json(const Showing *s) {
   const State *state = &m->state;
   fputs("{\"version\": 1, \"path\": ", stdout);
   print_json_text(s->saved->checkpoint.path, stdout);
-  printf(
-      ", \"step\": %lld, \"last_step\": %lld, \"samples\": %lld, \"sample_tokens\": %lld, "
-      "\"updates\": %lld, \"lr\": %.17g, \"generation\": %lld, \"bytes\": %lld, \"parts\": %d,\n "
-      "\"program\": ",
-      (long long)m->facts.step, (long long)m->run.last_step, (long long)m->facts.samples,
-      (long long)m->run.sample_tokens, (long long)m->facts.lasting.updates, m->facts.lr,
-      (long long)m->facts.generation, (long long)saved_bytes(m), m->part_count);
+  printf(", \"step\": %lld, \"last_step\": %lld, \"samples\": %lld, \"sample_tokens\": %lld, "
+         "\"epoch\": %lld, \"epoch_samples\": %lld, \"updates\": %lld, \"lr\": %.17g, "
+         "\"generation\": %lld, \"bytes\": %lld, \"parts\": %d,\n "
+         "\"program\": ",
+         (long long)m->facts.step, (long long)m->run.last_step, (long long)m->facts.samples,
+         (long long)m->run.sample_tokens, (long long)epoch_of(m), (long long)m->run.epoch_samples,
+         (long long)m->facts.lasting.updates, m->facts.lr, (long long)m->facts.generation,
+         (long long)saved_bytes(m), m->part_count);
   print_json_text(m->run.program, stdout);
   printf(", \"plan\": \"%016llx\", \"degrees\": {", (unsigned long long)m->run.plan_id);
   for (uint32_t i = 0; i < m->plan.axes_count; i++)

@@ -38,7 +38,9 @@ typedef struct RunStatus {
   int32_t part_count;
   double step_s, tokens_per_s, left_s, limit_left_s; /* 0: unknown */
   double silent_s; /* a training run has written nothing for so long; 0: that is normal */
-  int64_t saved_step, failures, starts, tries;
+  int64_t failures, starts, tries;
+  Saved saved, newest; /* checkpoints: the newest whole one, and the newest by its name */
+  bool has_saved;
 } RunStatus;
 
 static int64_t count_events(const char *folder, const char *event) {
@@ -311,7 +313,7 @@ static void read_run(Arena *arena, const char *folder, RunStatus *s) {
   double began_s = strtod(run_event(arena, folder, "start", "time"), NULL);
   double limit_s = strtod(run_event(arena, folder, "start", "limit"), NULL);
   if (limit_s > 0) s->limit_left_s = began_s + limit_s - (double)time(NULL);
-  s->saved_step = saved_newest(saved_folder(arena, folder));
+  s->has_saved = saved_newest(arena, saved_folder(arena, folder), &s->saved, &s->newest);
   read_silence(arena, s);
   if (run_is_unnumbered(arena, folder))
     s->next = arena_printf(
@@ -406,6 +408,19 @@ static const char *chain_text(Arena *arena, const RunStatus *s) {
                       joined_texts(arena, &s->jobs, ", "));
 }
 
+/* A newer one that is damaged is named: a run would go on from the one before it. */
+static const char *saved_text(Arena *arena, const RunStatus *s) {
+  const char *text = "nothing yet";
+  if (s->has_saved)
+    text = arena_printf(arena, "step %s, %s", format_count(arena, s->saved.step),
+                        format_bytes(arena, s->saved.bytes));
+  if (s->newest.step < 0 || s->newest.state == SAVED_WHOLE) return text;
+  return text_plain(
+      arena, arena_printf(arena, "%s; step %s is %s: %s", text, format_count(arena, s->newest.step),
+                          s->newest.state == SAVED_FOREIGN ? "of another format" : "damaged",
+                          s->newest.why));
+}
+
 static void print_status(Arena *arena, const RunStatus *s, FILE *out) {
   const char *job = *s->job ? arena_printf(arena, ", job %s", s->job) : "";
   const char *nodes = *s->nodes ? arena_printf(arena, ", on %s", s->nodes) : "";
@@ -433,9 +448,7 @@ static void print_status(Arena *arena, const RunStatus *s, FILE *out) {
     line(out, "silent",
          arena_printf(arena, "nothing was written for %s; squeue -j %s shows whether it still runs",
                       span_text(arena, s->silent_s), s->job));
-  line(out, "saved",
-       s->saved_step > 0 ? arena_printf(arena, "step %s", format_count(arena, s->saved_step))
-                         : "nothing yet");
+  line(out, "saved", saved_text(arena, s));
   if (s->jobs.count > 1) line(out, "chain", chain_text(arena, s));
   if (s->failures > 0 || s->starts > 1)
     line(out, "starts",
@@ -465,7 +478,7 @@ static void print_json(Arena *arena, const RunStatus *s, FILE *out) {
           "\"failures\": %lld, \"parts_ms\": {",
           *s->job ? s->job : "null", joined_texts(arena, &s->jobs, ", "), (long long)s->step,
           (long long)s->steps, s->step_s, s->left_s, s->limit_left_s, s->silent_s,
-          (long long)s->saved_step, (long long)s->starts,
+          s->has_saved ? (long long)s->saved.step : 0LL, (long long)s->starts,
           (long long)(s->tries > s->starts ? s->tries - s->starts : 0), (long long)s->failures);
   for (int32_t i = 0; i < s->part_count; i++)
     fprintf(out, "%s\"%s\": %.9g", i > 0 ? ", " : "", s->part[i].name, s->part[i].ms);

@@ -149,7 +149,8 @@ static ExitCode keep_files(const Submission *s) {
   char request[ASKED_PATH_BYTES];
   if (!asked_forget(s->folder, request))
     return complain(EXIT_WORLD, "%s cannot be removed: %s", request, strerror(errno));
-  if (rename(s->asked_plan, s->launch->plan_path) == 0 && rename(s->asked_script, s->script) == 0)
+  if (sources_keep(s->c, s->compiled.plan.id, s->folder) &&
+      rename(s->asked_plan, s->launch->plan_path) == 0 && rename(s->asked_script, s->script) == 0)
     return EXIT_DONE;
   return complain(EXIT_WORLD, "%s: %s", s->folder, strerror(errno));
 }
@@ -163,6 +164,7 @@ static void remove_files(const Submission *s) {
   if (s->there < strlen(s->folder)) { /* a run folder that is new: kept, and then refused */
     (void)unlink(s->launch->plan_path);
     (void)unlink(s->script);
+    sources_remove(s->c, s->compiled.plan.id, s->folder);
   }
   folders_remove(s->c->arena, s->below, s->there);
 }
