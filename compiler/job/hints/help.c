@@ -75,21 +75,6 @@ static void help_section(Compile *c, int32_t section, FILE *out) {
   }
 }
 
-/* A name that is not ours: says what refuse_name would. */
-bool help_foreign(Compile *c, const char *word, FILE *out) {
-  const char *dot = strchr(word, '.');
-  int32_t section = -1;
-  if (dot) section = section_find(arena_copy_n(c->arena, word, (size_t)(dot - word)));
-  int32_t before = c->diags.list.count;
-  refuse_name(c, (Span){0}, section, dot ? dot + 1 : word, NULL);
-  const Diag *diag = &c->diags.list.at[before];
-  bool is_known =
-      strcmp(diag->name, "unknown-key") != 0 && strcmp(diag->name, "unknown-section") != 0;
-  bool is_renamed = strstr(diag->message, " that is ") != NULL;
-  if (is_known || is_renamed) print_wrapped(out, diag->message, 0, 4, COLUMNS);
-  return is_known || is_renamed;
-}
-
 bool help_word(Compile *c, const char *word, FILE *out) {
   bool is_found = false;
   int32_t section = strcmp(word, "job") == 0 ? SECTION_job : section_find(word);

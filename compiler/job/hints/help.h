@@ -1,5 +1,5 @@
 /* help.h -- what the words of a job file mean: for people in a terminal, for the reference page,
- * for editors. All of it is made from fields.def, names.def and diagnostics.def. */
+ * for editors. All of it is made from fields.def, words/ and diagnostics.def. */
 #ifndef LOCKSTEP_HELP_H
 #define LOCKSTEP_HELP_H
 
@@ -10,7 +10,23 @@ void help_sections(FILE *out); /* one line a section */
 /* Explains a key ("train.batch", "batch"), a section, a name that help_list lists or a diagnostic.
  * False: nothing has this name. */
 bool help_word(Compile *c, const char *word, FILE *out);
-bool help_foreign(Compile *c, const char *word, FILE *out); /* another tool's name */
+
+/* ---- names of other tools (help_words.c) */
+
+/* What a name is in each tool that has it, and here; names that are ours too are left out where
+ * both are the same. `is_beside`: something was printed about the word. False: no tool has it. */
+bool help_foreign(Compile *c, const char *word, bool is_beside, FILE *out);
+
+/* Key of ours, names of other tools, or the nearest ones, as JSON. False: nothing has this name. */
+bool help_json(Compile *c, const char *word, FILE *out);
+
+/* "did you mean ...": the nearest names of ours, in `known`, and of other tools; "": none is near.
+ */
+const char *help_nearest(Compile *c, const char *word, const TextList *known);
+
+/* docs/words.md: every name of a tool, or with NULL of all. False: no such tool. */
+bool help_word_list(Compile *c, const char *tool, FILE *out);
+bool help_word_list_json(Compile *c, const char *tool, FILE *out);
 
 /* Value, rule and place of `key`, a section or, with NULL, of every key. False: no such key. */
 bool help_values(Compile *c, const Job *job, const char *key, FILE *out);

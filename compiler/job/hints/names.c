@@ -2,104 +2,41 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "compiler/job/hints/words.h"
 #include "compiler/job/job_room.h"
 #include "compiler/job/units.h"
-
-typedef struct Renamed {
-  const char *theirs, *ours, *note, *value;
-} Renamed;
-typedef struct Word {
-  const char *where, *theirs, *ours;
-} Word;
-typedef struct Declined {
-  const char *theirs, *reason;
-} Declined;
-typedef struct Later {
-  const char *section, *key, *instead;
-} Later;
-
-#define RENAMED(theirs, ours, note, value) {theirs, ours, note, value},
-#define WORD(where, theirs, ours)
-#define DECLINED(theirs, reason)
-#define LATER(section, key, instead)
-#define LATER_SECTION(section, instead)
-static const Renamed renamed[] = {
-#include "compiler/job/hints/names.def"
-};
-#undef RENAMED
-#undef WORD
-#define RENAMED(theirs, ours, note, value)
-#define WORD(where, theirs, ours) {where, theirs, ours},
-static const Word foreign_words[] = {
-#include "compiler/job/hints/names.def"
-};
-#undef WORD
-#undef DECLINED
-#define WORD(where, theirs, ours)
-#define DECLINED(theirs, reason) {theirs, reason},
-static const Declined declined[] = {
-#include "compiler/job/hints/names.def"
-};
-#undef DECLINED
-#undef LATER
-#define DECLINED(theirs, reason)
-#undef LATER_SECTION
-#define LATER(section, key, instead)    {#section, #key, instead},
-#define LATER_SECTION(section, instead) {#section, "", instead},
-static const Later laters[] = {
-#include "compiler/job/hints/names.def"
-};
-#undef RENAMED
-#undef WORD
-#undef DECLINED
-#undef LATER
-#define COUNT_OF(array) (int32_t)(sizeof(array) / sizeof *(array))
-
-/* "--micro-batch-size", "MicroBatchSize" and "micro_batch_size" are one name. */
-static bool is_same_name(const char *a, const char *b) {
-  for (;;) {
-    while (*a == '_' || *a == '-')
-      a++;
-    while (*b == '_' || *b == '-')
-      b++;
-    if (tolower((unsigned char)*a) != tolower((unsigned char)*b)) return false;
-    if (!*a) return true;
-    a++;
-    b++;
-  }
-}
-
-static const Later *find_later(const char *section, const char *key) {
-  for (int32_t i = 0; i < COUNT_OF(laters); i++)
-    if (strcmp(laters[i].section, section) == 0 && strcmp(laters[i].key, key) == 0)
-      return &laters[i];
-  return NULL;
-}
-
-/* "parallel.tp" -> the Later of it, or of its section. */
-static const Later *find_later_path(Arena *arena, const char *path) {
-  const char *dot = strchr(path, '.');
-  if (!dot) return find_later(path, "");
-  const char *section = arena_copy_n(arena, path, (size_t)(dot - path));
-  const Later *later = find_later(section, dot + 1);
-  return later ? later : find_later(section, "");
-}
 
 static const Meant nothing = {-1, -1};
 
 /* ---- words */
 
+/* True if `names` of a row has the word. */
+static bool row_has(const char *names, const char *word) {
+  for (const char *at = names; *at; at += strspn(at, " ")) {
+    size_t width = strcspn(at, " ");
+    char name[64];
+    if (width < sizeof name) {
+      memcpy(name, at, width);
+      name[width] = 0;
+      if (word_is_same(name, word)) return true;
+    }
+    at += width;
+  }
+  return false;
+}
+
 const char *translated_word(Arena *arena, const char *where, const char *words, const char *word) {
-  for (int32_t i = 0; i < COUNT_OF(foreign_words); i++) {
-    const Word *known = &foreign_words[i];
-    size_t width = strlen(known->where); /* those of a section are those of its keys */
+  for (int32_t i = 0; i < word_row_count(); i++) {
+    const WordRow *known = word_row(i);
+    if (known->answer != WORD_VALUE) continue;
+    size_t width = strlen(known->ours); /* those of a section are those of its keys */
     bool is_here =
-        strncmp(known->where, where, width) == 0 && (!where[width] || where[width] == '.');
-    if (is_here && is_same_name(known->theirs, word) && word_index(words, known->ours) >= 0)
-      return known->ours;
+        strncmp(known->ours, where, width) == 0 && (!where[width] || where[width] == '.');
+    if (is_here && row_has(known->names, word) && word_index(words, known->value) >= 0)
+      return known->value;
   }
   for (int32_t i = 0; *word_at(arena, words, i); i++)
-    if (is_same_name(word_at(arena, words, i), word)) return word_at(arena, words, i);
+    if (word_is_same(word_at(arena, words, i), word)) return word_at(arena, words, i);
   return NULL;
 }
 
@@ -121,6 +58,43 @@ static const char *sample_value(int32_t field) {
   case KIND_NUMBER: return has_default ? info->initial : "6e-4";
   case KIND_FLAG: return "true";
   case KIND_AMOUNT: return field == FIELD_train_batch ? "\"64 sequences\"" : "1000";
+  default: return NULL;
+  }
+}
+
+/* "train.batch" or "precision". */
+static Meant meant_by_path(Arena *arena, const char *path) {
+  const char *dot = strchr(path, '.');
+  Meant meant = nothing;
+  if (!dot) {
+    meant.section = section_find(path);
+    return meant;
+  }
+  meant.section = section_find(arena_copy_n(arena, path, (size_t)(dot - path)));
+  if (meant.section >= 0) meant.field = field_find((SectionId)meant.section, dot + 1);
+  return meant;
+}
+
+/* A value that a key of this path takes, with a number for N in `form`; "": any value. NULL: it is
+ * the user's own. */
+const char *field_sample(Arena *arena, const char *path, const char *form) {
+  const char *n = strchr(form, 'N');
+  if (n) {
+    const char *number = strstr(form, "backoff") ? "0.5" : strstr(form, "2^N") ? "16" : "64";
+    return arena_printf(arena, "%.*s%s%s", (int)(n - form), form, number, n + 1);
+  }
+  const Meant meant = meant_by_path(arena, path);
+  if (meant.field < 0) return NULL;
+  const FieldInfo *info = &spec_fields[meant.field];
+  const char *value = sample_value(meant.field);
+  if (value) return value;
+  switch (info->kind) {
+  case KIND_CHOICE:
+  case KIND_SCALE: return arena_printf(arena, "\"%s\"", word_at(arena, info->values, 0));
+  case KIND_BYTES:
+  case KIND_BYTES_OR: return "\"64MiB\"";
+  case KIND_COUNTS: return "{ 8, 8 }";
+  case KIND_LIST: return "\"train.bin\"";
   default: return NULL;
   }
 }
@@ -181,7 +155,7 @@ static void fix_key(Compile *c, int32_t field, const char *value, const Raw *raw
     fix_last(c, "%s = { %s = %s }", spec_sections[info->section].name, info->key, value);
 }
 
-static const char *section_value(Arena *arena, int32_t section, const Renamed *name,
+static const char *section_value(Arena *arena, int32_t section, const WordRow *name,
                                  const Raw *raw) {
   const SectionInfo *info = &spec_sections[section];
   if (*name->value) return name->value;
@@ -192,52 +166,57 @@ static const char *section_value(Arena *arena, int32_t section, const Renamed *n
                                                : "\"bf16\"";
 }
 
-/* "train.batch" or "precision". */
-static Meant meant_by_path(Arena *arena, const char *path) {
-  const char *dot = strchr(path, '.');
-  Meant meant = nothing;
-  if (!dot) {
-    meant.section = section_find(path);
-    return meant;
-  }
-  meant.section = section_find(arena_copy_n(arena, path, (size_t)(dot - path)));
-  if (meant.section >= 0) meant.field = field_find((SectionId)meant.section, dot + 1);
-  return meant;
-}
-
-static Meant refuse_later(Compile *c, Span at, const char *path, const Later *later) {
-  error_at(c, at, "not-built", "%s is not built yet; %s", path, later->instead);
+static Meant refuse_later(Compile *c, Span at, const char *path, const char *instead) {
+  error_at(c, at, "not-built", "%s is not built yet; %s", path, instead);
   return nothing;
 }
 
 bool refuse_later_word(Compile *c, Span at, int32_t section, const char *word) {
-  const Later *later = find_later(spec_sections[section].name, word);
-  if (!later) return false;
+  const char *instead = later_instead(spec_sections[section].name, word);
+  if (!instead) return false;
   error_at(c, at, "not-built", "%s = \"%s\" is not built yet; %s", spec_sections[section].name,
-           text_show(c->arena, word), later->instead);
+           text_show(c->arena, word), instead);
   return true;
 }
 
-static Meant refuse_renamed(Compile *c, Span at, const char *full, const Renamed *name,
+static Meant refuse_renamed(Compile *c, Span at, const char *full, const WordRow *name,
                             const Raw *raw) {
-  const Later *later = find_later_path(c->arena, name->ours);
+  const char *later = word_later(c->arena, name);
   if (later) {
     error_at(c, at, "not-built", "%s: that is %s here, which is not built yet;\n    %s", full,
-             name->ours, later->instead);
+             name->ours, later);
     return nothing;
   }
   Meant meant = meant_by_path(c->arena, name->ours);
-  error_at(c, at, meant.field >= 0 ? "unknown-key" : "unknown-section",
-           "%s: no such key; that is %s here%s%s", full, name->ours, *name->note ? ", " : "",
-           name->note);
+  error_at(c, at, meant.field >= 0 ? "unknown-key" : "unknown-section", "%s: no such key; %s", full,
+           word_says(c->arena, name));
   if (meant.field < 0) {
     fix_last(c, "%s%s%s%s", raw && raw->is_typed ? "-D " : "", name->ours,
              raw && raw->is_typed ? "=" : " = ", section_value(c->arena, meant.section, name, raw));
     return meant;
   }
-  const char *value = *name->value ? fill_form(c->arena, name->value, raw) : NULL;
+  bool is_converted = !raw || *name->note; /* else the value is kept as it is written */
+  const char *value = *name->value && is_converted ? fill_form(c->arena, name->value, raw) : NULL;
   fix_key(c, meant.field, value ? value : value_for(c->arena, meant.field, raw), raw);
   return meant;
+}
+
+/* A name of another tool that has no key here. */
+static Meant refuse_word(Compile *c, Span at, const char *full, const WordRow *row,
+                         const Raw *raw) {
+  switch (row->answer) {
+  case WORD_RENAMED: return refuse_renamed(c, at, full, row, raw);
+  case WORD_UNBUILT:
+    error_at(c, at, "not-built", "%s: no such key; %s", full, word_says(c->arena, row));
+    return nothing;
+  case WORD_DERIVED:
+  case WORD_DECLINED:
+    error_at(c, at, "declined", "%s does not exist: %s", full, row->note);
+    return nothing;
+  default:
+    error_at(c, at, "declined", "%s: no such key; %s", full, word_says(c->arena, row));
+    return nothing;
+  }
 }
 
 /* The section that has this key, if exactly one has: keys are often written one level too high or
@@ -297,20 +276,28 @@ static Meant refuse_unknown(Compile *c, Span at, int32_t section, const char *na
   return nothing;
 }
 
+/* The row of another tool's name; NULL: it is none, or more likely a slip of one of ours. */
+static const WordRow *foreign_row(Compile *c, const char *name, const char *full) {
+  WordHits exact = {0};
+  if (strcmp(full, name) != 0) exact = words_find(c->arena, -1, full);
+  if (exact.list.count > 0 && exact.list.at[0].fit == FIT_SAME) return exact.list.at[0].row;
+  WordHits hits = words_find(c->arena, -1, name);
+  for (int32_t i = 0; i < hits.list.count; i++) {
+    const WordRow *row = hits.list.at[i].row;
+    if (row->answer == WORD_VALUE || row->answer == WORD_INTERNAL) continue;
+    bool is_ours = row->tool != 0 && section_with(name) >= 0;
+    return is_ours ? NULL : row;
+  }
+  return NULL;
+}
+
 Meant refuse_name(Compile *c, Span at, int32_t section, const char *name, const Raw *raw) {
   const char *shown = text_show(c->arena, name);
   const char *group = section < 0 ? "job" : spec_sections[section].name;
   const char *full = section < 0 ? shown : arena_printf(c->arena, "%s.%s", group, shown);
-  const Later *later = find_later(group, name);
-  if (!later && section < 0) later = find_later(name, "");
+  const char *later = later_instead(group, name);
+  if (!later && section < 0) later = later_instead(name, "");
   if (later) return refuse_later(c, at, full, later);
-  for (int32_t i = 0; i < COUNT_OF(declined); i++)
-    if (is_same_name(declined[i].theirs, name)) {
-      error_at(c, at, "declined", "%s does not exist: %s", full, declined[i].reason);
-      return nothing;
-    }
-  for (int32_t i = 0; i < COUNT_OF(renamed); i++)
-    if (is_same_name(renamed[i].theirs, name) || is_same_name(renamed[i].theirs, full))
-      return refuse_renamed(c, at, full, &renamed[i], raw);
-  return refuse_unknown(c, at, section, name, full, raw);
+  const WordRow *row = foreign_row(c, name, full);
+  return row ? refuse_word(c, at, full, row, raw) : refuse_unknown(c, at, section, name, full, raw);
 }

@@ -141,8 +141,12 @@ static bool set_flag(Options *options, const Flag *flag, const char *value, bool
 static bool take_option(Options *options, int count, char **words, int *at) {
   const char *word = words[*at], *value;
   const Flag *flag = flag_find(word, options->verb, &value);
+  bool is_of_other =
+      flag && options->verb && verb_find(options->verb) && !flag_takes(flag, options->verb);
+  bool is_asked =
+      options->verb && strcmp(options->verb, "help") == 0; /* help --micro-batch-size=4 */
+  if (is_asked && (!flag || is_of_other)) return keep(&options->words, word);
   if (!flag) return refuse_flag(word);
-  bool is_of_other = options->verb && verb_find(options->verb) && !flag_takes(flag, options->verb);
   if (is_of_other) return refuse_of_other(options->verb, flag);
   bool is_in_word = value != NULL;
   bool wants_next = flag->kind != FLAG_SWITCH && !is_in_word && *at + 1 < count;

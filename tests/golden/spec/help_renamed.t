@@ -1,3 +1,5 @@
 -- RUN: help micro-batch-size
 -- >>> exit 0
-micro-batch-size: no such key; that is train.microbatch here
+micro_batch_size, an option of Megatron-LM: that is train.microbatch here
+    train = { microbatch = 2 }
+    train.microbatch: what one replica computes at once

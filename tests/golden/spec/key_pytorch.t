@@ -22,7 +22,8 @@ job.lua:6:3: error[unknown-section]: mixed_precision: no such key; that is
       |   ^~~~~~~~~~~~~~~
         fix: precision = "bf16"
 job.lua:7:16: error[declined]: parallel.find_unused_parameters does not exist:
-    the plan knows every gradient before the job starts
+    every parameter of the plan has its gradient, which is known before the job
+    starts
     7 |   parallel = { find_unused_parameters = true, bucket_cap_mb = 25 },
       |                ^~~~~~~~~~~~~~~~~~~~~~
 job.lua:7:47: error[unknown-key]: parallel.bucket_cap_mb: no such key; that is

@@ -1,0 +1,3 @@
+-- RUN: help --json min_lr
+-- >>> exit 0
+{"version": 1, "word": "min_lr", "ours": [], "answers": [{"tool": "accelerate", "name": "min_lr", "kind": "key", "how": "used", "ours": "schedule.floor", "line": "schedule = { floor = 0.1 }", "says": "that is schedule.floor here, as a fraction of lr"}, {"tool": "megatron", "name": "min_lr", "kind": "option", "how": "used", "ours": "schedule.floor", "line": "schedule = { floor = 0.1 }", "says": "that is schedule.floor here, as a fraction of lr"}, {"tool": "nanogpt", "name": "min_lr", "kind": "variable", "how": "used", "ours": "schedule.floor", "line": "schedule = { floor = 0.1 }", "says": "that is schedule.floor here, as a fraction of lr"}], "nearest": []}
