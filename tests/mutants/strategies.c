@@ -12,6 +12,11 @@ enum { PATH_BYTES = 128 };
 /* Small parameters are divided, too, where all are. */
 #define FOUR_LAYERS                                                                                \
   "model = { \"gpt2\", layers = 4, width = 32, heads = 4, vocab = 64, positions = 32 }, "
+#define WIDE /* matrices of 4,096 elements and more: their moments are codes */                    \
+  "model = { \"gpt2\", layers = 2, width = 64, heads = 4, vocab = 64, positions = 32 }, "
+#define BLOCKS /* of 128 x 128 */                                                                  \
+  "model = { \"gpt2\", layers = 1, width = 128, heads = 2, vocab = 64, positions = 128 }, "        \
+  "train = { batch = \"2 sequences\", microbatch = 1, steps = 2 }, "
 #define BF16      "precision = { \"bf16\", reduce = \"bf16\" }, "
 #define RECOMPUTE "memory = { recompute = \"block\" }, "
 #define OFFLOAD   "offload = \"cpu\", "
@@ -37,6 +42,12 @@ const Strategy strategies[] = {
     {"ulysses+tp", "gpt2", 4, "tp = 2, cp = 2, cp_kind = \"ulysses\"", ""},
     {"ring, bf16", "gpt2", 2, "cp = 2, cp_kind = \"ring\", zero = 3, zero_keep = \"0B\"", BF16},
     {"zero 1, fp16", "gpt2", 2, "zero = 1", "precision = \"fp16\", "},
+    {"fp8, bf16 moments", "gpt2", 2, "tp = 2",
+     "precision = { \"bf16\", master = \"split\", moments = \"bf16\", linear = \"fp8\" }, "},
+    {"moments in codes", "gpt2", 2, "zero = 3, zero_keep = \"0B\"",
+     WIDE "precision = { \"bf16\", update = \"kahan\", moments = \"int8\" }, "},
+    {"fp8 by block", "gpt2", 1, "zero = 0",
+     BLOCKS "precision = { \"bf16\", linear = { \"fp8\", scaling = \"block\" } }, "},
     {"tp, recompute", "gpt2", 2, "tp = 2, sequence = true, regather = true", RECOMPUTE},
     {"interleaved+zero2", "llama", 4,
      "dp = 2, pp = 2, zero = 2, pipeline = { \"interleaved\", chunks = 2 }",

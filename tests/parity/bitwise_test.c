@@ -258,6 +258,9 @@ int main(void) {
     check_job("gpt2", "cluster.devices=2", "precision.master=split", "precision=bf16");
     check_job("llama", "cluster.devices=2", "precision.update=kahan", "precision=bf16");
   }
+  TEST("products of codes, whose scales are of the moment: nothing of them is saved") {
+    check_job("gpt2", "cluster.devices=2", "precision={\"bf16\", linear=\"fp8\"}", NULL);
+  }
   TEST("weights that round by chance, the same on all layouts") {
     check_job("llama", "cluster.devices=2", "precision.update=stochastic", "precision=bf16");
     check_layouts("precision.update=stochastic", NULL);

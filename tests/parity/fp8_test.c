@@ -41,6 +41,55 @@ static bool run(const char *linear, const char *steps, const char *devices, cons
 
 #define FP8 "precision.linear={\"fp8\",scaling=\"tensor\"}"
 
+/* One sequence of 128 tokens a micro-batch: every size of a product is whole blocks. */
+#define BLOCKS "precision.linear={\"fp8\",scaling=\"block\"}"
+#define WIDE                                                                                       \
+  "model={\"gpt2\", layers=2, width=128, heads=2, vocab=64, positions=128}", "train.microbatch=1"
+
+static bool run_blocks(const char *linear, const char *more, RunRecord *record) {
+  char data[128], log_dir[128], plan_path[128];
+  (void)snprintf(data, sizeof data, "data.train=%s/tokens.u8", folder);
+  (void)snprintf(log_dir, sizeof log_dir, "log.dir=%s/run", folder);
+  (void)snprintf(plan_path, sizeof plan_path, "%s/job.plan", folder);
+  JobChanges changes = {{"data=tokens", data, "data.format=u8", log_dir, WIDE,
+                         "train.batch=2 sequences", "train.steps=20", "precision=bf16",
+                         "checkpoint.every=never", linear, more}};
+  Plan plan;
+  bool planned = job_plan("gpt2", &changes, plan_path, &plan);
+  CHECK(planned);
+  if (!planned) return false;
+  char path[80];
+  (void)snprintf(path, sizeof path, "%s/run", folder);
+  job_folder_remove(path);
+  bool ran = job_run(&plan, 0, record);
+  CHECK(ran);
+  plan_close(&plan);
+  return ran;
+}
+
+/* The largest distance of two runs' losses, relative, over the first steps. */
+static double apart(const RunRecord *a, const RunRecord *b, int steps) {
+  double most = 0;
+  for (int step = 1; step <= steps; step++)
+    most = fmax(most, fabs(a->loss[step] / b->loss[step] - 1));
+  return most;
+}
+
+static void check_blocks(void) {
+  enum { STEPS = 20 };
+  static RunRecord codes, numbers, tensors, other;
+  if (!run_blocks(BLOCKS, NULL, &codes) ||
+      !run_blocks("precision.linear=compute", NULL, &numbers) ||
+      !run_blocks("precision.linear=fp8", NULL, &tensors))
+    return;
+  const double by_block = apart(&codes, &numbers, STEPS),
+               by_tensor = apart(&tensors, &numbers, STEPS);
+  printf("by block %.2g, by tensor %.2g of a loss from bf16 at most\n", by_block, by_tensor);
+  CHECK(by_block > 0 && by_block < NEAR_BF16 && by_tensor > 0 && by_tensor < NEAR_BF16);
+  CHECK(run_blocks(BLOCKS, "memory.recompute=block", &other) && apart(&other, &codes, STEPS) == 0);
+  CHECK(run_blocks(BLOCKS, "cluster.devices=2", &other) && apart(&other, &codes, FEW_STEPS) < 1e-4);
+}
+
 static void check_near_bf16(void) {
   static RunRecord codes, numbers;
   if (!run(FP8, "train.steps=80", "cluster.devices=1", NULL, NULL, &codes) ||
@@ -78,6 +127,7 @@ int main(void) {
     check_divided("cluster.devices=2", "parallel.pp=2", NULL, 1e-4);
     check_divided("cluster.devices=2", "parallel.pp=2", "parallel.pipeline=zb-h1", 1e-4);
   }
+  TEST("blocks of 128") check_blocks();
   TEST("ranks that share a tensor have scales of their own") {
     check_divided("cluster.devices=2", "parallel.tp=2", NULL, NEAR_RANK);
     check_divided("cluster.devices=2", "parallel.cp=2", NULL, NEAR_RANK);

@@ -11,7 +11,6 @@ typedef enum CodeBlocks {
   CODES_DOWN,   /* 128 x 1 */
   CODES_SQUARE  /* 128 x 128 */
 } CodeBlocks;
-enum { CODE_BLOCK = 128 };
 
 int64_t code_scales(CodeBlocks blocks, int64_t rows, int64_t cols);
 

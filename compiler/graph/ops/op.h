@@ -184,7 +184,8 @@ NodeId op_append(Graph *g, NodeList *list, Node node);
 
 /* The number of elements that share a scale in codes of eight bits. */
 typedef enum Fp8Scaling { FP8_TENSOR, FP8_BLOCK } Fp8Scaling;
-enum { FP8_UNIT = 16 }; /* sizes that cublasLt multiplies are multiples of it */
+enum { FP8_UNIT = 16 };    /* sizes that cublasLt multiplies are multiples of it, */
+enum { CODE_BLOCK = 128 }; /* and by block of a block's side */
 
 /* Has linear layers inside stacks multiply codes of eight bits (codes.c); g->not_fp8 gets those
  * whose sizes do not fit. Call it on the graph of one rank, before recomputation. */

@@ -120,6 +120,8 @@ static Setting choice_of(Arena *arena, const Job *job, int32_t field) {
     return text_of(arena_printf(arena, "%s, %s = %.15g %s", word,
                                 part->unit == UNIT_PERCENT ? "share" : "most", part->value,
                                 part->unit == UNIT_PERCENT ? "%" : "B"));
+  if (field == FIELD_precision_linear && job->is_fp8_by_block)
+    return text_of(arena_printf(arena, "%s, scaling = block", word));
   return text_of(count == 0 ? word
                             : arena_printf(arena, "%s, %s = %lld", word, numbered_key(field),
                                            (long long)count));

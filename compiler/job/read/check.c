@@ -382,19 +382,19 @@ static bool check_linear(Compile *c, const Value *value, Job *job) {
           "are of the tensor's own maximum";
   else if (strcmp(said, "mxfp8") == 0)
     why = "scales are numbers in fp32, not exponents of 32 numbers each";
-  else if (strcmp(said, "block") == 0)
-    why = "blocks of 128 numbers are not built yet; a scale is of a whole tensor";
   if (strcmp(word, "fp8") != 0 || raw->named.count > 1 || *said == '\0')
     error_at(c, value->origin.span, "wrong-type",
              "precision.linear: expected a word, or { \"fp8\", scaling = \"tensor\" }");
   else if (why != NULL)
-    error_at(c, value->origin.span, strcmp(said, "block") == 0 ? "not-built" : "declined",
-             "precision.linear: scaling = \"%s\": %s", said, why);
-  else if (strcmp(said, "tensor") != 0)
+    error_at(c, value->origin.span, "declined", "precision.linear: scaling = \"%s\": %s", said,
+             why);
+  else if (strcmp(said, "tensor") != 0 && strcmp(said, "block") != 0)
     error_at(c, value->origin.span, "unknown-word",
-             "precision.linear: scaling: \"%s\" is not one of: tensor", text_show(c->arena, said));
+             "precision.linear: scaling: \"%s\" is not one of: tensor block",
+             text_show(c->arena, said));
   else {
     job->precision.linear = word_index(words, word);
+    job->is_fp8_by_block = strcmp(said, "block") == 0;
     return true;
   }
   fix_last(c, "linear = { \"fp8\", scaling = \"tensor\" }");

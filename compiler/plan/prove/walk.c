@@ -5,7 +5,17 @@
 #include <string.h>
 
 #include "compiler/plan/prove/pool.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_text.h"
+
+const char *job_setting(const Plan *plan, const char *key) {
+  const PlanSetting *row = plan_setting(plan, key);
+  return row == NULL || row->kind != SETTING_TEXT ? "none" : plan_string(plan, row->text);
+}
+
+bool codes_by_block(const Plan *plan) {
+  return strcmp(job_setting(plan, "precision.linear"), "fp8, scaling = block") == 0;
+}
 
 static const PlanLoop *loop_at(const Walk *walk, uint32_t index) {
   return index < walk->program->loops_count

@@ -54,6 +54,11 @@ typedef struct Walk {
  * not met. */
 enum { WALK_ONCE = 1, WALK_TWICE = 2, WALK_ALL = INT32_MAX };
 
+/* The value of a key of the job; "none" where the job does not set it. */
+const char *job_setting(const Plan *plan, const char *key);
+/* True if codes of products have one scale for each block of numbers. */
+bool codes_by_block(const Plan *plan);
+
 Walk walk_begin(const View *view, const PlanProgram *program, uint32_t iterations);
 bool walk_next(Walk *walk);
 

@@ -60,11 +60,14 @@ static void print_codes(const Compiled *compiled, FILE *out) {
   const Graph *g = compiled->draft->train;
   Arena *arena = compiled->draft->compile->arena;
   if (compiled->job->precision.linear != CHOICE_LINEAR_FP8) return;
-  put_line(out, "linear", "fp8                in stacks; one scale a tensor");
+  const bool by_block = compiled->job->is_fp8_by_block;
+  put_line(out, "linear",
+           by_block ? "fp8                in stacks; scales of 1 x 128, of weights 128 x 128"
+                    : "fp8                in stacks; one scale a tensor");
   for (int32_t i = 0; i < g->not_fp8.count; i++)
     put_line(out, "",
-             arena_printf(arena, "%-18s stays in %s: a size is no multiple of 16", g->not_fp8.at[i],
-                          dtype_name(g->compute_dtype)));
+             arena_printf(arena, "%-18s stays in %s: a size is no multiple of %d", g->not_fp8.at[i],
+                          dtype_name(g->compute_dtype), by_block ? CODE_BLOCK : FP8_UNIT));
 }
 
 static void print_memory(const Compiled *compiled, FILE *out) {

@@ -1,14 +1,30 @@
+-- RUN: explain job.lua --against precision.linear=compute
 return job {
-  model     = { "gpt2", layers = 1, width = 32, heads = 2, vocab = 64, positions = 16 },
+  model     = { "gpt2", layers = 1, width = 128, heads = 2, vocab = 64, positions = 128 },
   data      = "synthetic",
   train     = { batch = "1 sequences", steps = 2 },
   optimizer = { "adamw", lr = 1e-3 },
   precision = { "bf16", linear = { "fp8", scaling = "block" } },
-  cluster   = { "here", device = "h100-sxm" },
+  parallel  = { tp = 2 },
+  cluster   = { "here", devices = 2, device = "h100-sxm" },
 }
--- >>> exit 1
-job.lua:6:34: error[not-built]: precision.linear: scaling = "block": blocks of
-    128 numbers are not built yet; a scale is of a whole tensor
-    6 |   precision = { "bf16", linear = { "fp8", scaling = "block" } },
-      |                                  ^
-        fix: linear = { "fp8", scaling = "tensor" }
+-- >>> exit 0
+against  precision.linear=compute
+
+GB = 1e9 bytes; a rank at its peak     this job     against  difference
+M_model  parameters                    0.000241    0.000241   +0.000000
+M_grad   gradients                     0.000481    0.000481   +0.000000
+M_opt    master                        0.000481    0.000481   +0.000000
+         moment m                      0.000481    0.000481   +0.000000
+         moment v                      0.000481    0.000481   +0.000000
+M_act    activations                   0.000297    0.000297   +0.000000
+         activation gradients          0.000033    0.000033   +0.000000
+work     scratch of one call           0.033736    0.033653   +0.000083   +0.2%
+data     micro-batches                 0.000002    0.000002   +0.000000
+control  what changes between steps    0.000000    0.000000   +0.000000
+         arena                         0.036234    0.036151   +0.000083   +0.2%
+budget   of a rank                    84.269849   84.269849   +0.000000
+sent     by a rank in a step           0.000268    0.000268   +0.000000
+         over tp                       0.000268    0.000268   +0.000000
+time     of a step, ms                 0.002534    0.002274   +0.000260  +11.4%
+         tokens a second               50513023    56288478    -5775456  -10.3%

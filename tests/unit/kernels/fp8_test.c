@@ -106,13 +106,18 @@ static void run(Call *call, int target, Threads *team) {
     CHECK(call_try(call, &kernels_cuda()[KERNEL_quantise], NULL, &why));
 }
 
-static Call quantise_call(DType from, DType to, int64_t rows, int64_t cols) {
-  Call call = {.kernel = "quantise", .dim = {rows, cols, 1, 1}};
+static Call quantise_blocks(DType from, DType to, const int64_t dim[4]) {
+  const int64_t rows = dim[0], cols = dim[1];
+  Call call = {.kernel = "quantise", .dim = {rows, cols, dim[2], dim[3]}};
   call_add(&call, from, rows * cols);
   call_add(&call, to, rows * cols);
-  call_add(&call, DTYPE_F32, 1);
+  call_add(&call, DTYPE_F32, dim[2] * dim[3]);
   call_add(&call, DTYPE_F64, rows * cols / 4096 + 1);
   return call;
+}
+
+static Call quantise_call(DType from, DType to, int64_t rows, int64_t cols) {
+  return quantise_blocks(from, to, (const int64_t[]){rows, cols, 1, 1});
 }
 
 static void check_worked(int target, Threads *team) {
@@ -130,6 +135,24 @@ static void check_worked(int target, Threads *team) {
   run(&call, target, team);
   CHECK(call_get(&call, 2, 0) == 1 && ((uint8_t *)call.operand[1])[0] == 0);
   call_free(&call);
+}
+
+/* Blocks down and across, whose bits are those of the plain kernel too. */
+static void check_blocks(int target, Threads *team) {
+  static const int64_t dims[][4] = {{256, 384, 256, 3}, {256, 384, 2, 384}, {256, 384, 2, 3}};
+  for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
+    Call plain = quantise_blocks(DTYPE_BF16, DTYPE_E4M3, dims[i]);
+    Call other = quantise_blocks(DTYPE_BF16, DTYPE_E4M3, dims[i]);
+    call_fill(&plain, 0, i);
+    for (int64_t e = 0; e < call_count(&plain, 0); e++)
+      call_set(&plain, 0, e, call_get(&plain, 0, e) * pow(10, (double)(e % 977) / 100));
+    memcpy(other.operand[0], plain.operand[0], (size_t)plain.bytes[0]);
+    call_run(&plain, KERNEL_REFERENCE, NULL);
+    run(&other, target, team);
+    CHECK(memcmp(plain.operand[1], other.operand[1], (size_t)plain.bytes[1]) == 0);
+    CHECK(memcmp(plain.operand[2], other.operand[2], (size_t)plain.bytes[2]) == 0);
+    call_free(&plain), call_free(&other);
+  }
 }
 
 /* At magnitudes from 1e-30 to 1e30, the bits of the plain kernel. */
@@ -169,6 +192,7 @@ int main(void) {
     TEST(target == FAST ? "quantise" : "quantise for GPUs") {
       check_worked(target, team);
       check_bits(target, team);
+      check_blocks(target, team);
     }
   }
   threads_free(team);

@@ -14,11 +14,6 @@
 
 /* ---- settings */
 
-const char *job_setting(const Plan *plan, const char *key) {
-  const PlanSetting *row = plan_setting(plan, key);
-  return row == NULL || row->kind != SETTING_TEXT ? "none" : plan_string(plan, row->text);
-}
-
 /* Every setting has one row: what a plan left out would hold nothing, and of two rows the other
  * one could be compared. (Rows of settings.def: plan_check.) False: reported. */
 static bool is_said_once(const View *view, const char *key) {

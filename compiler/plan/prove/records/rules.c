@@ -268,11 +268,13 @@ static void dropout(Case *c) {
   c->key = c->node->key;
 }
 
-/* precision.linear; the sizes of a product that is one of codes are multiples of 16. */
-enum { CODES_UNIT = 16 };
+/* precision.linear; the sizes of a product that is one of codes are multiples of 16, by block of
+ * whole blocks. */
+enum { CODES_UNIT = 16, CODES_BLOCK_SIDE = 128 };
 
 static bool multiplies_codes(const Case *c) {
   const int64_t *dims = c->plan->ints + c->record->dims_first;
+  const int64_t unit = codes_by_block(c->plan) ? CODES_BLOCK_SIDE : CODES_UNIT;
   const uint32_t node = (uint32_t)(c->node - c->plan->nodes);
   bool is_stack = false;
   for (uint32_t i = 0; i < c->plan->regions_count; i++) {
@@ -280,16 +282,31 @@ static bool multiplies_codes(const Case *c) {
     if (node - r->forward_first < r->forward_count || node - r->backward_first < r->backward_count)
       is_stack = r->is_stack != 0;
   }
-  return is_stack && dims[0] % CODES_UNIT == 0 && dims[1] % CODES_UNIT == 0 &&
-         dims[2] % CODES_UNIT == 0 &&
+  return is_stack && dims[0] % unit == 0 && dims[1] % unit == 0 && dims[2] % unit == 0 &&
          strncmp(job_setting(c->plan, "precision.linear"), "fp8", 3) == 0;
 }
 
-/* Each matrix is one block. */
+/* Blocks down and across a matrix of codes, of so many numbers each; by tensor it is one block. */
+static void blocks(Case *c, int64_t rows, int64_t cols, int64_t down, int64_t across) {
+  const bool by_block = codes_by_block(c->plan);
+  dim(c, by_block ? rows / down : 1);
+  dim(c, by_block ? cols / across : 1);
+}
+
+/* Numbers of a block follow one another along what is summed over; weights are in squares. */
 static void codes(Case *c, uint32_t x, uint32_t w) {
+  enum { SIDE = CODES_BLOCK_SIDE };
+  const int64_t *dims = c->plan->ints + c->record->dims_first;
+  const int64_t rows = dims[0], in = dims[1], out = dims[2];
+  const bool is_dx = is_kernel(c, KERNEL_linear_fp8_dx), transposed = dims[3] != 0;
   features(c, x, w);
-  for (int32_t i = 0; i < 4; i++)
-    dim(c, 1);
+  if (is_kernel(c, KERNEL_linear_fp8_dw)) {
+    blocks(c, rows, in, SIDE, 1);
+    blocks(c, rows, out, SIDE, 1);
+  } else {
+    blocks(c, rows, is_dx ? out : in, 1, SIDE);
+    blocks(c, transposed ? in : out, transposed ? out : in, SIDE, SIDE);
+  }
   if (!multiplies_codes(c)) wrong(c, "it multiplies codes, which the job does not");
 }
 

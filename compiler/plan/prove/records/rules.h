@@ -32,12 +32,10 @@ typedef struct Case {
 /* By rules.def for a record that carries out a node, else by the record's purpose. */
 void run_rule(Case *c);
 
-/* Checks the job's own tables (job.c). And the value of a setting; "none" where the job does not
- * set it. */
+/* Checks the job's own tables: job.c. */
 void prove_job(const View *view);
 /* And what it says of its model: model.c. */
 void prove_model(const View *view);
-const char *job_setting(const Plan *plan, const char *key);
 bool computes_tf32(const Plan *plan); /* its products round their inputs */
 
 /* Every program has only records that purposes.def allows it: programs.c. */

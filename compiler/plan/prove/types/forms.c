@@ -77,15 +77,25 @@ static bool take(const Reading *r, bool from_outputs, char number, uint32_t *val
   return index < count;
 }
 
-/* # and & are codes in E4M3 and E5M2, $ and ? the scales of such. */
-static void read_storage(const char **at, FormSlot *slot) {
+/* # and & are codes of values and of gradients, $ and ? the scales of such. By block all are in
+ * E4M3. */
+static void read_storage(const Plan *plan, const char **at, FormSlot *slot) {
   static const char marks[] = "#&$?";
   const char *mark = strchr(marks, **at);
   if (**at == '\0' || mark == NULL) return;
   const int64_t number = mark - marks;
   slot->part = number < 2 ? PART_CODES : PART_SCALES;
-  slot->codes = number % 2 == 0 ? DTYPE_E4M3 : DTYPE_E5M2;
+  slot->codes = number % 2 == 0 || codes_by_block(plan) ? DTYPE_E4M3 : DTYPE_E5M2;
   ++*at;
+}
+
+/* Numbers of one block follow one another along the dim that is summed over, and weights have
+ * squares, because they are summed over both. */
+static CodesOf blocks_of(const Plan *plan, const Form *form, const FormSlot *slot, bool is_weight) {
+  const char *summed = form_has(form, "whole") ? after(form, "whole") : after(form, "sum");
+  if (!codes_by_block(plan)) return CODES_OF_ALL;
+  if (is_weight) return CODES_OF_SQUARES;
+  return summed != NULL && *slot->letters == *summed ? CODES_OF_COLUMNS : CODES_OF_ROWS;
 }
 
 /* Finds the value of the node that an operand is. False: the node has no such value. */
@@ -93,7 +103,7 @@ static bool read_marks(Reading *r, const char **at, FormSlot *slot) {
   Form *form = r->form;
   bool statistics = **at == '%', fits = true;
   *slot = (FormSlot){.in = PLAN_NONE, .out = PLAN_NONE};
-  read_storage(at, slot);
+  read_storage(r->t->plan, at, slot);
   bool scales = slot->part == PART_SCALES;
   for (*at += statistics; **at != '\0' && strchr("<^~>", **at) != NULL; *at += 2) {
     const char mark = **at, number = (*at)[1];
@@ -120,8 +130,12 @@ static bool read_operands(Reading *r, const char *at) {
     FormSlot *slot = &r->form->slot[r->form->slot_count++];
     if (!read_marks(r, &at, slot)) return false;
     slot->is_rows = *at == '=' || slot->part == PART_STATISTICS || slot->part == PART_SCALES;
-    slot->turns = *at == '/' && r->form->transposed;
+    const bool is_weight = *at == '/';
+    slot->turns = is_weight && r->form->transposed;
     slot->letters = at += *at == '=' || *at == '/';
+    if (slot->part == PART_CODES)
+      slot->of = (uint8_t)blocks_of(r->t->plan, r->form, slot, is_weight);
+    if (slot->part == PART_SCALES) slot->of = slot[-1].of;
     at += slot->letter_count = (uint32_t)strcspn(at, " ");
   }
   return true;

@@ -13,7 +13,8 @@ typedef struct FormSlot {
   const char *letters; /* of the row */
   uint32_t letter_count;
   uint8_t part;  /* TypePart of the value */
-  uint8_t codes; /* PART_CODES, PART_SCALES: DType of the codes */
+  uint8_t codes; /* PART_CODES, PART_SCALES: DType of the codes, */
+  uint8_t of;    /* and CodesOf */
   uint8_t dim_count;
   bool is_rows;                  /* it has one row of numbers for each of its dims */
   bool turns;                    /* its dims are in reverse order */

@@ -370,6 +370,21 @@ static bool keep_params(Typing *t, Type *type, const Type *other) {
          refuse_found(t, type, "it casts something that is not a parameter");
 }
 
+/* Which numbers share a scale, by the blocks down and across the matrix. False: the job has no such
+ * blocks. */
+static bool blocks_of_record(const Typing *t, CodesOf *of) {
+  const int64_t *dim = t->plan->ints + t->call.at->dims_first;
+  const int64_t rows = dim[0], cols = dim[1], down = dim[2], across = dim[3];
+  const bool one_row = down == rows, one_column = across == cols;
+  const bool side_down = down * CODES_SIDE == rows, side_across = across * CODES_SIDE == cols;
+  *of = CODES_OF_ALL;
+  if (!codes_by_block(t->plan)) return down == 1 && across == 1;
+  if (one_row && side_across) *of = CODES_OF_ROWS;
+  if (side_down && one_column) *of = CODES_OF_COLUMNS;
+  if (side_down && side_across) *of = CODES_OF_SQUARES;
+  return *of != CODES_OF_ALL && cols <= UINT32_MAX;
+}
+
 /* A value, or a parameter as kernels read it, becomes codes and their scales: the whole of it. */
 void type_quantise(Typing *t) {
   Type type = read_type(t, 0);
@@ -385,11 +400,18 @@ void type_quantise(Typing *t) {
       refuse_along(t, axis, "it quantises pieces or summands", &type);
       return;
     }
+  CodesOf of = CODES_OF_ALL;
+  if (!blocks_of_record(t, &of)) {
+    REFUSE(t, "its blocks are not those of precision.linear");
+    return;
+  }
   type.part = PART_CODES;
   type.dtype = (uint8_t)operand_at(t, 1)->dtype;
+  type.storage = codes_storage((DType)type.dtype, of);
+  type.mask = 0;
+  if (of != CODES_OF_ALL) type.mask = (uint32_t)t->plan->ints[t->call.at->dims_first + 1];
   if (!right_size(t, 1, type.ref, &type) || !is_as_said(t, 1, &type)) return;
   write_type(t, 1, &type);
-  type.mask = type.dtype;
   type.part = PART_SCALES;
   type.dtype = DTYPE_F32;
   write_type(t, 2, &type);

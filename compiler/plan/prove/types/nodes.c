@@ -101,13 +101,26 @@ static void take_run(const Typing *t, const FormSlot *slot, Type *type) {
   type->runs = t->call.at->parts;
 }
 
+/* The columns of a matrix of codes whose blocks are rows or squares of it: the kernel's dims are
+ * rows, in, out. */
+static uint32_t columns_of(const Typing *t, const FormSlot *slot) {
+  enum { DIM_IN = 1, DIM_OUT = 2 };
+  if (slot->of == CODES_OF_ALL) return 0;
+  const char last = slot->turns ? slot->letters[0] : slot->letters[slot->letter_count - 1];
+  return (uint32_t)t->plan->ints[t->call.at->dims_first + (last == 'I' ? DIM_IN : DIM_OUT)];
+}
+
 /* Puts the operand's type into c->in. False: it does not hold this value; refused. */
 static bool read_value(Typing *t, NodeCall *c, uint32_t operand, const FormSlot *slot) {
   Type wanted = {
       .dtype = (uint8_t)operand_at(t, operand)->dtype, .part = slot->part, .microbatch = TYPE_ANY};
   Type *found = &c->in[operand];
   meaning_name(&t->proof.meaning, c->region, slot->in, &wanted);
-  if (slot->part == PART_SCALES) wanted.mask = slot->codes;
+  if (slot->part == PART_CODES || slot->part == PART_SCALES) {
+    const FormSlot *codes = slot->part == PART_CODES ? slot : slot - 1;
+    wanted.storage = codes_storage((DType)slot->codes, (CodesOf)slot->of);
+    wanted.mask = columns_of(t, codes);
+  }
   take_run(t, slot, &wanted);
   *found = read_type(t, operand);
   bool is_it = found->kind == wanted.kind && found->ref == wanted.ref && found->part == slot->part;
@@ -115,8 +128,8 @@ static bool read_value(Typing *t, NodeCall *c, uint32_t operand, const FormSlot 
           !found->is_new && (!is_turned(found) || form_has(c->form, "ring")) &&
           (found->microbatch == TYPE_ANY || found->microbatch == 0) &&
           found->dtype == wanted.dtype && found->state == wanted.state &&
-          (slot->part != PART_SCALES || found->mask == wanted.mask) && found->run == wanted.run &&
-          found->runs == wanted.runs &&
+          found->storage == wanted.storage && (wanted.storage == 0 || found->mask == wanted.mask) &&
+          found->run == wanted.run && found->runs == wanted.runs &&
           ((found->kind != TYPE_VALUE && found->kind != TYPE_STATE) ||
            found->dtype == stored_as(t, slot, slot->in));
   return is_it || refuse_operand(t, operand, found, &wanted);

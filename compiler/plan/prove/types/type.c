@@ -65,10 +65,14 @@ static void add_value(const Plan *plan, const Type *type, Line *text) {
                                       [PART_VIEWS] = " in parts",
                                       [PART_CODES] = " codes",
                                       [PART_SCALES] = " scales"};
+  static const char *const blocks[] = {[CODES_OF_ROWS] = " of 1 x 128",
+                                       [CODES_OF_COLUMNS] = " of 128 x 1",
+                                       [CODES_OF_SQUARES] = " of 128 x 128"};
   if (type->kind == TYPE_STATE) line_add(text, " (%s)", type->is_new ? "new" : "old");
   if (type->kind <= TYPE_SUM)
     line_add(text, " %.40s", plan_string(plan, plan->values[type->ref].name));
   if (type->part != PART_ALL) line_add(text, "%s", parts[type->part]);
+  if (type->storage >> 6 != 0) line_add(text, "%s", blocks[type->storage >> 6]);
   line_add(text, " %s", dtype_name(type->dtype));
 }
 

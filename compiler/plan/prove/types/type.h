@@ -70,20 +70,34 @@ typedef enum TypePart {
   PART_STATISTICS, /* a loss: the numbers that ranks exchange about their classes */
   PART_VIEWS,      /* a joined value, of which the views in the mask are there */
   PART_CODES,      /* the whole value as codes, */
-  PART_SCALES      /* and what they are multiplied by; mask: the dtype of the codes */
+  PART_SCALES      /* and what they are multiplied by */
 } TypePart;
+
+/* The part of a matrix of codes that has one scale. */
+typedef enum CodesOf {
+  CODES_OF_ALL,
+  CODES_OF_ROWS,    /* 1 x 128 */
+  CODES_OF_COLUMNS, /* 128 x 1 */
+  CODES_OF_SQUARES  /* 128 x 128 */
+} CodesOf;
+enum { CODES_SIDE = 128 };
+
+static inline uint8_t codes_storage(DType codes, CodesOf of) {
+  return (uint8_t)((uint32_t)codes | (uint32_t)of << 6);
+}
 
 typedef struct Type {
   uint8_t kind, dtype;
-  uint8_t is_new;    /* STATE: after the update of this step */
-  uint8_t state;     /* STATE: BufferKind */
-  uint8_t part;      /* VALUE: TypePart */
-  uint8_t use_count; /* SUM */
-  uint8_t is_joined; /* SUM: sent to the other stage that has the parameter, or come from it */
-  uint8_t pad;
+  uint8_t is_new;     /* STATE: after the update of this step */
+  uint8_t state;      /* STATE: BufferKind */
+  uint8_t part;       /* VALUE: TypePart */
+  uint8_t use_count;  /* SUM */
+  uint8_t is_joined;  /* SUM: sent to the other stage that has the parameter, or come from it */
+  uint8_t storage;    /* PART_CODES, PART_SCALES: codes_storage */
   uint32_t ref;       /* value of the plan; CONTROL: ControlMade bits */
   uint32_t mask;      /* PART_VIEWS: which views are there; SUM: of a rounded one the axes along
-                         which it was owed before */
+                         which it was owed before; PART_CODES, PART_SCALES: columns, where blocks
+                         are not whole matrices */
   uint32_t run, runs; /* VALUE: which of so many equal runs of its tokens; runs 0: all of them */
   int32_t layer, microbatch;
   Place place[TYPE_AXES_MAX];
