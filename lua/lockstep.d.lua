@@ -56,7 +56,7 @@
 ---@field update? "nearest"|"stochastic"|"kahan" how updates without a master round to bf16 weights; stochastic: up or down by chance, so that the mean is right; kahan: a bf16 compensation keeps what rounding loses. Default: nearest
 ---@field moments? "fp32"|"bf16"|"int8" the optimizer's moments; bf16: rounded up or down by chance; int8: codes in blocks of 256 with an fp32 maximum, but for tensors below 4,096 elements and looked-up tables, which stay fp32. Default: fp32
 ---@field loss_scale? "dynamic"|"torch"|"deepspeed"|"megatron"|number|{ [1]?: string|number, init?: number, window?: number, growth?: number, backoff?: number, hysteresis?: number, min?: number, late?: number, refill?: number, most_skips?: number } factor of the loss, for compute fp16: a word, or { "dynamic", init = 65536, window = 1000, growth = 2, backoff = 0.5, hysteresis = 2, min = 1, late = 0, refill = 0, most_skips = 50 } with any of these numbers; or a number, which stays; docs/precision.md has how it moves; derived: dynamic when compute is fp16, else none. Default: derived
----@field linear? "compute"|"fp8" what linear layers inside stacks multiply; fp8: codes of eight bits, E4M3 and for gradients E5M2, with scales that are powers of two, of the tensor's own maximum; {"fp8", scaling = "tensor"} is the same. Default: compute
+---@field linear? "compute"|"fp8" what linear layers inside stacks multiply; fp8: codes of eight bits, E4M3 and for gradients E5M2, with scales that are powers of two, of the tensor's own maximum; {"fp8", scaling = "block"}: of each block of 128 numbers. Default: compute
 
 ---@class (exact) lockstep.parallel
 ---@field tp? integer|string tensor parallelism: ranks that share one matrix. Default: 1

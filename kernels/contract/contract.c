@@ -152,7 +152,7 @@ bool contract_dtype_fits(const KernelContract *contract, int32_t operand, const 
   uint32_t wanted = contract->operands[operand].dtype, dtype = dtypes[operand];
   if (wanted < DTYPE_COUNT) return dtype == wanted;
   if (wanted == KERNEL_DTYPE_ANY) return dtype < DTYPE_COUNT;
-  if (wanted == KERNEL_DTYPE_FP8) return dtype == DTYPE_E4M3 || dtype == DTYPE_E5M2;
+  if (wanted == KERNEL_DTYPE_FP8) return dtype_is_fp8(dtype);
   if (wanted == KERNEL_DTYPE_MOMENT)
     return dtype == DTYPE_F32 || dtype == DTYPE_BF16 || dtype == DTYPE_U8;
   if (wanted == KERNEL_DTYPE_SHARED)

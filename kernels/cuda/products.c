@@ -287,8 +287,7 @@ void product_close(Product *product) {
 }
 
 bool product_has_types(uint32_t factors, uint32_t result) {
-  if (factors == DTYPE_E4M3 || factors == DTYPE_E5M2)
-    return result == DTYPE_BF16 || result == DTYPE_F32;
+  if (dtype_is_fp8((DType)factors)) return result == DTYPE_BF16 || result == DTYPE_F32;
   bool is_known = factors == DTYPE_F32 || factors == DTYPE_BF16 || factors == DTYPE_F16;
   return is_known && (result == factors || result == DTYPE_F32);
 }

@@ -35,4 +35,8 @@ static inline bool dtype_is_float(DType dtype) {
   return dtype == DTYPE_F32 || dtype == DTYPE_BF16 || dtype == DTYPE_F16 || dtype == DTYPE_F64;
 }
 
+static inline bool dtype_is_fp8(DType dtype) {
+  return dtype == DTYPE_E4M3 || dtype == DTYPE_E5M2;
+}
+
 #endif

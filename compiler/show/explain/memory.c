@@ -18,6 +18,7 @@ const MemoryRow memory_rows[MEMORY_ROWS] = {
     {"", "moment v", BUFFER_MOMENT2},
     {"", "maxima of v", BUFFER_MOMENT2_MAX},
     {"M_act", "activations", BUFFER_ACTIVATION},
+    {"", "codes of activations", ROW_CODES},
     {"", "activation gradients", BUFFER_GRAD_ACTIVATION},
     {"work", "scratch of one call", BUFFER_WORKSPACE},
     {"comm", "gradients on the wire", BUFFER_COMM},
@@ -84,7 +85,9 @@ static const char *row_note(const Compiled *compiled, const MemoryRow *row, int6
   const bool is_split = d->job->offload_part.value > 0 || d->hosted_bytes != NULL;
   if (is_state && d->offloads_state && passing_bytes == 0)
     return is_split ? "the rest is in host memory" : "in host memory";
-  switch (row->kind) {
+  if (row->kind == ROW_CODES)
+    return compiled->job->is_fp8_by_block ? "fp8; scales of 1 x 128" : "fp8; one scale a tensor";
+  switch ((BufferKind)row->kind) {
   case BUFFER_PARAM:
     return sharded(compiled, 3,
                    arena_printf(arena, "%s x %s", count_text(compiled, compiled->parameters),
@@ -190,11 +193,11 @@ static void print_head(const MemoryTable *table) {
   fputc('\n', table->out);
 }
 
-static bool is_maxima(uint32_t kind) {
+static bool is_maxima(int32_t kind) {
   return kind == BUFFER_MOMENT1_MAX || kind == BUFFER_MOMENT2_MAX;
 }
 
-static bool has_maxima(const Draft *d, uint32_t kind) {
+static bool has_maxima(const Draft *d, int32_t kind) {
   return d->job->precision.moments == CHOICE_MOMENTS_INT8 &&
          (kind == BUFFER_MOMENT1_MAX || d->has_moment2);
 }
@@ -207,6 +210,8 @@ static void print_kinds(MemoryTable *table) {
     if (row->kind == BUFFER_CAST && !params_are_cast(table->compiled->draft)) continue;
     if (row->kind == BUFFER_COMPENSATION && table->compiled->draft->truth != TRUTH_KAHAN) continue;
     if (row->kind == BUFFER_MIRROR) continue;
+    if (row->kind == ROW_CODES && table->compiled->job->precision.linear != CHOICE_LINEAR_FP8)
+      continue;
     if (is_maxima(row->kind) && !has_maxima(table->compiled->draft, row->kind)) continue;
     for (uint32_t i = 0; i < table->columns.count; i++) {
       const Peak *peak = &table->columns.peak[i];

@@ -36,6 +36,34 @@ static uint32_t fullest_call(const Plan *plan, const Peak *peak, Tier tier) {
   return fullest;
 }
 
+/* Codes and their scales in a frame, by the quantisers of the call that its life begins with. */
+static int64_t codes_in(const Plan *plan, const Peak *peak, const PlanBuffer *buffer) {
+  enum { CODES = 1, SCALES = 2 };
+  const PlanCall *call = &plan->calls[peak->program->calls_first + buffer->first_call];
+  const PlanSegment *segment = &plan->segments[call->segment];
+  int64_t codes_bytes = 0;
+  for (uint32_t i = 0; i < segment->records_count; i++) {
+    const PlanRecord *record = &plan->records[segment->records_first + i];
+    const PlanOperand *operand = &plan->operands[record->operands_first];
+    if (record->operands_count <= SCALES || !dtype_is_fp8((DType)operand[CODES].dtype)) continue;
+    for (int k = CODES; k <= SCALES; k++) {
+      const PlanBinding *binding = &plan->bindings[call->bindings_first + operand[k].base];
+      if (operand[k].access == ACCESS_WRITE && binding->offset == buffer->offset)
+        codes_bytes += (int64_t)operand[k].size_bytes;
+    }
+  }
+  return codes_bytes;
+}
+
+/* Codes have a row beside that of the activations, which they are then no part of. */
+static void count_codes(const Plan *plan, Peak *peak, const PlanBuffer *buffer) {
+  if (buffer->kind != BUFFER_ACTIVATION || buffer->program == PLAN_NONE) return;
+  const int64_t codes_bytes = codes_in(plan, peak, buffer);
+  peak->by_kind[BUFFER_ACTIVATION] -= codes_bytes;
+  peak->passing[BUFFER_ACTIVATION] -= codes_bytes;
+  peak->by_kind[ROW_CODES] += codes_bytes;
+}
+
 Peak find_peak_in(const Compiled *compiled, uint32_t class, Tier tier) {
   const Plan *plan = &compiled->plan;
   Peak peak = {.class = &plan->classes[class]};
@@ -49,6 +77,7 @@ Peak find_peak_in(const Compiled *compiled, uint32_t class, Tier tier) {
     peak.by_kind[buffer->kind] += (int64_t)buffer->size_bytes;
     if (buffer->program != PLAN_NONE) peak.passing[buffer->kind] += (int64_t)buffer->size_bytes;
     peak.live_bytes += (int64_t)buffer->size_bytes;
+    count_codes(plan, &peak, buffer);
   }
   return peak;
 }

@@ -4,6 +4,10 @@
 
 #include "compiler/show/explain/explain.h"
 
+/* A row of the memory table that is no kind of buffer: codes of fp8 and their scales, which frames
+ * of activations hold. */
+enum { ROW_CODES = BufferKind_COUNT, ROW_KINDS };
+
 /* One tier of a class's memory at the call of its train step where most bytes are alive there. */
 typedef struct Peak {
   const PlanClass *class;
@@ -12,8 +16,8 @@ typedef struct Peak {
   int64_t live_bytes;   /* then, persistent ones included */
   const PlanPeak *recorded;
   int64_t arena_bytes;
-  int64_t by_kind[BufferKind_COUNT];
-  int64_t passing[BufferKind_COUNT]; /* of by_kind: what does not last from step to step */
+  int64_t by_kind[ROW_KINDS];
+  int64_t passing[ROW_KINDS]; /* of by_kind: what does not last from step to step */
 } Peak;
 
 Peak find_peak_in(const Compiled *compiled, uint32_t class, Tier tier);
@@ -25,9 +29,9 @@ bool buffer_alive(const PlanBuffer *buffer, uint32_t program, uint32_t call);
 /* Rows of the memory table, in order. */
 typedef struct MemoryRow {
   const char *head, *name;
-  BufferKind kind;
+  int32_t kind; /* BufferKind, or ROW_CODES */
 } MemoryRow;
-enum { MEMORY_ROWS = 16 };
+enum { MEMORY_ROWS = 17 };
 extern const MemoryRow memory_rows[MEMORY_ROWS];
 
 enum { SCREEN_COLUMNS = 80 };

@@ -3,7 +3,7 @@
 precision.linear
     what linear layers inside stacks multiply; fp8: codes of eight bits, E4M3
     and for gradients E5M2, with scales that are powers of two, of the tensor's
-    own maximum; {"fp8", scaling = "tensor"} is the same
+    own maximum; {"fp8", scaling = "block"}: of each block of 128 numbers
     takes    "compute" or "fp8"
     default  compute
 linear(weight, x, out, options): a call of model files

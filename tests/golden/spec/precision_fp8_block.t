@@ -1,4 +1,4 @@
--- RUN: explain job.lua --against precision.linear=compute
+-- RUN: explain job.lua --against precision.linear=fp8
 return job {
   model     = { "gpt2", layers = 1, width = 128, heads = 2, vocab = 64, positions = 128 },
   data      = "synthetic",
@@ -9,7 +9,7 @@ return job {
   cluster   = { "here", devices = 2, device = "h100-sxm" },
 }
 -- >>> exit 0
-against  precision.linear=compute
+against  precision.linear=fp8
 
 GB = 1e9 bytes; a rank at its peak     this job     against  difference
 M_model  parameters                    0.000241    0.000241   +0.000000
@@ -17,14 +17,15 @@ M_grad   gradients                     0.000481    0.000481   +0.000000
 M_opt    master                        0.000481    0.000481   +0.000000
          moment m                      0.000481    0.000481   +0.000000
          moment v                      0.000481    0.000481   +0.000000
-M_act    activations                   0.000297    0.000297   +0.000000
+M_act    activations                   0.000297    0.000166   +0.000131  +78.8%
+         codes of activations          0.000000    0.000074   -0.000074 -100.0%
          activation gradients          0.000033    0.000033   +0.000000
-work     scratch of one call           0.033736    0.033653   +0.000083   +0.2%
+work     scratch of one call           0.033736    0.033735   +0.000001   +0.0%
 data     micro-batches                 0.000002    0.000002   +0.000000
 control  what changes between steps    0.000000    0.000000   +0.000000
-         arena                         0.036234    0.036151   +0.000083   +0.2%
+         arena                         0.036234    0.036176   +0.000058   +0.2%
 budget   of a rank                    84.269849   84.269849   +0.000000
 sent     by a rank in a step           0.000268    0.000268   +0.000000
          over tp                       0.000268    0.000268   +0.000000
-time     of a step, ms                 0.002534    0.002274   +0.000260  +11.4%
-         tokens a second               50513023    56288478    -5775456  -10.3%
+time     of a step, ms                 0.002534    0.002512   +0.000022   +0.9%
+         tokens a second               50513023    50955414     -442391   -0.9%

@@ -31,6 +31,7 @@ M_opt    master                       0.000481  fp32: the optimizer's own copy
          moment m                     0.000481  fp32
          moment v                     0.000481  fp32
 M_act    activations                  0.000297  bf16, recompute none
+         codes of activations         0.000000  fp8; scales of 1 x 128
          activation gradients         0.000033
 work     scratch of one call          0.033736
 comm     gradients on the wire        0.000000

@@ -32,6 +32,7 @@ M_opt    master                       0.000093  fp32: the optimizer's own copy
          moment m                     0.000093  fp32
          moment v                     0.000093  fp32
 M_act    activations                  0.000021  bf16, recompute none
+         codes of activations         0.000000  fp8; one scale a tensor
          activation gradients         0.000003
 work     scratch of one call          0.033561
 comm     gradients on the wire        0.000000
