@@ -4,10 +4,12 @@
  * far as rings have room, then runs the head, so that computing costs no handover. Every other
  * queue has a thread. A device with one queue has no ring: what is issued runs at once.
  *
- * A waiting thread spins for a moment, then sleeps. A sleeper increments `sleepers` before it
- * checks its condition for the last time, and whoever changes something reads `sleepers`
- * afterwards: one of the two sees the other. A sleeper records what it waits for and is woken only
- * for that, so an idle queue costs nothing while others work. */
+ * A waiting thread spins for a moment, then sleeps; it hardly spins where the threads of all
+ * devices of this process are more than the processors, because it would take time from the thread
+ * it waits for. A sleeper increments `sleepers` before it checks its condition for the last time,
+ * and whoever changes something reads `sleepers` afterwards: one of the two sees the other. A
+ * sleeper records what it waits for and is woken only for that, so an idle queue costs nothing
+ * while others work. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -17,8 +19,9 @@
 
 #include "kernels/math/philox.h"
 #include "runtime/device/device.h"
+#include "runtime/process/cgroup.h"
 
-enum { RING = 256, SPINS = 200, LOOK_AGAIN_NS = 100000 };
+enum { RING = 256, SPINS = 200, SPINS_WITHOUT_CORES = 4, LOOK_AGAIN_NS = 100000 };
 
 typedef enum EntryKind { ENTRY_WORK, ENTRY_WAIT, ENTRY_COPY } EntryKind;
 
@@ -86,6 +89,15 @@ struct Cpu {
 
 /* ---- sleeping and waking */
 
+static _Atomic int32_t open_threads; /* of all devices: the issuers, and the threads of queues */
+
+static int32_t processors;
+static pthread_once_t counted = PTHREAD_ONCE_INIT;
+
+static void count_processors(void) {
+  processors = processors_here();
+}
+
 static void pause_core(void) {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -109,7 +121,8 @@ static void wake_sleepers(Cpu *cpu) {
 }
 
 static void wait_until(Cpu *cpu, Sleeper *self, Until *until, const Queue *queue, uint64_t number) {
-  for (int32_t spin = 0; spin < SPINS; spin++) {
+  int32_t spins = atomic_load(&open_threads) <= processors ? SPINS : SPINS_WITHOUT_CORES;
+  for (int32_t spin = 0; spin < spins; spin++) {
     if (until(queue, number)) return;
     pause_core();
   }
@@ -407,7 +420,11 @@ static void cpu_close(Device *device) {
   atomic_store(&cpu->stop, true);
   wake_sleepers(cpu);
   for (uint32_t lane = 0; lane < cpu->setup.lane_count; lane++)
-    if (cpu->queues[lane].has_thread) pthread_join(cpu->queues[lane].thread, NULL);
+    if (cpu->queues[lane].has_thread) {
+      pthread_join(cpu->queues[lane].thread, NULL);
+      atomic_fetch_sub(&open_threads, 1);
+    }
+  atomic_fetch_sub(&open_threads, 1);
   for (uint32_t lane = 0; lane < cpu->setup.lane_count;
        lane++) { /* queues read each other's state */
     free(cpu->queues[lane].ring);
@@ -427,6 +444,7 @@ static int start_thread(Queue *queue) {
   int failure = pthread_create(&queue->thread, NULL, queue_main, queue);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   queue->has_thread = failure == 0;
+  if (queue->has_thread) atomic_fetch_add(&open_threads, 1);
   return failure;
 }
 
@@ -470,6 +488,8 @@ Device *device_cpu_open(const DeviceSetup *setup, Status *status) {
     status_fail(status, STATUS_WORLD, "not enough memory for a device");
     return NULL;
   }
+  pthread_once(&counted, count_processors);
+  atomic_fetch_add(&open_threads, 1);
   cpu->base.ops = &ops;
   cpu->setup = *setup;
   pthread_mutex_init(&cpu->lock, NULL);

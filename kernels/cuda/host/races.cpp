@@ -5,28 +5,39 @@
  * here are those functions. Threads of a block are ordered by its barriers, lanes of a warp also by
  * their exchanges, blocks of a launch by nothing, launches by the stream. What a barrier orders may
  * still be wrong, but then the order of fibers, drawn at random, shows it. */
+#include <algorithm>
 #include <iterator>
+#include <memory>
 #include <unordered_map>
 
 #include "kernels/cuda/host/shim.h"
 
 namespace {
 
-enum { PAGE_BYTES = 4096, UNIT_BYTES = 1, UNITS = PAGE_BYTES / UNIT_BYTES }; /* codes are bytes */
+enum { PAGE_BYTES = 4096, WORD_BYTES = 4, WORDS = PAGE_BYTES / WORD_BYTES };
 
 const uint32_t MANY = UINT32_MAX;
 
-/* The threads that have touched a unit of memory since the last ordering between them. */
+/* The threads that have touched some memory since the last ordering between them. */
 struct Touch {
   uint32_t run; /* even: launch of global memory; odd: block of shared memory; 0: nobody */
   uint32_t block, warp, thread;
   uint32_t block_turn, warp_turn; /* the last ones */
 };
 
+struct Touches {
+  Touch read, written;
+};
+
+/* Most accesses are whole words, and a word has one entry. Where a part of a word is accessed
+ * (bf16, codes), its four bytes have one each until the word is written whole, or the launch ends.
+ */
 struct Page {
   uint32_t launch; /* of the last look at `is_shared`: the next launch may use the page otherwise */
-  bool is_shared;
-  Touch read[UNITS], written[UNITS];
+  bool is_shared, has_split;
+  bool is_split[WORDS];
+  Touches word[WORDS];
+  std::unique_ptr<Touches[]> byte; /* of words that are split */
 };
 
 /* Pages stay between launches, because most cases touch the same few; `run` tells touches apart. */
@@ -56,8 +67,16 @@ Page *page_of(uintptr_t address, uint32_t launch) {
   if (page->launch != launch) {
     page->is_shared = shim::is_shared((const void *)(page_number * PAGE_BYTES));
     page->launch = launch;
+    if (page->has_split) std::fill_n(page->is_split, (size_t)WORDS, false);
+    page->has_split = false;
   }
   return page;
+}
+
+void split(Page *in, uintptr_t word) {
+  if (in->byte == nullptr) in->byte.reset(new Touches[PAGE_BYTES]);
+  std::fill_n(&in->byte[word * WORD_BYTES], (size_t)WORD_BYTES, in->word[word]);
+  in->is_split[word] = in->has_split = true;
 }
 
 bool is_before(const Touch &then, const Touch &now) {
@@ -78,6 +97,30 @@ void add(Touch *all, const Touch &now) {
   if (all->warp_turn < now.warp_turn) all->warp_turn = now.warp_turn;
 }
 
+void touch_one(const Page *in, Touches *at, const Touch &now, bool writes) {
+  if (!is_before(at->written, now) || (writes && !is_before(at->read, now)))
+    shim::fail(in->is_shared ? "threads race for shared memory" : "threads race for memory");
+  if (writes)
+    at->written = now;
+  else
+    add(&at->read, now);
+}
+
+void touch_word(Page *in, uintptr_t first, uintptr_t end, const Touch &now, bool writes) {
+  uintptr_t word = first / WORD_BYTES;
+  bool is_whole = end - first == WORD_BYTES;
+  if (!is_whole && !in->is_split[word]) split(in, word);
+  if (!in->is_split[word]) {
+    touch_one(in, &in->word[word], now, writes);
+    return;
+  }
+  for (uintptr_t byte = first; byte < end; byte++)
+    touch_one(in, &in->byte[byte], now, writes);
+  if (!is_whole || !writes) return;
+  in->word[word] = {{}, now}; /* whatever is after this write is after the reads before it */
+  in->is_split[word] = false;
+}
+
 void touch(const void *at, size_t size_bytes, bool writes, size_t align_bytes) {
   const shim::Running &running = shim::running;
   if (running.own_high == nullptr) return;
@@ -95,15 +138,11 @@ void touch(const void *at, size_t size_bytes, bool writes, size_t align_bytes) {
                  place.thread,
                  place.block_turn,
                  place.warp_turn};
-    uintptr_t unit = address % PAGE_BYTES / UNIT_BYTES;
-    for (; address < end && unit < UNITS; unit++, address += UNIT_BYTES) {
-      Touch *written = &in->written[unit], *read = &in->read[unit];
-      if (!is_before(*written, now) || (writes && !is_before(*read, now)))
-        shim::fail(in->is_shared ? "threads race for shared memory" : "threads race for memory");
-      if (writes)
-        *written = now;
-      else
-        add(read, now);
+    uintptr_t page_at = address - address % PAGE_BYTES;
+    for (; address < end && address < page_at + PAGE_BYTES;) {
+      uintptr_t next = std::min(end, (address | (WORD_BYTES - 1)) + 1);
+      touch_word(in, address - page_at, next - page_at, now, writes);
+      address = next;
     }
   }
 }

@@ -21,6 +21,17 @@ __global__ void pass_on_lane(const float *x, float *y, bool waits) {
   y[threadIdx.x] = next[threadIdx.x ^ 1u];
 }
 
+/* Each thread writes a byte of its own, or one that its neighbour writes, too. */
+__global__ void write_byte(const float *, float *y, bool own) {
+  ((unsigned char *)y)[own ? threadIdx.x : threadIdx.x | 1u] = 1;
+}
+
+/* One thread writes a byte; another reads the word that it is part of, or the next word. */
+__global__ void write_part(const float *, float *y, bool own) {
+  if (threadIdx.x == 0) ((unsigned char *)y)[2] = 1;
+  if (threadIdx.x == 1) y[2] = y[own ? 1 : 0];
+}
+
 /* All blocks add to one number, or each to its own. */
 __global__ void add_block(const float *x, float *y, bool own) {
   if (threadIdx.x == 0) y[own ? blockIdx.x : 0] += x[blockIdx.x];
@@ -40,8 +51,8 @@ __global__ void move_vector(const float *x, float *y, bool aligned) {
 }
 
 extern "C" void racing_run(Racing which, bool good, const float *x, float *y) {
-  static void (*const kernels[])(const float *, float *, bool) = {pass_on, pass_on_lane, add_block,
-                                                                  read_block, move_vector};
+  static void (*const kernels[])(const float *, float *, bool) = {
+      pass_on, pass_on_lane, write_byte, write_part, add_block, read_block, move_vector};
   const KernelArgs args = {};
   const char *why = "";
   Launch run(&args, &why, "racing");

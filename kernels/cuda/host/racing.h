@@ -7,6 +7,8 @@
 typedef enum Racing {
   RACING_SHARED,
   RACING_LANES,
+  RACING_BYTES,
+  RACING_PART,
   RACING_BLOCKS, /* from here on with two blocks */
   RACING_READS,
   RACING_VECTOR,
