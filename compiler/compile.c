@@ -128,6 +128,8 @@ Draft *compile_once(Compile *c, const Job *job, const Compiled *known, Recompute
                .hosted_bytes = known->hosted_bytes,
                .offloads_state =
                    job->offload.optimizer == CHOICE_OFFLOAD_CPU || known->hosted_bytes != NULL,
+               .offloads_weights = job->offload.weights == CHOICE_OFFLOAD_CPU,
+               .offloads_frames = job->offload.activations == CHOICE_OFFLOAD_CPU,
                .has_moment2 = optimizer_rows[job->optimizer.head].moments > 1,
                .train = train.graph,
                .eval = eval.graph,
@@ -145,6 +147,7 @@ Draft *compile_once(Compile *c, const Job *job, const Compiled *known, Recompute
   cost_segments(d);                /* predicted time of each segment */
   if (!stages_cut(d)) return NULL; /* layers -> pipeline stages */
   state_layout(d);                 /* parameters, gradients, optimizer state */
+  frames_choose(d);                /* what forward keeps in host memory */
   calls_build(d);                  /* calls, and the live ranges of their buffers */
   memory_pack(d);                  /* live ranges -> offsets */
   edges_build(d);                  /* dependencies between lanes */

@@ -88,6 +88,9 @@
 ---@class (exact) lockstep.offload
 ---@field [1]? "none"|"cpu"|"auto" what lies in host memory instead of the device's; cpu: the optimizer's states; auto: as few of them as make the job fit
 ---@field optimizer? "none"|"cpu"|"auto" masters, moments and compensations; cpu: they stay in host memory, where the host's processor updates them: gradients come, weights return; { "cpu", share = "60%" } or { "cpu", most = "40GB" }: whole layers up to that; auto: as few as make the job fit, after memory.recompute; derived: the section's word. Default: derived
+---@field weights? "none"|"cpu" what layers read; cpu: a layer's weights, of zero 3 the rank's shard, are in host memory and are copied to the device when the layer needs them; of layers whose states are there, too: wants optimizer = "cpu", and zero = 3 where replicas share a batch. Default: none
+---@field activations? "none"|"cpu" what forward keeps for backward; cpu: it leaves after its layer's forward and returns before its backward, except of the last layers, whose backward comes at once; { "cpu", share = "60%" } or { "cpu", most = "40GB" }: whole layers up to that, the first ones of a stage. Default: none
+---@field prefetch? integer|string copies to the device run so many layers ahead of the layer that needs them. Default: 2
 ---@field budget? string host memory of a node that its ranks may use together; a share is of cluster.host. Default: 90%
 
 ---@class (exact) lockstep.checkpoint

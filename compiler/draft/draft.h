@@ -8,15 +8,13 @@
 #ifndef LOCKSTEP_DRAFT_H
 #define LOCKSTEP_DRAFT_H
 
+#include "compiler/draft/parameters.h"
 #include "compiler/draft/segment.h"
 #include "compiler/graph/graph.h"
 #include "compiler/job/job.h"
 #include "compiler/job/pipelines/pipeline.h"
 #include "compiler/machine/place/place.h"
 #include "runtime/plan/control.h"
-
-/* Parameters whose squares are summed over the same ranks: cut by tp and tp_group, tp, none. */
-enum { NORM_GROUPS = 3 };
 
 typedef struct Buffer {
   const char *name;
@@ -72,6 +70,8 @@ typedef struct Program {
 /* Segments of one region; NO_ID where the list is empty. */
 typedef struct RegionSegments {
   int32_t forward, recompute, backward, weight;
+  /* Copies of what is kept to host memory and back: of the frame, and of the carried value in. */
+  int32_t frame_out, frame_in, input_out, input_in;
   int64_t frame_bytes, recompute_frame_bytes, weight_frame_bytes;
   int64_t input_bytes, output_bytes, d_input_bytes, d_output_bytes;
   bool backward_reads_input, backward_reads_output; /* in recompute or backward */
@@ -83,48 +83,7 @@ typedef struct StepSegments { /* NO_ID: targets, where all of them count; both, 
   int32_t load, targets, control, mirror; /* mirror NO_ID: no kernel runs on the host */
 } StepSegments;
 
-/* ---- parameters */
-
-/* Parameters that are treated alike, layer by layer: those of a region, those of a region that are
- * not sharded, or one that several regions read. */
-typedef struct Block {
-  const char *name;                   /* "h", "h small", "tied wte.weight" */
-  RegionId region;                    /* whose layers it has */
-  bool *reads;                        /* by region: its forward reads them */
-  RegionId reader_first, reader_last; /* the first and the last of these */
-  bool tied, has_codes;               /* codes: its moments are (kernels/math/codes.h) */
-  /* Flags of what is sharded over shard_ranks: optimizer state (ZeRO 1 and up), gradients in every
-   * micro-batch (2 and up; not when they wait for the end of the step, or for another chunk of
-   * their stage), parameters (3). */
-  bool shards_state, shards_grads, shards_params;
-  int64_t layers;
-  VEC(ParamId) params;
-  int64_t elements, shard_elements;               /* padding between parameters included */
-  int64_t stride_elements, shard_stride_elements; /* from layer to layer */
-  int32_t partials[NORM_GROUPS];                  /* sums of squares of one layer, by group */
-  /* Segments. gather: the pieces that ranks have updated become whole parameters. fetch, refetch:
-   * makes the copy that kernels read, for forward and for backward: gathered, cast or both. */
-  int32_t init, gather, fetch, refetch, reduce, clear, pad, norm, update;
-  int32_t host_init, host_update; /* of layers whose states are in host memory */
-  int32_t join[2];                /* for the first and the last stage that hold it */
-} Block;
-
-typedef struct ParamPlace {
-  int32_t block, norm_group, partial; /* partial: number among the layer's in its group */
-  int64_t elements;                   /* without padding */
-  int64_t piece;                      /* elements of one rank, padding included */
-  int64_t first, shard_first;         /* offset in the block, in elements */
-} ParamPlace;
-
 /* ---- ranks of one pipeline stage: a class of the plan */
-typedef struct StageBlock {
-  int32_t *position;        /* by layer: its index among those held here; -1: not held */
-  int32_t held, host_first; /* states are on the host from this position on */
-  bool in_norm;             /* a tied block counts on one stage only */
-  int32_t buffers[BASE_STATE_LAST + 1];      /* by BaseRole; NO_ID: not persistent here */
-  int32_t host_buffers[BASE_STATE_LAST + 1]; /* the same of layers from host_first on */
-  int64_t first_partial[NORM_GROUPS];        /* of the first layer held */
-} StageBlock;
 
 typedef struct Stage {
   int32_t number;
@@ -141,9 +100,11 @@ typedef struct Stage {
 /* One layer of one region, in the order of the model. */
 typedef struct LayerUse {
   RegionId region;
-  int64_t layer;    /* of its region */
-  bool first, last; /* of its stack */
-  bool group_last;  /* last of its recompute group */
+  int64_t layer;      /* of its region */
+  bool first, last;   /* of its stack */
+  bool group_last;    /* last of its recompute group */
+  bool keeps_input;   /* the carried value in lives until backward, with what offloads frames */
+  bool keeps_on_host; /* what forward keeps for backward is in host memory until then */
 } LayerUse;
 
 /* Each room fills in its own fields and reads those above. */
@@ -156,8 +117,11 @@ struct Draft {
   Derived derived;
   int64_t group_layers; /* layers of a recompute group; 0: nothing is recomputed */
   TruthStorage truth;
-  bool has_moment2, offloads_state; /* offloads: states are on the host, updates run there */
-  const int64_t *hosted_bytes;      /* of compile.h */
+  bool has_moment2;
+  bool offloads_state;         /* states are on the host, updates run there */
+  bool offloads_weights;       /* parameters are there, too, and are copied when layers read them */
+  bool offloads_frames;        /* what forward keeps for backward is on the host until then */
+  const int64_t *hosted_bytes; /* of compile.h */
   Graph *train, *eval;
   Mesh mesh;
   int64_t parameters;      /* of the whole model */
@@ -186,6 +150,10 @@ struct Draft {
   /* memory/ */
   int64_t arena_bytes; /* in device memory, of the stage that needs most */
 };
+
+static inline bool draft_offloads(const Draft *d) {
+  return d->offloads_state || d->offloads_frames;
+}
 
 int32_t buffer_add(Draft *d, Stage *stage, Buffer buffer);
 void segment_set_lane(Draft *d, int32_t segment, Lane lane); /* of all its records */

@@ -21,6 +21,9 @@
 typedef enum Lane { LANES(LANE_ID) Lane_COUNT } Lane;
 #undef LANE_ID
 
-enum { LANES_OF_DEVICE = LANE_PP + 1 }; /* of plans without host memory */
+enum {
+  LANES_OF_DEVICE = LANE_PP + 1, /* of plans without host memory */
+  LANES_OF_COPIES = LANE_H2D + 1 /* of plans in which only copies reach it */
+};
 
 #endif

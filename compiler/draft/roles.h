@@ -16,6 +16,9 @@ bool params_are_cast(const Draft *d);
 bool block_is_fetched(const Draft *d, const Block *block);
 /* The base in which the block's parameters persist. */
 BaseRole stored_role(const Draft *d, const Block *block);
+/* True if the parameters of layers whose states are in host memory are there, too: not of blocks of
+ * which each rank updates a piece, and all have the whole. */
+bool block_is_far(const Draft *d, const Block *block);
 bool role_is_shard(const Block *block, BaseRole role);
 int64_t block_bytes(const Draft *d, const Block *block, BaseRole role);
 int64_t block_stride_bytes(const Draft *d, const Block *block, BaseRole role);

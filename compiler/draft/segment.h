@@ -49,6 +49,9 @@ typedef enum BaseRole {
   BASE_HOST_PARAM, /* updated parameters before they are copied to the device */
   BASE_DRAWN,      /* initial values of the master, drawn on the device */
   BASE_MIRROR,     /* the copy of the control block in host memory */
+  BASE_FAR_PARAM,  /* parameters as they persist, in host memory */
+  BASE_FAR_FRAME,  /* what forward keeps for backward, in host memory until then */
+  BASE_FAR_INPUT,  /* the carried value in, where backward reads it */
   BASE_ROLE_COUNT
 } BaseRole;
 

@@ -58,6 +58,7 @@ DType role_dtype(const Draft *d, const Block *block, BaseRole role) {
   case BASE_CAST_SHARD: return d->train->compute_dtype;
   case BASE_PARAM_STORED:
   case BASE_HOST_PARAM:
+  case BASE_FAR_PARAM:
   case BASE_PARAM_SHARD: return d->train->param_dtype;
   case BASE_HOST_GRAD:
   case BASE_GRAD:
@@ -94,6 +95,10 @@ BaseRole stored_role(const Draft *d, const Block *block) {
   return block->shards_params ? BASE_PARAM_SHARD
          : params_are_cast(d) ? BASE_PARAM_STORED
                               : BASE_PARAM;
+}
+
+bool block_is_far(const Draft *d, const Block *block) {
+  return d->offloads_weights && (block->shards_params || !block->shards_state);
 }
 
 bool role_is_shard(const Block *block, BaseRole role) {

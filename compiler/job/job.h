@@ -113,6 +113,7 @@ typedef struct Job {
 #include "compiler/job/fields.def"
   VEC(ModelSize) sizes;     /* of model */
   Amount offload_part;      /* of offload.optimizer = { "cpu", share = "60%" }, or most = "40GB" */
+  Amount frames_part;       /* the same of offload.activations */
   int64_t recompute_blocks; /* of memory.recompute = { "every", blocks = N } */
   bool is_fp8_by_block;     /* of precision.linear = { "fp8", scaling = "block" } */
   int64_t pipeline_chunks;  /* of parallel.pipeline = { "interleaved", chunks = N } */

@@ -80,7 +80,7 @@ static Span place_of_host(const Job *job) {
 
 /* Refuses a plan whose states in host memory do not fit a node's. False: refused. */
 static bool nodes_fit(Compile *c, const Job *job, const Compiled *out) {
-  if (!out->draft->offloads_state) return true;
+  if (!draft_offloads(out->draft)) return true;
   const bool is_shared = out->cluster.target == TARGET_CPU; /* one memory, whatever its tiers */
   const NodeNeeds needs = node_needs(c->arena, &out->plan);
   if (out->host_budget_bytes < 0) {

@@ -58,6 +58,10 @@ const Strategy strategies[] = {
      "memory = { recompute = \"selective\" }, "},
     {"tp, loss in chunks", "gpt2", 4, "tp = 2, pp = 2", "memory = { loss_chunks = 4 }, "},
     {"offload", "llama", 2, "zero = 1", BF16 OFFLOAD},
+    {"offload, activations", "gpt2", 1, "",
+     "memory = { recompute = 'none' }, offload = { activations = 'cpu', prefetch = 0 }, "},
+    {"offload, weights", "llama", 2, "zero = 3, zero_keep = \"0B\"",
+     BF16 "offload = { optimizer = 'cpu', weights = 'cpu', prefetch = 1 }, "},
     {"offload, no master", "gpt2", 2, "pp = 2", OFFLOAD},
     {"pieces", "gpt2", 8, "dp = 2, tp = 4, zero = 3, zero_keep = \"0B\", sequence = true", GPUS},
 };

@@ -200,10 +200,10 @@ static void check_order(const char *order, const char *pp) {
  * another way has left in the same folder. */
 static void run_offloaded(const char *const *set, const char *where, int64_t steps,
                           RunRecord *record) {
-  char log_dir[128], plan_path[128], offload[80];
+  char log_dir[128], plan_path[128], offload[160];
   (void)snprintf(log_dir, sizeof log_dir, "log.dir=%s/run", folder);
   (void)snprintf(plan_path, sizeof plan_path, "%s/job.plan", folder);
-  (void)snprintf(offload, sizeof offload, "offload.optimizer=%s", where); /* a word or a table */
+  (void)snprintf(offload, sizeof offload, "offload%s", where); /* ".KEY=WORD", or "={ ... }" */
   JobChanges changes = {{log_dir, "train.batch=8 sequences", "train.microbatch=1", "train.steps=6",
                          "checkpoint.resume=auto", offload, set[0], set[1], set[2], set[3]}};
   Plan plan;
@@ -221,12 +221,12 @@ static void check_offload(const char *where, const char *a, const char *b, const
   static RunRecord stays, leaves, begins, returns;
   const char *const set[] = {a, b, c, d};
   forget_run();
-  run_offloaded(set, "none", FEW_STEPS, &stays);
+  run_offloaded(set, ".optimizer=none", FEW_STEPS, &stays);
   forget_run();
   run_offloaded(set, where, FEW_STEPS, &leaves);
   forget_run();
   run_offloaded(set, where, FEW_STEPS / 2, &begins);
-  run_offloaded(set, "none", FEW_STEPS, &returns);
+  run_offloaded(set, ".optimizer=none", FEW_STEPS, &returns);
   for (int64_t step = 1; step <= FEW_STEPS; step++) {
     CHECK(leaves.loss[step] == stays.loss[step]);
     CHECK(leaves.norm[step] == stays.norm[step]);
@@ -281,15 +281,46 @@ int main(void) {
     check_stored("cluster.devices=4", "parallel.zero=3", "parallel.pp=2");
   }
   TEST("states in host memory: the bits of states on the device, also of a run that moves them") {
-    check_offload("cpu", "cluster.devices=1", "precision=bf16", "memory.recompute=block", NULL);
-    check_offload("cpu", "cluster.devices=1", "precision=bf16", "precision.master=split", NULL);
-    check_offload("cpu", "cluster.devices=2", "precision=bf16", "parallel.zero=1",
+    check_offload(".optimizer=cpu", "cluster.devices=1", "precision=bf16", "memory.recompute=block",
+                  NULL);
+    check_offload(".optimizer=cpu", "cluster.devices=1", "precision=bf16", "precision.master=split",
+                  NULL);
+    check_offload(".optimizer=cpu", "cluster.devices=2", "precision=bf16", "parallel.zero=1",
                   "optimizer.clip=0.1");
-    check_offload("cpu", "cluster.devices=2", "precision=bf16", "parallel.zero=3",
+    check_offload(".optimizer=cpu", "cluster.devices=2", "precision=bf16", "parallel.zero=3",
                   "precision.update=kahan");
-    check_offload("cpu", "cluster.devices=4", "parallel.tp=2", "parallel.cp=2", NULL);
-    check_offload("{ \"cpu\", share = \"40%\" }", "cluster.devices=4", "parallel.pp=2",
+    check_offload(".optimizer=cpu", "cluster.devices=4", "parallel.tp=2", "parallel.cp=2", NULL);
+    check_offload(".optimizer={ \"cpu\", share = \"40%\" }", "cluster.devices=4", "parallel.pp=2",
                   "parallel.zero=2", NULL);
+  }
+  TEST("what forward keeps waits in host memory: the bits of what stays, in any pipeline") {
+    static const char all[] = "={ activations = \"cpu\", prefetch = 0 }";
+    static const char half[] =
+        "={ optimizer = \"cpu\", activations = { \"cpu\", share = \"50%\" } }";
+    check_offload(all, "cluster.devices=1", "memory.recompute=none", "model.layers=4", NULL);
+    check_offload("={ activations = \"cpu\", prefetch = 1 }", "cluster.devices=1",
+                  "memory.recompute={\"every\", blocks=2}", "model.layers=6", NULL);
+    check_offload(all, "cluster.devices=2", "parallel.zero=3", "precision=bf16", "model.layers=4");
+    check_offload(half, "cluster.devices=2", "parallel.pp=2", "memory.recompute=none",
+                  "model.layers=4");
+    check_offload(all, "cluster.devices=2", "parallel.pp=2", "parallel.pipeline=zb-v",
+                  "model.layers=4");
+    check_offload(all, "cluster.devices=4", "parallel.pp=2", "parallel.pipeline=gpipe",
+                  "parallel.tp=2");
+  }
+  TEST("weights in host memory: the bits of weights on the device") {
+    static const char all[] = "={ optimizer = \"cpu\", weights = \"cpu\" }";
+    static const char half[] =
+        "={ optimizer = { \"cpu\", share = \"50%\" }, weights = \"cpu\", prefetch = 0 }";
+    check_offload(all, "cluster.devices=1", "precision=bf16", "memory.recompute=block", NULL);
+    check_offload(all, "cluster.devices=1", "precision={\"bf16\", param=\"fp32\"}",
+                  "model.layers=4", NULL);
+    check_offload(half, "cluster.devices=2", "precision=bf16", "parallel.zero=3",
+                  "parallel.zero_keep=0B");
+    check_offload(all, "cluster.devices=4", "parallel.pp=2", "parallel.zero=3", "model.layers=4");
+    check_offload(
+        "={ optimizer = \"cpu\", weights = \"cpu\", activations = \"cpu\", prefetch = 1 }",
+        "cluster.devices=2", "precision.update=kahan", "precision=bf16", "parallel.tp=2");
   }
   TEST("where ranks stand changes no bit: parts, slants by one axis and by two") {
     check_order("dp*2 tp cp pp dp", "parallel.pp=1");

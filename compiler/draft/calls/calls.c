@@ -90,6 +90,17 @@ static void hand_over(const Flights *flights, const PipeStep *step) {
     flight->d_carry[d->chunk_first[here + 1] - d->chunk_first[here]] = source->d_carry[0];
 }
 
+/* The first copies from host memory that a backward step waits for start before the step in front
+ * of it. */
+static void return_early(const Flights *flights, const PipeStep *next) {
+  Calls *t = flights->t;
+  if (next->action != PIPE_BACKWARD || !t->draft->offloads_frames) return;
+  t->flight = flight_of(flights, next->chunk, next->microbatch);
+  frames_return(t, t->end, t->end, next->microbatch,
+                (next->microbatch == 0 ? CALL_FIRST_MICROBATCH : 0) |
+                    (next->microbatch == flights->microbatches - 1 ? CALL_LAST_MICROBATCH : 0));
+}
+
 /* Samples that an earlier chunk of the micro-batch has loaded on this stage are used by later
  * chunks, too. */
 static void share_data(const Flights *flights, const PipeStep *step) {
@@ -133,6 +144,7 @@ static void pipeline_microbatches(Calls *t, const Pipeline *pipeline) {
   for (int32_t s = 0; s <= plan->step_count; s++) {
     for (; next < plan->exchanges.count && plan->exchanges.at[next].steps_before == s; next++)
       run_exchange(&flights, plan, &plan->exchanges.at[next]);
+    if (s + 1 < plan->step_count) return_early(&flights, &plan->steps[s + 1]);
     if (s < plan->step_count) run_step(&flights, &plan->steps[s]);
   }
 }

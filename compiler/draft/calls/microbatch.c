@@ -4,7 +4,7 @@
 
 /* ---- forward */
 
-static const char *region_name(Calls *t, RegionId r, const char *word) {
+const char *region_name(Calls *t, RegionId r, const char *word) {
   return calls_name(t, t->graph->regions.at[r].name, word);
 }
 
@@ -33,6 +33,7 @@ static void forward_link(Calls *t, int32_t u, int32_t microbatch, uint32_t flags
                   BUFFER_ACTIVATION, parts->frame_bytes, use->layer);
   calls_add_layer(t, parts->forward, u, microbatch, flags, false);
   sharded_release(t, u, CHOICE_RESHARD_LAYER);
+  frames_leave(t, u, microbatch, flags);
 }
 
 void calls_forward(Calls *t, int32_t microbatch, uint32_t flags) {
@@ -95,13 +96,17 @@ static bool is_recomputed(const Calls *t, int32_t u) {
 
 void calls_backward(Calls *t, int32_t microbatch, uint32_t flags) {
   const LayerUse *chain = t->draft->chain;
+  calls_let_go(t, &t->leaving);
   for (int32_t end = t->end; end > t->first;) {
     int32_t first = end - 1;
     if (is_recomputed(t, first)) {
       while (first > t->first && chain[first - 1].region == chain[end - 1].region &&
              !chain[first - 1].group_last)
         first--;
+      frames_return(t, first, end, microbatch, flags);
       recompute_group(t, first, end, microbatch, flags);
+    } else {
+      frames_return(t, first, end, microbatch, flags);
     }
     for (int32_t u = end - 1; u >= first; u--)
       backward_link(t, u, microbatch, flags);

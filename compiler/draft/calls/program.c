@@ -48,6 +48,11 @@ int32_t calls_buffer(Calls *t, const char *name, BufferKind kind, int64_t size_b
   return buffer_in(t, TIER_DEVICE, name, kind, size_bytes, layer);
 }
 
+int32_t calls_host_buffer(Calls *t, const char *name, BufferKind kind, int64_t size_bytes,
+                          int64_t layer) {
+  return buffer_in(t, TIER_HOST, name, kind, size_bytes, layer);
+}
+
 int32_t calls_buffer_if(Calls *t, int32_t *slot, const char *name, BufferKind kind,
                         int64_t size_bytes, int64_t layer) {
   if (*slot == NO_ID && size_bytes > 0) *slot = calls_buffer(t, name, kind, size_bytes, layer);
@@ -64,6 +69,13 @@ int64_t block_layer(const Block *block, int64_t layer) {
   return block->layers > 1 ? layer : 0;
 }
 
+int32_t calls_brought(Calls *t, int32_t b, int64_t layer) {
+  const Block *block = &t->draft->blocks.at[b];
+  return calls_buffer_if(t, &t->brought[t->slot_first[b] + layer],
+                         calls_name(t, block->name, "parameters, from host"), BUFFER_PARAM,
+                         block_stride_bytes(t->draft, block, stored_role(t->draft, block)), layer);
+}
+
 static BufferBinding bind_block(Calls *t, const SegmentBase *base, const CallTarget *at) {
   const Draft *d = t->draft;
   const Block *block = &d->blocks.at[base->number];
@@ -71,9 +83,11 @@ static BufferBinding bind_block(Calls *t, const SegmentBase *base, const CallTar
   int64_t layer = block_layer(block, at->layer);
   int32_t slot = t->slot_first[base->number] + (int32_t)layer;
   const int32_t on_host = held->position[layer] - held->host_first;
-  if (on_host >= 0 && held->host_buffers[base->role] != NO_ID)
-    return (BufferBinding){held->host_buffers[base->role],
-                           on_host * block_stride_bytes(d, block, base->role)};
+  const BaseRole role = base->role == BASE_FAR_PARAM ? stored_role(d, block) : base->role;
+  if (on_host >= 0 && base->role == stored_role(d, block) && held->host_buffers[role] != NO_ID)
+    return (BufferBinding){calls_brought(t, base->number, layer), 0};
+  if (on_host >= 0 && held->host_buffers[role] != NO_ID)
+    return (BufferBinding){held->host_buffers[role], on_host * block_stride_bytes(d, block, role)};
   if (held->buffers[base->role] != NO_ID) {
     assert(held->position[layer] >= 0);
     return (BufferBinding){held->buffers[base->role],
@@ -111,6 +125,8 @@ static BufferBinding bind_carried(const Calls *t, const SegmentBase *base, const
   assert(at->use != NO_ID && f != NULL);
   switch (base->role) {
   case BASE_FRAME: return (BufferBinding){f->frame[i], 0};
+  case BASE_FAR_FRAME: return (BufferBinding){f->far_frame[i], 0};
+  case BASE_FAR_INPUT: return (BufferBinding){f->far_input[i], 0};
   case BASE_RECOMPUTE_FRAME: return (BufferBinding){f->recompute_frame[i], 0};
   case BASE_WEIGHT_FRAME: return (BufferBinding){f->weight_frame[i], 0};
   case BASE_INPUT: return (BufferBinding){f->again[i] != NO_ID ? f->again[i] : f->carry[i], 0};
@@ -129,8 +145,9 @@ static BufferBinding bind_carried(const Calls *t, const SegmentBase *base, const
  * the next layer are filled before this one's are free. */
 static BufferBinding bind_staged(Calls *t, const SegmentBase *base, const CallTarget *at) {
   const bool is_grad = base->role == BASE_HOST_GRAD;
-  int32_t buffer = buffer_in(t, TIER_HOST, is_grad ? "gradients, on host" : "parameters, on host",
-                             is_grad ? BUFFER_GRAD : BUFFER_PARAM, base->size_bytes, at->layer);
+  int32_t buffer =
+      calls_host_buffer(t, is_grad ? "gradients, on host" : "parameters, on host",
+                        is_grad ? BUFFER_GRAD : BUFFER_PARAM, base->size_bytes, at->layer);
   VEC_PUSH(t->draft->compile->arena, &t->staged, buffer);
   return (BufferBinding){buffer, 0};
 }
@@ -141,6 +158,7 @@ static BufferBinding bind_base(Calls *t, const SegmentBase *base, const CallTarg
   case BASE_GRAD:
   case BASE_PARAM_STORED:
   case BASE_PARAM_SHARD:
+  case BASE_FAR_PARAM:
   case BASE_GRAD_SHARD:
   case BASE_MASTER:
   case BASE_COMPENSATION:
@@ -323,8 +341,9 @@ void calls_open(Calls *t, Draft *d, Stage *stage, ProgramKind kind) {
     t->slot_count += (int32_t)d->blocks.at[b].layers;
   }
   t->gathered = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count + 1);
+  t->brought = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count + 1);
   for (int32_t i = 0; i < t->slot_count; i++)
-    t->gathered[i] = NO_ID;
+    t->gathered[i] = t->brought[i] = NO_ID;
 }
 
 void calls_chunk(Calls *t, int32_t chunk) {
@@ -336,8 +355,8 @@ Flight *flight_new(Calls *t) {
   Arena *arena = t->draft->compile->arena;
   int32_t layers = t->end - t->first;
   Flight *f = ARENA_NEW(arena, Flight);
-  int32_t **by_use[] = {&f->carry, &f->again,           &f->d_carry,
-                        &f->frame, &f->recompute_frame, &f->weight_frame};
+  int32_t **by_use[] = {&f->carry,           &f->again,        &f->d_carry,   &f->frame,
+                        &f->recompute_frame, &f->weight_frame, &f->far_frame, &f->far_input};
   for (size_t i = 0; i < sizeof by_use / sizeof *by_use; i++)
     *by_use[i] = ARENA_ARRAY(arena, int32_t, layers + 1);
   f->grads = ARENA_ARRAY(arena, int32_t, t->slot_count + 1);
@@ -348,7 +367,7 @@ Flight *flight_new(Calls *t) {
 void flight_clear(Calls *t, Flight *f) {
   for (int32_t i = 0; i <= t->end - t->first; i++)
     f->carry[i] = f->again[i] = f->d_carry[i] = f->frame[i] = f->recompute_frame[i] =
-        f->weight_frame[i] = NO_ID;
+        f->weight_frame[i] = f->far_frame[i] = f->far_input[i] = NO_ID;
   for (int32_t i = 0; i < t->slot_count; i++)
     f->grads[i] = NO_ID;
   f->data = NO_ID;

@@ -11,6 +11,7 @@
 typedef struct Flight {
   int32_t *carry, *again, *d_carry; /* buffers by layer, one more than layers; again: recomputed */
   int32_t *frame, *recompute_frame, *weight_frame; /* by layer */
+  int32_t *far_frame, *far_input; /* by layer: in host memory, until they are copied back */
   int32_t *grads; /* by slot: whole gradients of a layer, before they are reduced into a shard */
   int32_t data;
 } Flight;
@@ -34,8 +35,10 @@ typedef struct Calls {
   int32_t *slot_first; /* by block: slot of its layer 0 */
   int32_t slot_count;
   int32_t *gathered; /* by slot: whole parameters of a layer that are present now */
+  int32_t *brought;  /* by slot: parameters as they persist, copied from host memory */
   VEC(BufferName) names;
   BufferList reducing, sending; /* buffers that the last reduction or exchange may still be using */
+  BufferList leaving;           /* buffers that the last copies to host memory may still read */
   BufferList staged;            /* buffers in host memory, in the order of their calls */
 } Calls;
 
@@ -85,6 +88,9 @@ void calls_add_block(Calls *t, int32_t segment, int32_t b, int64_t layer, int32_
 void calls_let_go(Calls *t, BufferList *list);
 bool calls_has_input_gradient(const Calls *t, int32_t u);
 
+/* The buffer of a layer's parameters that are copied from host memory, made on first use. */
+int32_t calls_brought(Calls *t, int32_t b, int64_t layer);
+
 int64_t block_layer(const Block *block, int64_t layer); /* 0 if the block has no layers */
 bool block_is_read(const LayerUse *use, const Block *block);
 
@@ -96,6 +102,14 @@ void sharded_gather_ahead(Calls *t, int32_t u, int32_t step, int32_t microbatch,
 void sharded_release(Calls *t, int32_t u, ZeroReshardChoice over);
 void sharded_clear(Calls *t, int32_t u, int32_t microbatch, uint32_t flags);
 void sharded_reduce(Calls *t, int32_t u, int32_t microbatch, uint32_t flags);
+
+/* frames.c: copies what layer u keeps for backward to host memory; brings back what layers
+ * [first, end) need, and as many before them as the job asks. */
+void frames_leave(Calls *t, int32_t u, int32_t microbatch, uint32_t flags);
+void frames_return(Calls *t, int32_t first, int32_t end, int32_t microbatch, uint32_t flags);
+int32_t calls_host_buffer(Calls *t, const char *name, BufferKind kind, int64_t size_bytes,
+                          int64_t layer);
+const char *region_name(Calls *t, RegionId r, const char *word);
 
 /* The buffer for a value that a chunk receives from another stage or makes; created if there is
  * none yet. */

@@ -17,25 +17,43 @@ static bool reads_params(const Calls *t, int32_t segment, int32_t b) {
   return false;
 }
 
-void sharded_gather(Calls *t, int32_t u, bool backward, int32_t microbatch, uint32_t flags) {
+/* True if layer u reads the block's parameters, forward or in backward and recomputation. */
+static bool layer_reads(const Calls *t, int32_t u, int32_t b, bool backward) {
   const LayerUse *use = &t->draft->chain[u];
   const RegionSegments *parts = &t->parts[use->region];
+  if (!block_is_read(use, &t->draft->blocks.at[b])) return false;
+  return backward ? reads_params(t, parts->recompute, b) || reads_params(t, parts->backward, b)
+                  : reads_params(t, parts->forward, b);
+}
+
+/* Copies the block's parameters for layer u from host memory, if they are there. */
+static void bring(Calls *t, int32_t u, int32_t b, int32_t microbatch, uint32_t flags) {
+  const Block *block = &t->draft->blocks.at[b];
+  const StageBlock *held = &t->stage->blocks[b];
+  const int64_t layer = block_layer(block, t->draft->chain[u].layer);
+  const int32_t slot = t->slot_first[b] + (int32_t)layer;
+  const bool is_far = block->bring != NO_ID && held->position[layer] >= held->host_first;
+  if (!is_far || t->brought[slot] != NO_ID || t->gathered[slot] != NO_ID) return;
+  calls_brought(t, b, layer);
+  calls_add_block(t, block->bring, b, layer, microbatch, flags);
+}
+
+void sharded_gather(Calls *t, int32_t u, bool backward, int32_t microbatch, uint32_t flags) {
+  const LayerUse *use = &t->draft->chain[u];
   const bool casts = params_are_cast(t->draft);
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     const Block *block = &t->draft->blocks.at[b];
-    if (!block_is_fetched(t->draft, block) || !block_is_read(use, block)) continue;
-    bool read = backward
-                    ? reads_params(t, parts->recompute, b) || reads_params(t, parts->backward, b)
-                    : reads_params(t, parts->forward, b);
-    if (!read) continue;
+    if (!layer_reads(t, u, b, backward)) continue;
+    bring(t, u, b, microbatch, flags);
     int64_t layer = block_layer(block, use->layer);
     int32_t *slot = &t->gathered[t->slot_first[b] + layer];
-    if (*slot != NO_ID) continue;
+    if (!block_is_fetched(t->draft, block) || *slot != NO_ID) continue;
     const char *word = casts ? "parameters, cast" : "parameters, gathered";
     *slot = calls_buffer(t, calls_name(t, block->name, word), casts ? BUFFER_CAST : BUFFER_PARAM,
                          block_bytes(t->draft, block, BASE_PARAM), layer);
     if (backward && use->group_last) flags |= CALL_GROUP_LAST;
     calls_add_block(t, backward ? block->refetch : block->fetch, b, layer, microbatch, flags);
+    t->brought[t->slot_first[b] + layer] = NO_ID;
   }
 }
 
@@ -47,8 +65,8 @@ void sharded_release(Calls *t, int32_t u, ZeroReshardChoice over) {
   const LayerUse *use = &t->draft->chain[u];
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     const Block *block = &t->draft->blocks.at[b];
-    if (block_is_read(use, block))
-      t->gathered[t->slot_first[b] + block_layer(block, use->layer)] = NO_ID;
+    const int32_t slot = t->slot_first[b] + (int32_t)block_layer(block, use->layer);
+    if (block_is_read(use, block)) t->gathered[slot] = t->brought[slot] = NO_ID;
   }
 }
 
@@ -88,7 +106,7 @@ static LayerUnit unit_of(const Calls *t, int32_t u) {
  * backward. A cast alone gains nothing from an early start: it runs on the lane of its readers. */
 void sharded_gather_ahead(Calls *t, int32_t u, int32_t step, int32_t microbatch, uint32_t flags) {
   const bool shards = t->draft->derived.zero == 3;
-  if (!shards && !params_are_cast(t->draft)) return;
+  if (!shards && !params_are_cast(t->draft) && !t->draft->offloads_weights) return;
   int64_t most = shards ? t->draft->job->parallel.zero_prefetch : 0;
   for (int64_t ahead = 0; ahead <= most; ahead++) {
     if (u < t->first || u >= t->end) return;
@@ -96,6 +114,9 @@ void sharded_gather_ahead(Calls *t, int32_t u, int32_t step, int32_t microbatch,
     for (; u >= unit.first && u < unit.end; u += step)
       sharded_gather(t, u, step < 0, microbatch, flags);
   }
+  for (int64_t ahead = 0; ahead < t->draft->job->offload.prefetch; ahead++, u += step)
+    for (int32_t b = 0; u >= t->first && u < t->end && b < t->draft->blocks.count; b++)
+      if (layer_reads(t, u, b, step < 0)) bring(t, u, b, microbatch, flags);
 }
 
 /* ---- gradients */

@@ -51,6 +51,9 @@ static const RoleWords role_words[BASE_ROLE_COUNT] = {
     [BASE_HOST_PARAM] = {BUFFER_PARAM, "parameters_on_host"},
     [BASE_DRAWN] = {BUFFER_MASTER, "master_drawn"},
     [BASE_MIRROR] = {BUFFER_MIRROR, "control_mirror"},
+    [BASE_FAR_PARAM] = {BUFFER_PARAM, "parameters_stored_on_host"},
+    [BASE_FAR_FRAME] = {BUFFER_ACTIVATION, "kept_on_host"},
+    [BASE_FAR_INPUT] = {BUFFER_ACTIVATION, "input_on_host"},
 };
 
 /* ---- memory */
@@ -235,9 +238,9 @@ static const char *base_name(Tables *t, const Draft *d, const SegmentBase *base)
   const char *name = role_words[base->role].name;
   if (base->role == BASE_TRANSFER || base->role == BASE_PARTIALS)
     return arena_printf(t->arena, "%s.%d", name, base->number);
-  bool block = base->role <= BASE_STATE_LAST ||
-               (base->role >= BASE_WIRE && base->role <= BASE_CAST_SHARD) ||
-               (base->role >= BASE_HOST_GRAD && base->role <= BASE_DRAWN);
+  bool block =
+      base->role <= BASE_STATE_LAST || (base->role >= BASE_WIRE && base->role <= BASE_CAST_SHARD) ||
+      (base->role >= BASE_HOST_GRAD && base->role <= BASE_DRAWN) || base->role == BASE_FAR_PARAM;
   return block ? arena_printf(t->arena, "%s.%s", d->blocks.at[base->number].name, name) : name;
 }
 

@@ -12,7 +12,9 @@ static const LaneWords lane_words[Lane_COUNT] = {LANES(LANE_WORDS)};
 #undef LANE_WORDS
 
 void table_lanes(Tables *t, const Draft *d) {
-  const int32_t count = d->offloads_state ? Lane_COUNT : LANES_OF_DEVICE;
+  const int32_t count = d->offloads_state   ? Lane_COUNT
+                        : draft_offloads(d) ? LANES_OF_COPIES
+                                            : LANES_OF_DEVICE;
   for (int32_t lane = 0; lane < count; lane++)
     TABLE_PUSH(t, lanes,
                (PlanLane){.processor = lane_words[lane].processor,

@@ -260,6 +260,31 @@ static bool first_writes_d_input(const Draft *d, int32_t segment) {
   return false;
 }
 
+/* Copies all of a buffer to host memory, or back. */
+static int32_t build_copy(Draft *d, const Region *region, const char *word, BaseRole from,
+                          BaseRole to, int64_t size_bytes, Lane lane) {
+  if (size_bytes == 0) return NO_ID;
+  int32_t segment = segment_add(d, arena_printf(d->compile->arena, "%s.%s", region->name, word));
+  Record *record = segment_record(d, segment, RECORD_COPY, NULL, PURPOSE_OFFLOAD);
+  record->path = region->name;
+  record->direction = lane == LANE_D2H ? DIRECTION_FORWARD : DIRECTION_BACKWARD;
+  record->lane = lane;
+  const BaseRole roles[] = {from, to};
+  for (int32_t i = 0; i < 2; i++)
+    record_operand(record, segment_base(d, segment, roles[i], NO_ID, size_bytes), 0, size_bytes,
+                   DTYPE_U8, i == 0 ? ACCESS_READ : ACCESS_WRITE);
+  return segment;
+}
+
+static void build_copies(Draft *d, const Region *region, RegionSegments *parts) {
+  const int64_t frame = parts->frame_bytes, input = parts->input_bytes;
+  parts->frame_out = build_copy(d, region, "kept.out", BASE_FRAME, BASE_FAR_FRAME, frame, LANE_D2H);
+  parts->frame_in = build_copy(d, region, "kept.in", BASE_FAR_FRAME, BASE_FRAME, frame, LANE_H2D);
+  parts->input_out =
+      build_copy(d, region, "input.out", BASE_INPUT, BASE_FAR_INPUT, input, LANE_D2H);
+  parts->input_in = build_copy(d, region, "input.in", BASE_FAR_INPUT, BASE_INPUT, input, LANE_H2D);
+}
+
 static int64_t bytes_or_zero(const Graph *g, ValueId v) {
   return v == NO_ID ? 0 : value_bytes(g, v);
 }
@@ -288,6 +313,7 @@ static RegionSegments *build_regions(Draft *d, Graph *g) {
         .backward_reads_output = storage->backward_reads_output,
     };
     parts[r].first_writes_d_input = first_writes_d_input(d, parts[r].backward);
+    if (g->training && d->offloads_frames) build_copies(d, region, &parts[r]);
   }
   return parts;
 }

@@ -32,6 +32,27 @@ static void copy_own(Draft *d, int32_t segment, ParamId p, Lane lane, BaseRole f
   own_operand(d, segment, record, p, to, ACCESS_WRITE);
 }
 
+/* Copies the parameters of a layer, as they persist and with their padding. */
+static void copy_layer(Draft *d, int32_t segment, int32_t b, Lane lane, BaseRole from,
+                       BaseRole to) {
+  const Block *block = &d->blocks.at[b];
+  const int64_t bytes = block_stride_bytes(d, block, stored_role(d, block));
+  Record *record = segment_record(d, segment, RECORD_COPY, NULL, PURPOSE_OFFLOAD);
+  record->path = block->name;
+  record->direction = DIRECTION_UPDATE;
+  record->lane = lane;
+  const BaseRole roles[] = {from, to};
+  for (int32_t i = 0; i < 2; i++)
+    record_operand(record, segment_base(d, segment, roles[i], b, bytes), 0, bytes, DTYPE_U8,
+                   i == 0 ? ACCESS_READ : ACCESS_WRITE);
+}
+
+static int32_t build_bring(Draft *d, int32_t b) {
+  int32_t segment = block_segment(d, b, "bring");
+  copy_layer(d, segment, b, LANE_H2D, BASE_FAR_PARAM, stored_role(d, &d->blocks.at[b]));
+  return segment;
+}
+
 /* ---- initial values */
 
 static const KernelId init_kernels[] = {KERNEL_init_normal, KERNEL_init_uniform,
@@ -127,6 +148,8 @@ static int32_t build_init(Draft *d, int32_t b, bool on_host) {
   zero_block(d, segment, b, stored_role(d, block), LANE_COMPUTE);
   for (int32_t i = 0; i < block->params.count; i++)
     init_param(d, segment, d->blocks.at[b].params.at[i], on_host);
+  if (on_host && block_is_far(d, block))
+    copy_layer(d, segment, b, LANE_D2H, stored_role(d, block), BASE_FAR_PARAM);
   zero_block(d, segment, b, block->shards_grads ? BASE_GRAD_SHARD : BASE_GRAD, LANE_COMPUTE);
   zero_block(d, segment, b, BASE_MOMENT1, lane);
   if (d->has_moment2) zero_block(d, segment, b, BASE_MOMENT2, lane);
@@ -199,15 +222,18 @@ static BaseRole update_state(const char *operand) {
 }
 
 /* The state that an update reads and writes beside the gradient and the parameter is where it lies;
- * on the host the gradient comes before, and the parameter returns after it. An update that does
- * not make the parameter from its master needs the parameter, too. */
+ * on the host the gradient comes before, and the parameter returns after it, unless it persists
+ * there. An update that does not make the parameter from its master needs the parameter, too. */
 static void update_param(Draft *d, int32_t segment, ParamId p, bool on_host) {
   enum { GRAD, PARAM, STATES, ELEMENT_NUMBERS = 2 };
   const bool makes_param = d->truth == TRUTH_MASTER;
+  const bool is_far = on_host && block_is_far(d, &d->blocks.at[d->params[p].block]);
   const BaseRole stored = stored_role(d, &d->blocks.at[d->params[p].block]);
+  const BaseRole param = is_far ? BASE_FAR_PARAM : on_host ? BASE_HOST_PARAM : stored;
   const BaseRole grad = own_grad(d, d->params[p].block);
   if (on_host) copy_own(d, segment, p, LANE_D2H, grad, BASE_HOST_GRAD);
-  if (on_host && !makes_param) copy_own(d, segment, p, LANE_D2H, stored, BASE_HOST_PARAM);
+  if (on_host && !is_far && !makes_param)
+    copy_own(d, segment, p, LANE_D2H, stored, BASE_HOST_PARAM);
   const char *name =
       arena_printf(d->compile->arena, "%s%s", optimizer_rows[d->job->optimizer.head].name,
                    truth_suffixes[d->truth]);
@@ -221,14 +247,13 @@ static void update_param(Draft *d, int32_t segment, ParamId p, bool on_host) {
   add_element_numbers(d, record, p, block->shards_state);
   record_dim(record, block->has_codes ? (own_elements(d, p) + CODES_BLOCK - 1) / CODES_BLOCK : 0);
   own_operand(d, segment, record, p, on_host ? BASE_HOST_GRAD : grad, ACCESS_READ);
-  own_operand(d, segment, record, p, on_host ? BASE_HOST_PARAM : stored,
-              makes_param ? ACCESS_WRITE : ACCESS_UPDATE);
+  own_operand(d, segment, record, p, param, makes_param ? ACCESS_WRITE : ACCESS_UPDATE);
   for (int32_t i = STATES; i < kernel->operand_count; i++)
     if (block->has_codes || !kernel->operands[i].may_be_absent)
       own_operand(d, segment, record, p, update_state(kernel->operands[i].name), ACCESS_UPDATE);
   if (!on_host) return;
   record->lane = LANE_HOST;
-  copy_own(d, segment, p, LANE_H2D, BASE_HOST_PARAM, stored);
+  if (!is_far) copy_own(d, segment, p, LANE_H2D, BASE_HOST_PARAM, stored);
 }
 
 static int32_t build_update(Draft *d, int32_t b, bool on_host) {
@@ -317,6 +342,7 @@ void block_segments_build(Draft *d) {
     int32_t norm = build_norm(d, b);
     int32_t update = any_here ? build_update(d, b, false) : NO_ID;
     int32_t host_update = d->offloads_state ? build_update(d, b, true) : NO_ID;
+    int32_t bring = block_is_far(d, &d->blocks.at[b]) ? build_bring(d, b) : NO_ID;
     reduce_segments_build(d, b);
     Block *block = &d->blocks.at[b];
     block->init = init;
@@ -324,5 +350,6 @@ void block_segments_build(Draft *d) {
     block->norm = norm;
     block->update = update;
     block->host_update = host_update;
+    block->bring = bring;
   }
 }

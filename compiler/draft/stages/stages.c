@@ -14,7 +14,11 @@ static void make_chain(Draft *d) {
   for (RegionId r = 0, u = 0; r < g->regions.count; r++) {
     int64_t n = g->regions.at[r].repeat;
     for (int64_t l = 0; l < n; l++)
-      d->chain[u++] = (LayerUse){r, l, l == 0, l == n - 1, (l + 1) % group == 0 || l == n - 1};
+      d->chain[u++] = (LayerUse){.region = r,
+                                 .layer = l,
+                                 .first = l == 0,
+                                 .last = l == n - 1,
+                                 .group_last = (l + 1) % group == 0 || l == n - 1};
   }
 }
 

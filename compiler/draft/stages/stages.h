@@ -13,4 +13,7 @@ bool stages_cut(Draft *d);
  * control and staged samples. */
 void state_layout(Draft *d);
 
+/* Chooses the layers that keep what backward needs in host memory, where the job asks for it. */
+void frames_choose(Draft *d);
+
 #endif

@@ -120,7 +120,9 @@ static void place_block(Draft *d, Stage *stage, int32_t b) {
   StageBlock *held = &stage->blocks[b];
   for (BaseRole role = BASE_PARAM; role <= BASE_STATE_LAST; role++) {
     held->buffers[role] = held->host_buffers[role] = NO_ID;
-    const int32_t here = is_state(role) ? held->host_first : held->held;
+    const bool may_leave =
+        is_state(role) || (role == stored_role(d, block) && block_is_far(d, block));
+    const int32_t here = may_leave ? held->host_first : held->held;
     if (held->held == 0 || !persists(d, block, role)) continue;
     const char *name = arena_printf(d->compile->arena, "%s %s", block->name, roles[role].word);
     const int64_t stride = block_stride_bytes(d, block, role);

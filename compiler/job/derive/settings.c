@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "compiler/job/job_room.h"
+#include "compiler/job/offload.h"
 #include "compiler/job/units.h"
 
 /* Keys that do not change the experiment. All others do: a change of a new key is refused on resume
@@ -115,8 +115,8 @@ static Setting choice_of(Arena *arena, const Job *job, int32_t field) {
   const int32_t *at = field_at((Job *)job, field);
   const char *word = word_at(arena, spec_fields[field].values, *at);
   int64_t count = numbered_count(job, field);
-  const Amount *part = &job->offload_part;
-  if (field == FIELD_offload_optimizer && part->value > 0)
+  const Amount *part = offload_part((Job *)job, field);
+  if (part != NULL && part->value > 0)
     return text_of(arena_printf(arena, "%s, %s = %.15g %s", word,
                                 part->unit == UNIT_PERCENT ? "share" : "most", part->value,
                                 part->unit == UNIT_PERCENT ? "%" : "B"));

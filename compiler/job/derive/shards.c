@@ -40,6 +40,13 @@ static void check_users(Compile *c, const Job *job, const Derived *out) {
   if (out->zero != 3 && !is_cast)
     refuse_useless(c, job, FIELD_parallel_zero_reshard,
                    "zero 3, and for parameters that are cast for kernels", state);
+  if (job->offload.weights != CHOICE_OFFLOAD_NONE && out->zero != 3 && out->dp * out->cp > 1) {
+    error_at(c, field_place(job, FIELD_offload_weights), "conflict",
+             "offload.weights: the ranks of %s each update a piece of the weights; those that go "
+             "to host memory are the pieces of zero 3, and %s",
+             sharing_text(c->arena, out), state);
+    fix_last(c, "parallel = { zero = 3 }");
+  }
   if (out->zero < 2) refuse_useless(c, job, FIELD_parallel_zero_reduce, "zero 2 or 3", state);
   if (out->zero == 0) refuse_useless(c, job, FIELD_parallel_zero_group, "zero 1 to 3", state);
 }

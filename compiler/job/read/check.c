@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/job/job_room.h"
+#include "compiler/job/offload.h"
 #include "compiler/job/units.h"
 
 /* The range of a number. Most counts begin at 1; their ends keep later arithmetic inside 64 bits.
@@ -62,6 +62,7 @@ static const Range ranges[] = {
     {FIELD_cluster_host_bandwidth, 1, 1e18, false},
     {FIELD_cluster_host_link, 1, 1e18, false},
     {FIELD_offload_budget, 0, 1e18, true},
+    {FIELD_offload_prefetch, 0, 1 << 16, false},
     {FIELD_cluster_cores, 1, 1 << 20, false},
     {FIELD_cluster_intra, 1, 1e18, false},
     {FIELD_cluster_inter, 1, 1e18, false},
@@ -327,34 +328,6 @@ static bool check_numbered(Compile *c, const Value *value, const Numbered *n, Jo
   return true;
 }
 
-/* { "cpu", share = "60%" } or { "cpu", most = "40GB" }: how much of the states, whole layers. */
-static bool check_part(Compile *c, const Value *value, int32_t field, Job *job) {
-  const Raw *raw = value->raw;
-  const bool has_word = raw->list.count == 1 && raw->list.at[0]->kind == RAW_TEXT &&
-                        strcmp(raw->list.at[0]->text, "cpu") == 0;
-  const RawEntry *part = raw->named.count == 1 ? &raw->named.at[0] : NULL;
-  const bool is_share = part != NULL && strcmp(part->key, "share") == 0;
-  const bool is_most = part != NULL && strcmp(part->key, "most") == 0;
-  Amount amount = {0};
-  bool is_good = has_word && (is_share || is_most) && part->value->kind == RAW_TEXT &&
-                 units_amount(part->value->text, is_share ? "%" : "bytes", &amount);
-  if (!is_good)
-    error_at(c, value->origin.span, "wrong-type",
-             "%s: expected a word, { \"cpu\", share = \"60%%\" } or { \"cpu\", most = \"40GB\" }",
-             field_name(c->arena, field));
-  else if (!(amount.value > 0) || (is_share && amount.value > 100))
-    is_good =
-        error_at(c, value->origin.span, "range", "%s: %s is above 0%s", field_name(c->arena, field),
-                 part->key, is_share ? ", and at most 100 %" : "");
-  if (!is_good) {
-    fix_last(c, "%s = { \"cpu\", share = \"60%%\" }", spec_fields[field].key);
-    return false;
-  }
-  *(int32_t *)field_at(job, field) = CHOICE_OFFLOAD_CPU;
-  job->offload_part = amount;
-  return true;
-}
-
 static bool refuse_choice(Compile *c, const Value *value, int32_t field) {
   const FieldInfo *info = &spec_fields[field];
   const char *name = field_name(c->arena, field), *word = value->raw->text;
@@ -406,8 +379,8 @@ static bool check_choice(Compile *c, const Value *value, int32_t field, Job *job
     return check_linear(c, value, job);
   const Numbered *numbered = numbered_of(field);
   if (numbered && value->raw->kind == RAW_TABLE) return check_numbered(c, value, numbered, job);
-  if (field == FIELD_offload_optimizer && value->raw->kind == RAW_TABLE)
-    return check_part(c, value, field, job);
+  if (offload_part(job, field) != NULL && value->raw->kind == RAW_TABLE)
+    return offload_check_part(c, value, field, job);
   const char *word = value->raw->kind == RAW_TEXT ? value->raw->text : NULL;
   int32_t index = word ? word_index(spec_fields[field].values, word) : -1;
   if (!word) return refuse_type(c, value, field);

@@ -17,7 +17,8 @@ static bool takes_table(int32_t field) {
   Kind kind = spec_fields[field].kind;
   return kind == KIND_COUNTS || kind == KIND_LIST || kind == KIND_COLUMNS || kind == KIND_WORDS ||
          kind == KIND_PAIRS || kind == KIND_SCALE || numbered_key(field) ||
-         field == FIELD_offload_optimizer || field == FIELD_precision_linear;
+         field == FIELD_offload_optimizer || field == FIELD_offload_activations ||
+         field == FIELD_precision_linear;
 }
 
 /* Every place in a table of the command line is that whole word. */

@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "compiler/job/job_room.h"
+#include "compiler/job/offload.h"
 
 /* A key of another choice: adamw's beta1 beside sgd. */
 static void refuse_beside(Compile *c, const Job *job, int32_t field, const char *owner,
@@ -123,13 +123,6 @@ static void check_precision(Compile *c, Job *job) {
   loss_scale_rules(c, job);
 }
 
-static void derive_offload(Compile *c, Job *job) {
-  if (job->set[FIELD_offload_optimizer]) return;
-  job->offload.optimizer = job->offload.head;
-  field_derive(job, FIELD_offload_optimizer,
-               arena_printf(c->arena, "offload = \"%s\"", job->offload.head_text));
-}
-
 static void check_data(Compile *c, Job *job) {
   const char *word = job->data.head_text;
   if (job->data.head != CHOICE_TABLE)
@@ -160,6 +153,9 @@ static void check_needs(Compile *c, Job *job) {
        "checkpoints that are written", "every is \"never\""},
       {job->checkpoint.every.unit != UNIT_NEVER, FIELD_checkpoint_part,
        "checkpoints that are written", "every is \"never\""},
+      {job->offload.weights != CHOICE_OFFLOAD_NONE ||
+           job->offload.activations != CHOICE_OFFLOAD_NONE,
+       FIELD_offload_prefetch, "weights or activations in host memory", "neither is there"},
       {job->slurm.retries > 0, FIELD_slurm_spares, "retries above 0", "retries is 0"},
       {job->set[FIELD_slurm_container], FIELD_slurm_mounts, "slurm.container", "there is none"},
       {job->set[FIELD_slurm_container], FIELD_slurm_container_by, "slurm.container",
@@ -253,7 +249,7 @@ bool job_rules(Compile *c, Job *job) {
   check_optimizer(c, job);
   schedule_rules(c, job);
   check_precision(c, job);
-  derive_offload(c, job);
+  offload_rules(c, job);
   check_data(c, job);
   parallel_rules(c, job);
   check_needs(c, job);

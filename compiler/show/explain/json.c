@@ -109,6 +109,7 @@ void explain_json(const Compiled *compiled, FILE *out) {
     print_class(compiled, &work, i, out);
   }
   fprintf(out, "],\n ");
+  explain_offload_json(compiled, out);
   print_nodes(compiled, out);
   fprintf(out, "}\n");
 }

@@ -115,8 +115,9 @@ static const char *row_note(const Compiled *compiled, const MemoryRow *row, int6
     if (d->has_moment2) return sharded(compiled, 1, moments_text(d), 0, "");
     return arena_printf(arena, "none: %s", optimizer_rows[d->job->optimizer.head].name);
   case BUFFER_ACTIVATION:
-    return arena_printf(arena, "%s, recompute %s", dtype_name(d->train->compute_dtype),
-                        recompute_text(compiled));
+    return arena_printf(arena, "%s, recompute %s%s", dtype_name(d->train->compute_dtype),
+                        recompute_text(compiled),
+                        d->offloads_frames ? "; the rest is in host memory" : "");
   case BUFFER_DATA:
     return arena_printf(arena, "steps staged: %lld", (long long)draft_prefetch_steps(d));
   default: return "";
@@ -275,9 +276,11 @@ static void print_host_rows(MemoryTable *table, const Peak *peaks) {
       all += value[i] = (double)peaks[i].by_kind[memory_rows[r].kind];
     if (all == 0) continue;
     const BufferKind kind = memory_rows[r].kind;
-    const char *note = kind == BUFFER_GRAD    ? "on their way to updates"
-                       : kind == BUFFER_PARAM ? "on their way back"
-                                              : "";
+    const char *note = kind == BUFFER_GRAD                        ? "on their way to updates"
+                       : kind == BUFFER_ACTIVATION                ? "until their layer's backward"
+                       : kind != BUFFER_PARAM                     ? ""
+                       : table->compiled->draft->offloads_weights ? "copied when layers read them"
+                                                                  : "on their way back";
     print_row(table, head, memory_rows[r].name, value, note);
     head = "";
   }
@@ -287,7 +290,7 @@ static void print_host_rows(MemoryTable *table, const Peak *peaks) {
 static void print_pinned(MemoryTable *table) {
   const Plan *plan = &table->compiled->plan;
   double pinned[COLUMNS_MAX] = {0};
-  if (plan_tier(plan, TIER_HOST) == PLAN_NONE || table->compiled->draft->offloads_state) return;
+  if (plan_tier(plan, TIER_HOST) == PLAN_NONE || draft_offloads(table->compiled->draft)) return;
   for (uint32_t i = 0; i < table->columns.count; i++)
     pinned[i] = (double)plan_arena_bytes(plan, &plan->classes[table->columns.class[i]], TIER_HOST);
   print_row(table, "host", "pinned", pinned, "staged micro-batches");
@@ -308,13 +311,13 @@ static void print_moved(MemoryTable *table, const Peak *peaks) {
                         bytes_text(table->compiled, most), (long long)most));
 }
 
-/* Host memory with states that are offloaded. */
+/* Host memory of a plan that offloads. */
 static void print_host(MemoryTable *table) {
   const Compiled *compiled = table->compiled;
   Arena *arena = compiled->draft->compile->arena;
   Peak peaks[COLUMNS_MAX] = {0};
   double whole[COLUMNS_MAX] = {0};
-  if (!compiled->draft->offloads_state) return;
+  if (!draft_offloads(compiled->draft)) return;
   for (uint32_t i = 0; i < table->columns.count; i++) {
     peaks[i] = find_peak_in(compiled, table->columns.class[i], TIER_HOST);
     whole[i] = (double)peaks[i].arena_bytes;
@@ -363,7 +366,8 @@ void explain_memory(const Compiled *compiled, FILE *out) {
   print_limits(&table);
   print_notes(&table);
   print_saves(compiled, out);
-  if (rank_count(compiled) == 1) print_states(compiled, &table.columns.peak[0], out);
+  if (rank_count(compiled) == 1 && !compiled->draft->offloads_weights)
+    print_states(compiled, &table.columns.peak[0], out);
 }
 
 /* ---- every buffer of a rank */

@@ -185,6 +185,7 @@ void explain_summary(const Compiled *compiled, FILE *out) {
   print_codes(compiled, out);
   print_memory(compiled, out);
   print_time(compiled, out);
+  explain_offload(compiled, out);
   print_proof(compiled, out);
   print_run(compiled, out);
   print_cost(compiled, out);

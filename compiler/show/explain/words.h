@@ -63,6 +63,17 @@ typedef struct ClassTraffic {
 
 ClassTraffic class_traffic(const Compiled *compiled, uint32_t class, uint32_t axes_mask);
 
+/* What copies and updates on the host take of a step, of the class whose step is the longest. */
+typedef struct OffloadTimes {
+  int64_t span_ns, exposed_ns; /* exposed: the step is so much shorter if they take no time */
+  int64_t busy_ns[PLAN_LANES_MAX];
+  double copied_bytes[PLAN_LANES_MAX];
+} OffloadTimes;
+
+OffloadTimes offload_times(const Compiled *compiled);
+void explain_offload(const Compiled *compiled, FILE *out);      /* nothing without offload */
+void explain_offload_json(const Compiled *compiled, FILE *out); /* the member "offload" */
+
 int64_t rank_count(const Compiled *compiled);
 
 #endif

@@ -1,8 +1,8 @@
 /* offload.c -- copies between tiers: the bytes pass as they are, and so does their type.
  *
- * A copy reads one whole value. A copy that is missing, early or of another layer leaves the wrong
- * type where the next record reads. plan_check: the operands have equal bytes, and lie in memory
- * that the copy's lane reaches. */
+ * A copy reads whole values: one, or all that a layer keeps for backward. A copy that is missing,
+ * early or of another layer leaves the wrong type where the next record reads. plan_check: the
+ * operands have equal bytes, and lie in memory that the copy's lane reaches. */
 #include "compiler/plan/prove/types/typing.h"
 #include "runtime/plan/plan_job.h"
 
@@ -28,6 +28,27 @@ bool mirror_is_made(Typing *t) {
          REFUSE(t, "it reads control on the host, and no copy has brought it there since the norm");
 }
 
+/* All values of a frame, as they are. A value of which the copy has only a part is refused. */
+static void copy_spans(Typing *t) {
+  const Where from = where(t, 0), to = where(t, 1);
+  TypeSpan span;
+  uint32_t count = 0;
+  if (from.own_axes != 0 || to.own_axes != 0) {
+    REFUSE(t, "it copies a piece of a row that holds no whole value");
+    return;
+  }
+  put(t, &to.reached->spans, to.first, to.end, &(Type){0});
+  for (uint64_t at = from.first; next_span(t, &from, at, &span); at = span.end, count++) {
+    if (span.first < from.first || span.end > from.end) {
+      (void)refuse_found(t, &t->proof.types.type[span.type], "it copies a part of a value");
+      return;
+    }
+    span.first += to.first - from.first, span.end += to.first - from.first;
+    spans_write(&t->proof.types, &to.reached->spans, span);
+  }
+  if (count == 0) REFUSE(t, "it copies what is no whole value");
+}
+
 void type_copy(Typing *t) {
   if (where(t, 1).reached->buffer->kind == BUFFER_MIRROR) {
     t->call.tells_class = true;
@@ -36,7 +57,7 @@ void type_copy(Typing *t) {
   }
   const Type type = read_type(t, 0);
   if (type.kind == TYPE_NOTHING)
-    (void)refuse_found(t, &type, "it copies what is no whole value");
+    copy_spans(t);
   else
     write_type(t, 1, &type);
 }

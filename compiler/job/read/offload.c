@@ -1,0 +1,54 @@
+/* offload.c -- the keys of section offload: how much of what, and what each asks of the others. */
+#include "compiler/job/offload.h"
+
+#include <string.h>
+
+#include "compiler/job/units.h"
+
+Amount *offload_part(Job *job, int32_t field) {
+  if (field == FIELD_offload_optimizer) return &job->offload_part;
+  return field == FIELD_offload_activations ? &job->frames_part : NULL;
+}
+
+/* { "cpu", share = "60%" } or { "cpu", most = "40GB" }: how much of it, whole layers. */
+bool offload_check_part(Compile *c, const Value *value, int32_t field, Job *job) {
+  const Raw *raw = value->raw;
+  const bool has_word = raw->list.count == 1 && raw->list.at[0]->kind == RAW_TEXT &&
+                        strcmp(raw->list.at[0]->text, "cpu") == 0;
+  const RawEntry *part = raw->named.count == 1 ? &raw->named.at[0] : NULL;
+  const bool is_share = part != NULL && strcmp(part->key, "share") == 0;
+  const bool is_most = part != NULL && strcmp(part->key, "most") == 0;
+  Amount amount = {0};
+  bool is_good = has_word && (is_share || is_most) && part->value->kind == RAW_TEXT &&
+                 units_amount(part->value->text, is_share ? "%" : "bytes", &amount);
+  if (!is_good)
+    error_at(c, value->origin.span, "wrong-type",
+             "%s: expected a word, { \"cpu\", share = \"60%%\" } or { \"cpu\", most = \"40GB\" }",
+             field_name(c->arena, field));
+  else if (!(amount.value > 0) || (is_share && amount.value > 100))
+    is_good =
+        error_at(c, value->origin.span, "range", "%s: %s is above 0%s", field_name(c->arena, field),
+                 part->key, is_share ? ", and at most 100 %" : "");
+  if (!is_good) {
+    fix_last(c, "%s = { \"cpu\", share = \"60%%\" }", spec_fields[field].key);
+    return false;
+  }
+  *(int32_t *)field_at(job, field) = CHOICE_OFFLOAD_CPU;
+  *offload_part(job, field) = amount;
+  return true;
+}
+
+void offload_rules(Compile *c, Job *job) {
+  if (job->offload.weights != CHOICE_OFFLOAD_NONE &&
+      (job->set[FIELD_offload_optimizer] ? job->offload.optimizer : job->offload.head) !=
+          CHOICE_OFFLOAD_CPU) {
+    error_at(c, job->origin[FIELD_offload_weights].span, "conflict",
+             "offload.weights: weights are where their states are, which updates need beside "
+             "them, and those are not in host memory");
+    fix_last(c, "offload = { optimizer = \"cpu\", weights = \"cpu\" }");
+  }
+  if (job->set[FIELD_offload_optimizer]) return;
+  job->offload.optimizer = job->offload.head;
+  field_derive(job, FIELD_offload_optimizer,
+               arena_printf(c->arena, "offload = \"%s\"", job->offload.head_text));
+}
