@@ -2,13 +2,16 @@
 -- What a model file may call, for editors with a Lua language server. docs/models.md explains it.
 
 ---@class Value A tensor with named dimensions and no numbers.
----@operator add(Value|number): Value
----@operator sub(Value|number): Value
----@operator mul(Value|number): Value
+---@operator add(Value|Weight|number): Value
+---@operator sub(Value|Weight|number): Value
+---@operator mul(Value|Weight|number): Value
 ---@operator div(number): Value
 ---@operator unm: Value
 
 ---@class Weight A parameter that several calls share.
+---@operator add(Value): Value
+---@operator sub(Value): Value
+---@operator mul(Value): Value
 
 ---@class Loss What forward returns.
 
@@ -76,17 +79,17 @@ function embedding(table, ids, dims) end
 ---@return Value
 function linear(weight, x, out, options) end
 
----Layer normalisation over all features of a token. Makes NAME.weight and NAME.bias.
+---Layer normalisation over all features of a token, or each row of the last dimension. Makes NAME.weight and NAME.bias.
 ---@param name string
 ---@param x Value
----@param options? { eps?: number }
+---@param options? { eps?: number, over?: string, offset?: number } over: the last dimension; offset 1: weights are factors less 1
 ---@return Value
 function layernorm(name, x, options) end
 
----Root mean square normalisation over all features of a token. Makes NAME.weight.
+---Root mean square normalisation over all features of a token, or each row of the last dimension. Makes NAME.weight.
 ---@param name string
 ---@param x Value
----@param options? { eps?: number }
+---@param options? { eps?: number, over?: string, offset?: number } over: the last dimension; offset 1: weights are factors less 1
 ---@return Value
 function rmsnorm(name, x, options) end
 

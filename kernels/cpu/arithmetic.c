@@ -92,6 +92,7 @@ void CPU(sum_to)(const KernelArgs *args) {
                    .x_dtype = (DType)args->dtype[0],
                    .y = args->operand[1],
                    .y_dtype = (DType)args->dtype[1],
+                   .accumulate = args->accumulate,
                    .rows = count / width,
                    .width = width});
 }

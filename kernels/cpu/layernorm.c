@@ -14,6 +14,7 @@ CpuFused CPU(add_layernorm);
 typedef struct Shape {
   DType x_dtype, weight_dtype, bias_dtype, y_dtype, d_y_dtype, d_x_dtype;
   int64_t width, rows, block_rows;
+  float offset;          /* added to the weight */
   const KernelArgs *add; /* forward: makes each row of x first; or NULL */
 } Shape;
 
@@ -21,7 +22,7 @@ static void forward_row(const KernelArgs *args, const Shape *s, int64_t r) {
   const void *x = args->operand[0], *weight = args->operand[1], *bias = args->operand[2];
   float *stats = (float *)args->operand[4];
   int64_t row = r * s->width, width = s->width;
-  Vec zero = v_set(0), sum = zero, square = zero;
+  Vec zero = v_set(0), sum = zero, square = zero, offset = v_set(s->offset);
   for (int64_t c = 0; c < width; c += LANES)
     sum = v_add(sum, v_get_n(x, row + c, width - c, s->x_dtype));
   float mean = v_sum(sum) / (float)width;
@@ -37,7 +38,8 @@ static void forward_row(const KernelArgs *args, const Shape *s, int64_t r) {
     int64_t n = width - c;
     Vec d = v_mul(v_sub(v_get_n(x, row + c, n, s->x_dtype), center), scale);
     v_put_n(args->operand[3], row + c, n, s->y_dtype,
-            v_fma(d, v_get_n(weight, c, n, s->weight_dtype), v_get_n(bias, c, n, s->bias_dtype)));
+            v_fma(d, v_add(v_get_n(weight, c, n, s->weight_dtype), offset),
+                  v_get_n(bias, c, n, s->bias_dtype)));
   }
   stats[2 * r] = mean;
   stats[2 * r + 1] = rstd;
@@ -59,6 +61,7 @@ static bool forward(const KernelArgs *args, const KernelArgs *add) {
              .bias_dtype = (DType)args->dtype[2],
              .y_dtype = (DType)args->dtype[3],
              .width = args->dim[1],
+             .offset = (float)args->attr[1],
              .add = add};
   cpu_ranges(args, args->dim[0], grain_rows(s.width), forward_rows, &s);
   return true;
@@ -72,20 +75,20 @@ bool CPU(add_layernorm)(const KernelArgs *add, const KernelArgs *norm) {
   return CPU(adds_all)(add, norm->dim[0] * norm->dim[1]) && forward(norm, add);
 }
 
-/* With n = (x - mean) rstd and g = d_y weight: d_x = rstd (g - mean(g) - n mean(g n)); adds d_y n
- * and d_y to the block's column sums. */
+/* With n = (x - mean) rstd and g = d_y (weight + offset): d_x = rstd (g - mean(g) - n mean(g n));
+ * adds d_y n and d_y to the block's column sums. */
 static void backward_row(const KernelArgs *args, const Shape *s, int64_t r, float *d_weight,
                          float *d_bias) {
   const void *d_y = args->operand[0], *x = args->operand[1], *weight = args->operand[2];
   const float *stats = (const float *)args->operand[3];
   int64_t row = r * s->width, width = s->width;
   Vec mean = v_set(stats[2 * r]), rstd = v_set(stats[2 * r + 1]);
-  Vec sum_g = v_set(0), sum_gn = sum_g;
+  Vec sum_g = v_set(0), sum_gn = sum_g, offset = v_set(s->offset);
   for (int64_t c = 0; c < width; c += LANES) {
     int64_t k = width - c;
     Vec d = v_get_n(d_y, row + c, k, s->d_y_dtype);
     Vec n = v_mul(v_sub(v_get_n(x, row + c, k, s->x_dtype), mean), rstd);
-    Vec g = v_mul(d, v_get_n(weight, c, k, s->weight_dtype)); /* 0 in absent lanes */
+    Vec g = v_mul(d, v_add(v_get_n(weight, c, k, s->weight_dtype), offset)); /* 0: d */
     sum_g = v_add(sum_g, g);
     sum_gn = v_fma(g, n, sum_gn);
     v_store(d_weight + c, v_fma(d, n, v_load(d_weight + c)));
@@ -95,7 +98,8 @@ static void backward_row(const KernelArgs *args, const Shape *s, int64_t r, floa
   for (int64_t c = 0; c < width; c += LANES) {
     int64_t k = width - c;
     Vec n = v_mul(v_sub(v_get_n(x, row + c, k, s->x_dtype), mean), rstd);
-    Vec g = v_mul(v_get_n(d_y, row + c, k, s->d_y_dtype), v_get_n(weight, c, k, s->weight_dtype));
+    Vec g = v_mul(v_get_n(d_y, row + c, k, s->d_y_dtype),
+                  v_add(v_get_n(weight, c, k, s->weight_dtype), offset));
     Vec rest = v_sub(v_sub(g, mean_g), v_mul(n, mean_gn));
     v_put_n(args->operand[4], row + c, k, s->d_x_dtype, v_mul(rstd, rest));
   }
@@ -141,6 +145,7 @@ void CPU(layernorm_backward)(const KernelArgs *args) {
              .weight_dtype = (DType)args->dtype[2],
              .d_x_dtype = (DType)args->dtype[4],
              .width = width,
+             .offset = (float)args->attr[0],
              .rows = rows,
              .block_rows = norm_block_rows(rows)};
   cpu_ranges(args, rows, s.block_rows, backward_rows, &s);

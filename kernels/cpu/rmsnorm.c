@@ -11,6 +11,7 @@ CpuFused CPU(add_rmsnorm);
 typedef struct Shape {
   DType x_dtype, weight_dtype, y_dtype, d_y_dtype, d_x_dtype;
   int64_t width, rows, block_rows;
+  float offset;          /* added to the weight */
   const KernelArgs *add; /* forward: makes each row of x first; or NULL */
 } Shape;
 
@@ -18,6 +19,7 @@ static void forward_rows(const KernelArgs *args, const void *context, int64_t fi
   const Shape *s = (const Shape *)context;
   const void *x = args->operand[0], *weight = args->operand[1];
   int64_t width = s->width;
+  Vec offset = v_set(s->offset);
   for (int64_t r = first; r < end; r++) {
     int64_t row = r * width;
     if (s->add) CPU(add_elements)(s->add, row, row + width);
@@ -31,7 +33,7 @@ static void forward_rows(const KernelArgs *args, const void *context, int64_t fi
       int64_t n = width - c;
       Vec value = v_mul(v_get_n(x, row + c, n, s->x_dtype), v_set(rstd));
       v_put_n(args->operand[2], row + c, n, s->y_dtype,
-              v_mul(value, v_get_n(weight, c, n, s->weight_dtype)));
+              v_mul(value, v_add(v_get_n(weight, c, n, s->weight_dtype), offset)));
     }
     ((float *)args->operand[3])[r] = rstd;
   }
@@ -44,6 +46,7 @@ static bool forward(const KernelArgs *args, const KernelArgs *add) {
              .weight_dtype = (DType)args->dtype[1],
              .y_dtype = (DType)args->dtype[2],
              .width = args->dim[1],
+             .offset = (float)args->attr[1],
              .add = add};
   cpu_ranges(args, args->dim[0], grain_rows(s.width), forward_rows, &s);
   return true;
@@ -57,16 +60,18 @@ bool CPU(add_rmsnorm)(const KernelArgs *add, const KernelArgs *norm) {
   return CPU(adds_all)(add, norm->dim[0] * norm->dim[1]) && forward(norm, add);
 }
 
-/* With n = x rstd and g = d_y weight: d_x = rstd (g - n mean(g n)); d_weight gets d_y n. */
+/* With n = x rstd and g = d_y (weight + offset): d_x = rstd (g - n mean(g n)); d_weight gets d_y n.
+ */
 static void backward_row(const KernelArgs *args, const Shape *s, int64_t r, float *d_weight) {
   const void *d_y = args->operand[0], *x = args->operand[1], *weight = args->operand[2];
   int64_t row = r * s->width, width = s->width;
   Vec rstd = v_set(((const float *)args->operand[3])[r]), sum_gn = v_set(0);
+  Vec offset = v_set(s->offset);
   for (int64_t c = 0; c < width; c += LANES) {
     int64_t k = width - c;
     Vec d = v_get_n(d_y, row + c, k, s->d_y_dtype);
     Vec n = v_mul(v_get_n(x, row + c, k, s->x_dtype), rstd);
-    Vec g = v_mul(d, v_get_n(weight, c, k, s->weight_dtype));
+    Vec g = v_mul(d, v_add(v_get_n(weight, c, k, s->weight_dtype), offset));
     sum_gn = v_fma(g, n, sum_gn);
     v_store(d_weight + c, v_fma(d, n, v_load(d_weight + c)));
   }
@@ -74,7 +79,8 @@ static void backward_row(const KernelArgs *args, const Shape *s, int64_t r, floa
   for (int64_t c = 0; c < width; c += LANES) {
     int64_t k = width - c;
     Vec n = v_mul(v_get_n(x, row + c, k, s->x_dtype), rstd);
-    Vec g = v_mul(v_get_n(d_y, row + c, k, s->d_y_dtype), v_get_n(weight, c, k, s->weight_dtype));
+    Vec g = v_mul(v_get_n(d_y, row + c, k, s->d_y_dtype),
+                  v_add(v_get_n(weight, c, k, s->weight_dtype), offset));
     v_put_n(args->operand[4], row + c, k, s->d_x_dtype, v_mul(rstd, v_sub(g, v_mul(n, mean_gn))));
   }
 }
@@ -116,6 +122,7 @@ void CPU(rmsnorm_backward)(const KernelArgs *args) {
              .weight_dtype = (DType)args->dtype[2],
              .d_x_dtype = (DType)args->dtype[4],
              .width = width,
+             .offset = (float)args->attr[0],
              .rows = rows,
              .block_rows = norm_block_rows(rows)};
   cpu_ranges(args, rows, s.block_rows, backward_rows, &s);

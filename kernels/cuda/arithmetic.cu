@@ -137,8 +137,8 @@ static __device__ int64_t x_index(const Broadcast &b, bool kept, int64_t i) {
 enum { REPEATS_AT_ONCE = 8 };
 
 /* Where all of y is repeated in x. */
-template <class T, int V>
-__global__ void sum_repeats(const T *x, T *y, int64_t period, int64_t repeats) {
+template <class T, class Y, int V>
+__global__ void sum_repeats(const T *x, Y *y, int64_t period, int64_t repeats, bool accumulate) {
   each_vector<V>(period, [=](int64_t i, auto count) {
     constexpr int W = decltype(count)::VALUE;
     float sum[W] = {};
@@ -153,45 +153,55 @@ __global__ void sum_repeats(const T *x, T *y, int64_t period, int64_t repeats) {
         for (int v = 0; v < W; v++)
           sum[v] += to_float(vector[k].at[v]);
     }
+    float before[W] = {};
+    if (accumulate) load_vector<W>(y + i, before);
+#pragma unroll
+    for (int v = 0; v < W; v++)
+      sum[v] += before[v];
     store_vector<W>(y + i, sum);
   });
 }
 
 /* Few elements that are repeated often: blocks share the repetitions. */
-template <class T>
-static void issue_repeats(Launch &run, const T *x, T *y, int64_t period, int64_t repeats) {
+template <class T, class Y>
+static void issue_repeats(Launch &run, const T *x, Y *y, int64_t period, int64_t repeats,
+                          bool accumulate) {
   enum { FEW = 32 * 1024, OFTEN = 128 };
-  const bool in_vectors = is_aligned(x) && is_aligned(y) && period * sizeof(T) % VECTOR_BYTES == 0;
+  constexpr size_t larger = sizeof(T) > sizeof(Y) ? sizeof(T) : sizeof(Y);
+  const bool in_vectors =
+      is_aligned(x) && is_aligned(y) && period % (VECTOR_BYTES / (int64_t)larger) == 0;
   if (period < FEW && repeats >= OFTEN) {
-    sum_columns(run, x, y, repeats, period, false);
+    sum_columns(run, x, y, repeats, period, accumulate);
     return;
   }
-  with_vectors<sizeof(T)>(in_vectors, [&](auto count) {
+  with_vectors<larger>(in_vectors, [&](auto count) {
     constexpr int V = decltype(count)::VALUE;
-    run.vectors<V>(period, sum_repeats<T, V>, x, y, period, repeats);
+    run.vectors<V>(period, sum_repeats<T, Y, V>, x, y, period, repeats, accumulate);
   });
 }
 
 /* A thread for each element of y: neighbours read neighbours where the last axis is kept. */
-template <class T>
-__global__ void sum_each(const T *x, T *y, Broadcast b, int64_t kept_count, int64_t summed_count) {
+template <class T, class Y>
+__global__ void sum_each(const T *x, Y *y, Broadcast b, int64_t kept_count, int64_t summed_count,
+                         bool accumulate) {
   for (EACH_ELEMENT(kept, kept_count)) {
     int64_t from = x_index(b, true, kept);
     float sum = 0;
     for (int64_t i = 0; i < summed_count; i++)
       sum += to_float(x[from + x_index(b, false, i)]);
-    put(y + partner(b, from), sum);
+    put_or_add(y + partner(b, from), sum, accumulate);
   }
 }
 
 /* A block for each element of y, where there are few. */
-template <class T> __global__ void sum_rows(const T *x, T *y, Broadcast b, int64_t summed_count) {
+template <class T, class Y>
+__global__ void sum_rows(const T *x, Y *y, Broadcast b, int64_t summed_count, bool accumulate) {
   int64_t from = x_index(b, true, blockIdx.x);
   float sum = 0;
   for (int64_t i = threadIdx.x; i < summed_count; i += blockDim.x)
     sum += to_float(x[from + x_index(b, false, i)]);
   sum = block_sum(sum);
-  if (threadIdx.x == 0) put(y + partner(b, from), sum);
+  if (threadIdx.x == 0) put_or_add(y + partner(b, from), sum, accumulate);
 }
 
 CUDA_KERNEL(sum_to) {
@@ -201,17 +211,19 @@ CUDA_KERNEL(sum_to) {
   int64_t kept = 1, summed = 1;
   for (int64_t axis = 0; axis < shape.axes; axis++)
     *(shape.stride[axis] != 0 ? &kept : &summed) *= shape.size[axis];
-  return with_float(args->dtype[0], why, [=](auto number) {
+  return with_floats(args->dtype[0], args->dtype[1], why, [=](auto number, auto sum) {
     typedef decltype(number) T;
+    typedef decltype(sum) Y;
     const T *x = (const T *)args->operand[0];
-    T *y = (T *)args->operand[1];
+    Y *y = (Y *)args->operand[1];
+    const bool adds = args->accumulate;
     Launch run(args, why, "sum_to");
     if (kept >= STRIP_LANES && period_of(shape) == kept)
-      issue_repeats(run, x, y, kept, summed);
+      issue_repeats(run, x, y, kept, summed, adds);
     else if (kept < FEW && summed > ROW_THREADS)
-      run.blocks(dim3((unsigned)kept), ROW_THREADS, sum_rows<T>, x, y, shape, summed);
+      run.blocks(dim3((unsigned)kept), ROW_THREADS, sum_rows<T, Y>, x, y, shape, summed, adds);
     else
-      run.flat(kept, sum_each<T>, x, y, shape, kept, summed);
+      run.flat(kept, sum_each<T, Y>, x, y, shape, kept, summed, adds);
     return run.status;
   });
 }

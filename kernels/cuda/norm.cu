@@ -71,7 +71,7 @@ template <class T> struct NormForward {
   T *y;
   float *stats;
   int64_t width;
-  float eps;
+  float eps, offset;
 };
 
 template <class C>
@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(C::THREADS) norm_row(NormForward<typename C::T
     if (n.bias != nullptr) load_vector<C::V>(n.bias + c, bias);
 #pragma unroll
     for (int v = 0; v < C::V; v++)
-      x[p * C::V + v] = (x[p * C::V + v] - mean) * rstd * weight[v] + bias[v];
+      x[p * C::V + v] = (x[p * C::V + v] - mean) * rstd * (weight[v] + n.offset) + bias[v];
     store_vector<C::V>(n.y + row + c, x + p * C::V);
   }
   if (threadIdx.x > 0) return;
@@ -133,7 +133,8 @@ static KernelStatus norm_forward(const KernelArgs *add, const KernelArgs *args, 
                         (T *)at[y],
                         (float *)at[y + 1],
                         args->dim[1],
-                        (float)args->attr[0]};
+                        (float)args->attr[0],
+                        (float)args->attr[1]};
     const void *rows[] = {n.a, n.b, n.x, n.weight, n.bias, n.y};
     Launch run(args, why, name);
     with_columns<T>(n.width, are_vectors<T>(n.width, rows, 6), [&](auto columns) {
@@ -166,6 +167,7 @@ template <class T> struct NormBackward {
   int64_t rows, width;
   int64_t vectors, padded; /* of the blocks' sums: 1 or 2, and elements of one */
   bool has_mean, accumulate;
+  float offset;
 };
 
 /* A row's d_y and x, as far as a thread has them: kept, or read again. */
@@ -271,7 +273,7 @@ __global__ void __launch_bounds__(C::THREADS *C::ROWS)
         float slope = row.slope[row.at(p) + v], unit = row.unit[row.at(p) + v];
         add.weight[p * C::V + v] += slope * unit;
         add.bias[p * C::V + v] += slope;
-        float g = __fmul_rn(slope, weight[v]);
+        float g = __fmul_rn(slope, weight[v] + n.offset);
         sum_g += g;
         sum_gn += g * unit;
       }
@@ -285,7 +287,8 @@ __global__ void __launch_bounds__(C::THREADS *C::ROWS)
       if (!row.KEEPS) row.load(n, r * n.width, p, c, mean, rstd);
 #pragma unroll
       for (int v = 0; v < C::V; v++) {
-        float g = __fmul_rn(row.slope[row.at(p) + v], weight[v]); /* as in the sums, to cancel */
+        float g = __fmul_rn(row.slope[row.at(p) + v],
+                            weight[v] + n.offset); /* as in the sums, to cancel */
         d_x[v] = rstd * (g - mean_g - row.unit[row.at(p) + v] * mean_gn);
       }
       store_slope<C>(n, r * n.width + c, d_x);
@@ -340,7 +343,8 @@ static KernelStatus norm_backward(const KernelArgs *args, const void *other, voi
                          has_bias ? 2 : 1,
                          (width + 15) / 16 * 16,
                          has_bias,
-                         args->accumulate};
+                         args->accumulate,
+                         (float)args->attr[0]};
     const void *all[] = {n.d_y, n.x, n.weight, n.d_x, n.other, n.y};
     Launch run(args, why, name);
     with_columns<T>(width, are_vectors<T>(width, all, 6), [&](auto columns) {

@@ -73,7 +73,7 @@ void reference_sum_to(const KernelArgs *args) {
     double sum = 0;
     for (int64_t summed = 0; summed < summed_count; summed++)
       sum += load(x, from + x_index(b, false, summed));
-    store(y, partner(b, from), sum);
+    store_or_add(y, partner(b, from), sum, args->accumulate);
   }
 }
 

@@ -21,7 +21,7 @@
 
 #define PLAN_MAGIC "LOCKSTEP"
 #define PLAN_NONE  0xffffffffu
-enum { PLAN_VERSION = 13, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
+enum { PLAN_VERSION = 14, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
 enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
 
 /* The text form has the names of enum constants, V(TIER_HOST, "host"). Append only. */

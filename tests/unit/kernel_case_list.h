@@ -21,10 +21,12 @@
     name, {64, 515, 130, 0, __VA_ARGS__}, {0}, 0                                                   \
   }
 
-#define NORM(name, eps)                                                                            \
-  {name, {1, 1}, {eps}, 0}, {name, {1, 16}, {eps}, 0}, {name, {3, 7}, {eps}, 0},                   \
-      {name, {5, 33}, {eps}, 0}, {name, {37, 129}, {eps}, 0}, {                                    \
-    name, {130, 768}, {eps}, 0                                                                     \
+/* `...`: eps and offset; backward, the offset. */
+#define NORM(name, ...)                                                                            \
+  {name, {1, 1}, {__VA_ARGS__}, 0}, {name, {1, 16}, {__VA_ARGS__}, 0},                             \
+      {name, {3, 7}, {__VA_ARGS__}, 0}, {name, {5, 33}, {__VA_ARGS__}, 0},                         \
+      {name, {37, 129}, {__VA_ARGS__}, 0}, {                                                       \
+    name, {130, 768}, {__VA_ARGS__}, 0                                                             \
   }
 
 /* Rows as wide as kernels for GPUs share out in other ways; at the list's end, for the numbers of a
@@ -304,6 +306,11 @@ static const KernelCase kernel_cases[] = {
     {"linear_fp8_bias", {128, 128, 256, 1, 128, 1, 1, 2}, {0}, 0},
     {"linear_fp8_dx", {128, 256, 128, 0, 128, 1, 1, 2}, {0}, 0},
     {"linear_fp8_dw", {256, 128, 256, 1, 2, 128, 2, 256}, {0}, 0},
+    /* weights as differences from 1 */
+    {"layernorm", {37, 129}, {1e-5, 1}, 0},
+    {"layernorm_backward", {37, 129}, {1}, 0},
+    {"rmsnorm", {5, 1032}, {1e-6, 1}, 0},
+    {"rmsnorm_backward", {37, 33}, {1}, 0},
 };
 
 enum { KERNEL_CASES = sizeof kernel_cases / sizeof *kernel_cases };

@@ -202,15 +202,47 @@ int call_embedding(lua_State *L) {
 
 /* ---- norms */
 
+/* The index of the dimension of x with this name; -1: an error was reported. */
+static int32_t dimension_argument(Trace *t, int index, ValueId x) {
+  const char *name;
+  DimId dim = name_argument(t, index, &name) ? dim_named(t, name) : NO_ID;
+  if (dim == NO_ID) return -1;
+  const Value *value = graph_value(t->g, x);
+  for (int32_t i = 0; i < value->dim_count; i++)
+    if (value->dims[i] == dim) return i;
+  trace_fault(t, "no-dimension", NULL, "%s: %s has no dimension '%s'", t->op,
+              value_dims_text(t->g, x), name);
+  return -1;
+}
+
+/* Leaves of the features the one that `over` names, which is the last: rows of numbers are dense.
+ */
+static bool option_over(Trace *t, int index, ValueId x, DimList *features) {
+  if (!has_option(t, index, "over")) return true;
+  (void)lua_getfield(t->L, index, "over");
+  const int32_t at = dimension_argument(t, lua_gettop(t->L), x);
+  lua_pop(t->L, 1);
+  if (at < 0) return false;
+  const DimId last = features->at[features->count - 1], dim = graph_value(t->g, x)->dims[at];
+  *features = (DimList){.count = 1, .at = {last}};
+  if (dim == last) return true;
+  const char *name = t->g->dims.at[last].name;
+  trace_fault(t, "wrong-option", arena_printf(t->g->compile->arena, "over = \"%s\"", name),
+              "%s: over is the last dimension of %s; got '%s'", t->op, value_dims_text(t->g, x),
+              t->g->dims.at[dim].name);
+  return false;
+}
+
 static int norm(lua_State *L, OpKind op, bool has_bias) {
-  static const char *const keys[] = {"eps", NULL};
+  static const char *const keys[] = {"eps", "offset", "over", NULL};
   Trace *t = trace_enter(L, op_def(op)->name);
-  double eps = 1e-5;
+  double eps = 1e-5, offset = 0;
   const char *name;
   ValueId x, bias_value = NO_ID;
   DimList features;
   if (!value_argument(t, 2, &x) || !name_argument(t, 1, &name) || !options_argument(t, 3, keys) ||
-      !option_number(t, 3, "eps", &eps) || !features_of(t, x, &features))
+      !option_number(t, 3, "eps", &eps) || !option_number(t, 3, "offset", &offset) ||
+      !features_of(t, x, &features) || !option_over(t, 3, x, &features))
     return value_push(t, NO_ID);
   if (eps < (double)FLT_MIN) {
     trace_fault(t, "wrong-option", NULL, "%s: eps is above 0%s; got %g", t->op,
@@ -218,7 +250,11 @@ static int norm(lua_State *L, OpKind op, bool has_bias) {
     blame_number(t->model, eps);
     return 1;
   }
-  ParamId weight = param_constant(t, suffixed(t, name, ".weight"), &features, 1);
+  if (offset != 0 && offset != 1)
+    return trace_fault(t, "wrong-option", "offset = 1",
+                       "%s: offset is 0, or 1 where weights are kept as differences from 1; got %g",
+                       t->op, offset);
+  ParamId weight = param_constant(t, suffixed(t, name, ".weight"), &features, 1 - offset);
   if (weight == NO_ID) return value_push(t, NO_ID);
   if (has_bias) {
     ParamId bias = param_constant(t, suffixed(t, name, ".bias"), &features, 0);
@@ -226,7 +262,7 @@ static int norm(lua_State *L, OpKind op, bool has_bias) {
     bias_value = t->g->params.at[bias].value;
   }
   ValueId w = t->g->params.at[weight].value;
-  return value_push(t, trace_append(t, op, name, INPUTS(x, w, bias_value), ATTRS(eps)));
+  return value_push(t, trace_append(t, op, name, INPUTS(x, w, bias_value), ATTRS(eps, offset)));
 }
 
 int call_layernorm(lua_State *L) {
@@ -273,19 +309,6 @@ int call_rope(lua_State *L) {
     return trace_fault(t, "rope-scaling", "factor = 1", "rope: factor is 1 or more; got 0");
   const double *attrs = ATTRS(base, 0, factor, low, high, original);
   return value_push(t, trace_append(t, OP_rope, "rope", INPUTS(x), attrs));
-}
-
-/* The index of the dimension of x with this name; -1: an error was reported. */
-static int32_t dimension_argument(Trace *t, int index, ValueId x) {
-  const char *name;
-  DimId dim = name_argument(t, index, &name) ? dim_named(t, name) : NO_ID;
-  if (dim == NO_ID) return -1;
-  const Value *value = graph_value(t->g, x);
-  for (int32_t i = 0; i < value->dim_count; i++)
-    if (value->dims[i] == dim) return i;
-  trace_fault(t, "no-dimension", NULL, "%s: %s has no dimension '%s'", t->op,
-              value_dims_text(t->g, x), name);
-  return -1;
 }
 
 int call_split(lua_State *L) {

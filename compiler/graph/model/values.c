@@ -154,7 +154,7 @@ static bool refuse_argument(Trace *t, int index) {
   const Handle *weight = luaL_testudata(t->L, index, WEIGHT_TYPE);
   const char *fix = NULL;
   if (weight != NULL && weight->trace == t->model->trace_count)
-    fix = "linear(handle, x) or embedding(handle, ids)";
+    fix = "linear(handle, x), embedding(handle, ids) or x * handle";
   else if (lua_type(t->L, index) == LUA_TSTRING && index == 1)
     fix = arena_printf(t->g->compile->arena, "%s(x)", t->op);
   trace_fault(t, "not-a-value", fix, "%s: argument %d is a value; got %s", t->op, index,
@@ -271,9 +271,20 @@ static int number_operand(lua_State *L) {
   return first == second ? 0 : first ? 1 : 2;
 }
 
+/* A value, or a weight beside one. */
+static bool operand(Trace *t, int index, ValueId *v) {
+  ParamId p;
+  bool is_weight = luaL_testudata(t->L, index, WEIGHT_TYPE) != NULL;
+  if (!is_weight || luaL_testudata(t->L, 3 - index, VALUE_TYPE) == NULL)
+    return value_argument(t, index, v);
+  if (!weight_argument(t, index, &p)) return false;
+  *v = t->g->params.at[p].value;
+  return true;
+}
+
 static bool both_operands(Trace *t, ValueId *a, ValueId *b) {
-  bool good = value_argument(t, 1, a);
-  return value_argument(t, 2, b) && good;
+  bool good = operand(t, 1, a);
+  return operand(t, 2, b) && good;
 }
 
 static int append_merge(Trace *t, OpKind op, ValueId a, ValueId b) {

@@ -1,4 +1,5 @@
 /* arithmetic.c -- a + b, a - b, a * b with b broadcast over the dims it lacks; scale * x + shift.
+ * b may be a weight.
  *
  *   add        d_a = d_y            d_b = sum_to(d_y)
  *   subtract   d_a = d_y            d_b = sum_to(-d_y)
@@ -26,12 +27,25 @@ static bool mismatch(Graph *g, const Node *n, DimId dim) {
                   value_dims_text(g, n->inputs[1]), g->dims.at[dim].name);
 }
 
+static bool is_weight(const Graph *g, ValueId v) {
+  return graph_value(g, v)->kind == VALUE_PARAM;
+}
+
+/* Weights are checked below: they lack batch, so the other side has all dims of both. */
+static bool are_numbers(Graph *g, const Node *n) {
+  Node values = {.op = n->op, .origin = n->origin};
+  for (int32_t i = 0; i < 2; i++)
+    if (!is_weight(g, n->inputs[i])) values.inputs[values.input_count++] = n->inputs[i];
+  if (values.input_count == 0) return rule_numbers(g, n, 2);
+  return rule_numbers(g, &values, values.input_count);
+}
+
 static bool shape(Graph *g, Node *n, bool commutes) {
-  if (!rule_numbers(g, n, 2)) return false;
+  if (!are_numbers(g, n)) return false;
   ValueId a = n->inputs[0], b = n->inputs[1];
   DimId lacks_a = missing_dim(g, a, b), lacks_b = missing_dim(g, b, a);
   if (lacks_a != NO_ID && (lacks_b != NO_ID || !commutes))
-    return mismatch(g, n, lacks_b != NO_ID ? lacks_b : lacks_a);
+    return mismatch(g, n, lacks_b != NO_ID && !is_weight(g, b) ? lacks_b : lacks_a);
   if (lacks_a != NO_ID) {
     n->inputs[0] = b;
     n->inputs[1] = a;
@@ -95,8 +109,21 @@ static void lower_sum_to(const Graph *g, const Node *n, Lowered *out) {
   lower_broadcast(g, n->inputs[0], n->outputs[0], out);
 }
 
+/* Adds d, which has the dims of n's output, to the gradient of a weight. */
+static void add_to_weight(Grad *b, const Node *n, ValueId weight, ValueId d) {
+  Accumulate accumulate;
+  ValueId d_weight = grad_param(b, weight, &accumulate);
+  NodeId id =
+      grad_append(b, n, OP_sum_to, (const ValueId[]){d, NO_ID}, (const ValueId[]){d_weight, NO_ID});
+  graph_node(b->graph, id)->accumulate = accumulate;
+}
+
 /* Adds d, which has the dims of n's output, to the gradient of v, which may have fewer. */
 static void add_reduced(Grad *b, const Node *n, ValueId v, ValueId d) {
+  if (is_weight(b->graph, v)) {
+    add_to_weight(b, n, v, d);
+    return;
+  }
   DimList have = rule_dims(b->graph, d), want = rule_dims(b->graph, v);
   bool same = rule_same_dims(&have, &want);
   grad_add(b, v, same ? d : rule_grad1(b, n, OP_sum_to, d, NO_ID, v));

@@ -1,30 +1,25 @@
-/* layernorm.c -- y = (x - mean) / sqrt(variance + eps) * weight + bias over the features of a
- * token.
+/* layernorm.c -- y = (x - mean) / sqrt(variance + eps) * (weight + offset) + bias over the dims of
+ * the weight.
  *
- * With n = (x - mean) rstd and g = d_y weight:
+ * With n = (x - mean) rstd and g = d_y (weight + offset):
  *   d_x = rstd (g - mean(g) - n mean(g n))     d_weight = sum of d_y n      d_bias = sum of d_y
  *
- * inputs: x, weight, bias (dims: x's features). Outputs: y; mean and rstd of each token.
- * attrs: eps. */
+ * inputs: x, weight, bias (dims: the last of x's features, or all). Outputs: y; mean and rstd of
+ * each row. attrs: eps, offset. */
 #include <assert.h>
 
 #include "compiler/graph/ops/rule.h"
 
-static bool weight_fits(Graph *g, const Node *n, ValueId weight) {
-  DimList have = rule_dims(g, weight), want = rule_features(g, n->inputs[0]);
-  if (rule_same_dims(&have, &want)) return true;
-  return error_at(g->compile, n->origin, "dimension-mismatch",
-                  "layernorm: weight '%s' is %s, the value has features %s",
-                  graph_value(g, weight)->name, rule_dims_text(g, &have), rule_dims_text(g, &want));
-}
+enum { EPS, OFFSET };
 
 static bool shape(Graph *g, Node *n) {
   if (!rule_numbers(g, n, 1)) return false;
   assert(n->input_count == 3);
-  if (!weight_fits(g, n, n->inputs[1]) || !weight_fits(g, n, n->inputs[2])) return false;
+  if (!rule_norm_weight(g, n, n->inputs[1]) || !rule_norm_weight(g, n, n->inputs[2])) return false;
   if (rule_made(n)) return true;
   rule_output(g, n, rule_dims(g, n->inputs[0]), g->compute_dtype);
-  rule_output_extra(g, n, "stats", 2 * value_rows(g, n->inputs[0]), rule_statistics_dtype(g));
+  rule_output_extra(g, n, "stats", 2 * rule_rows(g, n->inputs[0], n->inputs[1]),
+                    rule_statistics_dtype(g));
   return true;
 }
 
@@ -44,12 +39,13 @@ static void backward(Grad *b, const Node *n) {
 }
 
 static void lower(const Graph *g, const Node *n, Lowered *out) {
-  LOWER_DIMS(out, value_rows(g, n->inputs[0]), value_features(g, n->inputs[0]));
-  LOWER_ATTRS(out, n->attrs[0]);
+  rule_norm_rows(g, n->inputs[0], n->inputs[1], out);
+  LOWER_ATTRS(out, n->attrs[EPS], n->attrs[OFFSET]);
 }
 
 static void lower_backward(const Graph *g, const Node *n, Lowered *out) {
-  LOWER_DIMS(out, value_rows(g, n->inputs[1]), value_features(g, n->inputs[1]));
+  rule_norm_rows(g, n->inputs[1], n->inputs[2], out);
+  LOWER_ATTRS(out, n->attrs[OFFSET]);
 }
 
 const OpDef op_layernorm = {.name = "layernorm",

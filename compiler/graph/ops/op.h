@@ -11,8 +11,8 @@
  *   embedding       table, ids
  *   positions
  *   linear          x, weight [, bias]
- *   layernorm       x, weight, bias        eps
- *   rmsnorm         x, weight              eps
+ *   layernorm       x, weight, bias        eps, offset
+ *   rmsnorm         x, weight              eps, offset
  *   rope            x                      base, sign, and the four of its scaling (rope.c)
  *   attention       q, k, v                causal, scale (0: 1/sqrt(head)), dropout rate
  *   gelu silu ...   x
@@ -77,7 +77,8 @@ typedef struct Lowered {
 /* Facts about an op's layouts that do not follow from names of dims. */
 enum {
   LAYOUT_LINEAR = 1u << 0, /* partial sums may pass through when all inputs are partial sums */
-  LAYOUT_WHOLE_FEATURES = 1u << 1, /* it needs all features of a token */
+  LAYOUT_WHOLE_FEATURES = 1u << 1, /* it needs all features of a token that its weight has, or all
+                                      when it has no weight */
   LAYOUT_HEADS = 1u << 2,          /* its inputs' cut names belong together: heads and kv_heads */
   LAYOUT_BILINEAR = 1u << 3,       /* linear in each input: one of them may be partial sums */
   LAYOUT_SAME_PLACES = 1u << 4,    /* dim i of the output is cut where dim i of the input is */

@@ -1,21 +1,21 @@
-/* rmsnorm.c -- y = x / sqrt(mean(x^2) + eps) * weight over the features of a token.
+/* rmsnorm.c -- y = x / sqrt(mean(x^2) + eps) * (weight + offset) over the dims of the weight.
  *
- * With n = x rstd and g = d_y weight:     d_x = rstd (g - n mean(g n))      d_weight = sum of d_y n
+ * With n = x rstd and g = d_y (weight + offset):
+ *   d_x = rstd (g - n mean(g n))      d_weight = sum of d_y n
  *
- * inputs: x, weight (dims: x's features). Outputs: y; rstd of each token. attrs: eps. */
+ * inputs: x, weight (dims: the last of x's features, or all). Outputs: y; rstd of each row. attrs:
+ * eps, offset. */
 #include "compiler/graph/ops/rule.h"
+
+enum { EPS, OFFSET };
 
 static bool shape(Graph *g, Node *n) {
   if (!rule_numbers(g, n, 1)) return false;
-  DimList have = rule_dims(g, n->inputs[1]), want = rule_features(g, n->inputs[0]);
-  if (!rule_same_dims(&have, &want))
-    return error_at(g->compile, n->origin, "dimension-mismatch",
-                    "rmsnorm: weight '%s' is %s, the value has features %s",
-                    graph_value(g, n->inputs[1])->name, rule_dims_text(g, &have),
-                    rule_dims_text(g, &want));
+  if (!rule_norm_weight(g, n, n->inputs[1])) return false;
   if (rule_made(n)) return true;
   rule_output(g, n, rule_dims(g, n->inputs[0]), g->compute_dtype);
-  rule_output_extra(g, n, "rstd", value_rows(g, n->inputs[0]), rule_statistics_dtype(g));
+  rule_output_extra(g, n, "rstd", rule_rows(g, n->inputs[0], n->inputs[1]),
+                    rule_statistics_dtype(g));
   return true;
 }
 
@@ -31,12 +31,13 @@ static void backward(Grad *b, const Node *n) {
 }
 
 static void lower(const Graph *g, const Node *n, Lowered *out) {
-  LOWER_DIMS(out, value_rows(g, n->inputs[0]), value_features(g, n->inputs[0]));
-  LOWER_ATTRS(out, n->attrs[0]);
+  rule_norm_rows(g, n->inputs[0], n->inputs[1], out);
+  LOWER_ATTRS(out, n->attrs[EPS], n->attrs[OFFSET]);
 }
 
 static void lower_backward(const Graph *g, const Node *n, Lowered *out) {
-  LOWER_DIMS(out, value_rows(g, n->inputs[1]), value_features(g, n->inputs[1]));
+  rule_norm_rows(g, n->inputs[1], n->inputs[2], out);
+  LOWER_ATTRS(out, n->attrs[OFFSET]);
 }
 
 const OpDef op_rmsnorm = {.name = "rmsnorm",

@@ -158,6 +158,25 @@ DType rule_statistics_dtype(const Graph *g) {
   return g->compute_dtype == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32;
 }
 
+bool rule_norm_weight(Graph *g, const Node *n, ValueId weight) {
+  DimList have = rule_dims(g, weight), of = rule_features(g, n->inputs[0]),
+          last = {.count = have.count};
+  for (int32_t i = 0; i < have.count && have.count <= of.count; i++)
+    last.at[i] = of.at[of.count - have.count + i];
+  if (have.count > 0 && have.count <= of.count && rule_same_dims(&have, &last)) return true;
+  return error_at(g->compile, n->origin, "dimension-mismatch",
+                  "%s: weight '%s' is %s, the value has features %s", op_def(n->op)->name,
+                  graph_value(g, weight)->name, rule_dims_text(g, &have), rule_dims_text(g, &of));
+}
+
+int64_t rule_rows(const Graph *g, ValueId x, ValueId weight) {
+  return value_elements(g, x) / value_elements(g, weight);
+}
+
+void rule_norm_rows(const Graph *g, ValueId x, ValueId weight, Lowered *out) {
+  LOWER_DIMS(out, rule_rows(g, x, weight), value_elements(g, weight));
+}
+
 int64_t rule_samples(const Graph *g, ValueId v) {
   DimList carried = rule_carried(g, v);
   for (int32_t i = 0; i < carried.count; i++) {

@@ -29,6 +29,19 @@ static ValueId went_forward(const Shard *s, const Node *n) {
   return NO_ID;
 }
 
+/* True if n needs the dim of this part whole: one of its weight's, or any feature when it has no
+ * weight. */
+static bool needs_whole(const Shard *s, const Node *n, DimId part) {
+  bool has_weight = false, in_weight = false;
+  if (!has_layout(n, LAYOUT_WHOLE_FEATURES)) return false;
+  for (int32_t i = 0; i < n->input_count; i++) {
+    if (!is_param(s, n->inputs[i])) continue;
+    has_weight = true;
+    in_weight = in_weight || place_of_dim(s, n->inputs[i], base_of(s, part)) >= 0;
+  }
+  return in_weight || !has_weight;
+}
+
 /* The dim along which this node works on parts: one of a parameter if possible, else a feature,
  * else seq.
  */
@@ -45,13 +58,12 @@ static DimId choose_cut(const Shard *s, const Node *n) {
     if (is_param(s, v)) return cut;
     if (s->g->dims.at[cut].carried)
       carried = cut;
-    else if (feature == NO_ID)
+    else if (feature == NO_ID && !needs_whole(s, n, cut))
       feature = cut;
   }
   ValueId then = went_forward(s, n);
   if (then != NO_ID && (has_layout(n, LAYOUT_AS_FORWARD) || feature == NO_ID))
     return cut_of(s, then);
-  if (has_layout(n, LAYOUT_WHOLE_FEATURES)) return carried;
   if (has_layout(n, LAYOUT_WHOLE_TOKENS) && !s->everywhere) return feature;
   return feature != NO_ID ? feature : carried;
 }

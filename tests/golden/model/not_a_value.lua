@@ -25,7 +25,7 @@ return model {
 --     weight 'w'
 --     8 |     relu(w)
 --       |     ^~~~
---         fix: linear(handle, x) or embedding(handle, ids)
+--         fix: linear(handle, x), embedding(handle, ids) or x * handle
 -- not_a_value.lua:9:5: error[not-a-value]: tanh: argument 1 is a value; got the
 --     number 3
 --     9 |     tanh(3)
@@ -42,8 +42,3 @@ return model {
 --     the text "b"
 --    12 |     return mse(linear(x, "b", "inputs") + w, x)
 --       |                ^~~~~~
--- not_a_value.lua:12:41: error[not-a-value]: add: argument 2 is a value; got the
---     weight 'w'
---    12 |     return mse(linear(x, "b", "inputs") + w, x)
---       |                                         ^
---         fix: linear(handle, x) or embedding(handle, ids)

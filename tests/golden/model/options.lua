@@ -30,7 +30,6 @@ return model {
 --     = ... }; got the number 1e-05
 --     8 |     local d = layernorm("d", x, 1e-5)
 --       |               ^~~~~~~~~
---         fix: { eps = 1e-05 }
 -- options.lua:9:15: error[wrong-option]: layernorm: eps is above 0; got -1
 --     9 |     local e = layernorm("e", x, { eps = -1 })
 --       |               ^~~~~~~~~

@@ -1,6 +1,6 @@
 -- RUN: list
 -- >>> exit 0
-  models          21 names
+  models          35 names
   clusters        13 names
   sites           6 names
   devices         21 names

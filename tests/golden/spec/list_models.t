@@ -24,5 +24,19 @@
   megatron-22b    A GPT of 22 billion parameters
   megatron-530b   A GPT of 530 billion parameters
   megatron-8.3b   A GPT of 8.3 billion parameters
+  mistral-7b-v0.3 Mistral 7B v0.3: no window (arXiv:2310.06825 has one)
+  qwen2.5-0.5b    Qwen2.5 0.5B, the head tied to the embedding
+  qwen2.5-1.5b    Qwen2.5 1.5B, the head tied to the embedding
+  qwen2.5-14b     Qwen2.5 14B
+  qwen2.5-32b     Qwen2.5 32B
+  qwen2.5-3b      Qwen2.5 3B, the head tied to the embedding
+  qwen2.5-72b     Qwen2.5 72B
+  qwen2.5-7b      Qwen2.5 7B
+  qwen3-0.6b      Qwen3 0.6B, the head tied to the embedding
+  qwen3-1.7b      Qwen3 1.7B, the head tied to the embedding
+  qwen3-14b       Qwen3 14B
+  qwen3-32b       Qwen3 32B
+  qwen3-4b        Qwen3 4B, the head tied to the embedding
+  qwen3-8b        Qwen3 8B
 
 lockstep help NAME says more

@@ -6,8 +6,10 @@
   weight          A weight to share: pass the handle in place of a name
   embedding       Rows of a table
   linear          Maps all features of a token to `out`
-  layernorm       Layer normalisation over all features of a token
-  rmsnorm         Root mean square normalisation over all features of a token
+  layernorm       Layer normalisation over all features of a token, or each row
+                  of the last dimension
+  rmsnorm         Root mean square normalisation over all features of a token,
+                  or each row of the last dimension
   attention       Softmax of q k / sqrt(head), times v, for each head; kv_heads
                   may be fewer than heads
   rope            Rotary positions, halves rotated

@@ -64,15 +64,14 @@ return model {
 --       |         ^~~~~~~
 --         fix: dropout(x, rate)
 --     note: validation runs without it by itself
--- extra_arguments.lua:13:9: error[extra-argument]: rmsnorm(name, x, { eps }) takes
---     3 arguments; argument 4 is the text "fp32"
+-- extra_arguments.lua:13:9: error[extra-argument]: rmsnorm(name, x, { eps, over,
+--     offset }) takes 3 arguments; argument 4 is the text "fp32"
 --    13 |     x = rmsnorm("n", x, { eps = 1e-6 }, "fp32") + layernorm("l", x, 1e-6)
 --       |         ^~~~~~~
 -- extra_arguments.lua:13:51: error[not-options]: layernorm: argument 3 holds
 --     options, { eps = ... }; got the number 1e-06
 --    13 |     x = rmsnorm("n", x, { eps = 1e-6 }, "fp32") + layernorm("l", x, 1e-6)
 --       |                                                   ^~~~~~~~~
---         fix: { eps = 1e-06 }
 -- extra_arguments.lua:15:9: error[extra-argument]: linear(name, x, out, { bias,
 --     init }) takes 4 arguments; argument 5 is the number 3
 --    15 |     x = linear(w, linear("o", x, "width", nil, "x"), nil, nil, 3)

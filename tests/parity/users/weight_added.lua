@@ -7,8 +7,4 @@ return model {
   end,
 }
 -- >>> expected
--- weight_added.lua:6:33: error[not-a-value]: multiply: argument 2 is a value; got
---     the weight 'scale'
---     6 |     return mse(linear("last", x * s, "outputs"), y)
---       |                                 ^
---         fix: linear(handle, x) or embedding(handle, ids)
+-- pp 2: stages: a model of 1 piece (its layers and ends) cannot be cut into 2 stages

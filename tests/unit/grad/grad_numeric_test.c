@@ -115,6 +115,8 @@ static void build_odd(Builder *b) {
   ValueId t = add_linear(b, "h.*.qkv", x, DIMS("qkv", "heads", "head", "width"), NULL);
   const ValueId *part = maker_of(g, add_node(b, OP_split, "h.*.s", INPUTS(t), ATTRS(2)))->outputs;
   ValueId q = part[0], k = part[1]; /* the third is not used */
+  ValueId q_norm = add_param(b, "h.*.q_norm.weight", DIMS("head"));
+  q = add_node(b, OP_rmsnorm, "h.*.q_norm", INPUTS(q, q_norm), ATTRS(1e-5, 1));
   q = add_node(b, OP_rope, "h.*.rope", INPUTS(q), ATTRS(100));
   ValueId a = add_node(b, OP_attention, "h.*.attention", INPUTS(q, k, k), ATTRS(0, 0.7, 0.25));
   ValueId scale = add_param(b, "h.*.ln_a.weight", DIMS("heads", "head"));
@@ -127,6 +129,11 @@ static void build_odd(Builder *b) {
   back = add_node(b, OP_tanh, "h.*.tanh", INPUTS(back), NULL);
   u = add_node(b, OP_add, "h.*.add",
                INPUTS(u, add_linear(b, "h.*.o", back, DIMS("width", "heads", "head"), NULL)), NULL);
+  ValueId factor = add_param(b, "h.*.factor", DIMS("width"));
+  u = add_node(b, OP_multiply, "h.*.scaled", INPUTS(factor, u), NULL);
+  u = add_node(b, OP_multiply, "h.*.scaled.2", INPUTS(u, factor), NULL);
+  u = add_node(b, OP_subtract, "h.*.shifted", INPUTS(u, add_param(b, "h.*.shift", DIMS("width"))),
+               NULL);
   x = add_node(b, OP_subtract, "h.*.subtract", INPUTS(u, x), NULL);
   x = add_dropout(b, "h.*.dropout", x, 0.2);
 

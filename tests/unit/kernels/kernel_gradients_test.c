@@ -33,10 +33,10 @@ typedef struct Rule {
 #define AXES_ONE                                                                                   \
   { 2, 4, 5, 0, 0 }
 #define ARITHMETIC(axes)                                                                           \
-  {{"add", axes, {0}, 0}, 2, "sum_to", "D g1", 1},                                                 \
-      {{"subtract", axes, {0}, 0}, 2, "sum_to", "D g1", -1},                                       \
+  {{"add", axes, {0}, 0}, 2, "sum_to", "D a1", 1},                                                 \
+      {{"subtract", axes, {0}, 0}, 2, "sum_to", "D a1", -1},                                       \
       {{"multiply", axes, {0}, 0}, 2, "multiply", "D 1 g0", 1},                                    \
-      {{"multiply", axes, {0}, 0}, 2, "sum_to", "P0 g1", 1}, {                                     \
+      {{"multiply", axes, {0}, 0}, 2, "sum_to", "P0 a1", 1}, {                                     \
     {"sum_to", axes, {0}, 0}, 1, "multiply", "O0 D g0", 1                                          \
   }
 
@@ -67,9 +67,9 @@ static const Rule rules[] = {
     LINEAR_RULES(4, 5, 3, 0),
     LINEAR_RULES(4, 5, 3, 1),
     {{"layernorm", {4, 6}, {1e-5}, 0}, 3, "layernorm_backward", "D 0 1 4 g0 a1 a2 W", 1},
-    {{"layernorm", {1, 17}, {1e-2}, 0}, 3, "layernorm_backward", "D 0 1 4 g0 a1 a2 W", 1},
+    {{"layernorm", {1, 17}, {1e-2, 1}, 0}, 3, "layernorm_backward", "D 0 1 4 g0 a1 a2 W", 1},
     {{"rmsnorm", {4, 6}, {1e-5}, 0}, 2, "rmsnorm_backward", "D 0 1 3 g0 a1 W", 1},
-    {{"rmsnorm", {1, 17}, {1e-2}, 0}, 2, "rmsnorm_backward", "D 0 1 3 g0 a1 W", 1},
+    {{"rmsnorm", {1, 17}, {1e-2, 1}, 0}, 2, "rmsnorm_backward", "D 0 1 3 g0 a1 W", 1},
     {{"rope", {2, 3, 2, 4, 8, 8}, {10000, 1, 2, 3}, 0}, 1, "rope", "D g0", 1},
     {{"rope", {1, 5, 1, 6, 9, 9}, {100, -1, 1, 7}, 0}, 1, "rope", "D g0", 1},
     {{"rope", {1, 5, 1, 6, 9, 9}, {100, 1, 1, 7, 8, 1, 4, 32}, 0}, 1, "rope", "D g0", 1},
@@ -184,6 +184,7 @@ static Backward make_backward(const Rule *rule, const Call *forward, const Call 
   for (char *word = strtok(words, " "); word; word = strtok(NULL, " "))
     add_operand(&b, word, forward, d_y);
   if (strcmp(rule->backward, "linear_db") == 0) b.call.dim[1] = b.call.dim[2];
+  if (strstr(rule->backward, "norm_backward") != NULL) b.call.attr[0] = b.call.attr[1];
   if (strcmp(rule->backward, "rope") == 0) b.call.attr[1] = -b.call.attr[1];
   if (strcmp(rule->backward, "affine") == 0) b.call.attr[1] = 0;
   return b;

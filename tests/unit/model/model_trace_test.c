@@ -75,7 +75,14 @@ static void check_presets(void) {
       {"llama3-70b", 70553706496, 16},     {"llama3-405b", 405853388800, 16},
       {"llama3.1-8b", 8030261248, 16},     {"llama3.1-70b", 70553706496, 16},
       {"llama3.1-405b", 405853388800, 16}, {"llama3.2-1b", 1235814400, 16},
-      {"llama3.2-3b", 3212749824, 16},
+      {"llama3.2-3b", 3212749824, 16},     {"qwen2.5-0.5b", 494032768, 16},
+      {"qwen2.5-1.5b", 1543714304, 16},    {"qwen2.5-3b", 3085938688, 16},
+      {"qwen2.5-7b", 7615616512, 16},      {"qwen2.5-14b", 14770033664, 16},
+      {"qwen2.5-32b", 32763876352, 16},    {"qwen2.5-72b", 72706203648, 16},
+      {"qwen3-0.6b", 596049920, 18},       {"qwen3-1.7b", 1720574976, 18},
+      {"qwen3-4b", 4022468096, 18},        {"qwen3-8b", 8190735360, 18},
+      {"qwen3-14b", 14768307200, 18},      {"qwen3-32b", 32762123264, 18},
+      {"mistral-7b-v0.3", 7248023552, 16},
   };
   TEST("every preset has the published number of parameters, and a block is traced once")
   for (size_t i = 0; i < sizeof presets / sizeof *presets; i++) {

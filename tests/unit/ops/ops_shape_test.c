@@ -222,6 +222,23 @@ static void test_losses(void) {
     CHECK_TEXT(last_error(&b), "dimension-mismatch");
     add_node(&b, OP_layernorm, "n", INPUTS(v.x, w, w), ATTRS(1e-5));
     CHECK_TEXT(last_error(&b), "dimension-mismatch");
+    ValueId of_heads = add_param(&b, "w", DIMS("heads"));
+    add_node(&b, OP_rmsnorm, "n", INPUTS(v.q, of_heads), ATTRS(1e-5));
+    CHECK_TEXT(last_error(&b), "dimension-mismatch"); /* rows of it are not dense */
+    add_node(&b, OP_multiply, "m", INPUTS(w, w), NULL);
+    CHECK_TEXT(last_error(&b), "not-a-value");
+    add_node(&b, OP_multiply, "m", INPUTS(v.x, w), NULL);
+    CHECK_TEXT(last_error(&b), "dimension-mismatch");
+  }
+  TEST("a norm over each head has a row for each token and head") {
+    Lowered low;
+    ValueId w = add_param(&b, "w", DIMS("head"));
+    ValueId y = add_node(&b, OP_rmsnorm, "n", INPUTS(v.q, w), ATTRS(1e-5, 1));
+    op_lower(b.g, maker_of(b.g, y), &low);
+    CHECK_INT(low.dims[0], 2 * 5 * 4);
+    CHECK_INT(low.dims[1], 2);
+    CHECK_NEAR(low.attrs[1], 1, 0);
+    CHECK_INT(value_elements(b.g, maker_of(b.g, y)->outputs[1]), 2 * 5 * 4);
   }
   TEST("cross entropy writes its gradient over the logits in training") {
     Lowered low;

@@ -41,7 +41,12 @@ static void build_odd(Builder *b, double dropout) {
       add_linear(b, "h.*.v", h, DIMS("kv_heads", "head", "width"), DIMS("kv_heads", "head"));
   ValueId k_norm = add_param(b, "h.*.k_norm.weight", DIMS("kv_heads", "head"));
   k = add_node(b, OP_rmsnorm, "h.*.k_norm", INPUTS(k, k_norm), ATTRS(1e-5));
+  ValueId head_norm = add_param(b, "h.*.head_norm.weight", DIMS("head"));
+  k = add_node(b, OP_rmsnorm, "h.*.head_norm", INPUTS(k, head_norm), ATTRS(1e-5, 1));
   k = add_node(b, OP_rope, "h.*.rope", INPUTS(k), ATTRS(100));
+  ValueId q_norm = add_param(b, "h.*.q_norm.weight", DIMS("head"));
+  ValueId q_bias = add_param(b, "h.*.q_norm.bias", DIMS("head"));
+  q = add_node(b, OP_layernorm, "h.*.q_norm", INPUTS(q, q_norm, q_bias), ATTRS(1e-5));
   ValueId a = add_node(b, OP_attention, "h.*.attention", INPUTS(q, k, v), ATTRS(0, 0.7, dropout));
   ValueId w = add_param(b, "h.*.w", DIMS("width", "heads", "head"));
   ValueId u = add_node(b, OP_linear, "h.*.w", INPUTS(a, w), NULL);
@@ -53,7 +58,10 @@ static void build_odd(Builder *b, double dropout) {
   x = add_node(b, OP_subtract, "h.*.subtract", INPUTS(x, u), NULL);
   h = add_linear(b, "h.*.up", x, DIMS("ffn", "width"), DIMS("ffn"));
   h = add_dropout(b, "h.*.dropout.2", add_node(b, OP_gelu, "h.*.gelu", INPUTS(h), NULL), dropout);
+  h = add_node(b, OP_multiply, "h.*.scaled", INPUTS(h, add_param(b, "h.*.factor", DIMS("ffn"))),
+               NULL);
   x = add_linear(b, "h.*.down", h, DIMS("width", "ffn"), NULL);
+  x = add_node(b, OP_add, "h.*.shifted", INPUTS(add_param(b, "h.*.shift", DIMS("width")), x), NULL);
 
   RegionId end = open_region(b, "end", 0, x);
   x = add_rmsnorm(b, "norm", g->regions.at[end].input);

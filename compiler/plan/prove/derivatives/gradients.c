@@ -181,8 +181,7 @@ bool gradient_of(Use *use, Sum *sum) {
                  .output = number,                                                                 \
                  .input_count = sizeof((const Sum[]){__VA_ARGS__}) / sizeof(Sum)},                 \
        attrs, (const Sum[]){__VA_ARGS__})
-#define MAKE(kernel, ...)                MAKE_WITH(kernel, 0, NUMBERS(0), __VA_ARGS__)
-#define MAKE_OUTPUT(kernel, number, ...) MAKE_WITH(kernel, number, NUMBERS(0), __VA_ARGS__)
+#define MAKE(kernel, ...) MAKE_WITH(kernel, 0, NUMBERS(0), __VA_ARGS__)
 #define GRADIENT(name, number, expression)                                                         \
   if (use->input == (number) && strcmp(op, #name) == 0) {                                          \
     *sum = expression;                                                                             \
