@@ -98,6 +98,7 @@
 ---@field every? string how often: a duration, or "N steps"; and at the end, and when the run is asked to stop. auto: as often as loses the least time, by cluster.mtbf and what a save takes. never: none at all, for a run whose state nobody needs, as a benchmark's. Default: 30m
 ---@field keep? integer|string how many of the newest are kept. Default: 2
 ---@field milestone? string "10000 steps": what is saved at multiples is kept for ever, beside the newest; a save comes due at each. Default: none
+---@field drill? "auto"|"on"|"off" after the first step a checkpoint is written, read back past the page cache and compared with memory, and the run ends if they differ; auto: where the run is expected to last over an hour, once for each plan. Default: auto
 ---@field part? string ranks that have the same state divide the writing of it, so that each writes this much or more: less makes more files. Default: 4MiB
 ---@field resume? string auto: newest whole one in path, if the job is still that experiment; never: from nothing; anyway, or a checkpoint's path: also of another experiment. Default: auto
 ---@field signal? "usr1"|"usr2"|"term" what a batch system sends before its time limit: ranks finish the step, save and end; SIGINT, SIGTERM and SIGHUP ask the same. Default: usr1

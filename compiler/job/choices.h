@@ -51,6 +51,11 @@ typedef enum {
   CHOICE_SHARD_HYBRID
 } ShardChoice;                 /* parallel.shard */
 enum { ZERO_GROUP_NODE = -1 }; /* parallel.zero_group = "node" */
+typedef enum {
+  CHOICE_DRILL_AUTO,
+  CHOICE_DRILL_ON,
+  CHOICE_DRILL_OFF
+} DrillChoice;                                                       /* checkpoint.drill */
 typedef enum { CHOICE_USR1, CHOICE_USR2, CHOICE_TERM } SignalChoice; /* checkpoint.signal */
 typedef enum {
   CHOICE_PREFLIGHT_FULL,

@@ -97,6 +97,10 @@ bool checkpoint_write(CheckpointStore *store, const CheckpointState *state, Stat
 bool checkpoint_publish(CheckpointStore *store, const CheckpointState *state, const char *record,
                         Status *status);
 
+/* Drops the pages of this rank's part that the system caches, so that the disk is read next.
+ * Returns the bytes that it keeps nevertheless, as of a file in memory; `bytes`: of the part. */
+int64_t checkpoint_drop_cache(const CheckpointStore *store, int64_t step, int64_t *bytes);
+
 /* True if the checkpoint of this step stays for ever. */
 bool checkpoint_is_milestone(const CheckpointStore *store, int64_t step);
 

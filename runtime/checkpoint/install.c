@@ -52,8 +52,9 @@ typedef struct Filling {
   int32_t member;  /* among the ranks that have the same elements */
   StatePiece want; /* of the window */
   uint8_t *window;
-  int64_t placed; /* elements of the window */
-  bool is_over;   /* the device, memory or the other ranks have failed */
+  int64_t window_first; /* element of the layer's memory */
+  int64_t placed;       /* elements of the window */
+  bool is_over;         /* the device, memory or the other ranks have failed */
 } Filling;
 
 /* ---- one stored piece for one window */
@@ -104,6 +105,31 @@ static void put_number(const Filling *f, float value, uint8_t *at) {
   memcpy(at, &half, sizeof half);
 }
 
+/* Loading would leave other bytes than memory has. */
+static void refuse_difference(const Filling *f, int64_t at) {
+  const Installing *in = f->in;
+  if (*in->fault != CHECKPOINT_WHOLE) return;
+  *in->fault = CHECKPOINT_DAMAGED;
+  (void)status_fail(in->status, STATUS_WORLD,
+                    "%s: what is read back of tensor %s is not what memory has, first at element "
+                    "%lld of rank %d's part",
+                    in->from->path, in->from->manifest.state.item[f->source].name,
+                    (long long)(f->window_first + at), in->search->rank);
+}
+
+static void compare_run(const Filling *f, const uint8_t *packed, int64_t to, int64_t count) {
+  uint8_t number[8];
+  for (int64_t i = 0; i < count; i++) {
+    const uint8_t *from = packed + i * f->from_width;
+    if (f->form != FORM_AS_IS) put_number(f, number_at(f->from, from), number);
+    if (memcmp(f->form == FORM_AS_IS ? from : number, f->window + (to + i) * f->to_width,
+               (size_t)f->to_width) == 0)
+      continue;
+    refuse_difference(f, to + i);
+    return;
+  }
+}
+
 static bool place_run(void *context, int64_t from, int64_t to, int64_t count) {
   (void)from;
   Pack *pack = context;
@@ -111,6 +137,8 @@ static bool place_run(void *context, int64_t from, int64_t to, int64_t count) {
   const uint8_t *packed = f->in->packed + pack->count * f->from_width;
   uint8_t *at = f->window + to * f->to_width;
   pack->count += count;
+  if (f->in->target->compares) compare_run(f, packed, to, count);
+  if (f->in->target->compares) return true;
   if (f->form == FORM_AS_IS) memcpy(at, packed, (size_t)(count * f->to_width));
   for (int64_t i = 0; f->form != FORM_AS_IS && i < count; i++)
     put_number(f, number_at(f->from, packed + i * f->from_width), at + i * f->to_width);
@@ -169,7 +197,9 @@ static bool fill_window(Filling *f, const StatePiece *piece, uint8_t *at, int64_
   f->want = state_piece_window(piece, first, count);
   f->placed = 0;
   if (f->want.range_count == 0) return true;
-  f->window = tier_window_open(&to, (uint64_t)(count * f->to_width), ACCESS_UPDATE, in->status);
+  f->window_first = first;
+  f->window = tier_window_open(&to, (uint64_t)(count * f->to_width),
+                               in->target->compares ? ACCESS_READ : ACCESS_UPDATE, in->status);
   if (f->window == NULL) return false;
   bool found = state_sources(&in->from->manifest.state, f->source, &f->want, take_stored, f);
   if (f->is_over) return false;

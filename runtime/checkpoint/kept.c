@@ -1,10 +1,12 @@
-/* kept.c -- the record of a run and its sources, which stay with each checkpoint. */
+/* kept.c -- the record of a run and its sources, which stay with each checkpoint; and what the
+ * system keeps of a part in memory. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60,4 +62,41 @@ void checkpoint_keep_files(const CheckpointStore *store, const char *record, con
   }
   (void)snprintf(to, sizeof to, "%s/" MANIFEST_SOURCES, folder);
   (void)checkpoint_sync_folder(to);
+}
+
+/* Bytes of the file in the page cache; the mapping is never read. */
+static int64_t cached_bytes(int file, size_t bytes) {
+  enum { SPAN_BYTES = 64 << 20, PAGE_BYTES = 4096 };
+  unsigned char *is_in = malloc(SPAN_BYTES / PAGE_BYTES);
+  int64_t cached = 0;
+  for (size_t first = 0; is_in != NULL && first < bytes; first += SPAN_BYTES) {
+    size_t span = bytes - first < SPAN_BYTES ? bytes - first : SPAN_BYTES;
+    void *pages = mmap(NULL, span, PROT_READ, MAP_SHARED, file, (off_t)first);
+    bool is_known = pages != MAP_FAILED && mincore(pages, span, is_in) == 0;
+    for (size_t i = 0; is_known && i < (span + PAGE_BYTES - 1) / PAGE_BYTES; i++)
+      cached += (is_in[i] & 1) != 0 ? PAGE_BYTES : 0;
+    if (pages != MAP_FAILED) (void)munmap(pages, span);
+  }
+  free(is_in);
+  return cached < (int64_t)bytes ? cached : (int64_t)bytes;
+}
+
+int64_t checkpoint_drop_cache(const CheckpointStore *store, int64_t step, int64_t *bytes) {
+  char folder[CHECKPOINT_PATH_BYTES], name[PART_FILE_NAME_BYTES];
+  char path[CHECKPOINT_PATH_BYTES + sizeof name];
+  struct stat about;
+  int64_t cached = 0;
+  *bytes = 0;
+  if (store->header == NULL) return 0;
+  checkpoint_path(folder, store->directory, step);
+  part_file_name(name, store->number);
+  (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file >= 0 && fstat(file, &about) == 0 && about.st_size > 0) {
+    *bytes = about.st_size;
+    (void)posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED); /* its pages are clean: it is synced */
+    cached = cached_bytes(file, (size_t)about.st_size);
+  }
+  if (file >= 0) (void)close(file);
+  return cached;
 }

@@ -37,6 +37,7 @@ typedef struct CheckpointTarget {
   Device *device;
   uint8_t *const *arena; /* by tier */
   const PlanClass *class;
+  bool compares; /* nothing is written: memory must have the very bytes that loading would leave */
 } CheckpointTarget;
 
 /* Loads a checkpoint that was found and matches. As with checkpoint_find, true on all ranks or on

@@ -43,8 +43,7 @@ static void count_save(Rank *rank, int64_t ns) {
   saves->every_ns = (int64_t)(1e9 * interval_best_s(save_s, save_s, saves->failure_s));
 }
 
-/* A checkpoint reads and writes memory outside any record's operands. */
-static void allow_arenas(const Rank *rank, bool allowed) {
+void rank_allow_arenas(const Rank *rank, bool allowed) {
   for (Tier tier = 0; tier < Tier_COUNT; tier++) {
     const Arena *arena = &rank->arena.tier[tier];
     if (arena->base == NULL) continue;
@@ -74,21 +73,22 @@ static bool restore_slots(Rank *rank, Status *status) {
 
 bool rank_restore(Rank *rank, Status *status) {
   RunStart *start = &rank->start;
-  CheckpointTarget target = {rank->replay.device, rank->arena.base, rank->replay.class};
-  allow_arenas(rank, true);
+  CheckpointTarget target = {
+      .device = rank->replay.device, .arena = rank->arena.base, .class = rank->replay.class};
+  rank_allow_arenas(rank, true);
   bool restored = resume_load(rank->run, rank->number, rank->comm, start, &target, status);
   if (restored) {
     restored = restore_slots(rank, status);
   }
-  allow_arenas(rank, false);
+  rank_allow_arenas(rank, false);
   return restored;
 }
 
 static bool write_state(Rank *rank, CheckpointState *state, Status *status) {
-  allow_arenas(rank, true);
+  rank_allow_arenas(rank, true);
   bool written = replay_read_lasting(&rank->replay, &state->lasting, status) &&
                  checkpoint_write(&rank->store, state, status);
-  allow_arenas(rank, false);
+  rank_allow_arenas(rank, false);
   return written;
 }
 

@@ -104,7 +104,8 @@ typedef struct Rank {
   int64_t saved_ns;   /* when */
   char saved_path[CHECKPOINT_PATH_BYTES];
   RankSaves saves;
-  CheckpointStore store; /* of a rank that writes */
+  int64_t begun_ns, first_step_begun_ns, first_step_ns; /* of this start */
+  CheckpointStore store;                                /* of a rank that writes */
   RankFacts facts;
   RankFacts *all;  /* of every rank, as gathered last */
   Report *report;  /* rank 0's, else NULL */
@@ -193,6 +194,14 @@ void rank_begin_saves(Rank *rank);
 bool rank_restore(Rank *rank, Status *status);
 bool rank_open_store(Rank *rank, Status *status);
 bool rank_save(Rank *rank, int64_t step, Status *status);
+/* A checkpoint reads and writes memory outside any record's operands. */
+void rank_allow_arenas(const Rank *rank, bool allowed);
+
+/* ---- rank_drill.c */
+
+/* After the first step: saves, reads back and compares, if checkpoint.drill wants it. False: what
+ * is read is not what memory has, or cannot be read. */
+bool rank_drill(Rank *rank, Status *status);
 
 /* ---- rank_report.c: of rank 0 */
 

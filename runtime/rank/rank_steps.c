@@ -107,6 +107,10 @@ static void tell_end(Rank *rank, int64_t step, const ReplayLeft *left) {
   const Control *out = &left->control;
   int64_t since_ns = underway->start_ns > rank->ended_ns ? underway->start_ns : rank->ended_ns;
   rank->ended_ns = rank_now_ns();
+  if (step == rank->start.first_step) {
+    rank->first_step_begun_ns = since_ns;
+    rank->first_step_ns = rank->ended_ns - since_ns;
+  }
   flight_step_took(rank->flight, rank->ended_ns - since_ns);
   StepSpan span = {
       .begin_ns = since_ns, .end_ns = rank->ended_ns, .data_ns = underway->data_wait_ns};
@@ -211,6 +215,7 @@ static bool after_step(Rank *rank, int64_t step, Status *status) {
       !compare_ranks(rank, status))
     return false;
   if ((asked || last) && rank_checkpoints(rank) && !rank_save(rank, step, status)) return false;
+  if (!last && step == rank->start.first_step && !rank_drill(rank, status)) return false;
   rank->stopped = stop;
   if (rank->number == 0) tell_requests(rank, step, asked, last);
   return true;

@@ -143,6 +143,7 @@ typedef struct SetLoad {
   const Plan *plan;
   const Mesh *mesh;
   Boot *boot;
+  bool compares;
   CheckpointFault fault[SET_RANKS_MAX];
 } SetLoad;
 
@@ -151,17 +152,17 @@ static inline bool set_load_body(void *context, int32_t rank, Status *status) {
   CheckpointSearch search = {.plan = load->plan, .mesh = load->mesh, .rank = rank};
   search.comm = load->boot->ops->comm(load->boot, rank, NULL);
   CheckpointTarget target = {device_cpu_open(&(DeviceSetup){0}, status), &load->arena[rank],
-                             &load->plan->classes[0]};
+                             &load->plan->classes[0], load->compares};
   bool restored =
       checkpoint_restore(&search, &load->set->at[rank], &target, &load->fault[rank], status);
   target.device->ops->close(target.device);
   return restored;
 }
 
-static inline bool set_restore(CheckpointSet *set, uint8_t *const *arena, const Plan *plan,
-                               Status *status) {
+static inline bool set_compare(CheckpointSet *set, uint8_t *const *arena, const Plan *plan,
+                               bool compares, Status *status) {
   Mesh mesh;
-  SetLoad load = {.set = set, .arena = arena, .plan = plan, .mesh = &mesh};
+  SetLoad load = {.set = set, .arena = arena, .plan = plan, .mesh = &mesh, .compares = compares};
   CHECK(mesh_read(&mesh, plan, status));
   load.boot = boot_local_new(plan, &mesh, 1, (CommDelay){0});
   bool restored = load.boot->ops->run(load.boot, set_load_body, &load, status);
@@ -170,6 +171,11 @@ static inline bool set_restore(CheckpointSet *set, uint8_t *const *arena, const 
     CHECK_INT(load.fault[rank], load.fault[0]);
   set->fault = load.fault[0];
   return restored;
+}
+
+static inline bool set_restore(CheckpointSet *set, uint8_t *const *arena, const Plan *plan,
+                               Status *status) {
+  return set_compare(set, arena, plan, false, status);
 }
 
 #endif
