@@ -5,7 +5,7 @@
 #include "kernels/cpu/vec.h"
 #include "kernels/math/philox.h"
 
-enum { PHILOX_ELEMENTS = 4 * LANES, PHILOX_DRAWS = 64 };
+enum { PHILOX_ELEMENTS = 4 * LANES, PHILOX_DRAWS = 64, PHILOX_RUNS = 4 };
 
 #if defined(__AVX512F__)
 
@@ -65,19 +65,46 @@ ALWAYS_INLINE void philox_keep_factors(uint64_t key, uint64_t step, uint64_t fir
   }
 }
 
-/* The 16-bit draws of eight blocks from `first` on, in order: eight a block (stochastic.h). */
-ALWAYS_INLINE void philox_draws(uint64_t key, uint64_t counter_high, uint64_t first,
-                                uint16_t draws[PHILOX_DRAWS]) {
+/* The 16-bit draws of `runs` times eight blocks from `first` on, in order: eight a block
+ * (stochastic.h). Runs go side by side, because the rounds of one wait for one another. */
+ALWAYS_INLINE void philox_draws(uint64_t key, uint64_t counter_high, uint64_t first, int runs,
+                                uint16_t *draws) {
   const __m512i low = _mm512_set1_epi64(0xffffffff);
+  const __m512i multiplier0 = _mm512_set1_epi64(0xD2511F53);
+  const __m512i multiplier1 = _mm512_set1_epi64(0xCD9E8D57);
   /* Lanes 2i and 2i + 1 take blocks i and 4 + i, so that unpacking leaves the words in order. */
-  const __m512i counter = _mm512_add_epi64(_mm512_set1_epi64((int64_t)first),
-                                           _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7));
-  __m512i word[4];
-  philox_eight(key, counter_high, counter, word);
-  __m512i front = _mm512_or_si512(_mm512_and_si512(word[0], low), _mm512_slli_epi64(word[1], 32));
-  __m512i back = _mm512_or_si512(_mm512_and_si512(word[2], low), _mm512_slli_epi64(word[3], 32));
-  _mm512_storeu_si512(draws, _mm512_unpacklo_epi64(front, back));
-  _mm512_storeu_si512(draws + 32, _mm512_unpackhi_epi64(front, back));
+  const __m512i order = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
+  __m512i word[PHILOX_RUNS][4];
+  uint32_t key0 = (uint32_t)key, key1 = (uint32_t)(key >> 32);
+  UNROLL for (int r = 0; r < runs; r++) {
+    const uint64_t begin = first + 8 * (uint64_t)r;
+    word[r][0] = _mm512_add_epi64(_mm512_set1_epi64((int64_t)begin), order);
+    word[r][1] = _mm512_srli_epi64(word[r][0], 32);
+    word[r][2] = _mm512_set1_epi64((int64_t)counter_high);
+    word[r][3] = _mm512_set1_epi64((int64_t)(counter_high >> 32));
+  }
+  UNROLL for (int round = 0; round < 10; round++) {
+    const __m512i xor0 = _mm512_set1_epi64(key0), xor1 = _mm512_set1_epi64(key1);
+    UNROLL for (int r = 0; r < runs; r++) {
+      __m512i *w = word[r];
+      const __m512i product0 = _mm512_mul_epu32(multiplier0, w[0]);
+      const __m512i product1 = _mm512_mul_epu32(multiplier1, w[2]);
+      w[0] = _mm512_ternarylogic_epi64(_mm512_srli_epi64(product1, 32), w[1], xor0, 0x96);
+      w[1] = product1;
+      w[2] = _mm512_ternarylogic_epi64(_mm512_srli_epi64(product0, 32), w[3], xor1, 0x96);
+      w[3] = product0;
+    }
+    key0 += 0x9E3779B9u;
+    key1 += 0xBB67AE85u;
+  }
+  UNROLL for (int r = 0; r < runs; r++) {
+    const __m512i *w = word[r];
+    const __m512i front = _mm512_or_si512(_mm512_and_si512(w[0], low), _mm512_slli_epi64(w[1], 32));
+    const __m512i back = _mm512_or_si512(_mm512_and_si512(w[2], low), _mm512_slli_epi64(w[3], 32));
+    uint16_t *to = draws + PHILOX_DRAWS * r;
+    _mm512_storeu_si512(to, _mm512_unpacklo_epi64(front, back));
+    _mm512_storeu_si512(to + PHILOX_DRAWS / 2, _mm512_unpackhi_epi64(front, back));
+  }
 }
 
 #else
@@ -122,9 +149,8 @@ ALWAYS_INLINE void philox_keep_factors(uint64_t key, uint64_t step, uint64_t fir
       factor[4 * l + w] = word[w][l] >= threshold ? scale : 0.0f;
 }
 
-/* The 16-bit draws of eight blocks from `first` on, in order: eight a block (stochastic.h). */
-ALWAYS_INLINE void philox_draws(uint64_t key, uint64_t counter_high, uint64_t first,
-                                uint16_t draws[PHILOX_DRAWS]) {
+ALWAYS_INLINE void philox_run(uint64_t key, uint64_t counter_high, uint64_t first,
+                              uint16_t draws[PHILOX_DRAWS]) {
   const __m256i low = _mm256_set1_epi64x(0xffffffff);
   const __m256i multiplier0 = _mm256_set1_epi64x(0xD2511F53);
   const __m256i multiplier1 = _mm256_set1_epi64x(0xCD9E8D57);
@@ -160,6 +186,14 @@ ALWAYS_INLINE void philox_draws(uint64_t key, uint64_t counter_high, uint64_t fi
     _mm256_storeu_si256((__m256i *)(draws + 32 * half), _mm256_unpacklo_epi64(front, back));
     _mm256_storeu_si256((__m256i *)(draws + 32 * half + 16), _mm256_unpackhi_epi64(front, back));
   }
+}
+
+/* The 16-bit draws of `runs` times eight blocks from `first` on, in order: eight a block
+ * (stochastic.h). */
+ALWAYS_INLINE void philox_draws(uint64_t key, uint64_t counter_high, uint64_t first, int runs,
+                                uint16_t *draws) {
+  for (int r = 0; r < runs; r++)
+    philox_run(key, counter_high, first + 8 * (uint64_t)r, draws + PHILOX_DRAWS * r);
 }
 
 #endif

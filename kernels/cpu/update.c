@@ -1,9 +1,9 @@
 /* update.c -- optimizers at the speed of memory: every operand is read and written once.
  *
- * A block of 256 elements goes through four passes, between which its numbers are fp32 in the first
- * cache: its states are loaded, the optimizer makes a step and moves the moments, the parameter
- * takes the step, the moments are stored. So how a state is stored is written once for all
- * optimizers: reference/update.h says what the storages are. */
+ * A block of 256 elements goes through three passes, between which its numbers are fp32 in the
+ * first cache: the optimizer makes a step and moves the moments, the parameter takes the step,
+ * moments that are no fp32 are stored. So how a state is stored is written once for all optimizers:
+ * reference/update.h says what the storages are. */
 #include <math.h>
 
 #include "kernels/cpu/philox_lanes.h"
@@ -40,6 +40,7 @@ static const CodesMap maps[STREAMS] = {[STREAM_M] = CODES_SIGNED, [STREAM_V] = C
 typedef struct Elements {
   int64_t first, n;
   float moment[STREAMS][BLOCK], step[BLOCK];
+  float most[STREAMS]; /* the largest magnitude of a moment that becomes codes */
 } Elements;
 
 #define EACH_VEC(i, n)                                                                             \
@@ -49,7 +50,7 @@ typedef struct Elements {
 
 /* ---- draws */
 
-/* As many draws as one call of Philox has of a run of elements, or padding, which draws zeros. */
+/* As many draws as one call of Philox has of a run of elements; padding draws zeros. */
 static int64_t draw_run(const Rates *r, StochasticStream stream, int64_t i, int64_t most,
                         uint16_t *to) {
   const InitRun run = init_run(&r->part, i);
@@ -60,13 +61,13 @@ static int64_t draw_run(const Rates *r, StochasticStream stream, int64_t i, int6
   }
   const uint64_t block = (uint64_t)run.element / STOCHASTIC_ELEMENTS;
   const int64_t skipped = run.element % STOCHASTIC_ELEMENTS;
-  if (skipped == 0 && count >= PHILOX_DRAWS) {
-    philox_draws(r->key[stream], r->updates, block, to);
-    return PHILOX_DRAWS;
+  if (skipped == 0 && count >= PHILOX_RUNS * PHILOX_DRAWS) {
+    philox_draws(r->key[stream], r->updates, block, PHILOX_RUNS, to);
+    return PHILOX_RUNS * PHILOX_DRAWS;
   }
   uint16_t draws[PHILOX_DRAWS];
   const int64_t taken = min64(count, PHILOX_DRAWS - skipped);
-  philox_draws(r->key[stream], r->updates, block, draws);
+  philox_draws(r->key[stream], r->updates, block, 1, draws);
   memcpy(to, draws + skipped, (size_t)taken * sizeof *to);
   return taken;
 }
@@ -79,48 +80,48 @@ static void draw_all(const Rates *r, StochasticStream stream, const Elements *at
 
 /* ---- moments */
 
-static void load_codes(const uint8_t *codes, float most, int64_t n, bool is_signed,
-                       float to[BLOCK]) {
-  uint8_t all[BLOCK] = {0};
-  if (n < BLOCK) codes = memcpy(all, codes, (size_t)n);
-  for (EACH_VEC(i, n))
-    v_store(to + i, v_mul(v_decode(codes + i, is_signed), v_set(most)));
+/* A moment of a block before its step, in memory: codes of part of a block are copied, because
+ * vectors read beyond its end. */
+typedef struct Moment {
+  const void *from;
+  Vec most;
+  Decoder decoder;
+} Moment;
+
+ALWAYS_INLINE Moment moment_of(const KernelArgs *args, const Rates *r, StochasticStream stream,
+                               DType dtype, const Elements *at, uint8_t tail[BLOCK]) {
+  Moment moment = {args->operand[1 + (int32_t)stream], v_set(0.0f), v_decoder(stream == STREAM_M)};
+  if (dtype != DTYPE_U8) {
+    moment.from = (const char *)moment.from + at->first * dtype_bytes(dtype);
+    return moment;
+  }
+  const uint8_t *codes = (const uint8_t *)moment.from + at->first;
+  moment.most = v_set(((const float *)args->operand[r->maxima[stream]])[at->first / CODES_BLOCK]);
+  moment.from = at->n < BLOCK ? memcpy(tail, codes, (size_t)at->n) : codes;
+  return moment;
 }
 
-static void load_moment(const KernelArgs *args, const Rates *r, StochasticStream stream,
-                        Elements *at) {
-  const void *from = args->operand[1 + (int32_t)stream];
-  const uint32_t dtype = args->dtype[1 + (int32_t)stream];
-  float *to = at->moment[stream];
-  if (dtype == DTYPE_U8) {
-    const float most = ((const float *)args->operand[r->maxima[stream]])[at->first / CODES_BLOCK];
-    const uint8_t *codes = (const uint8_t *)from + at->first;
-    if (stream == STREAM_M)
-      load_codes(codes, most, at->n, true, to);
-    else
-      load_codes(codes, most, at->n, false, to);
-  } else {
-    for (EACH_VEC(i, at->n))
-      v_store(to + i, v_get_n(from, at->first + i, at->n - i, (DType)dtype));
-  }
+/* Elements [i, i + n). */
+ALWAYS_INLINE Vec moment_at(const Moment *moment, DType dtype, bool is_signed, int64_t i,
+                            int64_t n) {
+  if (dtype != DTYPE_U8) return v_get_n(moment->from, i, n, dtype);
+  return v_mul(v_decode(&moment->decoder, (const uint8_t *)moment->from + i, is_signed),
+               moment->most);
 }
 
 ALWAYS_INLINE void encode_all(const CodesMap *map, const float from[BLOCK], float inverse,
                               int64_t n, bool is_signed, uint8_t *to) {
+  const Encoder encoder = v_encoder(map, is_signed);
   for (EACH_VEC(i, n))
-    v_encode(map, to + i, v_load(from + i), inverse, is_signed);
+    v_encode(&encoder, to + i, v_load(from + i), inverse, is_signed);
 }
 
-static void store_codes(StochasticStream stream, float from[BLOCK], int64_t n, uint8_t *codes,
-                        float *most) {
+static void store_codes(StochasticStream stream, const float from[BLOCK], int64_t n, float most,
+                        uint8_t *codes) {
   uint8_t all[BLOCK];
   uint8_t *to = n < BLOCK ? all : codes;
-  Vec largest = v_set(0.0f);
-  for (EACH_VEC(i, n))
-    largest = v_max(largest, v_abs(v_keep_n(v_load(from + i), n - i, v_set(0.0f))));
-  *most = v_largest(largest);
-  const float inverse = codes_inverse(*most);
-  if (*most == 0)
+  const float inverse = codes_inverse(most);
+  if (most == 0)
     memset(to, 0, (size_t)n);
   else if (stream == STREAM_M)
     encode_all(&maps[stream], from, inverse, n, true, to);
@@ -129,6 +130,7 @@ static void store_codes(StochasticStream stream, float from[BLOCK], int64_t n, u
   if (n < BLOCK) memcpy(codes, all, (size_t)n);
 }
 
+/* Moments in fp32 are where they belong already. */
 static void store_moment(const KernelArgs *args, const Rates *r, StochasticStream stream,
                          Elements *at) {
   void *to = args->operand[1 + (int32_t)stream];
@@ -136,15 +138,13 @@ static void store_moment(const KernelArgs *args, const Rates *r, StochasticStrea
   float *from = at->moment[stream];
   if (dtype == DTYPE_U8) {
     float *most = (float *)args->operand[r->maxima[stream]] + at->first / CODES_BLOCK;
-    store_codes(stream, from, at->n, (uint8_t *)to + at->first, most);
+    *most = at->most[stream];
+    store_codes(stream, from, at->n, *most, (uint8_t *)to + at->first);
   } else if (dtype == DTYPE_BF16) {
     uint16_t draws[BLOCK];
     draw_all(r, stream, at, draws);
     for (EACH_VEC(i, at->n))
       v_put_stochastic_n((uint16_t *)to + at->first + i, at->n - i, v_load(from + i), draws + i);
-  } else {
-    for (EACH_VEC(i, at->n))
-      v_put_n(to, at->first + i, at->n - i, DTYPE_F32, v_load(from + i));
   }
 }
 
@@ -177,16 +177,46 @@ ALWAYS_INLINE Vec step_of(const Rates *r, Kind kind, Vec g, Vec *m, Vec *v) {
   return step;
 }
 
-ALWAYS_INLINE void make_steps(const KernelArgs *args, const Rates *r, Kind kind, Elements *at) {
+/* Puts a moment after its step into its place, or where store_moment finds it. Of one that becomes
+ * codes, returns the larger of its magnitudes and `most`. */
+ALWAYS_INLINE Vec put_moment(const KernelArgs *args, StochasticStream stream, DType dtype,
+                             Elements *at, int64_t i, Vec x, Vec most) {
+  if (dtype == DTYPE_F32) {
+    v_put_n(args->operand[1 + (int32_t)stream], at->first + i, at->n - i, DTYPE_F32, x);
+    return most;
+  }
+  v_store(at->moment[stream] + i, x);
+  if (dtype != DTYPE_U8) return most;
+  if (at->n - i < LANES) x = v_keep_n(x, at->n - i, v_set(0.0f));
+  return v_max(most, v_abs(x));
+}
+
+ALWAYS_INLINE void make_steps(const KernelArgs *args, const Rates *r, Kind kind, DType dtype,
+                              Elements *at) {
   const DType grad_dtype = (DType)args->dtype[0];
-  float *m_at = at->moment[STREAM_M], *v_at = at->moment[STREAM_V];
+  const bool has_v = kind == KIND_ADAMW;
+  uint8_t tail[STREAMS][BLOCK];
+  const Moment m_from = moment_of(args, r, STREAM_M, dtype, at, tail[STREAM_M]);
+  const Moment v_from = has_v ? moment_of(args, r, STREAM_V, dtype, at, tail[STREAM_V]) : m_from;
+  Vec m_most = v_set(0.0f), v_most = v_set(0.0f);
   for (EACH_VEC(i, at->n)) {
     Vec g = v_get_n(args->operand[0], at->first + i, at->n - i, grad_dtype);
     g = v_mul(g, v_set(r->clip));
-    Vec m = v_load(m_at + i), v = kind == KIND_ADAMW ? v_load(v_at + i) : g;
+    Vec m = moment_at(&m_from, dtype, true, i, at->n - i);
+    Vec v = has_v ? moment_at(&v_from, dtype, false, i, at->n - i) : g;
     v_store(at->step + i, step_of(r, kind, g, &m, &v));
-    v_store(m_at + i, m);
-    if (kind == KIND_ADAMW) v_store(v_at + i, v);
+    m_most = put_moment(args, STREAM_M, dtype, at, i, m, m_most);
+    if (has_v) v_most = put_moment(args, STREAM_V, dtype, at, i, v, v_most);
+  }
+  at->most[STREAM_M] = v_largest(m_most);
+  at->most[STREAM_V] = v_largest(v_most);
+}
+
+ALWAYS_INLINE void make_steps_of(const KernelArgs *args, const Rates *r, Kind kind, Elements *at) {
+  switch ((DType)args->dtype[2]) {
+  case DTYPE_F32: make_steps(args, r, kind, DTYPE_F32, at); break;
+  case DTYPE_BF16: make_steps(args, r, kind, DTYPE_BF16, at); break;
+  default: make_steps(args, r, kind, DTYPE_U8, at); break;
   }
 }
 
@@ -242,12 +272,10 @@ ALWAYS_INLINE void take_steps(const KernelArgs *args, const Rates *r, Storage st
 /* ---- a range */
 
 static void update_block(const KernelArgs *args, const Rates *r, Elements *at) {
-  load_moment(args, r, STREAM_M, at);
-  if (r->kind == KIND_ADAMW) load_moment(args, r, STREAM_V, at);
   switch (r->kind) {
-  case KIND_ADAMW: make_steps(args, r, KIND_ADAMW, at); break;
-  case KIND_SGD: make_steps(args, r, KIND_SGD, at); break;
-  case KIND_LION: make_steps(args, r, KIND_LION, at); break;
+  case KIND_ADAMW: make_steps_of(args, r, KIND_ADAMW, at); break;
+  case KIND_SGD: make_steps_of(args, r, KIND_SGD, at); break;
+  case KIND_LION: make_steps_of(args, r, KIND_LION, at); break;
   }
   switch (r->storage) {
   case STORED_PLAIN: take_steps(args, r, STORED_PLAIN, at); break;
@@ -305,11 +333,12 @@ static Rates rates_of(const KernelArgs *args, Kind kind, Storage storage, int32_
   return r;
 }
 
-/* ---- the kernels: of F64 operands, which only tests have, the reference's */
+/* ---- the kernels: of F64 operands, which only tests have, the reference's; and of two moments
+ * with two dtypes, which no plan has */
 
 #define UPDATE(name, kind, storage, moments, numbers)                                              \
   void CPU(name)(const KernelArgs *args) {                                                         \
-    if (!cpu_floats(args, 2, 0)) {                                                                 \
+    if (!cpu_floats(args, 2, 0) || args->dtype[2] != args->dtype[1 + (moments)]) {                 \
       reference_##name(args);                                                                      \
       return;                                                                                      \
     }                                                                                              \

@@ -40,10 +40,12 @@ typedef struct CodesMap {
 #define CODES_LOW(parts, ten, from)   (float)((parts) + (from))
 #define CODES_HIGH(parts, ten, from)  (float)(2 * (parts) - 1 + (from))
 #define CODES_AFTER(parts, ten)       (float)((ten) * (1 + 0.9 / (parts)))
+#define CODES_THRESHOLDS_OF(parts, least)                                                          \
+  (float)(least), CODES_AFTER(parts, 1e-6), CODES_AFTER(2 * (parts), 1e-5),                        \
+  CODES_AFTER(4 * (parts), 1e-4), CODES_AFTER(8 * (parts), 1e-3), CODES_AFTER(16 * (parts), 1e-2), \
+  CODES_AFTER(32 * (parts), 1e-1), (float)(1 - 0.225 / (64 * (parts)))
 #define CODES_MAP(parts, least, from)                                                              \
-  {{(float)(least), CODES_AFTER(parts, 1e-6), CODES_AFTER(2 * (parts), 1e-5),                      \
-    CODES_AFTER(4 * (parts), 1e-4), CODES_AFTER(8 * (parts), 1e-3), CODES_AFTER(16 * (parts), 1e-2), \
-    CODES_AFTER(32 * (parts), 1e-1), (float)(1 - 0.225 / (64 * (parts)))},                         \
+  {{CODES_THRESHOLDS_OF(parts, least)},                                                            \
    CODES_DECADE_OF(CODES_SCALE, parts, from), 0},                                                  \
    CODES_DECADE_OF(CODES_SHIFT, parts, from), 0},                                                  \
    CODES_DECADE_OF(CODES_LOW, parts, from), (float)(128 * (parts) + (from))},                      \
