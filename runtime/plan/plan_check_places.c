@@ -115,11 +115,15 @@ static bool check_link(const Plan *plan, uint32_t index, char *why) {
   if (link->class != index / plan->comms_count || link->comm != index % plan->comms_count)
     return plan_refuse(why, "links[%u]: of classes[%u] and comms[%u], which have another index",
                        index, link->class, link->comm);
-  if (!isfinite(link->bytes_per_s) || link->bytes_per_s < 0 || link->latency_ns < 0)
+  if (!isfinite(link->bytes_per_s) || link->bytes_per_s < 0 || link->latency_ns < 0 ||
+      link->inside_latency_ns < 0)
     return plan_refuse(why, "links[%u]: %g bytes/s, %lld ns", index, link->bytes_per_s,
                        (long long)link->latency_ns);
   if (!isfinite(link->pair_bytes_per_s) || link->pair_bytes_per_s < 0)
     return plan_refuse(why, "links[%u]: %g bytes/s of a pair", index, link->pair_bytes_per_s);
+  if (link->node_members > plan_comm_size(plan, link->comm))
+    return plan_refuse(why, "links[%u]: %u members on a node, of %u", index, link->node_members,
+                       plan_comm_size(plan, link->comm));
   return true;
 }
 

@@ -221,7 +221,11 @@ void build_one_node(PlanBuilder *b, int64_t latency_ns, double bytes_per_s) {
   build_places(b, place);
   for (uint32_t class = 0; class < b->classes_count; class ++)
     for (uint32_t comm = 0; comm < b->comms_count; comm++)
-      build_links(b, (PlanLink){bytes_per_s, bytes_per_s, latency_ns, class, comm});
+      build_links(b, (PlanLink){.bytes_per_s = bytes_per_s,
+                                .pair_bytes_per_s = bytes_per_s,
+                                .latency_ns = latency_ns,
+                                .class = class,
+                                .comm = comm});
 }
 
 static PlanPeak peak_of(const PlanBuilder *b, const PlanClass *class, uint32_t index,

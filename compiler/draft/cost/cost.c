@@ -2,8 +2,7 @@
 
 #include "compiler/draft/cost/link.h"
 
-/* Of products whose first factor is of this dtype. */
-static double peak_of(const Draft *d, DType dtype) {
+double cost_peak_of(const Draft *d, DType dtype) {
   static const int32_t rates[DTYPE_COUNT] = {[DTYPE_BF16] = RATE_BF16,
                                              [DTYPE_F16] = RATE_FP16,
                                              [DTYPE_E4M3] = RATE_FP8,
@@ -13,7 +12,7 @@ static double peak_of(const Draft *d, DType dtype) {
 }
 
 double cost_peak(const Draft *d) {
-  return peak_of(d, d->train->compute_dtype);
+  return cost_peak_of(d, d->train->compute_dtype);
 }
 
 /* Bytes a second that a copy between tiers, or a kernel on the host, has; 0: unknown. Ranks of a
@@ -36,7 +35,7 @@ int64_t cost_kernel_ns(const Draft *d, const Record *record) {
   double seconds = 0;
   if (record->kind == RECORD_COPY || record->lane == LANE_HOST) return host_ns(d, record);
   if (record->kind != RECORD_KERNEL) return 0;
-  const double peak = record->flops > 0 ? peak_of(d, record->operands[0].dtype) : 0;
+  const double peak = record->flops > 0 ? cost_peak_of(d, record->operands[0].dtype) : 0;
   if (peak > 0) seconds = (double)record->flops / peak;
   double moving = cluster->memory_bytes_per_s > 0
                       ? (double)(record->bytes - record->fused_bytes) / cluster->memory_bytes_per_s

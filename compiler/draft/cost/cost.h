@@ -11,6 +11,9 @@
 /* FLOP/s of a rank's device in the dtype that trains, by the device's table; 0: unknown. */
 double cost_peak(const Draft *d);
 
+/* The same of a product whose first factor has this dtype. */
+double cost_peak_of(const Draft *d, DType dtype);
+
 /* The larger of flops / peak and bytes / bandwidth; 0 of what is no kernel. */
 int64_t cost_kernel_ns(const Draft *d, const Record *record);
 

@@ -29,8 +29,12 @@ static void add_record(Demand *demand, const Plan *plan, const PlanRecord *recor
   double n = (double)times;
   bool is_pairwise = traffic_is_pairwise(&traffic);
   *(is_pairwise ? &demand->pair_bytes : &demand->ring_bytes) += n * traffic_bytes(&traffic);
-  *(is_pairwise ? &demand->pair_messages : &demand->ring_messages) +=
-      n * traffic_messages(&traffic);
+  demand->members = traffic.members;
+  if (is_pairwise)
+    demand->pair_messages += n * traffic_messages(&traffic);
+  else
+    *(traffic.kind == RECORD_ALL_REDUCE ? &demand->sum_passes : &demand->ring_passes) +=
+        n * traffic_passes(&traffic);
 }
 
 Demands demands_of(Arena *arena, const Plan *plan) {

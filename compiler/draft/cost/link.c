@@ -6,7 +6,9 @@
 PlanLink link_of(const Reach *reach) {
   return (PlanLink){.bytes_per_s = reach->ring_bytes_per_s,
                     .pair_bytes_per_s = reach->pair_bytes_per_s,
-                    .latency_ns = reach->latency_ns};
+                    .latency_ns = reach->latency_ns,
+                    .inside_latency_ns = reach->inside_latency_ns,
+                    .node_members = (uint32_t)reach->node_members};
 }
 
 int64_t link_record_ns(const Draft *d, const Record *record) {

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "compiler/base/ring.h"
 #include "compiler/machine/place/place.h"
 #include "compiler/machine/place/rate.h"
 
@@ -21,7 +22,14 @@ static double over_rate(double bytes, double rate) {
 }
 
 static void add_demand(Price *price, const Demand *d, const Reach *reach) {
-  double waiting = (d->ring_messages + d->pair_messages) * (double)reach->latency_ns * 1e-9;
+  const RingHops hops = {.members = d->members,
+                         .node_members = reach->node_members,
+                         .inside_ns = (double)reach->inside_latency_ns,
+                         .between_ns = (double)reach->latency_ns};
+  double waiting =
+      (d->sum_passes * ring_pass_ns(&hops, true) + d->ring_passes * ring_pass_ns(&hops, false) +
+       d->pair_messages * (double)reach->latency_ns) *
+      1e-9;
   price->seconds += waiting + over_rate(d->ring_bytes, reach->ring_bytes_per_s) +
                     over_rate(d->pair_bytes, reach->pair_bytes_per_s);
   price->mean_s +=

@@ -73,10 +73,11 @@ bool place_check_tp(Compile *c, const Job *job, const Fabric *fabric, const Plac
 typedef struct Reach {
   double ring_bytes_per_s; /* of a ring over all members, with the NICs of all members of a node */
   double pair_bytes_per_s; /* of one member to the next */
-  int64_t latency_ns;      /* of one message */
-  int32_t distance;        /* as fabric_distance, between the members that are farthest apart */
-  bool is_slow_inside;     /* members on one node use links that are slower than its fast ones */
-  int32_t node_members;    /* on one node, the fewest */
+  int64_t latency_ns;      /* of one message between the members that are farthest apart */
+  int64_t inside_latency_ns; /* of one message inside a node */
+  int32_t distance;          /* as fabric_distance, between the members that are farthest apart */
+  bool is_slow_inside;       /* members on one node use links that are slower than its fast ones */
+  int32_t node_members;      /* on one node, the fewest */
   double ring_mean_s_per_byte, pair_mean_s_per_byte; /* mean over all communicators */
   int32_t rails; /* NICs that a ring has on one node, the fewest; 0: it stays inside, or
                     nodes are not described */
@@ -92,7 +93,9 @@ int32_t place_alike_stage(const Fabric *fabric, const Placement *at, uint32_t ax
 typedef struct Demand {
   uint32_t axes;
   int32_t stage;
-  double ring_bytes, ring_messages, pair_bytes, pair_messages; /* of one rank, one way */
+  double members;
+  double ring_bytes, pair_bytes;                 /* of one rank, one way */
+  double sum_passes, ring_passes, pair_messages; /* passes: over all members, of sums and others */
 } Demand;
 
 typedef struct Demands {

@@ -198,6 +198,7 @@ Reach place_reach(const Fabric *fabric, const Placement *at, uint32_t axes, int3
     if (class->stage < 0 || class->stage == stage || (stage < 0 && is_new))
       visit_nodes(&s, class, &all, &seen);
   }
+  all.inside_latency_ns = fabric->intra_latency_ns;
   all.latency_ns = all.distance > 0 ? fabric->inter_latency_ns : fabric->intra_latency_ns;
   if (seen > 0) {
     all.ring_mean_s_per_byte /= (double)seen;

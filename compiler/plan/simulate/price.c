@@ -1,5 +1,6 @@
 #include "compiler/plan/simulate/price.h"
 
+#include "compiler/base/ring.h"
 #include "runtime/plan/plan_job.h"
 
 void traffic_add(Traffic *t, double size_bytes, Access access) {
@@ -22,16 +23,28 @@ double traffic_bytes(const Traffic *t) {
   return comes ? t->received_bytes : traffic_sent_bytes(t);
 }
 
+double traffic_passes(const Traffic *t) {
+  return t->kind == RECORD_ALL_REDUCE ? 2 : t->calls;
+}
+
 double traffic_messages(const Traffic *t) {
-  switch (t->kind) {
-  case RECORD_ALL_REDUCE: return 2 * (t->members - 1);
-  case RECORD_EXCHANGE: return t->sends > t->receives ? t->sends : t->receives;
-  default: return t->calls * (t->members - 1);
-  }
+  if (t->kind != RECORD_EXCHANGE) return t->calls * (t->members - 1);
+  return t->sends > t->receives ? t->sends : t->receives;
+}
+
+static double latency_ns(const Traffic *t, const PlanLink *link) {
+  const bool is_apart = link->node_members > 0 && link->node_members < t->members;
+  const RingHops hops = {.members = t->members,
+                         .node_members = link->node_members,
+                         .inside_ns =
+                             (double)(is_apart ? link->inside_latency_ns : link->latency_ns),
+                         .between_ns = (double)link->latency_ns};
+  if (traffic_is_pairwise(t)) return traffic_messages(t) * (double)link->latency_ns;
+  return traffic_passes(t) * ring_pass_ns(&hops, t->kind == RECORD_ALL_REDUCE);
 }
 
 int64_t traffic_ns(const Traffic *t, const PlanLink *link) {
-  double seconds = traffic_messages(t) * (double)link->latency_ns * 1e-9;
+  double seconds = latency_ns(t, link) * 1e-9;
   double rate = traffic_is_pairwise(t) ? link->pair_bytes_per_s : link->bytes_per_s;
   if (rate > 0) seconds += traffic_bytes(t) / rate;
   return (int64_t)(seconds * 1e9 + 0.5);

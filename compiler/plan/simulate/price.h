@@ -1,6 +1,7 @@
-/* price.h -- how long a communication takes: messages times latency, and bytes over the link of the
- * slowest rank. Rings for reductions and gathers, over all NICs on their way; of an exchange the
- * larger of what leaves and what comes, between two members. */
+/* price.h -- how long a communication takes: latency, and bytes over the link of the slowest rank.
+ * Sums and gathers pass all members, in a ring or a tree for latency (ring.h), in rings over all
+ * NICs on their way for bytes; of an exchange the larger of what leaves and what comes, between two
+ * members. */
 #ifndef LOCKSTEP_COST_PRICE_H
 #define LOCKSTEP_COST_PRICE_H
 
@@ -31,6 +32,7 @@ static inline bool traffic_is_pairwise(const Traffic *t) {
 
 double traffic_sent_bytes(const Traffic *t); /* by one rank, in rings */
 double traffic_bytes(const Traffic *t);      /* the same, or what comes where that is more */
-double traffic_messages(const Traffic *t);
+double traffic_passes(const Traffic *t);     /* over all members, one after the other */
+double traffic_messages(const Traffic *t);   /* of pairwise traffic */
 
 #endif

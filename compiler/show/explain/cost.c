@@ -1,9 +1,9 @@
-/* cost.c -- what a run costs, from the predicted time of a step: GPU-hours, node-hours, money. */
+/* cost.c -- what a run costs at least, from the floor of a step: GPU-hours, node-hours, money. */
 #include <math.h>
 
 #include "compiler/show/explain/words.h"
 
-/* The predicted time is a lower bound, and so is what follows from it. Unknown values are NAN. */
+/* The floor is a lower bound, and so is what follows from it. Unknown values are NAN. */
 typedef struct RunCost {
   double gpu_hours, core_hours; /* one of them: those of the ranks */
   double node_hours, dollars;
@@ -12,7 +12,7 @@ typedef struct RunCost {
 static RunCost least_cost(const Compiled *compiled) {
   const Job *job = compiled->job;
   const Cluster *cluster = &compiled->cluster;
-  double hours = step_seconds(compiled) * (double)compiled->derived.steps / 3600;
+  double hours = floor_seconds(compiled) * (double)compiled->derived.steps / 3600;
   double ranks = (double)rank_count(compiled);
   if (hours <= 0) return (RunCost){NAN, NAN, NAN, NAN};
   bool has_gpus = cluster->target == TARGET_CUDA, is_priced = job->set[FIELD_cluster_price];

@@ -62,8 +62,12 @@ void explain_compare_json(const Compiled *job, const Compiled *against, FILE *ou
 /* Fills in the sizes and predicted times of a save. False: the job writes no checkpoints. */
 bool explain_saves(const Compiled *compiled, Saves *saves);
 
-/* A lower bound for the time of a step, with lanes and stages simulated; 0: unknown. */
+/* Expected time of a step: this plan's lanes and stages, simulated with every kernel and link at
+ * its peak; 0: unknown. */
 double step_seconds(const Compiled *compiled);
+
+/* A time that no program takes less than for a step: cost/floor.h; 0: unknown. */
+double floor_seconds(const Compiled *compiled);
 
 /* The results of a compile as one JSON object, "version": 2. */
 void explain_json(const Compiled *compiled, FILE *out);

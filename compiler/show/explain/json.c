@@ -95,10 +95,11 @@ void explain_json(const Compiled *compiled, FILE *out) {
           pipeline == NULL ? 0 : pipeline_bubble_share(pipeline), work.excess);
   fprintf(out,
           " \"recompute\":\"%s\",\"without_recompute\":%lld,\"threads\":%lld,\"predicted_step_ns\":"
-          "%lld,\n "
+          "%lld,\n \"floor_step_ns\":%lld,\"floor_bound\":\"%s\",\n "
           "\"memory\":{",
           recompute_text(compiled), (long long)compiled->without_recompute_bytes,
-          (long long)compiled->cluster.threads, (long long)(step_seconds(compiled) * 1e9));
+          (long long)compiled->cluster.threads, (long long)(step_seconds(compiled) * 1e9),
+          (long long)(floor_seconds(compiled) * 1e9), floor_word(compiled));
   for (size_t i = 0; i < MEMORY_ROWS; i++)
     fprintf(out, "\"%s\":%lld,", memory_rows[i].name, (long long)peak.by_kind[memory_rows[i].kind]);
   fprintf(out, "\"live\":%lld,\"peak\":%lld,\"arena\":%lld,\"budget\":%lld},\n \"classes\":[",

@@ -124,10 +124,20 @@ static void print_time(const Compiled *compiled, FILE *out) {
   double seconds = step_seconds(compiled);
   if (seconds <= 0) return;
   put_line(out, "time",
-           arena_printf(arena, "%-18s a step at the device's peaks: no step is faster   %s %s/s",
+           arena_printf(arena, "%-18s a step at peak rates   %s %s/s",
                         duration_text(compiled, seconds),
                         count_text(compiled, (int64_t)(samples / seconds)),
                         by_tokens(compiled) ? "tokens" : "samples"));
+  static const char *const bounds[] = {
+      [FLOOR_COMPUTE] = "FLOPs at the device's peak",
+      [FLOOR_MEMORY] = "memory traffic of the update",
+      [FLOOR_INSIDE] = "bytes over the links of a node",
+      [FLOOR_NETWORK] = "bytes over the network",
+  };
+  const Floor floor = floor_of(compiled->draft, &compiled->plan);
+  put_line(out, "floor",
+           arena_printf(arena, "%-18s no program takes less: %s",
+                        duration_text(compiled, floor.seconds[floor.bound]), bounds[floor.bound]));
 }
 
 static void print_proof(const Compiled *compiled, FILE *out) {
@@ -149,7 +159,7 @@ static void print_run(const Compiled *compiled, FILE *out) {
   const char *unit = by_tokens(compiled) ? "token" : "sample";
   const char *steps = arena_printf(arena, "%s step%s", count_text(compiled, derived->steps),
                                    plural(derived->steps));
-  double seconds = step_seconds(compiled) * (double)derived->steps;
+  double seconds = floor_seconds(compiled) * (double)derived->steps;
   const char *least =
       seconds > 0 ? arena_printf(arena, "   at least %s", duration_text(compiled, seconds)) : "";
   put_line(out, "run",

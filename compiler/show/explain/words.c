@@ -127,6 +127,19 @@ int64_t rank_count(const Compiled *compiled) {
   return d->dp * d->tp * d->cp * d->pp;
 }
 
+double floor_seconds(const Compiled *compiled) {
+  const Floor floor = floor_of(compiled->draft, &compiled->plan);
+  return step_seconds(compiled) > 0 ? floor.seconds[floor.bound] : 0;
+}
+
+const char *floor_word(const Compiled *compiled) {
+  static const char *const words[] = {[FLOOR_COMPUTE] = "compute",
+                                      [FLOOR_MEMORY] = "memory",
+                                      [FLOOR_INSIDE] = "inside",
+                                      [FLOOR_NETWORK] = "network"};
+  return words[floor_of(compiled->draft, &compiled->plan).bound];
+}
+
 double step_seconds(const Compiled *compiled) {
   int64_t longest_ns = 0;
   for (uint32_t i = 0; i < compiled->plan.classes_count; i++) {

@@ -2,6 +2,7 @@
 #ifndef LOCKSTEP_EXPLAIN_WORDS_H
 #define LOCKSTEP_EXPLAIN_WORDS_H
 
+#include "compiler/draft/cost/floor.h"
 #include "compiler/show/explain/explain.h"
 
 /* A row of the memory table that is no kind of buffer: codes of fp8 and their scales, which frames
@@ -39,7 +40,10 @@ enum { SCREEN_COLUMNS = 80 };
 /* "ranks    8    = tp 2 ...": a heading and its text. */
 void put_line(FILE *out, const char *head, const char *text);
 
-/* Prints the least cost of the run, by the predicted time of a step: GPU-hours (of processors
+/* What bounds the floor: compute, memory, inside (links of a node) or network. */
+const char *floor_word(const Compiled *compiled);
+
+/* Prints the least cost of the run, by the floor of a step: GPU-hours (of processors
  * core-hours), node-hours, and money where cluster.price is set. */
 void print_cost(const Compiled *compiled, FILE *out);
 void print_cost_json(const Compiled *compiled, FILE *out); /* as the member "at_least" */

@@ -7,4 +7,4 @@ return job {
   cluster = { "dgx-h100", nodes = 2, price = "$98.32/h" },
 }
 -- >>> exit 0
-gpu_hours":3.01955,"core_hours":null,"node_hours":0.377443,"cost":37.1102},
+gpu_hours":0.0135711,"core_hours":null,"node_hours":0.00169638,"cost":0.166788},

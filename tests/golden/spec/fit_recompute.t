@@ -15,10 +15,10 @@ ranks    1                  = tp 1 x cp 1 x pp 1 x dp 1   zero 0
 passes   one stage          recompute none   precision bf16
 cluster  dgx-h100           1 x h100-sxm, 1 thread a rank
 memory   5.98 GB            of 5.50 GB a rank (109 %); packing 0.0 % above bound
-time     44.4 ms            a step at the device's peaks: no step is faster
-                            368,982 tokens/s
-run      1 step             of 16,384 = 16,384 tokens   at least 44.4 ms
-cost     at least 1.23e-05 GPU-hours, 1.23e-05 node-hours
+time     44.4 ms            a step at peak rates   368,982 tokens/s
+floor    27.5 ms            no program takes less: FLOPs at the device's peak
+run      1 step             of 16,384 = 16,384 tokens   at least 27.5 ms
+cost     at least 7.65e-06 GPU-hours, 7.65e-06 node-hours
 
 memory of one rank at the peak of a step, GB = 1e9 bytes
 M_model  parameters                   0.487655  243,827,712 x bf16

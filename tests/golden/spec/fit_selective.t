@@ -16,11 +16,11 @@ passes   one stage          recompute selective   precision bf16
 cluster  dgx-h100           1 x h100-sxm, 1 thread a rank
 memory   5.35 GB            of 5.50 GB a rank (97 %); packing 0.0 % above bound
          5.98 GB            with nothing recomputed
-time     47.6 ms            a step at the device's peaks: no step is faster
-                            344,136 tokens/s
+time     47.6 ms            a step at peak rates   344,136 tokens/s
+floor    27.5 ms            no program takes less: FLOPs at the device's peak
 proof    ok                 1 rank, 1 class, 0 communicators, 13243 accesses
-run      1 step             of 16,384 = 16,384 tokens   at least 47.6 ms
-cost     at least 1.32e-05 GPU-hours, 1.32e-05 node-hours
+run      1 step             of 16,384 = 16,384 tokens   at least 27.5 ms
+cost     at least 7.65e-06 GPU-hours, 7.65e-06 node-hours
 
 memory of one rank at the peak of a step, GB = 1e9 bytes
 M_model  parameters                   0.487655  243,827,712 x bf16

@@ -10,8 +10,8 @@ return job {
 -- >>> exit 0
 8 ranks = tp 2 x cp 1 x pp 1 x dp 4
 axes fill nodes in this order: dp*2 tp cp pp dp-tp
-order dp*2 tp cp pp dp-tp, as asked: 541 us of communication a step, 2.17 times
-    the 250 us of tp cp pp dp
+order dp*2 tp cp pp dp-tp, as asked: 430 us of communication a step, 3.10 times
+    the 139 us of tp cp pp dp
 nodes 0-1: 4 ranks each, on devices 0-3 and cores 0-3
 below, a-b is on every node, and a..b goes a step further on each
 on a slant a node has some of a-b with others: see the node and the grid
