@@ -1,10 +1,9 @@
 #include "compiler/draft/cost/floor.h"
 
-#include <string.h>
-
 #include "compiler/draft/cost/cost.h"
 #include "compiler/draft/cost/demand.h"
 #include "compiler/plan/simulate/price.h"
+#include "kernels/contract/contract.h"
 
 /* Backward attention recomputes the scores: one of its five products. */
 static const double ATTENTION_BACKWARD_SHARE = 4.0 / 5;
@@ -18,10 +17,11 @@ static bool is_device_kernel(const Plan *plan, const PlanRecord *record) {
 
 static double compute_seconds(const Draft *d, const Plan *plan, const PlanRecord *record) {
   if (!is_device_kernel(plan, record) || record->purpose == PURPOSE_RECOMPUTE) return 0;
-  const char *kernel = plan_string(plan, plan->kernels[record->kernel].name);
+  const KernelContract *kernel =
+      contract_find(plan_string(plan, plan->kernels[record->kernel].name));
   double peak = cost_peak_of(d, (DType)plan->operands[record->operands_first].dtype);
   double flops = (double)record->flops;
-  if (strcmp(kernel, "attention_backward") == 0) flops *= ATTENTION_BACKWARD_SHARE;
+  if (kernel == contract_of(KERNEL_attention_backward)) flops *= ATTENTION_BACKWARD_SHARE;
   return peak > 0 ? flops / peak : 0;
 }
 
