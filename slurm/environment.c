@@ -30,7 +30,7 @@ typedef struct VariableRow {
 #define PLANNED(names, what)   {READS_PLANNED, "", names, what},
 #define OWN(names)             {READS_OWN, "", names, NULL},
 static const VariableRow rows[] = {
-#include "slurm/environment.def"
+#include "compiler/job/hints/environment.def"
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };
