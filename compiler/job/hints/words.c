@@ -242,7 +242,7 @@ static void find_plain(Arena *arena, int32_t tool, const char *asked, WordHits *
     VEC_PUSH(arena, &hits->list, (WordHit){&rows[i], name, fit, 0});
   }
   int32_t kept = 0;
-  bool has_variable = false; /* words/variables.def says more than compiler/job/hints/environment.def */
+  bool has_variable = false; /* words/variables.def says more than environment.def */
   for (int32_t i = 0; i < hits->list.count; i++) {
     const WordHit *hit = &hits->list.at[i];
     has_variable |= hit->row->tool == TOOL_variables;
