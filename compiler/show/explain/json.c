@@ -91,6 +91,7 @@ void explain_json(const Compiled *compiled, FILE *out) {
           d->sequence ? "true" : "false", pipeline_text(compiled));
   print_cost_json(compiled, out);
   print_saves_json(compiled, out);
+  print_parts_json(compiled, out);
   fprintf(out, " \"bubble\":%.6f,\"imbalance\":%.6f,\n",
           pipeline == NULL ? 0 : pipeline_bubble_share(pipeline), work.excess);
   fprintf(out,

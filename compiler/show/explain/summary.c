@@ -195,6 +195,7 @@ void explain_summary(const Compiled *compiled, FILE *out) {
   print_codes(compiled, out);
   print_memory(compiled, out);
   print_time(compiled, out);
+  print_parts(compiled, out);
   explain_offload(compiled, out);
   print_proof(compiled, out);
   print_run(compiled, out);

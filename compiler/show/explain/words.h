@@ -48,6 +48,11 @@ const char *floor_word(const Compiled *compiled);
 void print_cost(const Compiled *compiled, FILE *out);
 void print_cost_json(const Compiled *compiled, FILE *out); /* as the member "at_least" */
 
+/* Prints where the simulated time of a step goes, and the share of the peak that the model's FLOPs
+ * are; as JSON the members "parts" and "mfu". Nothing, or null, where no time is predicted. */
+void print_parts(const Compiled *compiled, FILE *out);
+void print_parts_json(const Compiled *compiled, FILE *out);
+
 /* Prints the size of a checkpoint, the time that it takes, and where cluster.mtbf is set how much
  * the run loses; as JSON the member "checkpoint". Nothing, or null, where none is written. */
 void print_saves(const Compiled *compiled, FILE *out);

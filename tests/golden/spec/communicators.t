@@ -13,6 +13,7 @@ return job {
  "ranks":16,"tp":1,"cp":2,"pp":2,"dp":4,"zero":3,"shard_ranks":8,"sequence":false,"pipeline":"1f1b",
  "at_least":{"gpu_hours":7.40971e-07,"core_hours":null,"node_hours":9.26214e-08,"cost":null},
  "checkpoint":{"bytes":2843392,"parts":16,"largest_part_bytes":201744,"snapshot_bytes":0,"stall_ns":2843392,"write_ns":2843392,"every_s":1800,"best_every_s":null,"lost_share":null},
+ "parts":{"exposed_ns":{"pp":19187,"cp":120768,"several":86382},"compute_ns":7934,"bubble_ns":24300,"other_ns":89327},"mfu":0.0005,
  "bubble":0.058824,"imbalance":0.001026,
  "recompute":"none","without_recompute":0,"threads":1,"predicted_step_ns":347898,
  "floor_step_ns":16671,"floor_bound":"inside",

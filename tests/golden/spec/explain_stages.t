@@ -16,6 +16,8 @@ cluster  dgx-h100           8 x h100-sxm, 1 thread a rank
 memory   49.1 MB to 53.7 MB of 84.3 GB a rank (0 %); packing 0.0 % above bound
 time     96.9 us            a step at peak rates   5,284,615 tokens/s
 floor    7.81 us            no program takes less: memory traffic of the update
+parts    compute 44 %, exposed pp 20 %, bubble 35 %, other lanes 1.3 %
+mfu      2.6 %              of the peak, if all runs at it
 proof    ok                 8 ranks, 8 classes, 1 communicator, 9475 accesses
 run      10 steps           of 512 = 5,120 tokens   at least 78.1 us
 cost     at least 1.73e-07 GPU-hours, 2.17e-08 node-hours

@@ -18,6 +18,9 @@ memory   39.3 MB to 39.4 MB of 84.3 GB a rank (0 %); packing 0.0 % above bound
 time     57.5 us            a step at peak rates   4,450,625 tokens/s
 floor    11.5 us            no program takes less: bytes over the links of a
                             node
+parts    compute 41 %, exposed dp 7.0 %, pp 12 %, several 16 %, bubble 19 %,
+                            other lanes 5.9 %
+mfu      0.5 %              of the peak, if all runs at it
 proof    ok                 4 ranks, 2 classes, 3 communicators, 9824 accesses
 run      4 steps            of 256 = 1,024 tokens   at least 45.9 us
 cost     at least 5.1e-08 GPU-hours, 1.27e-08 node-hours

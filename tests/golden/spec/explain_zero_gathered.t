@@ -17,6 +17,8 @@ memory   52.4 MB            of 84.3 GB a rank (0 %); packing 0.0 % above bound
 time     469 us             a step at peak rates   1,091,047 tokens/s
 floor    50.6 us            no program takes less: bytes over the links of a
                             node
+parts    compute 3.5 %, exposed dp 96 %
+mfu      0.3 %              of the peak, if all runs at it
 proof    ok                 8 ranks, 1 class, 1 communicator, 1214 accesses
 run      10 steps           of 512 = 5,120 tokens   at least 506 us
 cost     at least 1.12e-06 GPU-hours, 1.4e-07 node-hours

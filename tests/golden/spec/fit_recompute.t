@@ -17,6 +17,8 @@ cluster  dgx-h100           1 x h100-sxm, 1 thread a rank
 memory   5.98 GB            of 5.50 GB a rank (109 %); packing 0.0 % above bound
 time     44.4 ms            a step at peak rates   368,982 tokens/s
 floor    27.5 ms            no program takes less: FLOPs at the device's peak
+parts    compute 100 %
+mfu      62.0 %             of the peak, if all runs at it
 run      1 step             of 16,384 = 16,384 tokens   at least 27.5 ms
 cost     at least 7.65e-06 GPU-hours, 7.65e-06 node-hours
 

@@ -18,6 +18,8 @@ memory   5.35 GB            of 5.50 GB a rank (97 %); packing 0.0 % above bound
          5.98 GB            with nothing recomputed
 time     47.6 ms            a step at peak rates   344,136 tokens/s
 floor    27.5 ms            no program takes less: FLOPs at the device's peak
+parts    compute 100 %
+mfu      57.8 %             of the peak, if all runs at it
 proof    ok                 1 rank, 1 class, 0 communicators, 13243 accesses
 run      1 step             of 16,384 = 16,384 tokens   at least 27.5 ms
 cost     at least 7.65e-06 GPU-hours, 7.65e-06 node-hours

@@ -18,6 +18,9 @@ place    order dp cp pp tp, as asked: 7.20 us of communication a step, 1.71
 memory   34.2 MB to 34.2 MB of 67.4 GB a rank (0 %); packing 0.0 % above bound
 time     10.6 us            a step at peak rates   12,030,075 tokens/s
 floor    3.77 us            no program takes less: bytes over the network
+parts    compute 12 %, exposed dp 28 %, pp 0.1 %, tp 28 %, bubble 19 %, other
+                            lanes 13 %
+mfu      0.5 %              of the peak, if all runs at it
 proof    ok                 16 ranks, 2 classes, 5 communicators, 2006 accesses
 run      10 steps           of 128 = 1,280 tokens   at least 37.7 us
 cost     at least 1.68e-07 GPU-hours, 2.09e-08 node-hours
