@@ -126,8 +126,10 @@ Draft *compile_once(Compile *c, const Job *job, const Compiled *known, Recompute
                .group_layers = recompute.group_layers,
                .truth = job_truth(job),
                .hosted_bytes = known->hosted_bytes,
-               .offloads_state =
-                   job->offload.optimizer == CHOICE_OFFLOAD_CPU || known->hosted_bytes != NULL,
+               .offloads_state = job->offload.optimizer == CHOICE_OFFLOAD_CPU ||
+                                 job->offload.optimizer == CHOICE_OFFLOAD_NVME ||
+                                 known->hosted_bytes != NULL,
+               .state_in_files = job->offload.optimizer == CHOICE_OFFLOAD_NVME,
                .offloads_weights = job->offload.weights == CHOICE_OFFLOAD_CPU,
                .offloads_frames = job->offload.activations == CHOICE_OFFLOAD_CPU,
                .has_moment2 = optimizer_rows[job->optimizer.head].moments > 1,

@@ -87,9 +87,10 @@
 
 ---@class (exact) lockstep.offload
 ---@field [1]? "none"|"cpu"|"auto" what lies in host memory instead of the device's; cpu: the optimizer's states; auto: as few of them as make the job fit
----@field optimizer? "none"|"cpu"|"auto" masters, moments and compensations; cpu: they stay in host memory, where the host's processor updates them: gradients come, weights return; { "cpu", share = "60%" } or { "cpu", most = "40GB" }: whole layers up to that; auto: as few as make the job fit, after memory.recompute; derived: the section's word. Default: derived
+---@field optimizer? "none"|"cpu"|"auto"|"nvme" masters, moments and compensations; cpu: they stay in host memory, where the host's processor updates them: gradients come, weights return; nvme: they are in a file in offload.path, and pass through host memory for updates; { "cpu", share = "60%" } or { "nvme", most = "40GB" }: whole layers up to that; auto: as few as make the job fit, after memory.recompute; derived: the section's word. Default: derived
 ---@field weights? "none"|"cpu" what layers read; cpu: a layer's weights, of zero 3 the rank's shard, are in host memory and are copied to the device when the layer needs them; of layers whose states are there, too: wants optimizer = "cpu", and zero = 3 where replicas share a batch. Default: none
 ---@field activations? "none"|"cpu" what forward keeps for backward; cpu: it leaves after its layer's forward and returns before its backward, except of the last layers, whose backward comes at once; { "cpu", share = "60%" } or { "cpu", most = "40GB" }: whole layers up to that, the first ones of a stage. Default: none
+---@field path? string nvme: a directory of a disk of the node, in which each rank keeps one file without a name: nothing of it remains, however the run ends. Default: derived
 ---@field prefetch? integer|string copies to the device run so many layers ahead of the layer that needs them. Default: 2
 ---@field budget? string host memory of a node that its ranks may use together; a share is of cluster.host. Default: 90%
 
@@ -118,6 +119,8 @@
 ---@field host? string memory of a node's processors, for offload; by name, here: this machine's. Default: derived
 ---@field host_bandwidth? string of that memory, for predictions; by name. Default: derived
 ---@field host_link? string between a device and that memory, each way, for predictions; by name: the device's. Default: derived
+---@field disk_read? string of the disk of offload.path, which the ranks of a node share, for predictions; by name. Default: derived
+---@field disk_write? string the same, of writing; by name. Default: derived
 ---@field cores? integer|string cores of a node's processors; by name, here: those of this machine that the process may use. Default: derived
 ---@field intra? string one way between the devices of a node: NVLink, PCIe; by name. Default: derived
 ---@field inter? string one way between nodes: a device's share of the network; by name. Default: derived

@@ -119,6 +119,7 @@ struct Draft {
   TruthStorage truth;
   bool has_moment2;
   bool offloads_state;         /* states are on the host, updates run there */
+  bool state_in_files;         /* of offloads_state: they are in a file, and come for updates */
   bool offloads_weights;       /* parameters are there, too, and are copied when layers read them */
   bool offloads_frames;        /* what forward keeps for backward is on the host until then */
   const int64_t *hosted_bytes; /* of compile.h */

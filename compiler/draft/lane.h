@@ -7,7 +7,7 @@
 
 #include "runtime/plan/plan.h"
 
-/* L(id, name, priority, processor). The last three are rows only of plans that use host memory. */
+/* L(id, name, priority, processor). The last four are rows only of plans that use host memory. */
 #define LANES(L)                                                                                   \
   L(COMPUTE, "compute", 0, DEVICE)                                                                 \
   L(CP, "cp", 2, DEVICE)                                                                           \
@@ -15,15 +15,17 @@
   L(PP, "pp", 2, DEVICE)                                                                           \
   L(D2H, "d2h", 1, DEVICE)                                                                         \
   L(H2D, "h2d", 1, DEVICE)                                                                         \
-  L(HOST, "host", 1, HOST)
+  L(HOST, "host", 1, HOST)                                                                         \
+  L(FILE, "file", 1, HOST)
 
 #define LANE_ID(id, name, priority, processor) LANE_##id,
 typedef enum Lane { LANES(LANE_ID) Lane_COUNT } Lane;
 #undef LANE_ID
 
 enum {
-  LANES_OF_DEVICE = LANE_PP + 1, /* of plans without host memory */
-  LANES_OF_COPIES = LANE_H2D + 1 /* of plans in which only copies reach it */
+  LANES_OF_DEVICE = LANE_PP + 1,  /* of plans without host memory */
+  LANES_OF_COPIES = LANE_H2D + 1, /* of plans in which only copies reach it */
+  LANES_OF_HOST = LANE_HOST + 1   /* of plans without files */
 };
 
 #endif

@@ -30,6 +30,7 @@ typedef struct Block {
    * makes the copy that kernels read, for forward and for backward: gathered, cast or both. */
   int32_t init, gather, fetch, refetch, reduce, clear, pad, norm, update;
   int32_t host_init, host_update; /* of layers whose states are in host memory */
+  int32_t read, write;            /* of states in a file; NO_ID */
   int32_t bring;                  /* of layers whose parameters are there: copies them; NO_ID */
   int32_t join[2];                /* for the first and the last stage that hold it */
 } Block;
@@ -46,7 +47,7 @@ typedef struct StageBlock {
   int32_t held, host_first; /* states are on the host from this position on */
   bool in_norm;             /* a tied block counts on one stage only */
   int32_t buffers[BASE_STATE_LAST + 1];      /* by BaseRole; NO_ID: not persistent here */
-  int32_t host_buffers[BASE_STATE_LAST + 1]; /* the same of layers from host_first on */
+  int32_t host_buffers[BASE_STATE_LAST + 1]; /* the same of layers from host_first on, or a file */
   int64_t first_partial[NORM_GROUPS];        /* of the first layer held */
 } StageBlock;
 

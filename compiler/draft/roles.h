@@ -16,9 +16,15 @@ bool params_are_cast(const Draft *d);
 bool block_is_fetched(const Draft *d, const Block *block);
 /* The base in which the block's parameters persist. */
 BaseRole stored_role(const Draft *d, const Block *block);
+/* True if the block's ranks keep something in this role from step to step. */
+bool role_persists(const Draft *d, const Block *block, BaseRole role);
 /* True if the parameters of layers whose states are in host memory are there, too: not of blocks of
  * which each rank updates a piece, and all have the whole. */
 bool block_is_far(const Draft *d, const Block *block);
+/* Buffers of a tier begin at multiples of this; of a file, layers do, too. */
+int64_t tier_align(Tier tier);
+/* From layer to layer of what persists in a tier. */
+int64_t tier_stride_bytes(const Draft *d, const Block *block, BaseRole role, Tier tier);
 bool role_is_shard(const Block *block, BaseRole role);
 int64_t block_bytes(const Draft *d, const Block *block, BaseRole role);
 int64_t block_stride_bytes(const Draft *d, const Block *block, BaseRole role);

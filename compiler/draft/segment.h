@@ -50,8 +50,10 @@ typedef enum BaseRole {
   BASE_DRAWN,      /* initial values of the master, drawn on the device */
   BASE_MIRROR,     /* the copy of the control block in host memory */
   BASE_FAR_PARAM,  /* parameters as they persist, in host memory */
-  BASE_FAR_FRAME,  /* what forward keeps for backward, in host memory until then */
-  BASE_FAR_INPUT,  /* the carried value in, where backward reads it */
+  BASE_FILE_STATE, /* the states from here on, as from BASE_MASTER on, in a file */
+  BASE_FILE_STATE_LAST = BASE_FILE_STATE + BASE_STATE_LAST - BASE_MASTER,
+  BASE_FAR_FRAME, /* what forward keeps for backward, in host memory until then */
+  BASE_FAR_INPUT, /* the carried value in, where backward reads it */
   BASE_ROLE_COUNT
 } BaseRole;
 

@@ -97,6 +97,22 @@ BaseRole stored_role(const Draft *d, const Block *block) {
                               : BASE_PARAM;
 }
 
+bool role_persists(const Draft *d, const Block *block, BaseRole role) {
+  switch (role) {
+  case BASE_PARAM:
+  case BASE_PARAM_STORED:
+  case BASE_PARAM_SHARD: return role == stored_role(d, block);
+  case BASE_GRAD: return !block->shards_grads;
+  case BASE_GRAD_SHARD: return block->shards_grads;
+  case BASE_MASTER: return d->truth == TRUTH_MASTER || d->truth == TRUTH_SPLIT;
+  case BASE_COMPENSATION: return d->truth == TRUTH_KAHAN;
+  case BASE_MOMENT2: return d->has_moment2;
+  case BASE_MOMENT1_MAX: return block->has_codes;
+  case BASE_MOMENT2_MAX: return block->has_codes && d->has_moment2;
+  default: return true;
+  }
+}
+
 bool block_is_far(const Draft *d, const Block *block) {
   return d->offloads_weights && (block->shards_params || !block->shards_state);
 }
@@ -122,6 +138,15 @@ int64_t block_stride_bytes(const Draft *d, const Block *block, BaseRole role) {
   int64_t elements =
       role_is_shard(block, role) ? block->shard_stride_elements : block->stride_elements;
   return round_up(role_bytes(d, block, role, elements), STRIDE_ALIGN_BYTES);
+}
+
+int64_t tier_align(Tier tier) {
+  return tier == TIER_FILE ? PLAN_FILE_ALIGN_BYTES : PLAN_ALIGN_BYTES;
+}
+
+int64_t tier_stride_bytes(const Draft *d, const Block *block, BaseRole role, Tier tier) {
+  const int64_t bytes = block_stride_bytes(d, block, role);
+  return tier == TIER_FILE ? round_up(bytes, PLAN_FILE_ALIGN_BYTES) : bytes;
 }
 
 /* ---- collectives */

@@ -166,8 +166,9 @@ typedef struct Cluster {
   int64_t host_bytes;           /* memory of a node's processors; 0 = unknown */
   double host_bytes_per_s;      /* of that memory, for all ranks of a node; 0 = unknown */
   double host_link_bytes_per_s; /* between a device and it, each way; 0 = unknown */
-  int64_t intra_latency_ns;     /* of a message between ranks of a node; 0 = unknown */
-  int64_t inter_latency_ns;     /* between nodes */
+  double disk_read_bytes_per_s, disk_write_bytes_per_s; /* of all ranks of a node; 0 = unknown */
+  int64_t intra_latency_ns; /* of a message between ranks of a node; 0 = unknown */
+  int64_t inter_latency_ns; /* between nodes */
 } Cluster;
 
 /* The rate of products among the cluster's `flops`. Processors round fp16 and tf32 and multiply in

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "runtime/device/files.h"
 #include "runtime/process/cgroup.h"
 
 static const size_t huge_page_bytes = (size_t)2 << 20;
@@ -62,6 +63,14 @@ void arena_close(Arena *arena) {
   *arena = (Arena){0};
 }
 
+static bool map_file(Arenas *arenas, const Plan *plan, size_t size_bytes, Status *status) {
+  const char *directory = plan_string(plan, plan->tiers[plan_tier(plan, TIER_FILE)].path);
+  Arena *arena = &arenas->tier[TIER_FILE];
+  if (!tier_file_open(directory, size_bytes, &arena->base, status)) return false;
+  arena->size_bytes = size_bytes;
+  return true;
+}
+
 static bool map_elsewhere(Arenas *arenas, Tier tier, size_t size_bytes, Status *status) {
   void *at = NULL;
   if (!arenas->of.map(tier, size_bytes, &at, status)) return false;
@@ -76,9 +85,10 @@ bool arenas_open(Arenas *arenas, const Plan *plan, const PlanClass *class, const
   for (Tier tier = 0; tier < Tier_COUNT; tier++) {
     uint64_t size_bytes = plan_arena_bytes(plan, class, tier);
     if (size_bytes == 0) continue;
-    bool opened = of != NULL  ? map_elsewhere(arenas, tier, size_bytes, status)
-                  : untouched ? arena_open_untouched(&arenas->tier[tier], size_bytes, status)
-                              : arena_open(&arenas->tier[tier], size_bytes, status);
+    bool opened = tier == TIER_FILE ? map_file(arenas, plan, size_bytes, status)
+                  : of != NULL      ? map_elsewhere(arenas, tier, size_bytes, status)
+                  : untouched       ? arena_open_untouched(&arenas->tier[tier], size_bytes, status)
+                                    : arena_open(&arenas->tier[tier], size_bytes, status);
     if (!opened) return false;
     arenas->base[tier] = arenas->tier[tier].base;
   }
@@ -87,7 +97,9 @@ bool arenas_open(Arenas *arenas, const Plan *plan, const PlanClass *class, const
 
 void arenas_close(Arenas *arenas) {
   for (Tier tier = 0; tier < Tier_COUNT; tier++)
-    if (arenas->of.map == NULL)
+    if (tier == TIER_FILE && arenas->base[tier] != NULL)
+      tier_file_close(arenas->base[tier]);
+    else if (arenas->of.map == NULL)
       arena_close(&arenas->tier[tier]);
     else if (arenas->base[tier] != NULL)
       arenas->of.unmap(tier, arenas->base[tier]);

@@ -15,6 +15,7 @@
 #define LOCKSTEP_DEVICE_H
 
 #include "runtime/device/arena.h"
+#include "runtime/device/files.h"
 #include "runtime/plan/limits.h"
 
 typedef struct Device Device;
@@ -115,7 +116,7 @@ struct Device {
 };
 
 /* A place in an arena of some tier, for the host to read and write while no work uses it: of the
- * device's memory through a window, of its own directly. */
+ * device's memory and of a file through a window, of its own directly. */
 typedef struct TierWindow {
   Device *device;
   Tier tier;
@@ -124,11 +125,13 @@ typedef struct TierWindow {
 
 static inline void *tier_window_open(const TierWindow *of, uint64_t size_bytes, Access access,
                                      Status *status) {
+  if (of->tier == TIER_FILE) return tier_file_window(of->at, size_bytes, access, status);
   if (of->tier != TIER_DEVICE) return of->at;
   return of->device->ops->open_window(of->device, of->at, size_bytes, access, status);
 }
 
 static inline bool tier_window_close(const TierWindow *of, Status *status) {
+  if (of->tier == TIER_FILE) return tier_file_window_close(of->at, status);
   return of->tier != TIER_DEVICE || of->device->ops->close_window(of->device, status);
 }
 

@@ -19,7 +19,7 @@ static bool count_call(void *context, const Position *at, Status *status) {
     uint32_t number = segment->records_first + i;
     const PlanRecord *record = &c->plan->records[number];
     bool runs = plan_runs(at->call, record);
-    if (runs && record->kind != RECORD_LOAD && record->kind != RECORD_COPY) c->times[number]++;
+    if (runs && record->kind != RECORD_LOAD && !plan_is_copy(record)) c->times[number]++;
   }
   return true;
 }

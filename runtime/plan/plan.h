@@ -22,6 +22,7 @@
 #define PLAN_MAGIC "LOCKSTEP"
 #define PLAN_NONE  0xffffffffu
 enum { PLAN_VERSION = 14, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
+enum { PLAN_FILE_ALIGN_BYTES = 1 << 16 };           /* those in files: each run has a sum */
 enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
 
 /* The text form has the names of enum constants, V(TIER_HOST, "host"). Append only. */
@@ -62,7 +63,7 @@ enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
   E(RecordKind) V(RECORD_KERNEL, "kernel") V(RECORD_ALL_REDUCE, "all_reduce") \
   V(RECORD_ALL_GATHER, "all_gather") V(RECORD_REDUCE_SCATTER, "reduce_scatter") \
   V(RECORD_ALL_TO_ALL, "all_to_all") V(RECORD_EXCHANGE, "exchange") V(RECORD_LOAD, "load") \
-  V(RECORD_COPY, "copy") X(RecordKind) \
+  V(RECORD_COPY, "copy") V(RECORD_READ, "read") V(RECORD_WRITE, "write") X(RecordKind) \
   E(Access) V(ACCESS_READ, "read") V(ACCESS_WRITE, "write") V(ACCESS_UPDATE, "update") \
   X(Access) \
   E(ReduceOp) V(REDUCE_SUM, "sum") V(REDUCE_MAX, "max") X(ReduceOp) \
@@ -215,9 +216,13 @@ static inline const char *plan_string(const Plan *plan, uint32_t offset) {
   return plan->strings + offset;
 }
 
+/* Bytes pass from one operand to the other as they are. */
+static inline bool plan_is_copy(const PlanRecord *record) {
+  return record->kind == RECORD_COPY || record->kind == RECORD_READ || record->kind == RECORD_WRITE;
+}
+
 static inline bool plan_is_communication(const PlanRecord *record) {
-  return record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD &&
-         record->kind != RECORD_COPY;
+  return record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD && !plan_is_copy(record);
 }
 
 /* NULL: the class has no program of this kind. */

@@ -78,6 +78,8 @@ static bool check_tiers(const Plan *plan, char *why) {
     if (unit < PLAN_ALIGN_BYTES || (unit & (unit - 1)) != 0 || plan->tiers[i].shared > 1)
       return plan_refuse(why, "tiers[%u]: alignment %llu, shared %u", i, (unsigned long long)unit,
                          plan->tiers[i].shared);
+    if ((plan->tiers[i].kind == TIER_FILE) != (*plan_string(plan, plan->tiers[i].path) != '\0'))
+      return plan_refuse(why, "tiers[%u]: files, and they alone, have a directory", i);
   }
   return true;
 }
@@ -177,9 +179,6 @@ static bool check_tensor(const Plan *plan, const PlanClass *class, uint32_t inde
   const PlanTensor *tensor = &plan->tensors[index];
   const char *name = plan_string(plan, tensor->name);
   uint64_t arena_bytes = plan_arena_bytes(plan, class, (Tier)tensor->tier), bytes = 0, shift = 0;
-  if (tensor->tier == TIER_FILE) /* nothing reads or writes it there yet */
-    return plan_refuse(why, "tensors[%u] %s: in %s memory; state is in device or host memory",
-                       index, name, Tier_names[tensor->tier]);
   if (tensor->layer_count == 0 || tensor->layer_first < -1 ||
       (tensor->layer_first == -1 && tensor->layer_count != 1) ||
       (int64_t)tensor->layer_first + tensor->layer_count > INT32_MAX)

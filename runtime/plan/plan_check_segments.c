@@ -259,7 +259,7 @@ static bool check_record(const Plan *plan, const PlanSegment *segment, uint32_t 
     if (!check_operand(plan, segment, record->operands_first + i, why)) return false;
   if (!check_edges(plan, segment, position, why)) return false;
   if (plan_is_host_lane(plan, record->lane) && record->kind != RECORD_KERNEL &&
-      record->kind != RECORD_COPY)
+      !plan_is_copy(record))
     return plan_refuse(why, "records[%u]: %s on lane %s, which is the host's", index,
                        kind_name(record), plan_lane_name(plan, record->lane));
   if (record->fuses > 1 || (record->fuses == 1 && record->kind != RECORD_KERNEL))
@@ -276,7 +276,9 @@ static bool check_record(const Plan *plan, const PlanSegment *segment, uint32_t 
     return (record->varies_count == 0 ||
             plan_refuse(why, "records[%u]: a load does not vary", index)) &&
            check_load(plan, record, index, why);
-  case RECORD_COPY: return check_copy(plan, record, index, why);
+  case RECORD_COPY:
+  case RECORD_READ:
+  case RECORD_WRITE: return check_copy(plan, record, index, why);
   default: return check_communication(plan, record, index, why);
   }
 }

@@ -3,13 +3,20 @@
  *   kernels, loads, communications of device lanes    device memory
  *   copies of device lanes                            device and host memory
  *   kernels and copies of host lanes                  host memory
+ *   reads and writes, of host lanes alone             one operand in a file, the other in host
+ * memory
  *
  * Kernels of host lanes read control slots from the mirror, a copy in host memory. */
 #include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_text.h"
 #include "runtime/plan/plan_why.h"
 
-static bool is_reached(const Plan *plan, const PlanRecord *record, uint32_t tier) {
+static bool is_reached(const Plan *plan, const PlanRecord *record, uint32_t operand,
+                       uint32_t tier) {
+  if (record->kind == RECORD_READ || record->kind == RECORD_WRITE) {
+    const bool is_file = operand == (record->kind == RECORD_WRITE);
+    return plan_is_host_lane(plan, record->lane) && tier == (is_file ? TIER_FILE : TIER_HOST);
+  }
   if (plan_is_host_lane(plan, record->lane)) return tier == TIER_HOST;
   return tier == TIER_DEVICE || (tier == TIER_HOST && record->kind == RECORD_COPY);
 }
@@ -22,7 +29,7 @@ bool plan_check_reach(const Plan *plan, const PlanCall *call, char *why) {
     for (uint32_t k = 0; k < record->operands_count; k++) {
       const PlanOperand *operand = &plan->operands[record->operands_first + k];
       uint32_t tier = plan->bindings[call->bindings_first + operand->base].tier;
-      if (!is_reached(plan, record, tier))
+      if (!is_reached(plan, record, k, tier))
         return plan_refuse(
             why, "calls[%u]: operand %u of %s (records[%u], lane %s) is in %s memory",
             (uint32_t)(call - plan->calls), k, RecordKind_names[record->kind],

@@ -104,6 +104,7 @@ bool hostile_start(Hostile *hostile, const Plan *plan, const PlanClass *class,
   free(starts);
   for (Tier tier = 0; tier < Tier_COUNT; tier++) {
     hostile->arena_bytes[tier] = plan_arena_bytes(plan, class, tier);
+    if (tier == TIER_FILE) hostile->arena_bytes[tier] = 0; /* no memory that anybody touches */
     if (hostile->arena_bytes[tier] == 0) continue;
     memset(arena[tier], nan_byte, hostile->arena_bytes[tier]);
     poison(hostile, arena[tier], hostile->arena_bytes[tier]);

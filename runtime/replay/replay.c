@@ -16,6 +16,7 @@
 #include "runtime/data/samples.h"
 #include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_loops.h"
+#include "runtime/plan/plan_text.h"
 #include "runtime/replay/replay_fused.h"
 #include "runtime/replay/replay_graph.h"
 
@@ -138,10 +139,30 @@ Threads *replay_threads(const Replay *replay, const Queue *queue) {
   return beside ? replay->threads_beside : replay->setup.threads;
 }
 
+/* Between a file and the host's memory. A failure says of which states. */
+static bool run_file(const Replay *replay, const Work *work, Status *status) {
+  const PlanRecord *record = work->record;
+  const Plan *plan = replay->setup.plan;
+  const uint64_t bytes = (uint64_t)replay->operand_bytes[record->operands_first];
+  const bool reads = record->kind == RECORD_READ;
+  Status why = {0};
+  if (reads ? tier_file_read(work->operand[0], work->operand[1], bytes, &why)
+            : tier_file_write(work->operand[1], work->operand[0], bytes, &why))
+    return true;
+  const PlanOperand *operand = &plan->operands[record->operands_first];
+  const PlanSegment *segment = plan->segments;
+  while ((uint32_t)(record - plan->records) - segment->records_first >= segment->records_count)
+    segment++;
+  return status_fail(status, why.code, "rank %d, %s of %s, layer %d: %s", replay->setup.rank,
+                     BufferKind_names[plan->bases[segment->bases_first + operand->base].kind],
+                     plan_string(plan, record->path), work->layer, why.text);
+}
+
 static bool run_by_kind(Replay *replay, const Work *work, const Queue *queue, Status *status) {
   const PlanRecord *record = work->record;
   if (record->kind == RECORD_KERNEL)
     return run_kernel(replay, work, queue, replay_threads(replay, queue), status);
+  if (plan_is_copy(record)) return run_file(replay, work, status);
   return run_comm(replay, record, work->operand, status);
 }
 
@@ -353,10 +374,11 @@ static bool issue_record(const Walker *walker, const Position *at, uint32_t *num
   }
   uint64_t place = number_of(walker, at->running, *number);
   replay->last[record->lane] = place + LAST_PART;
-  bool issued = record->kind == RECORD_LOAD ? issue_load(walker, &work, queue, place, status)
-                : record->kind == RECORD_COPY
-                    ? issue_copy(walker, &work, queue, place + LAST_PART, status)
-                    : replay->device->ops->issue(queue, &work, place + LAST_PART, status);
+  bool issued =
+      record->kind == RECORD_LOAD   ? issue_load(walker, &work, queue, place, status)
+      : record->kind == RECORD_COPY ? issue_copy(walker, &work, queue, place + LAST_PART, status)
+      : plan_is_copy(record) ? replay->device->ops->host(queue, &work, place + LAST_PART, status)
+                             : replay->device->ops->issue(queue, &work, place + LAST_PART, status);
   bool is_awaited = replay->awaited[record - plan->records] ||
                     (work.second != NULL && replay->awaited[work.second - plan->records]);
   return issued && issue_mark(replay, queue, is_awaited, status);

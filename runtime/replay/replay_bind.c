@@ -158,7 +158,7 @@ static bool check_call(void *context, const Position *at, Status *status) {
     if (!check_record(replay, at, record, status)) return false;
     int64_t *loads = &replay->loads[at->program->kind];
     if (record->kind == RECORD_LOAD && end > *loads) *loads = end;
-    bool is_beside = replay->setup.comm_beside.at[record->lane] || record->kind == RECORD_COPY ||
+    bool is_beside = replay->setup.comm_beside.at[record->lane] || plan_is_copy(record) ||
                      plan_is_host_lane(plan, record->lane);
     if (is_beside && record->lane != replay->main_lane && !HOSTILE_RUNS_ALONE)
       replay->queues_mask |= 1u << record->lane;

@@ -258,7 +258,7 @@ static void poison_tier(const Member *m, Tier tier) {
 }
 
 static void poison(const Member *m) {
-  for (Tier tier = 0; tier < Tier_COUNT; tier++)
+  for (Tier tier = 0; tier < TIER_FILE; tier++)
     poison_tier(m, tier);
 }
 
@@ -266,7 +266,7 @@ static bool open_member(Member *m, Status *status) {
   WorldRank *rank = m->rank;
   if (!world_open(rank, status)) return false;
   for (Tier tier = 0; tier < Tier_COUNT; tier++)
-    if (rank->arenas->base[tier] != NULL)
+    if (tier != TIER_FILE && rank->arenas->base[tier] != NULL)
       memset(rank->arenas->base[tier], 0xff, rank->arenas->tier[tier].size_bytes);
   uint64_t random = mix(mix(m->trying->how.seed, 7), (uint64_t)rank->number);
   bool on_queues = m->trying->how.on_queues;
@@ -316,12 +316,18 @@ static uint64_t hash_state(const Member *m) {
   const Plan *good = m->trying->good;
   const PlanClass *class = mesh_class(&m->rank->world->mesh, good, m->rank->number);
   uint64_t hash = 3;
+  Status status;
   for (uint32_t i = 0; i < class->tensors_count; i++) {
     const PlanTensor *tensor = &good->tensors[class->tensors_first + i];
-    for (uint32_t layer = 0; layer < tensor->layer_count && is_state(tensor->kind); layer++)
-      hash = hash_bytes(
-          hash, m->rank->arenas->base[tensor->tier] + tensor->offset + layer * tensor->layer_stride,
-          tensor->size_bytes);
+    for (uint32_t layer = 0; layer < tensor->layer_count && is_state(tensor->kind); layer++) {
+      uint8_t *at =
+          m->rank->arenas->base[tensor->tier] + tensor->offset + layer * tensor->layer_stride;
+      const uint8_t *bytes = tensor->tier != TIER_FILE
+                                 ? at
+                                 : tier_file_window(at, tensor->size_bytes, ACCESS_READ, &status);
+      if (bytes != NULL) hash = hash_bytes(hash, bytes, tensor->size_bytes);
+      if (tensor->tier == TIER_FILE) (void)tier_file_window_close(at, &status);
+    }
   }
   return hash;
 }
@@ -349,7 +355,8 @@ static void copy_state(const Member *m) {
     uint8_t *to = m->rank->arenas->base[tensor->tier];
     int32_t writer = writer_of(m->rank, class, tensor);
     const uint8_t *from = world->arenas[writer].base[tensor->tier];
-    if (writer == m->rank->number || !is_state(tensor->kind)) continue;
+    if (writer == m->rank->number || !is_state(tensor->kind) || tensor->tier == TIER_FILE)
+      continue; /* no strategy with files has replicas */
     for (uint32_t layer = 0; layer < tensor->layer_count; layer++) {
       uint64_t at = tensor->offset + layer * tensor->layer_stride;
       memcpy(to + at, from + at, tensor->size_bytes);

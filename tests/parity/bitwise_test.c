@@ -322,6 +322,19 @@ int main(void) {
         "={ optimizer = \"cpu\", weights = \"cpu\", activations = \"cpu\", prefetch = 1 }",
         "cluster.devices=2", "precision.update=kahan", "precision=bf16", "parallel.tp=2");
   }
+  TEST("states in files: the bits of states on the device, of a run that moves them, too") {
+    char all[120], half[160];
+    (void)snprintf(all, sizeof all, "={ optimizer = \"nvme\", path = \"%s\" }", folder);
+    (void)snprintf(half, sizeof half,
+                   "={ optimizer = { \"nvme\", share = \"50%%\" }, weights = \"cpu\", path = "
+                   "\"%s\" }",
+                   folder);
+    check_offload(all, "cluster.devices=1", "precision=bf16", "model.layers=4", NULL);
+    check_offload(half, "cluster.devices=2", "precision=bf16", "parallel.zero=3",
+                  "precision.moments=int8");
+    check_offload(all, "cluster.devices=4", "parallel.pp=2", "parallel.zero=2",
+                  "optimizer={\"lion\", lr=1e-4}");
+  }
   TEST("where ranks stand changes no bit: parts, slants by one axis and by two") {
     check_order("dp*2 tp cp pp dp", "parallel.pp=1");
     check_order("dp*2 tp cp pp dp-tp", "parallel.pp=1");

@@ -181,30 +181,20 @@ typedef int32_t SegmentOf(const Block *block);
 static int32_t update_of(const Block *block) {
   return block->update;
 }
-static int32_t host_update_of(const Block *block) {
-  return block->host_update;
-}
 static int32_t init_of(const Block *block) {
   return block->init;
-}
-static int32_t host_init_of(const Block *block) {
-  return block->host_init;
 }
 /* Gathers replicated parameters, of which each rank has initialised or updated a piece. */
 static int32_t gather_of(const Block *block) {
   return block->gather;
 }
 
-/* Layers by where their states are. */
-typedef enum LayersOf { ALL_LAYERS, DEVICE_LAYERS, HOST_LAYERS } LayersOf;
-
-/* One call for every such layer of the stage. */
-static void each_layer(Calls *t, LayersOf layers, SegmentOf *segment_of) {
+/* One call for every layer of the stage, or for those whose states are on the device. */
+static void each_layer(Calls *t, bool all, SegmentOf *segment_of) {
   for (int32_t b = 0; b < t->draft->blocks.count; b++)
     for (int64_t l = 0; l < t->draft->blocks.at[b].layers; l++) {
       const StageBlock *held = &t->stage->blocks[b];
-      const bool on_host = held->position[l] >= held->host_first;
-      if (held->position[l] >= 0 && (layers == ALL_LAYERS || on_host == (layers == HOST_LAYERS)))
+      if (held->position[l] >= 0 && (all || held->position[l] < held->host_first))
         calls_add(t, segment_of(&t->draft->blocks.at[b]), b, l);
     }
 }
@@ -262,21 +252,62 @@ static void run_batch(Calls *t, int32_t first, int32_t end) {
   }
 }
 
+enum { LAYERS_AHEAD = 2 };
+
 /* While one layer is updated, the next one's gradients arrive and the one before returns: three
  * layers have buffers in host memory at once. */
-static void hold_staged(Calls *t) {
-  enum { LAYERS_AHEAD = 2 };
+static void hold_staged(Calls *t, int32_t calls_of_layer) {
   const int32_t last = calls_here(t) - 1;
   for (int32_t i = 0; i < t->staged.count; i++) {
     Buffer *buffer = &t->stage->buffers.at[t->staged.at[i]];
-    buffer->last_call += LAYERS_AHEAD;
+    buffer->last_call += LAYERS_AHEAD * calls_of_layer;
     if (buffer->last_call > last) buffer->last_call = last;
   }
+}
+
+/* ---- layers whose states have left the device */
+
+typedef struct FarLayer {
+  int32_t block;
+  int64_t layer;
+} FarLayer;
+
+typedef VEC(FarLayer) FarLayers;
+
+static FarLayers far_layers(const Calls *t) {
+  FarLayers far = {0};
+  for (int32_t b = 0; b < t->draft->blocks.count; b++)
+    for (int64_t l = 0; l < t->draft->blocks.at[b].layers; l++) {
+      const StageBlock *held = &t->stage->blocks[b];
+      if (held->position[l] >= 0 && held->position[l] >= held->host_first)
+        VEC_PUSH(t->draft->compile->arena, &far, (FarLayer){b, l});
+    }
+  return far;
+}
+
+/* Reads the states of a layer from their file, if they are in one and there is such a layer. */
+static void read_states(Calls *t, const FarLayers *far, int32_t i) {
+  if (!t->draft->state_in_files || i >= far->count) return;
+  calls_add(t, t->draft->blocks.at[far->at[i].block].read, far->at[i].block, far->at[i].layer);
+}
+
+/* A file's lane reads two layers ahead of the update, the first ones as the step begins. */
+static void update_far(Calls *t, const FarLayers *far) {
+  for (int32_t i = 0; i < far->count; i++) {
+    const Block *block = &t->draft->blocks.at[far->at[i].block];
+    calls_add(t, block->host_update, far->at[i].block, far->at[i].layer);
+    calls_add(t, block->write, far->at[i].block, far->at[i].layer);
+    read_states(t, far, i + LAYERS_AHEAD);
+  }
+  hold_staged(t, t->draft->state_in_files ? 3 : 1);
 }
 
 static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline) {
   Calls t;
   calls_open(&t, d, stage, PROGRAM_TRAIN_STEP);
+  const FarLayers far = far_layers(&t);
+  for (int32_t i = 0; i < LAYERS_AHEAD; i++)
+    read_states(&t, &far, i);
   calls_add(&t, t.ends->targets, NO_ID, -1);
   if (pipeline != NULL)
     pipeline_microbatches(&t, pipeline);
@@ -290,11 +321,10 @@ static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline) {
   calls_add(&t, t.ends->control, NO_ID, -1);
   calls_add(&t, t.ends->mirror, NO_ID, -1);
   int32_t updates = calls_here(&t);
-  each_layer(&t, DEVICE_LAYERS, update_of);
+  each_layer(&t, false, update_of);
   int32_t updates_end = calls_here(&t);
-  each_layer(&t, HOST_LAYERS, host_update_of);
-  hold_staged(&t);
-  each_layer(&t, ALL_LAYERS, gather_of);
+  update_far(&t, &far);
+  each_layer(&t, true, gather_of);
   int32_t moved = calls_here(&t);
   if (pipeline != NULL) calls_rotate(&t); /* a loop may take the place of what is before */
   moved -= calls_here(&t);
@@ -305,9 +335,14 @@ static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline) {
 static void build_init(Draft *d, Stage *stage) {
   Calls t;
   calls_open(&t, d, stage, PROGRAM_INIT);
-  each_layer(&t, DEVICE_LAYERS, init_of);
-  each_layer(&t, HOST_LAYERS, host_init_of);
-  each_layer(&t, ALL_LAYERS, gather_of);
+  each_layer(&t, false, init_of);
+  const FarLayers far = far_layers(&t);
+  for (int32_t i = 0; i < far.count; i++) {
+    const Block *block = &d->blocks.at[far.at[i].block];
+    calls_add(&t, block->host_init, far.at[i].block, far.at[i].layer);
+    calls_add(&t, block->write, far.at[i].block, far.at[i].layer);
+  }
+  each_layer(&t, true, gather_of);
 }
 
 static int32_t distance(const Draft *d, int32_t from, int32_t to) {

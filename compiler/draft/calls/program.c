@@ -4,6 +4,8 @@
 
 #include "compiler/draft/roles.h"
 
+enum { STATES = BASE_STATE_LAST - BASE_MASTER + 1 };
+
 typedef struct CallTarget {
   int32_t use;   /* NO_ID: a call of no layer */
   int32_t block; /* of a call of no layer; NO_ID */
@@ -76,6 +78,22 @@ int32_t calls_brought(Calls *t, int32_t b, int64_t layer) {
                          block_stride_bytes(t->draft, block, stored_role(t->draft, block)), layer);
 }
 
+/* The buffer in host memory of a state that is in a file. */
+static BufferBinding bind_state(Calls *t, const SegmentBase *base, int32_t slot, int64_t layer) {
+  const Block *block = &t->draft->blocks.at[base->number];
+  const StageBlock *held = &t->stage->blocks[base->number];
+  const BufferKind kind = t->stage->buffers.at[held->host_buffers[base->role]].kind;
+  int32_t *buffer = &t->states[slot * STATES + (int32_t)(base->role - BASE_MASTER)];
+  if (*buffer == NO_ID)
+    *buffer = calls_host_buffer(t, "states, of a file", kind,
+                                tier_stride_bytes(t->draft, block, base->role, TIER_FILE), layer);
+  return (BufferBinding){*buffer, 0};
+}
+
+static bool is_state(BaseRole role) {
+  return role >= BASE_MASTER && role <= BASE_STATE_LAST;
+}
+
 static BufferBinding bind_block(Calls *t, const SegmentBase *base, const CallTarget *at) {
   const Draft *d = t->draft;
   const Block *block = &d->blocks.at[base->number];
@@ -83,11 +101,18 @@ static BufferBinding bind_block(Calls *t, const SegmentBase *base, const CallTar
   int64_t layer = block_layer(block, at->layer);
   int32_t slot = t->slot_first[base->number] + (int32_t)layer;
   const int32_t on_host = held->position[layer] - held->host_first;
-  const BaseRole role = base->role == BASE_FAR_PARAM ? stored_role(d, block) : base->role;
+  const BaseRole role = base->role == BASE_FAR_PARAM    ? stored_role(d, block)
+                        : base->role >= BASE_FILE_STATE ? BASE_MASTER + base->role - BASE_FILE_STATE
+                                                        : base->role;
+  if (on_host >= 0 && is_state(base->role) && d->state_in_files)
+    return bind_state(t, base, slot, layer);
   if (on_host >= 0 && base->role == stored_role(d, block) && held->host_buffers[role] != NO_ID)
     return (BufferBinding){calls_brought(t, base->number, layer), 0};
   if (on_host >= 0 && held->host_buffers[role] != NO_ID)
-    return (BufferBinding){held->host_buffers[role], on_host * block_stride_bytes(d, block, role)};
+    return (BufferBinding){
+        held->host_buffers[role],
+        on_host *
+            tier_stride_bytes(d, block, role, t->stage->buffers.at[held->host_buffers[role]].tier)};
   if (held->buffers[base->role] != NO_ID) {
     assert(held->position[layer] >= 0);
     return (BufferBinding){held->buffers[base->role],
@@ -159,6 +184,7 @@ static BufferBinding bind_base(Calls *t, const SegmentBase *base, const CallTarg
   case BASE_PARAM_STORED:
   case BASE_PARAM_SHARD:
   case BASE_FAR_PARAM:
+  case BASE_FILE_STATE ... BASE_FILE_STATE_LAST:
   case BASE_GRAD_SHARD:
   case BASE_MASTER:
   case BASE_COMPENSATION:
@@ -342,8 +368,11 @@ void calls_open(Calls *t, Draft *d, Stage *stage, ProgramKind kind) {
   }
   t->gathered = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count + 1);
   t->brought = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count + 1);
+  t->states = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count * STATES + 1);
   for (int32_t i = 0; i < t->slot_count; i++)
     t->gathered[i] = t->brought[i] = NO_ID;
+  for (int32_t i = 0; i < t->slot_count * STATES; i++)
+    t->states[i] = NO_ID;
 }
 
 void calls_chunk(Calls *t, int32_t chunk) {

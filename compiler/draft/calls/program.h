@@ -35,6 +35,7 @@ typedef struct Calls {
   int32_t *slot_first; /* by block: slot of its layer 0 */
   int32_t slot_count;
   int32_t *gathered; /* by slot: whole parameters of a layer that are present now */
+  int32_t *states;   /* by slot and state: what an update reads and writes of states in a file */
   int32_t *brought;  /* by slot: parameters as they persist, copied from host memory */
   VEC(BufferName) names;
   BufferList reducing, sending; /* buffers that the last reduction or exchange may still be using */

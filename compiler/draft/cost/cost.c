@@ -19,21 +19,24 @@ double cost_peak(const Draft *d) {
  * node share its memory. */
 static double host_rate(const Cluster *cluster, const Record *record) {
   if (record->kind == RECORD_COPY) return cluster->host_link_bytes_per_s;
+  if (record->kind == RECORD_READ) return cluster->disk_read_bytes_per_s / (double)cluster->devices;
+  if (record->kind == RECORD_WRITE)
+    return cluster->disk_write_bytes_per_s / (double)cluster->devices;
   if (cluster->target == TARGET_CPU) return cluster->memory_bytes_per_s;
   return cluster->host_bytes_per_s / (double)cluster->devices;
 }
 
 static int64_t host_ns(const Draft *d, const Record *record) {
   double rate = host_rate(d->cluster, record);
-  double moved =
-      record->kind == RECORD_COPY ? (double)record->operands[0].size_bytes : (double)record->bytes;
+  double moved = record->kind == RECORD_KERNEL ? (double)record->bytes
+                                               : (double)record->operands[0].size_bytes;
   return rate > 0 ? (int64_t)(moved / rate * 1e9 + 0.5) : 0;
 }
 
 int64_t cost_kernel_ns(const Draft *d, const Record *record) {
   const Cluster *cluster = d->cluster;
   double seconds = 0;
-  if (record->kind == RECORD_COPY || record->lane == LANE_HOST) return host_ns(d, record);
+  if (record->kind == RECORD_COPY || record->lane >= LANE_HOST) return host_ns(d, record);
   if (record->kind != RECORD_KERNEL) return 0;
   const double peak = record->flops > 0 ? cost_peak_of(d, record->operands[0].dtype) : 0;
   if (peak > 0) seconds = (double)record->flops / peak;

@@ -19,7 +19,7 @@ static void add_node(Arena *arena, NodeNeeds *needs, int32_t *room, const NodeNe
   for (int32_t i = 0; i < needs->count; i++) {
     NodeNeed *other = &needs->at[i];
     if (other->ranks != node->ranks || other->host_bytes != node->host_bytes ||
-        other->all_bytes != node->all_bytes)
+        other->file_bytes != node->file_bytes || other->all_bytes != node->all_bytes)
       continue;
     other->nodes++;
     return;
@@ -52,6 +52,7 @@ NodeNeeds node_needs(Arena *arena, const Plan *plan) {
     last = at;
     node.ranks++;
     node.host_bytes += (int64_t)plan_arena_bytes(plan, class, TIER_HOST);
+    node.file_bytes += (int64_t)plan_arena_bytes(plan, class, TIER_FILE);
     for (Tier tier = 0; tier < Tier_COUNT; tier++)
       if (tier != TIER_FILE) node.all_bytes += (int64_t)plan_arena_bytes(plan, class, tier);
   }

@@ -52,6 +52,14 @@ static const RoleWords role_words[BASE_ROLE_COUNT] = {
     [BASE_DRAWN] = {BUFFER_MASTER, "master_drawn"},
     [BASE_MIRROR] = {BUFFER_MIRROR, "control_mirror"},
     [BASE_FAR_PARAM] = {BUFFER_PARAM, "parameters_stored_on_host"},
+    [BASE_FILE_STATE] = {BUFFER_MASTER, "master_in_file"},
+    [BASE_FILE_STATE + BASE_COMPENSATION -
+        BASE_MASTER] = {BUFFER_COMPENSATION, "compensation_in_file"},
+    [BASE_FILE_STATE + BASE_MOMENT1 - BASE_MASTER] = {BUFFER_MOMENT1, "moment_m_in_file"},
+    [BASE_FILE_STATE + BASE_MOMENT2 - BASE_MASTER] = {BUFFER_MOMENT2, "moment_v_in_file"},
+    [BASE_FILE_STATE + BASE_MOMENT1_MAX -
+        BASE_MASTER] = {BUFFER_MOMENT1_MAX, "maxima_of_m_in_file"},
+    [BASE_FILE_STATE_LAST] = {BUFFER_MOMENT2_MAX, "maxima_of_v_in_file"},
     [BASE_FAR_FRAME] = {BUFFER_ACTIVATION, "kept_on_host"},
     [BASE_FAR_INPUT] = {BUFFER_ACTIVATION, "input_on_host"},
 };
@@ -61,10 +69,11 @@ static const RoleWords role_words[BASE_ROLE_COUNT] = {
 static void emit_tiers(Tables *t, const Draft *d) {
   for (Tier tier = 0; tier < Tier_COUNT; tier++)
     if (d->uses[tier])
-      TABLE_PUSH(t, tiers,
-                 (PlanTier){.alignment_bytes = PLAN_ALIGN_BYTES,
-                            .kind = tier,
-                            .path = table_string(t, "")});
+      TABLE_PUSH(
+          t, tiers,
+          (PlanTier){.alignment_bytes = tier_align(tier),
+                     .kind = tier,
+                     .path = table_string(t, tier == TIER_FILE ? d->job->offload.path : "")});
 }
 
 static void emit_slots(Tables *t, const Draft *d) {
@@ -238,9 +247,10 @@ static const char *base_name(Tables *t, const Draft *d, const SegmentBase *base)
   const char *name = role_words[base->role].name;
   if (base->role == BASE_TRANSFER || base->role == BASE_PARTIALS)
     return arena_printf(t->arena, "%s.%d", name, base->number);
-  bool block =
-      base->role <= BASE_STATE_LAST || (base->role >= BASE_WIRE && base->role <= BASE_CAST_SHARD) ||
-      (base->role >= BASE_HOST_GRAD && base->role <= BASE_DRAWN) || base->role == BASE_FAR_PARAM;
+  bool block = base->role <= BASE_STATE_LAST ||
+               (base->role >= BASE_WIRE && base->role <= BASE_CAST_SHARD) ||
+               (base->role >= BASE_HOST_GRAD && base->role <= BASE_DRAWN) ||
+               (base->role >= BASE_FAR_PARAM && base->role <= BASE_FILE_STATE_LAST);
   return block ? arena_printf(t->arena, "%s.%s", d->blocks.at[base->number].name, name) : name;
 }
 

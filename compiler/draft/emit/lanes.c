@@ -12,7 +12,8 @@ static const LaneWords lane_words[Lane_COUNT] = {LANES(LANE_WORDS)};
 #undef LANE_WORDS
 
 void table_lanes(Tables *t, const Draft *d) {
-  const int32_t count = d->offloads_state   ? Lane_COUNT
+  const int32_t count = d->uses[TIER_FILE]  ? Lane_COUNT
+                        : d->offloads_state ? LANES_OF_HOST
                         : draft_offloads(d) ? LANES_OF_COPIES
                                             : LANES_OF_DEVICE;
   for (int32_t lane = 0; lane < count; lane++)

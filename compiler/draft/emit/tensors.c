@@ -62,7 +62,6 @@ static void emit_tensor(Tables *t, const Draft *d, const Stage *stage, ParamId p
   const StageBlock *held = &stage->blocks[at->block];
   bool shard = role_is_shard(block, role), stack = d->train->regions.at[block->region].is_stack;
   DType dtype = role_dtype(d, block, role);
-  int64_t stride = block_stride_bytes(d, block, role);
   int64_t size_bytes = role_bytes(d, block, role, shard ? at->piece : at->elements);
   Layout layout = is_maxima(role) ? maxima_layout(d, p) : param_layout(d->train, p);
   if (shard) {
@@ -71,7 +70,8 @@ static void emit_tensor(Tables *t, const Draft *d, const Stage *stage, ParamId p
   }
   int64_t inside = role_bytes(d, block, role, shard ? at->shard_first : at->first);
   const Buffer *buffer = state_buffer(stage, held, role, held->position[first]);
-  const int32_t before = buffer->tier == TIER_HOST ? held->host_first : 0;
+  const int32_t before = buffer->tier == TIER_DEVICE ? 0 : held->host_first;
+  const int64_t stride = tier_stride_bytes(d, block, role, buffer->tier);
   int64_t offset = buffer->offset + (held->position[first] - before) * stride;
   const bool is_row = shard || is_maxima(role);
   TABLE_PUSH(t, tensors,

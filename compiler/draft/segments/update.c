@@ -32,19 +32,38 @@ static void copy_own(Draft *d, int32_t segment, ParamId p, Lane lane, BaseRole f
   own_operand(d, segment, record, p, to, ACCESS_WRITE);
 }
 
-/* Copies the parameters of a layer, as they persist and with their padding. */
-static void copy_layer(Draft *d, int32_t segment, int32_t b, Lane lane, BaseRole from,
-                       BaseRole to) {
-  const Block *block = &d->blocks.at[b];
-  const int64_t bytes = block_stride_bytes(d, block, stored_role(d, block));
-  Record *record = segment_record(d, segment, RECORD_COPY, NULL, PURPOSE_OFFLOAD);
-  record->path = block->name;
+/* What persists of a layer, with its padding, passes from one base to another. */
+static void pass_layer(Draft *d, int32_t segment, int32_t b, RecordKind kind, Lane lane,
+                       BaseRole from, BaseRole to, int64_t bytes) {
+  Record *record = segment_record(d, segment, kind, NULL, PURPOSE_OFFLOAD);
+  record->path = d->blocks.at[b].name;
   record->direction = DIRECTION_UPDATE;
   record->lane = lane;
   const BaseRole roles[] = {from, to};
   for (int32_t i = 0; i < 2; i++)
     record_operand(record, segment_base(d, segment, roles[i], b, bytes), 0, bytes, DTYPE_U8,
                    i == 0 ? ACCESS_READ : ACCESS_WRITE);
+}
+
+static void copy_layer(Draft *d, int32_t segment, int32_t b, Lane lane, BaseRole from,
+                       BaseRole to) {
+  const Block *block = &d->blocks.at[b];
+  pass_layer(d, segment, b, RECORD_COPY, lane, from, to,
+             block_stride_bytes(d, block, stored_role(d, block)));
+}
+
+/* The states of a layer, from their file to host memory or back. */
+static int32_t build_file(Draft *d, int32_t b, bool reads) {
+  const Block *block = &d->blocks.at[b];
+  int32_t segment = block_segment(d, b, reads ? "read" : "write");
+  for (BaseRole role = BASE_MASTER; role <= BASE_STATE_LAST; role++) {
+    const BaseRole in_file = BASE_FILE_STATE + role - BASE_MASTER;
+    if (role_persists(d, block, role))
+      pass_layer(d, segment, b, reads ? RECORD_READ : RECORD_WRITE, LANE_FILE,
+                 reads ? in_file : role, reads ? role : in_file,
+                 tier_stride_bytes(d, block, role, TIER_FILE));
+  }
+  return segment;
 }
 
 static int32_t build_bring(Draft *d, int32_t b) {
@@ -342,6 +361,8 @@ void block_segments_build(Draft *d) {
     int32_t norm = build_norm(d, b);
     int32_t update = any_here ? build_update(d, b, false) : NO_ID;
     int32_t host_update = d->offloads_state ? build_update(d, b, true) : NO_ID;
+    int32_t read = d->state_in_files ? build_file(d, b, true) : NO_ID;
+    int32_t write = d->state_in_files ? build_file(d, b, false) : NO_ID;
     int32_t bring = block_is_far(d, &d->blocks.at[b]) ? build_bring(d, b) : NO_ID;
     reduce_segments_build(d, b);
     Block *block = &d->blocks.at[b];
@@ -351,5 +372,7 @@ void block_segments_build(Draft *d) {
     block->update = update;
     block->host_update = host_update;
     block->bring = bring;
+    block->read = read;
+    block->write = write;
   }
 }

@@ -18,7 +18,7 @@ static int32_t persistent_in(Draft *d, Stage *stage, Tier tier, const char *name
                                    .program = -1,
                                    .layer = -1});
   stage->persistent_bytes[tier] =
-      round_up(stage->persistent_bytes[tier] + size_bytes, PLAN_ALIGN_BYTES);
+      round_up(stage->persistent_bytes[tier] + size_bytes, tier_align(tier));
   d->uses[tier] = true;
   return id;
 }
@@ -47,22 +47,6 @@ static void find_layers(const Draft *d, const Stage *stage, int32_t b, StageBloc
   }
 }
 
-static bool persists(const Draft *d, const Block *block, BaseRole role) {
-  switch (role) {
-  case BASE_PARAM:
-  case BASE_PARAM_STORED:
-  case BASE_PARAM_SHARD: return role == stored_role(d, block);
-  case BASE_GRAD: return !block->shards_grads;
-  case BASE_GRAD_SHARD: return block->shards_grads;
-  case BASE_MASTER: return d->truth == TRUTH_MASTER || d->truth == TRUTH_SPLIT;
-  case BASE_COMPENSATION: return d->truth == TRUTH_KAHAN;
-  case BASE_MOMENT2: return d->has_moment2;
-  case BASE_MOMENT1_MAX: return block->has_codes;
-  case BASE_MOMENT2_MAX: return block->has_codes && d->has_moment2;
-  default: return true;
-  }
-}
-
 static bool is_state(BaseRole role) {
   return role >= BASE_MASTER && role <= BASE_STATE_LAST;
 }
@@ -71,7 +55,7 @@ static bool is_state(BaseRole role) {
 static int64_t state_bytes(const Draft *d, const Block *block) {
   int64_t bytes = 0;
   for (BaseRole role = BASE_MASTER; role <= BASE_STATE_LAST; role++)
-    if (persists(d, block, role)) bytes += block_stride_bytes(d, block, role);
+    if (role_persists(d, block, role)) bytes += block_stride_bytes(d, block, role);
   return bytes;
 }
 
@@ -123,13 +107,16 @@ static void place_block(Draft *d, Stage *stage, int32_t b) {
     const bool may_leave =
         is_state(role) || (role == stored_role(d, block) && block_is_far(d, block));
     const int32_t here = may_leave ? held->host_first : held->held;
-    if (held->held == 0 || !persists(d, block, role)) continue;
+    if (held->held == 0 || !role_persists(d, block, role)) continue;
     const char *name = arena_printf(d->compile->arena, "%s %s", block->name, roles[role].word);
-    const int64_t stride = block_stride_bytes(d, block, role);
-    if (here > 0) held->buffers[role] = persistent(d, stage, name, roles[role].kind, stride * here);
+    const Tier far = is_state(role) && d->state_in_files ? TIER_FILE : TIER_HOST;
+    if (here > 0)
+      held->buffers[role] =
+          persistent(d, stage, name, roles[role].kind, block_stride_bytes(d, block, role) * here);
     if (here < held->held)
       held->host_buffers[role] =
-          persistent_in(d, stage, TIER_HOST, name, roles[role].kind, stride * (held->held - here));
+          persistent_in(d, stage, far, name, roles[role].kind,
+                        tier_stride_bytes(d, block, role, far) * (held->held - here));
   }
   for (int32_t group = 0; group < NORM_GROUPS; group++) {
     held->first_partial[group] = stage->partial_count[group];

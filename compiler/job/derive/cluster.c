@@ -175,6 +175,10 @@ static void settle_host(Job *job, const Machine *machine, const Facts *facts, co
       settle_rate(job, FIELD_cluster_host_link, &merged, CLUSTER_HOST_LINK);
   cluster->host_bytes_per_s =
       settle_rate(job, FIELD_cluster_host_bandwidth, facts, CLUSTER_HOST_BANDWIDTH);
+  cluster->disk_read_bytes_per_s =
+      settle_rate(job, FIELD_cluster_disk_read, facts, CLUSTER_DISK_READ);
+  cluster->disk_write_bytes_per_s =
+      settle_rate(job, FIELD_cluster_disk_write, facts, CLUSTER_DISK_WRITE);
 }
 
 /* ---- types of nodes */
@@ -228,7 +232,8 @@ static bool refuse_beside_types(Compile *c, const Job *job) {
       FIELD_cluster_nodes,          FIELD_cluster_devices,   FIELD_cluster_device,
       FIELD_cluster_memory,         FIELD_cluster_intra,     FIELD_cluster_inter,
       FIELD_cluster_hwloc,          FIELD_cluster_nccl_topo, FIELD_cluster_host,
-      FIELD_cluster_host_bandwidth, FIELD_cluster_host_link};
+      FIELD_cluster_host_bandwidth, FIELD_cluster_host_link, FIELD_cluster_disk_read,
+      FIELD_cluster_disk_write};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
     if (is_own(job, fields[i])) {
       error_at(c, job->origin[fields[i]].span, "conflict",
@@ -270,6 +275,10 @@ static bool join_device(Compile *c, Cluster *cluster, const Facts *type, const F
   if (is_first || host_bytes < cluster->host_bytes) cluster->host_bytes = host_bytes;
   cluster->host_bytes_per_s =
       least(cluster->host_bytes_per_s, fact_of(type, CLUSTER_HOST_BANDWIDTH));
+  cluster->disk_read_bytes_per_s =
+      least(cluster->disk_read_bytes_per_s, fact_of(type, CLUSTER_DISK_READ));
+  cluster->disk_write_bytes_per_s =
+      least(cluster->disk_write_bytes_per_s, fact_of(type, CLUSTER_DISK_WRITE));
   cluster->host_link_bytes_per_s =
       least(cluster->host_link_bytes_per_s, type->is_known[CLUSTER_HOST_LINK]
                                                 ? type->number[CLUSTER_HOST_LINK]

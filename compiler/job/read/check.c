@@ -61,6 +61,8 @@ static const Range ranges[] = {
     {FIELD_cluster_host, 1 << 20, 1e18, false},
     {FIELD_cluster_host_bandwidth, 1, 1e18, false},
     {FIELD_cluster_host_link, 1, 1e18, false},
+    {FIELD_cluster_disk_read, 1, 1e18, false},
+    {FIELD_cluster_disk_write, 1, 1e18, false},
     {FIELD_offload_budget, 0, 1e18, true},
     {FIELD_offload_prefetch, 0, 1 << 16, false},
     {FIELD_cluster_cores, 1, 1 << 20, false},

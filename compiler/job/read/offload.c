@@ -13,8 +13,11 @@ Amount *offload_part(Job *job, int32_t field) {
 /* { "cpu", share = "60%" } or { "cpu", most = "40GB" }: how much of it, whole layers. */
 bool offload_check_part(Compile *c, const Value *value, int32_t field, Job *job) {
   const Raw *raw = value->raw;
+  const bool is_file = field == FIELD_offload_optimizer && raw->list.count == 1 &&
+                       raw->list.at[0]->kind == RAW_TEXT &&
+                       strcmp(raw->list.at[0]->text, "nvme") == 0;
   const bool has_word = raw->list.count == 1 && raw->list.at[0]->kind == RAW_TEXT &&
-                        strcmp(raw->list.at[0]->text, "cpu") == 0;
+                        (strcmp(raw->list.at[0]->text, "cpu") == 0 || is_file);
   const RawEntry *part = raw->named.count == 1 ? &raw->named.at[0] : NULL;
   const bool is_share = part != NULL && strcmp(part->key, "share") == 0;
   const bool is_most = part != NULL && strcmp(part->key, "most") == 0;
@@ -33,20 +36,36 @@ bool offload_check_part(Compile *c, const Value *value, int32_t field, Job *job)
     fix_last(c, "%s = { \"cpu\", share = \"60%%\" }", spec_fields[field].key);
     return false;
   }
-  *(int32_t *)field_at(job, field) = CHOICE_OFFLOAD_CPU;
+  *(int32_t *)field_at(job, field) = is_file ? CHOICE_OFFLOAD_NVME : CHOICE_OFFLOAD_CPU;
   *offload_part(job, field) = amount;
   return true;
 }
 
+/* Where the states are, by the key or the section's word. */
+static int32_t states_of(const Job *job) {
+  return job->set[FIELD_offload_optimizer] ? job->offload.optimizer : job->offload.head;
+}
+
+static void check_path(Compile *c, const Job *job) {
+  if (states_of(job) != CHOICE_OFFLOAD_NVME) {
+    refuse_useless(c, job, FIELD_offload_path, "states in files", "no key of offload is \"nvme\"");
+    return;
+  }
+  if (job->set[FIELD_offload_path]) return;
+  error_at(c, job->origin[FIELD_offload_optimizer].span, "missing-key",
+           "offload.optimizer is \"nvme\", and offload.path does not say in which directory");
+  fix_last(c, "path = \"/local/scratch\"");
+}
+
 void offload_rules(Compile *c, Job *job) {
-  if (job->offload.weights != CHOICE_OFFLOAD_NONE &&
-      (job->set[FIELD_offload_optimizer] ? job->offload.optimizer : job->offload.head) !=
-          CHOICE_OFFLOAD_CPU) {
+  if (job->offload.weights != CHOICE_OFFLOAD_NONE && states_of(job) != CHOICE_OFFLOAD_CPU &&
+      states_of(job) != CHOICE_OFFLOAD_NVME) {
     error_at(c, job->origin[FIELD_offload_weights].span, "conflict",
              "offload.weights: weights are where their states are, which updates need beside "
-             "them, and those are not in host memory");
+             "them, and those do not leave the device");
     fix_last(c, "offload = { optimizer = \"cpu\", weights = \"cpu\" }");
   }
+  check_path(c, job);
   if (job->set[FIELD_offload_optimizer]) return;
   job->offload.optimizer = job->offload.head;
   field_derive(job, FIELD_offload_optimizer,

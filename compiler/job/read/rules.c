@@ -233,6 +233,8 @@ static void check_paths(Compile *c, Job *job) {
   }
   job->log.dir = expand(c, job, FIELD_log_dir, NULL);
   job->checkpoint.path = expand(c, job, FIELD_checkpoint_path, job->log.dir);
+  if (job->set[FIELD_offload_path])
+    job->offload.path = expand(c, job, FIELD_offload_path, job->log.dir);
   const char *resume = job->checkpoint.resume;
   if (strcmp(resume, "auto") == 0 || strcmp(resume, "never") == 0 || strcmp(resume, "anyway") == 0)
     return;

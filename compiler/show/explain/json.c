@@ -30,8 +30,9 @@ static void print_nodes(const Compiled *compiled, FILE *out) {
   fprintf(out, "\"nodes\":[");
   for (int32_t i = 0; i < needs.count; i++) {
     const NodeNeed *node = &needs.at[i];
-    fprintf(out, "%s{\"nodes\":%u,\"ranks\":%u,\"host\":%lld,\"host_budget\":", i > 0 ? "," : "",
-            node->nodes, node->ranks, (long long)node->host_bytes);
+    fprintf(out, "%s{\"nodes\":%u,\"ranks\":%u,\"host\":%lld,\"file\":%lld,\"host_budget\":",
+            i > 0 ? "," : "", node->nodes, node->ranks, (long long)node->host_bytes,
+            (long long)node->file_bytes);
     if (compiled->host_budget_bytes < 0)
       fprintf(out, "null}");
     else

@@ -84,7 +84,8 @@ static const char *row_note(const Compiled *compiled, const MemoryRow *row, int6
                         row->kind == BUFFER_MOMENT1 || row->kind == BUFFER_MOMENT2;
   const bool is_split = d->job->offload_part.value > 0 || d->hosted_bytes != NULL;
   if (is_state && d->offloads_state && passing_bytes == 0)
-    return is_split ? "the rest is in host memory" : "in host memory";
+    return arena_printf(arena, "%sin %s", is_split ? "the rest is " : "",
+                        d->state_in_files ? "a file" : "host memory");
   if (row->kind == ROW_CODES)
     return compiled->job->is_fp8_by_block ? "fp8; scales of 1 x 128" : "fp8; one scale a tensor";
   switch ((BufferKind)row->kind) {
@@ -267,9 +268,8 @@ static void print_communicators(MemoryTable *table) {
                            plural(count)));
 }
 
-/* "host     master", with its bytes at the host's own peak. Rows that are 0 are left out. */
-static void print_host_rows(MemoryTable *table, const Peak *peaks) {
-  const char *head = "host";
+/* "host     master", with its bytes at the tier's own peak. Rows that are 0 are left out. */
+static void print_host_rows(MemoryTable *table, const Peak *peaks, const char *head) {
   for (size_t r = 0; r < MEMORY_ROWS; r++) {
     double value[COLUMNS_MAX] = {0}, all = 0;
     for (uint32_t i = 0; i < table->columns.count; i++)
@@ -322,7 +322,7 @@ static void print_host(MemoryTable *table) {
     peaks[i] = find_peak_in(compiled, table->columns.class[i], TIER_HOST);
     whole[i] = (double)peaks[i].arena_bytes;
   }
-  print_host_rows(table, peaks);
+  print_host_rows(table, peaks, "host");
   print_row(table, "", "arena in host memory", whole, "pinned");
   if (compiled->draft->hosted_bytes != NULL) print_moved(table, peaks);
   const NodeNeeds needs = node_needs(arena, &compiled->plan);
@@ -336,6 +336,20 @@ static void print_host(MemoryTable *table) {
                           is_shared ? ", their device's included" : "",
                           bytes_text(compiled, compiled->host_budget_bytes)));
   }
+}
+
+/* Of states in files: each rank's is as large as this. */
+static void print_file(MemoryTable *table) {
+  const Compiled *compiled = table->compiled;
+  Peak peaks[COLUMNS_MAX] = {0};
+  double whole[COLUMNS_MAX] = {0};
+  if (plan_tier(&compiled->plan, TIER_FILE) == PLAN_NONE) return;
+  for (uint32_t i = 0; i < table->columns.count; i++) {
+    peaks[i] = find_peak_in(compiled, table->columns.class[i], TIER_FILE);
+    whole[i] = (double)peaks[i].arena_bytes;
+  }
+  print_host_rows(table, peaks, "file");
+  print_row(table, "", "file of a rank", whole, compiled->job->offload.path);
 }
 
 static void print_limits(MemoryTable *table) {
@@ -356,6 +370,7 @@ static void print_limits(MemoryTable *table) {
             arena_printf(arena, "%s, %s outside the arena", compiled->cluster.device,
                          bytes_text(compiled, compiled->cluster.reserve_bytes)));
   print_host(table);
+  print_file(table);
 }
 
 void explain_memory(const Compiled *compiled, FILE *out) {

@@ -4,7 +4,7 @@
 #include "runtime/plan/plan_loops.h"
 
 static bool is_offload(const Plan *plan, const PlanRecord *record) {
-  return record->kind == RECORD_COPY || plan_is_host_lane(plan, record->lane);
+  return plan_is_copy(record) || plan_is_host_lane(plan, record->lane);
 }
 
 /* Bytes that a step of the class copies on each lane. */
@@ -15,7 +15,7 @@ static void add_copied(const Plan *plan, const PlanProgram *program, double byte
     const double times = plan_call_times(plan, program, i);
     for (uint32_t r = 0; r < segment->records_count; r++) {
       const PlanRecord *record = &plan->records[segment->records_first + r];
-      if (record->kind == RECORD_COPY && plan_runs(call, record))
+      if (plan_is_copy(record) && plan_runs(call, record))
         bytes[record->lane] += times * (double)plan->operands[record->operands_first].size_bytes;
     }
   }

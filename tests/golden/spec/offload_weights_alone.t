@@ -8,7 +8,7 @@ return job {
 }
 -- >>> exit 1
 job.lua:6:25: error[conflict]: offload.weights: weights are where their states
-    are, which updates need beside them, and those are not in host memory
+    are, which updates need beside them, and those do not leave the device
     6 |   offload = { weights = "cpu" },
       |                         ^~~~~
         fix: offload = { optimizer = "cpu", weights = "cpu" }

@@ -4,15 +4,16 @@ return job {
   data = "synthetic",
   train = { batch = "8 sequences", microbatch = 2, steps = 10 },
   optimizer = { "adamw", lr = 1e-3 },
-  offload = { optimizer = "nvme", budget = "12 steps" },
+  offload = { "nvme", budget = "12 steps" },
 }
 -- >>> exit 1
-job.lua:6:27: error[not-built]: offload = "nvme" is not built yet; write "cpu":
-    states go to host memory
-    6 |   offload = { optimizer = "nvme", budget = "12 steps" },
-      |                           ^~~~~~
-job.lua:6:44: error[unit]: offload.budget: expected "80GiB", "80GB" or "90%";
+job.lua:6:15: error[not-built]: offload = "nvme" is not built yet; write
+    optimizer = "nvme": states are in a file of offload.path; weights and the
+    rest are not
+    6 |   offload = { "nvme", budget = "12 steps" },
+      |               ^~~~~~
+job.lua:6:32: error[unit]: offload.budget: expected "80GiB", "80GB" or "90%";
     got "12 steps"
-    6 |   offload = { optimizer = "nvme", budget = "12 steps" },
-      |                                            ^~~~~~~~~~
+    6 |   offload = { "nvme", budget = "12 steps" },
+      |                                ^~~~~~~~~~
 2 errors

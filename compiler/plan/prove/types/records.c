@@ -50,7 +50,7 @@ static bool counts(Typing *t, uint32_t target) {
 static bool is_ours(Typing *t, uint32_t target) {
   const PlanBuffer *buffer = where(t, target).reached->buffer;
   if (!is_of_runtime(buffer) || (buffer->kind == BUFFER_CONTROL && counts(t, target)) ||
-      (buffer->kind == BUFFER_MIRROR && t->call.at->kind == RECORD_COPY))
+      (buffer->kind == BUFFER_MIRROR && plan_is_copy(t->call.at)))
     return true;
   return REFUSE(t, "writes operand %u where the runtime does: %.40s", target,
                 plan_string(t->plan, buffer->name));

@@ -1,0 +1,42 @@
+/* files.h -- a tier that is a file: one for each rank, without a name, as large as the plan says.
+ *
+ * The file is made and given its blocks before the first step, so a full disk is found then. It has
+ * no name from the start (O_TMPFILE, or unlinked at once): nothing collides, and nothing remains
+ * however the process ends. Addresses of the tier are those of a mapping that nobody can touch;
+ * whoever reads or writes there names an address, and the file is found by it.
+ *
+ * Bytes pass in runs of PLAN_FILE_ALIGN_BYTES. Each run that was written has a sum in memory, with
+ * which it is compared when it is read. Threads read and write parts of a request at once, past the
+ * page cache where the file system allows it. */
+#ifndef LOCKSTEP_FILES_H
+#define LOCKSTEP_FILES_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "runtime/plan/plan.h"
+#include "runtime/process/status.h"
+
+/* Makes a file in a directory. `base` is the tier's first address. A warning, such as a network's
+ * file system, is printed. */
+bool tier_file_open(const char *directory, size_t size_bytes, uint8_t **base, Status *status);
+void tier_file_close(uint8_t *base);
+
+/* From and to addresses of a tier; whole runs. A failure names file, offset and bytes. */
+bool tier_file_read(const uint8_t *at, void *to, uint64_t size_bytes, Status *status);
+bool tier_file_write(uint8_t *at, const void *from, uint64_t size_bytes, Status *status);
+
+/* Any bytes of a tier, for as long as the window is open; one at a time in a file. */
+void *tier_file_window(uint8_t *at, uint64_t size_bytes, Access access, Status *status);
+bool tier_file_window_close(const uint8_t *at, Status *status);
+
+/* The calls that files are made of; tests put faults in their place. */
+typedef struct FileCalls {
+  int (*open)(const char *path, int flags, mode_t mode);
+  int (*allocate)(int file, int mode, off_t first, off_t size_bytes);
+  ssize_t (*read)(int file, void *to, size_t size_bytes, off_t at);
+  ssize_t (*write)(int file, const void *from, size_t size_bytes, off_t at);
+} FileCalls;
+extern FileCalls file_calls;
+
+#endif

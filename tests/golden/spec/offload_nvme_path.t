@@ -1,0 +1,19 @@
+-- RUN: check job.lua --no-data
+return job {
+  model = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data = "synthetic",
+  train = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+  offload = { optimizer = "nvme", weights = "nvme", verify = true },
+}
+-- >>> exit 1
+job.lua:6:45: error[not-built]: offload = "nvme" is not built yet; write
+    optimizer = "nvme": states are in a file of offload.path; weights and the
+    rest are not
+    6 |   offload = { optimizer = "nvme", weights = "nvme", verify = true },
+      |                                             ^~~~~~
+job.lua:6:53: error[not-built]: offload.verify is not built yet; remove it: what
+    is read from files is always compared with the sums of what was written
+    6 |   offload = { optimizer = "nvme", weights = "nvme", verify = true },
+      |                                                     ^~~~~~
+2 errors
