@@ -18,7 +18,8 @@ static const SavedVerb saved_verbs[] = {
     {"verify", "CHECKPOINT [--for JOB.lua]", 2, 2, false, false, true, saved_verb_verify},
     {"diff", "A B", 3, 3, false, false, false, saved_verb_diff},
     {"merge", "CHECKPOINT -o FILE.safetensors", 2, 2, true, false, false, saved_verb_merge},
-    {"convert", "CHECKPOINT -o FOLDER --for JOB.lua", 2, 2, true, true, true, saved_verb_convert},
+    {"convert", "CHECKPOINT -o FOLDER --for JOB.lua, or --to dcp", 2, 2, true, true, true,
+     saved_verb_convert},
 };
 enum { SAVED_VERBS = sizeof saved_verbs / sizeof *saved_verbs };
 
@@ -39,11 +40,18 @@ static bool check_words(const SavedVerb *verb, const Options *options) {
   int32_t count = options->words.count;
   bool is_right = count >= verb->least && count <= verb->most &&
                   verb->wants_out == (options->out != NULL) &&
-                  (options->job ? verb->may_job : !verb->wants_job);
+                  (options->job ? verb->may_job : !verb->wants_job || options->to);
   if (!is_right) complain(EXIT_USER, "it is: lockstep checkpoint %s %s", verb->name, verb->words);
   if (!is_right) return false;
   if (options->weights && verb->run != saved_verb_merge)
     return complain(EXIT_USER, "--weights belongs to checkpoint merge") == EXIT_DONE;
+  if (options->to && verb->run != saved_verb_convert)
+    return complain(EXIT_USER, "--to belongs to checkpoint convert") == EXIT_DONE;
+  if (options->to && strcmp(options->to, "dcp") != 0)
+    return complain(EXIT_USER, "--to takes dcp, not '%.40s'", options->to) == EXIT_DONE;
+  if (options->to && options->job)
+    return complain(EXIT_USER, "--to dcp needs no job, because its reader takes any degrees: leave "
+                               "--for out") == EXIT_DONE;
   if (options->json && verb->wants_out)
     return complain(EXIT_USER, "checkpoint %s writes files, and has no answer as JSON",
                     verb->name) == EXIT_DONE;

@@ -114,5 +114,7 @@ ExitCode saved_judge_job(Compile *c, const Options *options, const Checkpoint *c
 ExitCode saved_verb_diff(Compile *c, const Options *options);
 ExitCode saved_verb_merge(Compile *c, const Options *options);
 ExitCode saved_verb_convert(Compile *c, const Options *options);
+/* convert --to dcp. */
+ExitCode saved_export_dcp(Compile *c, const Options *options);
 
 #endif

@@ -223,6 +223,7 @@ ExitCode saved_verb_convert(Compile *c, const Options *options) {
   SavedOpen *saved = ARENA_NEW(c->arena, SavedOpen);
   Options of_job = *options;
   Compiled compiled;
+  if (options->to) return saved_export_dcp(c, options);
   const char *path = saved_find(c, options, options->words.at[1]);
   if (!path) return EXIT_WORLD;
   ExitCode code = saved_open_whole(saved, path);
