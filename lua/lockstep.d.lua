@@ -145,6 +145,7 @@
 ---@field qos? string quality of service; by site. Default: none
 ---@field exclude? string nodes to avoid, as n[01-04]; one that failed is added when the job is requeued. Default: none
 ---@field spares? integer|string nodes beyond those of the plan: a retry leaves out one that failed. Default: 0
+---@field elastic? integer|string the fewest nodes that the run goes on with when some fail and no spare is left: submit compiles a plan for each number from it on at which tp, pp, cp and the batch stay, a retry takes the largest for the nodes that are left, and a requeued job asks for all again. Default: none
 ---@field retries? integer|string starts again in the allocation when a machine failed, counted from 0 after each new checkpoint; errors of the job itself are not retried. Default: 3
 ---@field requeue? boolean back into the queue when the limit comes or a node fails. Default: true
 ---@field chain? integer|string jobs that submit queues, each of which starts when the one before it is over and goes on from what that one saved; derived: 1 while the job goes back into the queue by itself, else as many as the predicted time fills. Default: derived

@@ -330,6 +330,28 @@ newest_checkpoint() {
   printf '%s' "$newest"
 }
 
+# Without spares a node that fails makes the run smaller: of the plans for fewer nodes (slurm.elastic) the largest for those that
+# are left without $avoid. False: there is none.
+take_fewer() { # WHY
+  local left each of i
+  [ ${#fewer[@]} -gt 0 ] || return 1
+  left=$((SLURM_JOB_NUM_NODES - $(tr ',' '\n' <<<"$avoid" | sort -u | grep -c .)))
+  [ "$left" -lt "$nodes" ] || return 0 # the plan still fits
+  for each in "${fewer[@]}"; do
+    IFS=: read -r -a of <<<"$each"
+    each=${each#*:*:*:}
+    if [ "${of[0]}" -gt "$left" ] || [ ! -s "$each" ]; then continue; fi
+    nodes=${of[0]} ranks=${of[1]} plan_id=${of[2]} plan=$each
+    for i in "${!step[@]}"; do
+      case ${step[i]} in --nodes=*) step[i]=--nodes=$nodes ;; --ntasks=*) step[i]=--ntasks=$ranks ;; esac
+    done
+    say "goes on with $nodes of $SLURM_JOB_NUM_NODES nodes, without $avoid: $ranks ranks, $plan"
+    event elastic nodes "$nodes" avoid "$avoid" why "$1"
+    return 0
+  done
+  return 1
+}
+
 # A host for each rank, in the plan's order. What it does not name, another host than Slurm's first or a spare, comes last.
 write_hosts() { # FILE
   local place held listed=() i
@@ -480,6 +502,7 @@ look_at_nodes() {
     spares=$((spares - count))
     return 0
   fi
+  ! take_fewer "not fit for the plan: $first" || return 0
   back_to_queue "not fit for the plan: $first"
 }
 
@@ -602,6 +625,10 @@ while :; do
   if [ -n "$bad" ] && [ "$spares" -gt 0 ]; then
     avoid=${avoid:+$avoid,}$bad
     spares=$((spares - 1))
+  elif [ -n "$bad" ] && [ "$failures" -le "$retries" ]; then
+    before=$avoid
+    avoid=${avoid:+$avoid,}$bad
+    take_fewer "$why" || avoid=$before
   fi
   if [ "$failures" -le "$retries" ]; then
     try=$((try + 1))

@@ -204,7 +204,10 @@ static void add_sizes(const LaunchMaking *m) {
                      (long long)launch->devices),
         because(m, FIELD_cluster_devices, "cluster.devices"));
   }
-  if (spares > 0) add(m, out, "--no-kill", NULL, "slurm.spares: a node may fail");
+  if (spares > 0)
+    add(m, out, "--no-kill", NULL, "slurm.spares: a node may fail");
+  else if (job->set[FIELD_slurm_elastic])
+    add(m, out, "--no-kill", NULL, "slurm.elastic: a node may fail");
 }
 
 /* Segments of nodes that fit a block and divide the job. */

@@ -17,6 +17,16 @@ typedef VEC(LaunchLine) LaunchLines;
 
 enum { CHAIN_MOST = 100 }; /* jobs of a chain */
 
+/* The same job on fewer nodes, for a run that has lost some (slurm.elastic). */
+typedef struct LaunchFewer {
+  int64_t nodes, ranks;
+  Plan *plan;       /* NULL: `why` not */
+  Compile *compile; /* whose arena it is in */
+  uint64_t plan_id;
+  const char *plan_path; /* in the run folder */
+  const char *why;
+} LaunchFewer;
+
 typedef struct Launch {
   const Job *job;
   const Plan *plan;
@@ -37,7 +47,8 @@ typedef struct Launch {
   bool needs_hosts;       /* exactly these hosts, because nodes are of several types */
   LaunchLines directives; /* of sbatch */
   LaunchLines environment;
-  LaunchLines step; /* options of srun */
+  LaunchLines step;       /* options of srun */
+  VEC(LaunchFewer) fewer; /* the most nodes first */
 } Launch;
 
 /* `programs` is used if the job does not set slurm.programs. NULL when reported: the job has no

@@ -145,6 +145,20 @@ static void print_own(Compile *c, const Launch *launch, FILE *out) {
   print_list(c, "job_sets", &own, out);
 }
 
+/* "3:3:0123456789abcdef:runs/job/job.3.plan": nodes, ranks, id and file of each plan. */
+static void print_fewer(Compile *c, const Launch *launch, FILE *out) {
+  TextList plans = {0};
+  for (int32_t i = 0; i < launch->fewer.count; i++) {
+    const LaunchFewer *fewer = &launch->fewer.at[i];
+    if (fewer->plan == NULL) continue;
+    VEC_PUSH(c->arena, &plans,
+             arena_printf(c->arena, "%lld:%lld:%016llx:%s", (long long)fewer->nodes,
+                          (long long)fewer->ranks, (unsigned long long)fewer->plan_id,
+                          fewer->plan_path));
+  }
+  print_list(c, "fewer", &plans, out);
+}
+
 static void print_variables(Compile *c, const Launch *launch, FILE *out) {
   static const char *const looks[] = {[CHOICE_PREFLIGHT_FULL] = "full",
                                       [CHOICE_PREFLIGHT_QUICK] = "quick",
@@ -164,6 +178,7 @@ static void print_variables(Compile *c, const Launch *launch, FILE *out) {
   print_list(c, "hosts", &launch->hosts, out);
   print_number("needs_hosts", launch->needs_hosts, out);
   print_number("spares", job->slurm.spares, out);
+  print_fewer(c, launch, out);
   print_number("retries", job->slurm.retries, out);
   print_number("requeue", job->slurm.requeue, out);
   print_number("limit_s", (int64_t)job->slurm.time.value, out);
@@ -225,6 +240,22 @@ static void print_lines(Compile *c, const char *head, const LaunchLines *lines, 
   }
 }
 
+/* The plans for fewer nodes, and why there is none for others. */
+static void print_elastic(Compile *c, const Launch *launch, FILE *out) {
+  enum { WHY_COLUMN = 12 };
+  fprintf(out, "nodes that fail: the run goes on with fewer (slurm.elastic)\n");
+  for (int32_t i = 0; i < launch->fewer.count; i++) {
+    const LaunchFewer *fewer = &launch->fewer.at[i];
+    int32_t column = fprintf(out, "  %lld node%s", (long long)fewer->nodes, plural(fewer->nodes));
+    fprintf(out, "%*s", column < WHY_COLUMN ? WHY_COLUMN - column : 1, "");
+    const char *text =
+        fewer->plan ? arena_printf(c->arena, "%lld rank%s, plan %016llx", (long long)fewer->ranks,
+                                   plural(fewer->ranks), (unsigned long long)fewer->plan_id)
+                    : arena_printf(c->arena, "no: %s", fewer->why);
+    print_wrapped(out, one_line(c->arena, text), WHY_COLUMN, WHY_COLUMN, SCREEN_COLUMNS);
+  }
+}
+
 void launch_print(Compile *c, const Launch *launch, FILE *out) {
   const Job *job = launch->job;
   print_lines(c, "sbatch", &launch->directives, out);
@@ -242,6 +273,7 @@ void launch_print(Compile *c, const Launch *launch, FILE *out) {
   fprintf(out, "a failure: %lld retr%s in the allocation%s\n", (long long)job->slurm.retries,
           job->slurm.retries == 1 ? "y" : "ies",
           job->slurm.requeue ? ", then back into the queue" : "");
+  if (launch->fewer.count > 0) print_elastic(c, launch, out);
   fprintf(out, "the limit: ranks %s, then %s\n", launch->saves ? "save" : "stop",
           !launch->saves       ? "the job ends: checkpoint.every is \"never\""
           : launch->chain > 1  ? "the next job of the chain goes on"

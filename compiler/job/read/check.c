@@ -74,6 +74,7 @@ static const Range ranges[] = {
     {FIELD_cluster_mtbf, 60, 1e11, false},
     {FIELD_slurm_time, 60, 366.0 * 86400, false},
     {FIELD_slurm_spares, 0, 1 << 16, false},
+    {FIELD_slurm_elastic, 1, 1 << 16, false},
     {FIELD_slurm_retries, 0, 1000, false},
     {FIELD_slurm_chain, 1, 100, false},
     {FIELD_slurm_margin, 0, 86400, false},

@@ -159,6 +159,7 @@ static void check_needs(Compile *c, Job *job) {
            job->offload.activations != CHOICE_OFFLOAD_NONE,
        FIELD_offload_prefetch, "weights or activations in host memory", "neither is there"},
       {job->slurm.retries > 0, FIELD_slurm_spares, "retries above 0", "retries is 0"},
+      {job->slurm.retries > 0, FIELD_slurm_elastic, "retries above 0", "retries is 0"},
       {job->set[FIELD_slurm_container], FIELD_slurm_mounts, "slurm.container", "there is none"},
       {job->set[FIELD_slurm_container], FIELD_slurm_container_by, "slurm.container",
        "there is none"},

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "compiler/job/hints/help.h"
-#include "compiler/show/cli/cli.h"
+#include "compiler/show/cli/elastic.h"
 #include "compiler/show/explain/timeline.h"
 #include "runtime/plan/plan_job.h"
 #include "slurm/script.h"
@@ -100,11 +100,12 @@ static ExitCode refuse_key(Compile *c, const char *key) {
                   near ? "'?" : "");
 }
 
-static ExitCode explain_launch(Compile *c, const Compiled *compiled) {
+static ExitCode explain_launch(Compile *c, const Options *options, const Compiled *compiled) {
   char programs[4096];
   if (!own_folder(programs, sizeof programs)) return complain(EXIT_WORLD, "/proc is not mounted");
-  const Launch *launch = launch_make(c, compiled, programs);
-  if (launch) launch_print(c, launch, stdout);
+  Launch *launch = launch_make(c, compiled, programs);
+  if (launch) elastic_plans(c, options, compiled, launch);
+  if (launch && !compile_failed(c)) launch_print(c, launch, stdout);
   return EXIT_DONE; /* the caller returns what was reported */
 }
 
@@ -153,7 +154,7 @@ static ExitCode explain_one(const Options *options, Compile *c, const Compiled *
   } else if (options->json) {
     explain_json(compiled, stdout);
   } else if (options->launch) {
-    return explain_launch(c, compiled);
+    return explain_launch(c, options, compiled);
   } else if (options->schedule || options->svg) {
     explain_schedule(compiled, stdout);
     if (options->svg) return write_picture(compiled, options);

@@ -1,5 +1,5 @@
 /* sbatch.c -- lockstep sbatch: the batch script of a job, on stdout; nothing is submitted. */
-#include "compiler/show/cli/cli.h"
+#include "compiler/show/cli/elastic.h"
 #include "slurm/script.h"
 
 ExitCode verb_sbatch(const Options *options) {
@@ -9,8 +9,10 @@ ExitCode verb_sbatch(const Options *options) {
   char programs[4096];
   if (!own_folder(programs, sizeof programs)) return complain(EXIT_WORLD, "/proc is not mounted");
   bool is_good = compile_job(c, options, &compiled);
-  const Launch *launch = is_good ? launch_make(c, &compiled, programs) : NULL;
-  if (launch) script_print(c, launch, command_line(c->arena, options), stdout);
+  Launch *launch = is_good ? launch_make(c, &compiled, programs) : NULL;
+  if (launch) elastic_plans(c, options, &compiled, launch);
+  if (launch && !compile_failed(c))
+    script_print(c, launch, command_line(c->arena, options), stdout);
   ExitCode code = report(c, options);
   compile_free(c);
   return code;

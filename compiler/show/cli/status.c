@@ -41,6 +41,7 @@ typedef struct RunStatus {
   int64_t failures, starts, tries;
   Saved saved, newest; /* checkpoints: the newest whole one, and the newest by its name */
   bool has_saved;
+  const char *fewer; /* of a start that goes on with fewer nodes: how many; NULL: it has all */
 } RunStatus;
 
 static int64_t count_events(const char *folder, const char *event) {
@@ -314,6 +315,13 @@ static void read_run(Arena *arena, const char *folder, RunStatus *s) {
   double limit_s = strtod(run_event(arena, folder, "start", "limit"), NULL);
   if (limit_s > 0) s->limit_left_s = began_s + limit_s - (double)time(NULL);
   s->has_saved = saved_newest(arena, saved_folder(arena, folder), &s->saved, &s->newest);
+  bool is_fewer = !is_waiting && *s->job &&
+                  strcmp(run_event(arena, folder, "elastic", "job"), s->job) == 0 &&
+                  strcmp(run_event(arena, folder, "elastic", "restart"), s->restart) == 0;
+  if (is_fewer)
+    s->fewer = arena_printf(
+        arena, "%s of %s, without %s: slurm.elastic", run_event(arena, folder, "elastic", "nodes"),
+        run_event(arena, folder, "start", "nodes"), run_event(arena, folder, "elastic", "avoid"));
   read_silence(arena, s);
   if (run_is_unnumbered(arena, folder))
     s->next = arena_printf(
@@ -444,6 +452,7 @@ static void print_status(Arena *arena, const RunStatus *s, FILE *out) {
                                          s->left_s > s->limit_left_s ? ", before the end" : "")
                           : ""));
   if (s->slurm) line(out, "slurm", text_plain(arena, s->slurm));
+  if (s->fewer) line(out, "nodes", s->fewer);
   if (s->silent_s > 0)
     line(out, "silent",
          arena_printf(arena, "nothing was written for %s; squeue -j %s shows whether it still runs",
@@ -470,6 +479,8 @@ static void print_json(Arena *arena, const RunStatus *s, FILE *out) {
   print_json_text(s->next, out);
   fputs(", \"slurm\": ", out);
   print_json_text(s->slurm, out);
+  fputs(", \"fewer\": ", out);
+  print_json_text(s->fewer, out);
   fprintf(out,
           ", \"job\": %s, \"jobs\": [%s], \"step\": %lld, \"steps\": %lld, \"step_s\": %.9g, "
           "\"left_s\": %.9g, "

@@ -12,6 +12,7 @@
 #include "compiler/show/cli/adopt.h"
 #include "compiler/show/cli/cli.h"
 #include "compiler/show/cli/command.h"
+#include "compiler/show/cli/elastic.h"
 #include "compiler/show/cli/runs.h"
 #include "runtime/plan/plan_io.h"
 #include "runtime/process/asked.h"
@@ -149,6 +150,8 @@ static ExitCode keep_files(const Submission *s) {
   char request[ASKED_PATH_BYTES];
   if (!asked_forget(s->folder, request))
     return complain(EXIT_WORLD, "%s cannot be removed: %s", request, strerror(errno));
+  char why[PLAN_WHY_BYTES] = "";
+  if (!elastic_write(s->launch, s->folder, why)) return complain(EXIT_WORLD, "%s", why);
   if (sources_keep(s->c, s->compiled.plan.id, s->folder) &&
       rename(s->asked_plan, s->launch->plan_path) == 0 && rename(s->asked_script, s->script) == 0)
     return EXIT_DONE;
@@ -164,6 +167,11 @@ static void remove_files(const Submission *s) {
   if (s->there < strlen(s->folder)) { /* a run folder that is new: kept, and then refused */
     (void)unlink(s->launch->plan_path);
     (void)unlink(s->script);
+    for (int32_t i = 0; i < s->launch->fewer.count; i++) {
+      (void)unlink(s->launch->fewer.at[i].plan_path);
+      if (s->launch->fewer.at[i].plan)
+        sources_remove(s->c, s->launch->fewer.at[i].plan->id, s->folder);
+    }
     sources_remove(s->c, s->compiled.plan.id, s->folder);
   }
   folders_remove(s->c->arena, s->below, s->there);
@@ -257,6 +265,7 @@ static ExitCode prepare(const Options *options, const Submission *all, Submissio
   if (!own_folder(programs, sizeof programs)) return complain(EXIT_WORLD, "/proc is not mounted");
   if (compile_job(s->c, options, &s->compiled))
     s->launch = launch_make(s->c, &s->compiled, programs);
+  if (s->launch) elastic_plans(s->c, options, &s->compiled, s->launch);
   if (s->launch) partitions_check(s->c, s->launch, &cluster->partitions);
   ExitCode code = options->json ? report_code(s->c) : report(s->c, options);
   if (code != EXIT_DONE || !s->launch) return code;

@@ -19,6 +19,7 @@ slurm.account          none                    default
 slurm.qos              none                    default
 slurm.exclude          none                    default
 slurm.spares           0                       default
+slurm.elastic          none                    default
 slurm.retries          3                       default
 slurm.requeue          true                    default
 slurm.chain            none                    derived
