@@ -7,11 +7,16 @@
  * bf16 keeps activations and parameters in 8 bits of precision, so no two orders of summation
  * agree. What is right is then that we stray from f32 no further than PyTorch does when it computes
  * the same in bf16 (runs `half` and `autocast`): at most STRAY times as far, for each gradient
- * tensor, and for losses and norms of all steps, where the farthest step counts. */
+ * tensor, and for losses and norms of all steps, where the farthest step counts.
+ *
+ * Narrow compute beside fp32 parameters, in fp16 with GradScaler's loss scale: losses and norms of
+ * all steps stray from those in double precision at most PRECISION_STRAY times as far as PyTorch's
+ * (models/record_precision.py), where the farthest step counts. */
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "kernels/math/bf16.h"
+#include "kernels/math/f16.h"
 #include "runtime/plan/plan_inputs.h"
 #include "runtime/plan/plan_io.h"
 #include "tests/parity/job_plan.h"
@@ -22,7 +27,7 @@
 enum { BATCH_TOKENS_EXTRA = 1 }; /* recorded sequences hold one token more than the context */
 
 static const double F32_LOSS = 1e-5, F32_GRADIENT = 1e-4, F32_GRADIENT_LEAST = 1e-8;
-static const double STRAY = 2;
+static const double STRAY = 2, PRECISION_STRAY = 3;
 
 typedef struct Experiment {
   const char *model, *run;
@@ -55,6 +60,8 @@ static void give_input(void *context, int64_t step, int64_t sample, const PlanIn
   for (int64_t i = 0; i < count; i++)
     if (columns && input->dtype == DTYPE_BF16)
       ((uint16_t *)out)[i] = bf16_from_float(from[i]);
+    else if (columns && input->dtype == DTYPE_F16)
+      ((uint16_t *)out)[i] = f16_from_float(from[i]);
     else if (columns)
       ((float *)out)[i] = from[i];
     else
@@ -178,6 +185,82 @@ static void run(const Experiment *e, const Recorded *recorded) {
          seen.worst);
 }
 
+/* ---- narrow compute beside fp32 parameters */
+
+/* The farthest of all steps: of a run of PyTorch, and of ours. */
+typedef struct Strayed {
+  double loss, norm;
+} Strayed;
+
+static void stray_by(Strayed *strayed, const Recorded *exact, int64_t step, double loss,
+                     double norm) {
+  const double losses = (double)recorded_find(exact, "loss/fp64")->values[step];
+  const double norms = (double)recorded_find(exact, "norm/fp64")->values[step];
+  strayed->loss = fmax(strayed->loss, fabs(loss / losses - 1));
+  strayed->norm = fmax(strayed->norm, fabs(norm / norms - 1));
+}
+
+/* PyTorch computes it in two ways, of which the farther one counts: by autocast, and cast whole. */
+static Strayed stray_of_torch(const Recorded *exact, const char *word) {
+  Strayed strayed = {0};
+  for (int way = 0; way < 2; way++) {
+    const char *suffix = way == 0 ? "" : "-cast";
+    const RecordedEntry *loss = recorded_find(exact, "loss/%s%s", word, suffix);
+    const RecordedEntry *norm = recorded_find(exact, "norm/%s%s", word, suffix);
+    for (int64_t step = 0; step < loss->count; step++)
+      stray_by(&strayed, exact, step, (double)loss->values[step], (double)norm->values[step]);
+  }
+  return strayed;
+}
+
+static Strayed stray_of_trainer(Trainer *trainer, const Recorded *recorded, const Recorded *exact) {
+  Strayed strayed = {0};
+  trainer_each(trainer, BUFFER_PARAM, give_init, (void *)recorded);
+  for (int64_t step = 0; step < recorded_find(exact, "loss/fp64")->count; step++) {
+    bool done = trainer_step(trainer);
+    CHECK(done);
+    if (!done) break;
+    stray_by(&strayed, exact, step, trainer_loss(trainer), trainer_norm(trainer));
+  }
+  return strayed;
+}
+
+static void run_narrow(const char *model, const char *word, const JobChanges *changes,
+                       const Recorded *recorded, const Recorded *exact) {
+  char plan_path[64];
+  (void)snprintf(plan_path, sizeof plan_path, "/tmp/lockstep_models_%d.plan", (int)getpid());
+  Plan plan;
+  Trainer trainer;
+  bool planned = job_plan(model, changes, plan_path, &plan);
+  CHECK(planned);
+  if (!planned) return;
+  bool opened = trainer_open(&trainer, &plan, KERNEL_FAST, give_input, (void *)recorded);
+  CHECK(opened);
+  const Strayed torch = stray_of_torch(exact, word);
+  const Strayed ours = opened ? stray_of_trainer(&trainer, recorded, exact) : torch;
+  trainer_close(&trainer);
+  plan_close(&plan);
+  (void)unlink(plan_path);
+  printf("%-5s %-4s from fp64: loss %.2g, PyTorch %.2g; norm %.2g, PyTorch %.2g\n", model, word,
+         ours.loss, torch.loss, ours.norm, torch.norm);
+  CHECK(ours.loss <= PRECISION_STRAY * torch.loss && ours.norm <= PRECISION_STRAY * torch.norm);
+}
+
+static void check_narrow(const char *model, const Recorded *recorded) {
+  static const JobChanges fp16 = {
+      {"precision={\"fp16\", param=\"fp32\", loss_scale={\"torch\", init=1024}}"}};
+  static const JobChanges cast = {{"precision={\"bf16\", param=\"fp32\"}"}};
+  char name[32];
+  Recorded exact;
+  (void)snprintf(name, sizeof name, "%s_precision", model);
+  bool opened = recorded_open(&exact, name);
+  CHECK(opened);
+  if (!opened) return;
+  run_narrow(model, "fp16", &fp16, recorded, &exact);
+  run_narrow(model, "bf16", &cast, recorded, &exact);
+  recorded_close(&exact);
+}
+
 static const JobChanges adamw = {{NULL}};
 static const JobChanges sgd = {
     {"optimizer=sgd", "optimizer.lr=0.1", "optimizer.clip=0.5", "optimizer.momentum=0.9"}};
@@ -198,6 +281,8 @@ int main(void) {
         run(&(Experiment){models[m], "adamw", kernels, true, bf16}, &recorded);
       }
     }
+    TEST("fp16 and bf16 beside fp32 parameters stray from fp64 no further than three PyTorches")
+    check_narrow(models[m], &recorded);
     recorded_close(&recorded);
   }
   CHECK_DONE();
