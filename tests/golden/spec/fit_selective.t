@@ -1,4 +1,4 @@
--- RUN: explain job.lua
+-- RUN: explain job.lua | grep -E -A1 "^(memory  |M_act|budget)"
 return job {
   model = { "llama", layers = 16, width = 1024, heads = 16, kv_heads = 4, ffn = 4096, vocab = 256, positions = 2048 },
   data = "synthetic",
@@ -9,42 +9,11 @@ return job {
   memory = { budget = "5.5GB" },
 }
 -- >>> exit 0
-model    llama              243,827,712 parameters   1.66 GFLOP/token
-batch    8 sequences        = dp 1 x microbatch 1 x accumulation 8
-ranks    1                  = tp 1 x cp 1 x pp 1 x dp 1   zero 0
-passes   one stage          recompute selective   precision bf16
-cluster  dgx-h100           1 x h100-sxm, 1 thread a rank
 memory   5.35 GB            of 5.50 GB a rank (97 %); packing 0.0 % above bound
          5.98 GB            with nothing recomputed
-time     47.6 ms            a step at peak rates   344,136 tokens/s
-floor    27.5 ms            no program takes less: FLOPs at the device's peak
-parts    compute 100 %
-mfu      57.8 %             of the peak, if all runs at it
-proof    ok                 1 rank, 1 class, 0 communicators, 13243 accesses
-run      1 step             of 16,384 = 16,384 tokens   at least 27.5 ms
-cost     at least 7.65e-06 GPU-hours, 7.65e-06 node-hours
-
-memory of one rank at the peak of a step, GB = 1e9 bytes
-M_model  parameters                   0.487655  243,827,712 x bf16
-M_grad   gradients                    0.975311  fp32; 8 passes
-M_opt    master                       0.975311  fp32: the optimizer's own copy
-         moment m                     0.975311  fp32
-         moment v                     0.975311  fp32
+--
 M_act    activations                  0.882917  bf16, recompute selective
          activation gradients         0.008389
-work     scratch of one call          0.071304
-comm     gradients on the wire        0.000000
-data     micro-batches                0.000147  steps staged: 2
-control  what changes between steps   0.000000
-packing  gaps at the peak             0.000000  peak / most alive = 1.0000
-         arena                        5.351657
-host     pinned                       0.000263  staged micro-batches
+--
 budget   of a rank                    5.500000
 arena: 5,351,657,216 bytes, one allocation
-of a rank: h100-sxm, 1.20 GB outside the arena
-
-checkpoint
-size     2.93 GB in 1 part, the largest 2.93 GB; 2.9 s at 1.00 GB/s
-                            (slurm.write)
-every    30 minutes; cluster.mtbf = "200d", of a node, tells how often is best
-states   18.00 bytes a parameter; a rank is 10.97 times its parameters' bytes
