@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/rank/rank_state.h"
 
@@ -100,12 +101,106 @@ bool rank_find_cause(Rank *rank, int64_t step, RankCause *cause, Status *status)
   return true;
 }
 
+/* ---- what GPUs leave: a sum of squares for each gradient, in memory that nothing else uses */
+
+bool rank_settle(Rank *rank, int64_t step, Status *status) {
+  ReplayLeft left;
+  for (; step < rank->started; step++)
+    if (!replay_collect(&rank->replay, &left, status)) return false;
+  return true;
+}
+
+/* Gradients of one rank whose squares are not finite; the first few by name. */
+typedef struct BadSquares {
+  int32_t count, named;
+  char names[CAUSE_BYTES / 2];
+} BadSquares;
+
+static void add_bad(BadSquares *bad, const char *name, int32_t layer) {
+  enum { MOST_NAMES = 4 };
+  const char *star = strchr(name, '*');
+  const size_t used = strlen(bad->names), room = sizeof bad->names - used;
+  char one[CAUSE_BYTES / 4];
+  if (star != NULL && layer >= 0)
+    (void)snprintf(one, sizeof one, "%.*s%d%s", (int)(star - name), name, layer, star + 1);
+  else
+    (void)snprintf(one, sizeof one, "%s", name);
+  bad->count++;
+  if (bad->named == MOST_NAMES || used + strlen(one) + 3 >= sizeof bad->names) return;
+  (void)snprintf(bad->names + used, room, "%s%s", used > 0 ? ", " : "", one);
+  bad->named++;
+}
+
+/* Reads the result of one record of the call. False: the device has failed. */
+static bool look_at_square(Rank *rank, const PlanCall *call, const PlanRecord *record,
+                           BadSquares *bad, Status *status) {
+  enum { SUM = 1 };
+  const Plan *plan = rank->plan;
+  const PlanOperand *sum = &plan->operands[record->operands_first + SUM];
+  const PlanBinding *binding = &plan->bindings[call->bindings_first + sum->base];
+  const TierWindow of = {rank->replay.device, (Tier)binding->tier,
+                         rank->arena.base[binding->tier] + binding->offset + sum->offset};
+  double square;
+  const void *at = tier_window_open(&of, sizeof square, ACCESS_READ, status);
+  if (at == NULL) return false;
+  memcpy(&square, at, sizeof square);
+  if (!isfinite(square))
+    add_bad(bad, plan_string(plan, plan->values[record->value].name), call->layer);
+  return tier_window_close(&of, status);
+}
+
+static bool look_at_squares(Rank *rank, BadSquares *bad, Status *status) {
+  const Plan *plan = rank->plan;
+  const PlanProgram *program = rank->train;
+  bool read = true;
+  rank_allow_arenas(rank, true);
+  for (uint32_t c = 0; read && c < program->calls_count; c++) {
+    const PlanCall *call = &plan->calls[program->calls_first + c];
+    const PlanSegment *segment = &plan->segments[call->segment];
+    for (uint32_t i = 0; read && i < segment->records_count; i++) {
+      const PlanRecord *record = &plan->records[segment->records_first + i];
+      const char *kernel =
+          record->kernel == PLAN_NONE ? "" : plan_string(plan, plan->kernels[record->kernel].name);
+      const KernelContract *contract = contract_find(kernel);
+      if (contract != NULL && contract->row->role == ROLE_SQUARE_SUM && record->value != PLAN_NONE)
+        read = look_at_square(rank, call, record, bad, status);
+    }
+  }
+  rank_allow_arenas(rank, false);
+  return read;
+}
+
+bool rank_find_squares(Rank *rank, RankCause *cause, Status *status) {
+  const int32_t ranks = rank->run->mesh.rank_count;
+  BadSquares own = {0}, *all = calloc((size_t)ranks, sizeof *all);
+  *cause = (RankCause){.rank = -1};
+  bool gathered =
+      all != NULL || status_fail(status, STATUS_WORLD, "not enough memory for a report");
+  gathered = gathered && look_at_squares(rank, &own, status);
+  if (gathered && !rank->comm->ops->gather_bytes(rank->comm, &own, all, sizeof own)) {
+    status->code = STATUS_ECHO;
+    gathered = false;
+  }
+  for (int32_t i = 0; gathered && i < ranks && cause->rank < 0; i++)
+    if (all[i].count > 0) {
+      cause->rank = i;
+      (void)snprintf(cause->text, sizeof cause->text, " Of rank %d %d gradient%s not finite: %s%s.",
+                     i, all[i].count, all[i].count == 1 ? " is" : "s are", all[i].names,
+                     all[i].count > all[i].named ? " and others" : "");
+    }
+  free(all);
+  return gathered;
+}
+
 /* These are sums over all ranks: all see the same, and one reports it. */
 bool rank_check_finite(Rank *rank, int64_t step, const Control *out, Status *status) {
   const char *what = rank_skips(rank, out) ? NULL : what_is_wrong(out);
   RankCause cause = {.rank = -1};
   if (!what) return true;
   if (rank_can_look(rank, step) && !rank_find_cause(rank, step, &cause, status)) return false;
+  if (rank->run->cuda != NULL &&
+      !(rank_settle(rank, step, status) && rank_find_squares(rank, &cause, status)))
+    return false;
   if (rank->number != (cause.rank < 0 ? 0 : cause.rank)) {
     status->code = STATUS_ECHO;
     return false;

@@ -28,12 +28,8 @@ static bool is_storm(const RankScale *scale, const Control *out) {
   return is_least || (double)out->skipped_in_row >= number[LOSS_SCALE_OF_MOST_SKIPS];
 }
 
-/* Waits for steps that the device runs ahead, and saves: nothing has changed since the last update.
- */
-static bool save_last_update(Rank *rank, int64_t step, Status *status) {
-  ReplayLeft left;
-  for (; step < rank->started; step++)
-    if (!replay_collect(&rank->replay, &left, status)) return false;
+/* Nothing has changed since the last update. */
+static bool save_last_update(Rank *rank, Status *status) {
   rank->ended = rank->started;
   return !rank_checkpoints(rank) || rank_save(rank, rank->started, status);
 }
@@ -53,7 +49,10 @@ static bool fail_in_storm(Rank *rank, int64_t step, const Control *out, Status *
   if (rank_can_look(rank, step) && !(replay_write_lasting(&rank->replay, &scale->before, status) &&
                                      rank_find_cause(rank, step, &cause, status)))
     return false;
-  if (!save_last_update(rank, step, status)) return false;
+  if (!rank_settle(rank, step, status) ||
+      (rank->run->cuda != NULL && !rank_find_squares(rank, &cause, status)) ||
+      !save_last_update(rank, status))
+    return false;
   if (rank->number != (cause.rank < 0 ? 0 : cause.rank)) {
     status->code = STATUS_ECHO;
     return false;

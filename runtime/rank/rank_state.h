@@ -162,6 +162,12 @@ bool rank_can_look(const Rank *rank, int64_t step);
  * not finite. The step must be one that makes no update. */
 bool rank_find_cause(Rank *rank, int64_t step, RankCause *cause, Status *status);
 
+/* On every rank, where memory cannot be looked at while a step runs (GPUs), and no work is under
+ * way: names the gradients whose squares are not finite, of the first rank that has some. */
+bool rank_find_squares(Rank *rank, RankCause *cause, Status *status);
+/* Waits for the steps that the device runs ahead of this one. */
+bool rank_settle(Rank *rank, int64_t step, Status *status);
+
 /* Before a step is started, and after it has ended: in some steps every value is looked at, and
  * what is not finite and has reached neither the loss nor a gradient is reported. False: another
  * rank has failed. */
