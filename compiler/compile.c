@@ -165,6 +165,7 @@ bool compile_open(Compile *c, Job *job, const Machine *machine, Compiled *out) {
   if (!place_check_order(c, job)) return false;
   out->model = model_open(c, job);
   if (out->model == NULL) return false;
+  model_complete(out->model, c, job);
   const ModelFacts facts = {.positions = (int64_t)model_size(out->model, "positions", 0),
                             .heads = (int64_t)model_size(out->model, "heads", 0)};
   if (!spec_derive(c, job, &out->cluster, &facts, &out->derived)) return false;

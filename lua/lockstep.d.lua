@@ -3,8 +3,10 @@
 -- Point an editor's Lua language server at this folder to have job files completed and checked.
 
 ---@class lockstep.model
----@field [1]? string what is trained: a preset, a family, or ./file.lua; any other key is a size the model file declares
+---@field [1]? string what is trained: a preset, a family, ./file.lua, or ./FOLDER; a folder is one of Hugging Face, with config.json; any other key is a size the model file declares
 ---@field [string] number|boolean|string sizes of the model
+---@field weights? string parameters begin with the tensors of this folder, which has config.json and model.safetensors; "none": with random numbers of train.seed; derived: the model's folder, else none. Default: derived
+---@field ignore? string|string[] keys of config.json and tensors of the files that are left out on purpose; others that the model file does not name are refused. Default: none
 ---@field vocab_multiple? integer|string pads the dimension vocab of embeddings and heads to a multiple; padded rows never train. Default: 1
 
 ---@class (exact) lockstep.data
@@ -175,7 +177,7 @@
 ---@field [1]? string the file itself; may start from another job file
 ---@field name? string names the plan and the run directory; derived: the file's name. Default: derived
 ---@field reason? string why this strategy; printed by explain and in the run record. Default: none
----@field model? lockstep.model|string what is trained: a preset, a family, or ./file.lua; any other key is a size the model file declares
+---@field model? lockstep.model|string what is trained: a preset, a family, ./file.lua, or ./FOLDER; a folder is one of Hugging Face, with config.json; any other key is a size the model file declares
 ---@field data? lockstep.data|string where samples come from
 ---@field train? lockstep.train the science: what a step is, and how many
 ---@field optimizer? lockstep.optimizer|string the update

@@ -85,6 +85,8 @@ typedef struct Param {
   InitKind init;
   double init_a, init_b; /* mean std; low high; value */
   uint32_t partial;    /* bit per MeshAxis: the accumulated gradient is still to be summed there */
+  const char *source;  /* its tensor in a file of Hugging Face, * is the layer; NULL: unknown */
+  bool transposed;     /* there it is [in, out] */
   bool decay;          /* two or more names: weight decay applies */
   ValueId value, grad; /* grad NO_ID until grad_derive */
   Span origin;
@@ -142,6 +144,9 @@ typedef struct Graph {
   VEC(Region) regions;
   VEC(GraphInput) inputs;
   ValueId loss;
+  bool has_weights; /* parameters begin with the tensors of files, whose hash is weights_sum */
+  uint64_t weights_sum;
+  const char *tied_tensors; /* "A=B": of these files, to be equal; NULL: none */
   Target target; /* the plan's target and the threads of a rank: workspaces depend on them */
   int32_t threads;
   Span tp_at, cp_at;           /* where the job sets these degrees; no file: it does not */

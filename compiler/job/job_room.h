@@ -108,8 +108,7 @@ struct Raw {
 /* The value at `index` of the Lua stack; the stack is left as it was. */
 Raw *raw_read(Arena *arena, lua_State *L, int index);
 Raw *raw_typed(Arena *arena, const char *text);
-const char *raw_show(Arena *arena, const Raw *raw); /* for messages: short, printable */
-const char *text_show(Arena *arena, const char *text);
+const char *raw_show(Arena *arena, const Raw *raw);  /* for messages: short, printable */
 const char *raw_write(Arena *arena, const Raw *raw); /* as Lua; NULL: too long, or a function */
 
 /* ---- the values after files and -D are merged (load.c) and before types are checked (check.c) */
@@ -218,8 +217,6 @@ CountList divisors(Arena *arena, int64_t n);
 const char *counts_text(Arena *arena, const CountList *list, int64_t value);
 int64_t counts_nearest(const CountList *list, int64_t value);
 
-TextList library_names(Compile *c, const char *folder); /* sorted: sandbox_find.c */
-
 /* ---- data files (data.c) */
 
 /* data.format is a word; the reader's formats follow "auto" in the same order. */
@@ -236,7 +233,6 @@ bool table_check(Compile *c, const Job *job, Span at, const char *path, int64_t 
 /* ---- paths (paths.c) */
 
 char *path_directory(Arena *arena, const char *path);
-char *path_join(Arena *arena, const char *directory, const char *path); /* normalised */
 /* A name stays; "./x.lua" of a file in `directory` becomes "./directory/x.lua", so that it can
  * be read from the folder of the command. */
 const char *path_located(Arena *arena, const char *directory, const char *name);

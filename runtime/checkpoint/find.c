@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/checkpoint/pick.h"
+#include "runtime/checkpoint/weights.h"
 #include "runtime/process/plural.h"
 
 enum { SHARE_BYTES = 1 << 20 };
@@ -177,4 +178,19 @@ bool checkpoint_restore(const CheckpointSearch *search, const Checkpoint *own,
   }
   verdict.fault = (int32_t)*fault;
   return settle(search, &verdict, fault, status);
+}
+
+bool weights_install(const CheckpointSearch *search, const WeightFiles *files,
+                     const CheckpointTarget *target, Status *status) {
+  FindVerdict verdict = {0};
+  CheckpointFault fault = CHECKPOINT_WHOLE;
+  if (!weights_fill(search, files, target, &fault, &verdict.status)) {
+    *status = verdict.status;
+    return false;
+  }
+  if (fault == CHECKPOINT_WHOLE && search->rank == 0 &&
+      !weight_files_check_tied(files, &verdict.status))
+    fault = CHECKPOINT_UNREAD;
+  verdict.fault = (int32_t)fault;
+  return settle(search, &verdict, &fault, status);
 }

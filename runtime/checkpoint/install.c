@@ -1,4 +1,5 @@
-/* install.c -- places the elements of a checkpoint of any layout in the state of every rank.
+/* install.c -- places the elements of a checkpoint of any layout, or of a model's files, in the
+ * state of every rank.
  *
  * A tensor is filled window by window. For each piece of the file that a window needs, one of the
  * ranks that have the same elements reads and packs them, and shares them; then each of these ranks
@@ -17,13 +18,15 @@
 #include "kernels/math/split.h"
 #include "runtime/checkpoint/reader.h"
 #include "runtime/checkpoint/take.h"
+#include "runtime/checkpoint/weights.h"
 
 enum { WINDOW_ELEMENTS = 1 << 20 }; /* 8 MiB of the widest; a window of a device has 16 */
 _Static_assert(WINDOW_ELEMENTS * 8 <= DEVICE_WINDOW_BYTES, "a window of a device");
 
 typedef struct Installing {
   const CheckpointSearch *search;
-  const Checkpoint *from;
+  const Checkpoint *from;   /* NULL: from `files` */
+  const WeightFiles *files; /* of a model */
   const CheckpointTarget *target;
   Reader reader;
   int32_t coordinate[PLAN_AXES_MAX];
@@ -44,7 +47,8 @@ typedef enum Form {
 typedef struct Filling {
   Installing *in;
   const PlanTensor *tensor;
-  uint32_t source; /* item of the checkpoint */
+  uint32_t source;     /* item of the checkpoint */
+  WeightSource weight; /* or tensor of the model's files */
   DType from;
   Form form;
   int64_t from_width, to_width;
@@ -80,6 +84,16 @@ static bool pack_run(void *context, int64_t from, int64_t to, int64_t count) {
   pack->count += count;
   return reader_read(&in->reader, pack->stored, (uint64_t)(from * f->from_width), at,
                      (size_t)(count * f->from_width), in->fault, in->status);
+}
+
+/* The conversion that loading a model does to most elements; one loop that is vectorised. */
+static void widen(const uint8_t *packed, uint8_t *at, int64_t count) {
+  for (int64_t i = 0; i < count; i++) {
+    uint16_t half;
+    memcpy(&half, packed + i * (int64_t)sizeof half, sizeof half);
+    uint32_t bits = (uint32_t)half << 16;
+    memcpy(at + i * (int64_t)sizeof bits, &bits, sizeof bits);
+  }
 }
 
 static float number_at(DType dtype, const uint8_t *at) {
@@ -140,7 +154,9 @@ static bool place_run(void *context, int64_t from, int64_t to, int64_t count) {
   if (f->in->target->compares) compare_run(f, packed, to, count);
   if (f->in->target->compares) return true;
   if (f->form == FORM_AS_IS) memcpy(at, packed, (size_t)(count * f->to_width));
-  for (int64_t i = 0; f->form != FORM_AS_IS && i < count; i++)
+  bool widens = f->form == FORM_ROUND && f->from == DTYPE_BF16 && f->tensor->dtype == DTYPE_F32;
+  if (widens) widen(packed, at, count);
+  for (int64_t i = 0; f->form != FORM_AS_IS && !widens && i < count; i++)
     put_number(f, number_at(f->from, packed + i * f->from_width), at + i * f->to_width);
   return true;
 }
@@ -156,22 +172,46 @@ static int32_t reader_of(const Filling *f, int32_t number) {
   return member;
 }
 
+/* Packed elements go from the rank that has read them to all that have the same. */
+static bool share(Filling *f, int32_t member, int64_t count) {
+  Comm *comm = f->in->search->comm;
+  if (comm->ops->share_bytes(comm, f->same_axes, member, f->in->packed,
+                             (size_t)(count * f->from_width)))
+    return true;
+  f->in->status->code = STATUS_ECHO;
+  f->is_over = true;
+  return false;
+}
+
+/* The window of a tensor of a model's files. Windows are dealt to the ranks that have the same
+ * elements, so that these read at the same time. */
+static bool take_weight(Filling *f, int64_t first) {
+  Installing *in = f->in;
+  StatePiece whole = weight_whole(&f->want);
+  Pack put = {f, NULL, 0};
+  if (f->want.range_count == 0) return true;
+  int32_t members = mesh_group(in->search->mesh, f->same_axes, in->search->rank).member_count;
+  int32_t member = (int32_t)((first / WINDOW_ELEMENTS + f->weight.place.tensor->first_byte / 4096) %
+                             (members > 0 ? members : 1));
+  if (f->member == member && *in->fault == CHECKPOINT_WHOLE &&
+      !weight_read(&f->weight, &f->want, in->packed, in->status))
+    *in->fault = CHECKPOINT_UNREAD;
+  if (!share(f, member, f->want.range_count)) return false;
+  (void)state_common(&whole, &f->want, place_run, &put);
+  f->placed += put.count;
+  return true;
+}
+
 static bool take_stored(void *context, const StateStored *stored) {
   Filling *f = context;
   Installing *in = f->in;
-  Comm *comm = in->search->comm;
   int32_t member = reader_of(f, stored->number);
   Pack all = {f, stored, 0}, read = all, put = all;
   (void)state_common(&stored->piece, &f->want, count_run, &all);
   if (all.count > WINDOW_ELEMENTS) return false;
   if (f->member == member && *in->fault == CHECKPOINT_WHOLE)
     (void)state_common(&stored->piece, &f->want, pack_run, &read);
-  if (!comm->ops->share_bytes(comm, f->same_axes, member, in->packed,
-                              (size_t)(all.count * f->from_width))) {
-    in->status->code = STATUS_ECHO;
-    f->is_over = true;
-    return false;
-  }
+  if (!share(f, member, all.count)) return false;
   (void)state_common(&stored->piece, &f->want, place_run, &put);
   f->placed += put.count;
   return true;
@@ -182,26 +222,32 @@ static bool take_stored(void *context, const StateStored *stored) {
 static bool refuse_source(const Filling *f) {
   const Installing *in = f->in;
   if (*in->fault != CHECKPOINT_WHOLE) return true;
+  if (in->from == NULL)
+    return status_fail(in->status, STATUS_OURS, "tensor %s was not placed",
+                       f->weight.place.tensor->name);
   *in->fault = CHECKPOINT_DAMAGED;
   (void)status_fail(in->status, STATUS_USER, "%s: has not each element of tensor %s once",
                     in->from->path, in->from->manifest.state.item[f->source].name);
   return true;
 }
 
-/* Elements [first, first + count) of the tensor's memory. Padding in between stays as init has left
- * it. */
+/* Elements [first, first + count) of the tensor's memory. Padding in between stays as init or the
+ * saved run has left it; with weights of a model it is 0. */
 static bool fill_window(Filling *f, const StatePiece *piece, uint8_t *at, int64_t first,
                         int64_t count) {
   Installing *in = f->in;
   const TierWindow to = {in->target->device, (Tier)f->tensor->tier, at + first * f->to_width};
   f->want = state_piece_window(piece, first, count);
   f->placed = 0;
-  if (f->want.range_count == 0) return true;
+  if (f->want.range_count == 0 && in->from != NULL) return true;
   f->window_first = first;
   f->window = tier_window_open(&to, (uint64_t)(count * f->to_width),
                                in->target->compares ? ACCESS_READ : ACCESS_UPDATE, in->status);
   if (f->window == NULL) return false;
-  bool found = state_sources(&in->from->manifest.state, f->source, &f->want, take_stored, f);
+  if (in->from == NULL) memset(f->window, 0, (size_t)(count * f->to_width));
+  bool found = in->from == NULL
+                   ? take_weight(f, first)
+                   : state_sources(&in->from->manifest.state, f->source, &f->want, take_stored, f);
   if (f->is_over) return false;
   if (!tier_window_close(&to, in->status)) return false;
   return (found && f->placed == f->want.range_count) || refuse_source(f);
@@ -215,17 +261,31 @@ static Form form_of(const Plan *plan, const PlanClass *class, const PlanTensor *
   return is_half ? FORM_HIGH : from == (DType)tensor->dtype ? FORM_AS_IS : FORM_ROUND;
 }
 
+/* Where the elements of a tensor's layer are. */
+static bool find_source(Filling *f, const char *name, int32_t layer) {
+  const Installing *in = f->in;
+  if (in->from == NULL) {
+    if (!weight_source(in->files, f->tensor, layer, &f->weight, in->status)) return false;
+    f->from = f->weight.dtype;
+    return true;
+  }
+  const State *state = &in->from->manifest.state;
+  f->source = checkpoint_source(state, name, f->tensor);
+  if (f->source == state->item_count)
+    return status_fail(in->status, STATUS_OURS, "%s: tensor %s was not compared", in->from->path,
+                       name);
+  f->from = state_saved_dtype(state_tensor(state, &state->item[f->source]));
+  return true;
+}
+
 static bool fill_layer(Installing *in, const PlanTensor *tensor, int32_t layer, const char *name) {
   const Plan *plan = in->search->plan;
   const PlanClass *class = in->target->class;
-  const State *state = &in->from->manifest.state;
   Filling f = {.in = in, .tensor = tensor};
   StatePiece piece;
-  f.source = checkpoint_source(state, name, tensor);
-  if (f.source == state->item_count || !state_piece(plan, tensor->layout, in->coordinate, &piece))
-    return status_fail(in->status, STATUS_OURS, "%s: tensor %s was not compared", in->from->path,
-                       name);
-  f.from = state_saved_dtype(state_tensor(state, &state->item[f.source]));
+  if (!find_source(&f, name, layer)) return false;
+  if (!state_piece(plan, tensor->layout, in->coordinate, &piece))
+    return status_fail(in->status, STATUS_OURS, "tensor %s lies in no box of its dims", name);
   f.form = form_of(plan, class, tensor, layer, f.from);
   f.from_width = dtype_bytes(f.from);
   f.to_width = dtype_bytes((DType)tensor->dtype);
@@ -254,21 +314,40 @@ static bool fill_tensor(Installing *in, const PlanTensor *tensor) {
   return true;
 }
 
+/* Moments begin as init has left them when only weights are read. */
+static bool is_wanted(const Installing *in, const PlanTensor *tensor) {
+  if (in->from == NULL) return tensor->kind == BUFFER_PARAM || tensor->kind == BUFFER_MASTER;
+  return state_kind_of(tensor->kind) != NULL;
+}
+
+static bool fill_state(Installing *in) {
+  const Plan *plan = in->search->plan;
+  const PlanClass *class = in->target->class;
+  state_coordinates(plan, mesh_number(in->search->mesh, in->search->rank), in->coordinate);
+  in->packed = malloc((size_t)WINDOW_ELEMENTS * 8);
+  bool good = in->packed != NULL ||
+              status_fail(in->status, STATUS_WORLD, "not enough memory to read the state");
+  for (uint32_t i = 0; good && i < class->tensors_count; i++) {
+    const PlanTensor *tensor = &plan->tensors[class->tensors_first + i];
+    if (is_wanted(in, tensor)) good = fill_tensor(in, tensor);
+  }
+  free(in->packed);
+  return good;
+}
+
+bool weights_fill(const CheckpointSearch *search, const WeightFiles *files,
+                  const CheckpointTarget *target, CheckpointFault *fault, Status *status) {
+  Installing in = {
+      .search = search, .files = files, .target = target, .fault = fault, .status = status};
+  return fill_state(&in);
+}
+
 bool checkpoint_install(const CheckpointSearch *search, const Checkpoint *own,
                         const CheckpointTarget *target, CheckpointFault *fault, Status *status) {
-  const Plan *plan = search->plan;
   Installing in = {
       .search = search, .from = own, .target = target, .fault = fault, .status = status};
   reader_open(&in.reader, own);
-  state_coordinates(plan, mesh_number(search->mesh, search->rank), in.coordinate);
-  in.packed = malloc((size_t)WINDOW_ELEMENTS * 8);
-  bool good = in.packed != NULL ||
-              status_fail(status, STATUS_WORLD, "%s: not enough memory to read it", own->path);
-  for (uint32_t i = 0; good && i < target->class->tensors_count; i++) {
-    const PlanTensor *tensor = &plan->tensors[target->class->tensors_first + i];
-    if (state_kind_of(tensor->kind) != NULL) good = fill_tensor(&in, tensor);
-  }
-  free(in.packed);
+  bool good = fill_state(&in);
   reader_close(&in.reader);
   return good;
 }

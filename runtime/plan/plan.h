@@ -21,7 +21,7 @@
 
 #define PLAN_MAGIC "LOCKSTEP"
 #define PLAN_NONE  0xffffffffu
-enum { PLAN_VERSION = 14, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
+enum { PLAN_VERSION = 15, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
 enum { PLAN_FILE_ALIGN_BYTES = 1 << 16 };           /* those in files: each run has a sum */
 enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
 
@@ -110,6 +110,10 @@ enum { DType_COUNT = DTYPE_COUNT };
  * files. */
 #define PLAN_GRAPH_KEY "model.graph"
 #define PLAN_DATA_KEY  "data.train"
+/* The hash of the files that parameters begin with, and "A=B": tensors of them that must be equal.
+ */
+#define PLAN_WEIGHTS_KEY "model.weights_hash"
+#define PLAN_TIED_KEY    "model.weights_tied"
 
 /* Parts of a storage: a moment's buffer has the codes, and that of its maxima the others. */
 enum { STORAGE_CODES = 1u << 0, STORAGE_MAXIMA = 1u << 1 };

@@ -200,7 +200,8 @@ static bool run_init(Rank *rank, Status *status) {
 static bool take_state(Rank *rank, Status *status) {
   for (;;) {
     if (!run_init(rank, status)) return false;
-    if (!rank->start.resumes || rank_restore(rank, status)) return true;
+    if (!rank->start.resumes) return rank_take_weights(rank, status);
+    if (rank_restore(rank, status)) return true;
     if (status->code != 0) return false;
     rank_note_phase(rank, FLIGHT_RESUMING, 0);
     if (!resume_find(rank->run, rank->number, rank->comm, &rank->start, status)) return false;

@@ -84,6 +84,19 @@ bool rank_restore(Rank *rank, Status *status) {
   return restored;
 }
 
+/* A run that begins takes the weights of the model's files, if its plan names some. */
+bool rank_take_weights(Rank *rank, Status *status) {
+  const Run *run = rank->run;
+  const CheckpointTarget target = {rank->replay.device, rank->arena.base, rank->replay.class};
+  const CheckpointSearch search = {
+      .plan = rank->plan, .mesh = &run->mesh, .rank = rank->number, .comm = rank->comm};
+  if (run->weights.set.file_count == 0) return true;
+  allow_arenas(rank, true);
+  bool taken = weights_install(&search, &run->weights, &target, status);
+  allow_arenas(rank, false);
+  return taken;
+}
+
 static bool write_state(Rank *rank, CheckpointState *state, Status *status) {
   rank_allow_arenas(rank, true);
   bool written = replay_read_lasting(&rank->replay, &state->lasting, status) &&

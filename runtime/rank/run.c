@@ -242,6 +242,7 @@ static bool open_run(Run *run, Status *status) {
       !samples_open(&run->valid, run->plan, true, status))
     return false;
   run->data_sum = samples_identity(&run->train);
+  if (!weight_files_open(&run->weights, run->plan, status)) return false;
   return check_memory(run, status);
 }
 
@@ -250,6 +251,7 @@ static void close_run(Run *run) {
   if (run->boot) run->boot->ops->close(run->boot);
   samples_close(&run->train);
   samples_close(&run->valid);
+  weight_files_close(&run->weights);
   lock_give_back(&run->lock[0]);
   lock_give_back(&run->lock[1]);
   free(run);

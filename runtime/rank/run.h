@@ -6,7 +6,7 @@
 
 #include "kernels/kernel.h"
 #include "runtime/boot/boot.h"
-#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/weights.h"
 #include "runtime/comm/local.h"
 #include "runtime/comm/nccl_api.h"
 #include "runtime/data/samples.h"
@@ -79,6 +79,7 @@ typedef struct Run {
   Samples valid;
   Boot *boot;
   int64_t last_step;
+  WeightFiles weights;    /* that a run begins with; no files: it begins with random weights */
   uint64_t data_sum;      /* of the training data */
   Lock lock[2];           /* of the run's folder and the checkpoints' */
   const CudaPlugin *cuda; /* NULL: ranks train on processors */

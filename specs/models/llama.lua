@@ -51,11 +51,16 @@ return model {
   end,
 
   huggingface = {
-    class = "LlamaForCausalLM",
+    class = "LlamaForCausalLM", model_type = "llama",
     config = {
       layers = "num_hidden_layers", width = "hidden_size", heads = "num_attention_heads",
-      kv_heads = "num_key_value_heads", ffn = "intermediate_size", vocab = "vocab_size",
-      positions = "max_position_embeddings", norm_eps = "rms_norm_eps", rope_base = "rope_theta", tied = "tie_word_embeddings",
+      kv_heads = { "num_key_value_heads", absent = "heads" }, head = { "head_dim", absent = "derived" },
+      ffn = "intermediate_size", vocab = "vocab_size", positions = "max_position_embeddings",
+      norm_eps = { "rms_norm_eps", absent = 1e-6 }, tied = { "tie_word_embeddings", absent = false },
+      rope = "rope", -- rope_theta and rope_scaling, or rope_parameters
     },
+    must = { hidden_act = "silu", attention_bias = false, mlp_bias = false },
+    drop = { "*.rotary_emb.inv_freq" },
+    tied = { ["lm_head.weight"] = "model.embed_tokens.weight" },
   },
 }

@@ -1,6 +1,6 @@
 -- Qwen2.5 0.5B, the head tied to the embedding.
 return model {
-  "llama", layers = 24, width = 896, heads = 14, kv_heads = 2, ffn = 4864, vocab = 151936,
-  positions = 32768, rope_base = 1e6, norm_eps = 1e-6, qkv_bias = true, tied = true,
+  "qwen2", layers = 24, width = 896, heads = 14, kv_heads = 2, ffn = 4864, vocab = 151936,
+  positions = 32768, rope_base = 1e6, tied = true,
   params = 494032768,
 }

@@ -1,6 +1,6 @@
 -- Qwen2.5 32B.
 return model {
-  "llama", layers = 64, width = 5120, heads = 40, kv_heads = 8, ffn = 27648, vocab = 152064,
-  positions = 131072, rope_base = 1e6, norm_eps = 1e-6, qkv_bias = true,
+  "qwen2", layers = 64, width = 5120, heads = 40, kv_heads = 8, ffn = 27648, vocab = 152064,
+  positions = 131072, rope_base = 1e6,
   params = 32763876352,
 }

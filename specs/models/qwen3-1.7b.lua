@@ -1,6 +1,6 @@
 -- Qwen3 1.7B, the head tied to the embedding.
 return model {
-  "llama", layers = 28, width = 2048, heads = 16, kv_heads = 8, head = 128, ffn = 6144, vocab = 151936,
-  positions = 40960, rope_base = 1e6, norm_eps = 1e-6, qk_norm = true, tied = true,
+  "qwen3", layers = 28, width = 2048, heads = 16, kv_heads = 8, head = 128, ffn = 6144, vocab = 151936,
+  positions = 40960, rope_base = 1e6, tied = true,
   params = 1720574976,
 }

@@ -144,6 +144,8 @@ static void push_parameter(Tables *t, const Graph *model, const Param *param) {
                              .init_b = param->init == INIT_CONSTANT ? 0 : param->init_b,
                              .value = table_value(t, model, param->value),
                              .init = param->init,
+                             .source = table_string(t, param->source ? param->source : ""),
+                             .transposed = param->transposed,
                              .decay = param->decay});
 }
 

@@ -54,6 +54,26 @@ static void derive_rows(const Draft *d, int64_t parameters, Setting row[JOB_ROW_
   row[JOB_loss].text = d->train->loss_name;
 }
 
+/* What a checkpoint is compared by is the content of the files, not their folder. */
+static void emit_weights(Tables *t, const Draft *d) {
+  const Graph *g = d->train;
+  if (g->has_weights)
+    emit_setting(
+        t, d,
+        &(Setting){.effect = SETTING_EXPERIMENT,
+                   .kind = SETTING_TEXT,
+                   .key = PLAN_WEIGHTS_KEY,
+                   .text = arena_printf(t->arena, "%016llx", (unsigned long long)g->weights_sum),
+                   .origin = "the files"});
+  if (g->tied_tensors != NULL)
+    emit_setting(t, d,
+                 &(Setting){.effect = SETTING_SAFE,
+                            .kind = SETTING_TEXT,
+                            .key = PLAN_TIED_KEY,
+                            .text = g->tied_tensors,
+                            .origin = "the files"});
+}
+
 /* The rows of settings.def, then the other keys. */
 void emit_settings(Tables *t, const Draft *d, int64_t parameters) {
   SettingList list = spec_settings(t->arena, d->job, &d->derived);
@@ -71,6 +91,7 @@ void emit_settings(Tables *t, const Draft *d, int64_t parameters) {
   }
   for (int32_t k = 0; k < list.count; k++)
     if (!is_row[k]) emit_setting(t, d, &list.at[k]);
+  emit_weights(t, d);
   Plan plan;
   char id[PLAN_GRAPH_BYTES];
   table_view(t, &plan);

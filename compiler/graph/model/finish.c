@@ -2,7 +2,7 @@
  * is the published one. */
 #include <string.h>
 
-#include "compiler/graph/model/trace.h"
+#include "compiler/graph/model/huggingface.h"
 #include "runtime/plan/limits.h"
 
 static void name_regions(Graph *g) {
@@ -187,5 +187,6 @@ bool trace_finish(Trace *t) {
     param->region = t->declared.at[i];
     graph_value(g, param->value)->region = param->region;
   }
-  return check_reach(t) && trace_check_ids(t) && check_count(t) && check_published(t);
+  return check_reach(t) && trace_check_ids(t) && check_count(t) && check_published(t) &&
+         sources_find(t);
 }

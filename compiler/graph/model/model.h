@@ -15,6 +15,9 @@ typedef struct Model Model; /* an open model: its family is found, its sizes are
 /* Finds the chain of files and merges their sizes: those of the job come before those of a preset,
  * and these before the family's. NULL: an error was reported. */
 Model *model_open(Compile *c, const Job *job);
+/* Adds the sizes that config.json gives, and the folder of weights, to the job, which then shows
+ * where they came from. */
+void model_complete(const Model *model, Compile *c, Job *job);
 void model_close(Model *model);
 
 /* A size by name (layers, positions, ...), or `absent`. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/graph/model/trace.h"
+#include "compiler/graph/model/huggingface.h"
 #include "compiler/job/lua/span.h"
 
 enum { CHAIN_MAX = 8, FILE_BYTES_MAX = 1 << 20 };
@@ -171,6 +171,15 @@ static bool publish(Model *model, const ModelSize *params) {
   return true;
 }
 
+/* The table of the file that is nearest to the job counts. */
+static void read_huggingface(ModelChain *chain, lua_State *L) {
+  Model *model = chain->model;
+  int type = lua_getfield(L, 1, "huggingface");
+  if (type != LUA_TNIL && model->huggingface == NULL)
+    model->huggingface = huggingface_read(model, L, lua_gettop(L), chain->path);
+  lua_pop(L, 1);
+}
+
 /* { "family", layers = 12, params = N } */
 static void read_preset(ModelChain *chain, lua_State *L) {
   Model *model = chain->model;
@@ -182,6 +191,7 @@ static void read_preset(ModelChain *chain, lua_State *L) {
     const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
     ModelSize size = {.name = arena_copy(arena, key),
                       .origin = {ORIGIN_PRESET, {.file = chain->path}, NULL}};
+    if (strcmp(key, "huggingface") == 0) continue;
     if (*key == '\0' || !sizes_read(L, -1, &size)) {
       bad_key(model, chain->path, *key ? key : "[2]",
               "a size: name = number, true or false, or a text");
@@ -207,6 +217,7 @@ static int read_file(lua_State *L) {
   bool is_preset = lua_type(L, -1) == LUA_TSTRING;
   if (is_preset) chain->next = arena_copy(model->compile->arena, lua_tostring(L, -1));
   lua_pop(L, 1);
+  read_huggingface(chain, L);
   if (is_preset)
     read_preset(chain, L);
   else
@@ -233,7 +244,8 @@ static const char *plain_name(Arena *arena, const char *head) {
 static bool follow_chain(ModelChain *chain) {
   Model *model = chain->model;
   Compile *c = model->compile;
-  const char *name = model->job->model.head_text, *directory = model->job->directory;
+  const char *name = model->folder != NULL ? folder_family(model) : model->job->model.head_text;
+  const char *directory = model->job->directory;
   Span at = model->job->model.head_origin.span;
   for (int32_t length = 0; name != NULL; length++) {
     if (length == CHAIN_MAX)
@@ -269,26 +281,74 @@ static void take_job_sizes(ModelChain *chain) {
   }
 }
 
+/* Sizes of config.json come after the job's, and before those of a preset that was found by the
+ * folder's class; where the job names a preset, they fill in what it leaves open. */
+static bool take_config_sizes(ModelChain *chain, int32_t job_count) {
+  Model *model = chain->model;
+  Arena *arena = model->compile->arena;
+  ModelSizes said = {0}, found = {0};
+  if (model->config == NULL) return true;
+  if (model->huggingface == NULL)
+    return error_at(model->compile, model->job->model.head_origin.span, "model-folder",
+                    "%s has no table huggingface, which says how config.json and names of tensors "
+                    "map to it",
+                    library_text(model->compile, model->family_path));
+  for (int32_t i = 0; i < chain->settings.count; i++)
+    VEC_PUSH(arena, &said, chain->settings.at[i]);
+  if (!folder_check_class(model) || !folder_sizes(model, &said, &found)) return false;
+  int32_t before = model->folder != NULL ? job_count : said.count;
+  chain->settings.count = 0;
+  for (int32_t i = 0; i < before; i++)
+    VEC_PUSH(arena, &chain->settings, said.at[i]);
+  for (int32_t i = 0; i < found.count; i++) {
+    VEC_PUSH(arena, &chain->settings, found.at[i]);
+    VEC_PUSH(arena, &model->config_sizes, found.at[i]);
+  }
+  for (int32_t i = before; i < said.count; i++)
+    VEC_PUSH(arena, &chain->settings, said.at[i]);
+  return true;
+}
+
 Model *model_open(Compile *c, const Job *job) {
   if (compile_failed(c)) return NULL;
   Model *model = ARENA_NEW(c->arena, Model);
   *model = (Model){.compile = c, .job = job, .forward = LUA_NOREF, .m = LUA_NOREF};
-  model->name = plain_name(c->arena, job->model.head_text);
+  model->name = plain_name(c->arena, path_join(c->arena, "", job->model.head_text));
   model->L = sandbox_open(c);
   vocabulary_register(model);
   lua_pushlightuserdata(model->L, model);
   sandbox_add_value(model->L, "required");
   ModelChain chain = {.model = model};
   take_job_sizes(&chain);
-  bool good = follow_chain(&chain) && sizes_merge(model, chain.settings.at, chain.settings.count) &&
-              sizes_fill(model);
+  const int32_t job_count = chain.settings.count;
+  bool good = folder_open(model) && follow_chain(&chain) && take_config_sizes(&chain, job_count) &&
+              sizes_merge(model, chain.settings.at, chain.settings.count) &&
+              folder_compare(model) && sizes_fill(model);
   if (good) return model;
   model_close(model);
   return NULL;
 }
 
+static bool has_size(const Job *job, const char *name) {
+  for (int32_t i = 0; i < job->sizes.count; i++)
+    if (strcmp(job->sizes.at[i].name, name) == 0) return true;
+  return false;
+}
+
+void model_complete(const Model *model, Compile *c, Job *job) {
+  for (int32_t i = 0; i < model->config_sizes.count; i++)
+    if (!has_size(job, model->config_sizes.at[i].name))
+      VEC_PUSH(c->arena, &job->sizes, model->config_sizes.at[i]);
+  if (job->origin[FIELD_model_weights].kind != ORIGIN_DERIVED) return;
+  job->set[FIELD_model_weights] = model->weights != NULL;
+  job->model.weights = model->weights;
+  job->origin[FIELD_model_weights].rule =
+      model->weights != NULL ? "the model's folder" : "the model is no folder";
+}
+
 void model_close(Model *model) {
   if (model == NULL) return;
+  folder_close(model);
   sandbox_close(model->L);
   model->L = NULL;
 }

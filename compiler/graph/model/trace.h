@@ -14,6 +14,7 @@
 #include "compiler/graph/model/model.h"
 #include "compiler/graph/ops/op.h"
 #include "compiler/job/lua/sandbox.h"
+#include "runtime/safetensors/safetensors.h"
 
 typedef enum SizeState { SIZE_READY, SIZE_REQUIRED, SIZE_FUNCTION, SIZE_RUNNING } SizeState;
 typedef struct Size {
@@ -37,6 +38,7 @@ typedef struct AxisRule {
 } AxisRule;
 
 typedef struct Trace Trace;
+typedef struct HuggingFace HuggingFace;
 
 struct Model {
   Compile *compile;
@@ -53,6 +55,15 @@ struct Model {
   Init init;
   int64_t published; /* the number of parameters that the preset states; 0: none */
   Span published_at;
+  /* huggingface.h: the table of the nearest model file that has one, or NULL */
+  HuggingFace *huggingface;
+  const char *folder, *weights; /* with config.json; with tensors; NULL: none */
+  const char *config_path;
+  struct json_t *config; /* config.json of one of the two */
+  SafeSet set;           /* of `weights` */
+  bool has_set;
+  uint64_t weights_sum;
+  VEC(ModelSize) config_sizes;
   int forward, m;       /* registry references */
   const void *declared; /* the table that model { ... } saw last */
   Span declared_at;

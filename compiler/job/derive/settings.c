@@ -17,6 +17,7 @@ static const struct {
     {FIELD_job_name, SETTING_SAFE},
     {FIELD_job_reason, SETTING_SAFE},
     {FIELD_model_vocab_multiple, SETTING_LAYOUT},
+    {FIELD_model_weights, SETTING_SAFE}, /* model.weights_hash is compared */
     {FIELD_data_valid, SETTING_SAFE},
     {FIELD_data_prefetch, SETTING_SAFE},
     {FIELD_train_microbatch, SETTING_SAFE},
@@ -170,7 +171,7 @@ static Setting value_of(Arena *arena, const Job *job, const Derived *derived, in
   case KIND_AMOUNT: return amount_of(job, derived, field);
   case KIND_LIST: return text_of(exact_list(arena, at));
   case KIND_COLUMNS: return text_of(exact_columns(arena, at));
-  case KIND_WORDS:
+  case KIND_WORDS: return text_of(exact_list(arena, at));
   case KIND_PAIRS: break; /* of slurm, which is no part of the plan */
   }
   return text_of("");

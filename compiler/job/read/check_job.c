@@ -132,7 +132,7 @@ static void add_size(Compile *c, const Value *value, Job *job) {
 }
 
 static bool is_reserved_size(const char *name) {
-  return strcmp(name, "weights") == 0 || strcmp(name, "attention") == 0;
+  return strcmp(name, "attention") == 0;
 }
 
 /* ---- keys */

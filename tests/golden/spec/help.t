@@ -65,7 +65,7 @@ exit  0  done
 
 job.lua: return job { ... } of these sections; lockstep help SECTION has keys
 
-  model        what is trained: a preset, a family, or ./file.lua
+  model        what is trained: a preset, a family, ./file.lua, or ./FOLDER
   data         where samples come from
   train        the science: what a step is, and how many
   optimizer    the update

@@ -1,0 +1,253 @@
+#include "runtime/checkpoint/weights.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/plan/plan_job.h"
+
+/* ---- the folder */
+
+typedef struct FirstProblem {
+  const char *folder;
+  Status *status;
+  bool any;
+} FirstProblem;
+
+static void keep_first(void *context, const SafeProblem *problem) {
+  FirstProblem *first = context;
+  if (first->any) return;
+  first->any = true;
+  (void)status_fail(first->status, STATUS_USER, "%s: %s%s%s", problem->file,
+                    problem->tensor ? problem->tensor : "", problem->tensor ? ": " : "",
+                    problem->why);
+}
+
+static const char *text_of(const Plan *plan, const char *key) {
+  char number[SETTING_NUMBER_BYTES];
+  const PlanSetting *setting = plan_setting(plan, key);
+  return setting == NULL ? "" : plan_setting_text(plan, setting, number);
+}
+
+static bool compare_sum(const WeightFiles *files, const char *folder, Status *status) {
+  uint64_t sum = 0;
+  char text[24];
+  if (!weights_sum(&files->set, &sum, status)) return false;
+  (void)snprintf(text, sizeof text, "%016llx", (unsigned long long)sum);
+  if (strcmp(text, text_of(files->plan, PLAN_WEIGHTS_KEY)) == 0) return true;
+  return status_fail(status, STATUS_USER,
+                     "%s: its tensors are not those that the plan was compiled with: compile the "
+                     "job again",
+                     folder);
+}
+
+bool weight_files_open(WeightFiles *files, const Plan *plan, Status *status) {
+  const char *folder = job_weights(plan);
+  char path[WEIGHTS_PATH_BYTES], why[SAFE_WHY_BYTES];
+  FirstProblem first = {folder, status, false};
+  const SafeSink sink = {keep_first, &first};
+  *files = (WeightFiles){.plan = plan};
+  if (*folder == '\0') return true;
+  if (weights_find(folder, path, why) == WEIGHTS_NONE)
+    return status_fail(status, STATUS_USER, "%s %s", folder, why);
+  return safe_set_open(&files->set, path, &sink, status) == SAFE_WHOLE &&
+         compare_sum(files, folder, status);
+}
+
+void weight_files_close(WeightFiles *files) {
+  safe_set_close(&files->set);
+}
+
+static bool equal_tensors(const SafePlace *a, const SafePlace *b, Status *status) {
+  enum { CHUNK_BYTES = 1 << 20 };
+  uint8_t *chunk = malloc((size_t)2 * CHUNK_BYTES);
+  bool good = chunk != NULL || status_fail(status, STATUS_WORLD, "not enough memory");
+  for (int64_t at = 0; good && at < a->tensor->bytes; at += CHUNK_BYTES) {
+    int64_t left = a->tensor->bytes - at;
+    size_t count = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
+    good = safe_read(a->file, a->tensor->first_byte + at, chunk, count, status) &&
+           safe_read(b->file, b->tensor->first_byte + at, chunk + CHUNK_BYTES, count, status);
+    if (good && memcmp(chunk, chunk + CHUNK_BYTES, count) != 0)
+      good = status_fail(status, STATUS_USER,
+                         "%s: tensors %s and %s are tied in this model, and differ: the model of "
+                         "this folder has a head of its own",
+                         a->file->path, a->tensor->name, b->tensor->name);
+  }
+  free(chunk);
+  return good;
+}
+
+bool weight_files_check_tied(const WeightFiles *files, Status *status) {
+  const char *text = text_of(files->plan, PLAN_TIED_KEY), *equals = strchr(text, '=');
+  char name[WEIGHTS_NAME_BYTES];
+  if (equals == NULL || files->set.place_count == 0) return true;
+  (void)snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
+  SafePlace a = safe_set_find(&files->set, name), b = safe_set_find(&files->set, equals + 1);
+  return a.tensor == NULL || b.tensor == NULL || a.tensor->bytes != b.tensor->bytes
+             ? status_fail(status, STATUS_OURS, "plan: tied tensors %s", text)
+             : equal_tensors(&a, &b, status);
+}
+
+/* ---- one tensor */
+
+static const PlanParameter *parameter_of(const Plan *plan, const PlanTensor *tensor) {
+  for (uint32_t i = 0; i < plan->parameters_count; i++)
+    if (plan->parameters[i].value == tensor->value) return &plan->parameters[i];
+  return NULL;
+}
+
+bool weight_source(const WeightFiles *files, const PlanTensor *tensor, int32_t layer,
+                   WeightSource *source, Status *status) {
+  const Plan *plan = files->plan;
+  const PlanParameter *parameter = parameter_of(plan, tensor);
+  char name[WEIGHTS_NAME_BYTES] = "";
+  *source = (WeightSource){0};
+  if (parameter != NULL && weights_name(name, plan->strings + parameter->source, layer))
+    source->place = safe_set_find(&files->set, name);
+  if (source->place.tensor == NULL)
+    return status_fail(status, STATUS_OURS, "plan: tensor %s has no source in the files: '%s'",
+                       plan->strings + tensor->name, name);
+  source->is_transposed = parameter->transposed != 0;
+  SafeDtype dtype = source->place.tensor->dtype;
+  source->dtype = dtype == SAFE_F32 ? DTYPE_F32 : dtype == SAFE_BF16 ? DTYPE_BF16 : DTYPE_F16;
+  return true;
+}
+
+static int64_t product(const int64_t *size, int32_t first, int32_t end) {
+  int64_t elements = 1;
+  for (int32_t i = first; i < end; i++)
+    elements *= size[i];
+  return elements;
+}
+
+static StatePiece whole_of(const int64_t *shape, int32_t dims) {
+  StatePiece whole = {.dims = dims};
+  for (int32_t i = 0; i < dims; i++)
+    whole.shape[i] = whole.count[i] = whole.room[i] = shape[i];
+  whole.range_count = product(shape, 0, dims);
+  return whole;
+}
+
+StatePiece weight_whole(const StatePiece *piece) {
+  return whole_of(piece->shape, piece->dims);
+}
+
+/* ---- in the file's order */
+
+typedef struct Copy {
+  const WeightSource *source;
+  int64_t width;
+  uint8_t *packed;
+  int64_t done; /* elements */
+  Status *status;
+} Copy;
+
+static bool read_run(void *context, int64_t from, int64_t to, int64_t count) {
+  (void)to;
+  Copy *copy = context;
+  const SafePlace *place = &copy->source->place;
+  uint8_t *at = copy->packed + copy->done * copy->width;
+  copy->done += count;
+  return safe_read(place->file, place->tensor->first_byte + from * copy->width, at,
+                   (size_t)(count * copy->width), copy->status);
+}
+
+/* ---- transposed: the file has [in, out], and `want` is a range of a box of [out dims, in dims]
+ *
+ *            columns of the file: out
+ *              . . x x x .
+ *   rows: in   . . x x x .      each row's run of columns is read, and scattered to the outs
+ *              . . x x x .
+ */
+
+enum { LINE_BYTES = 1 << 16 };
+
+typedef struct Turn {
+  Copy copy;
+  const StatePiece *want;
+  int64_t columns;            /* of the file */
+  int64_t in_count;           /* of the box */
+  int64_t out_first, out_end; /* of the box, that the range touches */
+  StatePiece in_whole, in_box;
+  int64_t column, out, out_count; /* the run of columns that is being read */
+  uint8_t *line;
+} Turn;
+
+static bool turn_line(Turn *turn, int64_t row, int64_t in, int64_t first, int64_t count) {
+  const int64_t width = turn->copy.width;
+  const SafePlace *place = &turn->copy.source->place;
+  int64_t from = row * turn->columns + turn->column + first;
+  if (!safe_read(place->file, place->tensor->first_byte + from * width, turn->line,
+                 (size_t)(count * width), turn->copy.status))
+    return false;
+  for (int64_t k = 0; k < count; k++) {
+    int64_t at = (turn->out + first + k) * turn->in_count + in - turn->want->range_first;
+    if (at < 0 || at >= turn->want->range_count) continue;
+    memcpy(turn->copy.packed + at * width, turn->line + k * width, (size_t)width);
+  }
+  return true;
+}
+
+static bool turn_rows(void *context, int64_t from, int64_t to, int64_t count) {
+  Turn *turn = context;
+  const int64_t most = LINE_BYTES / turn->copy.width;
+  for (int64_t i = 0; i < count; i++)
+    for (int64_t first = 0; first < turn->out_count; first += most) {
+      int64_t left = turn->out_count - first;
+      if (!turn_line(turn, from + i, to + i, first, left < most ? left : most)) return false;
+    }
+  return true;
+}
+
+static bool turn_columns(void *context, int64_t from, int64_t to, int64_t count) {
+  Turn *turn = context;
+  int64_t skip = to < turn->out_first ? turn->out_first - to : 0;
+  int64_t end = to + count < turn->out_end ? to + count : turn->out_end;
+  if (to + skip >= end) return true;
+  turn->column = from + skip;
+  turn->out = to + skip;
+  turn->out_count = end - turn->out;
+  return state_common(&turn->in_whole, &turn->in_box, turn_rows, turn);
+}
+
+/* The part of a piece along dims [first, end), all of its box. */
+static StatePiece along(const StatePiece *piece, int32_t first, int32_t end) {
+  StatePiece part = {.dims = end - first};
+  for (int32_t i = first; i < end; i++) {
+    part.shape[i - first] = piece->shape[i];
+    part.first[i - first] = piece->first[i];
+    part.count[i - first] = part.room[i - first] = piece->count[i];
+  }
+  part.range_count = product(piece->count, first, end);
+  return part;
+}
+
+static bool read_turned(Copy copy, const StatePiece *want) {
+  const SafeTensor *tensor = copy.source->place.tensor;
+  uint8_t line[LINE_BYTES];
+  int32_t out_dims = 1;
+  while (out_dims < want->dims && product(want->shape, 0, out_dims) < tensor->shape[1])
+    out_dims++;
+  StatePiece out_box = along(want, 0, out_dims);
+  StatePiece out_whole = whole_of(want->shape, out_dims);
+  Turn turn = {.copy = copy,
+               .want = want,
+               .columns = tensor->shape[1],
+               .in_whole = whole_of(want->shape + out_dims, want->dims - out_dims),
+               .in_box = along(want, out_dims, want->dims),
+               .line = line};
+  turn.in_count = turn.in_box.range_count;
+  if (turn.in_count == 0 || want->range_count == 0) return true;
+  turn.out_first = want->range_first / turn.in_count;
+  turn.out_end = (want->range_first + want->range_count - 1) / turn.in_count + 1;
+  return state_common(&out_whole, &out_box, turn_columns, &turn);
+}
+
+bool weight_read(const WeightSource *source, const StatePiece *want, uint8_t *packed,
+                 Status *status) {
+  Copy copy = {
+      .source = source, .width = dtype_bytes(source->dtype), .packed = packed, .status = status};
+  StatePiece whole = weight_whole(want);
+  if (source->is_transposed) return read_turned(copy, want);
+  return state_common(&whole, want, read_run, &copy);
+}
