@@ -87,6 +87,7 @@ typedef struct Param {
   uint32_t partial;    /* bit per MeshAxis: the accumulated gradient is still to be summed there */
   const char *source;  /* its tensor in a file of Hugging Face, * is the layer; NULL: unknown */
   bool transposed;     /* there it is [in, out] */
+  int32_t out_dims;    /* as in plan.def */
   bool decay;          /* two or more names: weight decay applies */
   ValueId value, grad; /* grad NO_ID until grad_derive */
   Span origin;
@@ -146,6 +147,7 @@ typedef struct Graph {
   ValueId loss;
   bool has_weights; /* parameters begin with the tensors of files, whose hash is weights_sum */
   uint64_t weights_sum;
+  const char *config_json, *model_folder; /* as in settings.def */
   const char *tied_tensors; /* "A=B": of these files, to be equal; NULL: none */
   Target target; /* the plan's target and the threads of a rank: workspaces depend on them */
   int32_t threads;

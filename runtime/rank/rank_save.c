@@ -87,13 +87,15 @@ bool rank_restore(Rank *rank, Status *status) {
 /* A run that begins takes the weights of the model's files, if its plan names some. */
 bool rank_take_weights(Rank *rank, Status *status) {
   const Run *run = rank->run;
-  const CheckpointTarget target = {rank->replay.device, rank->arena.base, rank->replay.class};
+  const CheckpointTarget target = {.device = rank->replay.device,
+                                   .arena = rank->arena.base,
+                                   .class = rank->replay.class};
   const CheckpointSearch search = {
       .plan = rank->plan, .mesh = &run->mesh, .rank = rank->number, .comm = rank->comm};
   if (run->weights.set.file_count == 0) return true;
-  allow_arenas(rank, true);
+  rank_allow_arenas(rank, true);
   bool taken = weights_install(&search, &run->weights, &target, status);
-  allow_arenas(rank, false);
+  rank_allow_arenas(rank, false);
   return taken;
 }
 

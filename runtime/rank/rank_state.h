@@ -197,6 +197,8 @@ bool rank_checkpoints(const Rank *rank);
 bool rank_wants_checkpoint(const Rank *rank, int64_t step);
 void rank_begin_saves(Rank *rank);
 /* False with status code 0: the checkpoint was damaged. */
+/* Writes RUN/model: config.json, tensors.json and the tokenizer, which export reads. Rank 0. */
+bool rank_keep_model(const Rank *rank, Status *status);
 bool rank_take_weights(Rank *rank, Status *status);
 bool rank_restore(Rank *rank, Status *status);
 bool rank_open_store(Rank *rank, Status *status);

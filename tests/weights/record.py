@@ -12,7 +12,8 @@ import shutil
 import sys
 
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM
+from transformers import (GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM,
+                          Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM)
 
 VOCAB, POSITIONS, ROWS = 64, 32, 4
 COMMON = dict(vocab_size=VOCAB, bos_token_id=None, eos_token_id=None, pad_token_id=None)
@@ -74,6 +75,11 @@ def main(folder):
     record(folder, "qwen2", Qwen2ForCausalLM,
            Qwen2Config(rope_parameters=dict(rope_type="default", rope_theta=1e6), tie_word_embeddings=True, use_sliding_window=False,
                        **SIZES, **COMMON), 3, torch.float16, max_shard_size="20KB")
+    rope = dict(rope_type="default", rope_theta=1e6)
+    record(folder, "qwen3", Qwen3ForCausalLM, Qwen3Config(rope_parameters=rope, tie_word_embeddings=True, head_dim=16, **SIZES, **COMMON),
+           4, torch.bfloat16)
+    record(folder, "mistral", MistralForCausalLM,
+           MistralConfig(rope_parameters=rope, tie_word_embeddings=False, sliding_window=None, **SIZES, **COMMON), 5, torch.bfloat16)
 
 
 if __name__ == "__main__":

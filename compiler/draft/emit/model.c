@@ -146,6 +146,7 @@ static void push_parameter(Tables *t, const Graph *model, const Param *param) {
                              .init = param->init,
                              .source = table_string(t, param->source ? param->source : ""),
                              .transposed = param->transposed,
+                             .out_dims = (uint32_t)param->out_dims,
                              .decay = param->decay});
 }
 

@@ -49,6 +49,8 @@ static void derive_rows(const Draft *d, int64_t parameters, Setting row[JOB_ROW_
       mesh_used(&d->mesh, TENSOR_AXES | MESH_BIT(MESH_PP) | draft_zero_axes(derived));
   row[JOB_target].text = Target_names[d->cluster->target];
   row[JOB_staging_tier].text = Tier_names[staging];
+  row[JOB_config_json].text = d->train->config_json;
+  row[JOB_model_folder].text = d->train->model_folder;
   row[JOB_device].text = d->cluster->device;
   row[JOB_model].text = d->train->model_name;
   row[JOB_loss].text = d->train->loss_name;

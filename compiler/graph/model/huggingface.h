@@ -71,6 +71,11 @@ void folder_close(Model *model);
 /* Finds the tensor of each parameter of a traced model. False: an error was reported. */
 bool sources_find(Trace *t);
 
+/* ---- config_write.c */
+/* config.json of the model as the job has it: as it came, with the sizes that differ. A text that
+ * begins with no brace says why there is none. */
+const char *config_write(Model *model);
+
 bool matches_any(const TextList *globs, const char *text);
 
 #endif

@@ -82,6 +82,8 @@ static int linear_named(Trace *t, ValueId x, LinearOptions options) {
   ParamId b = NO_ID;
   if (options.bias) b = param_bias(t, suffixed(t, name, ".bias"), &out, options.init, fan_in);
   if (w == NO_ID || (options.bias && b == NO_ID)) return value_push(t, NO_ID);
+  t->g->params.at[w].out_dims = out.count;
+  if (b != NO_ID) t->g->params.at[b].out_dims = out.count;
   ValueId weight = t->g->params.at[w].value;
   ValueId bias = b == NO_ID ? NO_ID : t->g->params.at[b].value;
   return value_push(t, trace_append(t, OP_linear, name, INPUTS(x, weight, bias), NULL));

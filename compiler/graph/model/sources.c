@@ -215,7 +215,11 @@ static void refuse_unused(Search *s) {
 bool sources_find(Trace *t) {
   Model *model = t->model;
   Graph *g = t->g;
+  g->config_json = g->model_folder = "";
   if (model->huggingface == NULL) return true;
+  if (g->training) g->config_json = config_write(model);
+  if (model->config_path != NULL)
+    g->model_folder = model->folder != NULL ? model->folder : model->weights;
   Search s = {.t = t,
               .family = model->huggingface,
               .set = model->has_set ? &model->set : NULL,

@@ -82,6 +82,7 @@ ExitCode verb_run(const Options *options);
 ExitCode verb_tokenize(const Options *options);
 ExitCode verb_topology(const Options *options);
 ExitCode verb_checkpoint(const Options *options);
+ExitCode verb_export(const Options *options);
 ExitCode verb_trace(const Options *options);
 ExitCode verb_bench(const Options *options);
 ExitCode verb_list(const Options *options);

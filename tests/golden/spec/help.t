@@ -20,6 +20,8 @@ usage: lockstep VERB ... [options]
                           kills a rank
   checkpoint VERB WHERE   what is saved, and whole? list, show, verify, diff,
                           merge, convert
+  export WHAT             a run, a checkpoint or a model folder, as a folder of
+                          Hugging Face
   trace RUN               when did each record run? the steps of run --trace,
                           for Perfetto
   tokenize FILE           bytes of a text as tokens; of .jsonl the ids of
@@ -41,8 +43,8 @@ lockstep VERB --help lists all options of a verb. Several verbs have:
   -o PATH               compile: the plan file, else NAME.plan; tokenize: the
                         folder; topology gather: the file, else stdout; trace:
                         the file, else RUN/trace.json; checkpoint merge: the
-                        file, convert: the folder; bench: the table of
-                        processors, where it puts its row
+                        file, convert: the folder; export: the folder; bench:
+                        the table of processors, where it puts its row
   --svg FILE            the timeline of --schedule, the ranks of --map, or the
                         machine, as a picture too
   --rank N              explain: where a rank is, what it has, with whom it

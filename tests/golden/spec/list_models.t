@@ -24,7 +24,10 @@
   megatron-22b    A GPT of 22 billion parameters
   megatron-530b   A GPT of 530 billion parameters
   megatron-8.3b   A GPT of 8.3 billion parameters
+  mistral         Mistral without a window, as 7B v0.3: llama, with a class of
+                  its own
   mistral-7b-v0.3 Mistral 7B v0.3: no window (arXiv:2310.06825 has one)
+  qwen2           Qwen2 and Qwen2.5: llama with biases on q, k and v
   qwen2.5-0.5b    Qwen2.5 0.5B, the head tied to the embedding
   qwen2.5-1.5b    Qwen2.5 1.5B, the head tied to the embedding
   qwen2.5-14b     Qwen2.5 14B
@@ -32,6 +35,7 @@
   qwen2.5-3b      Qwen2.5 3B, the head tied to the embedding
   qwen2.5-72b     Qwen2.5 72B
   qwen2.5-7b      Qwen2.5 7B
+  qwen3           Qwen3: llama with q and k normalised over each head
   qwen3-0.6b      Qwen3 0.6B, the head tied to the embedding
   qwen3-1.7b      Qwen3 1.7B, the head tied to the embedding
   qwen3-14b       Qwen3 14B
