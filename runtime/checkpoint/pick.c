@@ -151,6 +151,8 @@ bool pick_manifest(Checkpoint *own, const char *path, const char *text, uint64_t
   ManifestFault found = own->path != NULL
                             ? manifest_read(&own->manifest, text, (size_t)text_bytes, why)
                             : MANIFEST_NO_MEMORY;
+  if (found == MANIFEST_WHOLE && !manifest_is_of(&own->manifest, path, why))
+    found = MANIFEST_DAMAGED;
   if (found == MANIFEST_WHOLE) return true;
   if (own->path == NULL) (void)snprintf(why, sizeof why, "needs more memory than there is");
   *fault = found == MANIFEST_FOREIGN     ? CHECKPOINT_FOREIGN

@@ -91,6 +91,10 @@ ManifestFault manifest_read(Manifest *manifest, const char *text, size_t bytes,
                             char why[MANIFEST_WHY_BYTES]);
 void manifest_close(Manifest *manifest);
 
+/* False: the folder at `path` is named as the checkpoint of another step, so the manifest is not
+ * its own; `why` says of which. A folder of another name may have any. */
+bool manifest_is_of(const Manifest *manifest, const char *path, char why[MANIFEST_WHY_BYTES]);
+
 /* The part of that number; NULL: none. */
 const ManifestPart *manifest_part(const Manifest *manifest, int32_t number);
 

@@ -416,6 +416,18 @@ static bool is_of_format(Reading *r) {
   return false;
 }
 
+bool manifest_is_of(const Manifest *manifest, const char *path, char why[MANIFEST_WHY_BYTES]) {
+  static const char prefix[] = "step_";
+  const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+  const char *digits = name + sizeof prefix - 1;
+  if (strncmp(name, prefix, sizeof prefix - 1) != 0) return true;
+  if (*digits == '\0' || digits[strspn(digits, "0123456789")] != '\0') return true;
+  if (strtoll(digits, NULL, 10) == manifest->facts.step) return true;
+  (void)snprintf(why, MANIFEST_WHY_BYTES, "is damaged: it is that of step %lld",
+                 (long long)manifest->facts.step);
+  return false;
+}
+
 ManifestFault manifest_read(Manifest *manifest, const char *text, size_t bytes,
                             char why[MANIFEST_WHY_BYTES]) {
   JsonFault fault = {0};

@@ -59,6 +59,9 @@ bool saved_open(SavedOpen *saved, const char *path) {
   saved->bytes = (int64_t)bytes;
   saved->fault = manifest_read(&saved->checkpoint.manifest, text, bytes, saved->why);
   free(text);
+  if (saved->fault == MANIFEST_WHOLE &&
+      !manifest_is_of(&saved->checkpoint.manifest, path, saved->why))
+    saved->fault = MANIFEST_DAMAGED;
   return saved->fault == MANIFEST_WHOLE;
 }
 
