@@ -16,6 +16,13 @@ KERNEL_INLINE int64_t runs_position(Runs runs, int64_t token) {
   return token < half ? runs.first + token : runs.second + token - half;
 }
 
+/* The number of tokens before a position, where first is not after second. */
+KERNEL_INLINE int64_t runs_before(Runs runs, int64_t position) {
+  int64_t half = runs.seq / 2, rest = runs.seq - half;
+  int64_t a = position - runs.first, b = position - runs.second;
+  return (a < 0 ? 0 : a < half ? a : half) + (b < 0 ? 0 : b < rest ? b : rest);
+}
+
 /* The second run goes on where the first one ends. */
 KERNEL_INLINE bool runs_joined(Runs runs) {
   return runs.seq / 2 == 0 || runs.second == runs.first + runs.seq / 2;

@@ -93,11 +93,11 @@ function layernorm(name, x, options) end
 ---@return Value
 function rmsnorm(name, x, options) end
 
----Softmax of q k / sqrt(head), times v, for each head; kv_heads may be fewer than heads.
+---Softmax of q k / sqrt(head), times v, for each head; kv_heads may be fewer than heads. window W: a token sees the last W tokens, itself among them; softcap C: scores become C tanh(score / C).
 ---@param q Value [batch, seq, heads, head]
 ---@param k Value [batch, seq, kv_heads, head]
 ---@param v Value [batch, seq, kv_heads, head]
----@param options? { causal?: boolean, dropout?: number, scale?: number }
+---@param options? { causal?: boolean, dropout?: number, scale?: number, softcap?: number, window?: integer }
 ---@return Value
 function attention(q, k, v, options) end
 

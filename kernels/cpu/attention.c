@@ -39,36 +39,68 @@ typedef struct AttentionStep {
   int64_t b, h;
   int64_t q0, queries; /* of the panel */
   int64_t k0, keys;    /* that the panel's last query sees */
+  bool is_first;       /* of the blocks that the panel meets */
 } AttentionStep;
 
+/* The highest of `high` and the scores of keys [from, to). */
+ALWAYS_INLINE Vec highest_of(const float *column, Vec scale, Vec high, int64_t from, int64_t to) {
+  for (int64_t key = from; key < to; key++)
+    high = v_max(high, v_mul(v_load(column + key * QUERY_PANEL), scale));
+  return high;
+}
+
+/* The same of the keys that each query sees; k0: the number of the column's first key. */
+ALWAYS_INLINE Vec highest_seen(const float *column, Vec scale, Vec high, int64_t from, int64_t to,
+                               SeenKeys seen, int64_t k0) {
+  for (int64_t key = from; key < to; key++)
+    high = v_max(high, if_seen(seen, k0 + key, v_mul(v_load(column + key * QUERY_PANEL), scale),
+                               v_set(-INFINITY)));
+  return high;
+}
+
+/* Turns the scores of keys [from, to) into exp(score + minus); returns `total` and their sum. */
+ALWAYS_INLINE Vec exp_of(float *column, Vec scale, Vec minus, Vec total, int64_t from, int64_t to) {
+  for (int64_t key = from; key < to; key++) {
+    Vec p = v_exp(v_fma(v_load(column + key * QUERY_PANEL), scale, minus));
+    total = v_add(total, p);
+    v_store(column + key * QUERY_PANEL, p);
+  }
+  return total;
+}
+
+ALWAYS_INLINE Vec exp_seen(float *column, Vec scale, Vec minus, Vec total, int64_t from, int64_t to,
+                           SeenKeys seen, int64_t k0) {
+  for (int64_t key = from; key < to; key++) {
+    Vec p = v_exp(v_fma(v_load(column + key * QUERY_PANEL), scale, minus));
+    p = if_seen(seen, k0 + key, p, v_set(0));
+    total = v_add(total, p);
+    v_store(column + key * QUERY_PANEL, p);
+  }
+  return total;
+}
+
 /* Turns column j's scores into exp(score - highest), adds to the sums, returns what the earlier
- * sums must be multiplied by. */
+ * sums must be multiplied by. All queries see the keys [from, to) of the block. */
 static Vec softmax_column(const AttentionStep *t, float *scores, int64_t j, float *highest,
                           float *sum) {
   const Attention *a = t->a;
-  int64_t q0 = t->q0 + j * LANES;
+  int64_t q0 = t->q0 + j * LANES, keys = t->keys, k0 = t->k0;
   float *column = scores + j * LANES;
-  Vec scale = v_set(a->scale), lowest = v_set(-INFINITY), old = v_load(highest + j * LANES);
-  int64_t free = min64(max64(visible_keys(a, q0) - t->k0, 0), t->keys); /* unmasked keys */
-  Vec high = old, number = last_keys(a, q0);
-  for (int64_t key = 0; key < free; key++)
-    high = v_max(high, v_mul(v_load(column + key * QUERY_PANEL), scale));
-  for (int64_t key = free; key < t->keys; key++) {
-    Vec s = v_mul(v_load(column + key * QUERY_PANEL), scale);
-    high = v_max(high, v_less_select(number, v_set((float)(t->k0 + key)), lowest, s));
+  Vec scale = v_set(a->scale), old = v_load(highest + j * LANES);
+  int64_t from = min64(max64(first_key(a, q0 + LANES - 1) - k0, 0), keys);
+  int64_t to = max64(min64(visible_keys(a, q0) - k0, keys), from);
+  SeenKeys seen = {first_keys(a, q0), last_keys(a, q0)};
+  if (a->softcap > 0) {
+    scale = v_set(1);
+    for (int64_t key = 0; key < keys; key++)
+      v_store(column + key * QUERY_PANEL, capped_score(a, v_load(column + key * QUERY_PANEL)));
   }
-  Vec total = v_set(0), minus = v_neg(high);
-  for (int64_t key = 0; key < free; key++) {
-    Vec p = v_exp(v_fma(v_load(column + key * QUERY_PANEL), scale, minus));
-    total = v_add(total, p);
-    v_store(column + key * QUERY_PANEL, p);
-  }
-  for (int64_t key = free; key < t->keys; key++) {
-    Vec p = v_exp(v_fma(v_load(column + key * QUERY_PANEL), scale, minus));
-    p = v_less_select(number, v_set((float)(t->k0 + key)), v_set(0), p);
-    total = v_add(total, p);
-    v_store(column + key * QUERY_PANEL, p);
-  }
+  Vec high = highest_seen(column, scale, old, 0, from, seen, k0);
+  high = highest_of(column, scale, high, from, to);
+  high = highest_seen(column, scale, high, to, keys, seen, k0);
+  Vec minus = v_neg(high), total = exp_seen(column, scale, minus, v_set(0), 0, from, seen, k0);
+  total = exp_of(column, scale, minus, total, from, to);
+  total = exp_seen(column, scale, minus, total, to, keys, seen, k0);
   Vec correction = v_exp(v_sub(old, high));
   v_store(highest + j * LANES, high);
   v_store(sum + j * LANES, v_fma(v_load(sum + j * LANES), correction, total));
@@ -129,7 +161,7 @@ static void add_values(const AttentionStep *t, Scratch *s, int64_t panel, int64_
       for (int64_t j = 0; j < vectors; j++) {
         float *out = s->out + panel_first(a, panel) + (task.row + i) * QUERY_PANEL + j * LANES;
         Vec add = v_load(sums + i * QUERY_PANEL + j * LANES);
-        v_store(out, t->k0 == 0 ? add : v_fma(v_load(out), correction[j], add));
+        v_store(out, t->is_first ? add : v_fma(v_load(out), correction[j], add));
       }
   }
 }
@@ -158,7 +190,7 @@ static void write_panel(const AttentionStep *t, Scratch *s, int64_t panel) {
   const float *sum = s->sum + panel * QUERY_PANEL, *highest = s->highest + panel * QUERY_PANEL;
   float factor[QUERY_PANEL];
   for (int64_t q = 0; q < t->queries; q++) {
-    bool sees = visible_keys(a, t->q0 + q) > 0;
+    bool sees = visible_keys(a, t->q0 + q) > first_key(a, t->q0 + q);
     factor[q] = sees ? 1 / sum[q] : 0;
     lse[q] = sees ? highest[q] + logf(sum[q]) : -INFINITY;
   }
@@ -180,6 +212,11 @@ static int64_t keys_seen(const AttentionStep *t) {
   return visible_keys(t->a, t->q0 + t->queries - 1);
 }
 
+/* The first key of the first block that has one which a query of the panel, or the block, sees. */
+static int64_t keys_first(const AttentionStep *t) {
+  return first_key(t->a, t->q0) / KEY_BLOCK * KEY_BLOCK;
+}
+
 static void begin_panel(const AttentionStep *t, Scratch *s, int64_t panel, const Factor *q) {
   CPU(gemm_fill_column_panels)
   (t->a->kind, q, t->q0, t->queries, 0, t->a->head, s->q + panel_first(t->a, panel));
@@ -187,7 +224,7 @@ static void begin_panel(const AttentionStep *t, Scratch *s, int64_t panel, const
     s->highest[panel * QUERY_PANEL + i] = -FLT_MAX; /* finite, for queries that see no key */
     s->sum[panel * QUERY_PANEL + i] = 0;
   }
-  if (keys_seen(t) == 0) /* it will meet no block */
+  if (keys_seen(t) <= keys_first(t)) /* it will meet no block */
     memset(s->out + panel_first(t->a, panel), 0,
            (size_t)(t->a->padded * QUERY_PANEL) * sizeof *s->out);
 }
@@ -211,15 +248,17 @@ static void block_task(void *context, int64_t task, int32_t worker) {
     begin_panel(&step, s, p, &q);
   }
   CPU(gemm_begin)(a->kind);
-  for (int64_t k0 = 0; k0 < all_keys; k0 += KEY_BLOCK) {
+  for (int64_t k0 = keys_first(&block); k0 < all_keys; k0 += KEY_BLOCK) {
     int64_t keys = min64(KEY_BLOCK, all_keys - k0);
     CPU(gemm_fill_row_panels)(a->kind, &k, k0, keys, 0, a->head, s->k);
     CPU(gemm_fill_row_panels)(a->kind, &v, 0, a->head, k0, keys, s->v);
     for (int64_t p = 0; p < panels; p++) {
       AttentionStep step = panel_of(&block, p);
       step.k0 = k0;
+      step.is_first = k0 == keys_first(&step);
       step.keys = min64(keys, keys_seen(&step) - k0);
-      if (step.keys > 0) panel_step(&step, s, p, gemm_units(a->kind, keys));
+      if (step.keys > 0 && k0 >= keys_first(&step))
+        panel_step(&step, s, p, gemm_units(a->kind, keys));
     }
   }
   CPU(gemm_end)(a->kind);

@@ -4,8 +4,9 @@
  * highest score and its sum need no reduction across lanes, and a block of probabilities is already
  * a panel of the product with v (gemm.h).
  *
- * Under a causal mask a query sees a prefix of k, because positions ascend: masked keys are skipped
- * by counts of keys and queries, wherever the tokens are in the sequence (visible_keys). */
+ * A query sees a range of k, because positions ascend: under a causal mask it ends before
+ * visible_keys, with a window it begins at first_key. Both grow with the query, so that masked keys
+ * are skipped by counts of keys and queries, wherever the tokens are in the sequence. */
 #ifndef LOCKSTEP_KERNELS_CPU_ATTENTION_H
 #define LOCKSTEP_KERNELS_CPU_ATTENTION_H
 
@@ -22,7 +23,8 @@ typedef struct Attention {
   int64_t units;  /* of one row of q or k */
   GemmKind kind;
   bool causal, drop;
-  float scale, keep_scale;
+  int64_t window; /* 0: none */
+  float scale, keep_scale, softcap;
   Runs q_runs, k_runs;                    /* positions of q's tokens, and of k's and v's */
   int64_t head_first, all_heads, all_seq; /* of the whole that dropout is numbered by */
   uint64_t key;
@@ -39,6 +41,8 @@ static inline Attention attention_of(const KernelArgs *args, bool all_bf16) {
   a.units = gemm_units(a.kind, a.head);
   const double *attr = args->attr;
   a.causal = attr[0] != 0;
+  a.window = (int64_t)attr[10];
+  a.softcap = (float)attr[11];
   a.scale = (float)attr[1];
   a.q_runs = (Runs){a.seq, (int64_t)attr[3], (int64_t)attr[4]};
   a.k_runs = (Runs){a.seq, (int64_t)attr[5], (int64_t)attr[6]};
@@ -73,28 +77,50 @@ static inline Factor flip(Factor f) {
   return (Factor){f.data, f.k_stride, f.line_stride, f.dtype};
 }
 
-/* How many keys query q sees: the first ones. Grows with q. */
+/* Query q sees the keys first_key .. visible_keys - 1. Both grow with q. */
 static inline int64_t visible_keys(const Attention *a, int64_t q) {
-  if (!a->causal) return a->seq;
-  int64_t half = a->seq / 2, positions = runs_position(a->q_runs, q) + 1;
-  return min64(max64(positions - a->k_runs.first, 0), half) +
-         min64(max64(positions - a->k_runs.second, 0), a->seq - half);
+  return a->causal ? runs_before(a->k_runs, runs_position(a->q_runs, q) + 1) : a->seq;
+}
+static inline int64_t first_key(const Attention *a, int64_t q) {
+  return a->window > 0 ? runs_before(a->k_runs, runs_position(a->q_runs, q) - a->window + 1) : 0;
 }
 
-/* The first query that sees key `key`; seq when none does. */
+/* Queries first_query .. end_query - 1 see key `key`, if any does. */
 static inline int64_t first_query(const Attention *a, int64_t key) {
-  if (!a->causal) return 0;
-  int64_t half = a->seq / 2, position = runs_position(a->k_runs, key);
-  int64_t q = max64(position - a->q_runs.first, 0);
-  return q < half ? q : min64(half + max64(position - a->q_runs.second, 0), a->seq);
+  return a->causal ? runs_before(a->q_runs, runs_position(a->k_runs, key)) : 0;
+}
+static inline int64_t end_query(const Attention *a, int64_t key) {
+  return a->window > 0 ? runs_before(a->q_runs, runs_position(a->k_runs, key) + a->window) : a->seq;
 }
 
-/* The last key each of the queries q0 .. q0+15 sees, for comparing with a key's number. */
+/* The first and the last key each of the queries q0 .. q0+15 sees, for comparing with a key's
+ * number. */
+typedef struct SeenKeys {
+  Vec first, last;
+} SeenKeys;
+
 static inline Vec last_keys(const Attention *a, int64_t q0) {
   float number[LANES];
   for (int l = 0; l < LANES; l++)
     number[l] = (float)(visible_keys(a, q0 + l) - 1);
   return v_load(number);
+}
+static inline Vec first_keys(const Attention *a, int64_t q0) {
+  float number[LANES] = {0};
+  for (int l = 0; l < LANES && a->window > 0; l++)
+    number[l] = (float)first_key(a, q0 + l);
+  return v_load(number);
+}
+
+/* x where the query sees the key, else `hidden`. */
+ALWAYS_INLINE Vec if_seen(SeenKeys seen, int64_t key, Vec x, Vec hidden) {
+  Vec number = v_set((float)key);
+  return v_less_select(seen.last, number, hidden, v_less_select(number, seen.first, hidden, x));
+}
+
+/* softcap tanh(x / softcap), x being the score that `scale` makes of a product. */
+ALWAYS_INLINE Vec capped_score(const Attention *a, Vec product) {
+  return v_mul(v_set(a->softcap), v_tanh(v_mul(product, v_set(a->scale / a->softcap))));
 }
 
 /* Dropout's factors for keys j .. j+3 (rows) and queries q0 .. q0+15 (lanes); j % 4 is 0. */

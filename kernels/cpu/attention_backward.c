@@ -3,9 +3,10 @@
  * tasks add to one element.
  *
  * With p the probabilities and keep dropout's factors: d_v = (p keep)^T d_out, d_p = d_out v^T,
- * d_s = scale p (keep d_p - delta), delta = sum over the head of d_out out; d_q = d_s k,
- * d_k = d_s^T q. A pair that is masked adds nothing: no key's block meets queries before the first
- * that sees it, and p becomes 0 whatever lse is. */
+ * d_s = scale p (keep d_p - delta), times softcap's slope at the score; delta = sum over the head
+ * of d_out out; d_q = d_s k, d_k = d_s^T q. A pair that is masked adds nothing: no key's block
+ * meets queries before the first or after the last that sees one of its keys, and p becomes 0
+ * whatever lse is. */
 #include "kernels/cpu/attention.h"
 
 /* One thread's blocks. */
@@ -75,15 +76,17 @@ static void put_slope(const Task *t, void *to, int64_t key, int64_t column, Vec 
 
 /* Eight keys of one column of sixteen queries: p and d_s from the scores and d_p. */
 static void slope_rows(const Task *t, int64_t panel, int64_t j, int64_t key, const float *scores,
-                       const float *d_p) {
+                       const float *d_p, const float *first_key_of) {
   const Attention *a = t->a;
   int64_t column = panel * QUERY_PANEL + j * LANES, q0 = t->q0 + column;
   int64_t n = min64(LANES, t->q0 + t->queries - q0);
   const float *lse_at = (const float *)a->args->operand[5] + (t->b * a->heads + t->h) * a->seq;
   Vec minus = v_neg(v_get_n(lse_at, q0, n, DTYPE_F32)), delta = v_get_n(t->delta, q0, n, DTYPE_F32);
   const float *last_key = t->s.last_key + j * LANES;
-  Vec number = v_load(last_key), scale = v_set(a->scale), zero = v_set(0);
-  bool masked = (float)(t->k0 + key + PANEL_ROWS - 1) > *last_key; /* the first query's */
+  SeenKeys seen = {v_load(first_key_of + j * LANES), v_load(last_key)};
+  Vec scale = v_set(a->scale), zero = v_set(0), one = v_set(1);
+  bool masked = (float)(t->k0 + key + PANEL_ROWS - 1) > *last_key || /* the first query's */
+                (float)(t->k0 + key) < first_key_of[j * LANES + LANES - 1];
   float keep[PANEL_ROWS][LANES];
   if (a->drop) {
     keep_factors(a, t->b, t->h, q0, t->k0 + key, keep);
@@ -91,16 +94,25 @@ static void slope_rows(const Task *t, int64_t panel, int64_t j, int64_t key, con
   }
   for (int64_t i = 0; i < PANEL_ROWS; i++) {
     int64_t from = i * QUERY_PANEL + j * LANES;
-    Vec p = v_exp(v_fma(v_load(scores + from), scale, minus)), slope = v_load(d_p + from);
+    Vec score = v_load(scores + from), slope = v_load(d_p + from), capped = zero, p;
+    if (a->softcap > 0) {
+      capped = capped_score(a, score);
+      p = v_exp(v_add(capped, minus));
+      capped = v_mul(capped, v_set(1 / a->softcap));
+    } else {
+      p = v_exp(v_fma(score, scale, minus));
+    }
     if (n < LANES) p = v_keep_n(p, n, zero);
-    if (masked) p = v_less_select(number, v_set((float)(t->k0 + key + i)), zero, p);
+    if (masked) p = if_seen(seen, t->k0 + key + i, p, zero);
     Vec kept = p;
     if (a->drop) {
       kept = v_keep_product(p, v_load(keep[i]));
       slope = v_keep_product(slope, v_load(keep[i]));
     }
     put_slope(t, t->s.p, key + i, column, kept);
-    put_slope(t, t->s.d_s, key + i, column, v_mul(v_mul(p, v_sub(slope, delta)), scale));
+    Vec d_s = v_mul(v_mul(p, v_sub(slope, delta)), scale);
+    if (a->softcap > 0) d_s = v_mul(d_s, v_sub(one, v_mul(capped, capped)));
+    put_slope(t, t->s.d_s, key + i, column, d_s);
   }
 }
 
@@ -110,16 +122,32 @@ static int64_t seen_keys(const Task *t, int64_t first, int64_t queries) {
   return min64(t->keys, visible_keys(t->a, t->q0 + first + queries - 1) - t->k0);
 }
 
+/* Keys of the block before the first that one of these queries sees: whole runs of `step`. */
+static int64_t passed_keys(const Task *t, int64_t first, int64_t step) {
+  return max64(0, first_key(t->a, t->q0 + first) - t->k0) / step * step;
+}
+
+/* Keys [from, to), which no query of the panel sees. */
+static void zero_slopes(const Task *t, int64_t panel, int64_t vectors, int64_t from, int64_t to) {
+  for (int64_t key = from; key < to; key++)
+    for (int64_t j = 0; j < vectors; j++) {
+      put_slope(t, t->s.p, key, panel * QUERY_PANEL + j * LANES, v_set(0));
+      put_slope(t, t->s.d_s, key, panel * QUERY_PANEL + j * LANES, v_set(0));
+    }
+}
+
 /* p and d_s of one panel of queries against the block of keys; keys no query sees become 0. */
 static void slope_panel(const Task *t, int64_t panel) {
   const Attention *a = t->a;
   const BackwardScratch *s = &t->s;
   int64_t first = panel * QUERY_PANEL, queries = min64(QUERY_PANEL, t->queries - first);
-  int64_t vectors = ceil_div(queries, LANES), step = gemm_rows(a->kind), key = 0;
+  int64_t vectors = ceil_div(queries, LANES), step = gemm_rows(a->kind);
   int64_t seen = ceil_div(seen_keys(t, first, queries), PANEL_ROWS) * PANEL_ROWS;
+  int64_t key = min64(passed_keys(t, first, step), seen);
   float scores[ROWS_MAX * QUERY_PANEL] __attribute__((aligned(64)));
   float d_p[ROWS_MAX * QUERY_PANEL] __attribute__((aligned(64)));
   PanelTask by_k = {.a = s->k,
+                    .row = key,
                     .depth = a->units,
                     .b = s->q + panel * QUERY_PANEL * a->padded,
                     .columns = vectors * LANES,
@@ -129,33 +157,42 @@ static void slope_panel(const Task *t, int64_t panel) {
   by_v.a = s->v;
   by_v.b = s->d_out + panel * QUERY_PANEL * a->padded;
   by_v.sums = d_p;
-  for (int64_t j = 0; j < vectors; j++)
+  float first_key_of[QUERY_PANEL] __attribute__((aligned(64)));
+  for (int64_t j = 0; j < vectors; j++) {
     v_store(s->last_key + j * LANES, last_keys(a, t->q0 + first + j * LANES));
+    v_store(first_key_of + j * LANES, first_keys(a, t->q0 + first + j * LANES));
+  }
+  zero_slopes(t, panel, vectors, 0, key);
   for (; by_k.row < seen; by_v.row = by_k.row += step) {
     by_v.rows = by_k.rows = min64(step, seen - by_k.row);
     gemm_panel(a->kind, &by_k);
     gemm_panel(a->kind, &by_v);
     for (int64_t i = 0; i < by_k.rows; i += PANEL_ROWS, key += PANEL_ROWS)
       for (int64_t j = 0; j < vectors; j++)
-        slope_rows(t, panel, j, key, scores + i * QUERY_PANEL, d_p + i * QUERY_PANEL);
+        slope_rows(t, panel, j, key, scores + i * QUERY_PANEL, d_p + i * QUERY_PANEL, first_key_of);
   }
-  for (; key < t->keys; key++)
-    for (int64_t j = 0; j < vectors; j++) {
-      put_slope(t, s->p, key, first + j * LANES, v_set(0));
-      put_slope(t, s->d_s, key, first + j * LANES, v_set(0));
-    }
+  zero_slopes(t, panel, vectors, key, t->keys);
 }
 
 static Factor slopes_factor(const Task *t, const void *slopes) {
   return (Factor){slopes, t->blocks->slope_row, 1, t->a->kind.pairs};
 }
 
-/* Units of queries before the first that sees `key`: nothing is to be summed there. */
-static int64_t unseen_units(const Task *t, int64_t key) {
-  GemmKind kind = t->a->kind;
-  int64_t queries = max64(0, first_query(t->a, t->k0 + key) - t->q0);
-  int64_t units = kind.pairs ? queries / 2 : queries;
+/* Units of the first `n` terms of a sum, which are 0: they may be left out. */
+static int64_t empty_units(GemmKind kind, int64_t n) {
+  int64_t units = kind.pairs ? n / 2 : n;
   return kind.tiles ? units / TILE_UNITS * TILE_UNITS : units;
+}
+
+/* Units of queries before the first that sees `key`. */
+static int64_t unseen_units(const Task *t, int64_t key) {
+  return empty_units(t->a->kind, max64(0, first_query(t->a, t->k0 + key) - t->q0));
+}
+
+/* Units of queries up to the last that sees `key`. */
+static int64_t met_units(const Task *t, int64_t key) {
+  int64_t end = max64(0, end_query(t->a, t->k0 + key) - t->q0);
+  return gemm_units(t->a->kind, min64(end, t->queries));
 }
 
 /* to[key][head] += slopes^T . flipped, over the block's queries. */
@@ -177,6 +214,8 @@ static void add_key_gradient(const Task *t, const void *slopes, const float *fli
       task.first = unseen_units(t, task.row);
       if (task.first >= units) break; /* nor does any query see the keys after them */
       task.rows = min64(step, t->keys - task.row);
+      task.end = met_units(t, task.row + task.rows - 1);
+      if (task.end <= task.first) continue;
       gemm_panel(a->kind, &task);
       for (int64_t i = 0; i < task.rows; i++)
         for (int64_t j = 0; j < vectors; j++) {
@@ -202,8 +241,10 @@ static void add_query_gradient(const Task *t, int64_t panel) {
                     .depth = gemm_units(a->kind, t->keys),
                     .b = t->s.panel_units,
                     .columns = vectors * LANES,
+                    .first = empty_units(a->kind, passed_keys(t, first, step)),
                     .end = gemm_units(a->kind, seen),
                     .sums = sums};
+  if (task.first >= task.end) return;
   for (; task.row < a->head; task.row += step) {
     task.rows = min64(step, a->padded - task.row);
     gemm_panel(a->kind, &task);
@@ -211,7 +252,7 @@ static void add_query_gradient(const Task *t, int64_t panel) {
       for (int64_t j = 0; j < vectors; j++) {
         float *sum = d_q + (task.row + i) * QUERY_PANEL + j * LANES;
         Vec add = v_load(sums + i * QUERY_PANEL + j * LANES);
-        v_store(sum, t->k0 == 0 ? add : v_add(v_load(sum), add));
+        v_store(sum, v_add(v_load(sum), add));
       }
   }
 }
@@ -285,13 +326,12 @@ static void key_block(Task *t, const Backward *f) {
   CPU(gemm_fill_row_panels)(a->kind, &k, t->k0, t->keys, 0, a->head, s->k);
   CPU(gemm_fill_row_panels)(a->kind, &v, t->k0, t->keys, 0, a->head, s->v);
   CPU(gemm_fill_row_panels)(a->kind, &k_flipped, 0, a->head, t->k0, t->keys, s->k_flipped);
-  int64_t first = first_block(a, t->k0);
+  int64_t first = first_block(a, t->k0), end = end_query(a, t->k0 + t->keys - 1);
   memset(s->d_k, 0, (size_t)(t->keys * a->padded) * sizeof *s->d_k);
   memset(s->d_v, 0, (size_t)(t->keys * a->padded) * sizeof *s->d_v);
   for (int64_t member = 0; member < f->group; member++) {
     select_head(t, f, member);
-    if (t->k0 == 0) memset(t->d_q, 0, (size_t)(first * a->padded) * sizeof *t->d_q);
-    for (t->q0 = first; t->q0 < a->seq; t->q0 += BACKWARD_QUERIES) {
+    for (t->q0 = first; t->q0 < end; t->q0 += BACKWARD_QUERIES) {
       t->queries = min64(BACKWARD_QUERIES, a->seq - t->q0);
       query_block(t);
     }
@@ -325,6 +365,8 @@ static void head_task(void *context, int64_t task, int32_t worker) {
   for (int64_t member = 0; member < f->group; member++) {
     select_head(&t, f, member);
     row_terms(&t);
+    memset(t.d_q, 0,
+           (size_t)(ceil_div(a->seq, QUERY_PANEL) * QUERY_PANEL * a->padded) * sizeof *t.d_q);
   }
   CPU(gemm_begin)(a->kind);
   for (t.k0 = 0; t.k0 < a->seq; t.k0 += KEY_BLOCK) {

@@ -18,7 +18,8 @@ struct Attention {
   int64_t d_q_stride, d_k_stride, d_v_stride;
   Runs q_runs, k_runs; /* positions of q's tokens, and of k's and v's */
   bool causal, tf32;
-  float scale, keep_scale; /* keep_scale: 1 / (1 - rate) */
+  int64_t window;                   /* 0: none */
+  float scale, keep_scale, softcap; /* keep_scale: 1 / (1 - rate); softcap 0: none */
   uint32_t threshold;
   uint64_t record_key;
   int64_t sample_first, head_first, all_heads, all_seq;
@@ -45,6 +46,8 @@ static Attention attention_of(const KernelArgs *args) {
   a.all_heads = (int64_t)attr[8];
   a.all_seq = (int64_t)attr[9];
   a.causal = attr[0] != 0;
+  a.window = (int64_t)attr[10];
+  a.softcap = (float)attr[11];
   a.tf32 = args->tf32;
   a.scale = (float)attr[1];
   a.keep_scale = (float)(1 / (1 - attr[2]));
@@ -63,6 +66,18 @@ static __device__ float mask(const Attention &a, uint64_t key, int64_t step, int
   int64_t head = (a.sample_first + b) * a.all_heads + a.head_first + h;
   int64_t element = (head * a.all_seq + q_position) * a.all_seq + k_position;
   return philox_keep(key, step, element, a.threshold) ? a.keep_scale : 0;
+}
+
+/* The score of a product of q and k. */
+static __device__ float score_of(const Attention &a, float product) {
+  float score = product * a.scale;
+  return a.softcap > 0 ? a.softcap * tanhf(score / a.softcap) : score;
+}
+
+/* The slope of softcap at a score. */
+static __device__ float cap_slope(const Attention &a, float score) {
+  float share = a.softcap > 0 ? score / a.softcap : 0;
+  return 1 - share * share;
 }
 
 /* Tokens first .. first + count - 1 of one head into shared memory, `width` floats each; zeros
@@ -141,6 +156,7 @@ template <class S> struct Row {
 struct Query {
   int sample, head, kv_head;
   int i, position, last_position; /* the last of the block */
+  int first_key;                  /* that a query of the block sees: a window's beginning */
   bool is_there;
   uint64_t key;
   int64_t step;
@@ -157,6 +173,8 @@ template <int ROWS, int GROUP> static __device__ Query query_of(const Attention 
   query.position = (int)runs_position(a.q_runs, query.is_there ? query.i : a.seq - 1);
   int64_t last = first + ROWS < a.seq ? first + ROWS - 1 : a.seq - 1;
   query.last_position = (int)runs_position(a.q_runs, last);
+  const int64_t from = runs_position(a.q_runs, first) - a.window + 1;
+  query.first_key = a.window > 0 ? (int)runs_before(a.k_runs, from) : 0;
   query.key = a.threshold > 0 ? philox_mix(*a.seed, a.record_key) : 0;
   query.step = a.threshold > 0 ? *a.step : 0;
   return query;
@@ -177,7 +195,10 @@ static __device__ bool stage_keys(float *k_tile, float *v_tile, const T *k, cons
 }
 
 static __device__ bool sees(const Attention &a, const Query &query, int64_t k_token) {
-  return k_token < a.seq && (!a.causal || runs_position(a.k_runs, k_token) <= query.position);
+  if (k_token >= a.seq) return false;
+  const int64_t position = runs_position(a.k_runs, k_token);
+  return (!a.causal || position <= query.position) &&
+         (a.window == 0 || position > query.position - a.window);
 }
 
 /* Dropout's factor of the probability of a key. */
@@ -198,7 +219,7 @@ template <class S> struct Softmax {
     float score[S::TILE], top = highest;
 #pragma unroll
     for (int j = 0; j < S::TILE; j++) {
-      float dot = row.dot(k_tile + j * S::WIDTH) * a.scale;
+      float dot = score_of(a, row.dot(k_tile + j * S::WIDTH));
       score[j] = sees(a, query, first + j) ? dot : -INFINITY;
       top = score[j] > top ? score[j] : top;
     }
@@ -229,7 +250,7 @@ __global__ void __launch_bounds__(THREADS, S::WIDTH <= 16 ? 3 : 0)
   Softmax<S> softmax;
   row.load(q + token * a.q_stride + query.head * a.head, query.is_there, a.head, a.tf32);
   softmax.sum.clear();
-  for (int64_t first = 0; first < a.seq; first += S::TILE) {
+  for (int64_t first = query.first_key / S::TILE * S::TILE; first < a.seq; first += S::TILE) {
     if (!stage_keys<T, S>(k_tile, v_tile, k, v, a, query, first)) break;
     softmax.take(a, query, row, k_tile, v_tile, first);
     __syncthreads();
@@ -273,16 +294,15 @@ __global__ void __launch_bounds__(THREADS, S::WIDTH <= 16 ? 4 : 2)
   row.load(q + token * a.q_stride + query.head * a.head, query.is_there, a.head, a.tf32);
   d_row.load(d_out + token * a.out_stride + query.head * a.head, query.is_there, a.head, a.tf32);
   sum.clear();
-  for (int64_t first = 0; first < a.seq; first += S::TILE) {
+  for (int64_t first = query.first_key / S::TILE * S::TILE; first < a.seq; first += S::TILE) {
     if (!stage_keys<T, S>(k_tile, v_tile, k, v, a, query, first)) break;
 #pragma unroll 2
     for (int j = 0; j < S::TILE; j++) {
       const float *key = k_tile + j * S::WIDTH, *value = v_tile + j * S::WIDTH;
-      float score = row.dot(key) * a.scale, d_p = d_row.dot(value);
+      float score = score_of(a, row.dot(key)), d_p = d_row.dot(value);
       if (!query.is_there || !sees(a, query, first + j)) continue;
-      sum.add(
-          to_factor(expf(score - own_lse) * (keep(a, query, first + j) * d_p - own_term), a.tf32),
-          key);
+      float slope = (keep(a, query, first + j) * d_p - own_term) * cap_slope(a, score);
+      sum.add(to_factor(expf(score - own_lse) * slope, a.tf32), key);
     }
     __syncthreads();
   }
@@ -304,6 +324,9 @@ __global__ void __launch_bounds__(THREADS)
   bool is_there = j < a.seq;
   int64_t k_position = runs_position(a.k_runs, is_there ? j : a.seq - 1);
   int64_t first_position = runs_position(a.k_runs, k_first);
+  int64_t k_last = k_first + S::ROWS < a.seq ? k_first + S::ROWS - 1 : a.seq - 1;
+  int64_t seen_until =
+      runs_position(a.k_runs, k_last) + a.window; /* with a window: by none after */
   uint64_t random_key = a.threshold > 0 ? philox_mix(*a.seed, a.record_key) : 0;
   int64_t step = a.threshold > 0 ? *a.step : 0;
   Row<S> key, value, k_sum, v_sum;
@@ -315,6 +338,7 @@ __global__ void __launch_bounds__(THREADS)
     for (int64_t first = 0; first < a.seq; first += TILE) {
       int64_t last = first + TILE < a.seq ? first + TILE - 1 : a.seq - 1;
       if (a.causal && runs_position(a.q_runs, last) < first_position) continue;
+      if (a.window > 0 && runs_position(a.q_runs, first) >= seen_until) continue;
       stage(q_tile, q + b * a.seq * a.q_stride + h * a.head, a.q_stride, first, TILE, a.seq, WIDTH,
             a.head, a.tf32);
       stage(d_tile, d_out + b * a.seq * a.out_stride + h * a.head, a.out_stride, first, TILE, a.seq,
@@ -327,14 +351,15 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll 2
       for (int i = 0; i < TILE; i++) {
         int64_t q_token = first + i, q_position = runs_position(a.q_runs, q_token);
-        bool seen = is_there && q_token < a.seq && (!a.causal || k_position <= q_position);
-        float score = key.dot(q_tile + i * WIDTH) * a.scale, d_p = value.dot(d_tile + i * WIDTH);
+        bool seen = is_there && q_token < a.seq && (!a.causal || k_position <= q_position) &&
+                    (a.window == 0 || k_position > q_position - a.window);
+        float score = score_of(a, key.dot(q_tile + i * WIDTH)), d_p = value.dot(d_tile + i * WIDTH);
         if (!seen) continue;
         float p = expf(score - row_tile[i]);
         float kept = mask(a, random_key, step, b, h, q_position, k_position);
         v_sum.add(to_factor(p * kept, a.tf32), d_tile + i * WIDTH);
-        k_sum.add(to_factor(p * (kept * d_p - row_tile[TILE_MOST + i]), a.tf32),
-                  q_tile + i * WIDTH);
+        float slope = (kept * d_p - row_tile[TILE_MOST + i]) * cap_slope(a, score);
+        k_sum.add(to_factor(p * slope, a.tf32), q_tile + i * WIDTH);
       }
       __syncthreads();
     }

@@ -134,6 +134,10 @@ AttentionShape attention_shape_of(KernelId id, const KernelUse *use, const char 
     *why = "values that are neither bf16 nor fp16";
   else if (use->attr[2] != 0)
     *why = "dropout";
+  else if (use->attr[10] != 0)
+    *why = "a window";
+  else if (use->attr[11] != 0)
+    *why = "a soft cap of scores";
   else if (shape.batch <= 0 || shape.seq <= 0 || shape.kv_heads <= 0)
     *why = "no tokens";
   else if (!in_units(&shape) || use->align_bytes < DNN_ALIGN_BYTES)

@@ -1,9 +1,9 @@
 /* attentions.h -- attention through cuDNN.
  *
  * A record is given to cuDNN when it is bound, if its graph can say it: values in bf16 or fp16, no
- * dropout, a causal mask whose queries and keys have the same positions, or that hides halves of a
- * ring's block whole, or none, heads and strides of whole 16 bytes, and an engine that needs no
- * more scratch than the plan gives. All others run the kernels of our own. */
+ * dropout, window or soft cap, a causal mask whose queries and keys have the same positions, or
+ * that hides halves of a ring's block whole, or none, heads and strides of whole 16 bytes, and an
+ * engine that needs no more scratch than the plan gives. All others run the kernels of our own. */
 #ifndef LOCKSTEP_CUDA_ATTENTIONS_H
 #define LOCKSTEP_CUDA_ATTENTIONS_H
 

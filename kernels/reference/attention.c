@@ -18,7 +18,8 @@ typedef struct Attention {
   int64_t q_stride, k_stride, v_stride, out_stride;
   Runs q_runs, k_runs; /* positions of q's tokens, and of k's and v's */
   bool causal, tf32;
-  double scale;
+  int64_t window; /* 0: none */
+  double scale, softcap;
   double keep_scale; /* 1 / (1 - rate) */
   uint64_t key;
   uint32_t threshold;
@@ -51,6 +52,8 @@ static Attention attention_of(const KernelArgs *args, int32_t q) {
   a.all_heads = (int64_t)attr[8];
   a.all_seq = (int64_t)attr[9];
   a.causal = attr[0] != 0;
+  a.window = (int64_t)attr[10];
+  a.softcap = attr[11];
   a.tf32 = args->tf32;
   a.scale = attr[1];
   a.keep_scale = 1 / (1 - attr[2]);
@@ -89,7 +92,15 @@ static double weight(const Attention *a, double value) {
 }
 
 static double score(const Attention *a, Head h, int64_t i, int64_t j) {
-  return a->scale * dot(a->q, h.q + i * a->q_stride, a->k, h.k + j * a->k_stride, a->head, a->tf32);
+  double s =
+      a->scale * dot(a->q, h.q + i * a->q_stride, a->k, h.k + j * a->k_stride, a->head, a->tf32);
+  return a->softcap > 0 ? a->softcap * tanh(s / a->softcap) : s;
+}
+
+/* The slope of softcap at a score. */
+static double cap_slope(const Attention *a, double score) {
+  double share = a->softcap > 0 ? score / a->softcap : 0;
+  return 1 - share * share;
 }
 
 /* The dropout factor of probability (i, j): 0 or 1 / (1 - rate). */
@@ -100,8 +111,14 @@ static double mask(const Attention *a, Head h, int64_t i, int64_t j) {
   return philox_keep(a->key, a->step, element, a->threshold) ? a->keep_scale : 0;
 }
 
+/* The position of the first key that query i sees. */
+static int64_t lower_bound(const Attention *a, int64_t i) {
+  return a->window > 0 ? runs_position(a->q_runs, i) - a->window + 1 : 0;
+}
+
 static bool sees(const Attention *a, int64_t i, int64_t j) {
-  return !a->causal || runs_position(a->k_runs, j) <= runs_position(a->q_runs, i);
+  int64_t position = runs_position(a->k_runs, j);
+  return (!a->causal || position <= runs_position(a->q_runs, i)) && position >= lower_bound(a, i);
 }
 
 static void forward_row(const Attention *a, Head h, int64_t i) {
@@ -139,15 +156,15 @@ void reference_attention(const KernelArgs *args) {
         forward_row(&a, head_of(&a, b, h), i);
 }
 
-/* d_score = p (mask d_p - sum over the row), where the row's sum is d_out . out. */
+/* d_score = p (mask d_p - sum over the row) softcap's slope, where the row's sum is d_out . out. */
 static void pair_slopes(const Attention *a, Head h, int64_t i, int64_t j, double *p_masked,
                         double *d_score) {
   int64_t out_row = h.out + i * a->out_stride;
-  double p = exp(score(a, h, i, j) - load(a->lse, h.lse + i)), keep = mask(a, h, i, j);
+  double s = score(a, h, i, j), p = exp(s - load(a->lse, h.lse + i)), keep = mask(a, h, i, j);
   double d_p = dot(a->d_out, out_row, a->v, h.v + j * a->v_stride, a->head, a->tf32);
   double row = dot(a->d_out, out_row, a->out, out_row, a->head, false);
   *p_masked = p * keep;
-  *d_score = p * (keep * d_p - row);
+  *d_score = p * (keep * d_p - row) * cap_slope(a, s);
 }
 
 static void backward_q_row(const Attention *a, Head h, int64_t i, Tensor d_q, int64_t d_q_at) {

@@ -6,7 +6,7 @@
 /* Elements that share a maximum, where moments are in codes: kernels/math/codes.h. */
 enum { CODES_BLOCK = 256 };
 
-enum { KERNEL_OPERANDS_MAX = 12, KERNEL_DIMS_MAX = 64, KERNEL_ATTRS_MAX = 12 };
+enum { KERNEL_OPERANDS_MAX = 12, KERNEL_DIMS_MAX = 64, KERNEL_ATTRS_MAX = 16 };
 
 /* How often one layer of a model may use a parameter. */
 enum { PARAMETER_USES_MAX = 64 };

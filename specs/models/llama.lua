@@ -1,6 +1,7 @@
 -- Llama 2, 3, 3.1 and 3.2: RMSNorm before each half of a block, rotary positions, grouped-query attention, SwiGLU, no biases.
 -- Touvron et al. 2023 (arXiv:2307.09288); Grattafiori et al. 2024 (arXiv:2407.21783).
 -- Qwen2 and 2.5 add biases to q, k and v (arXiv:2407.10671); Qwen3 has none and normalises each head of q and k (arXiv:2505.09388).
+-- Mistral 7B sees the last 4,096 tokens (arXiv:2310.06825).
 -- Parameters carry the names of Hugging Face's LlamaForCausalLM.
 
 local function block(x, m)
@@ -16,7 +17,7 @@ local function block(x, m)
     base = m.rope_base, factor = m.rope_factor,
     low_freq = m.rope_low_freq, high_freq = m.rope_high_freq, original_positions = m.rope_original_positions,
   }
-  local a = attention(rope(q, angle), rope(k, angle), v, { causal = true })
+  local a = attention(rope(q, angle), rope(k, angle), v, { causal = true, window = m.window })
   x = x + linear("self_attn.o_proj", a, "width")
 
   h = rmsnorm("post_attention_layernorm", x, { eps = m.norm_eps })
@@ -29,6 +30,7 @@ return model {
     layers = required, width = required, heads = required, ffn = required, vocab = required,
     positions = 4096, tied = false,
     norm_eps = 1e-5, qkv_bias = false, qk_norm = false,
+    window = 0, -- a token sees the last `window` tokens; 0: all before it
     rope_base = 10000,
     -- Llama 3.1 was trained on 8192 positions first and then on 16 times as many, slow rotations slowed by a factor.
     rope_factor = 1, rope_low_freq = 1, rope_high_freq = 4, rope_original_positions = 8192,

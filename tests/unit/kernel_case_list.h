@@ -54,7 +54,7 @@
 
 /* attrs of attention over whole sequences, with all heads */
 #define WHOLE(causal, scale, dropout, heads, seq)                                                  \
-  { causal, scale, dropout, 0, (seq) >> 1, 0, (seq) >> 1, 0, heads, seq }
+  { causal, scale, dropout, 0, (seq) >> 1, 0, (seq) >> 1, 0, heads, seq, 0, 0 }
 
 /* dims: batch seq heads kv_heads head, strides of q, k, v. The last ones have parts of longer
  * sequences, every query with keys to see: of members 2 and 1 of 4; of 1 and 0 of 2; of neither. */
@@ -79,6 +79,20 @@
        0},                                                                                         \
   {                                                                                                \
     name, {1, 61, 3, 1, 20, 60, 20, 20, 60, 20, 20}, {1, 0.2, 0.3, 55, 90, 50, 100, 1, 5, 203}, 0  \
+  }
+
+/* With a window, a soft cap, both; windows that end within blocks of keys and of queries, one of a
+ * single token; parts of a longer sequence, of which some queries see nothing. */
+#define WINDOW(heads, seq, window, softcap)                                                        \
+  { 1, 0.2, 0, 0, (seq) >> 1, 0, (seq) >> 1, 0, heads, seq, window, softcap }
+#define WINDOWED(name)                                                                             \
+  {name, {2, 19, 2, 1, 20, 40, 20, 20, 40, 20, 20}, WINDOW(2, 19, 5, 0), 0},                       \
+      {name, {1, 300, 2, 1, 24, 48, 24, 24, 48, 24, 24}, WINDOW(2, 300, 37, 1.5), 0},              \
+      {name, {1, 400, 1, 1, 16, 16, 16, 16, 16, 16, 16}, WINDOW(1, 400, 130, 0), 0},               \
+      {name, {1, 66, 2, 2, 16, 32, 32, 32, 32, 32, 32}, WINDOW(2, 66, 1, 0), 0},                   \
+      {name, {1, 70, 2, 2, 64, 128, 128, 128, 128, 128, 128}, WINDOW(2, 70, 0, 0.7), 0}, {         \
+    name, {1, 150, 3, 3, 16, 48, 48, 48, 48, 48, 48},                                              \
+        {1, 0.25, 0.2, 150, 375, 75, 450, 3, 9, 600, 100, 3}, 0                                    \
   }
 
 /* dims: rows, classes held, classes that are no padding. */
@@ -311,6 +325,8 @@ static const KernelCase kernel_cases[] = {
     {"layernorm_backward", {37, 129}, {1}, 0},
     {"rmsnorm", {5, 1032}, {1e-6, 1}, 0},
     {"rmsnorm_backward", {37, 33}, {1}, 0},
+    WINDOWED("attention"),
+    WINDOWED("attention_backward"),
 };
 
 enum { KERNEL_CASES = sizeof kernel_cases / sizeof *kernel_cases };

@@ -1,6 +1,7 @@
 /* layers.c -- the calls that own weights or look at dimensions: linear, embedding, norms,
  * attention, rope, split. */
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "compiler/graph/model/trace.h"
@@ -276,22 +277,44 @@ int call_rmsnorm(lua_State *L) {
 
 /* ---- attention, rope, split: the ops check the dimensions themselves */
 
+static bool check_window(Trace *t, double window, bool causal) {
+  const char *fix = "window = 4096, causal = true", *why = NULL;
+  if (!(window >= 0 && window <= 0x1p31 && window == floor(window)))
+    why = "a whole number of tokens, the last one counted, or 0 for all";
+  else if (window > 0 && !causal)
+    why = "for causal attention: it is the last of the tokens that a token sees";
+  if (why == NULL) return true;
+  trace_fault(t, "wrong-option", fix, "attention: window is %s; got %.14g", why, window);
+  blame_number(t->model, window);
+  return false;
+}
+
+static bool check_softcap(Trace *t, double softcap) {
+  if (softcap == 0 || (softcap >= (double)FLT_MIN && softcap <= (double)FLT_MAX)) return true;
+  trace_fault(t, "wrong-option", "softcap = 50",
+              "attention: softcap is the limit of scores, above 0, or 0 for none; got %g", softcap);
+  blame_number(t->model, softcap);
+  return false;
+}
+
 int call_attention(lua_State *L) {
-  static const char *const keys[] = {"causal", "dropout", "scale", NULL};
+  static const char *const keys[] = {"causal", "dropout", "scale", "softcap", "window", NULL};
   Trace *t = trace_enter(L, "attention");
   ValueId q, k, v;
   bool causal = false, good = value_argument(t, 1, &q);
   good = value_argument(t, 2, &k) && good;
   good = value_argument(t, 3, &v) && good;
-  double dropout = 0, scale = 0; /* 0: 1/sqrt(head) */
+  double dropout = 0, scale = 0, window = 0, softcap = 0; /* scale 0: 1/sqrt(head) */
   if (!good || !options_argument(t, 4, keys) || !option_flag(t, 4, "causal", &causal) ||
-      !option_number(t, 4, "dropout", &dropout) || !option_number(t, 4, "scale", &scale))
+      !option_number(t, 4, "dropout", &dropout) || !option_number(t, 4, "scale", &scale) ||
+      !option_number(t, 4, "softcap", &softcap) || !option_number(t, 4, "window", &window) ||
+      !check_window(t, window, causal) || !check_softcap(t, softcap))
     return value_push(t, NO_ID);
   if (scale == 0 && has_option(t, 4, "scale")) /* as in rope: 0 is none in the graph */
     return trace_fault(t, "wrong-option", NULL,
                        "attention: scale is not 0, by which no key differs from another; without "
                        "it, it is 1/sqrt(head)");
-  const double *attrs = ATTRS(causal, scale, dropout);
+  const double *attrs = ATTRS(causal, scale, dropout, 0, window, softcap);
   return value_push(t, trace_append(t, OP_attention, "attention", INPUTS(q, k, v), attrs));
 }
 

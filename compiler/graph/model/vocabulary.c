@@ -250,7 +250,7 @@ static const VocabularyCall calls[] = {
     {"linear", call_linear, "linear(name, x, out, { bias, init })", 4, NULL},
     {"layernorm", call_layernorm, "layernorm(name, x, { eps, over, offset })", 3, NULL},
     {"rmsnorm", call_rmsnorm, "rmsnorm(name, x, { eps, over, offset })", 3, NULL},
-    {"attention", call_attention, "attention(q, k, v, { causal, dropout, scale })", 4, NULL},
+    {"attention", call_attention, "attention(q, k, v, { causal, ... })", 4, NULL},
     {"rope", call_rope, "rope(x, { base, factor, ... })", 2, NULL},
     {"dropout", call_dropout, "dropout(x, rate)", 2, "validation runs without it by itself"},
     {"split", call_split, "split(x, name)", 2, NULL},

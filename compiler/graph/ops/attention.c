@@ -1,5 +1,5 @@
-/* attention.c -- out = dropout(softmax(scale q k^T)) v for each head; causal: a token sees those up
- * to itself.
+/* attention.c -- out = dropout(softmax(softcap(scale q k^T))) v for each head; causal: a token sees
+ * those up to itself; window W: only the last W of those. softcap C: C tanh(score / C).
  *
  * With p the probabilities, m the dropout mask, and s = sum over a row of d_out out:
  *   d_v = (p m)^T d_out     d_score = p (m (d_out v^T) - s)     d_q = scale d_score k     d_k =
@@ -7,7 +7,8 @@
  *
  * inputs: q [batch, seq, heads, head]; k, v [batch, seq, kv_heads, head]; heads share the k and v
  * of their group. Outputs: out, as q; lse [batch, heads, seq]. attrs: causal, scale, dropout rate;
- * how many members of cp back the member is whose k and v these are (set by shard/).
+ * how many members of cp back the member is whose k and v these are (set by shard/);
+ * window and softcap, 0: none.
  *
  * attention_merge: merges out and lse of a block of keys into those of the blocks before (two
  * inputs: the first block). Backward of a block reads the merged ones. */
@@ -16,9 +17,18 @@
 #include "compiler/graph/ops/divide.h"
 #include "compiler/graph/ops/rule.h"
 
-enum { CAUSAL, SCALE, DROPOUT, MEMBERS_BACK };
+enum { CAUSAL, SCALE, DROPOUT, MEMBERS_BACK, WINDOW, SOFTCAP };
 /* Attrs of the kernels after causal, scale, dropout. */
-enum { Q_RUNS = 3, K_RUNS = 5, HEAD_FIRST = 7, ALL_HEADS, ALL_SEQ, ATTR_COUNT };
+enum {
+  Q_RUNS = 3,
+  K_RUNS = 5,
+  HEAD_FIRST = 7,
+  ALL_HEADS,
+  ALL_SEQ,
+  ATTR_WINDOW,
+  ATTR_SOFTCAP,
+  ATTR_COUNT
+};
 
 static bool heads_fit(Graph *g, const Node *n) {
   DimList q = rule_features(g, n->inputs[0]), k = rule_features(g, n->inputs[1]);
@@ -53,6 +63,15 @@ static bool inputs_fit(Graph *g, const Node *n) {
   return true;
 }
 
+static DimId seq_of(const Graph *g, ValueId v) {
+  DimList carried = rule_carried(g, v);
+  return carried.at[carried.count - 1];
+}
+
+static int64_t whole_seq(const Graph *g, ValueId q) {
+  return g->dims.at[rule_whole_dim(g, seq_of(g, q))].size;
+}
+
 static bool shape(Graph *g, Node *n) {
   if (!rule_numbers(g, n, 3) || !inputs_fit(g, n)) return false;
   if (!(n->attrs[DROPOUT] >= 0 && n->attrs[DROPOUT] < 1))
@@ -60,6 +79,7 @@ static bool shape(Graph *g, Node *n) {
                     "attention: the dropout rate is a share, 0 <= rate < 1; got %g",
                     n->attrs[DROPOUT]);
   if (!g->training) n->attrs[DROPOUT] = 0;
+  if (n->attrs[WINDOW] >= (double)whole_seq(g, n->inputs[0])) n->attrs[WINDOW] = 0; /* hides none */
   DimList q = rule_features(g, n->inputs[0]);
   if (n->attrs[SCALE] == 0) n->attrs[SCALE] = 1 / sqrt((double)g->dims.at[q.at[1]].size);
   if (rule_made(n)) return true;
@@ -83,11 +103,6 @@ static void backward(Grad *b, const Node *n) {
               (const ValueId[]){d[0], d[1], d[2], NO_ID});
   for (int32_t i = 0; i < 3; i++)
     if (grad_needed(b, n->inputs[i])) grad_add(b, n->inputs[i], d[i]);
-}
-
-static DimId seq_of(const Graph *g, ValueId v) {
-  DimList carried = rule_carried(g, v);
-  return carried.at[carried.count - 1];
 }
 
 /* attrs[attr] by the member along cp whose block is here now; member numbers wrap around. */
@@ -121,12 +136,23 @@ static void lower_places(const Graph *g, const Node *n, ValueId q, Lowered *out)
     lower_block(g, seq, members_back, K_RUNS, out);
   lower_first(g, out, HEAD_FIRST, heads, all);
   out->attrs[ALL_HEADS] = (double)g->dims.at[all].size;
-  out->attrs[ALL_SEQ] = (double)g->dims.at[rule_whole_dim(g, seq)].size;
+  out->attrs[ALL_SEQ] = (double)whole_seq(g, q);
+  out->attrs[ATTR_WINDOW] = n->attrs[WINDOW];
+  out->attrs[ATTR_SOFTCAP] = n->attrs[SOFTCAP];
 }
 
 /* Products of seq x seq x head. Backward needs four: the gradients of the probabilities, of v, of q
  * and of k. It runs a fifth, because it recomputes the scores instead of keeping them. */
 enum { FORWARD_PRODUCTS = 2, SCORE_PRODUCTS = 1, BACKWARD_PRODUCTS = 4 + SCORE_PRODUCTS };
+
+/* Pairs of a query and a key of one head and sample; with a window those that see each other. Of a
+ * ring's blocks some have more of them, but all together as many as the whole. */
+static int64_t pairs_met(const Graph *g, const Node *n, ValueId q) {
+  int64_t seq = rule_tokens(g, q).seq, whole = whole_seq(g, q), parts = whole / seq;
+  int64_t window = (int64_t)n->attrs[WINDOW];
+  if (window > 0) return (window * whole - window * (window - 1) / 2) / (parts * parts);
+  return seq * seq;
+}
 
 static void lower_heads(const Graph *g, const Node *n, const ValueId *qkv, int64_t products,
                         Lowered *out) {
@@ -139,8 +165,9 @@ static void lower_heads(const Graph *g, const Node *n, const ValueId *qkv, int64
   lower_places(g, n, qkv[0], out);
   lower_tf32(g, out);
   out->random = n->attrs[DROPOUT] > 0;
-  out->flops = 2 * products * tokens.batch * heads * tokens.seq * tokens.seq * head;
-  if (n->attrs[CAUSAL] != 0) out->flops /= 2;
+  int64_t pairs = pairs_met(g, n, qkv[0]);
+  out->flops = 2 * products * tokens.batch * heads * pairs * head;
+  if (n->attrs[CAUSAL] != 0 && n->attrs[WINDOW] == 0) out->flops /= 2;
 }
 
 static void lower(const Graph *g, const Node *n, Lowered *out) {

@@ -14,7 +14,8 @@
  *   layernorm       x, weight, bias        eps, offset
  *   rmsnorm         x, weight              eps, offset
  *   rope            x                      base, sign, and the four of its scaling (rope.c)
- *   attention       q, k, v                causal, scale (0: 1/sqrt(head)), dropout rate
+ *   attention       q, k, v                causal, scale (0: 1/sqrt(head)), dropout rate,
+ *                                          (one of shard/), window, softcap
  *   gelu silu ...   x
  *   add subtract    a, b
  *   multiply        a, b
@@ -42,7 +43,7 @@
 enum {
   LOWERED_OPERANDS_MAX = 12,
   LOWERED_DIMS_MAX = 20,
-  LOWERED_ATTRS_MAX = 12,
+  LOWERED_ATTRS_MAX = 16,
   LOWERED_VARIES_MAX = 8
 };
 

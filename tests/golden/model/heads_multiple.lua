@@ -3,4 +3,4 @@
 -- job.lua:2:11: error[heads-multiple]: attention: heads = 32 is not a multiple of
 --     kv_heads = 7
 --         fix: kv_heads = 4
---     ../../../specs/models/llama.lua:19:13: note: attention is here
+--     ../../../specs/models/llama.lua:20:13: note: attention is here

@@ -6,7 +6,7 @@
 -- job.lua:2:11: error[unknown-size]: model.colour: no such size; the model has
 --     ffn, head, heads, kv_heads, layers, norm_eps, positions, qk_norm, qkv_bias,
 --     rope_base, rope_factor, rope_high_freq, rope_low_freq,
---     rope_original_positions, tied, vocab, width
+--     rope_original_positions, tied, vocab, width, window
 -- job.lua:2:11: error[unknown-size]: model.layer: no such size; did you mean
 --     'layers'?
 --         fix: layers = 4

@@ -11,7 +11,9 @@
   rmsnorm         Root mean square normalisation over all features of a token,
                   or each row of the last dimension
   attention       Softmax of q k / sqrt(head), times v, for each head; kv_heads
-                  may be fewer than heads
+                  may be fewer than heads. window W: a token sees the last W
+                  tokens, itself among them; softcap C: scores become C
+                  tanh(score / C)
   rope            Rotary positions, halves rotated
   gelu            GELU: x times the share of a standard normal below x
   silu            x times sigmoid(x)

@@ -10,5 +10,5 @@ return job {
 -D model.kv_heads=3: error[heads-multiple]: attention: heads = 4 is not a
     multiple of kv_heads = 3
         fix: -D model.kv_heads=2
-    SPECS/models/llama.lua:19:13: note:
+    SPECS/models/llama.lua:20:13: note:
     attention is here

@@ -10,5 +10,5 @@ job.lua:2:65: error[rope-shape]: rope: pairs of numbers are turned, and head = 3
     is odd
     2 | rs = 2, vocab = 256, ffn = 64, width = 12, heads = 4 },
       |                                        ^~
-    SPECS/models/llama.lua:19:23: note: rope
+    SPECS/models/llama.lua:20:23: note: rope
     is here

@@ -11,5 +11,5 @@ job.lua:2:92: error[heads-multiple]: attention: heads = 4 is not a multiple of
     2 | 64, width = 128, heads = 4, kv_heads = 3 },
       |                                        ^
         fix: kv_heads = 2
-    SPECS/models/llama.lua:19:13: note:
+    SPECS/models/llama.lua:20:13: note:
     attention is here

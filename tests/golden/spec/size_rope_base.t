@@ -10,5 +10,5 @@ job.lua:2:93: error[rope-base]: model.rope_base = 0: rope: base is above 0; got
     0
     2 | 4, width = 128, heads = 4, rope_base = 0 },
       |                                        ^
-    SPECS/models/llama.lua:19:23: note: this
+    SPECS/models/llama.lua:20:23: note: this
     is what 'llama' makes of it

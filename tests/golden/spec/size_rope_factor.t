@@ -11,5 +11,5 @@ job.lua:2:95: error[rope-scaling]: model.rope_factor = 0.5: rope: factor is 1 or
     0.5, low_freq 1, high_freq 4, original_positions 8192
     2 |  width = 128, heads = 4, rope_factor = 0.5 },
       |                                        ^~~
-    SPECS/models/llama.lua:19:23: note: this
+    SPECS/models/llama.lua:20:23: note: this
     is what 'llama' makes of it

@@ -11,5 +11,5 @@ job.lua:2:65: error[wrong-size]: model.width = 1099511627776, model.heads = 4:
     would have 1.21e+24 elements
     2 | rs = 2, vocab = 256, ffn = 64, width = 2^40, heads = 4 },
       |                                        ^~~~
-    SPECS/models/llama.lua:8:13: note: this is
+    SPECS/models/llama.lua:9:13: note: this is
     what 'llama' makes of it

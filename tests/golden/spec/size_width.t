@@ -10,5 +10,5 @@ job.lua:2:65: error[wrong-size]: model.width = 130, model.heads = 4: heads must
     divide width, unless head is given
     2 | rs = 2, vocab = 256, ffn = 64, width = 130, heads = 4 },
       |                                        ^~~
-    SPECS/models/llama.lua:37:7: note: this is
+    SPECS/models/llama.lua:39:7: note: this is
     what 'llama' makes of it

@@ -10,5 +10,5 @@ job.lua:2:78: error[wrong-size]: model.heads = 0: expected a whole number of 1
     or more
     2 |  = 256, ffn = 64, width = 128, heads = 0 },
       |                                        ^
-    SPECS/models/llama.lua:37:7: note: this is
+    SPECS/models/llama.lua:39:7: note: this is
     what 'llama' makes of it

@@ -98,7 +98,7 @@ static void describe(const Shape *shape, KernelId id, Record *record) {
                          shape->head,  stride,     stride,       stride,
                          stride,       stride,     stride};
   const double half = 0.5 * (double)shape->seq;
-  const double attr[] = {
+  const double attr[KERNEL_ATTRS_MAX] = {
       1, 0.125, 0, 0, half, 0, half, 0, (double)shape->heads, (double)shape->seq};
   *record = (Record){.contract = contract_of(id)};
   memcpy(record->dim, dim, sizeof dim);

@@ -16,7 +16,7 @@ typedef enum Operand { D_OUT, Q, K, V, OUT, LSE, D_Q, D_K, D_V, OPERANDS } Opera
 
 typedef struct Shape {
   int64_t batch, seq, heads, kv_heads, head;
-  double causal, dropout;
+  double causal, dropout, window, softcap;
 } Shape;
 
 typedef struct Cut {
@@ -72,7 +72,7 @@ static Call part_call(const Shape *s, const Part *part, const char *kernel) {
                     kv_width, q_width, kv_width, kv_width},
             .attr = {s->causal, 0.3, s->dropout, (double)part->q.first, (double)part->q.second,
                      (double)part->k.first, (double)part->k.second, (double)part->head_first,
-                     (double)s->heads, (double)s->seq},
+                     (double)s->heads, (double)s->seq, s->window, s->softcap},
             .key = 11,
             .sample_first = 3,
             .control = {.step = 5, .seed = 7}};
@@ -274,22 +274,29 @@ static void test_ring(void) {
     Cut cut;
     bool large; /* only fast */
   } cases[] = {
-      {{2, 24, 2, 2, 8, 0, 0}, {2, true}, false},   {{1, 132, 3, 1, 20, 0, 0}, {2, true}, false},
-      {{1, 152, 4, 2, 33, 0, 0}, {4, true}, false}, {{2, 99, 3, 3, 16, 0, 0}, {3, false}, false},
-      {{1, 8, 1, 1, 5, 0, 0}, {4, true}, false},    {{1, 4, 2, 1, 5, 0, 0}, {4, false}, false},
-      {{1, 560, 3, 1, 40, 0, 0}, {2, true}, true},  {{1, 1200, 1, 1, 16, 0, 0}, {4, true}, true},
-      {{1, 660, 3, 3, 64, 0, 0}, {2, false}, true}, {{1, 332, 2, 1, 128, 0, 0}, {2, true}, true},
+      {{2, 24, 2, 2, 8, 0, 0, 0, 0}, {2, true}, false},
+      {{1, 132, 3, 1, 20, 0, 0, 0, 0}, {2, true}, false},
+      {{1, 152, 4, 2, 33, 0, 0, 0, 0}, {4, true}, false},
+      {{2, 99, 3, 3, 16, 0, 0, 0, 0}, {3, false}, false},
+      {{1, 8, 1, 1, 5, 0, 0, 0, 0}, {4, true}, false},
+      {{1, 4, 2, 1, 5, 0, 0, 0, 0}, {4, false}, false},
+      {{1, 560, 3, 1, 40, 0, 0, 0, 0}, {2, true}, true},
+      {{1, 1200, 1, 1, 16, 0, 0, 0, 0}, {4, true}, true},
+      {{1, 660, 3, 3, 64, 0, 0, 0, 0}, {2, false}, true},
+      {{1, 332, 2, 1, 128, 0, 0, 0, 0}, {2, true}, true},
   };
   static const DType values[] = {DTYPE_F32, DTYPE_BF16, DTYPE_F64};
+  enum { WINDOWED = 4, KINDS }; /* the others: causal or not, with dropout or without */
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-    for (int kind = 0; kind < 3 * 4; kind++) {
-      if (cases[i].large && (variant == KERNEL_REFERENCE || values[kind / 4] == DTYPE_F64))
-        continue;
+    for (int kind = 0; kind < 3 * KINDS; kind++) {
+      const DType value = values[kind / KINDS];
+      if (cases[i].large && (variant == KERNEL_REFERENCE || value == DTYPE_F64)) continue;
       Shape s = cases[i].shape;
-      s.causal = kind % 2;
-      int drops = kind % 4 / 2;
+      s.causal = kind % KINDS % 2;
+      int drops = kind % KINDS / 2 % 2;
       s.dropout = drops * 0.2;
-      Call whole = solve_whole(&s, values[kind / 4]);
+      if (kind % KINDS == WINDOWED) s.causal = 1, s.window = (double)(s.seq / 3 + 1), s.softcap = 1;
+      Call whole = solve_whole(&s, value);
       TEST("members' parts make the whole") check_ring(&s, cases[i].cut, &whole);
       call_free(&whole);
     }
@@ -341,7 +348,7 @@ static void check_heads(const Shape *s, const Part *part, const Call *whole) {
 static void test_heads(void) {
   for (DType value = DTYPE_F32; value <= DTYPE_BF16; value++)
     for (int causal = 0; causal < 2; causal++) {
-      Shape s = {2, 53, 6, 3, 20, causal, 0.2};
+      Shape s = {2, 53, 6, 3, 20, causal, 0.2, 0, 0};
       Call whole = solve_whole(&s, value);
       TEST("heads cut apart draw the same mask and give the same bytes") {
         for (int64_t kv_head = 0; kv_head < 3; kv_head++) {
@@ -413,7 +420,7 @@ static void check_unseen_rows(const Shape *s, const Pair *p, int64_t rows) {
 
 static void test_unseen(void) {
   for (DType value = DTYPE_F32; value <= DTYPE_BF16; value++) {
-    Shape s = {2, 316, 2, 1, 24, 1, 0.2};
+    Shape s = {2, 316, 2, 1, 24, 1, 0.2, 0, 0};
     Call whole = solve_whole(&s, value);
     TEST("a query that sees no key gives 0 and -inf, and its gradient is 0") {
       Pair p = make_pair(&s, (Cut){2, true}, &whole, 0, 1);
@@ -436,7 +443,7 @@ static void test_unseen(void) {
 
 /* Keys of an earlier member: its later run lies after every query. */
 static void test_skipped(DType value) {
-  Shape s = {1, 640, 2, 1, 32, 1, 0.2};
+  Shape s = {1, 640, 2, 1, 32, 1, 0.2, 0, 0};
   Call whole = solve_whole(&s, value);
   TEST("keys that no query sees are skipped, and get no gradient") {
     Pair clean = make_pair(&s, (Cut){2, true}, &whole, 1, 0);

@@ -106,11 +106,11 @@ static void check_graphs(void) {
     check_both(token, attr, 10, 20); /* there is nothing to hide */
   }
   TEST("parts of longer sequences: the same tokens, and earlier ones") {
-    const double same[] = {1, 0.25, 0, 24, 36, 24, 36, 0, 4, 48};
-    const double earlier[] = {1, 0.25, 0, 24, 36, 0, 12, 0, 4, 48};
+    const double same[] = {1, 0.25, 0, 24, 36, 24, 36, 0, 4, 48, 0, 0};
+    const double earlier[] = {1, 0.25, 0, 24, 36, 0, 12, 0, 4, 48, 0, 0};
     check_both(one, same, 14, 22);
-    const double same_runs[] = {1, 0.25, 0, 0, 36, 0, 36, 0, 4, 48};
-    const double earlier_runs[] = {1, 0.25, 0, 30, 60, 0, 12, 0, 4, 72};
+    const double same_runs[] = {1, 0.25, 0, 0, 36, 0, 36, 0, 4, 48, 0, 0};
+    const double earlier_runs[] = {1, 0.25, 0, 30, 60, 0, 12, 0, 4, 72, 0, 0};
     check_both(one, earlier, 10, 18);
     check_both(one, same_runs, 14, 22);
     check_both(one, earlier_runs, 10, 18);
@@ -122,19 +122,19 @@ static void check_ring(void) {
   const int64_t one[] = {2, 24, 4, 4, 16, 192, 192, 192}, few[] = {2, 32, 4, 2, 16, 72, 40, 80};
   const int64_t odd[] = {1, 20, 2, 2, 16, 96, 96, 96};
   TEST("keys of a rank before: the first half of them, by every query") {
-    const double attr[] = {1, 0.25, 0, 12, 24, 0, 36, 0, 4, 48};
-    const double few_attr[] = {1, 0.25, 0, 16, 32, 0, 48, 0, 4, 64};
+    const double attr[] = {1, 0.25, 0, 12, 24, 0, 36, 0, 4, 48, 0, 0};
+    const double few_attr[] = {1, 0.25, 0, 16, 32, 0, 48, 0, 4, 64, 0, 0};
     check_both(one, attr, 10, 18);
     check_both(few, few_attr, 10, 20);
   }
   TEST("keys of an earlier rank: all of them, by the second half of the queries") {
-    const double attr[] = {1, 0.25, 0, 0, 36, 12, 24, 0, 4, 48};
-    const double few_attr[] = {1, 0.25, 0, 0, 48, 16, 32, 0, 4, 64};
+    const double attr[] = {1, 0.25, 0, 0, 36, 12, 24, 0, 4, 48, 0, 0};
+    const double few_attr[] = {1, 0.25, 0, 0, 48, 16, 32, 0, 4, 64, 0, 0};
     check_both(one, attr, 10, 18);
     check_both(few, few_attr, 10, 20);
   }
   TEST("halves that no address may begin at are left to our own kernels") {
-    const double attr[] = {1, 0.25, 0, 10, 20, 0, 30, 0, 2, 40};
+    const double attr[] = {1, 0.25, 0, 10, 20, 0, 30, 0, 2, 40, 0, 0};
     KernelCase of = case_of(FORWARD, odd, attr);
     check_case(&of, false);
   }
@@ -218,8 +218,8 @@ static void check_own(const int64_t *dim, const double *attr, const char *why) {
 static void check_left(void) {
   const int64_t odd_head[] = {1, 24, 2, 2, 12, 96, 96, 96}, odd[] = {1, 24, 2, 2, 16, 96, 100, 96};
   const double dropout[] = WHOLE(1, 0.25, 0.1, 2, 24);
-  const double runs[] = {1, 0.25, 0, 0, 24, 12, 36, 0, 2, 48};
-  const double later[] = {1, 0.25, 0, 5, 17, 0, 12, 0, 2, 48};
+  const double runs[] = {1, 0.25, 0, 0, 24, 12, 36, 0, 2, 48, 0, 0};
+  const double later[] = {1, 0.25, 0, 5, 17, 0, 12, 0, 2, 48, 0, 0};
   const char *why_other = "keys at other positions than queries, of which some queries see a part";
   TEST("other dtypes") {
     const KernelCase of = case_of(FORWARD, plain_dim, plain_attr);
