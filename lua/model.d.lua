@@ -148,11 +148,12 @@ function split(x, name) end
 ---@return Value
 function stack(name, layers, x, block) end
 
----The mean over tokens of -log softmax(logits)[target].
+---The mean over tokens of -log softmax(logits)[target]; with smoothing e (1 - e) of that and e of its mean over the classes; plus z log(sum(exp(logits))) squared.
 ---@param logits Value
 ---@param targets Ids
+---@param options? { smoothing?: number, z?: number }
 ---@return Loss
-function cross_entropy(logits, targets) end
+function cross_entropy(logits, targets, options) end
 
 ---The mean over elements of (y - target) squared.
 ---@param y Value

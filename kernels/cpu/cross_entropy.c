@@ -10,12 +10,15 @@
 
 /* The part of the classes that a row of logits holds. */
 typedef struct Classes {
-  int64_t first, held, real; /* real: those that are no padding */
+  int64_t first, held, real;  /* real: those that are no padding */
+  double smoothing, share, z; /* share: of smoothing, each class's */
 } Classes;
 
+/* aim: the target's logit, 0 if it is not held here; with smoothing e (1 - e) of it and e of the
+ * mean over the classes. */
 typedef struct RowSoftmax {
-  float highest, at_target; /* at_target 0: no logit held here is the target's */
-  double sum;               /* of exp(logit - highest) */
+  float highest, aim;
+  double sum; /* of exp(logit - highest) */
 } RowSoftmax;
 
 enum { SUM_BLOCK = 4096 }; /* elements summed in f32 before they join the row's double */
@@ -60,6 +63,18 @@ static double exp_sum(const void *logits, DType dtype, int64_t row, int64_t clas
   return total;
 }
 
+static double logit_sum(const void *logits, DType dtype, int64_t row, int64_t classes) {
+  double total = 0;
+  for (int64_t first = 0; first < classes; first += SUM_BLOCK) {
+    int64_t end = min64(first + SUM_BLOCK, classes);
+    Vec sum = v_set(0);
+    for (int64_t c = first; c < end; c += LANES)
+      sum = v_add(sum, v_get_n(logits, row + c, end - c, dtype));
+    total += (double)v_sum(sum);
+  }
+  return total;
+}
+
 static RowSoftmax local_softmax(const KernelArgs *args, const Classes *c, int64_t r,
                                 int64_t target) {
   const void *logits = args->operand[0];
@@ -67,7 +82,10 @@ static RowSoftmax local_softmax(const KernelArgs *args, const Classes *c, int64_
   RowSoftmax s = {.highest = highest_of(logits, dtype, r * c->held, c->real)};
   s.sum = exp_sum(logits, dtype, r * c->held, c->real, s.highest);
   if (target >= c->first && target < c->first + c->real)
-    s.at_target = float_get(logits, r * c->held + target - c->first, dtype);
+    s.aim = float_get(logits, r * c->held + target - c->first, dtype);
+  if (c->smoothing > 0)
+    s.aim = (float)((1 - c->smoothing) * (double)s.aim +
+                    c->share * logit_sum(logits, dtype, r * c->held, c->real));
   return s;
 }
 
@@ -81,18 +99,26 @@ static RowSoftmax gathered_softmax(const KernelArgs *args, int64_t r) {
   for (int64_t k = 0; k < ranks; k++) {
     const float *of_rank = stats + k * stride;
     s.sum += (double)of_rank[1] * exp((double)of_rank[0] - (double)s.highest);
-    s.at_target += of_rank[2];
+    s.aim += of_rank[2];
   }
   return s;
 }
 
-/* logits = (exp(logits - lse) - onehot) * scale, as exp(logits - highest) * (scale / sum). */
+/* The slope of lse + z lse^2 in lse. */
+static double lse_slope(const Classes *c, const RowSoftmax *s) {
+  return 1 + 2 * c->z * ((double)s->highest + log(s->sum));
+}
+
+/* logits = (exp(logits - lse) lse_slope - the slope of aim) * scale, as exp(logits - highest) *
+ * (lse_slope scale / sum) and so on. */
 static void slopes(const KernelArgs *args, const Classes *c, int64_t row, int64_t target,
                    const RowSoftmax *s) {
   void *logits = args->operand[0];
   DType dtype = (DType)args->dtype[0];
   double scale = slope_scale(args->attr[0], kernel_slot(args, 0), kernel_slot(args, 1));
-  Vec shift = v_set(s->highest), factor = v_set((float)(scale / s->sum));
+  const double of_lse = lse_slope(c, s);
+  Vec shift = v_set(s->highest), factor = v_set((float)(of_lse * scale / s->sum));
+  Vec minus = v_set((float)(-c->share * scale));
   int64_t k = 0, real = c->real, mine = target - c->first;
   bool held = mine >= 0 && mine < real;
   float at_target = held ? float_get(logits, row + mine, dtype) : 0;
@@ -100,18 +126,19 @@ static void slopes(const KernelArgs *args, const Classes *c, int64_t row, int64_
     uint16_t *at_k = (uint16_t *)logits + row + k;
     Vec even, odd;
     v_load_pairs(at_k, &even, &odd);
-    even = v_mul(v_exp(v_sub(even, shift)), factor);
-    odd = v_mul(v_exp(v_sub(odd, shift)), factor);
+    even = v_fma(v_exp(v_sub(even, shift)), factor, minus);
+    odd = v_fma(v_exp(v_sub(odd, shift)), factor, minus);
     v_store_pairs(at_k, even, odd);
   }
   for (; k < real; k += LANES) {
     Vec x = v_get_n(logits, row + k, real - k, dtype);
-    v_put_n(logits, row + k, real - k, dtype, v_mul(v_exp(v_sub(x, shift)), factor));
+    v_put_n(logits, row + k, real - k, dtype, v_fma(v_exp(v_sub(x, shift)), factor, minus));
   }
   memset(at_mut(logits, row + real, dtype), 0, (size_t)((c->held - real) * float_bytes(dtype)));
   if (!held) return;
   double p = exp((double)at_target - (double)s->highest) / s->sum;
-  float_put(logits, row + mine, dtype, (float)((p - 1) * scale));
+  float_put(logits, row + mine, dtype,
+            (float)((p * of_lse - (1 - c->smoothing) - c->share) * scale));
 }
 
 /* The rows of one kernel, and its results. */
@@ -121,8 +148,10 @@ typedef struct RowLoss {
   double *row_loss;
 } RowLoss;
 
-static Classes classes_of(const KernelArgs *args, double first) {
-  Classes c = {.first = (int64_t)first, .held = args->dim[1]};
+/* attr: smoothing and z. */
+static Classes classes_of(const KernelArgs *args, double first, const double *attr) {
+  Classes c = {.first = (int64_t)first, .held = args->dim[1], .smoothing = attr[0], .z = attr[1]};
+  c.share = c.smoothing / (double)args->dim[2];
   c.real = max64(0, min64(c.held, args->dim[2] - c.first));
   return c;
 }
@@ -142,7 +171,8 @@ static void row_range(const KernelArgs *args, const void *context, int64_t first
       continue;
     }
     RowSoftmax s = l->parts ? gathered_softmax(args, r) : local_softmax(args, c, r, targets[r]);
-    l->row_loss[r] = (double)s.highest + log(s.sum) - (double)s.at_target;
+    double lse = (double)s.highest + log(s.sum);
+    l->row_loss[r] = lse - (double)s.aim + c->z * lse * lse;
     if (l->train) slopes(args, c, row, targets[r], &s);
   }
 }
@@ -150,7 +180,8 @@ static void row_range(const KernelArgs *args, const void *context, int64_t first
 static void cross_entropy(const KernelArgs *args, bool parts, bool train) {
   const int32_t *targets = (const int32_t *)args->operand[1];
   double *loss = (double *)args->operand[parts ? 3 : 2], sum = 0, weights = 0;
-  RowLoss l = {classes_of(args, parts ? args->attr[1] : 0), parts, train,
+  const double *attr = args->attr + (parts ? 2 : train ? 1 : 0);
+  RowLoss l = {classes_of(args, parts ? args->attr[1] : 0, attr), parts, train,
                (double *)args->operand[parts ? 4 : 3]};
   cpu_ranges(args, args->dim[0], grain_rows(args->dim[1]), row_range, &l);
   for (int64_t r = 0; r < args->dim[0]; r++) {
@@ -197,12 +228,12 @@ static void stats_range(const KernelArgs *args, const void *context, int64_t fir
     if (targets[r] >= 0) s = local_softmax(args, (const Classes *)context, r, targets[r]);
     stats[3 * r] = s.highest;
     stats[3 * r + 1] = (float)s.sum;
-    stats[3 * r + 2] = s.at_target;
+    stats[3 * r + 2] = s.aim;
   }
 }
 
 void CPU(cross_entropy_stats)(const KernelArgs *args) {
-  Classes c = classes_of(args, args->attr[0]);
+  Classes c = classes_of(args, args->attr[0], (const double[]){args->attr[1], 0});
   if (cpu_floats(args, 1, 0))
     cpu_ranges(args, args->dim[0], grain_rows(args->dim[1]), stats_range, &c);
   else

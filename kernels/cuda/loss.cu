@@ -13,10 +13,16 @@ extern "C" {
 /* The part of the classes that logits hold. */
 struct Classes {
   int64_t first, held, real; /* held: of a row of logits; real: those that are no padding */
+  float smoothing, share, z; /* share: of smoothing, each class's */
 };
 
-static Classes classes_of(const KernelArgs *args, double first) {
-  Classes c = {(int64_t)first, args->dim[1], args->dim[2] - (int64_t)first};
+static Classes classes_of(const KernelArgs *args, double first, double smoothing, double z) {
+  Classes c = {(int64_t)first,
+               args->dim[1],
+               args->dim[2] - (int64_t)first,
+               (float)smoothing,
+               (float)(smoothing / (double)args->dim[2]),
+               (float)z};
   if (c.real < 0) c.real = 0;
   if (c.real > c.held) c.real = c.held;
   return c;
@@ -28,8 +34,10 @@ static unsigned threads_of(const Classes &c, int64_t logit_bytes) {
   return c.held * logit_bytes >= WIDE_BYTES ? (unsigned)WIDE_THREADS : (unsigned)FLAT_THREADS;
 }
 
+/* sum of exp(logit - highest). aim: the target's logit, 0 if it is not held here; with smoothing e
+ * (1 - e) of it and e of the mean over the classes. */
 struct RowSoftmax {
-  float highest, sum, at_target; /* sum of exp(logit - highest) */
+  float highest, sum, aim;
 };
 
 template <int V, class T> static __device__ void add_logits(RowSoftmax *s, const T *at) {
@@ -60,7 +68,13 @@ static __device__ RowSoftmax local_softmax(const T *row, const Classes &c, int32
   float highest = block_max(s.highest);
   s.sum = block_sum(s.sum > 0 ? s.sum * expf(s.highest - highest) : s.sum);
   s.highest = highest;
-  if (target >= c.first && target < c.first + c.real) s.at_target = to_float(row[target - c.first]);
+  if (target >= c.first && target < c.first + c.real) s.aim = to_float(row[target - c.first]);
+  if (c.smoothing > 0) {
+    float sum = 0;
+    for (int64_t k = threadIdx.x; k < c.real; k += blockDim.x)
+      sum += to_float(row[k]);
+    s.aim = (1 - c.smoothing) * s.aim + c.share * block_sum(sum);
+  }
   return s;
 }
 
@@ -75,7 +89,7 @@ static __device__ RowSoftmax gathered_softmax(const float *stats, int64_t ranks,
   for (int64_t k = 0; k < ranks; k++) {
     const float *of_rank = stats + (k * rows + row) * 3;
     s.sum += of_rank[1] * expf(of_rank[0] - s.highest);
-    s.at_target += of_rank[2];
+    s.aim += of_rank[2];
   }
   return s;
 }
@@ -95,9 +109,12 @@ __global__ void __launch_bounds__(WIDE_THREADS)
                          : local_softmax<V>(own, c, target);
   __syncthreads(); /* everyone has the target's logit */
   float log_sum = logf(s.sum);
-  if (threadIdx.x == 0)
-    row_loss[row] = target >= 0 ? (double)(s.highest - s.at_target) + (double)log_sum : 0;
   float lse = s.highest + log_sum;
+  if (threadIdx.x == 0)
+    row_loss[row] = target >= 0 ? (double)(s.highest - s.aim) + (double)log_sum +
+                                      (double)c.z * (double)lse * (double)lse
+                                : 0;
+  const float of_lse = 1 + 2 * c.z * lse;
   const float scale = (float)slope_scale(scale_of_all, counted_targets, loss_scale);
   for (int64_t k = (int64_t)threadIdx.x * V; train && k < c.held; k += (int64_t)blockDim.x * V) {
     float slope[V];
@@ -105,8 +122,8 @@ __global__ void __launch_bounds__(WIDE_THREADS)
 #pragma unroll
     for (int v = 0; v < V; v++) {
       bool counted = target >= 0 && k + v < c.real;
-      float onehot = c.first + k + v == target ? 1.0f : 0.0f;
-      slope[v] = counted ? (expf(slope[v] - lse) - onehot) * scale : 0;
+      float onehot = (c.first + k + v == target ? 1 - c.smoothing : 0) + c.share;
+      slope[v] = counted ? (expf(slope[v] - lse) * of_lse - onehot) * scale : 0;
     }
     store_vector<V>(own + k, slope);
   }
@@ -141,7 +158,8 @@ static KernelStatus cross_entropy(const KernelArgs *args, const char **why, cons
   const int32_t *targets = (const int32_t *)at[1];
   const float *stats = parts ? (const float *)at[2] : nullptr;
   double *loss = (double *)at[parts ? 3 : 2], *row_loss = (double *)at[parts ? 4 : 3];
-  Classes c = classes_of(args, parts ? args->attr[1] : 0);
+  const double *attr = args->attr + (parts ? 2 : train ? 1 : 0);
+  Classes c = classes_of(args, parts ? args->attr[1] : 0, attr[0], attr[1]);
   return with_float(args->dtype[0], why, [=](auto number) {
     typedef decltype(number) T;
     int64_t rows = args->dim[0], ranks = parts ? args->dim[3] : 1;
@@ -179,14 +197,14 @@ __global__ void __launch_bounds__(WIDE_THREADS)
   if (threadIdx.x > 0) return;
   stats[row * 3] = s.highest;
   stats[row * 3 + 1] = s.sum;
-  stats[row * 3 + 2] = s.at_target;
+  stats[row * 3 + 2] = s.aim;
 }
 
 CUDA_KERNEL(cross_entropy_stats) {
   return with_float(args->dtype[0], why, [=](auto number) {
     typedef decltype(number) T;
     Launch run(args, why, "cross_entropy_stats");
-    const Classes c = classes_of(args, args->attr[0]);
+    const Classes c = classes_of(args, args->attr[0], args->attr[1], 0);
     with_logits<T>(args->operand[0], c, [&](auto count) {
       run.blocks(dim3((unsigned)args->dim[0]), threads_of(c, sizeof(T)),
                  stats_row<T, decltype(count)::VALUE>, (const T *)args->operand[0],

@@ -327,6 +327,13 @@ static const KernelCase kernel_cases[] = {
     {"rmsnorm_backward", {37, 33}, {1}, 0},
     WINDOWED("attention"),
     WINDOWED("attention_backward"),
+    /* smoothing and z */
+    {"cross_entropy", {17, 500, 499}, {0.1, 1e-3}, 0},
+    {"cross_entropy_train", {17, 500, 499}, {0.125, 0.1, 1e-3}, 0},
+    {"cross_entropy_train", {4, 2064, 2061}, {0.125, 0.3, 0}, 0},
+    {"cross_entropy_stats", {17, 33, 90}, {33, 0.1}, 0},
+    {"cross_entropy_parts", {17, 33, 90, 3}, {0.125, 33, 0.1, 1e-3}, 0},
+    {"cross_entropy_parts_train", {17, 33, 90, 3}, {0.125, 66, 0.1, 1e-3}, 0},
 };
 
 enum { KERNEL_CASES = sizeof kernel_cases / sizeof *kernel_cases };

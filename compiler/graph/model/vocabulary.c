@@ -178,7 +178,7 @@ static int call_dropout(lua_State *L) {
 
 /* ---- losses */
 
-static int make_loss(Trace *t, OpKind op, ValueId y, ValueId target) {
+static int make_loss(Trace *t, OpKind op, ValueId y, ValueId target, const double *attrs) {
   Graph *g = t->g;
   if (t->in_stack)
     return trace_fault(t, "block-shape", NULL,
@@ -193,19 +193,35 @@ static int make_loss(Trace *t, OpKind op, ValueId y, ValueId target) {
     return trace_fault(t, "loss-shape", NULL,
                        "%s: %s is the same for all samples: a loss is of values with 'batch'",
                        t->op, value_dims_text(g, y));
-  ValueId loss = trace_append(t, op, t->op, INPUTS(y, target), NULL);
+  ValueId loss = trace_append(t, op, t->op, INPUTS(y, target), attrs);
   if (loss == NO_ID) return value_push(t, NO_ID);
   g->loss = loss;
   t->loss_at = t->at;
   return value_push(t, loss);
 }
 
+/* False, with an error reported: the number is outside its range. */
+static bool check_option(Trace *t, const char *name, double value, bool is_good,
+                         const char *range) {
+  if (is_good) return true;
+  trace_fault(t, "wrong-option", NULL, "%s: %s is %s; got %g", t->op, name, range, value);
+  blame_number(t->model, value);
+  return false;
+}
+
 static int call_cross_entropy(lua_State *L) {
+  static const char *const keys[] = {"smoothing", "z", NULL};
   Trace *t = trace_enter(L, "cross_entropy");
   ValueId logits, targets;
+  double smoothing = 0, z = 0;
   bool good = value_argument(t, 1, &logits);
-  if (!ids_argument(t, 2, &targets) || !good) return value_push(t, NO_ID);
-  return make_loss(t, OP_cross_entropy, logits, targets);
+  if (!ids_argument(t, 2, &targets) || !good || !options_argument(t, 3, keys) ||
+      !option_number(t, 3, "smoothing", &smoothing) || !option_number(t, 3, "z", &z) ||
+      !check_option(t, "smoothing", smoothing, smoothing >= 0 && smoothing < 1,
+                    "a share, 0 <= smoothing < 1") ||
+      !check_option(t, "z", z, z >= 0 && z <= 1, "the factor of lse^2, 0 to 1, often 1e-4"))
+    return value_push(t, NO_ID);
+  return make_loss(t, OP_cross_entropy, logits, targets, ATTRS(smoothing, z));
 }
 
 static int call_mse(lua_State *L) {
@@ -213,7 +229,7 @@ static int call_mse(lua_State *L) {
   ValueId y, target;
   bool good = value_argument(t, 1, &y);
   if (!value_argument(t, 2, &target) || !good) return value_push(t, NO_ID);
-  return make_loss(t, OP_mse, y, target);
+  return make_loss(t, OP_mse, y, target, NULL);
 }
 
 /* ---- the table */
@@ -256,8 +272,8 @@ static const VocabularyCall calls[] = {
     {"split", call_split, "split(x, name)", 2, NULL},
     {"stack", call_stack, "stack(name, layers, x, function(x, m) ... end)", 4,
      "a block sees inputs, positions and the sizes; nothing else is handed to it"},
-    {"cross_entropy", call_cross_entropy, "cross_entropy(logits, targets)", 2,
-     "it is the mean over all targets: no label smoothing, class weights or other reductions"},
+    {"cross_entropy", call_cross_entropy, "cross_entropy(logits, targets, { smoothing, z })", 3,
+     "it is the mean over all targets: no class weights or other reductions"},
     {"mse", call_mse, "mse(y, target)", 2, "it is the mean over all elements"},
 };
 enum { CALL_COUNT = sizeof calls / sizeof *calls };

@@ -1,16 +1,21 @@
-/* cross_entropy.c -- loss += sum over tokens of log(sum(exp(logits))) - logits[target].
+/* cross_entropy.c -- loss += sum over tokens of lse - aim + z lse^2, with lse =
+ * log(sum(exp(logits))) and aim = (1 - e) logits[target] + e mean(logits), e being the smoothing.
  *
- *   d_logits = (softmax(logits) - onehot(target)) / number of targets of the step that count
+ *   d_logits = (softmax(logits) (1 + 2 z lse) - (1 - e) onehot(target) - e / classes)
+ *              / number of targets of the step that count
  *
  * inputs: logits [batch, seq, classes], target ids [batch, seq]; a target below 0 has weight 0.
- * Outputs: the loss (sum, number of targets), which accumulates over micro-batches; in training
- * d_logits, which replaces logits in place: logits are the largest value of most models.
+ * attrs: smoothing, z. Outputs: the loss (sum, number of targets), which accumulates over
+ * micro-batches; in training d_logits, which replaces logits in place: logits are the largest value
+ * of most models.
  *
  * Where ranks share the classes, the node is replaced: cross_entropy_stats computes what a rank's
  * own classes contribute to each token's log-sum-exp, and cross_entropy_parts reads the gathered
  * contributions; no logit leaves its rank. */
 #include "compiler/graph/ops/divide.h"
 #include "compiler/graph/ops/rule.h"
+
+enum { SMOOTHING, Z };
 
 static bool inputs_fit(Graph *g, const Node *n) {
   ValueId logits = n->inputs[0], targets = n->inputs[1];
@@ -64,22 +69,23 @@ static double slope_of(const Graph *g) {
 
 static void lower(const Graph *g, const Node *n, Lowered *out) {
   lower_classes(g, n, out);
+  LOWER_ATTRS(out, n->attrs[SMOOTHING], n->attrs[Z]);
   if (!g->training) return;
   out->kernel = "cross_entropy_train";
-  LOWER_ATTRS(out, slope_of(g));
+  LOWER_ATTRS(out, slope_of(g), n->attrs[SMOOTHING], n->attrs[Z]);
   out->operand_count = 3; /* d_logits has logits' bytes */
 }
 
 static void lower_stats(const Graph *g, const Node *n, Lowered *out) {
   DimId vocab = lower_classes(g, n, out);
-  LOWER_ATTRS(out, 0);
+  LOWER_ATTRS(out, 0, n->attrs[SMOOTHING]);
   lower_first(g, out, 0, vocab, rule_whole_dim(g, vocab));
 }
 
 static void lower_parts(const Graph *g, const Node *n, Lowered *out) {
   DimId vocab = lower_classes(g, n, out), whole = rule_whole_dim(g, vocab);
   out->dims[out->dim_count++] = g->dims.at[whole].size / g->dims.at[vocab].size;
-  LOWER_ATTRS(out, slope_of(g), 0);
+  LOWER_ATTRS(out, slope_of(g), 0, n->attrs[SMOOTHING], n->attrs[Z]);
   lower_first(g, out, 1, vocab, whole);
   if (!g->training) return;
   out->kernel = "cross_entropy_parts_train";

@@ -12,8 +12,10 @@ bool divide_cross_entropy(Shard *s, Node *n) {
   const char *name = arena_printf(g->compile->arena, "%s.stats", n->path);
   ValueId own = graph_value_extra(g, 3 * value_rows(g, logits), DTYPE_F32, name);
   ValueId all = graph_value_extra(g, ranks * 3 * value_rows(g, logits), DTYPE_F32, name);
-  push_op(s, n, OP_cross_entropy_stats, (const ValueId[]){logits, n->inputs[1], NO_ID},
-          (const ValueId[]){own, NO_ID});
+  NodeId stats =
+      push_op(s, n, OP_cross_entropy_stats, (const ValueId[]){logits, n->inputs[1], NO_ID},
+              (const ValueId[]){own, NO_ID});
+  graph_node(g, stats)->attrs[0] = n->attrs[0]; /* smoothing */
   Node gather = {.op = OP_all_gather,
                  .input_count = 1,
                  .output_count = 1,

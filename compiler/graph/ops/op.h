@@ -22,7 +22,7 @@
  *   affine          x                      scale, shift
  *   dropout         x                      rate
  *   split           x                      which of its dims (counted from 0) is cut
- *   cross_entropy   logits, target ids
+ *   cross_entropy   logits, target ids     smoothing, z
  *   mse             y, target
  *
  * shard/ adds, when ranks share what a node works on: all_reduce, all_gather, reduce_scatter,

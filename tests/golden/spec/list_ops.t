@@ -23,7 +23,9 @@
                   others up
   split           One value per index of x's first feature
   stack           Layers: the block is traced once and returns what it takes
-  cross_entropy   The mean over tokens of -log softmax(logits)[target]
+  cross_entropy   The mean over tokens of -log softmax(logits)[target]; with
+                  smoothing e (1 - e) of that and e of its mean over the
+                  classes; plus z log(sum(exp(logits))) squared
   mse             The mean over elements of (y - target) squared
 
 lockstep help NAME says more

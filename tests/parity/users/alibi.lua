@@ -13,6 +13,6 @@ return model {
 }
 -- >>> expected
 -- alibi.lua:9:30: error[unknown-option]: attention: no option 'bias'; it has
---     causal, dropout, scale
+--     causal, dropout, scale, softcap, window
 --     9 |       return x + linear("o", attention(q, k, v, { causal = true, bias = "alibi" }), "width
 --       |                              ^~~~~~~~~

@@ -11,12 +11,12 @@ return model {
 }
 -- >>> expected
 -- attention_is_causal.lua:8:25: error[unknown-option]: attention: no option
---     'dropout_p'; it has causal, dropout, scale
+--     'dropout_p'; it has causal, dropout, scale, softcap, window
 --     8 |     x = x + linear("o", attention(q, q, q, { is_causal = true, dropout_p = 0.1, causal = "
 --       |                         ^~~~~~~~~
 --         fix: dropout = ...
 -- attention_is_causal.lua:8:25: error[unknown-option]: attention: no option
---     'is_causal'; it has causal, dropout, scale
+--     'is_causal'; it has causal, dropout, scale, softcap, window
 --     8 |     x = x + linear("o", attention(q, q, q, { is_causal = true, dropout_p = 0.1, causal = "
 --       |                         ^~~~~~~~~
 --         fix: causal = ...

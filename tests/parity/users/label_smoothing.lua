@@ -8,10 +8,7 @@ return model {
   end,
 }
 -- >>> expected
--- label_smoothing.lua:7:12: error[extra-argument]: cross_entropy(logits, targets)
---     takes 2 arguments; argument 3 is the table { label_smoothing = ... }
+-- label_smoothing.lua:7:12: error[unknown-option]: cross_entropy: no option
+--     'label_smoothing'; it has smoothing, z
 --     7 |     return cross_entropy(linear("head", x, "vocab"), targets, { label_smoothing = 0.1 })
 --       |            ^~~~~~~~~~~~~
---         fix: cross_entropy(logits, targets)
---     note: it is the mean over all targets: no label smoothing, class weights or
---     other reductions

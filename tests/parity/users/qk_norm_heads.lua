@@ -1,3 +1,4 @@
+-- Norms over each head run on the heads of a rank; weights that multiply or are added are cut as what they meet.
 return model {
   sizes = { layers = 2, width = 16, heads = 4, kv_heads = 2, head = 4, ffn = 32, vocab = 64 },
   forward = function(m)

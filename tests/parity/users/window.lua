@@ -1,3 +1,4 @@
+-- A token sees the last five tokens, whichever rank has their keys; scores have a soft cap.
 return model {
   sizes = { layers = 2, width = 16, heads = 4, kv_heads = 2, head = 4, ffn = 32, vocab = 64, window = 5 },
   forward = function(m)
@@ -15,4 +16,3 @@ return model {
   end,
 }
 -- >>> expected
--- A token sees the last five, whichever rank has their keys.

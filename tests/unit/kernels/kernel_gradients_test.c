@@ -110,8 +110,9 @@ static const Rule rules[] = {
     ARITHMETIC(AXES_ONE),
     {{"affine", {11}, {-1.5, 4}, 0}, 1, "affine", "D g0", 1},
     {{"dropout", {2, 4, 1, 5, 1, 1, 4, 16, 9}, {0.3, 0, 2, 12, 4}, 0}, 1, "dropout", "D g0", 1},
-    {{"cross_entropy", {6, 5, 5}, {0.125}, 0}, 2, "cross_entropy_train", "c0 1 L W", 8},
-    {{"cross_entropy", {6, 7, 5}, {0.125}, 0}, 2, "cross_entropy_train", "c0 1 L W", 8},
+    {{"cross_entropy", {6, 5, 5}, {0}, 0}, 2, "cross_entropy_train", "c0 1 L W", 8},
+    {{"cross_entropy", {6, 7, 5}, {0}, 0}, 2, "cross_entropy_train", "c0 1 L W", 8},
+    {{"cross_entropy", {6, 7, 5}, {0.2, 0.03}, 0}, 2, "cross_entropy_train", "c0 1 L W", 8},
     {{"mse", {40}, {0.25}, 0}, 2, "mse_train", "0 1 L g0 W", 4},
 };
 
@@ -198,6 +199,8 @@ static Backward make_backward(const Rule *rule, const Call *forward, const Call 
     add_operand(&b, word, forward, d_y);
   if (strcmp(rule->backward, "linear_db") == 0) b.call.dim[1] = b.call.dim[2];
   if (strstr(rule->backward, "norm_backward") != NULL) b.call.attr[0] = b.call.attr[1];
+  if (strcmp(rule->backward, "cross_entropy_train") == 0)
+    b.call.attr[0] = 0.125, b.call.attr[1] = forward->attr[0], b.call.attr[2] = forward->attr[1];
   if (strcmp(rule->backward, "rope") == 0) b.call.attr[1] = -b.call.attr[1];
   if (strcmp(rule->backward, "affine") == 0) b.call.attr[1] = 0;
   return b;

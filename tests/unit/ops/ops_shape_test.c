@@ -269,7 +269,7 @@ static void test_losses(void) {
     op_lower(b.g, maker_of(b.g, loss), &low);
     CHECK_TEXT(low.kernel, "cross_entropy");
     CHECK_INT(low.access[0], ACCESS_READ);
-    CHECK_INT(low.attr_count, 0);
+    CHECK_INT(low.attr_count, 2); /* smoothing and z */
     op_lower(b.g, maker_of(b.g, add_node(&b, OP_attention, "a", INPUTS(q, q, q), ATTRS(1, 0, 0.5))),
              &low);
     CHECK(!low.random && low.attrs[2] == 0);

@@ -14,7 +14,7 @@ typedef struct Case {
   RecomputeKind recompute;
   int64_t group_layers;
   bool split, whole_heads; /* heads are not on tp */
-  int64_t window;          /* of attention, with a soft cap; 0: neither */
+  int64_t window;          /* of attention, with a soft cap and a smoothed loss; 0: none of them */
 } Case;
 
 /* Models with features that the others lack: norms over heads and after a sum over ranks, a handle
@@ -103,6 +103,7 @@ static Builder build(const Case *c, bool training) {
   for (NodeId n = 0; n < b.g->nodes.count && c->window > 0; n++) {
     Node *node = graph_node(b.g, n);
     if (node->op == OP_attention) node->attrs[4] = (double)c->window, node->attrs[5] = 0.5;
+    if (node->op == OP_cross_entropy) node->attrs[0] = 0.1, node->attrs[1] = 0.01;
   }
   return b;
 }
