@@ -95,6 +95,7 @@ typedef struct Stage {
   int32_t control_buffer, control_ring_buffer, mirror_buffer, staging_buffer, samples_buffer;
   int32_t norms_buffer;
   int64_t persistent_bytes[Tier_COUNT], arena_bytes[Tier_COUNT];
+  bool grads_leave_early; /* for updates on the host: all of them fit into its memory at once */
 } Stage;
 
 /* One layer of one region, in the order of the model. */

@@ -30,6 +30,7 @@ typedef struct Block {
    * makes the copy that kernels read, for forward and for backward: gathered, cast or both. */
   int32_t init, gather, fetch, refetch, reduce, clear, pad, norm, update;
   int32_t host_init, host_update; /* of layers whose states are in host memory */
+  int32_t grads_out;              /* of the same: copies gradients there; NO_ID */
   int32_t read, write;            /* of states in a file; NO_ID */
   int32_t bring;                  /* of layers whose parameters are there: copies them; NO_ID */
   int32_t join[2];                /* for the first and the last stage that hold it */

@@ -123,12 +123,39 @@ static const char *offload_states(Compile *c, Job *job, Derived *derived, Graph 
   return "offload.optimizer = \"cpu\"";
 }
 
+static const char *offload_frames(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)c, (void)derived, (void)train;
+  if (job->offload.activations != CHOICE_OFFLOAD_NONE) return NULL;
+  job->offload.activations = CHOICE_OFFLOAD_CPU;
+  return "offload.activations = \"cpu\"";
+}
+
+static const char *offload_weights(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)c, (void)train;
+  const bool is_shared = derived->dp * derived->cp > 1;
+  if (job->offload.weights != CHOICE_OFFLOAD_NONE || (is_shared && derived->zero != 3) ||
+      (job->offload.optimizer != CHOICE_OFFLOAD_CPU &&
+       job->offload.optimizer != CHOICE_OFFLOAD_NVME))
+    return NULL;
+  job->offload.weights = CHOICE_OFFLOAD_CPU;
+  return "offload.weights = \"cpu\"";
+}
+
+/* Where the job says which directory of a node is for such things. */
+static const char *offload_to_files(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)c, (void)derived, (void)train;
+  if (job->offload.optimizer == CHOICE_OFFLOAD_NVME || job->slurm.scratch == NULL) return NULL;
+  job->offload.optimizer = CHOICE_OFFLOAD_NVME;
+  return "offload.optimizer = \"nvme\"";
+}
+
 /* The order in which a user would try them: what costs least time first, what changes numbers last,
  * and then what changes none but waits for the host. */
 static Rung *const rungs[] = {shard_optimizer,  shard_gradients, shrink_microbatch, divide_loss,
                               gather_again,     recompute_light, shard_parameters,  narrow_params,
                               recompute_blocks, split_masters,   narrow_wire,       narrow_grads,
-                              narrow_moments,   offload_states};
+                              narrow_moments,   offload_states,  offload_frames,    offload_weights,
+                              offload_to_files};
 
 enum { RUNG_COUNT = sizeof rungs / sizeof *rungs };
 
@@ -139,7 +166,7 @@ static bool host_fits(const Compiled *out, const Draft *draft) {
   for (int32_t s = 0; s < draft->stage_count; s++)
     if (draft->stages[s].arena_bytes[TIER_HOST] > most)
       most = draft->stages[s].arena_bytes[TIER_HOST];
-  return !draft->offloads_state || (out->cluster.target != TARGET_CPU &&
+  return !draft_offloads(draft) || (out->cluster.target != TARGET_CPU &&
                                     most <= out->host_budget_bytes / out->cluster.devices);
 }
 

@@ -142,7 +142,7 @@ static bool check_memory(const Run *run, Status *status) {
     if (node && node[rank] != node[own]) continue;
     if (ranks++ == 0) first = rank;
     for (Tier tier = 0; tier < Tier_COUNT; tier++)
-      if (run->cuda == NULL || tier != TIER_DEVICE)
+      if (tier != TIER_FILE && (run->cuda == NULL || tier != TIER_DEVICE))
         needed += plan_arena_bytes(run->plan, class, tier);
   }
   size_t available = arena_available_bytes();

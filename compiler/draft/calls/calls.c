@@ -274,10 +274,11 @@ typedef struct FarLayer {
 
 typedef VEC(FarLayer) FarLayers;
 
+/* In the order of backward, in which gradients come. */
 static FarLayers far_layers(const Calls *t) {
   FarLayers far = {0};
-  for (int32_t b = 0; b < t->draft->blocks.count; b++)
-    for (int64_t l = 0; l < t->draft->blocks.at[b].layers; l++) {
+  for (int32_t b = t->draft->blocks.count - 1; b >= 0; b--)
+    for (int64_t l = t->draft->blocks.at[b].layers - 1; l >= 0; l--) {
       const StageBlock *held = &t->stage->blocks[b];
       if (held->position[l] >= 0 && held->position[l] >= held->host_first)
         VEC_PUSH(t->draft->compile->arena, &far, (FarLayer){b, l});
@@ -291,15 +292,18 @@ static void read_states(Calls *t, const FarLayers *far, int32_t i) {
   calls_add(t, t->draft->blocks.at[far->at[i].block].read, far->at[i].block, far->at[i].layer);
 }
 
-/* A file's lane reads two layers ahead of the update, the first ones as the step begins. */
+/* A file's lane reads two layers ahead of the update, the first ones as the step begins. Gradients
+ * that have not left during backward leave as far ahead. */
 static void update_far(Calls *t, const FarLayers *far) {
   for (int32_t i = 0; i < far->count; i++) {
     const Block *block = &t->draft->blocks.at[far->at[i].block];
+    for (int32_t k = i; k <= i + LAYERS_AHEAD && k < far->count; k++)
+      sharded_grads_leave(t, far->at[k].block, far->at[k].layer);
     calls_add(t, block->host_update, far->at[i].block, far->at[i].layer);
     calls_add(t, block->write, far->at[i].block, far->at[i].layer);
     read_states(t, far, i + LAYERS_AHEAD);
   }
-  hold_staged(t, t->draft->state_in_files ? 3 : 1);
+  hold_staged(t, t->draft->state_in_files ? 4 : 1);
 }
 
 static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline) {

@@ -166,15 +166,22 @@ static BufferBinding bind_carried(const Calls *t, const SegmentBase *base, const
   }
 }
 
-/* Copies take longer than updates, so a layer's buffers in host memory outlive its call: those of
- * the next layer are filled before this one's are free. */
+/* Copies take longer than updates, so a layer's parameters in host memory outlive its call: those
+ * of the next layer are filled before this one's are free. */
 static BufferBinding bind_staged(Calls *t, const SegmentBase *base, const CallTarget *at) {
-  const bool is_grad = base->role == BASE_HOST_GRAD;
   int32_t buffer =
-      calls_host_buffer(t, is_grad ? "gradients, on host" : "parameters, on host",
-                        is_grad ? BUFFER_GRAD : BUFFER_PARAM, base->size_bytes, at->layer);
+      calls_host_buffer(t, "parameters, on host", BUFFER_PARAM, base->size_bytes, at->layer);
   VEC_PUSH(t->draft->compile->arena, &t->staged, buffer);
   return (BufferBinding){buffer, 0};
+}
+
+/* From the copy to the update. */
+static BufferBinding bind_far_grad(Calls *t, const SegmentBase *base, const CallTarget *at) {
+  const int64_t layer = block_layer(&t->draft->blocks.at[base->number], at->layer);
+  int32_t *buffer = &t->far_grads[t->slot_first[base->number] + (int32_t)layer];
+  if (*buffer == NO_ID)
+    *buffer = calls_host_buffer(t, "gradients, on host", BUFFER_GRAD, base->size_bytes, at->layer);
+  return (BufferBinding){*buffer, 0};
 }
 
 static BufferBinding bind_base(Calls *t, const SegmentBase *base, const CallTarget *at) {
@@ -209,7 +216,7 @@ static BufferBinding bind_base(Calls *t, const SegmentBase *base, const CallTarg
   case BASE_CAST_SHARD:
     return (BufferBinding){calls_buffer(t, "shard, cast", BUFFER_CAST, base->size_bytes, at->layer),
                            0};
-  case BASE_HOST_GRAD:
+  case BASE_HOST_GRAD: return bind_far_grad(t, base, at);
   case BASE_HOST_PARAM: return bind_staged(t, base, at);
   case BASE_DRAWN:
     return (BufferBinding){
@@ -368,9 +375,10 @@ void calls_open(Calls *t, Draft *d, Stage *stage, ProgramKind kind) {
   }
   t->gathered = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count + 1);
   t->brought = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count + 1);
+  t->far_grads = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count + 1);
   t->states = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count * STATES + 1);
   for (int32_t i = 0; i < t->slot_count; i++)
-    t->gathered[i] = t->brought[i] = NO_ID;
+    t->gathered[i] = t->brought[i] = t->far_grads[i] = NO_ID;
   for (int32_t i = 0; i < t->slot_count * STATES; i++)
     t->states[i] = NO_ID;
 }

@@ -34,9 +34,10 @@ typedef struct Calls {
   Flight *flight;      /* at work */
   int32_t *slot_first; /* by block: slot of its layer 0 */
   int32_t slot_count;
-  int32_t *gathered; /* by slot: whole parameters of a layer that are present now */
-  int32_t *states;   /* by slot and state: what an update reads and writes of states in a file */
-  int32_t *brought;  /* by slot: parameters as they persist, copied from host memory */
+  int32_t *gathered;  /* by slot: whole parameters of a layer that are present now */
+  int32_t *far_grads; /* by slot: gradients in host memory, which an update will read; NO_ID */
+  int32_t *states;    /* by slot and state: what an update reads and writes of states in a file */
+  int32_t *brought;   /* by slot: parameters as they persist, copied from host memory */
   VEC(BufferName) names;
   BufferList reducing, sending; /* buffers that the last reduction or exchange may still be using */
   BufferList leaving;           /* buffers that the last copies to host memory may still read */
@@ -102,6 +103,8 @@ void sharded_gather_ahead(Calls *t, int32_t u, int32_t step, int32_t microbatch,
 /* They stay until `over`, or longer if parallel.zero_reshard says so. */
 void sharded_release(Calls *t, int32_t u, ZeroReshardChoice over);
 void sharded_clear(Calls *t, int32_t u, int32_t microbatch, uint32_t flags);
+/* Copies the gradients of a layer to host memory for an update there, if that has not been done. */
+void sharded_grads_leave(Calls *t, int32_t b, int64_t layer);
 void sharded_reduce(Calls *t, int32_t u, int32_t microbatch, uint32_t flags);
 
 /* frames.c: copies what layer u keeps for backward to host memory; brings back what layers

@@ -151,6 +151,28 @@ void sharded_clear(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
   }
 }
 
+void sharded_grads_leave(Calls *t, int32_t b, int64_t layer) {
+  const Block *block = &t->draft->blocks.at[b];
+  const StageBlock *held = &t->stage->blocks[b];
+  if (block->grads_out == NO_ID || held->position[layer] < held->host_first ||
+      t->far_grads[t->slot_first[b] + (int32_t)layer] != NO_ID)
+    return;
+  calls_add(t, block->grads_out, b, layer);
+}
+
+/* Gradients of layer u that are complete leave for host memory, if their updates run there. */
+static void leave_early(Calls *t, int32_t u) {
+  const LayerUse *use = &t->draft->chain[u];
+  if (!t->graph->training || !t->stage->grads_leave_early) return;
+  for (int32_t b = 0; b < t->draft->blocks.count; b++) {
+    const Block *block = &t->draft->blocks.at[b];
+    if (!block_is_read(use, block) || block->join[0] != NO_ID)
+      continue; /* another stage adds to it */
+    if (block->tied && edge_reader(t, block, false) != use->region) continue;
+    sharded_grads_leave(t, b, block_layer(block, use->layer));
+  }
+}
+
 /* Reduces gradients that have all contributions of this micro-batch: in every micro-batch if into a
  * shard, otherwise only in the last one. */
 void sharded_reduce(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
@@ -165,4 +187,5 @@ void sharded_reduce(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
     begun = true;
     calls_add_block(t, block->reduce, b, block_layer(block, use->layer), microbatch, flags);
   }
+  if ((flags & CALL_LAST_MICROBATCH) != 0) leave_early(t, u);
 }

@@ -241,8 +241,9 @@ static BaseRole update_state(const char *operand) {
 }
 
 /* The state that an update reads and writes beside the gradient and the parameter is where it lies;
- * on the host the gradient comes before, and the parameter returns after it, unless it persists
- * there. An update that does not make the parameter from its master needs the parameter, too. */
+ * on the host the gradient has come before (build_grads_out), and the parameter returns after it,
+ * unless it persists there. An update that does not make the parameter from its master needs the
+ * parameter, too. */
 static void update_param(Draft *d, int32_t segment, ParamId p, bool on_host) {
   enum { GRAD, PARAM, STATES, ELEMENT_NUMBERS = 2 };
   const bool makes_param = d->truth == TRUTH_MASTER;
@@ -250,7 +251,6 @@ static void update_param(Draft *d, int32_t segment, ParamId p, bool on_host) {
   const BaseRole stored = stored_role(d, &d->blocks.at[d->params[p].block]);
   const BaseRole param = is_far ? BASE_FAR_PARAM : on_host ? BASE_HOST_PARAM : stored;
   const BaseRole grad = own_grad(d, d->params[p].block);
-  if (on_host) copy_own(d, segment, p, LANE_D2H, grad, BASE_HOST_GRAD);
   if (on_host && !is_far && !makes_param)
     copy_own(d, segment, p, LANE_D2H, stored, BASE_HOST_PARAM);
   const char *name =
@@ -273,6 +273,14 @@ static void update_param(Draft *d, int32_t segment, ParamId p, bool on_host) {
   if (!on_host) return;
   record->lane = LANE_HOST;
   if (!is_far) copy_own(d, segment, p, LANE_H2D, BASE_HOST_PARAM, stored);
+}
+
+/* Gradients leave by themselves: as soon as they are complete, long before the update. */
+static int32_t build_grads_out(Draft *d, int32_t b) {
+  int32_t segment = block_segment(d, b, "grads.out");
+  for (int32_t i = 0; i < d->blocks.at[b].params.count; i++)
+    copy_own(d, segment, d->blocks.at[b].params.at[i], LANE_D2H, own_grad(d, b), BASE_HOST_GRAD);
+  return segment;
 }
 
 static int32_t build_update(Draft *d, int32_t b, bool on_host) {
@@ -327,7 +335,7 @@ static int32_t build_mirror(Draft *d) {
   int32_t segment = segment_add(d, "mirror");
   Record *record = segment_record(d, segment, RECORD_COPY, NULL, PURPOSE_OFFLOAD);
   record->direction = DIRECTION_CONTROL;
-  record->lane = LANE_D2H;
+  record->lane = LANE_H2D; /* gradients may still be on their way on the other */
   int32_t from = segment_base(d, segment, BASE_CONTROL, NO_ID, bytes);
   int32_t to = segment_base(d, segment, BASE_MIRROR, NO_ID, bytes);
   record_operand(record, from, 0, bytes, DTYPE_F64, ACCESS_READ);
@@ -361,6 +369,7 @@ void block_segments_build(Draft *d) {
     int32_t norm = build_norm(d, b);
     int32_t update = any_here ? build_update(d, b, false) : NO_ID;
     int32_t host_update = d->offloads_state ? build_update(d, b, true) : NO_ID;
+    int32_t grads_out = d->offloads_state ? build_grads_out(d, b) : NO_ID;
     int32_t read = d->state_in_files ? build_file(d, b, true) : NO_ID;
     int32_t write = d->state_in_files ? build_file(d, b, false) : NO_ID;
     int32_t bring = block_is_far(d, &d->blocks.at[b]) ? build_bring(d, b) : NO_ID;
@@ -372,6 +381,7 @@ void block_segments_build(Draft *d) {
     block->update = update;
     block->host_update = host_update;
     block->bring = bring;
+    block->grads_out = grads_out;
     block->read = read;
     block->write = write;
   }

@@ -142,6 +142,19 @@ static void place_host_side(Draft *d, Stage *stage) {
                                 : stage->staging_buffer;
 }
 
+/* Files are for those who have little host memory: gradients leave one layer after another. */
+static bool grads_fit_on_host(const Draft *d, const Stage *stage) {
+  const bool is_shared = d->cluster->target == TARGET_CPU;
+  const int64_t node_bytes = spec_host_budget(d->job, d->cluster);
+  int64_t bytes =
+      stage->persistent_bytes[TIER_HOST] + (is_shared ? stage->persistent_bytes[TIER_DEVICE] : 0);
+  if (!d->offloads_state || d->state_in_files) return false;
+  for (int32_t b = 0; b < d->blocks.count; b++)
+    bytes += (stage->blocks[b].held - stage->blocks[b].host_first) *
+             block_stride_bytes(d, &d->blocks.at[b], BASE_HOST_GRAD);
+  return node_bytes < 0 || bytes <= node_bytes / d->cluster->devices;
+}
+
 static void place_stage(Draft *d, Stage *stage) {
   const int64_t f64 = dtype_bytes(DTYPE_F64);
   place_host_side(d, stage);
@@ -151,6 +164,7 @@ static void place_stage(Draft *d, Stage *stage) {
   choose_hosted(d, stage);
   for (int32_t b = 0; b < d->blocks.count; b++)
     place_block(d, stage, b);
+  stage->grads_leave_early = grads_fit_on_host(d, stage);
   for (int32_t group = 0; group < NORM_GROUPS; group++)
     stage->partials_buffer[group] = stage->partial_count[group] == 0
                                         ? NO_ID

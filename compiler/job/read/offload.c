@@ -46,12 +46,17 @@ static int32_t states_of(const Job *job) {
   return job->set[FIELD_offload_optimizer] ? job->offload.optimizer : job->offload.head;
 }
 
-static void check_path(Compile *c, const Job *job) {
+static void check_path(Compile *c, Job *job) {
   if (states_of(job) != CHOICE_OFFLOAD_NVME) {
     refuse_useless(c, job, FIELD_offload_path, "states in files", "no key of offload is \"nvme\"");
     return;
   }
   if (job->set[FIELD_offload_path]) return;
+  if (job->slurm.scratch != NULL) {
+    job->offload.path = job->slurm.scratch;
+    field_derive(job, FIELD_offload_path, "slurm.scratch");
+    return;
+  }
   error_at(c, job->origin[FIELD_offload_optimizer].span, "missing-key",
            "offload.optimizer is \"nvme\", and offload.path does not say in which directory");
   fix_last(c, "path = \"/local/scratch\"");

@@ -15,6 +15,7 @@ job.lua:2:15: error[does-not-fit]: a rank needs 7.35 TB, its budget is 84.3 GB
     note: with precision.grad = "bf16"        it needs 5.72 TB
     note: with precision.moments = "int8"     it needs 3.31 TB
     note: with offload.optimizer = "cpu"      it needs 1.66 TB
-    note: 1.58 TB a rank are missing even then: more ranks that share the model
+    note: with offload.activations = "cpu"    it needs 1.63 TB
+    note: 1.55 TB a rank are missing even then: more ranks that share the model
     (cluster.nodes, with parallel.tp, pp or zero), a smaller model, or devices
     with more memory

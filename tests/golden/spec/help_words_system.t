@@ -1,4 +1,5 @@
 -- RUN: help ZeRO-Infinity
 -- >>> exit 0
-ZeRO-Infinity, a name of papers and systems: that is offload.path here, which is
-    not built yet; remove it: states stay in memory
+ZeRO-Infinity, a name of papers and systems: that is offload.path here
+    offload.path: nvme: a directory of a disk of the node, in which each rank
+    keeps one file without a name: nothing of it remains, however the run ends

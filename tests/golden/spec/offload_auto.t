@@ -21,4 +21,4 @@ M_opt    master                      13.476823  the rest is in host memory
          moment m                    13.476839
          moment v                    13.476839
 auto     40.4 GB of states moved: optimizer = { "cpu", most = "40430518272B" }
-node     44.1 GB of host memory for 1 rank; 1.98 TB may be used
+node     54.2 GB of host memory for 1 rank; 1.98 TB may be used

@@ -19,6 +19,6 @@ M_opt    master                      10.238689  10.523935
          moment m                     3.238134   2.952905
          moment v                     3.238134   2.952905
 auto     9.71 GB of states moved: optimizer = { "cpu", most = "9714401280B" }
-node     25.9 GB of host memory for 2 ranks; 1.98 TB may be used
+node     25.4 GB of host memory for 2 ranks; 1.98 TB may be used
 moment m: the rest is in host memory
 moment v: the rest is in host memory

@@ -18,11 +18,11 @@ M_opt    master                      10.238689  the rest is in host memory
          moment m                    10.238689  the rest is in host memory
          moment v                    10.238689  the rest is in host memory
          arena                       83.961016
-host     parameters                   1.214300  on their way back
+host     parameters                   0.262152  on their way back
          master                      16.714973
          moment m                    16.714973
          moment v                    16.714973
-         arena in host memory        53.788345  pinned
-node     53.8 GB of host memory for 1 rank; 1.98 TB may be used
+         arena in host memory        67.122570  pinned
+node     67.1 GB of host memory for 1 rank; 1.98 TB may be used
 arena: 83,961,015,552 bytes, one allocation
 of a rank: h100-sxm, 1.20 GB outside the arena

@@ -19,4 +19,4 @@ offload  a step: d2h 35.3 GB in 551 ms, h2d 35.0 GB in 547 ms, host in 3.4 s
 proof    ok                 8 ranks, 1 class, 1 communicator, 33409 accesses
 M_model  parameters                   3.853009
 host     parameters                  17.638097  copied when layers read them
-node     999 GB of host memory for 8 ranks; 1.98 TB may be used
+node     1.27 TB of host memory for 8 ranks; 1.98 TB may be used
