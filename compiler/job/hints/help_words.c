@@ -92,7 +92,7 @@ bool help_foreign(Compile *c, const char *word, bool is_beside, FILE *out) {
 const char *help_nearest(Compile *c, const char *word, const TextList *known) {
   Arena *arena = c->arena;
   const char *ours = nearest_word(word, known->at, known->count);
-  WordHits near = words_near(arena, word, NEAREST_MOST);
+  WordHits near = words_near(arena, -1, word, NEAREST_MOST);
   const char *text = ours ? arena_printf(arena, "'%s'", ours) : "";
   for (int32_t i = 0; i < near.list.count; i++) {
     const WordHit *hit = &near.list.at[i];
@@ -158,7 +158,7 @@ bool help_json(Compile *c, const char *word, FILE *out) {
   }
   fputs("]", out);
   is_known |= count > 0;
-  if (!is_known) near = words_near(c->arena, word, NEAREST_MOST);
+  if (!is_known) near = words_near(c->arena, -1, word, NEAREST_MOST);
   print_hits_json(c->arena, "answers", &hits, out);
   print_hits_json(c->arena, "nearest", &near, out);
   fputs("}\n", out);

@@ -277,12 +277,22 @@ WordHits words_find(Arena *arena, int32_t tool, const char *spelled) {
 
 enum { NAME_MOST = 64 };
 
+static uint32_t letter_set(const char *text, size_t count) {
+  uint32_t set = 0;
+  for (size_t i = 0; i < count; i++)
+    set |= 1u << ((unsigned char)text[i] & 31);
+  return set;
+}
+
 /* Letters to insert, leave out, change or swap; limit + 1 when there are more. */
 static int32_t letters_apart(const char *a, size_t a_count, const char *b, size_t b_count,
                              int32_t limit) {
   int32_t lines[3][NAME_MOST + 1];
   if (a_count > NAME_MOST || b_count > NAME_MOST) return limit + 1;
   if (a_count > b_count + (size_t)limit || b_count > a_count + (size_t)limit) return limit + 1;
+  uint32_t differ = letter_set(a, a_count) ^ letter_set(b, b_count);
+  if (__builtin_popcount(differ) > 2 * limit)
+    return limit + 1; /* each change is two letters at most */
   for (size_t j = 0; j <= b_count; j++)
     lines[0][j] = (int32_t)j;
   for (size_t i = 1; i <= a_count; i++) {
@@ -330,13 +340,14 @@ static int32_t name_distance(const char *asked, size_t asked_count, const char *
   return inner < best ? inner : best;
 }
 
-WordHits words_near(Arena *arena, const char *spelled, int32_t most) {
+WordHits words_near(Arena *arena, int32_t tool, const char *spelled, int32_t most) {
   WordHits hits = {0};
   char asked[NAME_MOST + 1];
   const char *plain = word_plain_name(arena, spelled);
   size_t count = plain_letters(plain, plain + strlen(plain), asked);
   int32_t limit = count <= 3 ? 1 : count <= 8 ? 2 : 3;
   for (int32_t i = 0; count > 1 && i < COUNT_OF(rows); i++) {
+    if (tool >= 0 && rows[i].tool != tool) continue;
     WordHit best = {&rows[i], NULL, FIT_NONE, limit + 1};
     size_t width = strlen(rows[i].prefix);
     char prefix[16];

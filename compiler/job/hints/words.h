@@ -75,8 +75,9 @@ typedef struct WordHits {
  * are left out. */
 WordHits words_find(Arena *arena, int32_t tool, const char *spelled);
 
-/* Up to `most` names that are a few letters away, the nearest first. */
-WordHits words_near(Arena *arena, const char *spelled, int32_t most);
+/* Up to `most` names of a tool, or with -1 of all, that are a few letters away, the nearest first.
+ */
+WordHits words_near(Arena *arena, int32_t tool, const char *spelled, int32_t most);
 
 /* What to do instead of a row's key that is not built; NULL: it is. */
 const char *word_later(Arena *arena, const WordRow *row);

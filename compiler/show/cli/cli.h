@@ -84,6 +84,7 @@ ExitCode verb_topology(const Options *options);
 ExitCode verb_checkpoint(const Options *options);
 ExitCode verb_export(const Options *options);
 ExitCode verb_trace(const Options *options);
+ExitCode verb_import(const Options *options);
 ExitCode verb_bench(const Options *options);
 ExitCode verb_list(const Options *options);
 ExitCode verb_help(const Options *options);

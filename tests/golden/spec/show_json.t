@@ -1,4 +1,5 @@
 -- RUN: show job.plan --json
 -- >>> exit 1
 lockstep: show takes no --json; that is an option of: check compile explain help
-    prove run submit status tokenize topology bench list version checkpoint
+    import prove run submit status tokenize topology bench list version
+    checkpoint

@@ -204,7 +204,7 @@ static void test_slips(void) {
       random = random * 1664525u + 1013904223u;
       const char *name = names.at[(random >> 8) % (uint32_t)names.count];
       random = random * 1664525u + 1013904223u;
-      WordHits near = words_near(arena, slip_of(name, random >> 8), 4);
+      WordHits near = words_near(arena, -1, slip_of(name, random >> 8), 4);
       bool is_found = false;
       for (int32_t i = 0; i < near.list.count && !is_found; i++) {
         const char *found = near.list.at[i].name, *last = strrchr(found, '.');

@@ -1,0 +1,223 @@
+/* import.c -- which reader, which tool; then the tools' files in their order. */
+#include "compiler/job/import/import.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "compiler/job/job_room.h"
+
+typedef enum Format {
+  FORMAT_JSON,
+  FORMAT_YAML,
+  FORMAT_TOML,
+  FORMAT_PYTHON,
+  FORMAT_SHELL,
+  FORMATS
+} Format;
+
+static const struct {
+  const char *name, *ends; /* of file names */
+  bool (*read)(Import *im, const char *text, size_t size);
+  const char *tools; /* that have files of this kind */
+} formats[FORMATS] = {
+    [FORMAT_JSON] = {"JSON", ".json", read_json, "deepspeed trainer"},
+    [FORMAT_YAML] = {"YAML", ".yaml .yml", read_yaml, "accelerate megatron"},
+    [FORMAT_TOML] = {"TOML", ".toml", read_toml, "torchtitan"},
+    [FORMAT_PYTHON] = {"Python", ".py", read_python, "nanogpt"},
+    [FORMAT_SHELL] = {"a shell script", ".sh .bash .slurm .sbatch .job", read_shell,
+                      "megatron torchtitan nanogpt llmc trainer"},
+};
+
+static bool ends_with(const char *path, const char *ends) {
+  size_t length = strlen(path);
+  for (const char *at = ends; *at; at += strspn(at, " ")) {
+    size_t width = strcspn(at, " ");
+    if (length > width && strncasecmp(path + length - width, at, width) == 0) return true;
+    at += width;
+  }
+  return false;
+}
+
+static Format guess_format(const char *path, const char *text) {
+  for (int i = 0; i < FORMATS; i++)
+    if (ends_with(path, formats[i].ends)) return (Format)i;
+  const char *at = text + strspn(text, " \t\r\n");
+  if (*at == '{') return FORMAT_JSON;
+  if (strncmp(at, "#!", 2) == 0 || strstr(text, "\\\n")) return FORMAT_SHELL;
+  for (; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+    size_t word = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
+    const char *after = at + word + strspn(at + word, " \t");
+    if (*at == '[') return FORMAT_TOML;
+    if (word > 0 && *after == ':') return FORMAT_YAML;
+    if (word > 0 && *after == '=') return at[word] == '=' ? FORMAT_SHELL : FORMAT_PYTHON;
+  }
+  return FORMAT_SHELL;
+}
+
+/* Leaves from `first` on whose keys the tool has, of the first hundred. */
+static int32_t score(Import *im, int32_t first, int32_t tool) {
+  int32_t count = 0;
+  for (int32_t i = first; i < im->leaves.count && i < first + 100; i++) {
+    const Leaf *leaf = &im->leaves.at[i];
+    if (leaf->tool >= 0) continue; /* of a launcher */
+    WordHits hits = words_find(im->c->arena, tool, leaf->key);
+    if (hits.list.count > 0 && hits.list.at[0].fit != FIT_OUTER)
+      count += hits.list.at[0].fit == FIT_SAME ? 4 : 1;
+  }
+  return count;
+}
+
+/* The tool whose keys these are; -1: reported. */
+static int32_t guess_tool(Import *im, int32_t first, Format format) {
+  Arena *arena = im->c->arena;
+  int32_t best = -1, best_score = 0, second_score = 0;
+  const char *missing = "", *names = formats[format].tools;
+  for (int32_t i = 0; *word_at(arena, names, i); i++) {
+    int32_t tool = word_tool_find(word_at(arena, names, i));
+    int32_t count = score(im, first, tool);
+    missing = arena_printf(arena, "%s%s%s", missing, *missing ? ", " : "", word_tools[tool].title);
+    if (count > best_score) {
+      second_score = best_score;
+      best_score = count;
+      best = tool;
+    } else if (count > second_score) {
+      second_score = count;
+    }
+  }
+  Span at = {.file = im->file};
+  if (best_score == 0)
+    error_at(im->c, at, "import-kind",
+             "it is %s, and has no key of %s; --as TOOL says what it is of", formats[format].name,
+             missing);
+  else if (second_score == best_score)
+    error_at(im->c, at, "import-kind",
+             "its keys are of several tools (%s); --as TOOL says of which", missing);
+  return best_score > second_score ? best : -1;
+}
+
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+static bool import_file(Import *im, const char *path, int32_t tool, int32_t depth);
+
+/* A file that a leaf names: Accelerate's deepspeed_config_file, TrainingArguments' deepspeed. */
+static bool follow(Import *im, int32_t tool, const char *key, int32_t depth) {
+  Leaf *leaf = leaf_find(im, word_tool_find(word_tools[tool].id), key);
+  if (!leaf || leaf->kind != LEAF_TEXT || !*leaf->text || !ends_with(leaf->text, ".json .hjson"))
+    return true;
+  const char *path =
+      path_join(im->c->arena, path_directory(im->c->arena, leaf->at.file), leaf->text);
+  drop(leaf, HOW_DERIVED, "the file is read, too", false);
+  return import_file(im, path, word_tool_find("deepspeed"), depth + 1);
+}
+
+static bool import_file(Import *im, const char *path, int32_t tool, int32_t depth) {
+  size_t size;
+  char *text = import_text(im, path, &size);
+  if (!text) return false;
+  Format format = guess_format(path, text);
+  int32_t first = im->leaves.count;
+  im->file = path;
+  im->tool = tool;
+  if (!formats[format].read(im, text, size)) return false;
+  if (tool < 0) tool = guess_tool(im, first, format);
+  if (tool < 0) return false;
+  for (int32_t i = first; i < im->leaves.count; i++)
+    if (im->leaves.at[i].tool < 0) im->leaves.at[i].tool = tool;
+  im->has_tool[tool] = true;
+  VEC_PUSH(im->c->arena, &im->titles.list,
+           arena_printf(im->c->arena, "%s (%s)", base_name(path), word_tools[tool].title));
+  if (depth > 0) return true;
+  if (tool == word_tool_find("accelerate"))
+    return follow(im, tool, "deepspeed_config.deepspeed_config_file", depth) &&
+           follow(im, tool, "deepspeed_config_file", depth);
+  return tool != word_tool_find("trainer") || follow(im, tool, "deepspeed", depth);
+}
+
+static bool import_command(Import *im, const char *words, int32_t tool) {
+  im->file = "command";
+  im->tool = tool;
+  if (text_find_bad(words, words + strlen(words)) || strlen(words) > FILE_MOST)
+    return error_at(im->c, (Span){.file = im->file}, "not-text", "the command is not UTF-8 text");
+  int32_t first = im->leaves.count;
+  if (!read_shell(im, words, strlen(words))) return false;
+  if (tool < 0) tool = guess_tool(im, first, FORMAT_SHELL);
+  if (tool < 0) return false;
+  for (int32_t i = first; i < im->leaves.count; i++)
+    if (im->leaves.at[i].tool < 0) im->leaves.at[i].tool = tool;
+  im->has_tool[tool] = true;
+  VEC_PUSH(im->c->arena, &im->titles.list,
+           arena_printf(im->c->arena, "a command of %s", word_tools[tool].title));
+  return true;
+}
+
+/* ---- what no file can say */
+
+static void open_lines(Import *im) {
+  static const char *const needed[][3] = {
+      {"model", "model = { \"gpt2\", layers = ..., width = ... },", "lockstep list models"},
+      {"data", "data = { train = \"train.bin\" },", "lockstep tokenize"},
+      {"train.batch", "train.batch = \"... sequences\"", "one step of the whole job"},
+      {"train.steps", "train.steps = ...", "the length of the run"},
+      {"optimizer", "optimizer = \"adamw\"", "the script's own"},
+      {"optimizer.lr", "optimizer.lr = ...", "the peak of the learning rate"}};
+  for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+    bool is_data = strcmp(needed[i][0], "data") == 0 && setting_find(im, "data.train");
+    bool is_model = strcmp(needed[i][0], "model") == 0 && setting_find(im, "model.layers");
+    if (setting_find(im, needed[i][0]) || is_data || is_model) continue;
+    open_line(im, arena_printf(im->c->arena, "%s   %s", needed[i][1], needed[i][2]));
+  }
+}
+
+Import *import_read(Compile *c, const ImportAsk *ask) {
+  Import *im = ARENA_NEW(c->arena, Import);
+  im->c = c;
+  int32_t tool = -1;
+  if (ask->as) {
+    tool = word_tool_find(ask->as);
+    bool is_one =
+        tool >= 0 && word_index("deepspeed accelerate trainer torchtitan megatron nanogpt llmc",
+                                word_tools[tool].id) >= 0;
+    if (!is_one) {
+      error_at(c, (Span){0}, "import-kind",
+               "--as %s: it is one of deepspeed, accelerate, trainer, torchtitan, "
+               "megatron, nanogpt and llmc",
+               text_plain(c->arena, ask->as));
+      return NULL;
+    }
+  }
+  for (int32_t i = 0; i < ask->define_count; i++)
+    take_define(im, ask->defines[i]);
+  for (int32_t i = 0; i < ask->file_count && !compile_failed(c); i++)
+    import_file(im, ask->files[i], tool, 0);
+  if (ask->command && !compile_failed(c)) import_command(im, ask->command, tool);
+  if (compile_failed(c)) return NULL;
+  convert_launchers(im);
+  convert_accelerate(im);
+  convert_trainer(im);
+  convert_deepspeed(im);
+  convert_torchtitan(im);
+  convert_megatron(im);
+  convert_nanogpt(im);
+  convert_llmc(im);
+  convert_rest(im);
+  open_lines(im);
+  rates_write(im);
+  return compile_failed(c) ? NULL : im;
+}
+
+int32_t import_lost(const Import *im) {
+  int32_t count = im->lost.list.count;
+  for (int32_t i = 0; i < im->leaves.count; i++)
+    count += im->leaves.at[i].changes_training;
+  return count;
+}
+
+int32_t import_unknown(const Import *im) {
+  int32_t count = 0;
+  for (int32_t i = 0; i < im->leaves.count; i++)
+    count += im->leaves.at[i].how == HOW_UNKNOWN;
+  return count;
+}

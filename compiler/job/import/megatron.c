@@ -1,0 +1,346 @@
+/* megatron.c -- options of Megatron-LM and Megatron-DeepSpeed, in scripts and YAML. */
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "compiler/job/import/import.h"
+
+static int32_t tool_of(void) {
+  return word_tool_find("megatron");
+}
+
+/* The option, or the last part of a nested key of the YAML. */
+static Leaf *get(Import *im, const char *key) {
+  Leaf *found = leaf_find(im, tool_of(), key);
+  for (int32_t i = 0; !found && i < im->leaves.count; i++) {
+    Leaf *leaf = &im->leaves.at[i];
+    const char *dot = strrchr(leaf->key, '.');
+    if (leaf->tool == tool_of() && leaf->how <= HOW_USED && dot && word_is_same(dot + 1, key))
+      found = leaf;
+  }
+  return found;
+}
+
+static bool is_on(Import *im, const char *key) {
+  Leaf *leaf = get(im, key);
+  return leaf && leaf_true(leaf);
+}
+
+static bool number_of(Import *im, const char *key, double *number) {
+  Leaf *leaf = get(im, key);
+  return leaf && !leaf_is_auto(leaf) && leaf_number(im, leaf, number);
+}
+
+static void take_it(Import *im, const char *key, const char *path) {
+  double number;
+  if (number_of(im, key, &number))
+    take(im, get(im, key), path, lua_number(im->c->arena, number), "");
+}
+
+static void take_all(Import *im, const char *const (*keys)[2], size_t count) {
+  for (size_t i = 0; i < count; i++)
+    take_it(im, keys[i][0], keys[i][1]);
+}
+
+/* ---- the model */
+
+static void mark(Import *im, const char *key, const char *path) {
+  Leaf *leaf = get(im, key);
+  if (leaf && leaf->how == HOW_OPEN) take_as(im, leaf, path);
+}
+
+static void convert_model(Import *im) {
+  static const char *const sizes[][2] = {
+      {"num_layers", "model.layers"},         {"hidden_size", "model.width"},
+      {"num_attention_heads", "model.heads"}, {"vocab_size", "model.vocab"},
+      {"padded_vocab_size", "model.vocab"},   {"max_position_embeddings", "model.positions"}};
+  Leaf *layers = get(im, "num_layers"), *norm = get(im, "normalization"),
+       *place = get(im, "position_embedding_type");
+  if (!layers || setting_find(im, "model")) return;
+  bool has_rope =
+      is_on(im, "use_rotary_position_embeddings") || (place && strcmp(place->text, "rope") == 0);
+  bool has_rms = norm && strcasecmp(norm->text, "RMSNorm") == 0, has_swiglu = is_on(im, "swiglu");
+  bool is_llama = has_rope && has_rms && has_swiglu;
+  take(im, layers, "model", is_llama ? "\"llama\"" : "\"gpt2\"",
+       is_llama ? "SwiGLU, RMSNorm and rotary positions" : "");
+  const char *parts[] = {"swiglu", "normalization", "position_embedding_type",
+                         "use_rotary_position_embeddings"};
+  bool is_mixed = !is_llama && (has_rope || has_rms || has_swiglu);
+  for (int i = 0; i < 4; i++) {
+    Leaf *leaf = get(im, parts[i]);
+    if (leaf && is_mixed)
+      drop(leaf, HOW_IMPOSSIBLE,
+           "llama has SwiGLU, RMSNorm and rotary positions together, gpt2 none of them", true);
+    mark(im, parts[i], "model");
+  }
+  take_all(im, sizes, sizeof sizes / sizeof *sizes);
+  if (is_llama) {
+    take_it(im, "ffn_hidden_size", "model.ffn");
+    take_it(im, "num_query_groups", "model.kv_heads");
+    take_it(im, "rotary_base", "model.rope_base");
+    mark(im, "group_query_attention", "model.kv_heads");
+    Leaf *untied = get(im, "untie_embeddings_and_output_weights");
+    if (untied && leaf_true(untied))
+      take(im, untied, "model.tied", "false", "");
+    else
+      take_default(im, "model.tied", "true", "default of Megatron");
+  } else {
+    double width = 0, ffn = 0, dropout = 0;
+    setting_number(im, "model.width", &width);
+    if (number_of(im, "ffn_hidden_size", &ffn)) {
+      if (ffn == 4 * width)
+        drop(get(im, "ffn_hidden_size"), HOW_DERIVED, "4 x width", false);
+      else
+        take_it(im, "ffn_hidden_size", "model.ffn");
+    }
+    if (number_of(im, "hidden_dropout", &dropout))
+      take_it(im, "hidden_dropout", "model.dropout");
+    else
+      take_default(im, "model.dropout", "0.1", "default of Megatron");
+    double other;
+    if (number_of(im, "attention_dropout", &other)) {
+      setting_number(im, "model.dropout", &dropout);
+      if (other == dropout)
+        take_as(im, get(im, "attention_dropout"), "model.dropout");
+      else
+        drop(get(im, "attention_dropout"), HOW_IMPOSSIBLE, "gpt2 has one dropout", true);
+    }
+  }
+  if (is_llama)
+    for (int i = 0; i < 2; i++) {
+      const char *key = i ? "attention_dropout" : "hidden_dropout";
+      double dropout;
+      if (number_of(im, key, &dropout))
+        drop(get(im, key), HOW_IMPOSSIBLE, "llama has no dropout", dropout != 0);
+    }
+}
+
+/* ---- degrees */
+
+static void convert_pipeline(Import *im) {
+  double pp = 1, layers = 0, each = 0, stages = 0;
+  take_it(im, "pipeline_model_parallel_size", "parallel.pp");
+  setting_number(im, "parallel.pp", &pp);
+  setting_number(im, "model.layers", &layers);
+  Leaf *leaf = get(im, "num_layers_per_virtual_pipeline_stage");
+  double chunks = 0;
+  if (leaf && number_of(im, "num_layers_per_virtual_pipeline_stage", &each) && each > 0 &&
+      layers > 0 && pp > 1) {
+    chunks = layers / (pp * each);
+    if (floor(chunks) != chunks) {
+      error_at(im->c, leaf->at, "import-conflict", "%g layers are no multiple of %g stages x %g",
+               layers, pp, each);
+      return;
+    }
+  } else if (number_of(im, "num_virtual_stages_per_pipeline_rank", &stages)) {
+    leaf = get(im, "num_virtual_stages_per_pipeline_rank");
+    chunks = stages;
+  }
+  if (chunks > 1)
+    take(im, leaf, "parallel.pipeline",
+         arena_printf(im->c->arena, "{ \"interleaved\", chunks = %g }", chunks),
+         "layers / (pp x layers of a virtual stage)");
+}
+
+static void convert_sharing(Import *im) {
+  static const char *const keys[][2] = {{"tensor_model_parallel_size", "parallel.tp"},
+                                        {"context_parallel_size", "parallel.cp"}};
+  take_all(im, keys, 2);
+  convert_pipeline(im);
+  double tp = 1, zero;
+  setting_number(im, "parallel.tp", &tp);
+  Leaf *sequence = get(im, "sequence_parallel"), *shared = get(im, "use_distributed_optimizer");
+  if (sequence && leaf_true(sequence) && tp > 1)
+    take(im, sequence, "parallel.sequence", "true", "");
+  else if (sequence)
+    drop(sequence, HOW_DERIVED, "there is no tp", false);
+  else if (tp > 1)
+    take_default(im, "parallel.sequence", "false", "default of Megatron");
+  Leaf *strategy = get(im, "data_parallel_sharding_strategy");
+  const char *word = strategy ? strategy->text : "";
+  const char *stage = strcmp(word, "optim") == 0                ? "1"
+                      : strcmp(word, "optim_grads") == 0        ? "2"
+                      : strcmp(word, "optim_grads_params") == 0 ? "3"
+                                                                : NULL;
+  Leaf *whole = get(im, "use_torch_fsdp2");
+  if (!whole) whole = get(im, "use_megatron_fsdp");
+  if (stage)
+    take(im, strategy, "parallel.zero", stage, "");
+  else if (whole && leaf_true(whole))
+    take(im, whole, "parallel.zero", is_on(im, "torch_fsdp2_no_reshard_after_forward") ? "2" : "3",
+         "");
+  else if (number_of(im, "zero_stage", &zero))
+    take_it(im, "zero_stage", "parallel.zero");
+  else if (shared && leaf_true(shared))
+    take(im, shared, "parallel.zero", "1", "");
+  if (whole)
+    mark(im, "use_torch_fsdp2", "parallel.zero"), mark(im, "use_megatron_fsdp", "parallel.zero"),
+        mark(im, "torch_fsdp2_no_reshard_after_forward", "parallel.zero");
+  if (shared && leaf_true(shared)) mark(im, "use_distributed_optimizer", "parallel.zero");
+  Leaf *mixed = get(im, "cp_comm_type");
+  if (mixed && mixed->kind == LEAF_TEXT &&
+      (strcmp(mixed->text, "p2p") == 0 || strcmp(mixed->text, "a2a") == 0))
+    take(im, mixed, "parallel.cp_kind", *mixed->text == 'p' ? "\"ring\"" : "\"ulysses\"",
+         mixed->text);
+}
+
+/* ---- batch, length, schedule */
+
+static void convert_batch(Import *im) {
+  double batch, micro = 1, number;
+  take_it(im, "micro_batch_size", "train.microbatch");
+  if (number_of(im, "micro_batch_size", &number)) micro = number;
+  int64_t dp = import_dp(im);
+  if (number_of(im, "global_batch_size", &batch)) {
+    Leaf *leaf = get(im, "global_batch_size");
+    if (dp > 0 && fmod(batch, micro * (double)dp) != 0)
+      error_at(im->c, leaf->at, "import-conflict",
+               "global-batch-size %g is no multiple of micro-batch-size %g x %lld ranks of dp",
+               batch, micro, (long long)dp);
+    take_sequences(im, leaf, batch, "");
+  } else if (dp > 0 && get(im, "micro_batch_size")) {
+    take_sequences(im, get(im, "micro_batch_size"), micro * (double)dp,
+                   arena_printf(im->c->arena, "x %lld ranks", (long long)dp));
+  }
+  take_it(im, "seq_length", "train.context");
+}
+
+/* Steps, or samples that are steps x batch. */
+static void take_length(Import *im, const char *steps, const char *samples, const char *path) {
+  double number, batch;
+  take_it(im, steps, path);
+  if (!number_of(im, samples, &number) || !setting_number(im, "train.batch", &batch) || batch < 1)
+    return;
+  take(im, get(im, samples), path, lua_number(im->c->arena, floor(number / batch)),
+       "samples / batch");
+}
+
+static void convert_schedule(Import *im) {
+  Leaf *style = get(im, "lr_decay_style");
+  const char *word = style && style->kind == LEAF_TEXT ? style->text : "linear";
+  const char *ours = strcasecmp(word, "inverse-square-root") == 0 ? "inverse_sqrt"
+                     : strcasecmp(word, "WSD") == 0               ? "wsd"
+                                                                  : word;
+  const char *note = "default of Megatron";
+  if (style)
+    take(im, style, "schedule", lua_text(im->c->arena, ours), "");
+  else
+    take_default(im, "schedule", "\"linear\"", note);
+  if (strcmp(ours, "constant") != 0) {
+    take_length(im, "lr_decay_iters", "lr_decay_samples", "schedule.over");
+    if (strcmp(ours, "wsd") == 0) {
+      take_length(im, "lr_wsd_decay_iters", "lr_wsd_decay_samples", "schedule.decay");
+      Leaf *shape = get(im, "lr_wsd_decay_style");
+      if (shape)
+        take(im, shape, "schedule.shape",
+             strcmp(shape->text, "minus_sqrt") == 0 ? "\"sqrt\""
+                                                    : lua_text(im->c->arena, shape->text),
+             "");
+    }
+  }
+  take_length(im, "lr_warmup_iters", "lr_warmup_samples", "schedule.warmup");
+  double share, length, lr, least, first;
+  if (number_of(im, "lr_warmup_fraction", &share) &&
+      (setting_number(im, "schedule.over", &length) || setting_number(im, "train.steps", &length)))
+    take(im, get(im, "lr_warmup_fraction"), "schedule.warmup",
+         lua_number(im->c->arena, floor(share * length + 0.5)), "share of the schedule's steps");
+  take_it(im, "lr", "optimizer.lr");
+  if (setting_number(im, "optimizer.lr", &lr) && lr > 0) {
+    bool decays = strcmp(ours, "constant") != 0 && strcmp(ours, "inverse_sqrt") != 0;
+    if (number_of(im, "min_lr", &least) && decays && least > 0)
+      take(im, get(im, "min_lr"), "schedule.floor", lua_number(im->c->arena, least / lr),
+           "min_lr / lr");
+    if (get(im, "min_lr") && get(im, "min_lr")->how == HOW_OPEN)
+      drop(get(im, "min_lr"), HOW_DERIVED, "0, or the rate does not decay", false);
+    if (number_of(im, "lr_warmup_init", &first) && first > 0)
+      take(im, get(im, "lr_warmup_init"), "schedule.warmup_floor",
+           lua_number(im->c->arena, first / lr), "lr_warmup_init / lr");
+  }
+  if (setting_find(im, "schedule.warmup")) import_rates(im, "Megatron", "torch");
+}
+
+static void convert_optimizer(Import *im) {
+  static const char *const keys[][2] = {
+      {"weight_decay", "optimizer.weight_decay"}, {"adam_beta1", "optimizer.beta1"},
+      {"adam_beta2", "optimizer.beta2"},          {"adam_eps", "optimizer.eps"},
+      {"sgd_momentum", "optimizer.momentum"},     {"clip_grad", "optimizer.clip"}};
+  Leaf *kind = get(im, "optimizer");
+  const char *word = kind && kind->kind == LEAF_TEXT ? kind->text : "adam";
+  const char *ours = strcmp(word, "adam") == 0                               ? "adamw"
+                     : strcmp(word, "sgd") == 0 || strcmp(word, "lion") == 0 ? word
+                                                                             : NULL;
+  if (kind && ours) take(im, kind, "optimizer", lua_text(im->c->arena, ours), "");
+  if (kind && !ours) drop(kind, HOW_DECLINED, "only adamw, sgd and lion are optimizers here", true);
+  take_default(im, "optimizer", "\"adamw\"", "default of Megatron");
+  take_all(im, keys, sizeof keys / sizeof *keys);
+  if (ours && strcmp(ours, "adamw") == 0)
+    take_default(im, "optimizer.beta2", "0.999", "default of Megatron");
+  take_default(im, "optimizer.weight_decay", "0.01", "default of Megatron");
+}
+
+static void convert_precision(Import *im) {
+  Leaf *leaf = is_on(im, "bf16") ? get(im, "bf16") : is_on(im, "fp16") ? get(im, "fp16") : NULL;
+  if (leaf)
+    take_precision(im, leaf,
+                   strcmp(leaf->key, "bf16") == 0 || strstr(leaf->key, ".bf16") ? "bf16" : "fp16");
+  take_default(im, "precision", "\"fp32\"", "default of Megatron");
+  Leaf *narrow = get(im, "grad_reduce_in_bf16"), *eight = get(im, "fp8_format"),
+       *wide = get(im, "accumulate_allreduce_grads_in_fp32");
+  if (narrow && leaf_true(narrow)) {
+    take(im, narrow, "precision.grad", "\"bf16\"", "");
+    take(im, narrow, "precision.reduce", "\"bf16\"", "");
+  }
+  if (wide && leaf_true(wide) && !narrow) take(im, wide, "precision.grad", "\"fp32\"", "");
+  if (!eight) eight = get(im, "fp8");
+  if (eight && eight->kind == LEAF_TEXT) {
+    take(im, eight, "precision.linear", "\"fp8\"", "");
+    VEC_PUSH(im->c->arena, &im->lost.list,
+             "fp8 with delayed scaling: scales are of the tensor itself here");
+  }
+  Leaf *again = get(im, "recompute_granularity"), *old = get(im, "checkpoint_activations"),
+       *some = get(im, "recompute_activations");
+  if (again && again->kind == LEAF_TEXT)
+    take(im, again, "memory.recompute",
+         strcmp(again->text, "full") == 0 ? "\"block\"" : "\"selective\"", again->text);
+  if (old && leaf_true(old)) take(im, old, "memory.recompute", "\"block\"", "");
+  if (some && leaf_true(some)) take(im, some, "memory.recompute", "\"selective\"", "");
+}
+
+static void convert_run(Import *im) {
+  Leaf *multiple = get(im, "make_vocab_size_divisible_by");
+  double tp = 1, number = 128;
+  setting_number(im, "parallel.tp", &tp);
+  if (multiple && number_of(im, "make_vocab_size_divisible_by", &number))
+    take(im, multiple, "model.vocab_multiple", lua_number(im->c->arena, number * tp), "x tp");
+  else
+    take_default(im, "model.vocab_multiple", lua_number(im->c->arena, 128 * tp),
+                 "default of Megatron: 128 x tp");
+  take_it(im, "seed", "train.seed");
+  take_default(im, "train.seed", "1234", "default of Megatron");
+  take_it(im, "log_interval", "log.every");
+  if (number_of(im, "save_interval", &number))
+    take(im, get(im, "save_interval"), "checkpoint.every",
+         arena_printf(im->c->arena, "\"%.0f steps\"", number), "");
+  Leaf *save = get(im, "save"), *train = get(im, "train_data_path"), *mock = get(im, "mock_data");
+  if (save && save->kind == LEAF_TEXT)
+    take(im, save, "checkpoint.path", lua_text(im->c->arena, save->text), "");
+  if (!train) train = get(im, "data_path");
+  if (mock && leaf_true(mock)) take(im, mock, "data", "\"synthetic\"", "");
+  if (train && train->kind == LEAF_TEXT)
+    take(im, train, "data.train",
+         lua_text(im->c->arena, arena_printf(im->c->arena, "%s.bin", train->text)),
+         "its .bin and .idx");
+  if (setting_find(im, "data.valid")) take_it(im, "eval_interval", "train.validate_every");
+}
+
+void convert_megatron(Import *im) {
+  if (!im->has_tool[tool_of()]) return;
+  convert_model(im);
+  convert_sharing(im);
+  convert_batch(im);
+  take_length(im, "train_iters", "train_samples", "train.steps");
+  convert_optimizer(im);
+  convert_schedule(im);
+  convert_precision(im);
+  convert_run(im);
+}

@@ -1,0 +1,77 @@
+/* rates.c -- learning rates of a job beside those of the tool whose file it was made of. */
+#include <math.h>
+#include <string.h>
+
+#include "compiler/job/import/import.h"
+
+static double curve(const char *schedule, double p) {
+  if (p < 0) p = 0;
+  if (p > 1) p = 1;
+  if (strcmp(schedule, "cosine") == 0) return (1 + cos(acos(-1.0) * p)) / 2;
+  return strcmp(schedule, "linear") == 0 ? 1 - p : 1;
+}
+
+/* docs/training.md has the formula. */
+double rate_ours(const char *schedule, double step, double warmup, double over, double start,
+                 double floor) {
+  double first = fmax(warmup, 1);
+  if (step < first) return start + (1 - start) * step / first;
+  if (strcmp(schedule, "constant") == 0) return 1;
+  return floor + (1 - floor) * curve(schedule, (step - first) / (over + 1 - first));
+}
+
+/* Steps count from 1; these tools count from 0. */
+double rate_theirs(const char *formula, const char *schedule, double step, double warmup,
+                   double over, double start, double floor) {
+  double it = step - 1;
+  if (it < warmup) {
+    if (strcmp(formula, "log") == 0)
+      return start + (1 - start) * log(it + 1) / log(fmax(2, warmup));
+    double share = strcmp(formula, "nanogpt") == 0 ? (it + 1) / (warmup + 1)
+                   : strcmp(formula, "llmc") == 0  ? (it + 1) / warmup
+                   : strcmp(formula, "titan") == 0 ? (it + 1) / (warmup + 1)
+                                                   : it / warmup;
+    return start + (1 - start) * share;
+  }
+  return floor + (1 - floor) * curve(schedule, (it - warmup) / fmax(over - warmup, 1));
+}
+
+void import_rates(Import *im, const char *tool, const char *formula) {
+  im->formula = formula;
+  im->formula_tool = tool;
+}
+
+static double number_or(const Import *im, const char *path, double otherwise) {
+  double number;
+  return setting_number(im, path, &number) ? number : otherwise;
+}
+
+void rates_write(Import *im) {
+  Arena *arena = im->c->arena;
+  if (!im->formula) return;
+  const Setting *kind = setting_find(im, "schedule");
+  const char *schedule =
+      kind ? arena_copy_n(arena, kind->value + 1, strlen(kind->value) - 2) : "constant";
+  double lr = number_or(im, "optimizer.lr", 1), warmup = number_or(im, "schedule.warmup", 0);
+  double steps = number_or(im, "train.steps", 0), over = number_or(im, "schedule.over", steps);
+  double start = number_or(im, "schedule.warmup_floor", 0),
+         floor_share = number_or(im, "schedule.floor", 0);
+  if (over <= warmup) over = warmup * 10;
+  if (over < 10) return;
+  const double at[] = {1, fmax(2, floor(warmup / 10)), fmax(3, warmup), floor((warmup + over) / 2),
+                       over};
+  const char *lines[3] = {"  step", arena_printf(arena, "  %s", im->formula_tool), "  here"};
+  for (int i = 0; i < 3; i++)
+    lines[i] = arena_printf(arena, "%-14s", lines[i]);
+  for (int i = 0; i < 5; i++) {
+    double theirs =
+        lr * rate_theirs(im->formula, schedule, at[i], warmup, over, start, floor_share);
+    double ours = lr * rate_ours(schedule, at[i], warmup, over, start, floor_share);
+    lines[0] = arena_printf(arena, "%s%12.0f", lines[0], at[i]);
+    lines[1] = arena_printf(arena, "%s%12.4g", lines[1], theirs);
+    lines[2] = arena_printf(arena, "%s%12.4g", lines[2], ours);
+  }
+  VEC_PUSH(arena, &im->rates.list, "learning rates:");
+  for (int i = 0; i < 3; i++)
+    VEC_PUSH(arena, &im->rates.list, lines[i]);
+}

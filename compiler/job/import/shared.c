@@ -1,0 +1,193 @@
+/* shared.c -- what the tools' files have in common. */
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "compiler/job/import/import.h"
+#include "compiler/job/job_room.h"
+
+static double number_or(const Import *im, const char *path, double otherwise) {
+  double number;
+  return setting_number(im, path, &number) ? number : otherwise;
+}
+
+int64_t import_ranks(Import *im) {
+  double devices = number_or(im, "cluster.devices", 0);
+  return (int64_t)(devices * number_or(im, "cluster.nodes", 1));
+}
+
+int64_t import_dp(Import *im) {
+  int64_t ranks = import_ranks(im);
+  double shared = number_or(im, "parallel.tp", 1) * number_or(im, "parallel.pp", 1) *
+                  number_or(im, "parallel.cp", 1);
+  return ranks > 0 && shared >= 1 ? ranks / (int64_t)shared : 0;
+}
+
+void take_precision(Import *im, Leaf *leaf, const char *word) {
+  take(im, leaf, "precision", lua_text(im->c->arena, word), "");
+}
+
+void take_devices(Import *im, Leaf *leaf, double total, double nodes) {
+  double devices = total / (nodes > 0 ? nodes : 1);
+  if (floor(devices) != devices || devices < 1) {
+    error_at(im->c, leaf->at, "import-conflict",
+             "%s: %g ranks are no whole number on each of %g nodes", leaf->shown, total, nodes);
+    return;
+  }
+  take(im, leaf, "cluster.devices", lua_number(im->c->arena, devices),
+       nodes > 1 ? arena_printf(im->c->arena, "%g ranks on %g nodes", total, nodes) : "");
+}
+
+void open_line(Import *im, const char *line) {
+  VEC_PUSH(im->c->arena, &im->open_lines.list, line);
+}
+
+bool key_is_built(Import *im, const char *path) {
+  const char *dot = strchr(path, '.');
+  const char *name = dot ? arena_copy_n(im->c->arena, path, (size_t)(dot - path)) : path;
+  int32_t section = section_find(name);
+  return section >= 0 && (!dot || field_find((SectionId)section, dot + 1) >= 0);
+}
+
+const char *bytes_of(Import *im, double bytes) {
+  if (fmod(bytes, 1e6) == 0) return arena_printf(im->c->arena, "\"%.0fMB\"", bytes / 1e6);
+  if (fmod(bytes, 1 << 20) == 0)
+    return arena_printf(im->c->arena, "\"%.0fMiB\"", bytes / (1 << 20));
+  return arena_printf(im->c->arena, "\"%.0fB\"", bytes);
+}
+
+double precision_bytes(const Import *im, const char *path) {
+  const Setting *setting = setting_find(im, path);
+  if (!setting && strcmp(path, "precision.grad") == 0) return 4;
+  if (!setting) setting = setting_find(im, "precision");
+  return setting && strstr(setting->value, "fp32") ? 4 : 2;
+}
+
+/* ---- leaves that no tool took */
+
+static bool is_unset(const Leaf *leaf) {
+  static const char *const words[] = {"none", "no", "off", "false", ""};
+  if (leaf->kind == LEAF_NULL || leaf->kind == LEAF_EMPTY) return true;
+  if (leaf->kind == LEAF_FLAG || leaf->kind == LEAF_NUMBER) return leaf->number == 0;
+  for (size_t i = 0; leaf->kind == LEAF_TEXT && i < sizeof words / sizeof *words; i++)
+    if (strcasecmp(leaf->text, words[i]) == 0) return true;
+  return false;
+}
+
+/* False: the table that the key is in is none of the tool's. */
+static bool is_in_known_table(Import *im, const Leaf *leaf) {
+  const char *dot = strchr(leaf->key, '.');
+  if (!dot) return true;
+  const char *table = arena_copy_n(im->c->arena, leaf->key, (size_t)(dot - leaf->key));
+  for (int32_t i = 0; i < word_row_count(); i++) {
+    const WordRow *row = word_row(i);
+    if (row->tool != leaf->tool) continue;
+    for (const char *at = row->names; *at; at += strspn(at, " ")) {
+      char name[64];
+      size_t length = strcspn(at, " .");
+      snprintf(name, sizeof name, "%.*s", (int)length, at);
+      if (tolower((unsigned char)*at) == tolower((unsigned char)*table) &&
+          word_is_same(name, table))
+        return true;
+      at += strcspn(at, " ");
+    }
+  }
+  return false;
+}
+
+static void tell_unknown(Import *im, Leaf *leaf) {
+  Arena *arena = im->c->arena;
+  WordHits near = words_near(arena, leaf->tool, leaf->key, 1);
+  const char *title = word_tools[leaf->tool].title;
+  leaf->how = HOW_UNKNOWN;
+  leaf->why = arena_printf(arena, "%s has no such key", title);
+  if (near.list.count > 0)
+    leaf->why =
+        arena_printf(arena, "%s has no such key; did you mean %s?", title, near.list.at[0].name);
+}
+
+/* A key of the same meaning, whose value is written as it is. */
+static bool take_plainly(Import *im, Leaf *leaf, const WordRow *row) {
+  Arena *arena = im->c->arena;
+  const char *dot = strchr(row->ours, '.');
+  bool needs_valid =
+      strncmp(row->ours, "train.validate", 14) == 0 && !setting_find(im, "data.valid");
+  if (!dot || *row->note || needs_valid || setting_find(im, row->ours)) return false;
+  int32_t section = section_find(arena_copy_n(arena, row->ours, (size_t)(dot - row->ours)));
+  int32_t field = section >= 0 ? field_find((SectionId)section, dot + 1) : -1;
+  if (field < 0) return false;
+  Kind kind = spec_fields[field].kind;
+  if (kind == KIND_COUNT && leaf->kind == LEAF_NUMBER && leaf->number >= 0 &&
+      floor(leaf->number) == leaf->number)
+    take(im, leaf, row->ours, lua_number(arena, leaf->number), "");
+  else if (kind == KIND_NUMBER && leaf->kind == LEAF_NUMBER)
+    take(im, leaf, row->ours, lua_number(arena, leaf->number), "");
+  else if (kind == KIND_FLAG && leaf->kind == LEAF_FLAG)
+    take(im, leaf, row->ours, leaf->number != 0 ? "true" : "false", "");
+  else
+    return false;
+  return leaf->how != HOW_OPEN;
+}
+
+static bool changes_numbers(const char *path) {
+  static const char *const sections[] = {"train", "optimizer", "schedule", "precision", "model"};
+  for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+    if (strncmp(path, sections[i], strlen(sections[i])) == 0) return true;
+  return false;
+}
+
+static void answer(Import *im, Leaf *leaf) {
+  Arena *arena = im->c->arena;
+  WordHits hits = words_find(arena, leaf->tool, leaf->key);
+  if (hits.list.count == 0 || hits.list.at[0].fit == FIT_OUTER || !is_in_known_table(im, leaf)) {
+    tell_unknown(im, leaf);
+    return;
+  }
+  const WordRow *row = hits.list.at[0].row;
+  const char *later = word_later(arena, row);
+  leaf->why = row->note;
+  switch (row->answer) {
+  case WORD_RENAMED:
+    if (later) {
+      leaf->how = HOW_NOT_BUILT;
+      leaf->why = arena_printf(arena, "that is %s, which is not built yet; %s", row->ours, later);
+      leaf->changes_training = changes_numbers(row->ours) && !is_unset(leaf);
+      return;
+    }
+    if (take_plainly(im, leaf, row)) return;
+    leaf->how = HOW_DECLINED;
+    leaf->why =
+        is_unset(leaf)
+            ? arena_printf(arena, "%s stays as it is", row->ours)
+            : arena_printf(arena, "that is %s here; this value has no counterpart", row->ours);
+    leaf->changes_training = changes_numbers(row->ours) && !is_unset(leaf);
+    return;
+  case WORD_IMPOSSIBLE:
+    leaf->how = HOW_IMPOSSIBLE;
+    leaf->changes_training = !is_unset(leaf);
+    return;
+  case WORD_UNBUILT:
+    leaf->how = HOW_NOT_BUILT;
+    leaf->why = arena_printf(arena, "%s: until then, %s", row->note, row->value);
+    return;
+  case WORD_DERIVED: leaf->how = HOW_DERIVED; return;
+  case WORD_SETTING:
+    leaf->why = "it is a variable of slurm.env";
+    /* fall through */
+  default: leaf->how = HOW_DECLINED;
+  }
+}
+
+void convert_rest(Import *im) {
+  for (int32_t i = 0; i < im->leaves.count; i++) {
+    Leaf *leaf = &im->leaves.at[i];
+    if (leaf->how != HOW_OPEN) continue;
+    if (leaf->kind == LEAF_UNREAD) {
+      if (!leaf->why) leaf->why = "its value is known only when the script runs";
+      leaf->how = HOW_UNREAD;
+    } else {
+      answer(im, leaf);
+    }
+  }
+}

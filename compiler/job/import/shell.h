@@ -1,0 +1,22 @@
+/* shell.h -- words of a command, and what they say: launchers, a program, options. */
+#ifndef LOCKSTEP_SHELL_H
+#define LOCKSTEP_SHELL_H
+
+#include "compiler/job/import/import.h"
+
+typedef struct ShellWord {
+  const char *text;
+  Span at;
+  bool is_unread; /* its value is known only when the script runs */
+} ShellWord;
+
+typedef struct ShellWords {
+  ShellWord *at;
+  int32_t count, capacity;
+} ShellWords;
+
+/* Leaves of the options of a command that starts training; of another command one that is unread.
+ * (command.c) */
+bool command_leaves(Import *im, const ShellWords *words);
+
+#endif

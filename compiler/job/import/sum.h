@@ -1,0 +1,15 @@
+/* sum.h -- arithmetic of numbers: + - * / // % ** and brackets, for configuration files and shells.
+ */
+#ifndef LOCKSTEP_SUM_H
+#define LOCKSTEP_SUM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The number that a name has; false: none. */
+typedef bool SumName(void *data, const char *name, size_t length, double *number);
+
+/* False: the text is more than arithmetic. */
+bool sum_read(const char *text, SumName *name, void *data, double *number);
+
+#endif

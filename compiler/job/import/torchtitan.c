@@ -1,0 +1,227 @@
+/* torchtitan.c -- its TOML, and --training.steps=... of later releases. */
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "compiler/job/import/import.h"
+
+static int32_t tool_of(void) {
+  return word_tool_find("torchtitan");
+}
+
+static Leaf *get(Import *im, const char *key) {
+  return leaf_find(im, tool_of(), key);
+}
+
+static double number_or(Import *im, const char *key, double otherwise) {
+  Leaf *leaf = get(im, key);
+  double number;
+  return leaf && !leaf_is_auto(leaf) && leaf_number(im, leaf, &number) ? number : otherwise;
+}
+
+/* Old releases have degrees under training and experimental, too. */
+static Leaf *degree(Import *im, const char *name, double *number) {
+  static const char *const tables[] = {"parallelism", "training", "experimental"};
+  for (int i = 0; i < 3; i++) {
+    Leaf *leaf = get(im, arena_printf(im->c->arena, "%s.%s", tables[i], name));
+    if (leaf && leaf_number(im, leaf, number)) return leaf;
+  }
+  return NULL;
+}
+
+static void convert_degrees(Import *im) {
+  static const char *const names[][2] = {{"tensor_parallel_degree", "parallel.tp"},
+                                         {"pipeline_parallel_degree", "parallel.pp"},
+                                         {"context_parallel_degree", "parallel.cp"}};
+  double number, cp = 1;
+  for (int i = 0; i < 3; i++) {
+    Leaf *leaf = degree(im, names[i][0], &number);
+    if (leaf) take(im, leaf, names[i][1], lua_number(im->c->arena, number), "");
+  }
+  setting_number(im, "parallel.cp", &cp);
+  double shards = -1, copies = 1;
+  Leaf *shard = degree(im, "data_parallel_shard_degree", &shards),
+       *copy = degree(im, "data_parallel_replicate_degree", &copies);
+  Leaf *again = get(im, "parallelism.fsdp_reshard_after_forward");
+  bool is_never = again && again->kind == LEAF_TEXT && strcasecmp(again->text, "never") == 0;
+  const char *zero = shards == 1 && copies > 1 ? "0" : is_never ? "2" : "3";
+  if (shard)
+    take(im, shard, "parallel.zero", zero, "");
+  else if (copy && copies > 1)
+    take(im, copy, "parallel.zero", zero, "");
+  else
+    take_default(im, "parallel.zero", zero, "default of torchtitan: FSDP");
+  if (again) take_as(im, again, "parallel.zero");
+  if (copy && copies > 1 && shards > 1)
+    take(im, copy, "parallel.zero_group", lua_number(im->c->arena, shards * cp), "shards x cp");
+  if (copy && copy->how == HOW_OPEN)
+    drop(copy, HOW_DERIVED, "replicas are what is left of the ranks", false);
+  Leaf *order = get(im, "parallelism.pipeline_parallel_schedule");
+  static const char *const orders[][2] = {{"1F1B", "\"1f1b\""},
+                                          {"GPipe", "\"gpipe\""},
+                                          {"Interleaved1F1B", "{ \"interleaved\", chunks = 2 }"},
+                                          {"InterleavedZeroBubble", "\"zb-h1\""},
+                                          {"ZBVZeroBubble", "\"zb-v\""}};
+  for (size_t i = 0; order && order->kind == LEAF_TEXT && i < sizeof orders / sizeof *orders; i++)
+    if (strcasecmp(order->text, orders[i][0]) == 0)
+      take(im, order, "parallel.pipeline", orders[i][1], order->text);
+  Leaf *rotate = get(im, "parallelism.context_parallel_rotate_method");
+  if (rotate)
+    drop(rotate, HOW_DERIVED, "keys and values go round: parallel.cp_kind = \"ring\"", false);
+}
+
+static void convert_batch(Import *im) {
+  Leaf *local = get(im, "training.local_batch_size"),
+       *whole = get(im, "training.global_batch_size"),
+       *small = get(im, "parallelism.pipeline_parallel_microbatch_size");
+  if (!local) local = get(im, "training.batch_size");
+  double pp = 1, each = local && local->kind == LEAF_NUMBER ? local->number : 8,
+         batch = number_or(im, "training.global_batch_size", -1);
+  setting_number(im, "parallel.pp", &pp);
+  int64_t dp = import_dp(im);
+  if (small && pp > 1)
+    take(
+        im, small, "train.microbatch",
+        lua_number(im->c->arena, number_or(im, "parallelism.pipeline_parallel_microbatch_size", 1)),
+        "");
+  else if (pp > 1)
+    take_default(im, "train.microbatch", "1", "default of torchtitan");
+  else if (local)
+    take(im, local, "train.microbatch", lua_number(im->c->arena, each), "");
+  else
+    take_default(im, "train.microbatch", "8", "default of torchtitan");
+  if (batch > 0) {
+    if (dp > 0 && fmod(batch, each * (double)dp) != 0)
+      error_at(im->c, whole->at, "import-conflict",
+               "global_batch_size %g is no multiple of local_batch_size %g x %lld ranks of dp",
+               batch, each, (long long)dp);
+    take_sequences(im, whole, batch, "");
+  } else {
+    if (whole) drop(whole, HOW_DERIVED, "-1: local_batch_size x dp", false);
+    const char *note = arena_printf(im->c->arena, "%g x %lld ranks of dp", each, (long long)dp);
+    if (dp > 0 && local)
+      take_sequences(im, local, each * (double)dp, note);
+    else if (dp > 0)
+      take_default(im, "train.batch",
+                   arena_printf(im->c->arena, "\"%.0f sequences\"", each * (double)dp), note);
+    else
+      open_line(im,
+                arena_printf(
+                    im->c->arena,
+                    "train.batch is %g sequences x ranks of dp: -D cluster.devices=N says how many",
+                    each));
+  }
+  if (local && local->how == HOW_OPEN)
+    drop(local, HOW_DERIVED, "what a rank's micro-batches add up to", false);
+}
+
+static void convert_schedule(Import *im, double steps) {
+  Leaf *ratio = get(im, "lr_scheduler.decay_ratio"), *shape = get(im, "lr_scheduler.decay_type");
+  const char *word = shape && shape->kind == LEAF_TEXT ? shape->text : "linear";
+  take_number(im, tool_of(), "lr_scheduler.warmup_steps", "schedule.warmup");
+  take_number(im, tool_of(), "training.warmup_steps", "schedule.warmup");
+  take_default(im, "schedule.warmup", "200", "default of torchtitan");
+  take_number(im, tool_of(), "lr_scheduler.min_lr_factor", "schedule.floor");
+  take_number(im, tool_of(), "lr_scheduler.lr_min", "schedule.floor");
+  double share = ratio && ratio->kind == LEAF_NUMBER ? ratio->number : -1;
+  if (share >= 0) {
+    take(im, ratio, "schedule", "\"wsd\"", "");
+    take(im, ratio, "schedule.decay", lua_number(im->c->arena, fmax(1, floor(share * steps + 0.5))),
+         "decay_ratio x steps");
+    if (shape)
+      take(im, shape, "schedule.shape",
+           strcmp(word, "cosine") == 0 ? "\"cosine\""
+           : strcmp(word, "sqrt") == 0 ? "\"sqrt\""
+                                       : "\"linear\"",
+           "");
+  } else {
+    bool is_cosine = strcmp(word, "cosine") == 0;
+    if (shape && strcmp(word, "sqrt") == 0)
+      drop(shape, HOW_IMPOSSIBLE, "the root of wsd's decay needs decay_ratio here", true);
+    else if (shape)
+      take(im, shape, "schedule", is_cosine ? "\"cosine\"" : "\"linear\"", "");
+    take_default(im, "schedule", "\"linear\"", "default of torchtitan");
+    import_rates(im, "torchtitan", "titan");
+  }
+}
+
+static void convert_model(Import *im) {
+  static const char *const known[][3] = {{"llama3", "8B", "llama3-8b"},
+                                         {"llama3", "70B", "llama3-70b"},
+                                         {"llama3", "405B", "llama3-405b"}};
+  Leaf *name = get(im, "model.name"), *flavor = get(im, "model.flavor");
+  for (int i = 0; name && flavor && name->kind == LEAF_TEXT && i < 3; i++)
+    if (strcasecmp(name->text, known[i][0]) == 0 && strcasecmp(flavor->text, known[i][1]) == 0) {
+      take(im, name, "model", lua_text(im->c->arena, known[i][2]), "");
+      take_as(im, flavor, "model");
+    }
+  for (int i = 0; i < 2; i++) {
+    Leaf *leaf = i ? flavor : name;
+    if (leaf && leaf->how == HOW_OPEN)
+      drop(leaf, HOW_DECLINED, "no preset is called so: a line to fill in", false);
+  }
+}
+
+static void convert_recompute(Import *im) {
+  Leaf *mode = get(im, "activation_checkpoint.mode"),
+       *option = get(im, "activation_checkpoint.selective_ac_option");
+  if (!mode || mode->kind != LEAF_TEXT) return;
+  double every;
+  if (strcmp(mode->text, "full") == 0)
+    take(im, mode, "memory.recompute", "\"block\"", "");
+  else if (strcmp(mode->text, "none") == 0)
+    take(im, mode, "memory.recompute", "\"none\"", "");
+  else if (strcmp(mode->text, "selective") == 0 && option && text_number(option->text, &every))
+    take(im, mode, "memory.recompute",
+         arena_printf(im->c->arena, "{ \"every\", blocks = %g }", every), "");
+  else if (strcmp(mode->text, "selective") == 0)
+    take(im, mode, "memory.recompute", "\"selective\"", "");
+  if (option && option->how == HOW_OPEN) take_as(im, option, "memory.recompute");
+}
+
+void convert_torchtitan(Import *im) {
+  static const char *const keys[][2] = {
+      {"training.seq_len", "train.context"},   {"training.steps", "train.steps"},
+      {"training.max_norm", "optimizer.clip"}, {"optimizer.lr", "optimizer.lr"},
+      {"optimizer.beta1", "optimizer.beta1"},  {"optimizer.beta2", "optimizer.beta2"},
+      {"optimizer.eps", "optimizer.eps"},      {"optimizer.weight_decay", "optimizer.weight_decay"},
+      {"training.seed", "train.seed"},         {"debug.seed", "train.seed"},
+      {"metrics.log_freq", "log.every"}};
+  if (!im->has_tool[tool_of()]) return;
+  const char *note = "default of torchtitan";
+  convert_model(im);
+  convert_degrees(im);
+  convert_batch(im);
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    take_number(im, tool_of(), keys[i][0], keys[i][1]);
+  take_default(im, "train.context", "2048", note);
+  take_default(im, "train.steps", "10000", note);
+  Leaf *kind = get(im, "optimizer.name");
+  if (kind && kind->kind == LEAF_TEXT && strcasecmp(kind->text, "AdamW") == 0)
+    take(im, kind, "optimizer", "\"adamw\"", "");
+  else if (kind)
+    drop(kind, HOW_DECLINED,
+         "torch's Adam decays through the moments; only adamw, sgd and lion are optimizers here",
+         true);
+  take_default(im, "optimizer", "\"adamw\"", note);
+  take_default(im, "optimizer.lr", "8e-4", note);
+  double steps = 10000;
+  setting_number(im, "train.steps", &steps);
+  convert_schedule(im, steps);
+  convert_recompute(im);
+  Leaf *param = get(im, "training.mixed_precision_param"),
+       *reduce = get(im, "training.mixed_precision_reduce");
+  if (param && param->kind == LEAF_TEXT)
+    take_precision(im, param, strcmp(param->text, "float32") == 0 ? "fp32" : "bf16");
+  if (reduce && reduce->kind == LEAF_TEXT)
+    take(im, reduce, "precision.reduce",
+         strcmp(reduce->text, "bfloat16") == 0 ? "\"bf16\"" : "\"fp32\"", "");
+  Leaf *enable = get(im, "checkpoint.enable_checkpoint");
+  if (!enable) enable = get(im, "checkpoint.enable");
+  if (enable && leaf_true(enable))
+    take_steps(im, tool_of(), "checkpoint.interval", "checkpoint.every");
+  if (enable) drop(enable, HOW_DERIVED, "checkpoint.every says it", false);
+  Leaf *folder = get(im, "job.dump_folder");
+  if (folder && folder->kind == LEAF_TEXT)
+    take(im, folder, "log.dir", lua_text(im->c->arena, folder->text), "");
+}

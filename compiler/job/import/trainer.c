@@ -1,0 +1,192 @@
+/* trainer.c -- TrainingArguments as JSON; its fsdp, fsdp_config and deepspeed. */
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "compiler/job/import/import.h"
+
+static Leaf *get(Import *im, const char *key) {
+  return leaf_find(im, word_tool_find("trainer"), key);
+}
+
+static bool is_on(Import *im, const char *key) {
+  Leaf *leaf = get(im, key);
+  return leaf && leaf_true(leaf);
+}
+
+/* deepspeed = { ... } in the file is a ds_config.json in it. */
+static void part_deepspeed(Import *im) {
+  int32_t tool = word_tool_find("trainer");
+  for (int32_t i = 0; i < im->leaves.count; i++) {
+    Leaf *leaf = &im->leaves.at[i];
+    if (leaf->tool != tool || strncmp(leaf->key, "deepspeed.", 10) != 0) continue;
+    leaf->tool = word_tool_find("deepspeed");
+    leaf->key += 10;
+    im->has_tool[leaf->tool] = true;
+  }
+}
+
+static void convert_fsdp(Import *im) {
+  static const char *const words[] = {"full_shard", "shard_grad_op", "no_shard", "hybrid_shard",
+                                      "hybrid_shard_zero2"};
+  Leaf *leaf = get(im, "fsdp");
+  if (!leaf || leaf_is_auto(leaf)) return;
+  if (leaf->kind == LEAF_FLAG && leaf->number != 0) take_sharding(im, leaf, "FULL_SHARD");
+  for (int i = 0; i < 5; i++) {
+    const char *at = strstr(leaf->text, words[i]);
+    size_t width = strlen(words[i]);
+    if (at && !strchr("_z", at[width] ? at[width] : ' ')) take_sharding(im, leaf, words[i]);
+  }
+  if (leaf->how == HOW_USED && strstr(leaf->text, "offload"))
+    take(im, leaf, "offload.optimizer", "\"cpu\"", "");
+}
+
+static void convert_batch(Import *im) {
+  Leaf *each = get(im, "per_device_train_batch_size"),
+       *sums = get(im, "gradient_accumulation_steps");
+  int64_t micro = 8, sum = 1, dp = import_dp(im);
+  if (each && leaf_count(im, each, &micro))
+    take(im, each, "train.microbatch", lua_number(im->c->arena, (double)micro), "");
+  take_default(im, "train.microbatch", "8", "default of Trainer");
+  if (sums && !leaf_is_auto(sums)) leaf_count(im, sums, &sum);
+  Leaf *from = each ? each : sums;
+  const char *note = arena_printf(im->c->arena, "%lld x %lld steps of accumulation x %lld ranks",
+                                  (long long)micro, (long long)sum, (long long)dp);
+  if (dp > 0 && from)
+    take_sequences(im, from, (double)(micro * sum * dp), note);
+  else if (dp > 0)
+    take_default(im, "train.batch",
+                 arena_printf(im->c->arena, "\"%lld sequences\"", (long long)(micro * dp)), note);
+  else
+    open_line(im, arena_printf(im->c->arena,
+                               "train.batch is %lld x %lld steps of accumulation x ranks: -D "
+                               "cluster.devices=N says how many",
+                               (long long)micro, (long long)sum));
+  if (sums && sums->how == HOW_OPEN) drop(sums, HOW_DERIVED, "batch / (dp x microbatch)", false);
+}
+
+static void convert_length(Import *im) {
+  Leaf *steps = get(im, "max_steps"), *epochs = get(im, "num_train_epochs");
+  double number = 0;
+  if (steps && leaf_number(im, steps, &number) && number > 0)
+    take(im, steps, "train.steps", lua_number(im->c->arena, number), "");
+  else if (steps)
+    drop(steps, HOW_DERIVED, "epochs say the length", false);
+  if (epochs && setting_find(im, "train.steps"))
+    drop(epochs, HOW_DERIVED, "max_steps says the length", false);
+  else if (epochs && leaf_number(im, epochs, &number))
+    take(im, epochs, "train.steps", arena_printf(im->c->arena, "\"%g epochs\"", number), "");
+  take_default(im, "train.steps", "\"3 epochs\"", "default of Trainer");
+}
+
+static void convert_warmup(Import *im) {
+  static const char *const keys[] = {"warmup_steps", "warmup_ratio"};
+  for (int i = 0; i < 2; i++) {
+    Leaf *leaf = get(im, keys[i]);
+    const Setting *length = setting_find(im, "train.steps");
+    double number, steps = 0;
+    if (!leaf || leaf_is_auto(leaf) || !leaf_number(im, leaf, &number)) continue;
+    if (length && *length->value != '"') setting_number(im, "train.steps", &steps);
+    if (number == 0)
+      drop(leaf, HOW_DERIVED, "0: no warm-up of its own", false);
+    else if (number >= 1 && i == 0)
+      take(im, leaf, "schedule.warmup", lua_number(im->c->arena, number), "");
+    else if (steps > 0)
+      take(im, leaf, "schedule.warmup", lua_number(im->c->arena, ceil(number * steps)),
+           "share of the steps, rounded up");
+    else
+      open_line(
+          im, arena_printf(im->c->arena,
+                           "schedule.warmup is %g of the steps, whose number follows from the data",
+                           number));
+    if (leaf->how == HOW_OPEN)
+      drop(leaf, HOW_DECLINED, "the number of steps is not known: fill in", true);
+  }
+}
+
+static void convert_schedule(Import *im) {
+  static const char *const known[][2] = {
+      {"linear", "linear"},           {"cosine", "cosine"},
+      {"constant", "constant"},       {"constant_with_warmup", "constant"},
+      {"polynomial", "polynomial"},   {"inverse_sqrt", "inverse_sqrt"},
+      {"warmup_stable_decay", "wsd"}, {"cosine_with_min_lr", "cosine"}};
+  Leaf *type = get(im, "lr_scheduler_type");
+  for (size_t i = 0; type && type->kind == LEAF_TEXT && i < sizeof known / sizeof *known; i++)
+    if (word_is_same(type->text, known[i][0]))
+      take(im, type, "schedule", lua_text(im->c->arena, known[i][1]), "");
+  if (type && type->how == HOW_OPEN && !leaf_is_auto(type))
+    drop(type, HOW_IMPOSSIBLE,
+         "the schedules are constant, linear, cosine, wsd, polynomial and inverse_sqrt", true);
+  take_default(im, "schedule", "\"linear\"", "default of Trainer");
+  convert_warmup(im);
+  Leaf *least = get(im, "lr_scheduler_kwargs.min_lr"),
+       *share = get(im, "lr_scheduler_kwargs.min_lr_rate");
+  double number, lr = 5e-5;
+  setting_number(im, "optimizer.lr", &lr);
+  if (least && leaf_number(im, least, &number))
+    take(im, least, "schedule.floor", lua_number(im->c->arena, number / lr), "min_lr / lr");
+  if (share && leaf_number(im, share, &number))
+    take(im, share, "schedule.floor", lua_number(im->c->arena, number), "");
+  if (setting_find(im, "schedule.warmup")) import_rates(im, "Trainer", "torch");
+}
+
+static void convert_optimizer(Import *im) {
+  Leaf *optim = get(im, "optim");
+  int32_t tool = word_tool_find("trainer");
+  const char *word = optim && optim->kind == LEAF_TEXT ? optim->text : "adamw_torch";
+  const char *ours = strstr(word, "adamw") && !strstr(word, "galore") && !strstr(word, "apollo") &&
+                             !strstr(word, "schedule") && !strstr(word, "stable")
+                         ? "adamw"
+                     : strstr(word, "lion")     ? "lion"
+                     : strcmp(word, "sgd") == 0 ? "sgd"
+                                                : NULL;
+  if (optim && ours) take(im, optim, "optimizer", lua_text(im->c->arena, ours), "");
+  if (optim && ours && strstr(word, "8bit")) take(im, optim, "precision.moments", "\"int8\"", "");
+  if (optim && !ours)
+    drop(optim, HOW_DECLINED, "only adamw, sgd and lion are optimizers here", true);
+  take_default(im, "optimizer", "\"adamw\"", "default of Trainer");
+  static const char *const keys[][2] = {
+      {"learning_rate", "optimizer.lr"},          {"adam_beta1", "optimizer.beta1"},
+      {"adam_beta2", "optimizer.beta2"},          {"adam_epsilon", "optimizer.eps"},
+      {"weight_decay", "optimizer.weight_decay"}, {"max_grad_norm", "optimizer.clip"}};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    take_number(im, tool, keys[i][0], keys[i][1]);
+  const char *note = "default of Trainer";
+  take_default(im, "optimizer.lr", "5e-5", note);
+  if (ours && strcmp(ours, "adamw") == 0) take_default(im, "optimizer.beta2", "0.999", note);
+  take_default(im, "optimizer.weight_decay", "0", note);
+}
+
+static void convert_text(Import *im, const char *key, const char *path) {
+  Leaf *leaf = get(im, key);
+  if (leaf && leaf->kind == LEAF_TEXT && *leaf->text)
+    take(im, leaf, path, lua_text(im->c->arena, leaf->text), "");
+}
+
+void convert_trainer(Import *im) {
+  int32_t tool = word_tool_find("trainer");
+  if (!im->has_tool[tool]) return;
+  part_deepspeed(im);
+  convert_fsdp(im);
+  convert_batch(im);
+  convert_length(im);
+  convert_optimizer(im);
+  convert_schedule(im);
+  if (is_on(im, "bf16")) take_precision(im, get(im, "bf16"), "bf16");
+  if (is_on(im, "fp16")) take_precision(im, get(im, "fp16"), "fp16");
+  if (!im->has_tool[word_tool_find("accelerate")])
+    take_default(im, "precision", "\"fp32\"", "default of Trainer");
+  if (is_on(im, "tf32") && !is_on(im, "bf16") && !is_on(im, "fp16"))
+    take(im, get(im, "tf32"), "precision.compute", "\"tf32\"", "");
+  if (is_on(im, "gradient_checkpointing"))
+    take(im, get(im, "gradient_checkpointing"), "memory.recompute", "\"block\"", "");
+  take_count(im, tool, "seed", "train.seed");
+  take_default(im, "train.seed", "42", "default of Trainer");
+  take_count(im, tool, "logging_steps", "log.every");
+  take_steps(im, tool, "save_steps", "checkpoint.every");
+  take_count(im, tool, "save_total_limit", "checkpoint.keep");
+  convert_text(im, "output_dir", "log.dir");
+  if (is_on(im, "full_determinism"))
+    take(im, get(im, "full_determinism"), "train.deterministic", "true", "");
+  if (setting_find(im, "data.valid")) take_count(im, tool, "eval_steps", "train.validate_every");
+}

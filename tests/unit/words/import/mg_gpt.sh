@@ -1,0 +1,3 @@
+#!/bin/bash
+set -e
+torchrun --nproc_per_node 8 --nnodes 1 pretrain_gpt.py --num-layers 8 --hidden-size 512 --num-attention-heads 8 --seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 2 --train-iters 1000 --lr 3e-4 --global-batch-size 64 --bf16 --vocab-size 50257 --lr-decay-style cosine --min-lr 3e-5 --lr-warmup-iters 100 --lr-decay-iters 900

@@ -1,0 +1,2 @@
+MODEL="--num-layers 8 --hidden-size 512 --num-attention-heads 8 --seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 2 --train-iters 1000 --lr 3e-4 --swiglu --normalization RMSNorm --position-embedding-type rope --rotary-base 500000 --group-query-attention --num-query-groups 2 --ffn-hidden-size 1376 --untie-embeddings-and-output-weights --disable-bias-linear --vocab-size 32000"
+torchrun --nproc_per_node 8 --nnodes 1 pretrain_gpt.py $MODEL --global-batch-size 64 --bf16 --use-distributed-optimizer

@@ -1,0 +1,1 @@
+torchrun --nproc_per_node 8 --nnodes 1 pretrain_gpt.py --num-layers 8 --hidden-size 512 --num-attention-heads 8 --seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 2 --train-iters 1000 --lr 3e-4 --global-batch-size 64 --num-experts 8 --moe-router-topk 2 --rampup-batch-size 8 8 1000 --recompute-granularity full --recompute-method uniform --vocab-size 50257

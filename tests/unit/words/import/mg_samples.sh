@@ -1,0 +1,1 @@
+torchrun --nproc_per_node 8 --nnodes 1 pretrain_gpt.py --num-layers 8 --hidden-size 512 --num-attention-heads 8 --seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 2 --train-samples 64000 --lr 3e-4 --global-batch-size 64 --lr-decay-samples 32000 --lr-warmup-fraction 0.1 --fp16 --vocab-size 50257

@@ -1,0 +1,9 @@
+batch_size = 12
+block_size = 1024
+gradient_accumulation_steps = 5 * 8
+max_iters = 2 * 300_000
+lr_decay_iters = max_iters
+learning_rate = 6e-4 # max
+wandb_run_name = 'gpt2' + 'x'
+bias = False
+decay_lr = True

@@ -1,0 +1,297 @@
+/* import_test.c -- other tools' files as jobs: small files with what they become, random ones of
+ * which nothing is dropped, mistakes with their places. LINK: import job tokens plan base
+ *   import_test --update    writes what comes out; review the diff */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compiler/job/import/import.h"
+#include "compiler/job/job.h"
+#include "tests/unit/check.h"
+
+#define FOLDER SOURCE_FOLDER "/tests/unit/words/import"
+
+static const char *const hows[] = {"open",       "used",      "derived", "declined",
+                                   "impossible", "not-built", "unknown", "unread"};
+
+static Import *read_one(Compile *c, const char *path, const char *const *defines, int32_t count) {
+  return import_read(c, &(ImportAsk){&path, 1, NULL, NULL, defines, count});
+}
+
+/* ---- files and what they become */
+
+static void print_import(Import *im, FILE *out) {
+  import_job(im); /* in its order */
+  for (int32_t i = 0; i < im->settings.count; i++) {
+    const Setting *s = &im->settings.at[i];
+    fprintf(out, "%s%s%s = %s%s\n", s->section, s->key ? "." : "", s->key ? s->key : "", s->value,
+            s->leaf                      ? ""
+            : strcmp(s->note, "-D") == 0 ? ""
+                                         : "   default");
+  }
+  for (int32_t i = 0; i < im->leaves.count; i++) {
+    const Leaf *leaf = &im->leaves.at[i];
+    if (leaf->how != HOW_USED)
+      fprintf(out, "%s %s%s\n", hows[leaf->how], leaf->shown,
+              leaf->changes_training ? "   changes training" : "");
+  }
+  for (int32_t i = 0; i < im->lost.list.count; i++)
+    fprintf(out, "lost %.40s\n", im->lost.list.at[i]);
+}
+
+static char *file_text(const char *path) {
+  static char text[1 << 16];
+  FILE *file = fopen(path, "r");
+  size_t size = file ? fread(text, 1, sizeof text - 1, file) : 0;
+  text[size] = 0;
+  if (file) fclose(file);
+  return text;
+}
+
+static bool compiles(Compile *c, Import *im) {
+  char path[] = "/tmp/import_test_XXXXXX";
+  int file = mkstemp(path);
+  const char *job = import_job(im);
+  bool is_written = write(file, job, strlen(job)) == (ssize_t)strlen(job);
+  close(file);
+  Job *loaded = is_written ? spec_load(c, path, NULL, 0) : NULL;
+  if (!loaded || compile_failed(c)) diags_print(&c->diags, stderr, false);
+  unlink(path);
+  return loaded && !compile_failed(c);
+}
+
+/* What a user adds, where no file says it. */
+static bool fill_in(Import *im) {
+  static const char *const lines[][2] = {
+      {"model", "model={ \"gpt2\", layers = 8, width = 512, heads = 8 }"},
+      {"data.train", "data=synthetic"},
+      {"train.batch", "train.batch=64 sequences"},
+      {"train.steps", "train.steps=1000"},
+      {"optimizer", "optimizer=adamw"},
+      {"optimizer.lr", "optimizer.lr=1e-3"}};
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    const Setting *known = setting_find(im, lines[i][0]);
+    bool has_epochs = known && strstr(known->value, "epochs") != NULL;
+    if (!known || has_epochs) take_define(im, lines[i][1]);
+  }
+  return !compile_failed(im->c);
+}
+
+static void check_file(const char *name, bool is_update) {
+  char path[512], want[600], *got;
+  size_t size;
+  snprintf(path, sizeof path, FOLDER "/%s", name);
+  snprintf(want, sizeof want, "%s.want", path);
+  Compile *c = compile_new(SOURCE_FOLDER "/specs");
+  Import *im = read_one(c, path, (const char *[]){"cluster.devices=8"},
+                        strncmp(name, "ds_", 3) == 0 || strncmp(name, "tr_", 3) == 0 ||
+                            strncmp(name, "tt_", 3) == 0);
+  if (!im) diags_print(&c->diags, stderr, false);
+  CHECK(im != NULL);
+  FILE *out = open_memstream(&got, &size);
+  if (im) print_import(im, out);
+  fclose(out);
+  if (is_update) {
+    FILE *file = fopen(want, "w");
+    fwrite(got, 1, size, file);
+    fclose(file);
+  }
+  if (strcmp(got, file_text(want)) != 0) fprintf(stderr, "%s:\n%s", name, got);
+  CHECK(strcmp(got, file_text(want)) == 0);
+  free(got);
+  CHECK(im && fill_in(im) && compiles(c, im));
+  compile_free(c);
+}
+
+static void test_files(bool is_update) {
+  TEST("each file becomes the job that a person would write, and that job is right") {
+    DIR *folder = opendir(FOLDER);
+    int32_t count = 0;
+    CHECK(folder != NULL);
+    for (struct dirent *entry; folder && (entry = readdir(folder)) != NULL;) {
+      size_t length = strlen(entry->d_name);
+      if (entry->d_name[0] == '.' ||
+          (length > 5 && strcmp(entry->d_name + length - 5, ".want") == 0))
+        continue;
+      check_file(entry->d_name, is_update);
+      count++;
+    }
+    if (folder) closedir(folder);
+    CHECK(count >= 60);
+  }
+}
+
+/* ---- nothing is dropped */
+
+static uint32_t seed = 7;
+
+static uint32_t random_below(uint32_t n) {
+  seed = seed * 1664525u + 1013904223u;
+  return (seed >> 8) % n;
+}
+
+static void write_value(FILE *out, const char *key, int32_t depth, int32_t *leaves);
+
+static void write_table(FILE *out, int32_t depth, int32_t *leaves) {
+  int32_t count = 1 + (int32_t)random_below(6);
+  fputs("{", out);
+  for (int32_t i = 0; i < count; i++) {
+    char key[64];
+    const WordRow *row = word_row((int32_t)random_below((uint32_t)word_row_count()));
+    int width = (int)strcspn(row->names, " ");
+    if (random_below(3) == 0)
+      snprintf(key, sizeof key, "key_%d", (int)random_below(1000000));
+    else
+      snprintf(key, sizeof key, "%.*s%s%d", width < 40 ? width : 40, row->names, i ? "_" : "", i);
+    fprintf(out, "%s\"%s\": ", i ? ", " : "", key);
+    write_value(out, key, depth, leaves);
+  }
+  fputs("}", out);
+}
+
+static void write_value(FILE *out, const char *key, int32_t depth, int32_t *leaves) {
+  (void)key;
+  switch (random_below(depth < 4 ? 7 : 5)) {
+  case 0: fprintf(out, "%d", (int)random_below(100)); break;
+  case 1: fputs("\"a word\"", out); break;
+  case 2: fputs("true", out); break;
+  case 3: fputs("[1, 2.5e-3, \"x\"]", out); break;
+  case 4: fputs("null", out); break;
+  default: write_table(out, depth + 1, leaves); return;
+  }
+  ++*leaves;
+}
+
+static void test_random(void) {
+  TEST("of 2,000 random files each leaf is a row of the report, once") {
+    char path[] = "/tmp/import_test_XXXXXX.json";
+    close(mkstemps(path, 5));
+    for (int32_t i = 0; i < 2000; i++) {
+      int32_t leaves = 1;
+      FILE *out = fopen(path, "w");
+      fputs("{\"train_batch_size\": 64, \"more\": ", out);
+      write_table(out, 0, &leaves);
+      fputs("}\n", out);
+      fclose(out);
+      Compile *c = compile_new(SOURCE_FOLDER "/specs");
+      const char *file = path;
+      Import *im = import_read(c, &(ImportAsk){&file, 1, NULL, "deepspeed", NULL, 0});
+      if (!im) diags_print(&c->diags, stderr, false);
+      CHECK(im != NULL);
+      if (im) {
+        CHECK_INT(im->leaves.count, leaves);
+        for (int32_t k = 0; k < im->leaves.count; k++)
+          CHECK(im->leaves.at[k].how != HOW_OPEN &&
+                (im->leaves.at[k].how == HOW_USED || im->leaves.at[k].why));
+      }
+      compile_free(c);
+    }
+    unlink(path);
+  }
+}
+
+/* ---- mistakes */
+
+static void refuses(const char *end, const char *text, const char *name, int32_t line,
+                    const char *message) {
+  char path[64] = "/tmp/import_test_XXXXXX";
+  strcat(path, end);
+  int file = mkstemps(path, (int)strlen(end));
+  CHECK(write(file, text, strlen(text)) == (ssize_t)strlen(text));
+  close(file);
+  Compile *c = compile_new(SOURCE_FOLDER "/specs");
+  const char *const defines[] = {"cluster.devices=8"};
+  CHECK(read_one(c, path, defines, 1) == NULL);
+  const Diag *diag = c->diags.list.count > 0 ? &c->diags.list.at[0] : NULL;
+  bool is_it = diag && strcmp(diag->name, name) == 0 && diag->span.line == line &&
+               strstr(diag->message, message);
+  if (diag && !is_it)
+    fprintf(stderr, "%s: %s:%d: %s\n", text, diag->name, diag->span.line, diag->message);
+  CHECK(is_it);
+  unlink(path);
+  compile_free(c);
+}
+
+static void test_mistakes(void) {
+  TEST("a mistake of the file is refused with its place") {
+    refuses(".json", "{\"train_batch_size\": 8,\n \"fp16\": {\"enabled\": true}, \"fp16\": 3}",
+            "repeated-key", 2, "1");
+    refuses(".json", "{\"train_batch_size\": 8,\n \"fp16\": {\"enabled\": yes}}", "import-syntax",
+            2, "no value");
+    refuses(".json", "{\"train_batch_size\": 8", "import-syntax", 1, "not closed");
+    refuses(".json",
+            "{\"train_batch_size\": 64, \"train_micro_batch_size_per_gpu\": 3,\n "
+            "\"gradient_accumulation_steps\": 2}",
+            "import-conflict", 1, "no multiple");
+    refuses(".json",
+            "{\"train_batch_size\": 64, \"train_micro_batch_size_per_gpu\": 4, "
+            "\"gradient_accumulation_steps\": 1}",
+            "import-conflict", 1, "there are 8");
+    refuses(".json", "{\"train_batch_size\": \"many\"}", "wrong-type", 1, "number");
+    refuses(".json", "{\"train_batch_size\": 8, \"zero_optimization\": {\"stage\": 5}}",
+            "wrong-type", 1, "0 to 3");
+    refuses(".json", "{\"a\": 1}", "import-kind", 0, "no key of DeepSpeed");
+    refuses(".yaml", "num_processes: 8\nnum_machines: &a 1\n", "import-syntax", 2, "anchors");
+    refuses(".yaml", "num_processes: 8\nnum_processes: 8\n", "repeated-key", 2, "twice");
+    refuses(".yaml", "num_processes: [8\n", "import-syntax", 2, "not YAML");
+    refuses(".toml", "[training]\nsteps = 1979-05-27\n", "import-syntax", 2, "dates");
+    refuses(".toml", "[training]\nsteps = 1\n[training]\n", "repeated-key", 3, "twice");
+    refuses(".sh", "torchrun pretrain_gpt.py --num-layers \"2\n", "import-syntax", 1, "quote");
+    refuses(".json",
+            "\x7f"
+            "ELF\x01",
+            "import-syntax", 1, "begins with {");
+    refuses(".json", "{\"\xff\": 1}", "not-text", 0, "UTF-8");
+  }
+}
+
+static void test_hostile(void) {
+  TEST("deep, long and escaped files end, and their names never reach a terminal raw") {
+    char *text = malloc(1 << 20), *at = text;
+    for (int i = 0; i < 200; i++)
+      at += sprintf(at, "{\"a\":");
+    *at = 0;
+    refuses(".json", text, "import-syntax", 1, "64");
+    at = text + sprintf(text, "{\"");
+    memset(at, 'k', 100000);
+    strcpy(at + 100000, "\": 1}");
+    refuses(".json", text, "import-syntax", 1, "1,024");
+    free(text);
+    char path[] = "/tmp/import_test_XXXXXX.json";
+    FILE *out = fdopen(mkstemps(path, 5), "w");
+    fputs("{\"train_batch_size\": 8, \"\\u001b[31m\\n-- x\\u009b\": \"\\u001b]0;a\\u0007\"}", out);
+    fclose(out);
+    Compile *c = compile_new(SOURCE_FOLDER "/specs");
+    Import *im = read_one(c, path, NULL, 0);
+    CHECK(im != NULL);
+    const char *job = im ? import_job(im) : "";
+    CHECK(strchr(job, 0x1b) == NULL && strchr(job, 7) == NULL && strstr(job, "\xc2\x9b") == NULL);
+    CHECK(im && im->leaves.count == 2);
+    unlink(path);
+    compile_free(c);
+  }
+}
+
+/* ---- rates */
+
+static void test_rates(void) {
+  TEST("the tools' formulas, at steps that were computed with the tools") {
+    CHECK_NEAR(rate_theirs("log", "constant", 100, 1000, 10000, 0, 0), 0.666667, 1e-5);
+    CHECK_NEAR(rate_theirs("torch", "linear", 1, 10, 100, 0, 0), 0, 0);
+    CHECK_NEAR(rate_theirs("torch", "linear", 56, 10, 100, 0, 0), 0.5, 1e-12);
+    CHECK_NEAR(rate_theirs("torch", "cosine", 56, 10, 100, 0, 0.1), 0.55, 1e-12);
+    CHECK_NEAR(rate_theirs("nanogpt", "cosine", 1, 99, 1000, 0, 0.1), 0.01, 1e-12);
+    CHECK_NEAR(rate_theirs("llmc", "cosine", 700, 700, 1000, 0, 0), 1, 1e-12);
+    CHECK_NEAR(rate_ours("linear", 5, 10, 100, 0, 0), 0.5, 1e-12);
+  }
+}
+
+int main(int count, char **words) {
+  test_files(count > 1 && strcmp(words[1], "--update") == 0);
+  test_random();
+  test_mistakes();
+  test_hostile();
+  test_rates();
+  return check_failures != 0;
+}
