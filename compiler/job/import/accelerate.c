@@ -99,16 +99,8 @@ static void convert_plugin_of_deepspeed(Import *im) {
   take_number_of(im, "gradient_clipping", "optimizer.clip");
   static const char *const devices[][2] = {{"offload_optimizer_device", "offload.optimizer"},
                                            {"offload_param_device", "offload.weights"}};
-  for (int i = 0; i < 2; i++) {
-    Leaf *leaf = get(im, devices[i][0]);
-    if (!leaf || leaf->kind == LEAF_NULL) continue;
-    if (strcasecmp(leaf->text, "none") == 0)
-      drop(leaf, HOW_DERIVED, "nothing is offloaded", false);
-    else if (strcasecmp(leaf->text, "cpu") == 0 && key_is_built(im, devices[i][1]))
-      take(im, leaf, devices[i][1], "\"cpu\"", "");
-    else
-      drop(leaf, HOW_NOT_BUILT, "it stays in device memory", false);
-  }
+  for (int i = 0; i < 2; i++)
+    take_offload(im, get(im, devices[i][0]), devices[i][1]);
 }
 
 static void convert_megatron_plugin(Import *im) {

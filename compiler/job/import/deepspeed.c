@@ -170,20 +170,6 @@ static void convert_bytes(const Deep *d, const char *key, const char *path, cons
        arena_printf(d->im->c->arena, "%.15g elements", number));
 }
 
-static void convert_offload(const Deep *d, const char *key, const char *path) {
-  Leaf *leaf = get(d, key);
-  if (!leaf || leaf->kind != LEAF_TEXT || leaf_is_auto(leaf)) return;
-  if (strcasecmp(leaf->text, "none") == 0)
-    drop(leaf, HOW_DERIVED, "nothing is offloaded without the key", false);
-  else if (strcasecmp(leaf->text, "cpu") == 0 && key_is_built(d->im, path))
-    take(d->im, leaf, path, "\"cpu\"", "");
-  else
-    drop(leaf, HOW_NOT_BUILT,
-         arena_printf(d->im->c->arena, "%s \"%.20s\" is not built yet; it stays in device memory",
-                      path, text_plain(d->im->c->arena, leaf->text)),
-         false);
-}
-
 static void convert_zero(const Deep *d) {
   Leaf *stage = get(d, "zero_optimization.stage");
   int64_t zero = 0;
@@ -208,8 +194,12 @@ static void convert_zero(const Deep *d) {
       take(d->im, first, "parallel.zero_prefetch", number > 0 ? "1" : "0",
            "elements, which are less than a few layers");
   }
-  convert_offload(d, "zero_optimization.offload_optimizer.device", "offload.optimizer");
-  convert_offload(d, "zero_optimization.offload_param.device", "offload.weights");
+  take_offload(d->im, get(d, "zero_optimization.offload_optimizer.device"), "offload.optimizer");
+  take_offload(d->im, get(d, "zero_optimization.offload_param.device"), "offload.weights");
+  Leaf *folder = get(d, "zero_optimization.offload_optimizer.nvme_path");
+  const Setting *where = setting_find(d->im, "offload.optimizer");
+  if (folder && folder->kind == LEAF_TEXT && where && strstr(where->value, "nvme"))
+    take(d->im, folder, "offload.path", lua_text(d->im->c->arena, folder->text), "");
   Leaf *group = get(d, "zero_optimization.zero_hpz_partition_size");
   if (group && group->kind == LEAF_NUMBER && group->number > 1 && zero == 3)
     take(d->im, group, "parallel.zero_group", lua_number(d->im->c->arena, group->number), "");

@@ -141,7 +141,9 @@ void take_precision(Import *im, Leaf *leaf, const char *word);
 void take_devices(Import *im, Leaf *leaf, double total, double nodes);
 void open_line(Import *im, const char *line);
 void take_sharding(Import *im, Leaf *leaf, const char *word); /* FULL_SHARD ... (accelerate.c) */
-bool key_is_built(Import *im, const char *path);
+bool key_takes(Import *im, const char *path,
+               const char *word); /* is the key built, has it the word? */
+void take_offload(Import *im, Leaf *leaf, const char *path);
 const char *bytes_of(Import *im, double bytes); /* as Lua: "25MB" */
 double precision_bytes(const Import *im,
                        const char *path); /* of a number in precision.grad or .param */

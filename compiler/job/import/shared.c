@@ -43,11 +43,26 @@ void open_line(Import *im, const char *line) {
   VEC_PUSH(im->c->arena, &im->open_lines.list, line);
 }
 
-bool key_is_built(Import *im, const char *path) {
+bool key_takes(Import *im, const char *path, const char *word) {
   const char *dot = strchr(path, '.');
-  const char *name = dot ? arena_copy_n(im->c->arena, path, (size_t)(dot - path)) : path;
-  int32_t section = section_find(name);
-  return section >= 0 && (!dot || field_find((SectionId)section, dot + 1) >= 0);
+  int32_t section = section_find(arena_copy_n(im->c->arena, path, (size_t)(dot - path)));
+  int32_t field = section >= 0 ? field_find((SectionId)section, dot + 1) : -1;
+  return field >= 0 && (!word || word_index(spec_fields[field].values, word) >= 0);
+}
+
+/* "none", "cpu" or "nvme": where states or weights are. */
+void take_offload(Import *im, Leaf *leaf, const char *path) {
+  Arena *arena = im->c->arena;
+  if (!leaf || leaf->kind != LEAF_TEXT || leaf_is_auto(leaf)) return;
+  if (word_is_same(leaf->text, "none"))
+    drop(leaf, HOW_DERIVED, "nothing is offloaded without the key", false);
+  else if (key_takes(im, path, leaf->text))
+    take(im, leaf, path, lua_text(arena, leaf->text), "");
+  else
+    drop(leaf, HOW_NOT_BUILT,
+         arena_printf(arena, "%s = \"%.20s\" is not built: it stays in device memory", path,
+                      text_plain(arena, leaf->text)),
+         false);
 }
 
 const char *bytes_of(Import *im, double bytes) {
