@@ -167,6 +167,9 @@ void convert_trainer(Import *im) {
   int32_t tool = word_tool_find("trainer");
   if (!im->has_tool[tool]) return;
   part_deepspeed(im);
+  Leaf *smooth = get(im, "label_smoothing_factor");
+  if (smooth && smooth->kind == LEAF_NUMBER && smooth->number != 0)
+    drop(smooth, HOW_DECLINED, "cross_entropy in the model file says it: a preset has none", true);
   convert_fsdp(im);
   convert_batch(im);
   convert_length(im);

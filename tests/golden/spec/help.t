@@ -28,6 +28,8 @@ usage: lockstep VERB ... [options]
                           documents
   topology FILE...        what is a machine or network? also: here, gather,
                           check FILE
+  import FILE...          a job from files of DeepSpeed, Accelerate, Trainer,
+                          torchtitan, Megatron-LM, nanoGPT, llm.c
   bench                   which matrix product is the fastest here?
   list [KIND]             which models, clusters, devices, ops ... are there?
   help [WORD]             what does this verb, key, name or diagnostic mean?
@@ -40,11 +42,12 @@ lockstep VERB --help lists all options of a verb. Several verbs have:
                         file, 'parallel.pipeline={"interleaved", chunks=4}', or
                         by key, parallel.pipeline.chunks=4
   --no-data             do not look for the data files
-  -o PATH               compile: the plan file, else NAME.plan; tokenize: the
-                        folder; topology gather: the file, else stdout; trace:
-                        the file, else RUN/trace.json; checkpoint merge: the
-                        file, convert: the folder; export: the folder; bench:
-                        the table of processors, where it puts its row
+  -o PATH               import: the job file, else stdout; compile: the plan
+                        file, else NAME.plan; tokenize: the folder; topology
+                        gather: the file, else stdout; trace: the file, else
+                        RUN/trace.json; checkpoint merge: the file, convert: the
+                        folder; export: the folder; bench: the table of
+                        processors, where it puts its row
   --svg FILE            the timeline of --schedule, the ranks of --map, or the
                         machine, as a picture too
   --rank N              explain: where a rank is, what it has, with whom it
