@@ -170,6 +170,7 @@ bool compile_open(Compile *c, Job *job, const Machine *machine, Compiled *out) {
                             .heads = (int64_t)model_size(out->model, "heads", 0)};
   if (!spec_derive(c, job, &out->cluster, &facts, &out->derived)) return false;
   out->budget_bytes = spec_budget(c, job, &out->cluster);
+  out->disk_budget_bytes = spec_disk_budget(job, &out->cluster);
   out->host_budget_bytes = spec_host_budget(job, &out->cluster);
   return true;
 }

@@ -23,6 +23,7 @@ typedef struct Compiled {
   int64_t parameters;        /* of the whole model */
   int64_t flops_per_token;   /* as op_flops_per_token counts */
   int64_t budget_bytes;      /* of one rank */
+  int64_t disk_budget_bytes; /* the same of their files */
   int64_t host_budget_bytes; /* of the ranks of one node, in its host memory; -1: unknown */
   Recompute recompute;       /* of draft */
   /* By stage: bytes of states that offload = "auto" moves to host memory, at least. NULL: none. */

@@ -95,6 +95,7 @@
 ---@field path? string nvme: a directory of a disk of the node, in which each rank keeps one file without a name: nothing of it remains, however the run ends. Default: derived
 ---@field prefetch? integer|string copies to the device run so many layers ahead of the layer that needs them. Default: 2
 ---@field budget? string host memory of a node that its ranks may use together; a share is of cluster.host. Default: 90%
+---@field disk? string nvme: room on the disk of a node that the files of its ranks may take together; a share is of cluster.disk, and without that only the start of a run sees whether there is room. Default: 90%
 
 ---@class (exact) lockstep.checkpoint
 ---@field path? string the folder of checkpoints. Default: {run}/checkpoint
@@ -121,6 +122,7 @@
 ---@field host? string memory of a node's processors, for offload; by name, here: this machine's. Default: derived
 ---@field host_bandwidth? string of that memory, for predictions; by name. Default: derived
 ---@field host_link? string between a device and that memory, each way, for predictions; by name: the device's. Default: derived
+---@field disk? string room on the disk of offload.path; by name. Default: derived
 ---@field disk_read? string of the disk of offload.path, which the ranks of a node share, for predictions; by name. Default: derived
 ---@field disk_write? string the same, of writing; by name. Default: derived
 ---@field cores? integer|string cores of a node's processors; by name, here: those of this machine that the process may use. Default: derived

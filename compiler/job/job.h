@@ -166,6 +166,7 @@ typedef struct Cluster {
   int64_t host_bytes;           /* memory of a node's processors; 0 = unknown */
   double host_bytes_per_s;      /* of that memory, for all ranks of a node; 0 = unknown */
   double host_link_bytes_per_s; /* between a device and it, each way; 0 = unknown */
+  int64_t disk_bytes;           /* of a node, for offload.path; 0 = unknown */
   double disk_read_bytes_per_s, disk_write_bytes_per_s; /* of all ranks of a node; 0 = unknown */
   int64_t intra_latency_ns; /* of a message between ranks of a node; 0 = unknown */
   int64_t inter_latency_ns; /* between nodes */
@@ -224,6 +225,7 @@ int64_t spec_budget(Compile *c, const Job *job, const Cluster *cluster);
 /* Bytes of host memory that the ranks of one node may use together; -1: nothing says how much a
  * node has. */
 int64_t spec_host_budget(const Job *job, const Cluster *cluster);
+int64_t spec_disk_budget(const Job *job, const Cluster *cluster); /* the same of offload.disk */
 
 /* Where the value of a key came from, "job: tiny.lua:8:29"; and the place for diagnostics: that of
  * the value, else that of the job. */

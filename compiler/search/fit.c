@@ -90,6 +90,14 @@ static bool nodes_fit(Compile *c, const Job *job, const Compiled *out) {
     fix_last(c, "cluster = { \"%s\", host = \"512GiB\" }", job->cluster.head_text);
     return false;
   }
+  for (int32_t i = 0; i < needs.count && out->disk_budget_bytes >= 0; i++) {
+    if (needs.at[i].file_bytes <= out->disk_budget_bytes) continue;
+    error_at(c, field_place(job, FIELD_offload_disk), "does-not-fit",
+             "files: the rank%s of a node need%s %s, offload.disk is %s", plural(needs.at[i].ranks),
+             needs.at[i].ranks == 1 ? "s" : "", format_bytes(c->arena, needs.at[i].file_bytes),
+             format_bytes(c->arena, out->disk_budget_bytes));
+    return false;
+  }
   for (int32_t i = 0; i < needs.count; i++) {
     const int64_t bytes = is_shared ? needs.at[i].all_bytes : needs.at[i].host_bytes;
     if (bytes <= out->host_budget_bytes) continue;

@@ -9,26 +9,27 @@
  * layer's own copy. */
 #include "compiler/draft/calls/program.h"
 
-static void leave(Calls *t, int32_t segment, int32_t from, int32_t *far, const char *name,
-                  int64_t size_bytes, int32_t u, int32_t microbatch, uint32_t flags) {
+/* Copies layer u's frame, or its carried value in. */
+static void leave(Calls *t, bool is_input, int32_t u, int32_t microbatch, uint32_t flags) {
+  const LayerUse *use = &t->draft->chain[u];
+  const RegionSegments *parts = &t->parts[use->region];
+  Flight *f = t->flight;
+  const int32_t i = u - t->first, from = is_input ? f->carry[i] : f->frame[i];
+  const int32_t segment = is_input ? parts->input_out : parts->frame_out;
   if (segment == NO_ID || from == NO_ID) return;
-  *far = calls_host_buffer(t, name, BUFFER_ACTIVATION, size_bytes, t->draft->chain[u].layer);
+  *(is_input ? &f->far_input[i] : &f->far_frame[i]) = calls_host_buffer(
+      t, region_name(t, use->region, is_input ? "input, on host" : "kept, on host"),
+      BUFFER_ACTIVATION, is_input ? parts->input_bytes : parts->frame_bytes, use->layer);
   calls_add_layer(t, segment, u, microbatch, flags, false);
   VEC_PUSH(t->draft->compile->arena, &t->leaving, from);
 }
 
 void frames_leave(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
   const LayerUse *use = &t->draft->chain[u];
-  const RegionSegments *parts = &t->parts[use->region];
-  Flight *f = t->flight;
-  const int32_t i = u - t->first;
   calls_let_go(t, &t->leaving);
   if (!use->keeps_on_host || !t->graph->training) return;
-  leave(t, parts->frame_out, f->frame[i], &f->far_frame[i],
-        region_name(t, use->region, "kept, on host"), parts->frame_bytes, u, microbatch, flags);
-  if (use->keeps_input)
-    leave(t, parts->input_out, f->carry[i], &f->far_input[i],
-          region_name(t, use->region, "input, on host"), parts->input_bytes, u, microbatch, flags);
+  leave(t, false, u, microbatch, flags);
+  if (use->keeps_input) leave(t, true, u, microbatch, flags);
 }
 
 /* False: nothing of it is in host memory. */

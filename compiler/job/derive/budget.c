@@ -16,6 +16,13 @@ int64_t spec_budget(Compile *c, const Job *job, const Cluster *cluster) {
   return (int64_t)budget_bytes;
 }
 
+int64_t spec_disk_budget(const Job *job, const Cluster *cluster) {
+  const Amount *budget = &job->offload.disk;
+  if (budget->unit != UNIT_PERCENT) return (int64_t)budget->value;
+  if (cluster->disk_bytes == 0) return -1;
+  return (int64_t)((double)cluster->disk_bytes * budget->value / 100);
+}
+
 int64_t spec_host_budget(const Job *job, const Cluster *cluster) {
   const Amount *budget = &job->offload.budget;
   if (budget->unit != UNIT_PERCENT) return (int64_t)budget->value;

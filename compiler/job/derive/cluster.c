@@ -175,6 +175,10 @@ static void settle_host(Job *job, const Machine *machine, const Facts *facts, co
       settle_rate(job, FIELD_cluster_host_link, &merged, CLUSTER_HOST_LINK);
   cluster->host_bytes_per_s =
       settle_rate(job, FIELD_cluster_host_bandwidth, facts, CLUSTER_HOST_BANDWIDTH);
+  if (facts->is_known[CLUSTER_DISK] || is_own(job, FIELD_cluster_disk))
+    cluster->disk_bytes = settle(job, FIELD_cluster_disk, facts, CLUSTER_DISK, 0, "");
+  else
+    job->origin[FIELD_cluster_disk] = (Origin){ORIGIN_DERIVED, {0}, "not known"};
   cluster->disk_read_bytes_per_s =
       settle_rate(job, FIELD_cluster_disk_read, facts, CLUSTER_DISK_READ);
   cluster->disk_write_bytes_per_s =
@@ -232,8 +236,8 @@ static bool refuse_beside_types(Compile *c, const Job *job) {
       FIELD_cluster_nodes,          FIELD_cluster_devices,   FIELD_cluster_device,
       FIELD_cluster_memory,         FIELD_cluster_intra,     FIELD_cluster_inter,
       FIELD_cluster_hwloc,          FIELD_cluster_nccl_topo, FIELD_cluster_host,
-      FIELD_cluster_host_bandwidth, FIELD_cluster_host_link, FIELD_cluster_disk_read,
-      FIELD_cluster_disk_write};
+      FIELD_cluster_host_bandwidth, FIELD_cluster_host_link, FIELD_cluster_disk,
+      FIELD_cluster_disk_read,      FIELD_cluster_disk_write};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
     if (is_own(job, fields[i])) {
       error_at(c, job->origin[fields[i]].span, "conflict",
@@ -275,6 +279,7 @@ static bool join_device(Compile *c, Cluster *cluster, const Facts *type, const F
   if (is_first || host_bytes < cluster->host_bytes) cluster->host_bytes = host_bytes;
   cluster->host_bytes_per_s =
       least(cluster->host_bytes_per_s, fact_of(type, CLUSTER_HOST_BANDWIDTH));
+  cluster->disk_bytes = (int64_t)least((double)cluster->disk_bytes, fact_of(type, CLUSTER_DISK));
   cluster->disk_read_bytes_per_s =
       least(cluster->disk_read_bytes_per_s, fact_of(type, CLUSTER_DISK_READ));
   cluster->disk_write_bytes_per_s =

@@ -32,6 +32,7 @@ static const Key cluster_keys[] = {
     {"host", units_bytes, "\"2TiB\""},
     {"host_bandwidth", units_rate, "\"600GB/s\""},
     {"host_link", units_rate, "\"64GB/s\""},
+    {"disk", units_bytes, "\"30TB\""},
     {"disk_read", units_rate, "\"7GB/s\""},
     {"disk_write", units_rate, "\"5GB/s\""},
 };

@@ -64,6 +64,8 @@ static const Range ranges[] = {
     {FIELD_cluster_disk_read, 1, 1e18, false},
     {FIELD_cluster_disk_write, 1, 1e18, false},
     {FIELD_offload_budget, 0, 1e18, true},
+    {FIELD_offload_disk, 0, 1e18, true},
+    {FIELD_cluster_disk, 1 << 20, 1e18, false},
     {FIELD_offload_prefetch, 0, 1 << 16, false},
     {FIELD_cluster_cores, 1, 1 << 20, false},
     {FIELD_cluster_intra, 1, 1e18, false},

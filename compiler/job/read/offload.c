@@ -48,7 +48,9 @@ static int32_t states_of(const Job *job) {
 
 static void check_path(Compile *c, Job *job) {
   if (states_of(job) != CHOICE_OFFLOAD_NVME) {
-    refuse_useless(c, job, FIELD_offload_path, "states in files", "no key of offload is \"nvme\"");
+    const int32_t fields[] = {FIELD_offload_path, FIELD_offload_disk};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+      refuse_useless(c, job, fields[i], "states in files", "no key of offload is \"nvme\"");
     return;
   }
   if (job->set[FIELD_offload_path]) return;

@@ -33,10 +33,15 @@ static void print_nodes(const Compiled *compiled, FILE *out) {
     fprintf(out, "%s{\"nodes\":%u,\"ranks\":%u,\"host\":%lld,\"file\":%lld,\"host_budget\":",
             i > 0 ? "," : "", node->nodes, node->ranks, (long long)node->host_bytes,
             (long long)node->file_bytes);
-    if (compiled->host_budget_bytes < 0)
-      fprintf(out, "null}");
-    else
-      fprintf(out, "%lld}", (long long)compiled->host_budget_bytes);
+    const int64_t budgets[] = {compiled->host_budget_bytes, compiled->disk_budget_bytes};
+    for (int32_t k = 0; k < 2; k++) {
+      if (k == 1) fprintf(out, ",\"file_budget\":");
+      if (budgets[k] < 0)
+        fprintf(out, "null");
+      else
+        fprintf(out, "%lld", (long long)budgets[k]);
+    }
+    fputc('}', out);
   }
   fprintf(out, "]");
 }

@@ -48,6 +48,9 @@ cluster.host           none                    derived: not known
 cluster.host_bandwidth none                    derived: not known
 cluster.host_link      64 GB/s                 preset:
                                                SPECS/devices/h100-sxm.lua:5:46
+cluster.disk           none                    derived: not known
+cluster.disk_read      none                    derived: not known
+cluster.disk_write     none                    derived: not known
 cluster.cores          1                       derived: not known: 1
 cluster.intra          none                    derived: not known
 cluster.inter          none                    derived: not known

@@ -21,6 +21,9 @@ cluster.host_bandwidth 614 GB/s                preset:
                                                SPECS/clusters/dgx-h100.lua:6:92
 cluster.host_link      64 GB/s                 preset:
                                                SPECS/devices/h100-sxm.lua:5:46
+cluster.disk           none                    derived: not known
+cluster.disk_read      none                    derived: not known
+cluster.disk_write     none                    derived: not known
 cluster.cores          112                     preset:
                                                SPECS/clusters/dgx-h100.lua:5:63
 cluster.intra          450 GB/s                preset:
