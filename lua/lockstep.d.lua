@@ -5,7 +5,7 @@
 ---@class lockstep.model
 ---@field [1]? string what is trained: a preset, a family, ./file.lua, or ./FOLDER; a folder is one of Hugging Face, with config.json; any other key is a size the model file declares
 ---@field [string] number|boolean|string sizes of the model
----@field weights? string parameters begin with the tensors of this folder, which has config.json and model.safetensors; "none": with random numbers of train.seed; derived: the model's folder, else none. Default: derived
+---@field weights? string parameters begin with the tensors of this folder, which has config.json and model.safetensors, or with those of a run or a checkpoint; "none": with random numbers of train.seed; derived: the model's folder, else none. Default: derived
 ---@field ignore? string|string[] keys of config.json and tensors of the files that are left out on purpose; others that the model file does not name are refused. Default: none
 ---@field vocab_multiple? integer|string pads the dimension vocab of embeddings and heads to a multiple; padded rows never train. Default: 1
 

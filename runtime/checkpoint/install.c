@@ -286,6 +286,8 @@ static bool fill_layer(Installing *in, const PlanTensor *tensor, int32_t layer, 
   if (!find_source(&f, name, layer)) return false;
   if (!state_piece(plan, tensor->layout, in->coordinate, &piece))
     return status_fail(in->status, STATUS_OURS, "tensor %s lies in no box of its dims", name);
+  if (in->from == NULL && weight_whole(&piece).range_count != f.weight.place.tensor->elements)
+    return status_fail(in->status, STATUS_OURS, "plan: tensor %s has other sizes in the files", name);
   f.form = form_of(plan, class, tensor, layer, f.from);
   f.from_width = dtype_bytes(f.from);
   f.to_width = dtype_bytes((DType)tensor->dtype);
@@ -316,7 +318,8 @@ static bool fill_tensor(Installing *in, const PlanTensor *tensor) {
 
 /* Moments begin as init has left them when only weights are read. */
 static bool is_wanted(const Installing *in, const PlanTensor *tensor) {
-  if (in->from == NULL) return tensor->kind == BUFFER_PARAM || tensor->kind == BUFFER_MASTER;
+  if (in->from == NULL || in->target->weights_only)
+    return tensor->kind == BUFFER_PARAM || tensor->kind == BUFFER_MASTER;
   return state_kind_of(tensor->kind) != NULL;
 }
 

@@ -37,6 +37,7 @@ typedef struct CheckpointTarget {
   Device *device;
   uint8_t *const *arena; /* by tier */
   const PlanClass *class;
+  bool weights_only; /* masters and weights: moments stay as init has left them */
   bool compares; /* nothing is written: memory must have the very bytes that loading would leave */
 } CheckpointTarget;
 

@@ -32,7 +32,11 @@ static const char *text_of(const Plan *plan, const char *key) {
 static bool compare_sum(const WeightFiles *files, const char *folder, Status *status) {
   uint64_t sum = 0;
   char text[24];
-  if (!weights_sum(&files->set, &sum, status)) return false;
+  size_t bytes;
+  char *manifest = files->is_checkpoint ? weights_manifest(folder, &bytes, &sum, status) : NULL;
+  bool good = files->is_checkpoint ? manifest != NULL : weights_sum(&files->set, &sum, status);
+  free(manifest);
+  if (!good) return false;
   (void)snprintf(text, sizeof text, "%016llx", (unsigned long long)sum);
   if (strcmp(text, text_of(files->plan, PLAN_WEIGHTS_KEY)) == 0) return true;
   return status_fail(status, STATUS_USER,
@@ -48,6 +52,8 @@ bool weight_files_open(WeightFiles *files, const Plan *plan, Status *status) {
   const SafeSink sink = {keep_first, &first};
   *files = (WeightFiles){.plan = plan};
   if (*folder == '\0') return true;
+  files->is_checkpoint = weights_is_checkpoint(folder);
+  if (files->is_checkpoint) return compare_sum(files, folder, status);
   if (weights_find(folder, path, why) == WEIGHTS_NONE)
     return status_fail(status, STATUS_USER, "%s %s", folder, why);
   return safe_set_open(&files->set, path, &sink, status) == SAFE_WHOLE &&
@@ -237,6 +243,8 @@ static bool read_turned(Copy copy, const StatePiece *want) {
                .in_box = along(want, out_dims, want->dims),
                .line = line};
   turn.in_count = turn.in_box.range_count;
+  if (tensor->rank != 2 || product(want->shape, 0, out_dims) != tensor->shape[1])
+    return status_fail(copy.status, STATUS_OURS, "plan: tensor %s is not transposed", tensor->name);
   if (turn.in_count == 0 || want->range_count == 0) return true;
   turn.out_first = want->range_first / turn.in_count;
   turn.out_end = (want->range_first + want->range_count - 1) / turn.in_count + 1;

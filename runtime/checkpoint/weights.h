@@ -10,6 +10,7 @@
 typedef struct WeightFiles {
   const Plan *plan;
   SafeSet set;
+  bool is_checkpoint; /* of ours: `set` is empty */
 } WeightFiles;
 
 /* Opens the folder that the plan names, and compares its hash with the plan's. */

@@ -189,6 +189,21 @@ static bool check_parameters(const Plan *plan, char *why) {
                      (long long)job_parameters(plan), (long long)count);
 }
 
+/* Its tensor in files has two dims where it is transposed, and dims of its own come out. */
+static bool check_sources(const Plan *plan, char *why) {
+  for (uint32_t i = 0; i < plan->parameters_count; i++) {
+    const PlanParameter *parameter = &plan->parameters[i];
+    const PlanLayout *layout = &plan->layouts[plan->values[parameter->value].layout];
+    bool is_turned = parameter->transposed == 1 && parameter->out_dims > 0 &&
+                     parameter->out_dims < layout->dims_count;
+    if (parameter->out_dims <= layout->dims_count && (parameter->transposed == 0 || is_turned))
+      continue;
+    return plan_refuse(why, "parameters[%u]: transposed %u, %u of %u dims come out", i,
+                       parameter->transposed, parameter->out_dims, layout->dims_count);
+  }
+  return true;
+}
+
 bool plan_check_model(const Plan *plan, char *why) {
   for (uint32_t i = 0; i < plan->layouts_count; i++)
     if (!check_layout(plan, i, why)) return false;
@@ -199,5 +214,5 @@ bool plan_check_model(const Plan *plan, char *why) {
     if (!check_tensor_layout(plan, i, why)) return false;
   if (!check_storages(plan, why)) return false;
   if (!check_writers(plan, why)) return false;
-  return check_parameters(plan, why);
+  return check_sources(plan, why) && check_parameters(plan, why);
 }

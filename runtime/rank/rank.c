@@ -230,9 +230,9 @@ static bool live(Rank *rank, Status *status) {
     staging_begin(rank->staging, rank->start.first_step, rank->start.samples_before);
   /* All ranks are up and have their state: only from here on are files of earlier runs changed. */
   if (rank->number == 0) failure_clear(rank->plan);
-  if (rank->number == 0 &&
-      (!resume_clear_way(run, rank->start.first_step, status) || !keep_plan(run, status) ||
-       !rank_open_report(rank, status) || !rank_keep_model(rank, status) || !rank_keep_choices(rank, status)))
+  if (rank->number == 0 && (!resume_clear_way(run, rank->start.first_step, status) ||
+                            !keep_plan(run, status) || !rank_open_report(rank, status) ||
+                            !rank_keep_model(rank, status) || !rank_keep_choices(rank, status)))
     return false;
   if (!rank_open_store(rank, status) || !open_observe(rank, status)) return false;
   rank->saved_ns = rank_now_ns();

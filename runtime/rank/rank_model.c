@@ -15,10 +15,15 @@
 #include "runtime/process/text.h"
 #include "runtime/rank/rank_state.h"
 
-static const char *const tokenizer_files[] = {
-    "tokenizer.json", "tokenizer_config.json", "tokenizer.model",    "special_tokens_map.json",
-    "vocab.json",     "merges.txt",            "added_tokens.json", "chat_template.jinja",
-    "generation_config.json"};
+static const char *const tokenizer_files[] = {"tokenizer.json",
+                                              "tokenizer_config.json",
+                                              "tokenizer.model",
+                                              "special_tokens_map.json",
+                                              "vocab.json",
+                                              "merges.txt",
+                                              "added_tokens.json",
+                                              "chat_template.jinja",
+                                              "generation_config.json"};
 
 static bool cannot_write(const char *path, Status *status) {
   return status_fail(status, STATUS_WORLD, "%s: cannot be written: %s", path, strerror(errno));

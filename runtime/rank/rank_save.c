@@ -84,17 +84,38 @@ bool rank_restore(Rank *rank, Status *status) {
   return restored;
 }
 
+/* Weights of a checkpoint of ours; its moments and counts are left. */
+static bool take_checkpoint(const Rank *rank, const CheckpointSearch *search,
+                            CheckpointTarget target, Status *status) {
+  Checkpoint own = {0};
+  CheckpointFault fault = CHECKPOINT_WHOLE;
+  target.weights_only = true;
+  bool found = checkpoint_find(search, &own, &fault, status);
+  bool taken = found && checkpoint_restore(search, &own, &target, &fault, status);
+  checkpoint_close(&own);
+  if (!found && status->code == 0)
+    return status_fail(status, STATUS_USER, "%s: there is no such checkpoint",
+                       job_weights(rank->plan));
+  return taken;
+}
+
 /* A run that begins takes the weights of the model's files, if its plan names some. */
 bool rank_take_weights(Rank *rank, Status *status) {
   const Run *run = rank->run;
-  const CheckpointTarget target = {.device = rank->replay.device,
-                                   .arena = rank->arena.base,
-                                   .class = rank->replay.class};
-  const CheckpointSearch search = {
-      .plan = rank->plan, .mesh = &run->mesh, .rank = rank->number, .comm = rank->comm};
-  if (run->weights.set.file_count == 0) return true;
+  const CheckpointTarget target = {
+      .device = rank->replay.device, .arena = rank->arena.base, .class = rank->replay.class};
+  int64_t below = INT64_MAX;
+  const CheckpointSearch search = {.plan = rank->plan,
+                                   .mesh = &run->mesh,
+                                   .rank = rank->number,
+                                   .comm = rank->comm,
+                                   .path = job_weights(rank->plan),
+                                   .below = &below};
+  if (run->weights.set.file_count == 0 && !run->weights.is_checkpoint) return true;
   rank_allow_arenas(rank, true);
-  bool taken = weights_install(&search, &run->weights, &target, status);
+  bool taken = run->weights.is_checkpoint
+                   ? take_checkpoint(rank, &search, target, status)
+                   : weights_install(&search, &run->weights, &target, status);
   rank_allow_arenas(rank, false);
   return taken;
 }

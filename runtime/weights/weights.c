@@ -1,7 +1,9 @@
 #include "runtime/weights/weights.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -97,6 +99,38 @@ bool weights_sum(const SafeSet *set, uint64_t *sum, Status *status) {
   *sum = XXH3_64bits_digest(state);
   XXH3_freeState(state);
   return good;
+}
+
+/* ---- checkpoints of ours */
+
+static const char manifest_file[] = "manifest.json";
+
+bool weights_is_checkpoint(const char *folder) {
+  char path[WEIGHTS_PATH_BYTES];
+  return is_there(folder, manifest_file, path);
+}
+
+char *weights_manifest(const char *folder, size_t *bytes, uint64_t *sum, Status *status) {
+  enum { MANIFEST_MOST = 64 << 20 };
+  char path[WEIGHTS_PATH_BYTES];
+  (void)snprintf(path, sizeof path, "%s/%s", folder, manifest_file);
+  FILE *file = fopen(path, "rb");
+  long length = -1;
+  if (file != NULL && fseek(file, 0, SEEK_END) == 0) length = ftell(file);
+  char *text = length > 0 && length <= MANIFEST_MOST ? malloc((size_t)length + 1) : NULL;
+  if (text != NULL) rewind(file);
+  bool good = text != NULL && fread(text, 1, (size_t)length, file) == (size_t)length;
+  int failure = errno;
+  if (file != NULL) fclose(file);
+  if (!good) {
+    free(text);
+    (void)status_fail(status, STATUS_WORLD, "%s: cannot be read: %s", path, strerror(failure));
+    return NULL;
+  }
+  text[length] = '\0';
+  *bytes = (size_t)length;
+  *sum = XXH3_64bits(text, *bytes);
+  return text;
 }
 
 bool weights_name(char name[WEIGHTS_NAME_BYTES], const char *source, int32_t layer) {

@@ -29,6 +29,12 @@ WeightsFound weights_find(const char *folder, char path[WEIGHTS_PATH_BYTES],
  * them. False: `status`. */
 bool weights_sum(const SafeSet *set, uint64_t *sum, Status *status);
 
+/* A checkpoint of ours: a folder with a manifest. */
+bool weights_is_checkpoint(const char *folder);
+/* Reads the manifest, which has the sums of all parts; the caller frees the text. `sum` is its
+ * hash. NULL: `status`. */
+char *weights_manifest(const char *folder, size_t *bytes, uint64_t *sum, Status *status);
+
 /* The name of a layer's tensor. False: it is too long. */
 bool weights_name(char name[WEIGHTS_NAME_BYTES], const char *source, int32_t layer);
 

@@ -147,7 +147,8 @@ static void check_null(Reading *r, const char *key) {
   const json_t *value = json_object_get(r->model->config, key);
   if (json_is_null(value)) return;
   refuse(r, "%s %s: %s computes only null", key,
-         value == NULL ? "is missing" : arena_printf(r->model->compile->arena, "= %s", json_show(r, value)),
+         value == NULL ? "is missing"
+                       : arena_printf(r->model->compile->arena, "= %s", json_show(r, value)),
          library_text(r->model->compile, r->family->path));
 }
 

@@ -34,9 +34,9 @@ static bool differs(const Model *model, const char *name) {
   const ModelSize *before = given(model, name);
   if (size == NULL) return false;
   if (before == NULL) return true;
-  return size->is.kind != before->kind || (size->is.kind == SIZE_TEXT
-                                               ? strcmp(size->is.text, before->text) != 0
-                                               : size->is.number != before->number);
+  return size->is.kind != before->kind ||
+         (size->is.kind == SIZE_TEXT ? strcmp(size->is.text, before->text) != 0
+                                     : size->is.number != before->number);
 }
 
 static void set(Writing *w, const char *key, json_t *value) {
@@ -46,8 +46,8 @@ static void set(Writing *w, const char *key, json_t *value) {
 
 static void write_key(Writing *w, const ConfigKey *key) {
   if (!differs(w->model, key->size)) return;
-  if (w->model->config != NULL && key->absent == ABSENT_DERIVED && given(w->model, key->size) == NULL &&
-      !sizes_find(w->model, key->size)->overridden)
+  if (w->model->config != NULL && key->absent == ABSENT_DERIVED &&
+      given(w->model, key->size) == NULL && !sizes_find(w->model, key->size)->overridden)
     return; /* still derived */
   for (int32_t i = 0; i < key->keys.count; i++)
     set(w, key->keys.at[i], value_of(&sizes_find(w->model, key->size)->is));
@@ -127,7 +127,8 @@ const char *config_write(Model *model) {
   const char *name = unsaid(model);
   Arena *arena = model->compile->arena;
   if (name != NULL)
-    return arena_printf(arena, "no key of a %s can say size %s, which the job sets", family->class, name);
+    return arena_printf(arena, "no key of a %s can say size %s, which the job sets", family->class,
+                        name);
   Writing w = {.model = model,
                .out = model->config != NULL ? json_deep_copy(model->config) : json_object()};
   if (model->config == NULL) write_family(&w);
@@ -136,7 +137,9 @@ const char *config_write(Model *model) {
       write_rope(&w);
     else
       write_key(&w, &family->config.at[i]);
-  char *text = w.changed ? json_dumps(w.out, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(15)) : NULL;
+  char *text = w.changed
+                   ? json_dumps(w.out, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(15))
+                   : NULL;
   const char *out = w.changed ? arena_printf(arena, "%s\n", text ? text : "") : read_file(model);
   free(text);
   json_decref(w.out);

@@ -115,12 +115,8 @@ bool folder_open(Model *model) {
                     "%s is no folder: weights come from a folder with config.json and "
                     "model.safetensors",
                     model->weights);
-  if (!is_in(model->weights, "config.json", model->compile->arena) &&
-      (is_in(model->weights, "manifest.json", model->compile->arena) ||
-       is_in(model->weights, "job.json", model->compile->arena)))
-    return error_at(model->compile, weights_at(model), "not-built",
-                    "model.weights: a run or a checkpoint is not read yet; lockstep export makes a "
-                    "folder of it");
+  if (!is_in(model->weights, "config.json", model->compile->arena) && saved_find_newest(model))
+    return saved_open_weights(model);
   if (model->folder == NULL && !read_config(model, model->weights, weights_at(model))) return false;
   return open_weights(model);
 }
@@ -128,6 +124,7 @@ bool folder_open(Model *model) {
 void folder_close(Model *model) {
   if (model->config != NULL) json_decref(model->config);
   if (model->has_set) safe_set_close(&model->set);
+  saved_close_weights(model);
   model->config = NULL;
   model->has_set = false;
 }

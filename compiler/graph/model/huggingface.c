@@ -138,7 +138,7 @@ static void read_tied(Reading *r) {
 
 static void check_keys(Reading *r) {
   static const char *const keys[] = {"class", "model_type", "prefix", "transposed", "config",
-                                     "must",  "drop",       "unused", "tied", "null"};
+                                     "must",  "drop",       "unused", "tied",       "null"};
   lua_State *L = r->L;
   for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) {
     const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "[1]";
@@ -146,8 +146,9 @@ static void check_keys(Reading *r) {
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
       known = known || strcmp(keys[i], key) == 0;
     if (!known)
-      refuse(r, arena_copy(r->model->compile->arena, key),
-             "one of class, model_type, prefix, transposed, config, must, null, drop, unused, tied");
+      refuse(
+          r, arena_copy(r->model->compile->arena, key),
+          "one of class, model_type, prefix, transposed, config, must, null, drop, unused, tied");
   }
 }
 

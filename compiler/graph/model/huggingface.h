@@ -67,6 +67,15 @@ bool folder_compare(Model *model);
 bool folder_check_class(Model *model);
 void folder_close(Model *model);
 
+/* ---- saved.c */
+/* Finds the newest checkpoint where `weights` is a run or a folder of checkpoints. False: `weights`
+ * is none of these. */
+bool saved_find_newest(Model *model);
+bool saved_open_weights(Model *model);
+void saved_close_weights(Model *model);
+/* The parameters of the traced model against those of the checkpoint. */
+bool saved_check(Trace *t);
+
 /* ---- sources.c */
 /* Finds the tensor of each parameter of a traced model. False: an error was reported. */
 bool sources_find(Trace *t);

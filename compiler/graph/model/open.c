@@ -339,6 +339,7 @@ void model_complete(const Model *model, Compile *c, Job *job) {
   for (int32_t i = 0; i < model->config_sizes.count; i++)
     if (!has_size(job, model->config_sizes.at[i].name))
       VEC_PUSH(c->arena, &job->sizes, model->config_sizes.at[i]);
+  if (model->saved_path != NULL) job->model.weights = model->saved_path; /* of a run, the newest */
   if (job->origin[FIELD_model_weights].kind != ORIGIN_DERIVED) return;
   job->set[FIELD_model_weights] = model->weights != NULL;
   job->model.weights = model->weights;

@@ -216,6 +216,7 @@ bool sources_find(Trace *t) {
   Model *model = t->model;
   Graph *g = t->g;
   g->config_json = g->model_folder = "";
+  if (model->saved != NULL && !saved_check(t)) return false;
   if (model->huggingface == NULL) return true;
   if (g->training) g->config_json = config_write(model);
   if (model->config_path != NULL)

@@ -62,6 +62,8 @@ struct Model {
   struct json_t *config; /* config.json of one of the two */
   SafeSet set;           /* of `weights` */
   bool has_set;
+  const char *saved_path; /* or a checkpoint of ours, */
+  struct Manifest *saved; /* and its manifest */
   uint64_t weights_sum;
   VEC(ModelSize) config_sizes;
   int forward, m;       /* registry references */

@@ -1,5 +1,6 @@
-/* export.c -- lockstep export WHAT -o FOLDER: a run, a checkpoint or a model folder becomes a folder
- * for Hugging Face's tools. It is written beside its name, and renamed when all is on the disk. */
+/* export.c -- lockstep export WHAT -o FOLDER: a run, a checkpoint or a model folder becomes a
+ * folder for Hugging Face's tools. It is written beside its name, and renamed when all is on the
+ * disk. */
 #include "compiler/show/cli/export.h"
 
 #include <dirent.h>
@@ -30,8 +31,8 @@ static json_t *read_json(const char *path, ExitCode *code) {
   json_t *root = json_read_file(path, JSON_BYTES_MAX, &failure, &fault);
   if (root != NULL) return root;
   *code = failure != 0 ? complain(EXIT_WORLD, "%s: %s", path, strerror(failure))
-                       : complain(EXIT_USER, "%s: byte %lld: %s", path,
-                                  (long long)fault.first_byte, fault.why);
+                       : complain(EXIT_USER, "%s: byte %lld: %s", path, (long long)fault.first_byte,
+                                  fault.why);
   return NULL;
 }
 
@@ -53,7 +54,8 @@ static bool dtype_asked(const Options *options, SafeDtype *dtype) {
 static ExitCode check_options(Export *e, SafeDtype *dtype) {
   const Options *options = e->options;
   double bytes = 0;
-  if (options->out == NULL) return complain(EXIT_USER, "export needs -o FOLDER, where the model goes");
+  if (options->out == NULL)
+    return complain(EXIT_USER, "export needs -o FOLDER, where the model goes");
   if (!dtype_asked(options, dtype))
     return complain(EXIT_USER, "--dtype wants fp32, bf16 or fp16, not '%.40s'", options->dtype);
   if (options->shard != NULL && (!units_bytes(options->shard, &bytes) || bytes < 1 || bytes > 1e18))
@@ -148,10 +150,11 @@ static const char *model_of(Export *e, const char *checkpoint, const Plan *plan)
                           arena_printf(arena, "%s/model", e->options->words.at[0])};
   for (size_t i = 0; i < sizeof places / sizeof *places; i++)
     if (is_there(arena, places[i], "tensors.json")) return places[i];
-  complain(EXIT_USER,
-           "%s: its run has no folder model with config.json and tensors.json: the model file has no "
-           "table huggingface, or the run is of an earlier program, which did not keep them",
-           checkpoint);
+  complain(
+      EXIT_USER,
+      "%s: its run has no folder model with config.json and tensors.json: the model file has no "
+      "table huggingface, or the run is of an earlier program, which did not keep them",
+      checkpoint);
   return NULL;
 }
 
@@ -167,7 +170,8 @@ static ExitCode copy_file(const char *from, const char *to) {
   int failure = errno;
   if (in != NULL) fclose(in);
   if (out != NULL && fclose(out) != 0) good = false;
-  return good ? EXIT_DONE : complain(EXIT_WORLD, "%s: cannot be copied: %s", from, strerror(failure));
+  return good ? EXIT_DONE
+              : complain(EXIT_WORLD, "%s: cannot be copied: %s", from, strerror(failure));
 }
 
 static bool is_tensors(const char *name) {
@@ -214,8 +218,8 @@ static ExitCode write_config(const Export *e, const char *from, SafeDtype asked)
   (void)json_object_set_new(root, "torch_dtype", json_string(name));
   char *text = json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(15));
   FILE *out = text != NULL ? fopen(to, "w") : NULL;
-  bool good = out != NULL && fprintf(out, "%s\n", text) > 0 && fflush(out) == 0 &&
-              fsync(fileno(out)) == 0;
+  bool good =
+      out != NULL && fprintf(out, "%s\n", text) > 0 && fflush(out) == 0 && fsync(fileno(out)) == 0;
   if (out != NULL && fclose(out) != 0) good = false;
   free(text);
   json_decref(root);

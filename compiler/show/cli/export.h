@@ -1,5 +1,5 @@
-/* export.h -- lockstep export: the tensors of a run, a checkpoint or a model folder, as a folder for
- * Hugging Face's tools. export.c finds them, export_write.c writes the files. */
+/* export.h -- lockstep export: the tensors of a run, a checkpoint or a model folder, as a folder
+ * for Hugging Face's tools. export.c finds them, export_write.c writes the files. */
 #ifndef LOCKSTEP_EXPORT_H
 #define LOCKSTEP_EXPORT_H
 
@@ -25,7 +25,7 @@ typedef struct Export {
   const Options *options;
   SavedReader *reader; /* NULL: from a model folder */
   VEC(OutTensor) tensors;
-  const char *folder; /* beside the folder's name, until all is written */
+  const char *folder;  /* beside the folder's name, until all is written */
   int64_t shard_bytes; /* 0: one file */
   int64_t total_bytes;
 } Export;

@@ -68,8 +68,7 @@ static bool read_elements(const Writer *w, const OutTensor *tensor, int64_t firs
                           uint8_t *to, ExitCode *code) {
   Status status = {0};
   int64_t width = dtype_bytes(tensor->from);
-  if (w->e->reader != NULL)
-    return saved_read(w->e->reader, tensor->item, first, count, to, code);
+  if (w->e->reader != NULL) return saved_read(w->e->reader, tensor->item, first, count, to, code);
   if (safe_read(tensor->place.file, tensor->place.tensor->first_byte + first * width, to,
                 (size_t)(count * width), &status))
     return true;
@@ -144,7 +143,8 @@ static ExitCode write_file(Writer *w, int32_t file, int32_t files) {
   for (int32_t i = 0; good && i < e->tensors.count; i++) {
     const OutTensor *tensor = &e->tensors.at[i];
     if (tensor->file != file) continue;
-    good = tensor->is_transposed ? write_turned(w, tensor, &code) : write_straight(w, tensor, &code);
+    good =
+        tensor->is_transposed ? write_turned(w, tensor, &code) : write_straight(w, tensor, &code);
   }
   if (good) code = EXIT_DONE; /* reading sets it before each part */
   if (good && fsync(w->descriptor) != 0) code = cannot_write(w->path);
@@ -152,7 +152,8 @@ static ExitCode write_file(Writer *w, int32_t file, int32_t files) {
   return code;
 }
 
-/* A file ends before the tensor that would make it larger than asked. Returns how many there are. */
+/* A file ends before the tensor that would make it larger than asked. Returns how many there are.
+ */
 static int32_t divide(Export *e) {
   int32_t files = 1;
   int64_t used = 0;
