@@ -287,7 +287,8 @@ static bool fill_layer(Installing *in, const PlanTensor *tensor, int32_t layer, 
   if (!state_piece(plan, tensor->layout, in->coordinate, &piece))
     return status_fail(in->status, STATUS_OURS, "tensor %s lies in no box of its dims", name);
   if (in->from == NULL && weight_whole(&piece).range_count != f.weight.place.tensor->elements)
-    return status_fail(in->status, STATUS_OURS, "plan: tensor %s has other sizes in the files", name);
+    return status_fail(in->status, STATUS_OURS, "plan: tensor %s has other sizes in the files",
+                       name);
   f.form = form_of(plan, class, tensor, layer, f.from);
   f.from_width = dtype_bytes(f.from);
   f.to_width = dtype_bytes((DType)tensor->dtype);
