@@ -106,7 +106,8 @@ static void settle_model(CheckpointChanges *changes) {
 /* The same data at another path are the same data; other data at the same path are not. */
 static void settle_data(const Checkpoint *checkpoint, const Plan *plan, uint64_t data_sum,
                         CheckpointChanges *changes) {
-  if (data_sum == checkpoint->manifest.run.data_sum) {
+  uint64_t before = checkpoint->manifest.run.data_sum;
+  if (data_sum == before || before == MANIFEST_DATA_ANY) {
     keep_changes(changes, is_data_path);
     return;
   }

@@ -56,6 +56,9 @@ typedef struct ManifestFacts {
   uint32_t lasting_mask; /* CONTROL_BITs of the slots that it has */
 } ManifestFacts;
 
+/* The sum of the data of a checkpoint whose run was not ours: any data go on with it. */
+#define MANIFEST_DATA_ANY UINT64_MAX
+
 /* The facts of the run. */
 typedef struct ManifestRun {
   uint64_t plan_id;

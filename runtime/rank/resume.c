@@ -105,7 +105,8 @@ static bool judge(const Run *run, const Checkpoint *checkpoint, const Checkpoint
 /* The stream of samples goes on where it is the same: the data, and what one sample is. */
 static bool is_same_stream(const Run *run, const Checkpoint *checkpoint) {
   const ManifestRun *before = &checkpoint->manifest.run;
-  return before->data_sum == run->data_sum && before->sample_tokens == job_sample_tokens(run->plan);
+  bool is_same = before->data_sum == run->data_sum || before->data_sum == MANIFEST_DATA_ANY;
+  return is_same && before->sample_tokens == job_sample_tokens(run->plan);
 }
 
 /* Adds to a line, as far as there is room. */

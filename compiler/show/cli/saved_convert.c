@@ -11,18 +11,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "compiler/show/cli/dcp.h"
 #include "compiler/show/cli/runs.h"
 #include "compiler/show/cli/saved.h"
 #include "kernels/math/floats.h"
 #include "runtime/parts/parts.h"
 #include "runtime/plan/plan_job.h"
+#include "runtime/plan/schedule.h"
 
 enum { CHUNK_BYTES = 8 << 20, ELEMENT_BYTES_MAX = 8 };
 
 typedef struct Converting {
   Compile *c;
   const Options *options;
-  const SavedOpen *from;
+  const SavedOpen *from; /* NULL: `dcp` is converted, */
+  DcpFolder *dcp;
+  DcpTensor **tensor; /* of which these have the elements, by item of `to` */
   const Plan *plan;
   State to;
   uint32_t *source; /* by item of `to`: the item of `from` that has its elements */
@@ -54,6 +58,90 @@ static bool match_items(Converting *cv) {
   return status.code == 0;
 }
 
+/* ---- which tensor of torch has them */
+
+static bool refuse(Converting *cv, const char *why) {
+  cv->code = complain(EXIT_USER, "%s: %s", cv->dcp->path, why);
+  return false;
+}
+
+/* Of rectangles that lie in the whole and have as many elements, none may overlap another. */
+static bool is_covered(const DcpTensor *tensor, int64_t elements) {
+  int64_t found = 0;
+  for (int32_t i = 0; i < tensor->chunk.count; i++) {
+    const StatePiece *one = &tensor->chunk.at[i].piece;
+    found += one->range_count;
+    for (int32_t k = 0; k < i && one->range_count > 0; k++) {
+      const StatePiece *other = &tensor->chunk.at[k].piece;
+      bool meets = other->range_count > 0;
+      for (int32_t d = 0; d < tensor->dims; d++)
+        meets &= one->first[d] < other->first[d] + other->count[d] &&
+                 other->first[d] < one->first[d] + one->count[d];
+      if (meets) return false;
+    }
+  }
+  return found == elements;
+}
+
+static const char *shape_text(Arena *arena, int32_t dims, const int64_t *shape) {
+  const char *text = "";
+  for (int32_t i = 0; i < dims; i++)
+    text = arena_printf(arena, "%s%s%lld", text, i > 0 ? ", " : "", (long long)shape[i]);
+  return text;
+}
+
+/* A weight and a master are the same tensor there. */
+static bool match_tensor(Converting *cv, uint32_t index) {
+  Arena *arena = cv->c->arena;
+  const StateItem *item = &cv->to.item[index];
+  int64_t shape[STATE_DIMS_MAX];
+  int32_t dims = saved_shape(&cv->to, index, shape);
+  uint32_t kind = state_tensor(&cv->to, item)->kind;
+  const char *name = dcp_key(arena, item->name, kind);
+  DcpTensor *tensor = name ? dcp_find(cv->dcp, name) : NULL;
+  if (tensor == NULL)
+    return refuse(cv, arena_printf(arena, "has no tensor %s, and the job has it as %s",
+                                   name ? name : item->name, saved_kind(&cv->to, item)));
+  bool is_same =
+      tensor->dims == dims && memcmp(shape, tensor->shape, (size_t)dims * sizeof *shape) == 0;
+  if (!is_same)
+    return refuse(cv, arena_printf(arena, "tensor %s has shape [%s], and the job wants [%s]", name,
+                                   shape_text(arena, tensor->dims, tensor->shape),
+                                   shape_text(arena, dims, shape)));
+  DType from = dcp_dtype(tensor), to = state_saved_dtype(state_tensor(&cv->to, item));
+  bool is_weight = kind == BUFFER_PARAM || kind == BUFFER_MASTER;
+  if (from == DTYPE_COUNT || (!is_weight && from != to))
+    return refuse(cv, arena_printf(arena, "tensor %s is %s, and the job keeps %s", name,
+                                   tensor->dtype, dtype_name(to)));
+  if (!is_covered(tensor, saved_elements(&cv->to, index)))
+    return refuse(cv, arena_printf(arena, "tensor %s: not each element is there once", name));
+  cv->tensor[index] = tensor;
+  return true;
+}
+
+static bool is_step(const char *name) {
+  size_t length = strlen(name);
+  return strncmp(name, "optimizer.", 10) == 0 && length > 5 &&
+         strcmp(name + length - 5, ".step") == 0;
+}
+
+/* All or nothing: each tensor of either side is on the other. */
+static bool match_dcp(Converting *cv) {
+  cv->tensor = ARENA_ARRAY(cv->c->arena, DcpTensor *, cv->to.item_count + 1);
+  for (uint32_t i = 0; i < cv->to.item_count; i++)
+    if (!match_tensor(cv, i)) return false;
+  for (int32_t t = 0; t < cv->dcp->tensor.count; t++) {
+    const DcpTensor *tensor = &cv->dcp->tensor.at[t];
+    bool is_used = is_step(tensor->name);
+    for (uint32_t i = 0; !is_used && i < cv->to.item_count; i++)
+      is_used = cv->tensor[i] == tensor;
+    if (!is_used)
+      return refuse(cv,
+                    arena_printf(cv->c->arena, "has tensor %s, which the job lacks", tensor->name));
+  }
+  return true;
+}
+
 /* ---- parts */
 
 static DType dtype_of(const State *state, uint32_t item) {
@@ -70,17 +158,23 @@ static const void *in_dtype(Converting *cv, DType from, DType to, int64_t count)
   return cv->other;
 }
 
+static bool read_elements(Converting *cv, uint32_t item, const StatePiece *want) {
+  return cv->from ? saved_read_piece(cv->reader, cv->source[item], want, cv->chunk, &cv->code)
+                  : dcp_read(cv->dcp, cv->tensor[item], want, cv->chunk, &cv->code);
+}
+
 static bool convert_piece(void *context, const StateStored *stored) {
   Converting *cv = context;
   Status status = {0};
-  const State *source_state = &cv->from->checkpoint.manifest.state;
-  uint32_t item = (uint32_t)(stored->item - cv->to.item), source = cv->source[item];
-  DType from = dtype_of(source_state, source), to = dtype_of(&cv->to, item);
+  uint32_t item = (uint32_t)(stored->item - cv->to.item);
+  DType from = cv->from ? dtype_of(&cv->from->checkpoint.manifest.state, cv->source[item])
+                        : dcp_dtype(cv->tensor[item]);
+  DType to = dtype_of(&cv->to, item);
   int64_t most = CHUNK_BYTES / ELEMENT_BYTES_MAX;
   for (int64_t done = 0; done < stored->piece.range_count; done += most) {
     int64_t left = stored->piece.range_count - done, count = left < most ? left : most;
     StatePiece want = state_piece_dense(&stored->piece, done, count);
-    if (!saved_read_piece(cv->reader, source, &want, cv->chunk, &cv->code)) return false;
+    if (!read_elements(cv, item, &want)) return false;
     const void *bytes = in_dtype(cv, from, to, count);
     if (part_writer_put(cv->writer, bytes, count * dtype_bytes(to), &status)) continue;
     cv->code = complain(EXIT_WORLD, "%s", status.text);
@@ -132,7 +226,9 @@ static bool sync_folder(const char *path) {
 
 static bool write_manifest(const Converting *cv) {
   ManifestText text;
-  ManifestRun run = cv->from->checkpoint.manifest.run;
+  ManifestRun run = {.data_sum = MANIFEST_DATA_ANY, .sample_tokens = job_sample_tokens(cv->plan)};
+  (void)snprintf(run.program, sizeof run.program, "%s", LOCKSTEP_VERSION);
+  if (cv->from) run = cv->from->checkpoint.manifest.run;
   const char *path = arena_printf(cv->c->arena, "%s/%s", cv->folder, MANIFEST_FILE);
   run.plan_id = cv->plan->id;
   run.last_step = job_steps(cv->plan);
@@ -190,26 +286,26 @@ static void say_done(const Converting *cv) {
   for (int32_t i = 0; i < cv->parts; i++)
     bytes += (int64_t)cv->part[i].file_bytes;
   if (!cv->options->quiet)
-    printf("wrote    %s   %s in %d part%s, from %d\n", text_plain(cv->c->arena, cv->path),
+    printf("wrote    %s   %s in %d part%s, from %d%s\n", text_plain(cv->c->arena, cv->path),
            format_bytes(cv->c->arena, bytes), cv->parts, plural((uint64_t)cv->parts),
-           cv->from->checkpoint.manifest.part_count);
+           cv->from ? cv->from->checkpoint.manifest.part_count : cv->dcp->tensor.count,
+           cv->from ? "" : " tensors");
 }
 
 static ExitCode convert(Converting *cv) {
   Status status = {0};
+  if (cv->from) cv->facts = cv->from->checkpoint.manifest.facts;
   struct {
     uint64_t plan;
     int64_t generation, step;
-  } of = {cv->plan->id, cv->from->checkpoint.manifest.facts.generation,
-          cv->from->checkpoint.manifest.facts.step};
-  cv->facts = cv->from->checkpoint.manifest.facts;
+  } of = {cv->plan->id, cv->facts.generation, cv->facts.step};
   cv->facts.save = part_sum(&of, sizeof of);
   cv->code = EXIT_WORLD;
   if (!state_open(&cv->to, cv->plan, &status))
     return complain(status.code == STATUS_WORLD ? EXIT_WORLD : EXIT_OURS, "%s", status.text);
-  bool is_good = match_items(cv);
-  cv->reader = is_good ? saved_reader(cv->from) : NULL;
-  is_good = cv->reader && make_folder(cv) && convert_parts(cv) && publish(cv);
+  bool is_good = cv->from ? match_items(cv) : match_dcp(cv);
+  if (is_good && cv->from) is_good = (cv->reader = saved_reader(cv->from)) != NULL;
+  is_good = is_good && make_folder(cv) && convert_parts(cv) && publish(cv);
   if (is_good)
     say_done(cv);
   else if (cv->folder)
@@ -219,11 +315,48 @@ static ExitCode convert(Converting *cv) {
   return is_good ? EXIT_DONE : cv->code;
 }
 
+/* ---- from torch */
+
+/* A count of the command line. */
+static bool read_count(const char *name, const char *text, int64_t *count) {
+  size_t digits = text ? strspn(text, "0123456789") : 0;
+  bool is_count = text && digits > 0 && digits < 19 && text[digits] == '\0';
+  *count = is_count ? strtoll(text, NULL, 10) : 0;
+  return is_count || complain(EXIT_USER,
+                              "%s wants a whole number%s%.40s: torch's folder does not say where "
+                              "the run was",
+                              name, text ? ", not " : "", text ? text : "") == EXIT_DONE;
+}
+
+/* Torch's folder has tensors alone: the step and the samples are the user's to say. */
+static ExitCode import_dcp(Compile *c, const Options *options) {
+  Compiled compiled;
+  Options of_job = *options;
+  DcpFolder *dcp = ARENA_NEW(c->arena, DcpFolder);
+  ManifestFacts facts = {.generation = 1};
+  ExitCode code = EXIT_DONE;
+  if (!read_count("--step", options->step, &facts.step) ||
+      !read_count("--samples", options->samples, &facts.samples))
+    return EXIT_USER;
+  of_job.words = (Words){.at = {options->job}, .count = 1};
+  of_job.no_data = true; /* no sample is read */
+  if (!dcp_open(dcp, c->arena, options->words.at[1], &code)) return code;
+  if (!compile_job(c, &of_job, &compiled)) return report(c, &of_job);
+  facts.lasting.updates = facts.step;
+  facts.lasting_mask = CONTROL_BIT(CONTROL_updates);
+  facts.lr = schedule_lr(&compiled.plan, facts.step);
+  Converting cv = {.c = c, .options = options, .dcp = dcp, .plan = &compiled.plan, .facts = facts};
+  code = convert(&cv);
+  dcp_close(dcp);
+  return code;
+}
+
 ExitCode saved_verb_convert(Compile *c, const Options *options) {
   SavedOpen *saved = ARENA_NEW(c->arena, SavedOpen);
   Options of_job = *options;
   Compiled compiled;
   if (options->to) return saved_export_dcp(c, options);
+  if (options->from) return import_dcp(c, options);
   const char *path = saved_find(c, options, options->words.at[1]);
   if (!path) return EXIT_WORLD;
   ExitCode code = saved_open_whole(saved, path);

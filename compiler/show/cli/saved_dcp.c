@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "compiler/show/cli/dcp.h"
 #include "compiler/show/cli/runs.h"
 #include "compiler/show/cli/saved.h"
 #include "runtime/safetensors/safetensors.h"
@@ -50,18 +51,6 @@ typedef struct Exporting {
 static bool cannot(Exporting *e, const char *path) {
   e->code = complain(EXIT_WORLD, "%s: cannot be written: %s", path, strerror(errno));
   return false;
-}
-
-/* The name that torch's optimizers give it. NULL: torch has no such state. */
-static const char *key_of(Exporting *e, const StateItem *item, uint32_t kind) {
-  switch (kind) {
-  case BUFFER_PARAM:
-  case BUFFER_MASTER: return item->name;
-  case BUFFER_MOMENT1: return arena_printf(e->c->arena, "optimizer.state.%s.exp_avg", item->name);
-  case BUFFER_MOMENT2:
-    return arena_printf(e->c->arena, "optimizer.state.%s.exp_avg_sq", item->name);
-  default: return NULL;
-  }
 }
 
 /* ---- a file */
@@ -171,7 +160,7 @@ static bool add_item(Exporting *e, uint32_t index) {
   const StateItem *item = &state->item[index];
   uint32_t kind = state_tensor(state, item)->kind;
   Rectangle whole = {.item = index,
-                     .key = key_of(e, item, kind),
+                     .key = dcp_key(e->c->arena, item->name, kind),
                      .dtype = state_saved_dtype(state_tensor(state, item))};
   bool is_coded = whole.dtype == DTYPE_U8;
   if (whole.key == NULL || is_coded) {
