@@ -157,7 +157,27 @@ static void check_pair(Compile *c, const Pair *pair) {
     warn_unknown(c, pair);
 }
 
+/* NCCL chooses these by size and topology; a forced choice holds for every collective. */
+static void warn_forced(Compile *c, const Pair *pair) {
+  static const struct {
+    const char *name, *value, *lost;
+  } forced[] = {{"NCCL_ALGO", NULL, "one algorithm for all sizes"},
+                {"NCCL_PROTO", NULL, "one protocol for all sizes"},
+                {"NCCL_P2P_DISABLE", "1", "GPUs of a node no longer use NVLink or PCIe directly"},
+                {"NCCL_SHM_DISABLE", "1", "GPUs of a node no longer use shared memory"},
+                {"NCCL_NVLS_ENABLE", "0", "NVSwitch no longer adds up"}};
+  for (size_t i = 0; i < sizeof forced / sizeof *forced && pair->text && !pair->is_off; i++) {
+    if (strcmp(pair->name, forced[i].name) != 0) continue;
+    if (forced[i].value && strcmp(pair->text, forced[i].value) != 0) continue;
+    lint_at(c, pair->origin.span, "nccl-forced", "slurm.env: %s = %s: %s", pair->name,
+            text_plain(c->arena, pair->text), forced[i].lost);
+    fix_last(c, "remove %s", pair->name);
+  }
+}
+
 void environment_check(Compile *c, const Job *job) {
+  for (int32_t i = 0; i < job->slurm.env.count; i++)
+    warn_forced(c, &job->slurm.env.at[i]);
   for (int32_t i = 0; i < job->slurm.env.count; i++)
     check_pair(c, &job->slurm.env.at[i]);
 }

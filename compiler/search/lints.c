@@ -1,5 +1,6 @@
 #include "compiler/search/lints.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "compiler/draft/roles.h"
@@ -260,6 +261,56 @@ static const char *memory_tight(const Look *look, const char **fix) {
       100 * share);
 }
 
+/* Fewer than four layers a stage. Ranks on processors are as a rule a small copy of such a job. */
+static const char *layers_few(const Look *look, const char **fix) {
+  const Draft *d = look->out->draft;
+  int64_t layers = 0, pp = look->out->derived.pp, least = 4, fewer = pp;
+  for (int32_t u = 0; u < d->chain_length; u++)
+    layers += d->train->regions.at[d->chain[u].region].is_stack;
+  if (look->out->cluster.target != TARGET_CUDA) return NULL;
+  if (pp == 1 || layers == 0 || layers >= least * pp) return NULL;
+  while (fewer > 1 && (fewer * least > layers || pp % fewer != 0))
+    fewer--;
+  *fix = arena_printf(look->c->arena, "pp = %lld", (long long)fewer);
+  return arena_printf(
+      look->c->arena,
+      "%lld layers on %lld stages are fewer than four a stage: stages cannot be balanced, and "
+      "each waits for its neighbours more than it computes",
+      (long long)layers, (long long)pp);
+}
+
+static const char *states_replicated(const Look *look, const char **fix) {
+  const Compiled *out = look->out;
+  if (out->derived.zero > 0 || out->derived.dp * out->derived.cp < 2) return NULL;
+  int64_t most = 0;
+  for (int32_t s = 0; s < out->draft->stage_count; s++) {
+    int64_t bytes = out->draft->stages[s].persistent_bytes[TIER_DEVICE];
+    if (bytes > most) most = bytes;
+  }
+  double share = (double)most / (double)out->budget_bytes;
+  if (share < 0.6) return NULL;
+  *fix = "zero = 1";
+  return arena_printf(look->c->arena,
+                      "weights, gradients and states, %s, are %.0f %% of what a rank may use, and "
+                      "each of %lld replicas has all of them: zero = 1 divides the states",
+                      format_bytes(look->c->arena, most), 100 * share, (long long)out->derived.dp);
+}
+
+static const char *warmup_short(const Look *look, const char **fix) {
+  const Job *job = look->job;
+  int64_t steps = look->out->derived.steps, warmup = job->schedule.warmup;
+  if (strcmp(optimizer_rows[job->optimizer.head].name, "adamw") != 0) return NULL;
+  double memory = 2 / (1 - job->optimizer.beta2), part = (double)steps / 50;
+  double least = memory < part ? memory : part;
+  if (warmup == 0 || (double)warmup >= floor(least)) return NULL;
+  *fix = arena_printf(look->c->arena, "warmup = %.0f", ceil(least));
+  return arena_printf(
+      look->c->arena,
+      "a warm-up of %lld steps ends before the second moment, which remembers about "
+      "%.0f steps at beta2 = %g, has settled",
+      (long long)warmup, memory / 2, job->optimizer.beta2);
+}
+
 typedef struct Row {
   const char *name; /* in diagnostics.def */
   int32_t field;    /* where the lint is placed */
@@ -293,6 +344,9 @@ static const Row rows[] = {
     {"imbalance", FIELD_parallel_pp, false, stages_uneven},
     {"tp-over-pcie", FIELD_parallel_tp, false, tp_over_pcie},
     {"tight-memory", FIELD_memory_budget, false, memory_tight},
+    {"few-layers", FIELD_parallel_pp, true, layers_few},
+    {"states-replicated", FIELD_parallel_zero, true, states_replicated},
+    {"warmup-short", FIELD_schedule_warmup, true, warmup_short},
 };
 
 void plan_lints(Compile *c, const Job *job, const Compiled *out) {

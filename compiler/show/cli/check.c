@@ -10,6 +10,13 @@ ExitCode verb_check(const Options *options) {
   if (is_good) environment_check(c, compiled.job); /* slurm.env, which only a batch job has */
   is_good = is_good && !compile_failed(c);
   ExitCode code = report(c, options);
+  int32_t lints = 0;
+  for (int32_t i = 0; i < c->diags.list.count; i++)
+    lints += c->diags.list.at[i].severity == SEVERITY_LINT;
+  if (options->strict && code == EXIT_DONE && lints > 0) {
+    is_good = false;
+    code = complain(EXIT_USER, "--strict: %d lint%s", lints, plural(lints));
+  }
   if (is_good && !options->quiet && !options->json) {
     print_plain(options->words.at[0], stdout);
     puts(": right");

@@ -23,3 +23,9 @@ node 0, GPU   0   1   2   3
 
 every rank by its stage, 0-9 a-z, from node to node
 n0     0000 1111
+job.lua:7:29: lint[few-layers]: 4 layers on 2 stages are fewer than four a
+    stage: stages cannot be balanced, and each waits for its neighbours more
+    than it computes
+    7 |   parallel = { tp = 2, pp = 2 },
+      |                             ^
+        fix: pp = 1

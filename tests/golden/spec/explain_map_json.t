@@ -27,6 +27,12 @@ return job {
   {"rank":13,"node":1,"device":5,"tp":1,"cp":0,"pp":1,"dp":2,"numa":0,"pci":"0000:d6:00.0","nic":"hsn2","cores":"8-15,72-79"},
   {"rank":14,"node":1,"device":6,"tp":0,"cp":0,"pp":1,"dp":3,"numa":2,"pci":"0000:d9:00.0","nic":"hsn3","cores":"32-39,96-103"},
   {"rank":15,"node":1,"device":7,"tp":1,"cp":0,"pp":1,"dp":3,"numa":2,"pci":"0000:de:00.0","nic":"hsn3","cores":"40-47,104-111"}]}
+job.lua:7:29: lint[few-layers]: 4 layers on 2 stages are fewer than four a
+    stage: stages cannot be balanced, and each waits for its neighbours more
+    than it computes
+    7 |   parallel = { tp = 2, pp = 2 },
+      |                             ^
+        fix: pp = 1
 job.lua:7:29: lint[bubble]: stages idle 33.3 % of a step: (pp-1) / (m + pp-1)
     with m = 2 micro-batches
     7 |   parallel = { tp = 2, pp = 2 },

@@ -38,6 +38,12 @@ why there: of 6 orders in which axes fill nodes, by the communication of a step,
   cp pp dp tp         7.20 us    +71.0%   tp leaves its fast links
   cp dp pp tp         7.20 us    +71.0%   tp leaves its fast links
 tp cp pp dp on seats in the order of their devices: 15.8 us, 3.74 times as long
+job.lua:7:29: lint[few-layers]: 4 layers on 2 stages are fewer than four a
+    stage: stages cannot be balanced, and each waits for its neighbours more
+    than it computes
+    7 |   parallel = { tp = 2, pp = 2 },
+      |                             ^
+        fix: pp = 1
 job.lua:7:29: lint[bubble]: stages idle 33.3 % of a step: (pp-1) / (m + pp-1)
     with m = 2 micro-batches
     7 |   parallel = { tp = 2, pp = 2 },

@@ -58,6 +58,12 @@ checkpoint
 size     76.9 MB in 8 parts, the largest 10.5 MB; 76.9 ms at 1.00 GB/s
                             (slurm.write)
 every    30 minutes; cluster.mtbf = "200d", of a node, tells how often is best
+job.lua:6:21: lint[few-layers]: 8 layers on 8 stages are fewer than four a
+    stage: stages cannot be balanced, and each waits for its neighbours more
+    than it computes
+    6 |   parallel = { pp = 8 },
+      |                     ^
+        fix: pp = 2
 job.lua:6:21: lint[bubble]: stages idle 46.7 % of a step: (pp-1) / (m + pp-1)
     with m = 8 micro-batches
     6 |   parallel = { pp = 8 },

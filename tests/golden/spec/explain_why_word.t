@@ -9,6 +9,12 @@ return job {
 }
 -- >>> exit 1
 lockstep: --why wants place, or rank=0 to rank=15, not 'rank=x'
+job.lua:7:29: lint[few-layers]: 4 layers on 2 stages are fewer than four a
+    stage: stages cannot be balanced, and each waits for its neighbours more
+    than it computes
+    7 |   parallel = { tp = 2, pp = 2 },
+      |                             ^
+        fix: pp = 1
 job.lua:7:29: lint[bubble]: stages idle 33.3 % of a step: (pp-1) / (m + pp-1)
     with m = 2 micro-batches
     7 |   parallel = { tp = 2, pp = 2 },

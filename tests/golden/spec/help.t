@@ -56,6 +56,9 @@ lockstep VERB --help lists all options of a verb. Several verbs have:
   --kernels             the variants of the matrix product: version says which
                         this processor is given, bench measures all and prints a
                         row for the table of processors
+  --strict              check: lints are errors; import: writes nothing when a
+                        key that changes training has no counterpart, or a key
+                        is unknown
   --json                the answer on stdout as JSON
   -q, --quiet           nothing but results and errors
   --color WHEN          auto, always or never; NO_COLOR is heeded

@@ -8,6 +8,12 @@ return job {
   cluster = { "dgx-h100", memory = "2.5GB" },
 }
 -- >>> exit 0
+job.lua:6:21: lint[few-layers]: 8 layers on 8 stages are fewer than four a
+    stage: stages cannot be balanced, and each waits for its neighbours more
+    than it computes
+    6 |   parallel = { pp = 8 },
+      |                     ^
+        fix: pp = 2
 job.lua:7:36: lint[outside-arena]: the arena leaves a GPU 125 MB less than
     NCCL's communicators (1.71 GB, an estimate) and CUDA (629 MB) may take
     7 |   cluster = { "dgx-h100", memory = "2.5GB" },

@@ -1,0 +1,17 @@
+return job {
+  model = { "gpt2", layers = 60, width = 2048, heads = 16 },
+  data = "synthetic",
+  train = { batch = "64 sequences", microbatch = 1, steps = 1000 },
+  optimizer = { "adamw", lr = 6e-4 },
+  schedule = { "cosine", warmup = 20 },
+  parallel = { zero = 0 },
+  cluster = { "dgx-h100", nodes = 1 },
+}
+-- >>> exit 0
+job.lua:7:23: lint[states-replicated]: weights, gradients and states, 56.3 GB,
+    are 67 % of what a rank may use, and each of 8 replicas has all of them:
+    zero = 1 divides the states
+    7 |   parallel = { zero = 0 },
+      |                       ^
+        fix: zero = 1
+job.lua: right
