@@ -236,6 +236,73 @@ static void check_offload(const char *where, const char *a, const char *b, const
   }
 }
 
+static void test_states(void) {
+  TEST("states in host memory: the bits of states on the device, also of a run that moves them") {
+    check_offload(".optimizer=cpu", "cluster.devices=1", "precision=bf16", "memory.recompute=block",
+                  NULL);
+    check_offload(".optimizer=cpu", "cluster.devices=1", "precision=bf16", "precision.master=split",
+                  NULL);
+    check_offload(".optimizer=cpu", "cluster.devices=2", "precision=bf16", "parallel.zero=1",
+                  "optimizer.clip=0.1");
+    check_offload(".optimizer=cpu", "cluster.devices=2", "precision=bf16", "parallel.zero=3",
+                  "precision.update=kahan");
+    check_offload(".optimizer=cpu", "cluster.devices=4", "parallel.tp=2", "parallel.cp=2", NULL);
+    check_offload(".optimizer={ \"cpu\", share = \"40%\" }", "cluster.devices=4", "parallel.pp=2",
+                  "parallel.zero=2", NULL);
+  }
+}
+
+static void test_frames(void) {
+  TEST("what forward keeps waits in host memory: the bits of what stays, in any pipeline") {
+    static const char all[] = "={ activations = \"cpu\", prefetch = 0 }";
+    static const char half[] =
+        "={ optimizer = \"cpu\", activations = { \"cpu\", share = \"50%\" } }";
+    check_offload(all, "cluster.devices=1", "memory.recompute=none", "model.layers=4", NULL);
+    check_offload("={ activations = \"cpu\", prefetch = 1 }", "cluster.devices=1",
+                  "memory.recompute={\"every\", blocks=2}", "model.layers=6", NULL);
+    check_offload(all, "cluster.devices=2", "parallel.zero=3", "precision=bf16", "model.layers=4");
+    check_offload(half, "cluster.devices=2", "parallel.pp=2", "memory.recompute=none",
+                  "model.layers=4");
+    check_offload(all, "cluster.devices=2", "parallel.pp=2", "parallel.pipeline=zb-v",
+                  "model.layers=4");
+    check_offload(all, "cluster.devices=4", "parallel.pp=2", "parallel.pipeline=gpipe",
+                  "parallel.tp=2");
+  }
+}
+
+static void test_weights(void) {
+  TEST("weights in host memory: the bits of weights on the device") {
+    static const char all[] = "={ optimizer = \"cpu\", weights = \"cpu\" }";
+    static const char half[] =
+        "={ optimizer = { \"cpu\", share = \"50%\" }, weights = \"cpu\", prefetch = 0 }";
+    check_offload(all, "cluster.devices=1", "precision=bf16", "memory.recompute=block", NULL);
+    check_offload(all, "cluster.devices=1", "precision={\"bf16\", param=\"fp32\"}",
+                  "model.layers=4", NULL);
+    check_offload(half, "cluster.devices=2", "precision=bf16", "parallel.zero=3",
+                  "parallel.zero_keep=0B");
+    check_offload(all, "cluster.devices=4", "parallel.pp=2", "parallel.zero=3", "model.layers=4");
+    check_offload(
+        "={ optimizer = \"cpu\", weights = \"cpu\", activations = \"cpu\", prefetch = 1 }",
+        "cluster.devices=2", "precision.update=kahan", "precision=bf16", "parallel.tp=2");
+  }
+}
+
+static void test_files(void) {
+  TEST("states in files: the bits of states on the device, of a run that moves them, too") {
+    char all[120], half[160];
+    (void)snprintf(all, sizeof all, "={ optimizer = \"nvme\", path = \"%s\" }", folder);
+    (void)snprintf(half, sizeof half,
+                   "={ optimizer = { \"nvme\", share = \"50%%\" }, weights = \"cpu\", path = "
+                   "\"%s\" }",
+                   folder);
+    check_offload(all, "cluster.devices=1", "precision=bf16", "model.layers=4", NULL);
+    check_offload(half, "cluster.devices=2", "precision=bf16", "parallel.zero=3",
+                  "precision.moments=int8");
+    check_offload(all, "cluster.devices=4", "parallel.pp=2", "parallel.zero=2",
+                  "optimizer={\"lion\", lr=1e-4}");
+  }
+}
+
 int main(void) {
   (void)snprintf(folder, sizeof folder, "/tmp/lockstep_bitwise_%d", (int)getpid());
   job_folder(folder, TOKENS, VOCAB);
@@ -280,61 +347,10 @@ int main(void) {
     check_stored("cluster.devices=4", "parallel.zero=3", "parallel.zero_keep=0B");
     check_stored("cluster.devices=4", "parallel.zero=3", "parallel.pp=2");
   }
-  TEST("states in host memory: the bits of states on the device, also of a run that moves them") {
-    check_offload(".optimizer=cpu", "cluster.devices=1", "precision=bf16", "memory.recompute=block",
-                  NULL);
-    check_offload(".optimizer=cpu", "cluster.devices=1", "precision=bf16", "precision.master=split",
-                  NULL);
-    check_offload(".optimizer=cpu", "cluster.devices=2", "precision=bf16", "parallel.zero=1",
-                  "optimizer.clip=0.1");
-    check_offload(".optimizer=cpu", "cluster.devices=2", "precision=bf16", "parallel.zero=3",
-                  "precision.update=kahan");
-    check_offload(".optimizer=cpu", "cluster.devices=4", "parallel.tp=2", "parallel.cp=2", NULL);
-    check_offload(".optimizer={ \"cpu\", share = \"40%\" }", "cluster.devices=4", "parallel.pp=2",
-                  "parallel.zero=2", NULL);
-  }
-  TEST("what forward keeps waits in host memory: the bits of what stays, in any pipeline") {
-    static const char all[] = "={ activations = \"cpu\", prefetch = 0 }";
-    static const char half[] =
-        "={ optimizer = \"cpu\", activations = { \"cpu\", share = \"50%\" } }";
-    check_offload(all, "cluster.devices=1", "memory.recompute=none", "model.layers=4", NULL);
-    check_offload("={ activations = \"cpu\", prefetch = 1 }", "cluster.devices=1",
-                  "memory.recompute={\"every\", blocks=2}", "model.layers=6", NULL);
-    check_offload(all, "cluster.devices=2", "parallel.zero=3", "precision=bf16", "model.layers=4");
-    check_offload(half, "cluster.devices=2", "parallel.pp=2", "memory.recompute=none",
-                  "model.layers=4");
-    check_offload(all, "cluster.devices=2", "parallel.pp=2", "parallel.pipeline=zb-v",
-                  "model.layers=4");
-    check_offload(all, "cluster.devices=4", "parallel.pp=2", "parallel.pipeline=gpipe",
-                  "parallel.tp=2");
-  }
-  TEST("weights in host memory: the bits of weights on the device") {
-    static const char all[] = "={ optimizer = \"cpu\", weights = \"cpu\" }";
-    static const char half[] =
-        "={ optimizer = { \"cpu\", share = \"50%\" }, weights = \"cpu\", prefetch = 0 }";
-    check_offload(all, "cluster.devices=1", "precision=bf16", "memory.recompute=block", NULL);
-    check_offload(all, "cluster.devices=1", "precision={\"bf16\", param=\"fp32\"}",
-                  "model.layers=4", NULL);
-    check_offload(half, "cluster.devices=2", "precision=bf16", "parallel.zero=3",
-                  "parallel.zero_keep=0B");
-    check_offload(all, "cluster.devices=4", "parallel.pp=2", "parallel.zero=3", "model.layers=4");
-    check_offload(
-        "={ optimizer = \"cpu\", weights = \"cpu\", activations = \"cpu\", prefetch = 1 }",
-        "cluster.devices=2", "precision.update=kahan", "precision=bf16", "parallel.tp=2");
-  }
-  TEST("states in files: the bits of states on the device, of a run that moves them, too") {
-    char all[120], half[160];
-    (void)snprintf(all, sizeof all, "={ optimizer = \"nvme\", path = \"%s\" }", folder);
-    (void)snprintf(half, sizeof half,
-                   "={ optimizer = { \"nvme\", share = \"50%%\" }, weights = \"cpu\", path = "
-                   "\"%s\" }",
-                   folder);
-    check_offload(all, "cluster.devices=1", "precision=bf16", "model.layers=4", NULL);
-    check_offload(half, "cluster.devices=2", "precision=bf16", "parallel.zero=3",
-                  "precision.moments=int8");
-    check_offload(all, "cluster.devices=4", "parallel.pp=2", "parallel.zero=2",
-                  "optimizer={\"lion\", lr=1e-4}");
-  }
+  test_states();
+  test_frames();
+  test_weights();
+  test_files();
   TEST("where ranks stand changes no bit: parts, slants by one axis and by two") {
     check_order("dp*2 tp cp pp dp", "parallel.pp=1");
     check_order("dp*2 tp cp pp dp-tp", "parallel.pp=1");
