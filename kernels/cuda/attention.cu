@@ -311,7 +311,7 @@ __global__ void __launch_bounds__(THREADS, S::WIDTH <= 16 ? 4 : 2)
 
 /* d_k and d_v: a key's thread walks over the queries of all heads that share it. */
 template <class T, class S>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, S::WIDTH <= 16 ? 3 : 0)
     slope_keys(const T *d_out, const T *q, const T *k, const T *v, const float *lse,
                const float *term, T *d_k, T *d_v, Attention a) {
   constexpr int TILE = S::TILE, WIDTH = S::WIDTH;

@@ -1,4 +1,4 @@
--- Mistral without a window, as 7B v0.3: llama, with a class of its own. Jiang et al. 2023 (arXiv:2310.06825).
+-- Mistral: llama, with a class of its own and, in 7B v0.1, a window. Jiang et al. 2023 (arXiv:2310.06825).
 return model {
   "llama", positions = 32768,
   huggingface = {
@@ -8,10 +8,10 @@ return model {
       kv_heads = { "num_key_value_heads", absent = "heads" }, head = { "head_dim", absent = "derived" },
       ffn = "intermediate_size", vocab = "vocab_size", positions = "max_position_embeddings",
       norm_eps = { "rms_norm_eps", absent = 1e-6 }, tied = { "tie_word_embeddings", absent = false },
+      window = { "sliding_window", absent = 4096, null = 0 },
       rope = "rope",
     },
     must = { hidden_act = "silu" },
-    null = { "sliding_window" }, -- an absent key is a window of 4,096
     drop = { "*.rotary_emb.inv_freq" },
     tied = { ["lm_head.weight"] = "model.embed_tokens.weight" },
   },

@@ -57,13 +57,24 @@ def record(folder, name, kind, config, seed, dtype, **saving):
     os.remove(os.path.join(place, "generation_config.json"))
     read = kind.from_pretrained(place, dtype=torch.float32, attn_implementation="eager").double().eval()
     ids = text_of(read, seed + 1)
+    with open(os.path.join(place, "text.u8"), "wb") as file:
+        file.write(bytes(ids.tolist()))
+    tell(name, read, ids)
+
+
+def tell(name, read, ids):
     rows = (len(ids) - 1) // POSITIONS
     tokens = ids[: rows * POSITIONS].reshape(rows, POSITIONS)
     targets = ids[1 : rows * POSITIONS + 1]
     loss = torch.nn.functional.cross_entropy(read(tokens).logits.reshape(-1, VOCAB), targets)
-    with open(os.path.join(place, "text.u8"), "wb") as file:
-        file.write(bytes(ids.tolist()))
     print(name, "%.12f" % loss.item())
+
+
+@torch.no_grad()
+def tell_window(place, window):
+    read = MistralForCausalLM.from_pretrained(place, dtype=torch.float32, attn_implementation="eager", sliding_window=window)
+    with open(os.path.join(place, "text.u8"), "rb") as file:
+        tell("window", read.double().eval(), torch.tensor(list(file.read())))
 
 
 def main(folder):
@@ -80,6 +91,7 @@ def main(folder):
            4, torch.bfloat16)
     record(folder, "mistral", MistralForCausalLM,
            MistralConfig(rope_parameters=rope, tie_word_embeddings=False, sliding_window=None, **SIZES, **COMMON), 5, torch.bfloat16)
+    tell_window(os.path.join(folder, "mistral"), 8)
 
 
 if __name__ == "__main__":

@@ -103,7 +103,6 @@ static bool is_known(const Reading *r, const char *key) {
     if (strcmp(r->family->must.at[i].key, key) == 0) return true;
   for (size_t i = 0; i < sizeof must_everywhere / sizeof *must_everywhere; i++)
     if (strcmp(must_everywhere[i].key, key) == 0) return true;
-  if (is_in_list(&r->family->null, key)) return true;
   return matches_any(&everywhere, key) || matches_any(&r->family->unused, key);
 }
 
@@ -142,21 +141,17 @@ static void check_must(Reading *r, const ConfigMust *must) {
          library_text(r->model->compile, r->family->path), sizes_text(r->model, &must->value));
 }
 
-/* Keys whose absence turns something on. */
-static void check_null(Reading *r, const char *key) {
-  const json_t *value = json_object_get(r->model->config, key);
-  if (json_is_null(value)) return;
-  refuse(r, "%s %s: %s computes only null", key,
-         value == NULL ? "is missing"
-                       : arena_printf(r->model->compile->arena, "= %s", json_show(r, value)),
-         library_text(r->model->compile, r->family->path));
-}
-
 /* ---- sizes */
 
 static bool has_size(const ModelSizes *sizes, const char *name) {
   for (int32_t i = 0; i < sizes->count; i++)
     if (strcmp(sizes->at[i].name, name) == 0) return true;
+  return false;
+}
+
+static bool is_null(const Reading *r, const ConfigKey *key) {
+  for (int32_t i = 0; i < key->keys.count; i++)
+    if (json_is_null(json_object_get(r->model->config, key->keys.at[i]))) return true;
   return false;
 }
 
@@ -185,6 +180,8 @@ static void read_size(Reading *r, const ConfigKey *key, const ModelSizes *said) 
     refuse(r, "%s = %s: expected a number from 0 to 1e15", from, json_show(r, first));
   } else if (first != NULL) {
     push_size(r, key->size, size, from);
+  } else if (key->has_null && is_null(r, key)) {
+    push_size(r, key->size, key->null_value, key->keys.at[0]);
   } else if (key->absent == ABSENT_VALUE) {
     push_size(r, key->size, key->value,
               arena_printf(r->model->compile->arena, "no %s", key->keys.at[0]));
@@ -311,8 +308,6 @@ bool folder_sizes(Model *model, const ModelSizes *said, ModelSizes *out) {
   for (size_t i = 0; i < sizeof must_everywhere / sizeof *must_everywhere; i++)
     if (value_at(model->config, must_everywhere[i].key) != NULL)
       check_must(&r, &must_everywhere[i]);
-  for (int32_t i = 0; i < family->null.count; i++)
-    check_null(&r, family->null.at[i]);
   for (int32_t i = 0; i < family->config.count; i++) {
     const ConfigKey *key = &family->config.at[i];
     if (strcmp(key->size, "rope") == 0)

@@ -49,8 +49,11 @@ static void write_key(Writing *w, const ConfigKey *key) {
   if (w->model->config != NULL && key->absent == ABSENT_DERIVED &&
       given(w->model, key->size) == NULL && !sizes_find(w->model, key->size)->overridden)
     return; /* still derived */
+  const ModelSize *is = &sizes_find(w->model, key->size)->is;
+  bool is_null =
+      key->has_null && is->kind == key->null_value.kind && is->number == key->null_value.number;
   for (int32_t i = 0; i < key->keys.count; i++)
-    set(w, key->keys.at[i], value_of(&sizes_find(w->model, key->size)->is));
+    set(w, key->keys.at[i], is_null ? json_null() : value_of(is));
 }
 
 static double number_of(const Model *model, const char *name) {
@@ -88,8 +91,6 @@ static void write_family(Writing *w) {
   for (int32_t i = 0; i < family->must.count; i++)
     if (strcmp(family->must.at[i].key, "layer_types") != 0)
       set(w, family->must.at[i].key, value_of(&family->must.at[i].value));
-  for (int32_t i = 0; i < family->null.count; i++)
-    set(w, family->null.at[i], json_null());
 }
 
 /* A size that the job sets and that no key can say; NULL: none. */

@@ -68,6 +68,9 @@ static bool read_keys(Reading *r, ConfigKey *key) {
   int type = lua_getfield(r->L, -1, "absent");
   bool good = type == LUA_TNIL || read_value(r, &key->value);
   lua_pop(r->L, 1);
+  key->has_null = lua_getfield(r->L, -1, "null") != LUA_TNIL;
+  good = good && (!key->has_null || read_value(r, &key->null_value));
+  lua_pop(r->L, 1);
   if (!good || type == LUA_TNIL) return good;
   key->absent = key->value.kind != SIZE_TEXT              ? ABSENT_VALUE
                 : strcmp(key->value.text, "derived") == 0 ? ABSENT_DERIVED
@@ -138,7 +141,7 @@ static void read_tied(Reading *r) {
 
 static void check_keys(Reading *r) {
   static const char *const keys[] = {"class", "model_type", "prefix", "transposed", "config",
-                                     "must",  "drop",       "unused", "tied",       "null"};
+                                     "must",  "drop",       "unused", "tied"};
   lua_State *L = r->L;
   for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) {
     const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "[1]";
@@ -146,9 +149,8 @@ static void check_keys(Reading *r) {
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
       known = known || strcmp(keys[i], key) == 0;
     if (!known)
-      refuse(
-          r, arena_copy(r->model->compile->arena, key),
-          "one of class, model_type, prefix, transposed, config, must, null, drop, unused, tied");
+      refuse(r, arena_copy(r->model->compile->arena, key),
+             "one of class, model_type, prefix, transposed, config, must, drop, unused, tied");
   }
 }
 
@@ -170,7 +172,6 @@ HuggingFace *huggingface_read(Model *model, lua_State *L, int index, const char 
   read_texts(&r, "transposed", &out->transposed);
   read_texts(&r, "drop", &out->drop);
   read_texts(&r, "unused", &out->unused);
-  read_texts(&r, "null", &out->null);
   read_config(&r);
   read_must(&r);
   read_tied(&r);

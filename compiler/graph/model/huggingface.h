@@ -17,13 +17,16 @@
 /* The value of a size whose key config.json lacks. */
 typedef enum Absent { ABSENT_REFUSED, ABSENT_VALUE, ABSENT_SIZE, ABSENT_DERIVED } Absent;
 
-/* layers = "num_hidden_layers", or heads = { "a", "b", absent = 1 }: keys that must be equal. */
+/* layers = "num_hidden_layers", or heads = { "a", "b", absent = 1 }: keys that must be equal. null
+ * counts as absent, or, with null = 0, as that value. */
 typedef struct ConfigKey {
   const char *size;
   TextList keys;
   Absent absent;
   ModelSize value;         /* of ABSENT_VALUE */
   const char *absent_size; /* of ABSENT_SIZE: as that size */
+  bool has_null;
+  ModelSize null_value; /* where has_null */
 } ConfigKey;
 
 /* A key that must have one value; it also counts as the value of an absent key. */
@@ -43,7 +46,6 @@ struct HuggingFace {
   VEC(ConfigKey) config;
   VEC(ConfigMust) must;
   VEC(TiedTensor) tied;
-  TextList null;       /* keys that must be there, and null */
   TextList unused;     /* globs of keys without effect */
   TextList drop;       /* globs of tensors that are no weights */
   TextList transposed; /* ends of names of linear layers that are kept as [in, out] */

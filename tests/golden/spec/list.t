@@ -1,6 +1,6 @@
 -- RUN: list
 -- >>> exit 0
-  models          38 names
+  models          39 names
   clusters        13 names
   sites           6 names
   devices         21 names

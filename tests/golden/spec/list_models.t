@@ -24,9 +24,10 @@
   megatron-22b    A GPT of 22 billion parameters
   megatron-530b   A GPT of 530 billion parameters
   megatron-8.3b   A GPT of 8.3 billion parameters
-  mistral         Mistral without a window, as 7B v0.3: llama, with a class of
-                  its own
-  mistral-7b-v0.3 Mistral 7B v0.3: no window (arXiv:2310.06825 has one)
+  mistral         Mistral: llama, with a class of its own and, in 7B v0.1, a
+                  window
+  mistral-7b      Mistral 7B v0.1 (arXiv:2310.06825)
+  mistral-7b-v0.3 Mistral 7B v0.3: no window
   qwen2           Qwen2 and Qwen2.5: llama with biases on q, k and v
   qwen2.5-0.5b    Qwen2.5 0.5B, the head tied to the embedding
   qwen2.5-1.5b    Qwen2.5 1.5B, the head tied to the embedding
