@@ -123,12 +123,13 @@ static void put_number(const Filling *f, float value, uint8_t *at) {
 static void refuse_difference(const Filling *f, int64_t at) {
   const Installing *in = f->in;
   if (*in->fault != CHECKPOINT_WHOLE) return;
+  const long long element = f->window_first + at;
   *in->fault = CHECKPOINT_DAMAGED;
   (void)status_fail(in->status, STATUS_WORLD,
                     "%s: what is read back of tensor %s is not what memory has, first at element "
                     "%lld of rank %d's part",
-                    in->from->path, in->from->manifest.state.item[f->source].name,
-                    (long long)(f->window_first + at), in->search->rank);
+                    in->from->path, in->from->manifest.state.item[f->source].name, element,
+                    in->search->rank);
 }
 
 static void compare_run(const Filling *f, const uint8_t *packed, int64_t to, int64_t count) {

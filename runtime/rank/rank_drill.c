@@ -89,7 +89,7 @@ static void tell(const Rank *rank, const Drilled *all, int64_t save_ns, int64_t 
 }
 
 bool rank_drill(Rank *rank, Status *status) {
-  int8_t wanted = rank->number == 0 && rank_checkpoints(rank) && is_wanted(rank);
+  bool wanted = rank->number == 0 && rank_checkpoints(rank) && is_wanted(rank);
   int64_t step = rank->ended;
   if (!rank->comm->ops->broadcast_bytes(rank->comm, 0, &wanted, sizeof wanted)) {
     status->code = STATUS_ECHO;

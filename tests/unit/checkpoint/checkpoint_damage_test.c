@@ -114,7 +114,7 @@ static void check_one(const Plan *plan, Kind kind, int32_t file) {
 static void save(const Plan *plan, int step) {
   Status status = {0};
   uint64_t bytes = plan_arena_bytes(plan, &plan->classes[0], TIER_DEVICE);
-  uint8_t *arena = malloc(bytes);
+  uint8_t *arena = malloc(bytes + 1);
   for (uint64_t i = 0; i < bytes; i++)
     arena[i] = (uint8_t)(i * 31 + (uint64_t)step);
   SetSave all = {.plan = plan, .arena = arena, .step = step, .data_sum = 77, .publish = true};
