@@ -139,7 +139,8 @@ Draft *compile_once(Compile *c, const Job *job, const Compiled *known, Recompute
                .parameters = train.parameters,
                .flops_per_token = train.flops_per_token};
   d->usual = place_in_order(d->fabric, &d->mesh, &order_usual); /* link of each communicator */
-  blocks_layout(d);                /* parameters -> blocks with one layout */
+  blocks_layout(d); /* parameters -> blocks with one layout */
+  d->snapshots = draft_wants_snapshots(d) && !known->leaves_snapshots;
   inputs_layout(d);                /* buffers of a micro-batch's samples */
   region_segments_build(d);        /* ops -> straight-line code per layer kind */
   block_segments_build(d);         /* init, gather, reduce, norm, update */

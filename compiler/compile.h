@@ -28,6 +28,7 @@ typedef struct Compiled {
   Recompute recompute;       /* of draft */
   /* By stage: bytes of states that offload = "auto" moves to host memory, at least. NULL: none. */
   const int64_t *hosted_bytes;
+  bool leaves_snapshots; /* checkpoint.async = "auto", and a copy of the state does not fit */
   /* Where recompute = "auto" recomputes: what a rank needs without. 0 elsewhere. */
   int64_t without_recompute_bytes;
   const Draft *draft;

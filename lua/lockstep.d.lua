@@ -104,6 +104,7 @@
 ---@field milestone? string "10000 steps": what is saved at multiples is kept for ever, beside the newest; a save comes due at each. Default: none
 ---@field drill? "auto"|"on"|"off" after the first step a checkpoint is written, read back past the page cache and compared with memory, and the run ends if they differ; auto: where the run is expected to last over an hour, once for each plan. Default: auto
 ---@field part? string ranks that have the same state divide the writing of it, so that each writes this much or more: less makes more files. Default: 4MiB
+---@field async? "auto"|"on"|"off" on: the state is copied beside the next step, and written while steps go on; the copy takes memory of the host, on processors of the budget. off: all ranks wait until a checkpoint is on the disk. auto: on where that would take over a second by slurm.write and the copy fits. Default: auto
 ---@field resume? string auto: newest whole one in path, if the job is still that experiment; never: from nothing; anyway, or a checkpoint's path: also of another experiment. Default: auto
 ---@field signal? "usr1"|"usr2"|"term" what a batch system sends before its time limit: ranks finish the step, save and end; SIGINT, SIGTERM and SIGHUP ask the same. Default: usr1
 

@@ -35,7 +35,8 @@ typedef struct BufferBinding {
 typedef struct Wait {
   Lane lane;
   int32_t call, record;
-  bool is_back; /* of the iteration before */
+  bool is_back;        /* of the iteration before */
+  bool is_of_snapshot; /* of the latest snapshot: the call is one of that program */
 } Wait;
 
 typedef struct Call {
@@ -93,7 +94,7 @@ typedef struct Stage {
   int64_t partial_count[NORM_GROUPS];
   int32_t partials_buffer[NORM_GROUPS];
   int32_t control_buffer, control_ring_buffer, mirror_buffer, staging_buffer, samples_buffer;
-  int32_t norms_buffer;
+  int32_t norms_buffer, snapshot_buffer; /* NO_ID: no snapshots */
   int64_t persistent_bytes[Tier_COUNT], arena_bytes[Tier_COUNT];
   bool grads_leave_early; /* for updates on the host: all of them fit into its memory at once */
 } Stage;
@@ -123,6 +124,7 @@ struct Draft {
   bool state_in_files;         /* of offloads_state: they are in a file, and come for updates */
   bool offloads_weights;       /* parameters are there, too, and are copied when layers read them */
   bool offloads_frames;        /* what forward keeps for backward is on the host until then */
+  bool snapshots;              /* checkpoints are written from a copy of the state */
   const int64_t *hosted_bytes; /* of compile.h */
   Graph *train, *eval;
   Mesh mesh;
@@ -213,6 +215,10 @@ static inline int32_t draft_stage(const Draft *d, int32_t chunk) {
 
 /* True if the model's ends are on different stages; known before stages are cut, too. */
 bool draft_ends_apart(const Draft *d);
+
+/* True if checkpoints are to be written from a copy of the state: by checkpoint.async, and what one
+ * takes by slurm.write. */
+bool draft_wants_snapshots(const Draft *d);
 
 /* The order of a pipeline's stages (pipeline.h); NULL without a pipeline. */
 const Pipeline *draft_pipeline(const Draft *d);

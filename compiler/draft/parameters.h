@@ -32,8 +32,11 @@ typedef struct Block {
   int32_t host_init, host_update; /* of layers whose states are in host memory */
   int32_t grads_out;              /* of the same: copies gradients there; NO_ID */
   int32_t read, write;            /* of states in a file; NO_ID */
-  int32_t bring;                  /* of layers whose parameters are there: copies them; NO_ID */
-  int32_t join[2];                /* for the first and the last stage that hold it */
+  /* Copy what a checkpoint has of a layer, for a snapshot; far: of one whose parameters are in host
+   * memory. NO_ID: there are no snapshots. */
+  int32_t save, far_save;
+  int32_t bring;   /* of layers whose parameters are there: copies them; NO_ID */
+  int32_t join[2]; /* for the first and the last stage that hold it */
 } Block;
 
 typedef struct ParamPlace {

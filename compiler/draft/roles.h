@@ -26,6 +26,13 @@ int64_t tier_align(Tier tier);
 /* From layer to layer of what persists in a tier. */
 int64_t tier_stride_bytes(const Draft *d, const Block *block, BaseRole role, Tier tier);
 bool role_is_shard(const Block *block, BaseRole role);
+/* True if a checkpoint has it: a weight under a master is the master rounded, but the upper half of
+ * a split one is not. */
+bool role_is_saved(const Draft *d, const Block *block, BaseRole role);
+/* The bytes of these roles of one layer. */
+int64_t block_saved_bytes(const Draft *d, const Block *block);
+/* True if the stage saves the block: the first that has it. */
+bool stage_saves(const Draft *d, const Stage *stage, int32_t b);
 int64_t block_bytes(const Draft *d, const Block *block, BaseRole role);
 int64_t block_stride_bytes(const Draft *d, const Block *block, BaseRole role);
 

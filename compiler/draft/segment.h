@@ -54,6 +54,7 @@ typedef enum BaseRole {
   BASE_FILE_STATE_LAST = BASE_FILE_STATE + BASE_STATE_LAST - BASE_MASTER,
   BASE_FAR_FRAME, /* what forward keeps for backward, in host memory until then */
   BASE_FAR_INPUT, /* the carried value in, where backward reads it */
+  BASE_SNAPSHOT,  /* what a checkpoint has of a layer, copied */
   BASE_ROLE_COUNT
 } BaseRole;
 

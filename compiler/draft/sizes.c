@@ -149,6 +149,24 @@ int64_t tier_stride_bytes(const Draft *d, const Block *block, BaseRole role, Tie
   return tier == TIER_FILE ? round_up(bytes, PLAN_FILE_ALIGN_BYTES) : bytes;
 }
 
+bool role_is_saved(const Draft *d, const Block *block, BaseRole role) {
+  if (role == BASE_GRAD || role == BASE_GRAD_SHARD || !role_persists(d, block, role)) return false;
+  return role != stored_role(d, block) || d->truth != TRUTH_MASTER;
+}
+
+int64_t block_saved_bytes(const Draft *d, const Block *block) {
+  int64_t bytes = 0;
+  for (BaseRole role = BASE_PARAM; role <= BASE_STATE_LAST; role++)
+    if (role_is_saved(d, block, role)) bytes += block_stride_bytes(d, block, role);
+  return bytes;
+}
+
+bool stage_saves(const Draft *d, const Stage *stage, int32_t b) {
+  for (int32_t s = 0; s < stage->number && d->blocks.at[b].tied; s++)
+    if (d->stages[s].blocks[b].held > 0) return false; /* others have layers of their own */
+  return stage->blocks[b].held > 0;
+}
+
 /* ---- collectives */
 
 bool pieces_are_gathered(const Draft *d) {
@@ -176,6 +194,7 @@ int64_t draft_control_depth(const Draft *d) {
 uint32_t draft_slots(const Draft *d) {
   uint32_t all = CONTROL_BIT(CONTROL_SLOT_COUNT) - 1;
   if (!d->train->may_lack_targets) all &= ~CONTROL_BIT(CONTROL_targets);
+  if (!d->snapshots) all &= ~CONTROL_SAVE_SLOTS;
   return d->job->set[FIELD_precision_loss_scale] ? all : all & ~CONTROL_SCALE_SLOTS;
 }
 
@@ -212,4 +231,25 @@ const Pipeline *draft_pipeline(const Draft *d) {
                                    .chunks = draft_chunks(d),
                                    .microbatches = (int32_t)d->derived.accumulation,
                                    .costs = pipe_costs_even});
+}
+
+/* ---- snapshots */
+
+bool draft_wants_snapshots(const Draft *d) {
+  enum { SHORT_S = 1 }; /* a wait that is not worth a copy */
+  double saved_bytes = 0, elements = 0;
+  if (d->job->checkpoint.every.unit == UNIT_NEVER) return false;
+  if (d->job->checkpoint.async != CHOICE_ASYNC_AUTO)
+    return d->job->checkpoint.async == CHOICE_ASYNC_ON;
+  if (d->state_in_files) return false; /* not built: rules.c refuses "on" */
+  for (int32_t b = 0; b < d->blocks.count; b++) {
+    const Block *block = &d->blocks.at[b];
+    const int64_t ranks = block->shards_state ? d->derived.shard_ranks : 1;
+    elements += (double)(block->elements * block->layers);
+    for (BaseRole role = BASE_PARAM; role <= BASE_STATE_LAST; role++)
+      if (role_is_saved(d, block, role))
+        saved_bytes += (double)(block_bytes(d, block, role) * block->layers *
+                                (role_is_shard(block, role) ? ranks : 1));
+  }
+  return saved_bytes / elements * (double)d->parameters > SHORT_S * d->job->slurm.write;
 }

@@ -56,7 +56,12 @@ typedef enum {
   CHOICE_DRILL_AUTO,
   CHOICE_DRILL_ON,
   CHOICE_DRILL_OFF
-} DrillChoice;                                                       /* checkpoint.drill */
+} DrillChoice; /* checkpoint.drill */
+typedef enum {
+  CHOICE_ASYNC_AUTO,
+  CHOICE_ASYNC_ON,
+  CHOICE_ASYNC_OFF
+} AsyncChoice;                                                       /* checkpoint.async */
 typedef enum { CHOICE_USR1, CHOICE_USR2, CHOICE_TERM } SignalChoice; /* checkpoint.signal */
 typedef enum {
   CHOICE_PREFLIGHT_FULL,

@@ -116,6 +116,14 @@ static const char *shard_parameters(Compile *c, Job *job, Derived *derived, Grap
   return shard_to(c, job, derived, 3);
 }
 
+static const char *write_at_once(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)c, (void)derived, (void)train;
+  if (job->checkpoint.async != CHOICE_ASYNC_ON || job->checkpoint.every.unit == UNIT_NEVER)
+    return NULL;
+  job->checkpoint.async = CHOICE_ASYNC_OFF;
+  return "checkpoint.async = \"off\"";
+}
+
 static const char *offload_states(Compile *c, Job *job, Derived *derived, Graph *train) {
   (void)c, (void)derived, (void)train;
   if (job->offload.optimizer != CHOICE_OFFLOAD_NONE) return NULL;
@@ -151,11 +159,11 @@ static const char *offload_to_files(Compile *c, Job *job, Derived *derived, Grap
 
 /* The order in which a user would try them: what costs least time first, what changes numbers last,
  * and then what changes none but waits for the host. */
-static Rung *const rungs[] = {shard_optimizer,  shard_gradients, shrink_microbatch, divide_loss,
-                              gather_again,     recompute_light, shard_parameters,  narrow_params,
-                              recompute_blocks, split_masters,   narrow_wire,       narrow_grads,
-                              narrow_moments,   offload_states,  offload_frames,    offload_weights,
-                              offload_to_files};
+static Rung *const rungs[] = {write_at_once,   shard_optimizer,  shard_gradients, shrink_microbatch,
+                              divide_loss,     gather_again,     recompute_light, shard_parameters,
+                              narrow_params,   recompute_blocks, split_masters,   narrow_wire,
+                              narrow_grads,    narrow_moments,   offload_states,  offload_frames,
+                              offload_weights, offload_to_files};
 
 enum { RUNG_COUNT = sizeof rungs / sizeof *rungs };
 

@@ -31,6 +31,27 @@ static int32_t candidates(const Job *job, Model *model, Recompute out[RECOMPUTE_
   }
 }
 
+/* True if a node's memory takes the snapshots of its ranks, which are in host memory there. */
+static bool hosts_fit(const Compiled *out, const Draft *d) {
+  int64_t most = 0;
+  for (int32_t s = 0; s < d->stage_count; s++)
+    if (d->stages[s].arena_bytes[TIER_HOST] > most) most = d->stages[s].arena_bytes[TIER_HOST];
+  return out->cluster.target == TARGET_CPU ||
+         (out->host_budget_bytes >= 0 && most * out->cluster.devices <= out->host_budget_bytes);
+}
+
+/* A draft; without snapshots if checkpoint.async is "auto" and they do not fit. NULL when reported.
+ */
+static Draft *draft_once(Compile *c, const Job *job, Compiled *out, Recompute recompute) {
+  out->leaves_snapshots = false;
+  Draft *d = compile_once(c, job, out, recompute);
+  if (d == NULL || !d->snapshots || job->checkpoint.async != CHOICE_ASYNC_AUTO ||
+      (d->arena_bytes <= out->budget_bytes && hosts_fit(out, d)))
+    return d;
+  out->leaves_snapshots = true;
+  return compile_once(c, job, out, recompute);
+}
+
 /* offload = "auto": moves states of the draft's stages to host memory, as few layers as make each
  * fit. The other bytes of a stage hardly change, so the second draft mostly fits; the
  * other tries make up for gaps of the packing. False when reported. */
@@ -44,7 +65,7 @@ static bool fit_by_offload(Compile *c, const Job *job, Compiled *out) {
       if (over > 0) hosted[s] += over;
     }
     out->hosted_bytes = hosted;
-    Draft *d = compile_once(c, job, out, out->recompute);
+    Draft *d = draft_once(c, job, out, out->recompute);
     if (d == NULL) return false;
     out->draft = d;
   }
@@ -57,7 +78,7 @@ bool fit_draft(Compile *c, const Job *job, Compiled *out) {
   out->draft = NULL;
   out->hosted_bytes = NULL;
   for (int32_t i = 0; i < count; i++) {
-    Draft *d = compile_once(c, job, out, tries[i]);
+    Draft *d = draft_once(c, job, out, tries[i]);
     if (d == NULL) return false;
     if (i == 0) out->without_recompute_bytes = d->arena_bytes;
     if (out->draft == NULL || d->arena_bytes < out->draft->arena_bytes) {
@@ -71,7 +92,7 @@ bool fit_draft(Compile *c, const Job *job, Compiled *out) {
 }
 
 static Span place_of_host(const Job *job) {
-  const FieldId keys[] = {FIELD_offload_budget, FIELD_offload_optimizer};
+  const FieldId keys[] = {FIELD_offload_budget, FIELD_offload_optimizer, FIELD_checkpoint_async};
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
     if (job->origin[keys[i]].span.file != NULL) return job->origin[keys[i]].span;
   Span at = job->offload.head_origin.span;
@@ -80,13 +101,14 @@ static Span place_of_host(const Job *job) {
 
 /* Refuses a plan whose states in host memory do not fit a node's. False: refused. */
 static bool nodes_fit(Compile *c, const Job *job, const Compiled *out) {
-  if (!draft_offloads(out->draft)) return true;
+  const bool offloads = draft_offloads(out->draft);
+  if (!offloads && (!out->draft->snapshots || out->cluster.target == TARGET_CPU)) return true;
   const bool is_shared = out->cluster.target == TARGET_CPU; /* one memory, whatever its tiers */
   const NodeNeeds needs = node_needs(c->arena, &out->plan);
   if (out->host_budget_bytes < 0) {
     error_at(c, place_of_host(job), "missing-key",
-             "offload: %s does not say how much memory a node has beside its devices",
-             job->cluster.head_text);
+             "%s: %s does not say how much memory a node has beside its devices",
+             offloads ? "offload" : "checkpoint.async", job->cluster.head_text);
     fix_last(c, "cluster = { \"%s\", host = \"512GiB\" }", job->cluster.head_text);
     return false;
   }
@@ -106,6 +128,7 @@ static bool nodes_fit(Compile *c, const Job *job, const Compiled *out) {
              plural(needs.at[i].ranks), needs.at[i].ranks == 1 ? "s" : "",
              format_bytes(c->arena, bytes), is_shared ? ", their device's included" : "",
              format_bytes(c->arena, out->host_budget_bytes));
+    if (out->draft->snapshots) fix_last(c, "checkpoint.async = \"off\"");
     note_at(c, (Span){0}, "%s",
             out->derived.zero == 0 && out->derived.dp * out->derived.cp > 1
                 ? "parallel.zero = 1 divides the states over replicas"

@@ -10,6 +10,8 @@
 #ifndef LOCKSTEP_CHECKPOINT_H
 #define LOCKSTEP_CHECKPOINT_H
 
+#include <stdatomic.h>
+
 #include "runtime/comm/comm.h"
 #include "runtime/device/device.h"
 #include "runtime/manifest/compare.h"
@@ -58,6 +60,10 @@ typedef struct CheckpointStore {
   int32_t part_count;
   char **source; /* names of the Lua files that the plan was compiled of */
   int32_t source_count;
+  atomic_bool gives_up; /* what is being written is of no use any more */
+  /* The last failure was not the disk's, and no later save can succeed: another start has taken
+   * over, or the device has failed. */
+  bool is_lost;
 } CheckpointStore;
 
 typedef struct CheckpointAside {
@@ -80,6 +86,12 @@ bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const Mesh 
 bool checkpoint_store_list(CheckpointStore *store, Status *status);
 void checkpoint_store_close(CheckpointStore *store);
 
+/* A copy of state in memory that the host reads. */
+typedef struct CheckpointCopy {
+  const uint8_t *from, *to;
+  uint64_t size_bytes;
+} CheckpointCopy;
+
 /* The state to save, and where it is. */
 typedef struct CheckpointState {
   Device *device;
@@ -87,6 +99,8 @@ typedef struct CheckpointState {
   int64_t step;
   int64_t samples;
   Control lasting;
+  const CheckpointCopy *copy; /* by address; read in place of the state. NULL: there are none */
+  int32_t copy_count;
 } CheckpointState;
 
 /* A save, in this order, with a barrier between: rank 0 makes the folder; every rank writes its

@@ -184,12 +184,25 @@ static bool write_manifest(CheckpointStore *store, const CheckpointState *state,
   return checkpoint_write_file(path, store->text.text, bytes) || refuse_write(path, errno, status);
 }
 
-static bool give_name(const CheckpointStore *store, const char *from, int64_t step,
-                      Status *status) {
+/* True if the folder of this name is the one that was just written: NFS may lose the answer to a
+ * rename, and says that the old name is gone when it asks again. errno stays. */
+static bool is_named(const CheckpointStore *store, const char *path) {
+  char name[CHECKPOINT_PATH_BYTES + 32], begin[4096];
+  const int failure = errno;
+  (void)snprintf(name, sizeof name, "%s/%s", path, MANIFEST_FILE);
+  const int descriptor = open(name, O_RDONLY | O_CLOEXEC);
+  const ssize_t length = descriptor < 0 ? -1 : read(descriptor, begin, sizeof begin);
+  if (descriptor >= 0) (void)close(descriptor);
+  errno = failure;
+  return length > 0 && memcmp(begin, store->text.text, (size_t)length) == 0;
+}
+
+static bool give_name(CheckpointStore *store, const char *from, int64_t step, Status *status) {
   char path[CHECKPOINT_PATH_BYTES];
   checkpoint_path(path, store->directory, step);
-  if (!owner_is(store->directory, store->steps.generation, status)) return false;
-  if (rename(from, path) != 0) return refuse_write(path, errno, status);
+  store->is_lost = !owner_is(store->directory, store->steps.generation, status);
+  if (store->is_lost) return false;
+  if (rename(from, path) != 0 && !is_named(store, path)) return refuse_write(path, errno, status);
   return checkpoint_sync_folder(store->directory) || refuse_write(path, errno, status);
 }
 

@@ -41,6 +41,10 @@ const PlanTensor *checkpoint_tensor(const Plan *plan, const PlanClass *class, ui
 static bool end_block(Writing *w) {
   CheckpointStore *store = w->store;
   if (w->used == 0) return true;
+  if (atomic_load(&store->gives_up)) {
+    errno = ECANCELED;
+    return false;
+  }
   store->sums[w->blocks++] = part_sum(store->block, w->used);
   if (!checkpoint_write_at(w->descriptor, store->block, w->used, w->offset)) return false;
   w->offset += w->used;
@@ -114,6 +118,27 @@ static bool fetch_run(void *context, int64_t from, int64_t to, int64_t count) {
   return true;
 }
 
+/* Of a snapshot the copy's address, which the host reads like that of its own tier. False: nothing
+ * has copied it. */
+static bool use_copy(const CheckpointState *state, uint64_t size_bytes, Fetch *fetch) {
+  int32_t low = 0, high = state->copy_count;
+  if (state->copy == NULL) return true;
+  while (low < high) { /* the first copy that ends after the address */
+    const int32_t middle = (low + high) / 2;
+    if (state->copy[middle].from + state->copy[middle].size_bytes > fetch->from)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  const CheckpointCopy *copy = &state->copy[low];
+  if (low == state->copy_count || fetch->from < copy->from ||
+      fetch->from + size_bytes > copy->from + copy->size_bytes)
+    return false;
+  fetch->from = (uint8_t *)(uintptr_t)copy->to + (fetch->from - copy->from);
+  fetch->tier = TIER_HOST;
+  return true;
+}
+
 static bool fetch_tensor(Writing *w, const PlanTensor *tensor, const StateStored *stored,
                          const StatePiece *piece, Fetch fetch) {
   StatePiece memory;
@@ -123,6 +148,10 @@ static bool fetch_tensor(Writing *w, const PlanTensor *tensor, const StateStored
   fetch.tier = (Tier)tensor->tier;
   fetch.from =
       w->state->arena[tensor->tier] + tensor->offset + (uint64_t)layer * tensor->layer_stride;
+  if (!use_copy(w->state, tensor->size_bytes, &fetch)) {
+    w->is_device = true;
+    return status_fail(w->status, STATUS_OURS, "plan: no copy has %s", stored->item->name);
+  }
   return state_piece(w->store->plan, tensor->layout, w->coordinate, &memory) &&
          state_common(&memory, piece, fetch_run, &fetch);
 }
@@ -172,7 +201,9 @@ static bool write_part(Writing *w) {
   const PartLayout *layout = &store->layout;
   const PartId id = {store->number, w->state->step, checkpoint_save_id(store, w->state->step)};
   part_stamp(store->header, &id);
-  if (fallocate(w->descriptor, 0, 0, layout->file_bytes) != 0 && errno == ENOSPC) return false;
+  if (fallocate(w->descriptor, 0, 0, layout->file_bytes) != 0 && errno != EOPNOTSUPP &&
+      errno != ENOSYS && errno != EINVAL && errno != EINTR)
+    return false;
   if (!put(w, store->header, (size_t)layout->header_bytes) ||
       !state_part_each(&store->state, store->number, write_piece, w) ||
       !put(w, zeros, (size_t)(layout->sums_first - layout->header_bytes - layout->data_bytes)) ||
@@ -203,6 +234,7 @@ bool checkpoint_write(CheckpointStore *store, const CheckpointState *state, Stat
   }
   if (written) return true;
   if (w.descriptor >= 0) (void)unlink(path);
+  store->is_lost = w.is_device;
   if (w.is_device) *status = device;
   if (w.is_device) return false;
   checkpoint_path(folder, store->directory, state->step);

@@ -134,6 +134,7 @@ void report_files_step(Report *report, const StepFacts *facts, double tokens_per
   add_number(text, "mfu", mfu);
   add_number(text, "step_ms", (double)facts->step_ns / 1e6);
   add_number(text, "data_wait_ms", (double)facts->data_wait_ns / 1e6);
+  if (facts->save_wait_ns > 0) add_number(text, "save_wait_ms", (double)facts->save_wait_ns / 1e6);
   text_add(text, ",\"comm_bytes\":%lld", (long long)facts->comm_bytes);
   if (facts->went || report->setup.lacks_times)
     breakdown_print(facts->went, report->setup.plan, text);
@@ -145,6 +146,21 @@ void report_files_step(Report *report, const StepFacts *facts, double tokens_per
 void report_files_valid(Report *report, int64_t step, double loss) {
   text_add(&report->metrics, "{\"valid_step\":%lld", (long long)step);
   add_number(&report->metrics, "valid_loss", loss);
+  text_add(&report->metrics, "}\n");
+  (void)write_line(report);
+}
+
+void report_files_save(Report *report, const SaveFacts *facts) {
+  text_add(&report->metrics, "{\"save_step\":%lld", (long long)facts->step);
+  add_number(&report->metrics, "save_stall_ms", (double)facts->stall_ns / 1e6);
+  add_number(&report->metrics, "save_write_ms", (double)facts->write_ns / 1e6);
+  text_add(&report->metrics, "}\n");
+  (void)write_line(report);
+}
+
+void report_files_save_failed(Report *report, int64_t step, const char *why) {
+  text_add(&report->metrics, "{\"save_step\":%lld,\"save_failed\":", (long long)step);
+  text_add_json_string(&report->metrics, why);
   text_add(&report->metrics, "}\n");
   (void)write_line(report);
 }
@@ -200,8 +216,10 @@ static void add_summary(const Report *report, const EndFacts *facts, Text *text)
   else
     text_add(text, "null");
   text_add(text, ",\"checkpoint_saves\":%lld", (long long)facts->saves);
-  add_number(text, "checkpoint_stall_s", (double)facts->save_ns / 1e9);
-  add_number(text, "checkpoint_write_s", (double)facts->save_ns / 1e9);
+  add_number(text, "checkpoint_stall_s", (double)facts->save_stall_ns / 1e9);
+  add_number(text, "checkpoint_write_s", (double)facts->save_write_ns / 1e9);
+  text_add(text, ",\"checkpoint_postponed\":%lld,\"checkpoint_failed\":%lld",
+           (long long)facts->saves_postponed, (long long)facts->saves_failed);
   text_add(text, "}\n");
 }
 

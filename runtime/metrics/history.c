@@ -33,6 +33,8 @@ static HistoryLine parse(const char *text, size_t length) {
   } else if (strncmp(text, "{\"valid_step\":", 14) == 0) {
     step = number_of(text, "\"valid_step\":");
     line.valid = number_of(text, "\"valid_loss\":");
+  } else if (strncmp(text, "{\"save_step\":", 13) == 0) {
+    step = number_of(text, "\"save_step\":");
   } else if (strncmp(text, "{\"header\":", 10) == 0)
     step = number_of(text, "\"first_step\":");
   if (isfinite(step)) line.step = (int64_t)step;

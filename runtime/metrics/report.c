@@ -212,6 +212,24 @@ void report_note(Report *report, const char *format, ...) {
   say(report);
 }
 
+void report_save(Report *report, const SaveFacts *facts) {
+  char beside[96] = "", late[96] = "";
+  if (facts->stall_ns < facts->write_ns)
+    (void)snprintf(beside, sizeof beside, " beside the steps, which waited %.0f ms",
+                   (double)facts->stall_ns / 1e6);
+  if (facts->put_off > 0)
+    (void)snprintf(late, sizeof late, "; due after step %lld, while another was written",
+                   (long long)facts->put_off);
+  report_note(report, "saved    %s   %.0f ms%s%s", facts->path, (double)facts->write_ns / 1e6,
+              beside, late);
+  report_files_save(report, facts);
+}
+
+void report_save_failed(Report *report, int64_t step, const char *why) {
+  text_warn("warning: the state after step %lld is not saved: %s", (long long)step, why);
+  report_files_save_failed(report, step, why);
+}
+
 /* Only the first one is reported; the summary counts them. */
 static void note_empty(Report *report, int64_t step) {
   if (report->empty_steps++ > 0) return;

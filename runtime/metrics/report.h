@@ -63,6 +63,7 @@ typedef struct StepFacts {
   double lr;
   int64_t step_ns;
   int64_t data_wait_ns;
+  int64_t save_wait_ns;  /* since the step before it, not in step_ns */
   int64_t comm_bytes;    /* sent by rank 0 */
   const Breakdown *went; /* where rank 0's time went; NULL: not recorded */
   const GpuSample *gpu;  /* the state of its GPU; NULL: not sampled now */
@@ -77,8 +78,19 @@ typedef struct EndFacts {
   const Stragglers *ranks;   /* how they compare; NULL: not recorded */
   const char *checkpoint;    /* NULL: none was written */
   int64_t saves;             /* checkpoints that this start wrote */
-  int64_t save_ns;           /* in which ranks waited for them */
+  int64_t saves_postponed, saves_failed;
+  int64_t save_stall_ns; /* in which ranks waited for them */
+  int64_t save_write_ns; /* from the beginning of each to its name */
 } EndFacts;
+
+/* A checkpoint that has its name. */
+typedef struct SaveFacts {
+  int64_t step;
+  const char *path;
+  int64_t stall_ns, write_ns;
+  int64_t put_off; /* the step after which it was due, while another was being written; 0: it came
+                      when due */
+} SaveFacts;
 
 typedef struct Report {
   ReportSetup setup;
@@ -111,6 +123,9 @@ typedef struct Report {
 bool report_open(Report *report, const ReportSetup *setup, Status *status);
 void report_step(Report *report, const StepFacts *facts);
 void report_valid(Report *report, int64_t step, double loss);
+void report_save(Report *report, const SaveFacts *facts);
+/* A warning: the run goes on. */
+void report_save_failed(Report *report, int64_t step, const char *why);
 void report_note(Report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Summary, plot, SVG; the summary on stdout, last of all, with `json`. */
 bool report_close(Report *report, const EndFacts *facts, Status *status);

@@ -30,6 +30,9 @@ enum { CONTROL_DEPTH_MAX = 2, CONTROL_SLOT_BYTES = 8 };
   S(IN_OUT, F64, KERNEL, SUM, count, "targets") /* with weight 1 */ \
   S(IN_OUT, F64, HOST, SUM, stop, "ranks") /* ranks that were asked to stop after this step */ \
   S(IN_OUT, F64, HOST, SUM, checkpoint, "ranks") /* ranks that were asked to save after this step */ \
+  S(IN_OUT, F64, HOST, SUM, parts_done, "parts") /* of the save under way, that were written since the step before; rank 0 counts one more for the \
+                                                    name. This slot and the next only in plans with snapshots */ \
+  S(IN_OUT, F64, HOST, SUM, parts_failed, "parts") /* that could not be */ \
   S(IN, F64, HOST, EQUAL, lr, "") /* of this step */ \
   S(IN, I64, HOST, EQUAL, step, "steps") /* 1 in the first step */ \
   S(IN, U64, HOST, EQUAL, seed, "") /* of the job */ \
@@ -51,6 +54,9 @@ typedef enum ControlSlot {
   (CONTROL_BIT(CONTROL_loss_scale) | CONTROL_BIT(CONTROL_good_steps) |                             \
    CONTROL_BIT(CONTROL_hysteresis_left) | CONTROL_BIT(CONTROL_skipped) |                           \
    CONTROL_BIT(CONTROL_skipped_in_row))
+
+/* The slots that only a plan with snapshots has. */
+#define CONTROL_SAVE_SLOTS (CONTROL_BIT(CONTROL_parts_done) | CONTROL_BIT(CONTROL_parts_failed))
 
 #define CONTROL_TYPE_F64 double
 #define CONTROL_TYPE_I64 int64_t

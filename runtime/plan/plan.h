@@ -21,7 +21,7 @@
 
 #define PLAN_MAGIC "LOCKSTEP"
 #define PLAN_NONE  0xffffffffu
-enum { PLAN_VERSION = 15, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
+enum { PLAN_VERSION = 16, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
 enum { PLAN_FILE_ALIGN_BYTES = 1 << 16 };           /* those in files: each run has a sum */
 enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
 
@@ -52,7 +52,8 @@ enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
   V(BUFFER_WORKSPACE, "workspace") V(BUFFER_COMM, "communication") V(BUFFER_DATA, "data") \
   V(BUFFER_CONTROL, "control") V(BUFFER_CAST, "parameters, cast") \
   V(BUFFER_COMPENSATION, "compensation") V(BUFFER_MIRROR, "control, mirrored") \
-  V(BUFFER_MOMENT1_MAX, "maxima of m") V(BUFFER_MOMENT2_MAX, "maxima of v") X(BufferKind) \
+  V(BUFFER_MOMENT1_MAX, "maxima of m") V(BUFFER_MOMENT2_MAX, "maxima of v") \
+  V(BUFFER_SNAPSHOT, "snapshot") X(BufferKind) \
   E(Target) V(TARGET_CPU, "cpu") V(TARGET_CUDA, "cuda") X(Target) \
   E(Tier) V(TIER_DEVICE, "device") V(TIER_HOST, "host") V(TIER_FILE, "file") X(Tier) \
   E(ProgramKind) V(PROGRAM_INIT, "init") V(PROGRAM_TRAIN_STEP, "train_step") \
@@ -83,7 +84,8 @@ enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
   V(PURPOSE_CONVERSION, "conversion") V(PURPOSE_LOAD, "load") V(PURPOSE_INIT, "init") \
   V(PURPOSE_GATHER, "gather") V(PURPOSE_REDUCE, "reduce") V(PURPOSE_CLEAR, "clear") \
   V(PURPOSE_NORM, "norm") V(PURPOSE_UPDATE, "update") V(PURPOSE_CONTROL, "control") \
-  V(PURPOSE_TRANSFER, "transfer") V(PURPOSE_CAST, "cast") V(PURPOSE_OFFLOAD, "offload") X(Purpose) \
+  V(PURPOSE_TRANSFER, "transfer") V(PURPOSE_CAST, "cast") V(PURPOSE_OFFLOAD, "offload") \
+  V(PURPOSE_SAVE, "save") X(Purpose) \
   E(Direction) V(DIRECTION_FORWARD, "forward") V(DIRECTION_BACKWARD, "backward") \
   V(DIRECTION_UPDATE, "update") V(DIRECTION_CONTROL, "control") X(Direction)
 /* clang-format on */

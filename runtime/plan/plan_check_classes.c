@@ -252,10 +252,30 @@ static const PlanLoop *find_loop(const Plan *plan, const PlanProgram *program, u
   return NULL;
 }
 
-static bool check_wait(const Plan *plan, const PlanProgram *program, uint32_t position,
-                       uint32_t index, char *why) {
+/* An edge from an earlier run of a program of the class. */
+static bool check_wait_across(const Plan *plan, const PlanClass *class, const PlanProgram *program,
+                              uint32_t index, char *why) {
+  const PlanWait *wait = &plan->waits[index];
+  const PlanProgram *other = plan_program(plan, class, (ProgramKind)wait->program);
+  if (wait->run_back != 1 || wait->iteration_back > 0)
+    return plan_refuse(why, "waits[%u]: an edge from %s to %s is to its latest run", index,
+                       ProgramKind_names[program->kind], ProgramKind_names[wait->program]);
+  if (other == NULL || wait->call >= other->calls_count)
+    return plan_refuse(why, "waits[%u]: class %s has no call %u of %s", index,
+                       plan_string(plan, class->name), wait->call,
+                       ProgramKind_names[wait->program]);
+  const PlanCall *call = &plan->calls[other->calls_first + wait->call];
+  if (wait->record >= plan->segments[call->segment].records_count)
+    return plan_refuse(why, "waits[%u]: call %u has no record %u", index, wait->call, wait->record);
+  return true;
+}
+
+static bool check_wait(const Plan *plan, const PlanClass *class, const PlanProgram *program,
+                       uint32_t position, uint32_t index, char *why) {
   const PlanWait *wait = &plan->waits[index];
   bool earlier = wait->call < position;
+  if (wait->run_back > 0 || wait->program != program->kind)
+    return check_wait_across(plan, class, program, index, why);
   if (wait->iteration_back > 0) {
     const PlanLoop *loop = find_loop(plan, program, position);
     earlier = loop != NULL && wait->iteration_back < loop->times &&
@@ -333,7 +353,7 @@ static bool check_call(const Plan *plan, const PlanClass *class, const PlanProgr
                          index, plan_string(plan, base->name), name);
   }
   for (uint32_t i = 0; i < call->waits_count; i++)
-    if (!check_wait(plan, program, position, call->waits_first + i, why)) return false;
+    if (!check_wait(plan, class, program, position, call->waits_first + i, why)) return false;
   return check_loads(plan, program, position, why) && plan_check_fusions(plan, call, why) &&
          check_posts(plan, index, why) && plan_check_reach(plan, call, why);
 }
@@ -387,8 +407,10 @@ static bool are_alike(const Plan *plan, const PlanRecord *a, const PlanRecord *b
 static bool check_launched(const Plan *plan, const PlanCall *call, const PlanLaunch *launch,
                            const PlanRecord **first) {
   const PlanSegment *segment = &plan->segments[call->segment];
-  for (uint32_t i = 0; i < call->waits_count; i++)
-    if (plan->waits[call->waits_first + i].call >= launch->first_call) return false;
+  for (uint32_t i = 0; i < call->waits_count; i++) {
+    const PlanWait *wait = &plan->waits[call->waits_first + i];
+    if (wait->run_back == 0 && wait->call >= launch->first_call) return false;
+  }
   for (uint32_t i = 0; i < segment->records_count; i++) {
     const PlanRecord *record = &plan->records[segment->records_first + i];
     if (!plan_runs(call, record)) continue;

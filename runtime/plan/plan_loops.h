@@ -62,4 +62,15 @@ static inline uint64_t plan_issues(const Plan *plan, const PlanProgram *program)
   return issues + program->launches_count;
 }
 
+/* The program whose call a wait of `program` names: one of the same class. NULL: there is none. */
+static inline const PlanProgram *plan_awaited(const Plan *plan, const PlanProgram *program,
+                                              const PlanWait *wait) {
+  const uint32_t index = (uint32_t)(program - plan->programs);
+  if (wait->program == program->kind) return program;
+  for (uint32_t c = 0; c < plan->classes_count; c++)
+    if (index - plan->classes[c].programs_first < plan->classes[c].programs_count)
+      return plan_program(plan, &plan->classes[c], (ProgramKind)wait->program);
+  return NULL;
+}
+
 #endif

@@ -44,3 +44,9 @@ bool walk_awaited(const Plan *plan, const Position *at, const PlanWait *wait, ui
   if (loop) *running += (uint64_t)iteration * loop->call_count;
   return true;
 }
+
+uint64_t walk_last(const Plan *plan, const PlanProgram *program, uint32_t call) {
+  const PlanLoop *loop = plan_loop_of(plan, program, call);
+  uint64_t running = running_of(plan, program, call);
+  return loop ? running + (uint64_t)(loop->times - 1) * loop->call_count : running;
+}

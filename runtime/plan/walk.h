@@ -27,4 +27,7 @@ bool walk_calls(const Plan *plan, const PlanProgram *program, WalkVisit *visit, 
  * an iteration before the first. */
 bool walk_awaited(const Plan *plan, const Position *at, const PlanWait *wait, uint64_t *running);
 
+/* The running number of the last time that a run of the program makes the call. */
+uint64_t walk_last(const Plan *plan, const PlanProgram *program, uint32_t call);
+
 #endif

@@ -159,6 +159,7 @@ static void close_observe(Rank *rank) {
 
 /* A rank's threads end before it leaves, because they may read memory of peers. */
 static void close_rank(Rank *rank) {
+  rank_async_close(rank);
   checkpoint_store_close(&rank->store);
   staging_stop(rank->staging);
   threads_free(rank->threads);

@@ -197,6 +197,7 @@ bool rank_check_finite(Rank *rank, int64_t step, const Control *out, Status *sta
   const char *what = rank_skips(rank, out) ? NULL : what_is_wrong(out);
   RankCause cause = {.rank = -1};
   if (!what) return true;
+  if (!rank_async_end(rank, status)) return false; /* it is of an earlier step */
   if (rank_can_look(rank, step) && !rank_find_cause(rank, step, &cause, status)) return false;
   if (rank->run->cuda != NULL &&
       !(rank_settle(rank, step, status) && rank_find_squares(rank, &cause, status)))

@@ -97,7 +97,7 @@ bool rank_drill(Rank *rank, Status *status) {
   }
   if (!wanted) return true;
   int64_t start_ns = rank_now_ns();
-  if (!rank_save(rank, step, status)) return false;
+  if (!rank_async_end(rank, status) || !rank_save(rank, step, true, status)) return false;
   int64_t saved_ns = rank_now_ns();
   rank_note_phase(rank, FLIGHT_RESTORING, step);
   Drilled all = {.cached = checkpoint_drop_cache(&rank->store, step, &all.bytes)};

@@ -182,7 +182,10 @@ bool rank_close_report(Rank *rank, Status *status) {
       .ranks = rank->observe && rank->run->options->ranks_every > 0 ? &rank->observe->found : NULL,
       .checkpoint = rank->saved_path[0] ? rank->saved_path : NULL,
       .saves = rank->saves.count,
-      .save_ns = rank->saves.stall_ns,
+      .saves_postponed = rank->saves.postponed,
+      .saves_failed = rank->saves.failed,
+      .save_stall_ns = rank->saves.stall_ns,
+      .save_write_ns = rank->saves.write_ns,
   };
   return report_close(rank->report, &facts, status);
 }

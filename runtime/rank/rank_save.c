@@ -34,13 +34,17 @@ void rank_begin_saves(Rank *rank) {
 }
 
 /* With checkpoint.every = "auto" what saves have taken so far replaces the prediction. */
-static void count_save(Rank *rank, int64_t ns) {
+static void count_save(Rank *rank, int64_t stall_ns, int64_t write_ns) {
   RankSaves *saves = &rank->saves;
   saves->count++;
-  saves->stall_ns += ns;
+  saves->failed_in_row = 0;
+  saves->stall_ns += stall_ns;
+  saves->write_ns += write_ns;
   if (saves->failure_s <= 0) return;
-  double save_s = (double)saves->stall_ns / 1e9 / (double)saves->count;
-  saves->every_ns = (int64_t)(1e9 * interval_best_s(save_s, save_s, saves->failure_s));
+  const double count = (double)saves->count;
+  saves->every_ns =
+      (int64_t)(1e9 * interval_best_s((double)saves->stall_ns / 1e9 / count,
+                                      (double)saves->write_ns / 1e9 / count, saves->failure_s));
 }
 
 void rank_allow_arenas(const Rank *rank, bool allowed) {
@@ -120,12 +124,18 @@ bool rank_take_weights(Rank *rank, Status *status) {
   return taken;
 }
 
-static bool write_state(Rank *rank, CheckpointState *state, Status *status) {
+bool rank_read_lasting(Rank *rank, Control *lasting, Status *status) {
   rank_allow_arenas(rank, true);
-  bool written = replay_read_lasting(&rank->replay, &state->lasting, status) &&
-                 checkpoint_write(&rank->store, state, status);
+  const bool read = replay_read_lasting(&rank->replay, lasting, status);
   rank_allow_arenas(rank, false);
-  return written;
+  return read;
+}
+
+CheckpointState rank_state_of(const Rank *rank, int64_t step) {
+  return (CheckpointState){.device = rank->replay.device,
+                           .arena = rank->arena.base,
+                           .step = step,
+                           .samples = rank_samples_before(rank, step + 1)};
 }
 
 /* Rank 0 makes and lists the folder and tells the others, which may then write there. */
@@ -134,45 +144,112 @@ bool rank_open_store(Rank *rank, Status *status) {
   CheckpointStore *store = &rank->store;
   Comm *comm = rank->comm;
   if (!rank_checkpoints(rank)) return true;
+  (void)snprintf(rank->record_path, sizeof rank->record_path, "%.4000s/job.json",
+                 job_run_dir(rank->plan));
   const CheckpointData data = {run->data_sum, run->data_sum != 0 ? run->train.count : 0};
   if (!checkpoint_store_open(store, run->plan, &run->mesh, rank->number, data, status))
     return false;
   if (rank->number == 0 && !checkpoint_store_list(store, status)) return false;
-  if (comm->ops->broadcast_bytes(comm, 0, &store->steps, sizeof store->steps)) return true;
+  if (comm->ops->broadcast_bytes(comm, 0, &store->steps, sizeof store->steps))
+    return rank_async_open(rank, status);
   status->code = STATUS_ECHO;
   return false;
 }
 
+/* ---- how it ended */
+
+/* A rank's word about a save. */
+enum { SAVE_DONE, SAVE_FAILED, SAVE_LOST /* and no later one can succeed */ };
+
+/* The run goes on without it, and tries again when the next is due. */
+static bool tell_failed(Rank *rank, int64_t step, int32_t bad, Status *why, Status *status) {
+  enum { FAILED_MOST = 3 };
+  char path[CHECKPOINT_PATH_BYTES];
+  RankSaves *saves = &rank->saves;
+  Comm *comm = rank->comm;
+  if (!comm->ops->broadcast_bytes(comm, bad, why->text, sizeof why->text)) {
+    status->code = STATUS_ECHO;
+    return false;
+  }
+  saves->failed++, saves->failed_in_row++;
+  rank->async.put_off = 0;
+  if (rank->number == 0) {
+    checkpoint_new_path(path, &rank->store, step);
+    (void)checkpoint_remove_folder(path);
+    report_save_failed(rank->report, step, why->text);
+    rank_request_done(rank, ASKED_SAVE);
+  }
+  const bool ends = rank->async.told[bad] == SAVE_LOST || saves->failed_in_row == FAILED_MOST;
+  if (!ends) return true;
+  *status = *why;
+  if (rank->number != bad) status->code = STATUS_ECHO;
+  return false;
+}
+
+bool rank_save_agree(Rank *rank, int64_t step, Status *why, bool *good, Status *status) {
+  const Comm *comm = rank->comm;
+  const int32_t ranks = rank->run->mesh.rank_count;
+  const int32_t own = why->code == 0 ? SAVE_DONE : rank->store.is_lost ? SAVE_LOST : SAVE_FAILED;
+  int32_t *told = rank->async.told, bad = 0;
+  if (!comm->ops->gather_bytes(rank->comm, &own, told, sizeof own)) {
+    status->code = STATUS_ECHO;
+    return false;
+  }
+  while (bad < ranks && told[bad] == SAVE_DONE)
+    bad++;
+  *good = bad == ranks;
+  return *good || tell_failed(rank, step, bad, why, status);
+}
+
+void rank_note_saved(Rank *rank, int64_t step, int64_t stall_ns, int64_t write_ns) {
+  rank->saved_step = step;
+  count_save(rank, stall_ns, write_ns);
+  checkpoint_path(rank->saved_path, job_checkpoint_dir(rank->plan), step);
+  if (rank->number == 0)
+    report_save(rank->report, &(SaveFacts){.step = step,
+                                           .path = rank->saved_path,
+                                           .stall_ns = stall_ns,
+                                           .write_ns = write_ns,
+                                           .put_off = rank->async.put_off});
+  rank->async.put_off = 0;
+}
+
+/* ---- a save while all ranks wait */
+
 static bool publish(Rank *rank, const CheckpointState *state, Status *status) {
-  char record[CHECKPOINT_PATH_BYTES];
-  (void)snprintf(record, sizeof record, "%.4000s/job.json", job_run_dir(rank->plan));
-  if (!checkpoint_publish(&rank->store, state, record, status)) return false;
+  if (!checkpoint_publish(&rank->store, state, rank->record_path, status)) return false;
   checkpoint_remove_oldest(&rank->store, state->step);
   return true;
 }
 
+/* A failure is in `why`. */
+static void write_part(Rank *rank, const CheckpointState *state, Status *why) {
+  rank_allow_arenas(rank, true);
+  (void)checkpoint_write(&rank->store, state, why);
+  rank_allow_arenas(rank, false);
+}
+
 /* All ranks save after the same steps. The folder gets its name when all have written their parts,
  * and only then are older checkpoints removed. */
-bool rank_save(Rank *rank, int64_t step, Status *status) {
+bool rank_save(Rank *rank, int64_t step, bool last, Status *status) {
   if (rank->saved_step == step) return true;
-  int64_t start_ns = rank_now_ns();
-  CheckpointState state = {
-      .device = rank->replay.device,
-      .arena = rank->arena.base,
-      .step = step,
-      .samples = rank_samples_before(rank, step + 1),
-  };
+  const int64_t start_ns = rank_now_ns();
+  CheckpointState state = rank_state_of(rank, step);
+  Status why = {0};
+  bool good;
   rank_note_phase(rank, FLIGHT_SAVING, step);
-  if (rank->number == 0 && !checkpoint_begin(&rank->store, step, status)) return false;
-  if (!rank_meet(rank, status) || !write_state(rank, &state, status) || !rank_meet(rank, status) ||
-      (rank->number == 0 && !publish(rank, &state, status)) || !rank_meet(rank, status))
-    return false;
-  rank->saved_step = step;
+  if (rank->number == 0) (void)checkpoint_begin(&rank->store, step, &why);
+  if (!rank_read_lasting(rank, &state.lasting, status) || !rank_meet(rank, status)) return false;
+  if (why.code == 0) write_part(rank, &state, &why);
+  if (!rank_save_agree(rank, step, &why, &good, status)) return false;
+  if (good && rank->number == 0) (void)publish(rank, &state, &why);
+  if (good && !rank_save_agree(rank, step, &why, &good, status)) return false;
+  const int64_t took_ns = rank_now_ns() - start_ns;
   rank->saved_ns = rank_now_ns();
-  count_save(rank, rank->saved_ns - start_ns);
-  checkpoint_path(rank->saved_path, job_checkpoint_dir(rank->plan), step);
-  if (rank->number == 0)
-    report_note(rank->report, "saved    %s   %.0f ms", rank->saved_path,
-                (double)(rank->saved_ns - start_ns) / 1e6);
-  return true;
+  rank->save_wait_ns += took_ns;
+  if (good) rank_note_saved(rank, step, took_ns, took_ns);
+  if (good || !last) return true;
+  *status = why; /* of this rank; others did not fail */
+  if (why.code == 0) status->code = STATUS_ECHO;
+  return false;
 }

@@ -31,7 +31,8 @@ static bool is_storm(const RankScale *scale, const Control *out) {
 /* Nothing has changed since the last update. */
 static bool save_last_update(Rank *rank, Status *status) {
   rank->ended = rank->started;
-  return !rank_checkpoints(rank) || rank_save(rank, rank->started, status);
+  return !rank_checkpoints(rank) ||
+         (rank_async_end(rank, status) && rank_save(rank, rank->started, true, status));
 }
 
 static bool fail_in_storm(Rank *rank, int64_t step, const Control *out, Status *status) {

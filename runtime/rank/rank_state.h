@@ -1,6 +1,7 @@
 /* rank_state.h -- one rank, for the files that implement it: rank.c opens and closes it,
  * rank_steps.c trains, rank_asked.c handles requests, rank_blame.c finds where a NaN began,
- * rank_save.c saves and loads its state, rank_report.c reports. */
+ * rank_save.c saves and loads its state, rank_async.c saves it beside steps, rank_report.c reports.
+ */
 #ifndef LOCKSTEP_RANK_STATE_H
 #define LOCKSTEP_RANK_STATE_H
 
@@ -14,6 +15,7 @@
 #include "runtime/process/asked.h"
 #include "runtime/process/cgroup.h"
 #include "runtime/rank/rank.h"
+#include "runtime/rank/rank_async.h"
 #include "runtime/rank/resume.h"
 #include "runtime/replay/replay.h"
 #include "runtime/replay/replay_look.h"
@@ -44,11 +46,13 @@ typedef enum AskedState {
   ASKED_STAYS /* it is done, and its file cannot be removed */
 } AskedState;
 
-/* The measured costs of saves, and the interval between them. */
+/* The measured costs of saves of this start, and the interval between them. */
 typedef struct RankSaves {
-  int64_t count, stall_ns; /* of this start; in which the ranks waited */
-  int64_t every_ns;        /* where they come due by time */
-  double failure_s;        /* with checkpoint.every = "auto": between failures of the job; else 0 */
+  int64_t count, postponed, failed, failed_in_row;
+  int64_t stall_ns; /* in which the ranks waited */
+  int64_t write_ns; /* from the beginning to the name */
+  int64_t every_ns; /* where they come due by time */
+  double failure_s; /* with checkpoint.every = "auto": between failures of the job; else 0 */
 } RankSaves;
 
 enum { RANK_ATTENTIONS_MOST = 64 };
@@ -68,7 +72,7 @@ typedef struct RankCause {
   char text[CAUSE_BYTES]; /* a sentence with a blank before it, or "" */
 } RankCause;
 
-typedef struct Rank {
+struct Rank {
   const Run *run;
   const Plan *plan;
   int32_t number;
@@ -103,7 +107,10 @@ typedef struct Rank {
   int64_t saved_step; /* of the newest checkpoint that this run wrote or came from; 0: none */
   int64_t saved_ns;   /* when */
   char saved_path[CHECKPOINT_PATH_BYTES];
+  char record_path[CHECKPOINT_PATH_BYTES];
+  int64_t save_wait_ns; /* since the last step ended */
   RankSaves saves;
+  RankAsync async;
   int64_t begun_ns, first_step_begun_ns, first_step_ns; /* of this start */
   CheckpointStore store;                                /* of a rank that writes */
   RankFacts facts;
@@ -115,7 +122,7 @@ typedef struct Rank {
   GpuWatch watch;                                /* rank 0's, of its GPU */
   bool stopped;
   bool told_graphs; /* that steps are issued, for they could not be captured */
-} Rank;
+};
 
 int64_t rank_now_ns(void);
 void rank_note_phase(const Rank *rank, FlightPhase phase, int64_t step);
@@ -202,7 +209,14 @@ bool rank_keep_model(const Rank *rank, Status *status);
 bool rank_take_weights(Rank *rank, Status *status);
 bool rank_restore(Rank *rank, Status *status);
 bool rank_open_store(Rank *rank, Status *status);
-bool rank_save(Rank *rank, int64_t step, Status *status);
+CheckpointState rank_state_of(const Rank *rank, int64_t step);
+bool rank_read_lasting(Rank *rank, Control *lasting, Status *status);
+/* While all ranks wait. A failure ends the run if it is the third in a row, or the `last` save. */
+bool rank_save(Rank *rank, int64_t step, bool last, Status *status);
+/* All ranks learn whether all have done what they had to do; `why` is this rank's failure, code 0:
+ * none. False: the run ends. */
+bool rank_save_agree(Rank *rank, int64_t step, Status *why, bool *good, Status *status);
+void rank_note_saved(Rank *rank, int64_t step, int64_t stall_ns, int64_t write_ns);
 /* A checkpoint reads and writes memory outside any record's operands. */
 void rank_allow_arenas(const Rank *rank, bool allowed);
 

@@ -79,6 +79,7 @@ static void ask_all(Rank *rank, int64_t step, Control *in) {
   bool asks_stop = rank->asked[ASKED_STOP] == ASKED_SEEN || atomic_load(&run_stop_requested);
   bool asks_save = rank->asked[ASKED_SAVE] == ASKED_SEEN;
   if (asks_save) rank->asked[ASKED_SAVE] = ASKED_SENT;
+  rank_async_tell(rank, in);
   in->stop = asks_stop ? 1.0 : 0.0;
   in->checkpoint = asks_save || rank_wants_checkpoint(rank, step) ? 1.0 : 0.0;
 }
@@ -129,10 +130,12 @@ static void tell_end(Rank *rank, int64_t step, const ReplayLeft *left) {
                                 .lr = schedule_lr(rank->plan, step),
                                 .step_ns = rank->ended_ns - since_ns,
                                 .data_wait_ns = underway->data_wait_ns,
+                                .save_wait_ns = rank->save_wait_ns,
                                 .comm_bytes = left->sent_bytes - rank->sent_bytes,
                                 .went = rank->observe ? &rank->observe->newest : NULL,
                                 .gpu = is_sampled ? &gpu : NULL,
                             });
+  rank->save_wait_ns = 0;
 }
 
 /* Once: why the steps of a GPU are not graphs, though they were to be. */
@@ -155,6 +158,7 @@ static bool end_step(Rank *rank, int64_t step, Status *status) {
   rank->ended = step;
   rank->asks_stop |= left.control.stop > 0;
   rank->asks_checkpoint |= left.control.checkpoint > 0;
+  rank_async_hear(rank, &left.control);
   tell_end(rank, step, &left);
   if (!rank_check_skip(rank, step, &left.control, status)) return false;
   rank->scale.before = left.control;
@@ -173,8 +177,8 @@ static bool pauses_after(const Rank *rank, int64_t step) {
          (rank->eval && staging_validates(&rank->staging_setup, step)) ||
          (rank_checkpoints(rank) && every > 0 && step % every == 0) ||
          (rank_checkpoints(rank) && checkpoint_is_milestone(&rank->store, step)) ||
-         rank->asks_stop || rank->asks_checkpoint ||
-         (rank->observe && observe_compares(rank->observe, step));
+         rank->asks_stop || (rank->asks_checkpoint && !rank->async.is_under_way) ||
+         rank->async.has_failed || (rank->observe && observe_compares(rank->observe, step));
 }
 
 static bool compare_ranks(Rank *rank, Status *status) {
@@ -214,10 +218,12 @@ static bool after_step(Rank *rank, int64_t step, Status *status) {
   if (!last && rank->observe && observe_compares(rank->observe, step) &&
       !compare_ranks(rank, status))
     return false;
-  if ((asked || last) && rank_checkpoints(rank) && !rank_save(rank, step, status)) return false;
+  if (rank->async.has_failed && !rank_async_end(rank, status)) return false;
+  if ((asked || last) && rank_checkpoints(rank) && !rank_save_due(rank, step, last, status))
+    return false;
   if (!last && step == rank->start.first_step && !rank_drill(rank, status)) return false;
   rank->stopped = stop;
-  if (rank->number == 0) tell_requests(rank, step, asked, last);
+  if (rank->number == 0) tell_requests(rank, step, asked && rank->saved_step == step, last);
   return true;
 }
 

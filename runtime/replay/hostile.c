@@ -43,7 +43,7 @@ static uint64_t start_key(uint32_t program, uint32_t call) {
   return (uint64_t)program << 32 | call;
 }
 
-enum { SHARED_PARTS = 5 };
+enum { SHARED_PARTS = 6 };
 
 /* Memory shared with the host is never poisoned: its threads write while records run. The mirror of
  * control is read by kernels as slots, not as an operand. */
@@ -62,6 +62,8 @@ static void shared_parts(const Hostile *hostile, uint8_t *first[SHARED_PARTS],
   size_bytes[3] = step_bytes * (size_t)job_prefetch_steps(hostile->plan);
   first[4] = hostile->mirror;
   size_bytes[4] = hostile->mirror == NULL ? 0 : job_control_bytes(hostile->plan);
+  first[5] = hostile->snapshot; /* a thread writes it to a file */
+  size_bytes[5] = hostile->snapshot_bytes;
 }
 
 /* Poisons the bytes between the shared parts, from part `part` on. */
@@ -87,6 +89,12 @@ bool hostile_start(Hostile *hostile, const Plan *plan, const PlanClass *class,
   const PlanBuffer *mirror = plan_control_mirror(plan, class);
   *hostile = (Hostile){.plan = plan, .arena = arena};
   if (mirror != NULL) hostile->mirror = arena[TIER_HOST] + mirror->offset;
+  for (uint32_t i = 0; i < class->buffers_count; i++) {
+    const PlanBuffer *buffer = &plan->buffers[class->buffers_first + i];
+    if (buffer->kind != BUFFER_SNAPSHOT) continue;
+    hostile->snapshot = arena[buffer->tier] + buffer->offset;
+    hostile->snapshot_bytes = buffer->size_bytes;
+  }
   Start *starts = calloc(class->buffers_count + 1, sizeof *starts);
   hostile->order = calloc(class->buffers_count + 1, sizeof *hostile->order);
   if (!starts || !hostile->order) {

@@ -17,7 +17,9 @@ typedef struct Hostile {
   const Plan *plan;
   uint8_t *const *arena; /* by tier, of the setup */
   size_t arena_bytes[Tier_COUNT];
-  uint8_t *mirror; /* of control; NULL: none */
+  uint8_t *mirror;   /* of control; NULL: none */
+  uint8_t *snapshot; /* the buffer of snapshots; NULL: none */
+  size_t snapshot_bytes;
   uint32_t *order; /* the class's buffers by program, then by first call */
   uint32_t count;
 } Hostile;

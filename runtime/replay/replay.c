@@ -30,6 +30,7 @@ typedef struct Walker {
   const PlanProgram *program;
   uint64_t number_first; /* of the first call's record 0 */
   const uint8_t *samples;
+  bool is_graph; /* what is issued is captured */
 } Walker;
 
 KernelArgs replay_kernel_args(const Replay *replay, const Work *work, Threads *threads,
@@ -274,6 +275,20 @@ static bool issue_edges(const Walker *walker, const Position *at, const PlanReco
   return true;
 }
 
+/* After a record of an earlier run; it is over if there was none, or this is captured. */
+static bool issue_wait_across(const Walker *walker, const Position *at, const PlanWait *wait,
+                              Queue *queue, Status *status) {
+  const Replay *replay = walker->replay;
+  const Plan *plan = replay->setup.plan;
+  const PlanProgram *program = plan_awaited(plan, at->program, wait);
+  const Walker other = {walker->replay, program,
+                        replay->run_first[program->kind][program == at->program], NULL, false};
+  const PlanCall *call = &plan->calls[program->calls_first + wait->call];
+  const uint64_t running = walk_last(plan, program, wait->call);
+  return other.number_first == 0 || walker->is_graph ||
+         issue_wait(&other, queue, call, running, wait->record, status);
+}
+
 /* Before the first record of the call on `lane`. */
 static bool issue_waits(const Walker *walker, const Position *at, uint32_t lane, Queue *queue,
                         Status *status) {
@@ -281,7 +296,11 @@ static bool issue_waits(const Walker *walker, const Position *at, uint32_t lane,
   for (uint32_t i = 0; i < at->call->waits_count; i++) {
     const PlanWait *wait = &plan->waits[at->call->waits_first + i];
     uint64_t running = 0;
-    if (wait->lane != lane || !walk_awaited(plan, at, wait, &running)) continue;
+    if (wait->lane == lane && wait->run_back > 0 &&
+        !issue_wait_across(walker, at, wait, queue, status))
+      return false;
+    if (wait->lane != lane || wait->run_back > 0 || !walk_awaited(plan, at, wait, &running))
+      continue;
     const PlanCall *call = &plan->calls[at->program->calls_first + wait->call];
     if (!issue_wait(walker, queue, call, running, wait->record, status)) return false;
   }
@@ -521,21 +540,24 @@ static bool end_failed(const Replay *replay, Status *status) {
   return false;
 }
 
-/* A ReplayIssue. */
 static bool issue_calls(void *context, Status *status) {
   Walker *walker = context;
+  uint64_t *first = walker->replay->run_first[walker->program->kind];
   walker->number_first = replay_next_number(walker->replay);
+  first[1] = first[0];
+  first[0] = walker->number_first;
   return walk_calls(walker->replay->setup.plan, walker->program, issue_call, walker, status);
 }
 
 bool replay_start(Replay *replay, const PlanProgram *program, const Control *set,
                   const void *samples, Status *status) {
-  Walker walker = {replay, program, 0, samples};
+  Walker walker = {replay, program, 0, samples, false};
   if (!issue_in(&walker, program, set, status)) return end_failed(replay, status);
   const Walker fresh = walker;
-  bool issued = replay_graph_fits(replay, program)
-                    ? replay_graph_run(replay, program, issue_calls, &walker, status)
-                    : issue_calls(&walker, status);
+  walker.is_graph = !replay->after_snapshot && replay_graph_fits(replay, program);
+  replay->after_snapshot &= program->kind != PROGRAM_TRAIN_STEP;
+  bool issued = walker.is_graph ? replay_graph_run(replay, program, issue_calls, &walker, status)
+                                : issue_calls(&walker, status);
   if (!issued && replay_graph_gave_up(replay, program)) {
     walker = fresh;
     *status = (Status){0};
@@ -545,6 +567,21 @@ bool replay_start(Replay *replay, const PlanProgram *program, const Control *set
   replay->graph[program->kind].runs++;
   replay->started++;
   return true;
+}
+
+/* Only waits that name its records wait for its lane: not the end of the next run. */
+bool replay_snapshot(Replay *replay, const PlanProgram *program, Status *status) {
+  const DeviceOps *ops = replay->device->ops;
+  const Plan *plan = replay->setup.plan;
+  const uint32_t segment = plan->calls[program->calls_first].segment;
+  const uint32_t lane = plan->records[plan->segments[segment].records_first].lane;
+  Walker walker = {replay, program, 0, NULL, false};
+  if (!issue_calls(&walker, status)) return end_failed(replay, status);
+  replay->snapshot_lane = lane;
+  replay->snapshot_number = replay->last[lane];
+  replay->last[lane] = 0;
+  replay->after_snapshot = true;
+  return ops->mark(ops->queue(replay->device, lane), MARK_FOR_HOST, status);
 }
 
 bool replay_collect(Replay *replay, ReplayLeft *left, Status *status) {
@@ -562,26 +599,4 @@ bool replay_run(Replay *replay, const PlanProgram *program, const Control *set, 
                 ReplayLeft *left, Status *status) {
   return replay_start(replay, program, set, samples, status) &&
          replay_collect(replay, left, status);
-}
-
-bool replay_read_lasting(const Replay *replay, Control *lasting, Status *status) {
-  const DeviceOps *ops = replay->device->ops;
-  const Plan *plan = replay->setup.plan;
-  const void *block = ops->open_window(replay->device, replay->control, job_control_bytes(plan),
-                                       ACCESS_READ, status);
-  if (block == NULL) return false;
-  plan_control_load(&replay->slots, SLOT_LASTING, SLOT_LASTING, block, lasting);
-  return ops->close_window(replay->device, status);
-}
-
-bool replay_write_lasting(const Replay *replay, const Control *lasting, Status *status) {
-  const DeviceOps *ops = replay->device->ops;
-  const Plan *plan = replay->setup.plan;
-  PlanBytes bytes = plan_slots_of_kinds(plan, SLOT_LASTING, SLOT_LASTING);
-  void *seen = ops->open_window(replay->device, replay->control + bytes.first,
-                                bytes.end - bytes.first, ACCESS_WRITE, status);
-  if (seen == NULL) return false;
-  plan_control_store(&replay->slots, SLOT_LASTING, SLOT_LASTING, lasting,
-                     (uint8_t *)seen - bytes.first);
-  return ops->close_window(replay->device, status);
 }

@@ -129,7 +129,13 @@ typedef struct Replay {
   Threads *threads_beside; /* a team of one for them; NULL: there are none */
   Threads *threads_host;   /* a team for lanes of the host; NULL: there are none */
   Device *device;
-  uint64_t numbers;              /* of work so far: the next run's first */
+  uint64_t numbers; /* of work so far: the next run's first */
+  /* Of the latest run of each program, and of the one before: the number of its first call's first
+   * record; 0: there was none. */
+  uint64_t run_first[ProgramKind_COUNT][2];
+  bool after_snapshot;           /* no training step was started since the latest */
+  uint32_t snapshot_lane;        /* of its copies, */
+  uint64_t snapshot_number;      /* and that of the last one */
   uint64_t last[PLAN_LANES_MAX]; /* number of the last work on each queue */
   ReplayGraph graph[ProgramKind_COUNT];
   uint64_t device_bytes;     /* of the device arena */
@@ -170,6 +176,12 @@ Threads *replay_threads(const Replay *replay, const Queue *queue);
  * aborted the job. */
 bool replay_start(Replay *replay, const PlanProgram *program, const Control *set,
                   const void *samples, Status *status);
+/* Issues a run of the snapshot between runs of other programs. The next training step is issued
+ * record by record, so that its updates wait for the copies; every other one may be a graph. Then
+ * asks, or waits, until all copies are over. */
+bool replay_snapshot(Replay *replay, const PlanProgram *program, Status *status);
+bool replay_snapshot_is_over(const Replay *replay);
+bool replay_snapshot_await(Replay *replay, Status *status);
 /* Waits for the oldest run that was started and not collected. */
 bool replay_collect(Replay *replay, ReplayLeft *left, Status *status);
 /* Both. */

@@ -184,7 +184,8 @@ static void note_awaited(const Replay *replay) {
       const PlanCall *call = &plan->calls[program->calls_first + c];
       for (uint32_t k = 0; k < call->waits_count; k++) {
         const PlanWait *wait = &plan->waits[call->waits_first + k];
-        uint32_t segment = plan->calls[program->calls_first + wait->call].segment;
+        uint32_t segment =
+            plan->calls[plan_awaited(plan, program, wait)->calls_first + wait->call].segment;
         replay->awaited[plan->segments[segment].records_first + wait->record] = true;
       }
     }

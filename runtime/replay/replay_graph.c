@@ -46,6 +46,14 @@ static bool runs_on_host(const Plan *plan, const PlanProgram *program) {
   return false;
 }
 
+/* True if a program waits for records of an earlier run of this one: those of a graph have no
+ * numbers. */
+static bool is_awaited(const Plan *plan, ProgramKind kind) {
+  for (uint32_t i = 0; i < plan->waits_count; i++)
+    if (plan->waits[i].run_back > 0 && plan->waits[i].program == (uint32_t)kind) return true;
+  return false;
+}
+
 /* Fits all classes alike: NCCL requires that a call is captured on all ranks that make it, or on
  * none. */
 static ReplayFit fit_of(const Replay *replay, ProgramKind kind) {
@@ -64,6 +72,10 @@ bool replay_graph_fits(Replay *replay, const PlanProgram *program) {
   if (made->fit == FIT_UNKNOWN && runs_on_host(replay->setup.plan, program)) {
     made->fit = FIT_ISSUED;
     (void)status_fail(&made->why, STATUS_WORLD, "its updates run on the host");
+  }
+  if (made->fit == FIT_UNKNOWN && is_awaited(replay->setup.plan, (ProgramKind)program->kind)) {
+    made->fit = FIT_ISSUED;
+    (void)status_fail(&made->why, STATUS_OURS, "its records are awaited by later runs");
   }
   if (made->fit == FIT_UNKNOWN) made->fit = fit_of(replay, program->kind);
   return made->runs > 0 && made->fit == FIT_GRAPH;

@@ -356,7 +356,9 @@ static void renumber(const Edit *e, const PlanSegment *segment, uint32_t record)
     for (uint32_t c = program->calls_first; c < program->calls_first + program->calls_count; c++)
       for (uint32_t i = 0; i < e->b->calls[c].waits_count; i++) {
         PlanWait *wait = &e->b->waits[e->b->calls[c].waits_first + i];
-        if (is_of_segment(e, program->calls_first + wait->call, segment))
+        const Plan plan = build_view(e->b);
+        const PlanProgram *other = plan_awaited(&plan, program, wait);
+        if (is_of_segment(e, other->calls_first + wait->call, segment))
           wait->record += wait->record > record;
       }
   }

@@ -149,7 +149,9 @@ static void move_waits(Order *o, uint32_t segment, uint32_t first, bool same_lan
       const PlanCall *call = &o->b->calls[program->calls_first + c];
       for (uint32_t w = 0; w < call->waits_count; w++) {
         PlanWait *wait = &o->b->waits[call->waits_first + w];
-        if (o->b->calls[program->calls_first + wait->call].segment == segment)
+        const Plan plan = build_view(o->b);
+        const PlanProgram *other = plan_awaited(&plan, &plan.programs[p], wait);
+        if (o->b->calls[other->calls_first + wait->call].segment == segment)
           wait->record = moved(wait->record, first, same_lane);
       }
     }
@@ -222,7 +224,9 @@ static bool is_alone(const Order *o, const PlanProgram *program, uint32_t positi
   for (uint32_t c = 0; c < program->calls_count; c++) {
     const PlanCall *call = &o->b->calls[program->calls_first + c];
     for (uint32_t w = 0; w < call->waits_count; w++)
-      if (o->b->waits[call->waits_first + w].call == position) return false;
+      if (o->b->waits[call->waits_first + w].run_back == 0 &&
+          o->b->waits[call->waits_first + w].call == position)
+        return false;
   }
   const PlanCall *call = &o->b->calls[program->calls_first + position];
   for (uint32_t i = 0; i < record_count(o, call); i++)

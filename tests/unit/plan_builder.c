@@ -165,7 +165,7 @@ static void build_lane(PlanBuilder *b, const char *name, uint32_t priority) {
 
 static void build_control(PlanBuilder *b) {
   for (ControlSlot i = 0; i < CONTROL_SLOT_COUNT; i++) {
-    if ((CONTROL_SCALE_SLOTS & CONTROL_BIT(i)) != 0) continue;
+    if (((CONTROL_SCALE_SLOTS | CONTROL_SAVE_SLOTS) & CONTROL_BIT(i)) != 0) continue;
     PlanSlot slot = plan_slot_known(i);
     slot.offset = CONTROL_SLOT_BYTES * (uint64_t)i;
     slot.name = build_string(b, control_name(i));

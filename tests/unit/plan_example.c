@@ -10,7 +10,7 @@
 enum { ROWS = 8, WIDTH = 16, VOCAB = 32, VECTOR_BYTES = ROWS * WIDTH * 4 };
 enum { LAYER_ELEMENTS = WIDTH * WIDTH, TABLE_ELEMENTS = VOCAB * WIDTH, PREFETCH = 2 };
 /* Slots that ranks add up. */
-enum { SUM_BYTES = (CONTROL_lr - CONTROL_loss) * CONTROL_SLOT_BYTES };
+enum { SUM_BYTES = (CONTROL_checkpoint + 1 - CONTROL_loss) * CONTROL_SLOT_BYTES };
 enum { WORK_BYTES = 8 }; /* of sums of fewer elements than are added up at once */
 
 /* Where everything lies. The arena is control, staging, then per state kind the table and the
@@ -307,7 +307,8 @@ static uint32_t call(Example *e, uint32_t segment, int32_t layer, int32_t microb
 
 static void wait_for(Example *e, Lane lane, uint32_t earlier_call, uint32_t earlier_record) {
   if (e->options.replicas == 1) return;
-  build_waits(e->b, (PlanWait){lane, earlier_call, earlier_record, 0});
+  build_waits(
+      e->b, (PlanWait){lane, earlier_call, earlier_record, 0, e->b->programs[e->program].kind, 0});
   e->b->calls[e->b->calls_count - 1].waits_count++;
 }
 

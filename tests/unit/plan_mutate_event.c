@@ -72,10 +72,12 @@ static bool change_wait(Mutator *m) {
   const PlanCall *call = any_call_that_waits(m);
   if (call == NULL) return false;
   PlanWait *wait = &m->b->waits[call->waits_first + pick_below(m, call->waits_count)];
-  switch (pick_below(m, 4)) {
+  switch (pick_below(m, 6)) {
   case 0: wait->lane = pick_below(m, m->b->lanes_count); break;
   case 1: wait->call -= wait->call > 0; break;
   case 2: wait->record -= wait->record > 0; break;
+  case 3: wait->program = pick_below(m, ProgramKind_COUNT); break;
+  case 4: wait->run_back ^= 1; break;
   default: wait->iteration_back ^= 1; break;
   }
   return mutant_said(m, "call %u (%s) lets %s wait for record %u of call %u",

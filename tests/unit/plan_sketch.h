@@ -99,7 +99,7 @@ static inline PlanCall *sketch_call(Sketch *s, uint32_t segment, int32_t microba
 
 static inline void sketch_wait(Sketch *s, Lane lane, uint32_t call, uint32_t record,
                                uint32_t iteration_back) {
-  build_waits(&s->b, (PlanWait){lane, call, record, iteration_back});
+  build_waits(&s->b, (PlanWait){lane, call, record, iteration_back, PROGRAM_TRAIN_STEP, 0});
   s->b.calls[s->b.calls_count - 1].waits_count++;
 }
 

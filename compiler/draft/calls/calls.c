@@ -1,4 +1,5 @@
-/* calls.c -- init, train_step and eval_step of every pipeline stage: what runs in which order.
+/* calls.c -- init, train_step, eval_step and snapshot of every pipeline stage: what runs in which
+ * order.
  */
 #include "compiler/draft/calls/calls.h"
 
@@ -7,6 +8,7 @@
 
 #include "compiler/draft/calls/program.h"
 #include "compiler/draft/calls/stage_segments.h"
+#include "compiler/draft/roles.h"
 
 /* ---- exchanges between stages */
 
@@ -371,11 +373,25 @@ static void build_eval(Draft *d, Stage *stage) {
   calls_add(&t, t.ends->control, NO_ID, -1);
 }
 
+/* In the order of updates, so that the first copies are over when the first update comes. */
+static void build_snapshot(Draft *d, Stage *stage) {
+  Calls t;
+  calls_open(&t, d, stage, PROGRAM_SNAPSHOT);
+  for (int32_t b = 0; b < d->blocks.count; b++)
+    for (int64_t l = 0; l < d->blocks.at[b].layers && stage_saves(d, stage, b); l++) {
+      const StageBlock *held = &stage->blocks[b];
+      const bool on_host = held->position[l] >= held->host_first;
+      if (held->position[l] >= 0)
+        calls_add(&t, on_host ? d->blocks.at[b].far_save : d->blocks.at[b].save, b, l);
+    }
+}
+
 void calls_build(Draft *d) {
   const Pipeline *pipeline = draft_pipeline(d);
   for (int32_t s = 0; s < d->stage_count; s++) {
     build_init(d, &d->stages[s]);
     build_train(d, &d->stages[s], pipeline);
     if (d->eval != NULL) build_eval(d, &d->stages[s]);
+    if (d->stages[s].snapshot_buffer != NO_ID) build_snapshot(d, &d->stages[s]);
   }
 }

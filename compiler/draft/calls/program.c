@@ -184,6 +184,13 @@ static BufferBinding bind_far_grad(Calls *t, const SegmentBase *base, const Call
   return (BufferBinding){*buffer, 0};
 }
 
+/* Layers follow each other. */
+static BufferBinding bind_snapshot(Calls *t, const SegmentBase *base) {
+  const BufferBinding binding = {t->stage->snapshot_buffer, t->saved_bytes};
+  t->saved_bytes += base->size_bytes;
+  return binding;
+}
+
 static BufferBinding bind_base(Calls *t, const SegmentBase *base, const CallTarget *at) {
   switch (base->role) {
   case BASE_PARAM:
@@ -222,6 +229,7 @@ static BufferBinding bind_base(Calls *t, const SegmentBase *base, const CallTarg
     return (BufferBinding){
         calls_buffer(t, "master, drawn", BUFFER_MASTER, base->size_bytes, at->layer), 0};
   case BASE_MIRROR: return (BufferBinding){t->stage->mirror_buffer, 0};
+  case BASE_SNAPSHOT: return bind_snapshot(t, base);
   case BASE_PIECES:
   case BASE_RECEIVED:
     return (BufferBinding){

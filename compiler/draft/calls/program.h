@@ -42,6 +42,7 @@ typedef struct Calls {
   BufferList reducing, sending; /* buffers that the last reduction or exchange may still be using */
   BufferList leaving;           /* buffers that the last copies to host memory may still read */
   BufferList staged;            /* buffers in host memory, in the order of their calls */
+  int64_t saved_bytes;          /* of the snapshot, given out so far */
 } Calls;
 
 void calls_open(Calls *t, Draft *d, Stage *stage, ProgramKind kind);

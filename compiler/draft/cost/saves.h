@@ -9,11 +9,12 @@
 typedef struct Saves {
   int64_t bytes, largest_part_bytes; /* of all part files; of the largest */
   int64_t parts;
-  double write_s;   /* by slurm.write */
-  double stall_s;   /* in which ranks wait: all of it */
-  double restart_s; /* reading is as fast as writing */
-  double failure_s; /* between failures of any node, by cluster.mtbf; 0: unknown */
-  double best_s;    /* the interval that loses least; 0: unknown */
+  double write_s; /* by slurm.write */
+  double stall_s; /* in which ranks wait: all of it, or with snapshots what copying takes at most */
+  int64_t snapshot_bytes; /* of the rank that has most; 0: there are none */
+  double restart_s;       /* reading is as fast as writing */
+  double failure_s;       /* between failures of any node, by cluster.mtbf; 0: unknown */
+  double best_s;          /* the interval that loses least; 0: unknown */
 } Saves;
 
 /* Asks the functions that the ranks write by. False: out of memory, or a plan whose state cannot be

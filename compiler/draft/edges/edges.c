@@ -1,4 +1,5 @@
-/* edges.c -- which records must finish before a record of another lane starts.
+/* edges.c -- which records must finish before a record of another lane starts: inside a program,
+ * and of a snapshot that goes on beside it.
  *
  * Lanes run side by side, each in list order. When two records on different lanes touch the same
  * bytes and one of them writes, the later waits for the earlier: inside a call by `after`, between
@@ -85,6 +86,8 @@ typedef struct Edges {
   int32_t *call;
   EdgeMarks **starts; /* for each lane of the call: what its first record knows */
   int32_t visit;
+  struct Source *sources; /* of a snapshot: what it copies, by address */
+  int32_t source_count;
 } Edges;
 
 /* ---- inside a segment */
@@ -382,7 +385,7 @@ static void add_wait(const Edges *e, Call *call, Wait wait) {
   for (int32_t i = 0; i < call->waits.count; i++) {
     const Wait *other = &call->waits.at[i];
     if (other->lane == wait.lane && other->call == wait.call && other->record == wait.record &&
-        other->is_back == wait.is_back)
+        other->is_back == wait.is_back && other->is_of_snapshot == wait.is_of_snapshot)
       return;
   }
   VEC_PUSH(e->draft->compile->arena, &call->waits, wait);
@@ -399,7 +402,8 @@ static void wait_for(Edges *e, int32_t position, Lane lane, const EdgeMarks *nee
     if (latest == 0) return;
     int32_t visit = (int32_t)(latest / MARK_RECORDS), record = (int32_t)(latest % MARK_RECORDS);
     int32_t target = e->call[visit];
-    add_wait(e, call, (Wait){lane, target, record, target >= position});
+    add_wait(e, call,
+             (Wait){.lane = lane, .call = target, .record = record, .is_back = target >= position});
     join_record(e, known, profile_of(e, &e->program->calls.at[target]), visit, record);
   }
 }
@@ -490,6 +494,86 @@ static void build_program(Edges *e) {
   }
 }
 
+/* ---- snapshots: what is copied is not written before */
+
+typedef struct Source {
+  int64_t first, end;
+  Mark mark; /* one lane copies everything: a later copy implies the earlier ones */
+} Source;
+
+static int compare_sources(const void *a, const void *b) {
+  return compare_bounds(&((const Source *)a)->first, &((const Source *)b)->first);
+}
+
+static void find_sources(Edges *e, const Program *snapshot) {
+  VEC(Source) sources = {0};
+  for (int32_t i = 0; i < snapshot->calls.count; i++) {
+    const Call *call = &snapshot->calls.at[i];
+    const Segment *segment = &e->draft->segments.at[call->segment];
+    for (int32_t r = 0; r < segment->records.count; r++) {
+      const Operand *from = &segment->records.at[r].operands[0];
+      const int64_t first = address(e, call, from->base) + from->offset_bytes;
+      VEC_PUSH(e->draft->compile->arena, &sources,
+               (Source){first, first + from->size_bytes, mark_of(i, r)});
+    }
+  }
+  qsort(sources.at, (size_t)sources.count, sizeof *sources.at, compare_sources);
+  e->sources = sources.at;
+  e->source_count = sources.count;
+}
+
+/* The latest copy of any of these bytes; -1: none is copied. */
+static Mark copy_of(const Edges *e, int64_t first, int64_t end) {
+  int32_t low = 0, high = e->source_count;
+  Mark latest = -1;
+  while (low < high) { /* the first source that ends after `first` */
+    const int32_t middle = (low + high) / 2;
+    if (e->sources[middle].end > first)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  for (; low < e->source_count && e->sources[low].first < end; low++)
+    if (e->sources[low].mark > latest) latest = e->sources[low].mark;
+  return latest;
+}
+
+/* Before it writes bytes that are copied, a lane waits for the latest snapshot's copy. */
+static void wait_for_copies(Edges *e) {
+  Mark known[Lane_COUNT];
+  memset(known, -1, sizeof known);
+  for (int32_t i = 0; i < e->program->calls.count; i++) {
+    Call *call = &e->program->calls.at[i];
+    const LaneProfile *profile = profile_of(e, call);
+    Mark need[Lane_COUNT];
+    memcpy(need, known, sizeof need);
+    for (int32_t u = 0; u < profile->uses.count; u++) {
+      const BufferUse *use = &profile->uses.at[u];
+      if (use->last_write == NO_ID) continue;
+      const int64_t at = address(e, call, use->base);
+      const Mark mark = copy_of(e, at + use->first, at + use->end);
+      if (mark > need[use->lane]) need[use->lane] = mark;
+    }
+    for (int32_t lane = 0; lane < Lane_COUNT; lane++)
+      if (need[lane] > known[lane])
+        add_wait(e, call,
+                 (Wait){.lane = (Lane)lane,
+                        .call = (int32_t)(need[lane] / MARK_RECORDS),
+                        .record = (int32_t)(need[lane] % MARK_RECORDS),
+                        .is_of_snapshot = true});
+    memcpy(known, need, sizeof known);
+  }
+}
+
+static void build_seams(Edges *e) {
+  if (!e->stage->programs[PROGRAM_SNAPSHOT].exists) return;
+  find_sources(e, &e->stage->programs[PROGRAM_SNAPSHOT]);
+  for (int32_t kind = PROGRAM_TRAIN_STEP; kind <= PROGRAM_EVAL_STEP; kind++) {
+    e->program = (Program *)&e->stage->programs[kind];
+    if (e->program->exists) wait_for_copies(e);
+  }
+}
+
 void edges_build(Draft *d) {
   Edges e = {.draft = d};
   e.profiles = ARENA_ARRAY(d->compile->arena, LaneProfile *, d->segments.count + 1);
@@ -511,5 +595,6 @@ void edges_build(Draft *d) {
       e.program = &d->stages[s].programs[kind];
       if (e.program->exists) build_program(&e);
     }
+    build_seams(&e);
   }
 }

@@ -62,6 +62,7 @@ static const RoleWords role_words[BASE_ROLE_COUNT] = {
     [BASE_FILE_STATE_LAST] = {BUFFER_MOMENT2_MAX, "maxima_of_v_in_file"},
     [BASE_FAR_FRAME] = {BUFFER_ACTIVATION, "kept_on_host"},
     [BASE_FAR_INPUT] = {BUFFER_ACTIVATION, "input_on_host"},
+    [BASE_SNAPSHOT] = {BUFFER_SNAPSHOT, "snapshot"},
 };
 
 /* ---- memory */
@@ -274,7 +275,8 @@ static void emit_segment(Tables *t, const Draft *d, const Segment *segment) {
 
 /* ---- programs */
 
-static void emit_call(Tables *t, const Draft *d, const Stage *stage, const Call *call) {
+static void emit_call(Tables *t, const Draft *d, const Stage *stage, int32_t kind,
+                      const Call *call) {
   int32_t bases = d->segments.at[call->segment].bases.count;
   TABLE_PUSH(t, calls,
              (PlanCall){.segment = (uint32_t)call->segment,
@@ -295,7 +297,9 @@ static void emit_call(Tables *t, const Draft *d, const Stage *stage, const Call 
                (PlanWait){.lane = wait->lane,
                           .call = (uint32_t)wait->call,
                           .record = (uint32_t)wait->record,
-                          .iteration_back = wait->is_back});
+                          .iteration_back = wait->is_back,
+                          .program = wait->is_of_snapshot ? PROGRAM_SNAPSHOT : (uint32_t)kind,
+                          .run_back = wait->is_of_snapshot});
   }
   for (int32_t i = 0; i < bases; i++) {
     const BufferBinding *binding = &call->bindings[i];
@@ -332,7 +336,7 @@ static void emit_programs(Tables *t, const Draft *d, const Stage *stage,
           (PlanPeak){(uint64_t)program->peak_bytes[tier], (uint64_t)program->live_bytes[tier]});
     }
     for (int32_t i = 0; i < program->calls.count; i++)
-      emit_call(t, d, stage, &program->calls.at[i]);
+      emit_call(t, d, stage, kind, &program->calls.at[i]);
     for (int32_t i = 0; i < program->loops.count; i++) {
       const Loop *loop = &program->loops.at[i];
       TABLE_PUSH(t, loops,

@@ -15,6 +15,7 @@ void table_lanes(Tables *t, const Draft *d) {
   const int32_t count = d->uses[TIER_FILE]  ? Lane_COUNT
                         : d->offloads_state ? LANES_OF_HOST
                         : draft_offloads(d) ? LANES_OF_COPIES
+                        : d->snapshots      ? LANES_OF_SAVES
                                             : LANES_OF_DEVICE;
   for (int32_t lane = 0; lane < count; lane++)
     TABLE_PUSH(t, lanes,

@@ -107,7 +107,9 @@ static int32_t find_block(Draft *d, ParamId p, bool *reads) {
                    .norm = NO_ID,
                    .update = NO_ID,
                    .host_init = NO_ID,
-                   .host_update = NO_ID});
+                   .host_update = NO_ID,
+                   .save = NO_ID,
+                   .far_save = NO_ID});
   return d->blocks.count - 1;
 }
 

@@ -349,14 +349,38 @@ static StepSegments build_step(Draft *d, const Graph *g, const char *load, const
   if (g->training && g->may_lack_targets)
     ends.targets =
         build_control(d, "targets", "targets that count", CONTROL_targets, CONTROL_targets);
-  ends.control =
-      build_control(d, control, "loss, weights and requests", CONTROL_loss, CONTROL_checkpoint);
+  ends.control = build_control(d, control, "loss, weights and requests", CONTROL_loss,
+                               d->snapshots ? CONTROL_parts_failed : CONTROL_checkpoint);
   return ends;
 }
 
 void step_segments_build(Draft *d) {
   d->train_ends = build_step(d, d->train, "load", "control");
   if (d->eval != NULL) d->eval_ends = build_step(d, d->eval, "load.eval", "control.eval");
+}
+
+/* ---- snapshots */
+
+/* Copies a layer's state with its padding, role after role. */
+static int32_t build_save(Draft *d, int32_t b, bool is_far) {
+  const Block *block = &d->blocks.at[b];
+  const int64_t saved_bytes = block_saved_bytes(d, block);
+  int64_t to = 0;
+  int32_t segment = block_segment(d, b, is_far ? "save.far" : "save");
+  for (BaseRole role = BASE_PARAM; role <= BASE_STATE_LAST; role++) {
+    if (!role_is_saved(d, block, role)) continue;
+    const int64_t bytes = block_stride_bytes(d, block, role);
+    const DType dtype = role_dtype(d, block, role);
+    const bool is_far_param = is_far && role == stored_role(d, block);
+    const int32_t from = segment_base(d, segment, is_far_param ? BASE_FAR_PARAM : role, b, bytes);
+    const int32_t snapshot = segment_base(d, segment, BASE_SNAPSHOT, NO_ID, saved_bytes);
+    Record *record = segment_record(d, segment, RECORD_COPY, NULL, PURPOSE_SAVE);
+    record->lane = LANE_SAVE;
+    record_operand(record, from, 0, bytes, dtype, ACCESS_READ);
+    record_operand(record, snapshot, to, bytes, dtype, ACCESS_WRITE);
+    to += bytes;
+  }
+  return segment;
 }
 
 void block_segments_build(Draft *d) {
@@ -374,7 +398,12 @@ void block_segments_build(Draft *d) {
     int32_t write = d->state_in_files ? build_file(d, b, false) : NO_ID;
     int32_t bring = block_is_far(d, &d->blocks.at[b]) ? build_bring(d, b) : NO_ID;
     reduce_segments_build(d, b);
+    int32_t save = d->snapshots ? build_save(d, b, false) : NO_ID;
+    int32_t far_save =
+        d->snapshots && block_is_far(d, &d->blocks.at[b]) ? build_save(d, b, true) : save;
     Block *block = &d->blocks.at[b];
+    block->save = save;
+    block->far_save = far_save;
     block->init = init;
     block->host_init = host_init;
     block->norm = norm;

@@ -155,6 +155,19 @@ static bool grads_fit_on_host(const Draft *d, const Stage *stage) {
   return node_bytes < 0 || bytes <= node_bytes / d->cluster->devices;
 }
 
+/* It goes to memory of the host: a thread writes it to files. */
+static void place_snapshot(Draft *d, Stage *stage) {
+  int64_t bytes = 0;
+  stage->snapshot_buffer = NO_ID;
+  for (int32_t b = 0; b < d->blocks.count && d->snapshots; b++)
+    if (stage_saves(d, stage, b))
+      bytes += stage->blocks[b].held * block_saved_bytes(d, &d->blocks.at[b]);
+  if (bytes > 0)
+    stage->snapshot_buffer =
+        persistent_in(d, stage, d->cluster->target == TARGET_CPU ? TIER_DEVICE : TIER_HOST,
+                      "snapshot", BUFFER_SNAPSHOT, bytes);
+}
+
 static void place_stage(Draft *d, Stage *stage) {
   const int64_t f64 = dtype_bytes(DTYPE_F64);
   place_host_side(d, stage);
@@ -172,6 +185,7 @@ static void place_stage(Draft *d, Stage *stage) {
                                                      stage->partial_count[group] * f64);
   stage->norms_buffer =
       persistent(d, stage, "squares by group", BUFFER_WORKSPACE, NORM_GROUPS * f64);
+  place_snapshot(d, stage);
 }
 
 void state_layout(Draft *d) {

@@ -155,6 +155,8 @@ static void check_needs(Compile *c, Job *job) {
        "checkpoints that are written", "every is \"never\""},
       {job->checkpoint.every.unit != UNIT_NEVER, FIELD_checkpoint_part,
        "checkpoints that are written", "every is \"never\""},
+      {job->checkpoint.every.unit != UNIT_NEVER, FIELD_checkpoint_async,
+       "checkpoints that are written", "every is \"never\""},
       {job->offload.weights != CHOICE_OFFLOAD_NONE ||
            job->offload.activations != CHOICE_OFFLOAD_NONE,
        FIELD_offload_prefetch, "weights or activations in host memory", "neither is there"},
@@ -166,6 +168,15 @@ static void check_needs(Compile *c, Job *job) {
   };
   for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
     if (!needs[i].is_met) refuse_useless(c, job, needs[i].field, needs[i].owner, needs[i].state);
+}
+
+/* A snapshot is made of copies between memories. */
+static void check_async(Compile *c, const Job *job) {
+  if (job->checkpoint.async != CHOICE_ASYNC_ON || job->offload.optimizer != CHOICE_OFFLOAD_NVME)
+    return;
+  error_at(c, job->origin[FIELD_checkpoint_async].span, "not-built",
+           "checkpoint.async = \"on\" of optimizer states in files is not built yet");
+  fix_last(c, "checkpoint.async = \"off\"");
 }
 
 /* The best interval follows from how often nodes fail. */
@@ -259,6 +270,7 @@ bool job_rules(Compile *c, Job *job) {
   parallel_rules(c, job);
   check_needs(c, job);
   check_every(c, job);
+  check_async(c, job);
   check_paths(c, job);
   if (!compile_failed(c)) job_lints(c, job);
   return !compile_failed(c);

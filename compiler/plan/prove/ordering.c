@@ -81,7 +81,8 @@ static void join_waits(Ordering *o, uint32_t lane) {
   const Walk *walk = &o->walk;
   for (uint32_t i = 0; i < walk->call->waits_count; i++) {
     const PlanWait *wait = &o->view->plan->waits[walk->call->waits_first + i];
-    if (wait->lane != lane || wait->iteration_back > walk->iteration) continue;
+    if (wait->lane != lane || wait->run_back > 0 || wait->iteration_back > walk->iteration)
+      continue;
     bool in_body = walk->loop != NULL && wait->call >= walk->loop->first_call;
     uint32_t iteration = in_body ? walk->iteration - wait->iteration_back : 0;
     join(&o->now[lane], clock_at(o, wait->call, iteration, wait->record));

@@ -15,6 +15,8 @@ static void prove_classes(const View *whole) {
     prove_memory(&views[i]);
   }
   if (whole->report->finding_count == findings) prove_ordering(views, count);
+  for (uint32_t i = 0; i < count && whole->report->finding_count == findings; i++)
+    prove_snapshot(&views[i]);
   /* From here on it is known that operands have the right sizes. */
   if (whole->report->finding_count == 0) prove_types(views, count);
 }

@@ -29,6 +29,8 @@
  *   writes, lie in buffers of their own.
  * - ordering: records on different lanes touch the same bytes, one writing, or the same
  *   communicator, only if edges order them; records of one launch, not at all.
+ * - snapshot: its program copies every tensor that a checkpoint has, once, into a buffer that no
+ *   other program touches, and a record that writes copied bytes comes after the copy.
  * - types: memory holds the model's values where the model needs them (types/types.c). Every span
  *   of a buffer has a type: which value, layer and micro-batch, in which parts along the axes of
  *   the mesh, summed over which uses; every record is a rule over types, and what has no rule is

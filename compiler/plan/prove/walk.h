@@ -186,6 +186,10 @@ void prove_memory(View *view);
 /* Counts calls, records and what they reach, too. */
 void prove_ordering(const View *views, uint32_t count);
 
+/* A snapshot has all that a checkpoint of the class has, and what it copies stays until it is
+ * copied. After prove_memory. */
+void prove_snapshot(const View *view);
+
 /* For all classes at once: results are shared between views. Comes last. */
 void prove_types(const View *views, uint32_t count);
 

@@ -114,7 +114,7 @@ static void wait_for_call(const Simulation *s, const Runner *r, const PlanCall *
                           Ready *ready) {
   for (uint32_t i = 0; i < call->waits_count; i++) {
     const PlanWait *wait = &s->plan->waits[call->waits_first + i];
-    if (wait->lane == lane)
+    if (wait->lane == lane && wait->run_back == 0)
       wait_until(ready, s->ready_ns[call->waits_first + i], awaited(s, r, wait));
   }
 }
@@ -236,7 +236,7 @@ static int64_t steady_ns(const Simulation *s, const Runner *r, const PlanLoop *l
     took = grown;
   }
   EACH_WAIT(s, r, loop, w, number) {
-    bool in_loop = s->plan->waits[w].call >= loop->first_call;
+    bool in_loop = s->plan->waits[w].run_back == 0 && s->plan->waits[w].call >= loop->first_call;
     if (in_loop && s->ready_ns[w] - r->before.ready_ns[number] != took) return -1;
   }
   return took;
@@ -387,6 +387,7 @@ static void open_runner(const Simulation *s, uint32_t c, ProgramKind kind, LaneT
       records = plan->segments[call->segment].records_count;
     waits += call->waits_count;
     for (uint32_t w = call->waits_first; w < call->waits_first + call->waits_count; w++) {
+      if (plan->waits[w].run_back > 0) continue; /* what ran before the program is over */
       s->next_target[w] = r->targets[plan->waits[w].call];
       r->targets[plan->waits[w].call] = (int32_t)w;
     }

@@ -41,7 +41,8 @@ typedef struct RunStatus {
   int64_t failures, starts, tries;
   Saved saved, newest; /* checkpoints: the newest whole one, and the newest by its name */
   bool has_saved;
-  const char *fewer; /* of a start that goes on with fewer nodes: how many; NULL: it has all */
+  const char *fewer;   /* of a start that goes on with fewer nodes: how many; NULL: it has all */
+  const char *unsaved; /* the failure of the latest save, as "step 9: REASON"; "": it was well */
 } RunStatus;
 
 static int64_t count_events(const char *folder, const char *event) {
@@ -286,6 +287,11 @@ static void read_metrics(Arena *arena, RunStatus *s) {
   s->loss = json_value(arena, step, "loss");
   s->unit = strcmp(json_value(arena, head, "sample_tokens"), "1") == 0 ? "samples" : "tokens";
   read_steps(arena, path, s);
+  const char *save = last_line(arena, path, "{\"save_step\""),
+             *why = json_value(arena, save, "save_failed");
+  s->unsaved = *why == '\0'
+                   ? ""
+                   : arena_printf(arena, "step %s: %s", json_value(arena, save, "save_step"), why);
   s->tokens_per_s = strtod(json_value(arena, step, "tokens_per_s"), NULL);
   s->left_s = (double)(s->steps - s->step) * s->step_s;
 }
@@ -458,6 +464,7 @@ static void print_status(Arena *arena, const RunStatus *s, FILE *out) {
          arena_printf(arena, "nothing was written for %s; squeue -j %s shows whether it still runs",
                       span_text(arena, s->silent_s), s->job));
   line(out, "saved", saved_text(arena, s));
+  if (*s->unsaved) line(out, "unsaved", text_plain(arena, s->unsaved));
   if (s->jobs.count > 1) line(out, "chain", chain_text(arena, s));
   if (s->failures > 0 || s->starts > 1)
     line(out, "starts",
@@ -481,6 +488,8 @@ static void print_json(Arena *arena, const RunStatus *s, FILE *out) {
   print_json_text(s->slurm, out);
   fputs(", \"fewer\": ", out);
   print_json_text(s->fewer, out);
+  fputs(", \"unsaved\": ", out);
+  print_json_text(s->unsaved, out);
   fprintf(out,
           ", \"job\": %s, \"jobs\": [%s], \"step\": %lld, \"steps\": %lld, \"step_s\": %.9g, "
           "\"left_s\": %.9g, "

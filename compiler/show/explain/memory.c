@@ -25,6 +25,7 @@ const MemoryRow memory_rows[MEMORY_ROWS] = {
     {"data", "micro-batches", BUFFER_DATA},
     {"control", "what changes between steps", BUFFER_CONTROL},
     {"", "control, mirrored", BUFFER_MIRROR}, /* in host memory alone */
+    {"save", "snapshot", BUFFER_SNAPSHOT},
 };
 
 /* "; 1/8 (zero 3)", and how many bytes are temporarily whole. */
@@ -121,6 +122,7 @@ static const char *row_note(const Compiled *compiled, const MemoryRow *row, int6
                         d->offloads_frames ? "; the rest is in host memory" : "");
   case BUFFER_DATA:
     return arena_printf(arena, "steps staged: %lld", (long long)draft_prefetch_steps(d));
+  case BUFFER_SNAPSHOT: return "the state, written while steps go on";
   default: return "";
   }
 }
@@ -214,6 +216,8 @@ static void print_kinds(MemoryTable *table) {
     if (row->kind == BUFFER_MIRROR) continue;
     if (row->kind == ROW_CODES && table->compiled->job->precision.linear != CHOICE_LINEAR_FP8)
       continue;
+    if (row->kind == BUFFER_SNAPSHOT && table->columns.peak[0].by_kind[BUFFER_SNAPSHOT] == 0)
+      continue; /* there are none, or in host memory */
     if (is_maxima(row->kind) && !has_maxima(table->compiled->draft, row->kind)) continue;
     for (uint32_t i = 0; i < table->columns.count; i++) {
       const Peak *peak = &table->columns.peak[i];
@@ -276,9 +280,10 @@ static void print_host_rows(MemoryTable *table, const Peak *peaks, const char *h
       all += value[i] = (double)peaks[i].by_kind[memory_rows[r].kind];
     if (all == 0) continue;
     const BufferKind kind = memory_rows[r].kind;
-    const char *note = kind == BUFFER_GRAD                        ? "on their way to updates"
-                       : kind == BUFFER_ACTIVATION                ? "until their layer's backward"
-                       : kind != BUFFER_PARAM                     ? ""
+    const char *note = kind == BUFFER_GRAD         ? "on their way to updates"
+                       : kind == BUFFER_ACTIVATION ? "until their layer's backward"
+                       : kind == BUFFER_SNAPSHOT   ? "the state, written while steps go on"
+                       : kind != BUFFER_PARAM      ? ""
                        : table->compiled->draft->offloads_weights ? "copied when layers read them"
                                                                   : "on their way back";
     print_row(table, head, memory_rows[r].name, value, note);
@@ -289,11 +294,16 @@ static void print_host_rows(MemoryTable *table, const Peak *peaks, const char *h
 /* Host memory of GPUs without offload. */
 static void print_pinned(MemoryTable *table) {
   const Plan *plan = &table->compiled->plan;
-  double pinned[COLUMNS_MAX] = {0};
+  double pinned[COLUMNS_MAX] = {0}, snapshot[COLUMNS_MAX] = {0};
   if (plan_tier(plan, TIER_HOST) == PLAN_NONE || draft_offloads(table->compiled->draft)) return;
-  for (uint32_t i = 0; i < table->columns.count; i++)
-    pinned[i] = (double)plan_arena_bytes(plan, &plan->classes[table->columns.class[i]], TIER_HOST);
+  for (uint32_t i = 0; i < table->columns.count; i++) {
+    const Peak peak = find_peak_in(table->compiled, table->columns.class[i], TIER_HOST);
+    snapshot[i] = (double)peak.by_kind[BUFFER_SNAPSHOT];
+    pinned[i] = (double)peak.arena_bytes - snapshot[i];
+  }
   print_row(table, "host", "pinned", pinned, "staged micro-batches");
+  if (snapshot[0] > 0)
+    print_row(table, "", "snapshot", snapshot, "pinned: the state, written while steps go on");
 }
 
 /* Prints the bytes that offload = "auto" has moved, and the key that moves as many. */

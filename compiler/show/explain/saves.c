@@ -33,6 +33,10 @@ void print_saves(const Compiled *compiled, FILE *out) {
                         plural((uint64_t)s.parts), bytes_text(compiled, s.largest_part_bytes),
                         duration_text(compiled, s.write_s),
                         bytes_text(compiled, (int64_t)compiled->job->slurm.write)));
+  if (s.snapshot_bytes > 0)
+    put_line(out, "async",
+             arena_printf(arena, "written from a copy, %s on a rank, while steps go on",
+                          bytes_text(compiled, s.snapshot_bytes)));
   double every_s = every_seconds(compiled);
   if (every_s <= 0) return;
   if (s.failure_s <= 0) {
@@ -66,8 +70,8 @@ void print_saves_json(const Compiled *compiled, FILE *out) {
   double every_s = every_seconds(compiled);
   fprintf(out, " \"checkpoint\":{\"bytes\":%lld,\"parts\":%lld,\"largest_part_bytes\":%lld",
           (long long)s.bytes, (long long)s.parts, (long long)s.largest_part_bytes);
-  fprintf(out, ",\"snapshot_bytes\":0,\"stall_ns\":%.0f,\"write_ns\":%.0f", s.stall_s * 1e9,
-          s.write_s * 1e9);
+  fprintf(out, ",\"snapshot_bytes\":%lld,\"stall_ns\":%.0f,\"write_ns\":%.0f",
+          (long long)s.snapshot_bytes, s.stall_s * 1e9, s.write_s * 1e9);
   print_number("every_s", every_s, every_s > 0, out);
   print_number("best_every_s", s.best_s, s.best_s > 0, out);
   print_number("lost_share", s.best_s > 0 && every_s > 0 ? lost_share(&s, every_s) : 0,

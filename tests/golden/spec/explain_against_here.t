@@ -22,7 +22,8 @@ work     scratch of one call           0.025167    0.016778   +0.008389  +50.0%
 comm     gradients on the wire         0.012596    0.000000   +0.012596
 data     micro-batches                 0.000041    0.000041   +0.000000
 control  what changes between steps    0.000000    0.000000   +0.000000
-         arena                         1.283923    1.842745   -0.558822  -30.3%
+save     snapshot                      0.469199    0.469199   +0.000000
+         arena                         1.753122    2.311944   -0.558822  -24.2%
 budget   of a rank                    70.000000   70.000000   +0.000000
 sent     by a rank in a step           1.885505    0.703798   +1.181706 +167.9%
          over dp                       1.885505    0.703798   +1.181706 +167.9%

@@ -25,10 +25,11 @@ return job {
    "scratch of one call":44041400,
    "gradients on the wire":12596224,
    "micro-batches":24576,
-   "what changes between steps":104,
+   "what changes between steps":120,
    "control, mirrored":0,
+   "snapshot":0,
    "arena":1302780672,"budget":84269849190,"fits":true},
-  "sent_bytes":1885504596,"predicted_step_ns":5604793,"tokens_per_s":1461606},
+  "sent_bytes":1885504620,"predicted_step_ns":5604793,"tokens_per_s":1461606},
  "against":{"ranks":4,"memory":{
    "parameters":312799232,
    "parameters, cast":0,
@@ -45,7 +46,8 @@ return job {
    "scratch of one call":35652792,
    "gradients on the wire":0,
    "micro-batches":24576,
-   "what changes between steps":104,
+   "what changes between steps":120,
    "control, mirrored":0,
+   "snapshot":0,
    "arena":3275491072,"budget":84269849190,"fits":true},
-  "sent_bytes":938397744,"predicted_step_ns":5862882,"tokens_per_s":1397265}}
+  "sent_bytes":938397768,"predicted_step_ns":5862882,"tokens_per_s":1397265}}

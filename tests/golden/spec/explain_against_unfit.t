@@ -21,7 +21,7 @@ M_act    activations                   0.370004    0.056709   +0.313295 +552.5%
 work     scratch of one call           0.044041    0.044041   +0.000000
 comm     gradients on the wire         0.012596    0.000000   +0.012596
 data     micro-batches                 0.000025    0.000025   +0.000000
-control  what changes between steps    0.000000    0.000000   +0.000000
+control  what changes between steps    0.000000    0.000000   +0.000000  +15.4%
          recompute                         none every block
          arena                         1.302781    2.920163   -1.617382  -55.4%
 budget   of a rank                    84.269849    1.800000  +82.469849 +4581.7%

@@ -6,7 +6,6 @@ return job {
   parallel = { compress = "none", order = "tp dp", zero_unit = "25MiB" },
   offload = { grads = "cpu" },
   peft = "lora",
-  checkpoint = { async = true },
 }
 -- >>> exit 1
 job.lua:6:16: error[not-built]: parallel.compress is not built yet; remove it:
@@ -21,8 +20,4 @@ job.lua:8:3: error[not-built]: peft is not built yet; remove the section: all
     parameters train
     8 |   peft = "lora",
       |   ^~~~
-job.lua:9:18: error[not-built]: checkpoint.async is not built yet; remove it:
-    writing a checkpoint stops the step
-    9 |   checkpoint = { async = true },
-      |                  ^~~~~
-4 errors
+3 errors

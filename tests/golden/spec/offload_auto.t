@@ -14,11 +14,11 @@ job.lua: lint[tight-memory]: the arena takes 98.3 % of what a rank has: other
     programs, or a driver that needs more, make the run fail
         fix: memory = { budget = "95%" }
 memory   82.9 GB            of 84.3 GB a rank (98 %); packing 0.0 % above bound
-proof    ok                 1 rank, 1 class, 0 communicators, 31913 accesses
+proof    ok                 1 rank, 1 class, 0 communicators, 32117 accesses
 M_opt    master                      13.476823  the rest is in host memory
          moment m                    13.476823  the rest is in host memory
          moment v                    13.476823  the rest is in host memory
          moment m                    13.476839
          moment v                    13.476839
 auto     40.4 GB of states moved: optimizer = { "cpu", most = "40430518272B" }
-node     54.2 GB of host memory for 1 rank; 1.98 TB may be used
+node     135 GB of host memory for 1 rank; 1.98 TB may be used

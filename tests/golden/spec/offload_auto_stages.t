@@ -12,13 +12,13 @@ return job {
 }
 -- >>> exit 0
 memory   53.0 GB to 53.3 GB of 55.0 GB a rank (97 %); packing 0.0 % above bound
-proof    ok                 2 ranks, 2 classes, 1 communicator, 59145 accesses
+proof    ok                 2 ranks, 2 classes, 1 communicator, 59349 accesses
 M_opt    master                      10.238689  10.523935
          moment m                    10.238689  10.523935
          moment v                    10.238689  10.523935
          moment m                     3.238134   2.952905
          moment v                     3.238134   2.952905
 auto     9.71 GB of states moved: optimizer = { "cpu", most = "9714401280B" }
-node     25.4 GB of host memory for 2 ranks; 1.98 TB may be used
+node     106 GB of host memory for 2 ranks; 1.98 TB may be used
 moment m: the rest is in host memory
 moment v: the rest is in host memory

@@ -13,7 +13,7 @@ job.lua: lint[tight-memory]: the arena takes 99.6 % of what a rank has: other
     programs, or a driver that needs more, make the run fail
         fix: memory = { budget = "95%" }
 memory   84.0 GB            of 84.3 GB a rank (100 %); packing 0.0 % above bound
-proof    ok                 1 rank, 1 class, 0 communicators, 27393 accesses
+proof    ok                 1 rank, 1 class, 0 communicators, 27597 accesses
 M_opt    master                      10.238689  the rest is in host memory
          moment m                    10.238689  the rest is in host memory
          moment v                    10.238689  the rest is in host memory
@@ -22,7 +22,7 @@ host     parameters                   0.262152  on their way back
          master                      16.714973
          moment m                    16.714973
          moment v                    16.714973
-         arena in host memory        67.122570  pinned
-node     67.1 GB of host memory for 1 rank; 1.98 TB may be used
+         arena in host memory       147.983557  pinned
+node     148 GB of host memory for 1 rank; 1.98 TB may be used
 arena: 83,961,015,552 bytes, one allocation
 of a rank: h100-sxm, 1.20 GB outside the arena

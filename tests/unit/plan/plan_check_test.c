@@ -454,9 +454,9 @@ static void test_slots(void) {
     PlanSlot change; /* its fields that are not 0 */
     const char *words;
   } cases[] = {
-      {CONTROL_lr, {.offset = 1}, "slots[8] lr: at 105 of 152 bytes, after 104"},
-      {CONTROL_targets, {.offset = 8}, "slots[13] targets: at 152 of 152 bytes"},
-      {CONTROL_clip_scale, {.offset = 8}, "slots[3] step_counts: at 64 of 152 bytes, after 72"},
+      {CONTROL_lr, {.offset = 1}, "slots[8] lr: at 121 of 168 bytes, after 104"},
+      {CONTROL_targets, {.offset = 8}, "slots[13] targets: at 168 of 168 bytes"},
+      {CONTROL_clip_scale, {.offset = 8}, "slots[3] step_counts: at 64 of 168 bytes, after 72"},
       {CONTROL_grad_norm, {.kind = SLOT_OUT}, "slots[2] clip_scale: out after in_out"},
       {CONTROL_stop, {.kind = SLOT_OUT}, "slots[7] checkpoint: in_out after in"},
       {CONTROL_lr, {.type = SLOT_I64}, "slots[8] lr: in i64 by host, equal; it is in f64 by host"},

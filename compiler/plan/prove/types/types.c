@@ -218,8 +218,6 @@ static void run_class(Typing *t) {
   t->class.refused = false;
   Held *start = ARENA_ARRAY(t->view->arena, Held, t->class.cells.count);
   Held *held = ARENA_ARRAY(t->view->arena, Held, t->class.cells.count);
-  if (plan_program(t->plan, t->view->class, PROGRAM_SNAPSHOT) != NULL)
-    REFUSE(t, "no rule says what a snapshot does");
   if (!t->class.refused) run(t, PROGRAM_INIT, start);
   if (!t->class.refused) run_steps(t, start, held);
 }
