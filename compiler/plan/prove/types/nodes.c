@@ -313,6 +313,10 @@ static void write_output(Typing *t, const NodeCall *c, uint32_t operand, const J
            dtype_name((DType)type.dtype));
   else if (type.kind == TYPE_SUM)
     add_to_sum(t, operand, &type, t->call.at->node);
+  else if (t->call.at->accumulate && record_contract(t) != NULL &&
+           record_contract(t)->operands[operand].access == KERNEL_SUM)
+    REFUSE(t, "adds to what is there, and %.40s is no sum over nodes",
+           plan_string(t->plan, t->plan->values[slot->out].name));
   else if (!write_part(t, operand, slot->out, &type))
     write_type(t, operand, &type);
 }
