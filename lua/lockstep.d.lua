@@ -180,6 +180,7 @@
 ---@field [1]? string the file itself; may start from another job file
 ---@field name? string names the plan and the run directory; derived: the file's name. Default: derived
 ---@field reason? string why this strategy; printed by explain and in the run record. Default: none
+---@field accept? string|string[] lints that are taken on purpose, by name: { "few-layers" }; they are not printed, and named in the summary. Default: none
 ---@field model? lockstep.model|string what is trained: a preset, a family, ./file.lua, or ./FOLDER; a folder is one of Hugging Face, with config.json; any other key is a size the model file declares
 ---@field data? lockstep.data|string where samples come from
 ---@field train? lockstep.train the science: what a step is, and how many

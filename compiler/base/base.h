@@ -63,6 +63,8 @@ typedef struct Diags {
   Arena *arena;
   VEC(Diag) list;
   int32_t error_count;
+  const char *const *accepted; /* lints that are not printed: job.accept */
+  int32_t accepted_count;
 } Diags;
 
 /* The state that all rooms share. There are no globals, no clock, no environment. */
@@ -100,6 +102,9 @@ void lint_at(Compile *c, Span span, const char *name, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void fix_last(Compile *c, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* of the last error or lint */
+
+/* A lint that the job accepts. */
+bool diag_is_accepted(const Diags *diags, const Diag *diag);
 
 /* Prints them sorted by file, line and column, each cause once. As text: with the source line and a
  * caret. Returns how many errors it printed. */

@@ -105,6 +105,12 @@ static int compare_diags(const Diag *a, const Diag *b) {
   return order;
 }
 
+bool diag_is_accepted(const Diags *diags, const Diag *diag) {
+  for (int32_t i = 0; i < diags->accepted_count && diag->severity == SEVERITY_LINT; i++)
+    if (strcmp(diags->accepted[i], diag->name) == 0) return true;
+  return false;
+}
+
 /* Insertion sort: lists are short, and equal ones keep the order in which they were found. */
 static DiagGroup *sorted_groups(const Diags *diags, int32_t *count) {
   DiagGroup *groups = ARENA_ARRAY(diags->arena, DiagGroup, diags->list.count + 1);
@@ -116,6 +122,10 @@ static DiagGroup *sorted_groups(const Diags *diags, int32_t *count) {
       groups[n++] = (DiagGroup){i, 1};
     }
   }
+  int32_t printed = 0;
+  for (int32_t i = 0; i < n; i++)
+    if (!diag_is_accepted(diags, &diags->list.at[groups[i].first])) groups[printed++] = groups[i];
+  n = printed;
   for (int32_t i = 1; i < n; i++) {
     DiagGroup moving = groups[i];
     int32_t j = i;

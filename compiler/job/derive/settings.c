@@ -16,6 +16,7 @@ static const struct {
 } effects[] = {
     {FIELD_job_name, SETTING_SAFE},
     {FIELD_job_reason, SETTING_SAFE},
+    {FIELD_job_accept, SETTING_SAFE},
     {FIELD_model_vocab_multiple, SETTING_LAYOUT},
     {FIELD_model_weights, SETTING_SAFE}, /* model.weights_hash is compared */
     {FIELD_data_valid, SETTING_SAFE},

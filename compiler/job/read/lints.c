@@ -43,7 +43,28 @@ static void lint_master(Compile *c, const Job *job) {
   fix_last(c, "master = \"fp32\"");
 }
 
+/* ---- job.accept */
+
+static const char lint_names[] =
+    "bubble budget-above few-layers gpu-unused imbalance learning-rate lost-updates nccl-forced "
+    "no-effect outside-arena schedule-length slurm-env states-replicated tight-memory token-ids "
+    "tp-over-pcie unused-value warmup-short weights-both";
+
+static void accept_lints(Compile *c, const Job *job) {
+  const TextList *accepted = &job->job.accept;
+  for (int32_t i = 0; i < accepted->count; i++) {
+    if (word_index(lint_names, accepted->at[i]) >= 0) continue;
+    const char *near = nearest_of(c->arena, lint_names, accepted->at[i]);
+    error_at(c, field_place(job, FIELD_job_accept), "unknown-word",
+             "job.accept: no lint is called %s", text_show(c->arena, accepted->at[i]));
+    if (near) fix_last(c, "accept = { \"%s\" }", near);
+  }
+  c->diags.accepted = accepted->at;
+  c->diags.accepted_count = accepted->count;
+}
+
 void job_lints(Compile *c, const Job *job) {
+  accept_lints(c, job);
   lint_rate(c, job);
   lint_fraction(c, job, FIELD_schedule_floor, "decay ends");
   lint_fraction(c, job, FIELD_schedule_warmup_floor, "warm-up starts");

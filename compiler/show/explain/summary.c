@@ -1,4 +1,6 @@
 /* summary.c -- the dozen lines that `compile` prints. */
+#include <string.h>
+
 #include "compiler/draft/roles.h"
 #include "compiler/show/explain/words.h"
 
@@ -152,6 +154,21 @@ static void print_proof(const Compiled *compiled, FILE *out) {
                         (unsigned long long)proof->accesses, plural_es(proof->accesses)));
 }
 
+/* Lints of job.accept that the job has. */
+static void print_accepted(const Compiled *compiled, FILE *out) {
+  const Compile *c = compiled->draft->compile;
+  const char *text = "";
+  for (int32_t i = 0; i < c->diags.accepted_count; i++) {
+    bool fires = false;
+    for (int32_t k = 0; k < c->diags.list.count && !fires; k++)
+      fires = diag_is_accepted(&c->diags, &c->diags.list.at[k]) &&
+              strcmp(c->diags.list.at[k].name, c->diags.accepted[i]) == 0;
+    if (fires)
+      text = arena_printf(c->arena, "%s%s%s", text, *text ? " " : "", c->diags.accepted[i]);
+  }
+  if (*text) put_line(out, "accepted", text);
+}
+
 static void print_run(const Compiled *compiled, FILE *out) {
   const Derived *derived = &compiled->derived;
   Arena *arena = compiled->draft->compile->arena;
@@ -198,6 +215,7 @@ void explain_summary(const Compiled *compiled, FILE *out) {
   print_parts(compiled, out);
   explain_offload(compiled, out);
   print_proof(compiled, out);
+  print_accepted(compiled, out);
   print_run(compiled, out);
   print_cost(compiled, out);
   explain_bits(compiled, out);
