@@ -1,20 +1,36 @@
 /* gemm_micro.c -- the inner kernels: an 8 x 48 tile in 24 registers of sixteen floats. */
+#include "kernels/cpu/checked.h"
 #include "kernels/cpu/gemm.h"
 
 #if defined(__AVX512F__)
 
-/* Pairs that are read where they are may be at any even address. */
-ALWAYS_INLINE float unit_at(const char *from) {
+/* Pairs that are read where they are may be at any even address. Inlined into what is not checked,
+ * it must not be either: the address sanitizer would mark its variable in the caller's frame. */
+ALWAYS_INLINE CHECKED_BEFORE float unit_at(const char *from) {
   float unit;
   memcpy(&unit, from, sizeof unit);
   return unit;
 }
 
+/* All that a micro kernel reads and writes: the rows of a are side by side in a panel, or apart. */
+static inline void check_tile(const char *a, Apart apart, const float *b, int64_t units,
+                              int64_t vectors, float *tile) {
+  if (units == 0) return;
+  bool in_panel = apart.unit == PANEL_ROWS * apart.row;
+  if (in_panel) check_read(a, (size_t)(units * apart.unit));
+  for (int i = 0; i < PANEL_ROWS; i++) {
+    if (!in_panel) check_read(a + i * apart.row, (size_t)units * sizeof(float));
+    check_write(tile + i * PANEL_COLUMNS, (size_t)(vectors * LANES) * sizeof(float));
+  }
+  check_read(b, (size_t)(units * vectors * LANES) * sizeof(float));
+}
+
 /* Per unit: `vectors` loads of b, eight broadcasts of a, 8 * vectors multiply-adds. Two pointers
  * and three strides reach all rows by addresses that an instruction can have. */
 #define MICRO(name, vectors, extra_target, multiply_add)                                           \
-  extra_target static void name(const char *a, Apart apart, const float *b, int64_t units,         \
-                                float *tile) {                                                     \
+  extra_target CHECKED_BEFORE static void name(const char *a, Apart apart, const float *b,         \
+                                               int64_t units, float *tile) {                       \
+    check_tile(a, apart, b, units, vectors, tile);                                                 \
     __m512 sum[PANEL_ROWS][vectors];                                                               \
     const char *half[] = {a, a + 4 * apart.row};                                                   \
     UNROLL for (int i = 0; i < PANEL_ROWS; i++) {                                                  \
