@@ -6,8 +6,7 @@
  * from step to step.
  *
  * A run is enclosed by copies: control and samples are copied in before any queue begins, control
- * is copied out when all have ended. Loads are copies, too. So only the device touches its memory.
- */
+ * is copied out when all have ended. Loads are copies: only the device touches its memory. */
 #include "runtime/replay/replay.h"
 
 #include <stdio.h>
@@ -478,8 +477,7 @@ static uint8_t *control_out(const Replay *replay, int64_t run) {
   return control_in(replay, run) + job_control_bytes(replay->setup.plan);
 }
 
-/* Copies control and samples to the device; if it reads them in the host's memory, they stay there.
- */
+/* Copies control and samples to the device, unless it reads them in the host's memory. */
 static bool issue_in(Walker *walker, const PlanProgram *program, const Control *set,
                      Status *status) {
   Replay *replay = walker->replay;
