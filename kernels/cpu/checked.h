@@ -21,14 +21,14 @@ static inline void check_write(void *at, size_t size_bytes) {
 }
 #elif defined(__SANITIZE_THREAD__)
 #define CHECKED_BEFORE __attribute__((no_sanitize("thread")))
-void __tsan_read_range(void *at, size_t size_bytes);
-void __tsan_write_range(void *at, size_t size_bytes);
+void __tsan_read_range(void *at, long size_bytes);
+void __tsan_write_range(void *at, long size_bytes);
 
 static inline void check_read(const void *at, size_t size_bytes) {
-  __tsan_read_range((void *)at, size_bytes);
+  __tsan_read_range((void *)at, (long)size_bytes);
 }
 static inline void check_write(void *at, size_t size_bytes) {
-  __tsan_write_range(at, size_bytes);
+  __tsan_write_range(at, (long)size_bytes);
 }
 #else
 #define CHECKED_BEFORE
