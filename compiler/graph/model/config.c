@@ -271,6 +271,11 @@ static void read_rope_object(Reading *r, const json_t *object, Rope *rope) {
     (void)rope_number(r, object, "rope_theta", &rope->base);
 }
 
+static bool same_rope(const Rope *a, const Rope *b) {
+  return a->base == b->base && a->factor == b->factor && a->low == b->low && a->high == b->high &&
+         a->original == b->original;
+}
+
 static void read_rope(Reading *r) {
   const json_t *config = r->model->config;
   const json_t *new = value_at(config, "rope_parameters"), *old = value_at(config, "rope_scaling");
@@ -282,7 +287,7 @@ static void read_rope(Reading *r) {
   if (old != NULL) read_rope_object(r, old, &before);
   if (new != NULL) read_rope_object(r, new, &rope);
   if (new == NULL) rope = before;
-  if (new != NULL && has_old &&memcmp(&rope, &before, sizeof rope) != 0)
+  if (new != NULL && has_old && !same_rope(&rope, &before))
     refuse(r, "rope_parameters and rope_theta or rope_scaling say different things");
   const char *key = new != NULL ? "rope_parameters"
                     : has_old   ? "rope_theta, rope_scaling"

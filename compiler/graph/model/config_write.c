@@ -83,7 +83,7 @@ static void write_rope(Writing *w) {
                   (json_int_t)original));
 }
 
-/* Of a model that no folder came with. */
+/* The keys of a model that no folder came with. */
 static void write_family(Writing *w) {
   const HuggingFace *family = w->model->huggingface;
   set(w, "architectures", json_pack("[s]", family->class));

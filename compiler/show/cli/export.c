@@ -252,9 +252,12 @@ static ExitCode finish(const Export *e) {
 /* `from`: the folder with config.json. */
 static ExitCode write_folder(Export *e, const char *from, SafeDtype asked) {
   e->folder = arena_printf(e->c->arena, "%s.new", e->options->out);
-  export_drop(e); /* of an export that was killed */
   qsort(e->tensors.at, (size_t)e->tensors.count, sizeof *e->tensors.at, compare_names);
-  if (mkdir(e->folder, 0777) != 0)
+  if (mkdir(e->folder, 0777) != 0 && errno == EEXIST)
+    return complain(EXIT_USER,
+                    "%s is there already: an export that was killed has left it; remove it",
+                    e->folder);
+  if (access(e->folder, F_OK) != 0)
     return complain(EXIT_WORLD, "%s: cannot be made: %s", e->folder, strerror(errno));
   ExitCode code = write_config(e, from, asked);
   if (code == EXIT_DONE) code = copy_others(e, from);
