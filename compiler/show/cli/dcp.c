@@ -11,7 +11,7 @@
 #include "compiler/pickle/pickle.h"
 
 #define METADATA_MODULE "torch.distributed.checkpoint.metadata."
-static const int64_t elements_most = (int64_t)1 << 50;
+static const int64_t elements_most = (int64_t)1 << 50, file_bytes_most = (int64_t)1 << 60;
 enum { METADATA_BYTES_MAX = 1 << 30 };
 
 static bool refuse(ExitCode *code, const char *path, const char *why) {
@@ -95,7 +95,8 @@ static bool add_place(DcpFolder *folder, const PickleValue *index, const PickleV
   const PickleValue *name = pickle_get(index, "fqn"), *file = pickle_get(info, "relative_path");
   if (name == NULL || name->kind != PICKLE_TEXT || file == NULL || file->kind != PICKLE_TEXT ||
       strchr(file->text, '/') != NULL || !pickle_int(pickle_get(info, "offset"), &offset) ||
-      !pickle_int(pickle_get(info, "length"), &bytes) || offset < 0 || bytes < 0)
+      !pickle_int(pickle_get(info, "length"), &bytes) || offset < 0 || bytes < 0 ||
+      offset > file_bytes_most || bytes > file_bytes_most)
     return false;
   DcpTensor *tensor = dcp_find(folder, name->text);
   if (tensor == NULL) return true; /* of something else than a tensor */

@@ -68,7 +68,7 @@ static bool refuse(Converting *cv, const char *why) {
 /* Of rectangles that lie in the whole and have as many elements, none may overlap another. */
 static bool is_covered(const DcpTensor *tensor, int64_t elements) {
   int64_t found = 0;
-  for (int32_t i = 0; i < tensor->chunk.count; i++) {
+  for (int32_t i = 0; i < tensor->chunk.count && found <= elements; i++) {
     const StatePiece *one = &tensor->chunk.at[i].piece;
     found += one->range_count;
     for (int32_t k = 0; k < i && one->range_count > 0; k++) {
