@@ -94,7 +94,8 @@ int64_t workspace_quantise(const WorkspaceUse *use) {
 static int64_t decoded_product(const WorkspaceUse *use, ProductShape shape, int32_t result) {
   const int64_t a = shape.m * shape.k, b = shape.n * shape.k;
   if (use->target == KERNEL_TARGET_CUDA)
-    return WORK_PRODUCT_CUDA + (a + 255) / 256 * 256 + (b + 255) / 256 * 256;
+    return WORK_PRODUCT_CUDA + (a + 255) / 256 * 256 + (b + 255) / 256 * 256 +
+           scales_bytes(use->dims[4], use->dims[5]) + scales_bytes(use->dims[6], use->dims[7]);
   shape.factors_bf16 = true;
   shape.narrow = dtype_bytes((DType)use->dtypes[result]) == 2;
   return decoded_bytes(a) + decoded_bytes(b) + product_bytes(&shape);

@@ -56,4 +56,10 @@ WorkspaceBytes workspace_linear, workspace_linear_bias, workspace_linear_dx, wor
     workspace_linear_fp8, workspace_linear_fp8_bias, workspace_linear_fp8_dx,
     workspace_linear_fp8_dw;
 
+/* On a GPU, scales of blocks in the order of its library: rows of whole fours. None of a matrix
+ * that has one scale. */
+static inline int64_t scales_bytes(int64_t down, int64_t across) {
+  return down * across == 1 ? 0 : (4 * (down + 3) * (across + 3) + 255) / 256 * 256;
+}
+
 #endif

@@ -84,7 +84,7 @@ bool choices_are_held(void) {
 /* ---- the file */
 
 static const char *type_name(int32_t type) {
-  static const char *const codes[] = {"e4e4", "e4e5", "e5e4"};
+  static const char *const codes[] = {"e4e4", "e4e5", "e5e4", "s4v4", "v4v4"};
   if (type <= LT_E4M3_E4M3) return codes[LT_E4M3_E4M3 - type];
   return type == LT_BF16 ? "bf16" : type == LT_F16 ? "f16" : type == LT_TF32 ? "tf32" : "f32";
 }
@@ -134,8 +134,15 @@ static void write_line(FILE *file, const ProductChoice *choice) {
 }
 
 static bool read_type(const char *word, int32_t *type) {
-  static const int32_t types[] = {LT_F32,       LT_BF16,      LT_F16,      LT_TF32,
-                                  LT_E4M3_E4M3, LT_E4M3_E5M2, LT_E5M2_E4M3};
+  static const int32_t types[] = {LT_F32,
+                                  LT_BF16,
+                                  LT_F16,
+                                  LT_TF32,
+                                  LT_E4M3_E4M3,
+                                  LT_E4M3_E5M2,
+                                  LT_E5M2_E4M3,
+                                  LT_SQUARES_VECTORS,
+                                  LT_VECTORS_VECTORS};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++)
     if (strcmp(type_name(types[i]), word) == 0) {
       *type = types[i];

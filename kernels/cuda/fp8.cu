@@ -128,6 +128,23 @@ extern "C" KernelStatus cuda_turn_codes(const KernelArgs *args, const void *from
   return run.status;
 }
 
+__global__ void order_scales(const float *from, float *to, int64_t rows, int64_t cols,
+                             int64_t stride, bool turned) {
+  int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= rows * cols) return;
+  int64_t row = i / cols, col = i % cols;
+  to[turned ? col * stride + row : row * stride + col] = from[i];
+}
+
+extern "C" KernelStatus cuda_order_scales(const KernelArgs *args, const void *from, void *to,
+                                          int64_t rows, int64_t cols, int64_t stride, bool turned,
+                                          const char **why) {
+  Launch run(args, why, "order_scales");
+  run.blocks(dim3((unsigned)((rows * cols + FLAT_THREADS - 1) / FLAT_THREADS)), FLAT_THREADS,
+             order_scales, (const float *)from, (float *)to, rows, cols, stride, turned);
+  return run.status;
+}
+
 /* ---- products ---- */
 
 /* A factor of a product: element (line, k) is at row line and column k, or the other way round. */

@@ -29,8 +29,20 @@ enum { LT_DONE = 0, LT_INVALID = 7, LT_NOT_SUPPORTED = 15 };
 enum { LT_F32 = 0, LT_F16 = 2, LT_BF16 = 14, LT_COMPUTE_F32 = 68, LT_COMPUTE_TF32 = 77 };
 enum { LT_E4M3 = 28, LT_E5M2 = 29 };
 enum { LT_CODES_UNIT = 16 }; /* sizes of matrices of codes are multiples of it */
-/* Not the library's, of two factors: LT_F32, computed by LT_COMPUTE_TF32; of codes, by a and b. */
-enum { LT_TF32 = -1, LT_E4M3_E4M3 = -2, LT_E4M3_E5M2 = -3, LT_E5M2_E4M3 = -4 };
+/* Not the library's, of two factors: LT_F32, computed by LT_COMPUTE_TF32; of codes, by a and b; of
+ * E4M3 with scales of blocks, by a and b. */
+enum {
+  LT_TF32 = -1,
+  LT_E4M3_E4M3 = -2,
+  LT_E4M3_E5M2 = -3,
+  LT_E5M2_E4M3 = -4,
+  LT_SQUARES_VECTORS = -5,
+  LT_VECTORS_VECTORS = -6
+};
+/* How many codes have one scale: all; 128 along k, whose scales lie line by line for each 128 of k;
+ * 128 x 128, with those along k together in rows of whole fours. The last two: Hopper, CUDA 12.9.
+ */
+enum { LT_SCALE_ONE = 0, LT_SCALE_VECTORS = 4, LT_SCALE_SQUARES = 5, LT_SCALE_SIDE = 128 };
 enum { LT_PLAIN = 0, LT_TRANSPOSED = 1 };
 /* The epilogue of a product: adds a bias; GELU (the tanh form), whose argument AUX
  * keeps; multiplies by GELU's slope at what AUX has; sums a factor over k into the bias. */
@@ -61,7 +73,9 @@ enum {
   LT_AUX_LEAD = 12,
   LT_SCALE_A = 17, /* addresses of one f32: what codes are multiplied by */
   LT_SCALE_B = 18,
-  LT_FAST_SUMS = 25 /* int8: sums of codes with fewer bits */
+  LT_FAST_SUMS = 25, /* int8: sums of codes with fewer bits */
+  LT_SCALE_MODE_A = 31,
+  LT_SCALE_MODE_B = 32
 };
 enum {
   LT_WORKSPACE_MOST = 1,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/contract/workspace.h"
 #include "kernels/cuda/choices.h"
 #include "kernels/cuda/products_inside.h"
 #include "kernels/cuda/variants.h"
@@ -107,8 +108,36 @@ static int32_t lt_type(uint32_t dtype) {
   return dtype == DTYPE_BF16 ? LT_BF16 : dtype == DTYPE_F16 ? LT_F16 : LT_F32;
 }
 
-static int32_t lt_factors(const KernelUse *use, const Parts *parts) {
+/* Blocks down and across the matrix of an operand of codes, as linear_fp8 and its kin have them. */
+static const int64_t *blocks_of(const KernelUse *use, int32_t operand) {
+  enum { FIRST = 4, SECOND = 6 };
+  return use->dim + (operand == 0 ? FIRST : SECOND);
+}
+
+static bool has_blocks(const KernelUse *use, const Parts *parts) {
+  const int64_t *a = blocks_of(use, parts->a), *b = blocks_of(use, parts->b);
+  return parts->codes && a[0] * a[1] * b[0] * b[1] != 1;
+}
+
+/* Of a matrix of `lines` rows along k, or turned: rows are along k and lines across them. A
+ * weight's scales are of squares, others of 128 along k. */
+static Scales scales_of(const int64_t blocks[2], int64_t lines, bool is_turned) {
+  const bool is_square = blocks[is_turned ? 1 : 0] != lines;
+  const int64_t along_k = blocks[is_turned ? 0 : 1];
+  Scales scales = {.mode = is_square ? LT_SCALE_SQUARES : LT_SCALE_VECTORS,
+                   .turned = is_square == is_turned,
+                   .stride = is_square ? (along_k + 3) / 4 * 4 : lines};
+  if (!scales.turned && scales.stride == blocks[1]) return scales;
+  scales.rows = blocks[0], scales.cols = blocks[1];
+  return scales;
+}
+
+static int32_t lt_factors(const KernelUse *use, const Parts *parts, const Matrices *x) {
   const uint32_t dtype = use->dtype[parts->a];
+  if (has_blocks(use, parts))
+    return scales_of(blocks_of(use, parts->a), x->m, x->turns_a).mode == LT_SCALE_SQUARES
+               ? LT_SQUARES_VECTORS
+               : LT_VECTORS_VECTORS;
   if (parts->codes)
     return dtype == DTYPE_E5M2                  ? LT_E5M2_E4M3
            : use->dtype[parts->b] == DTYPE_E5M2 ? LT_E4M3_E5M2
@@ -166,6 +195,10 @@ static void describe(ProductMaking *making, Product *product, const Matrices *x,
       made(making, making->api->operation_set(product->operation, LT_SCALE_B, &like, sizeof like)))
     (void)made(making, making->api->operation_set(product->operation, LT_FAST_SUMS, &exact_sums,
                                                   sizeof exact_sums));
+  if (shape->factors <= LT_SQUARES_VECTORS) {
+    set(making, product->operation, LT_SCALE_MODE_A, product->scales[0].mode);
+    set(making, product->operation, LT_SCALE_MODE_B, product->scales[1].mode);
+  }
   bool a_turned = x->transpose_a != LT_PLAIN, b_turned = x->transpose_b != LT_PLAIN;
   layout(making, &product->a, factor_a, a_turned ? x->k : x->m, a_turned ? x->m : x->k, x->lead_a);
   layout(making, &product->b, factor_b, b_turned ? x->n : x->k, b_turned ? x->k : x->n, x->lead_b);
@@ -267,7 +300,7 @@ static ProductShape shape_of(const KernelUse *use, const Matrices *x, int32_t ep
       .k = x->k,
       .transpose_a = x->transpose_a,
       .transpose_b = x->transpose_b,
-      .factors = lt_factors(use, &x->parts),
+      .factors = lt_factors(use, &x->parts, x),
       .result = lt_type(use->dtype[x->parts.d]),
       .epilogue = epilogue,
       .align_bytes = (uint32_t)align_bytes,
@@ -309,6 +342,10 @@ KernelStatus product_open(const KernelUse *use, const Matrices *x, int32_t epilo
   product->parts = x->parts;
   if (x->turns_a) product->turned[0] = (Turned){x->k, x->m};
   if (x->turns_b) product->turned[1] = (Turned){x->k, x->n};
+  if (has_blocks(use, &x->parts)) {
+    product->scales[0] = scales_of(blocks_of(use, x->parts.a), x->m, x->turns_a);
+    product->scales[1] = scales_of(blocks_of(use, x->parts.b), x->n, x->turns_b);
+  }
   product->handle = handle_of(&making, gpu);
   if (making.status == LT_DONE) describe(&making, product, x, &shape);
   bool holds = making.status != LT_DONE || choose(&making, product, &shape);
@@ -339,11 +376,11 @@ static KernelStatus prepare(const Kernel *kernel, const KernelUse *use, void **s
   if (checked != KERNEL_DONE) return checked;
   Matrices x = product_matrices(kernel->id, use->dim);
   bool is_empty = x.m == 0 || x.n == 0 || x.k == 0;
-  /* The library's scales are of whole matrices, its bias beside codes is bf16, and sizes are whole
-   * vectors. */
-  bool in_vectors = (x.m | x.n | x.k) % LT_CODES_UNIT == 0;
-  if (x.parts.codes && (!in_vectors || use->dim[4] * use->dim[5] * use->dim[6] * use->dim[7] != 1 ||
-                        (x.parts.bias >= 0 && use->dtype[x.parts.bias] != DTYPE_BF16)))
+  /* The library's bias beside codes is bf16, and sizes are whole vectors, or blocks. */
+  const bool by_block = has_blocks(use, &x.parts);
+  bool in_vectors = (x.m | x.n | x.k) % (by_block ? LT_SCALE_SIDE : LT_CODES_UNIT) == 0;
+  if (x.parts.codes &&
+      (!in_vectors || (x.parts.bias >= 0 && use->dtype[x.parts.bias] != DTYPE_BF16)))
     return KERNEL_DONE;
   if (is_empty || !product_has_types(use->dtype[x.parts.a], use->dtype[x.parts.d]))
     return KERNEL_DONE;
@@ -351,6 +388,7 @@ static KernelStatus prepare(const Kernel *kernel, const KernelUse *use, void **s
   Product *product = NULL;
   KernelStatus opened = product_open(use, &x, epilogue, use->align_bytes, &product, why);
   *state = product;
+  if (opened == KERNEL_REFUSED && by_block) return KERNEL_DONE; /* GPUs other than Hopper's */
   return opened == KERNEL_DONE ? KERNEL_DONE : KERNEL_FAILED;
 }
 
@@ -376,11 +414,19 @@ KernelStatus product_run(const Product *product, const KernelArgs *args, Product
       factor[i] = copy;
       copy += (turned->rows * turned->cols + 255) / 256 * 256;
     }
-    status = lt.api->operation_set(product->operation, LT_SCALE_A, &args->operand[at->a + 1],
-                                   sizeof(void *));
-    if (status == LT_DONE)
-      status = lt.api->operation_set(product->operation, LT_SCALE_B, &args->operand[at->b + 1],
-                                     sizeof(void *));
+    for (int i = 0; i < 2 && status == LT_DONE; i++) {
+      const Scales *scales = &product->scales[i];
+      const void *scale = args->operand[(i == 0 ? at->a : at->b) + 1];
+      if (scales->rows > 0) {
+        KernelStatus ended = cuda_order_scales(args, scale, copy, scales->rows, scales->cols,
+                                               scales->stride, scales->turned, why);
+        if (ended != KERNEL_DONE) return ended;
+        scale = copy;
+        copy += scales_bytes(scales->rows, scales->cols);
+      }
+      status = lt.api->operation_set(product->operation, i == 0 ? LT_SCALE_A : LT_SCALE_B, &scale,
+                                     sizeof scale);
+    }
   }
   if (status == LT_DONE && to.bias != NULL)
     status = lt.api->operation_set(product->operation, LT_BIAS, &to.bias, sizeof to.bias);

@@ -16,6 +16,14 @@ typedef struct Turned {
   int64_t rows, cols;
 } Turned;
 
+/* Scales of a matrix of codes, rows x cols, that the library gets in another order: turned, or with
+ * rows of `stride`; rows 0: it gets them as they are. */
+typedef struct Scales {
+  int32_t mode; /* LT_SCALE_ONE ... */
+  bool turned;
+  int64_t rows, cols, stride;
+} Scales;
+
 /* The state of a record, used by every call. */
 typedef struct Product {
   Parts parts;
@@ -23,7 +31,8 @@ typedef struct Product {
   LtOperation *operation;
   LtLayout *a, *b, *d;
   LtAlgorithm algorithm;
-  Turned turned[2];      /* of codes: a and b */
+  Turned turned[2]; /* of codes: a and b */
+  Scales scales[2];
   int64_t library_bytes; /* of the scratch; turned copies are after it */
 } Product;
 

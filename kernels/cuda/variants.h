@@ -20,6 +20,10 @@
 /* Codes of a matrix of rows x cols, turned: fp8.cu. */
 KernelStatus cuda_turn_codes(const KernelArgs *args, const void *from, void *to, int64_t rows,
                              int64_t cols, const char **why);
+/* Scales as cublasLt has them: `to` has rows of `stride`, and columns of `from` are rows where they
+ * are turned. */
+KernelStatus cuda_order_scales(const KernelArgs *args, const void *from, void *to, int64_t rows,
+                               int64_t cols, int64_t stride, bool turned, const char **why);
 
 /* The kernels of a GPU, by KernelId. */
 const Kernel *kernels_cuda(void);

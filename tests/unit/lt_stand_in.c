@@ -21,6 +21,7 @@ struct LtHandle {
 struct LtOperation {
   int32_t compute, scale, transpose_a, transpose_b, epilogue;
   void *scale_a, *scale_b; /* of codes */
+  int32_t mode_a, mode_b;
   int8_t fast_sums;
   void *bias, *aux; /* read or written, as the epilogue says */
   int64_t aux_lead;
@@ -109,16 +110,18 @@ int cublasLtMatmulDescSetAttribute(LtOperation *operation, int attribute, const 
                                    size_t size_bytes);
 int cublasLtMatmulDescSetAttribute(LtOperation *operation, int attribute, const void *value,
                                    size_t size_bytes) {
-  void *at = attribute == LT_TRANSPOSE_A   ? (void *)&operation->transpose_a
-             : attribute == LT_TRANSPOSE_B ? (void *)&operation->transpose_b
-             : attribute == LT_EPILOGUE    ? (void *)&operation->epilogue
-             : attribute == LT_BIAS        ? (void *)&operation->bias
-             : attribute == LT_AUX         ? (void *)&operation->aux
-             : attribute == LT_AUX_LEAD    ? (void *)&operation->aux_lead
-             : attribute == LT_SCALE_A     ? (void *)&operation->scale_a
-             : attribute == LT_SCALE_B     ? (void *)&operation->scale_b
-             : attribute == LT_FAST_SUMS   ? (void *)&operation->fast_sums
-                                           : NULL;
+  void *at = attribute == LT_TRANSPOSE_A    ? (void *)&operation->transpose_a
+             : attribute == LT_TRANSPOSE_B  ? (void *)&operation->transpose_b
+             : attribute == LT_EPILOGUE     ? (void *)&operation->epilogue
+             : attribute == LT_BIAS         ? (void *)&operation->bias
+             : attribute == LT_AUX          ? (void *)&operation->aux
+             : attribute == LT_AUX_LEAD     ? (void *)&operation->aux_lead
+             : attribute == LT_SCALE_A      ? (void *)&operation->scale_a
+             : attribute == LT_SCALE_B      ? (void *)&operation->scale_b
+             : attribute == LT_SCALE_MODE_A ? (void *)&operation->mode_a
+             : attribute == LT_SCALE_MODE_B ? (void *)&operation->mode_b
+             : attribute == LT_FAST_SUMS    ? (void *)&operation->fast_sums
+                                            : NULL;
   bool is_address = attribute == LT_BIAS || attribute == LT_AUX || attribute == LT_SCALE_A ||
                     attribute == LT_SCALE_B;
   size_t size = is_address                  ? sizeof(void *)
@@ -201,6 +204,17 @@ typedef struct Sizes {
   int64_t m, n, k;
 } Sizes;
 
+/* One scale each; or blocks of E4M3, of squares in one of both at most. */
+static bool fits_scales(const LtOperation *operation, const LtLayout *a, const LtLayout *b,
+                        const Sizes *sizes) {
+  const bool a_one = operation->mode_a == LT_SCALE_ONE, b_one = operation->mode_b == LT_SCALE_ONE;
+  if (operation->scale_a == NULL || operation->scale_b == NULL || a_one != b_one) return false;
+  if (a_one) return a->type == LT_E4M3 || b->type == LT_E4M3;
+  return a->type == LT_E4M3 && b->type == LT_E4M3 &&
+         (sizes->m | sizes->n | sizes->k) % LT_SCALE_SIDE == 0 &&
+         (operation->mode_a == LT_SCALE_VECTORS || operation->mode_b == LT_SCALE_VECTORS);
+}
+
 static bool fits(const LtOperation *operation, const LtLayout *a, const LtLayout *b,
                  const LtLayout *c, const LtLayout *d, Sizes *sizes) {
   bool a_turned = operation->transpose_a == LT_TRANSPOSED;
@@ -213,9 +227,8 @@ static bool fits(const LtOperation *operation, const LtLayout *a, const LtLayout
   /* Codes: both along k, whole vectors, not both E5M2, exact sums, a scale each. */
   if (is_codes(a->type) || is_codes(b->type))
     return joins && results && is_codes(a->type) && is_codes(b->type) && a_turned && !b_turned &&
-           (a->type == LT_E4M3 || b->type == LT_E4M3) && a->leading % ALIGN_VECTORS == 0 &&
-           b->leading % ALIGN_VECTORS == 0 && operation->scale_a != NULL &&
-           operation->scale_b != NULL && operation->fast_sums == 0 &&
+           a->leading % ALIGN_VECTORS == 0 && b->leading % ALIGN_VECTORS == 0 &&
+           fits_scales(operation, a, b, sizes) && operation->fast_sums == 0 &&
            operation->compute == LT_COMPUTE_F32;
   bool types = a->type == b->type && (d->type == LT_F32 || d->type == a->type) &&
                operation->scale == LT_F32 &&
@@ -408,13 +421,31 @@ static float factor_at(const Call *call, const void *base, const LtLayout *layou
   return call->operation->compute == LT_COMPUTE_TF32 ? tf32_round(value) : value;
 }
 
+/* The scale of element k of a line, of a matrix of so many lines. */
+static float scale_at(int32_t mode, const float *scales, int64_t line, int64_t k, int64_t lines,
+                      int64_t all_k) {
+  const int64_t along = k / LT_SCALE_SIDE, stride = (all_k / LT_SCALE_SIDE + 3) / 4 * 4;
+  return mode == LT_SCALE_ONE       ? *scales
+         : mode == LT_SCALE_VECTORS ? scales[along * lines + line]
+                                    : scales[line / LT_SCALE_SIDE * stride + along];
+}
+
+static float scales_at(const Call *call, int64_t i, int64_t j, int64_t k) {
+  const LtOperation *o = call->operation;
+  const Sizes *sizes = &call->sizes;
+  if (!is_codes(call->a_layout->type)) return 1;
+  return scale_at(o->mode_a, o->scale_a, i, k, sizes->m, sizes->k) *
+         scale_at(o->mode_b, o->scale_b, j, k, sizes->n, sizes->k);
+}
+
 static float sum_over(const Call *call, int64_t i, int64_t j, int64_t from, int64_t to) {
   bool a_turned = call->operation->transpose_a == LT_TRANSPOSED;
   bool b_turned = call->operation->transpose_b == LT_TRANSPOSED;
   float sum = 0;
   for (int64_t k = from; k < to; k++)
     sum += factor_at(call, call->a, call->a_layout, a_turned ? k : i, a_turned ? i : k) *
-           factor_at(call, call->b, call->b_layout, b_turned ? j : k, b_turned ? k : j);
+           factor_at(call, call->b, call->b_layout, b_turned ? j : k, b_turned ? k : j) *
+           scales_at(call, i, j, k);
   return sum;
 }
 
@@ -430,8 +461,6 @@ static float gelu_slope(float x) {
 
 static void finish(const Call *call, int64_t i, int64_t j, float sum) {
   float value = call->alpha * sum;
-  if (is_codes(call->a_layout->type))
-    value *= *(const float *)call->operation->scale_a * *(const float *)call->operation->scale_b;
   if (call->rounds_first) value = rounded(value, call->d_layout);
   const LtOperation *operation = call->operation;
   const LtLayout vector = {call->d_layout->type, call->sizes.m, 1, call->sizes.m};

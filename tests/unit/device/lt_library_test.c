@@ -44,7 +44,12 @@ _Static_assert(LT_TRANSPOSE_A == (int)CUBLASLT_MATMUL_DESC_TRANSA &&
                    LT_AUX_LEAD == (int)CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD &&
                    LT_SCALE_A == (int)CUBLASLT_MATMUL_DESC_A_SCALE_POINTER &&
                    LT_SCALE_B == (int)CUBLASLT_MATMUL_DESC_B_SCALE_POINTER &&
-                   LT_FAST_SUMS == (int)CUBLASLT_MATMUL_DESC_FAST_ACCUM,
+                   LT_FAST_SUMS == (int)CUBLASLT_MATMUL_DESC_FAST_ACCUM &&
+                   LT_SCALE_MODE_A == (int)CUBLASLT_MATMUL_DESC_A_SCALE_MODE &&
+                   LT_SCALE_MODE_B == (int)CUBLASLT_MATMUL_DESC_B_SCALE_MODE &&
+                   LT_SCALE_ONE == (int)CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F &&
+                   LT_SCALE_VECTORS == (int)CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F &&
+                   LT_SCALE_SQUARES == (int)CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F,
                "attributes of operations");
 _Static_assert(LT_WORKSPACE_MOST == (int)CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES &&
                    LT_REDUCTIONS == (int)CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK &&
@@ -81,6 +86,9 @@ static void check_descriptors(const LtApi *api) {
   CHECK_INT(api->operation_set(operation, LT_SCALE_A, &address, sizeof address), LT_DONE);
   CHECK_INT(api->operation_set(operation, LT_SCALE_B, &address, sizeof address), LT_DONE);
   CHECK_INT(api->operation_set(operation, LT_FAST_SUMS, &exact_sums, sizeof exact_sums), LT_DONE);
+  const int32_t squares = LT_SCALE_SQUARES, vectors = LT_SCALE_VECTORS;
+  CHECK_INT(api->operation_set(operation, LT_SCALE_MODE_A, &squares, sizeof squares), LT_DONE);
+  CHECK_INT(api->operation_set(operation, LT_SCALE_MODE_B, &vectors, sizeof vectors), LT_DONE);
   CHECK_INT(api->operation_destroy(operation), LT_DONE);
   CHECK_INT(api->layout_create(&layout, LT_BF16, 768, 1024, 768), LT_DONE);
   CHECK_INT(api->layout_destroy(layout), LT_DONE);

@@ -170,11 +170,79 @@ static void check_running(void) {
   }
 }
 
+/* Prepares the record and runs it. */
+static bool try_prepared(Call *call, const Kernel *kernel, const char **why) {
+  void *control[KERNEL_CONTROLS_MAX];
+  const KernelUse use = {.dtype = call->dtype,
+                         .bytes = call->bytes,
+                         .dim = call->dim,
+                         .attr = call->attr,
+                         .operand_count = call->operand_count,
+                         .dim_count = contract_of(kernel->id)->dim_count,
+                         .threads = 1,
+                         .align_bytes = 16};
+  KernelArgs args = call_args(call, control);
+  void *state = NULL;
+  if (kernel->prepare(kernel, &use, &state, why) != KERNEL_DONE) return false;
+  args.state = state;
+  const bool ran = state != NULL && kernel->run(&args, why) == KERNEL_DONE;
+  release(kernel->id, state);
+  return ran;
+}
+
+/* Codes with scales of blocks, in all orders of weights, against the plain kernel. */
+static void check_blocks(const char *kernel, const int64_t size[8], const DType dtypes[5]) {
+  const int64_t rows = size[0], in = size[1], out = size[2];
+  const bool is_dx = strstr(kernel, "_dx") != NULL, is_dw = strstr(kernel, "_dw") != NULL;
+  const int64_t counts[] = {rows * (is_dx ? out : in), size[4] * size[5],
+                            is_dw ? rows * out : in * out, size[6] * size[7],
+                            is_dw ? in * out : rows * (is_dx ? in : out)};
+  const KernelId id = contract_find(kernel)->id;
+  const WorkspaceUse use = {KERNEL_TARGET_CUDA, size, (const uint32_t[]){0, 0, 0, 0, 0}, 1, false};
+  Call plain = {.kernel = kernel}, library = {.kernel = kernel};
+  Call *calls[] = {&plain, &library};
+  for (int c = 0; c < 2; c++) {
+    memcpy(calls[c]->dim, size, 8 * sizeof *size);
+    for (int i = 0; i < 5; i++) {
+      call_add(calls[c], dtypes[i], counts[i]);
+      call_fill(calls[c], i, 7);
+    }
+    for (int i = 1; i < 4; i += 2)
+      for (int64_t k = 0; k < counts[i]; k++)
+        call_set(calls[c], i, k, ldexp(1, (int)(k * 7 % 5) - 6));
+    call_add(calls[c], DTYPE_F64, contract_workspace_bytes(contract_find(kernel), &use) / 8);
+  }
+  const char *why = "";
+  const int64_t before = lt_stand_in_count();
+  call_run(&plain, KERNEL_REFERENCE, NULL);
+  CHECK(try_prepared(&library, &lt_stand_in_kernels()[id], &why));
+  CHECK_INT(lt_stand_in_count(), before + 1); /* the library made it */
+  for (int64_t i = 0; i < counts[4]; i++) {
+    const double want = call_get(&plain, 4, i);
+    CHECK_NEAR(call_get(&library, 4, i), want, 1e-2 * fabs(want) + 1e-2);
+  }
+  call_free(&plain), call_free(&library);
+}
+
+static void check_code_blocks(void) {
+  static const DType bf16[] = {DTYPE_E4M3, DTYPE_F32, DTYPE_E4M3, DTYPE_F32, DTYPE_BF16};
+  static const DType f32[] = {DTYPE_E4M3, DTYPE_F32, DTYPE_E4M3, DTYPE_F32, DTYPE_F32};
+  TEST("codes with a scale for each block go to the library, with scales in its order") {
+    check_blocks("linear_fp8", (const int64_t[]){128, 384, 256, 0, 128, 3, 2, 3}, bf16);
+    check_blocks("linear_fp8", (const int64_t[]){128, 384, 256, 1, 128, 3, 3, 2}, bf16);
+    check_blocks("linear_fp8_dx", (const int64_t[]){128, 384, 256, 0, 128, 2, 2, 3}, bf16);
+    check_blocks("linear_fp8_dx", (const int64_t[]){128, 384, 256, 1, 128, 2, 3, 2}, bf16);
+    check_blocks("linear_fp8_dw", (const int64_t[]){256, 384, 128, 0, 2, 384, 2, 128}, f32);
+    check_blocks("linear_fp8_dw", (const int64_t[]){256, 384, 128, 1, 2, 384, 2, 128}, f32);
+  }
+}
+
 int main(void) {
   (void)snprintf(path, sizeof path, "/tmp/lockstep_products_%d", (int)getpid());
   check_choosing();
   check_keeping();
   check_running();
   choices_clear();
+  check_code_blocks();
   CHECK_DONE();
 }
