@@ -20,10 +20,10 @@ M_opt    master                        0.000481    0.000481   +0.000000
 M_act    activations                   0.000297    0.000166   +0.000131  +78.8%
          codes of activations          0.000000    0.000074   -0.000074 -100.0%
          activation gradients          0.000033    0.000033   +0.000000
-work     scratch of one call           0.033736    0.033735   +0.000001   +0.0%
+work     scratch of one call           0.033742    0.033735   +0.000008   +0.0%
 data     micro-batches                 0.000002    0.000002   +0.000000
 control  what changes between steps    0.000000    0.000000   +0.000000
-         arena                         0.036234    0.036176   +0.000058   +0.2%
+         arena                         0.036241    0.036176   +0.000065   +0.2%
 budget   of a rank                    84.269849   84.269849   +0.000000
 sent     by a rank in a step           0.000268    0.000268   +0.000000
          over tp                       0.000268    0.000268   +0.000000
