@@ -149,7 +149,7 @@ static const char *offload_weights(Compile *c, Job *job, Derived *derived, Graph
   return "offload.weights = \"cpu\"";
 }
 
-/* Where the job says which directory of a node is for such things. */
+/* True if the job names a directory of a node for files of offload. */
 static const char *offload_to_files(Compile *c, Job *job, Derived *derived, Graph *train) {
   (void)c, (void)derived, (void)train;
   if (job->offload.optimizer == CHOICE_OFFLOAD_NVME || job->slurm.scratch == NULL) return NULL;

@@ -141,7 +141,7 @@ static void multiply_panels(const GemmBlock *t, int64_t row, int64_t rows, int64
   write_tile(t, sums + lead * PANEL_COLUMNS, row, rows, column);
 }
 
-/* How many of the rows that are left are multiplied at once. Of rows that are not copied there are
+/* Rows, of those that are left, that are multiplied at once. Of rows that are not copied there are
  * whole panels, or the last few. */
 static int64_t rows_at_once(const GemmBlock *t, int64_t left) {
   if (!t->kind.tiles) return min64(PANEL_ROWS, left);
@@ -172,7 +172,7 @@ static void multiply_task(void *context, int64_t task, int32_t worker) {
   if (t->stream) v_stream_end();
 }
 
-/* Where a is not copied and columns are many, each task copies its own columns into panels: they
+/* If a is not copied and columns are many, each task copies its own columns into panels: they
  * stay in its core's cache. Else all columns are copied before the first task, and tasks are blocks
  * of rows and columns. */
 static void run_block(GemmBlock *t) {

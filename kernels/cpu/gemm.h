@@ -44,7 +44,7 @@ typedef struct Gemm {
 /* False, and nothing is done: the scratch is too small. */
 bool CPU(gemm)(const Gemm *g);
 
-/* Where units of a panel go: unit u of the i-th group of sixteen lines to to + i * group + u *
+/* Places of the units of a panel: unit u of the i-th group of sixteen lines to to + i * group + u *
  * stride, sixteen of them; or, with `half`, eight there and eight at `half` further on. */
 typedef struct PanelTarget {
   float *to;

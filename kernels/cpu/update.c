@@ -50,7 +50,7 @@ typedef struct Elements {
 
 /* ---- draws */
 
-/* As many draws as one call of Philox has of a run of elements; padding draws zeros. */
+/* Draws for a run of elements as long as one call of Philox; padding draws zeros. */
 static int64_t draw_run(const Rates *r, StochasticStream stream, int64_t i, int64_t most,
                         uint16_t *to) {
   const InitRun run = init_run(&r->part, i);

@@ -39,7 +39,7 @@ enum {
   LT_SQUARES_VECTORS = -5,
   LT_VECTORS_VECTORS = -6
 };
-/* How many codes have one scale: all; 128 along k, whose scales lie line by line for each 128 of k;
+/* The codes that share a scale: all; 128 along k, whose scales lie line by line for each 128 of k;
  * 128 x 128, with those along k together in rows of whole fours. The last two: Hopper, CUDA 12.9.
  */
 enum { LT_SCALE_ONE = 0, LT_SCALE_VECTORS = 4, LT_SCALE_SQUARES = 5, LT_SCALE_SIDE = 128 };

@@ -119,8 +119,8 @@ static bool has_blocks(const KernelUse *use, const Parts *parts) {
   return parts->codes && a[0] * a[1] * b[0] * b[1] != 1;
 }
 
-/* Of a matrix of `lines` rows along k, or turned: rows are along k and lines across them. A
- * weight's scales are of squares, others of 128 along k. */
+/* The layout of a matrix of `lines` rows along k, or transposed: rows are along k and lines across
+ * them. A weight's scales are of squares, others of 128 along k. */
 static Scales scales_of(const int64_t blocks[2], int64_t lines, bool is_turned) {
   const bool is_square = blocks[is_turned ? 1 : 0] != lines;
   const int64_t along_k = blocks[is_turned ? 0 : 1];

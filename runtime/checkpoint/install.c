@@ -262,7 +262,7 @@ static Form form_of(const Plan *plan, const PlanClass *class, const PlanTensor *
   return is_half ? FORM_HIGH : from == (DType)tensor->dtype ? FORM_AS_IS : FORM_ROUND;
 }
 
-/* Where the elements of a tensor's layer are. */
+/* The place of the elements of a tensor's layer. */
 static bool find_source(Filling *f, const char *name, int32_t layer) {
   const Installing *in = f->in;
   if (in->from == NULL) {

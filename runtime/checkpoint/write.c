@@ -118,7 +118,7 @@ static bool fetch_run(void *context, int64_t from, int64_t to, int64_t count) {
   return true;
 }
 
-/* Of a snapshot the copy's address, which the host reads like that of its own tier. False: nothing
+/* The address of a snapshot's copy, which the host reads like that of its own tier. False: nothing
  * has copied it. */
 static bool use_copy(const CheckpointState *state, uint64_t size_bytes, Fetch *fetch) {
   int32_t low = 0, high = state->copy_count;

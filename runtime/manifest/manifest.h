@@ -35,7 +35,8 @@ enum {
 };
 
 #define MANIFEST_FILE "manifest.json"
-/* Of Lua files: in a checkpoint, and in the run folder, where each plan has a folder by its id. */
+/* Folder of Lua files: in a checkpoint, and in the run folder, where each plan has one by its id.
+ */
 #define MANIFEST_SOURCES "source"
 
 /* A file of the checkpoint. */

@@ -23,7 +23,7 @@ static bool is_wanted(const Rank *rank) {
   return step_s * (double)(rank->run->last_step - rank->ended) > LONG_S;
 }
 
-/* What the ranks have together: sums over all. */
+/* Sums over all ranks. */
 typedef struct Drilled {
   int64_t bytes;  /* of this rank's part */
   int64_t cached; /* of these, what the system did not drop */

@@ -130,7 +130,7 @@ typedef struct Replay {
   Threads *threads_host;   /* a team for lanes of the host; NULL: there are none */
   Device *device;
   uint64_t numbers; /* of work so far: the next run's first */
-  /* Of the latest run of each program, and of the one before: the number of its first call's first
+  /* Of the latest run of each program and the run before it: the number of its first call's first
    * record; 0: there was none. */
   uint64_t run_first[ProgramKind_COUNT][2];
   bool after_snapshot;           /* no training step was started since the latest */

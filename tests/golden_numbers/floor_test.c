@@ -9,7 +9,7 @@ static Floor floor_of_job(const Golden *g) {
   return g->is_compiled ? floor_of(g->compiled.draft, g->plan) : (Floor){0};
 }
 
-/* Of dgx-h100: dense bf16 FLOP/s, bytes/s of memory and of NVLink one way, and of one NIC. */
+/* Rates of dgx-h100: dense bf16 FLOP/s, bytes/s of memory and of NVLink one way, and of one NIC. */
 static const double PEAK = 989.4e12, MEMORY = 3.35e12, NVLINK = 450e9, NIC = 50e9;
 
 #define JOB(sequences, context, microbatch)                                                        \

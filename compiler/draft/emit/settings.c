@@ -56,7 +56,7 @@ static void derive_rows(const Draft *d, int64_t parameters, Setting row[JOB_ROW_
   row[JOB_loss].text = d->train->loss_name;
 }
 
-/* What a checkpoint is compared by is the content of the files, not their folder. */
+/* Checkpoints are compared by the content of the files, not by their folder. */
 static void emit_weights(Tables *t, const Draft *d) {
   const Graph *g = d->train;
   if (g->has_weights)

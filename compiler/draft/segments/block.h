@@ -5,7 +5,7 @@
 #include "compiler/draft/roles.h"
 #include "kernels/contract/contract.h"
 
-/* How many pairs fit into the dims of one gather_pieces. */
+/* Pairs that fit into the dims of one gather_pieces. */
 enum { PIECE_PAIRS_MAX = (KERNEL_DIMS_MAX - 2) / 2 };
 
 int32_t block_segment(Draft *d, int32_t b, const char *word);

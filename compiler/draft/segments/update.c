@@ -32,7 +32,7 @@ static void copy_own(Draft *d, int32_t segment, ParamId p, Lane lane, BaseRole f
   own_operand(d, segment, record, p, to, ACCESS_WRITE);
 }
 
-/* What persists of a layer, with its padding, passes from one base to another. */
+/* Copies a layer's persistent bytes, with padding, from one base to another. */
 static void pass_layer(Draft *d, int32_t segment, int32_t b, RecordKind kind, Lane lane,
                        BaseRole from, BaseRole to, int64_t bytes) {
   Record *record = segment_record(d, segment, kind, NULL, PURPOSE_OFFLOAD);

@@ -27,7 +27,7 @@ static int64_t kept_bytes(const Draft *d, const LayerUse *use) {
   return parts->frame_bytes + (use->keeps_input ? parts->input_bytes : 0);
 }
 
-/* Where a micro-batch's backward begins as soon as its forward has ended, the last layers stay:
+/* If a micro-batch's backward begins as soon as its forward has ended, the last layers stay:
  * what leaves would have to return at once. */
 static int32_t end_of_movable(const Draft *d, int32_t chunk, int64_t flights) {
   int32_t end = d->chunk_first[chunk + 1];
@@ -37,7 +37,7 @@ static int32_t end_of_movable(const Draft *d, int32_t chunk, int64_t flights) {
   return end;
 }
 
-/* How many micro-batches of a stage's chunk are between forward and backward at once. */
+/* Micro-batches of a stage's chunk that are between forward and backward at once. */
 static int64_t most_in_flight(const Pipeline *pipeline, int32_t stage, int32_t k) {
   int64_t flying = 0, most = 1;
   if (pipeline == NULL) return 1;

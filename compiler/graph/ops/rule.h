@@ -44,8 +44,8 @@ void rule_loss(Graph *g, Node *n, const char *name);
 /* Statistics of norms and attention: f32, or f64 where everything is. */
 DType rule_statistics_dtype(const Graph *g);
 
-/* Of norms, whose weight has the last of x's features, or all: reports an error for another weight;
- * rows of x, one for each of the other dims; the kernel's dims. */
+/* For norms, whose weight has the last of x's features, or all: reports an error for another
+ * weight; rows of x, one for each of the other dims; the kernel's dims. */
 bool rule_norm_weight(Graph *g, const Node *n, ValueId weight);
 int64_t rule_rows(const Graph *g, ValueId x, ValueId weight);
 void rule_norm_rows(const Graph *g, ValueId x, ValueId weight, Lowered *out);

@@ -13,7 +13,7 @@ bool help_word(Compile *c, const char *word, FILE *out);
 
 /* ---- names of other tools (help_words.c) */
 
-/* What a name is in each tool that has it, and here; names that are ours too are left out where
+/* Explains a name in each tool that has it, and here; names that are ours too are left out where
  * both are the same. `is_beside`: something was printed about the word. False: no tool has it. */
 bool help_foreign(Compile *c, const char *word, bool is_beside, FILE *out);
 

@@ -21,7 +21,7 @@ static const char *doc_of(Arena *arena, const WordRow *row) {
   return field >= 0 ? spec_fields[field].doc : "";
 }
 
-/* What help_word says of `word` already. */
+/* The rows of `word` that help_word prints already. */
 static bool is_ours_alike(const WordRow *row, const char *word) {
   const char *dot = strrchr(row->ours, '.'), *last = strrchr(word, '.');
   const char *key = dot ? dot + 1 : row->ours, *name = last ? last + 1 : word;

@@ -1,4 +1,4 @@
-/* words.c -- see words.h: the table, how its names are found, what is said about them. */
+/* words.c -- see words.h: the table, the search for a name, the text of an answer. */
 #include "compiler/job/hints/words.h"
 
 #include <ctype.h>
@@ -368,7 +368,7 @@ WordHits words_near(Arena *arena, int32_t tool, const char *spelled, int32_t mos
   return hits;
 }
 
-/* ---- what is said */
+/* ---- text of an answer */
 
 const char *word_kind(const WordHit *hit) {
   if (hit->row->answer == WORD_VALUE) return "value";

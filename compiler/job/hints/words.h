@@ -55,7 +55,7 @@ int32_t word_tool_find(const char *id); /* by id or title, any case; -1: none */
 int32_t word_row_count(void);
 const WordRow *word_row(int32_t index);
 
-/* How well a row's name fits what was asked, the best first. */
+/* The match between a row's name and the word that was asked for, the best first. */
 typedef enum WordFit { FIT_SAME, FIT_INNER, FIT_OUTER, FIT_NONE } WordFit;
 
 typedef struct WordHit {
@@ -79,7 +79,7 @@ WordHits words_find(Arena *arena, int32_t tool, const char *spelled);
  */
 WordHits words_near(Arena *arena, int32_t tool, const char *spelled, int32_t most);
 
-/* What to do instead of a row's key that is not built; NULL: it is. */
+/* Advice in place of a row's key that is not built; NULL: it is built. */
 const char *word_later(Arena *arena, const WordRow *row);
 
 const char *word_kind(const WordHit *hit); /* "key", "value", "variable", "class or function" */
@@ -89,7 +89,7 @@ const char *word_line(Arena *arena, const WordRow *row);        /* a line to pas
 const char *word_plain_name(Arena *arena, const char *spelled); /* "--a-b=3" -> "a-b" */
 bool word_is_same(const char *a, const char *b);                /* but for case, - and _ */
 
-/* What to do until a key is built, by any.def; NULL: it is not declared as later. key "": a
+/* Advice until a key is built, by any.def; NULL: it is not declared as later. key "": a
  * section. */
 const char *later_instead(const char *section, const char *key);
 

@@ -323,7 +323,7 @@ static void convert_schedule(const Deep *d) {
   import_rates(d->im, "DeepSpeed", "log");
 }
 
-/* A key that is "auto" is said by the program that reads the file. */
+/* The program that reads the file gives the value of a key that is "auto". */
 static void add_default(const Deep *d, const char *key, const char *path, const char *value,
                         const char *note) {
   for (int32_t i = 0; i < d->im->leaves.count; i++) {

@@ -30,7 +30,7 @@ typedef enum LeafKind {
   LEAF_UNREAD
 } LeafKind;
 
-/* What became of a leaf. */
+/* The fate of a leaf. */
 typedef enum How {
   HOW_OPEN, /* not yet decided */
   HOW_USED,
@@ -99,7 +99,7 @@ Leaf *leaf_find(Import *im, int32_t tool, const char *key); /* not yet decided o
 bool leaf_is_auto(const Leaf *leaf);                        /* "auto", or null */
 bool leaf_true(const Leaf *leaf);
 
-/* The file's text with a NUL behind it; NULL: refused. */
+/* The file's text with a NUL at its end; NULL: refused. */
 char *import_text(Import *im, const char *path, size_t *size);
 
 /* ---- readers: false when something was reported */

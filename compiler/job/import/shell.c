@@ -130,7 +130,7 @@ static void put_variable(Expansion *x, Variable *known, bool is_quoted, Span at)
     x->has_word = x->count > 0;
 }
 
-/* What begins with $; the end of it. */
+/* Reads an expansion, which begins with $; returns its end. */
 static const char *expand_dollar(Expansion *x, const char *at, const char *end, bool is_quoted,
                                  Span place_of_word) {
   if (strncmp(at, "$((", 3) == 0) {

@@ -115,7 +115,7 @@ static const char *read_text(Toml *t) {
   return out;
 }
 
-/* a.b."c d" -> "a.b.c d" behind `key`. */
+/* a.b."c d" -> "a.b.c d" after `key`. */
 static const char *read_key(Toml *t, const char *key) {
   Arena *arena = t->im->c->arena;
   for (;;) {

@@ -41,7 +41,7 @@ bool offload_check_part(Compile *c, const Value *value, int32_t field, Job *job)
   return true;
 }
 
-/* Where the states are, by the key or the section's word. */
+/* The tier of the states, by the key or the section's word. */
 static int32_t states_of(const Job *job) {
   return job->set[FIELD_offload_optimizer] ? job->offload.optimizer : job->offload.head;
 }

@@ -89,7 +89,8 @@ DcpTensor *dcp_find(const DcpFolder *folder, const char *name) {
              : NULL;
 }
 
-/* Where a chunk lies: MetadataIndex{fqn, offset} -> _StorageInfo{relative_path, offset, length}. */
+/* The place of a chunk: MetadataIndex{fqn, offset} -> _StorageInfo{relative_path, offset, length}.
+ */
 static bool add_place(DcpFolder *folder, const PickleValue *index, const PickleValue *info) {
   int64_t first[STATE_DIMS_MAX], offset, bytes;
   const PickleValue *name = pickle_get(index, "fqn"), *file = pickle_get(info, "relative_path");

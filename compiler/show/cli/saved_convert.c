@@ -65,7 +65,7 @@ static bool refuse(Converting *cv, const char *why) {
   return false;
 }
 
-/* Of rectangles that lie in the whole and have as many elements, none may overlap another. */
+/* Rectangles that lie in the whole and have as many elements may not overlap each other. */
 static bool is_covered(const DcpTensor *tensor, int64_t elements) {
   int64_t found = 0;
   for (int32_t i = 0; i < tensor->chunk.count && found <= elements; i++) {

@@ -195,7 +195,7 @@ static bool add_all(Exporting *e) {
 
 /* ---- the folder */
 
-/* What a conversion has left that was refused or killed. */
+/* Removes the leftovers of a conversion that was refused or killed. */
 static void remove_files(const char *folder) {
   DIR *items = opendir(folder);
   for (struct dirent *item; items && (item = readdir(items)) != NULL;)

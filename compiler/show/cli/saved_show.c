@@ -27,7 +27,7 @@ static int64_t epoch_of(const Manifest *m) {
   return m->run.epoch_samples > 0 ? m->facts.samples / m->run.epoch_samples + 1 : 0;
 }
 
-/* What has been read of it, in percent. */
+/* The share that has been read, in percent. */
 static double epoch_share(const Manifest *m) {
   int64_t read = m->facts.samples % m->run.epoch_samples;
   return 100 * (double)read / (double)m->run.epoch_samples;

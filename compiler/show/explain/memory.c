@@ -348,7 +348,7 @@ static void print_host(MemoryTable *table) {
   }
 }
 
-/* Of states in files: each rank's is as large as this. */
+/* The size of a rank's file of states. */
 static void print_file(MemoryTable *table) {
   const Compiled *compiled = table->compiled;
   Peak peaks[COLUMNS_MAX] = {0};

@@ -40,7 +40,7 @@ enum { SCREEN_COLUMNS = 80 };
 /* "ranks    8    = tp 2 ...": a heading and its text. */
 void put_line(FILE *out, const char *head, const char *text);
 
-/* What bounds the floor: compute, memory, inside (links of a node) or network. */
+/* The bound of the floor: compute, memory, inside (links of a node) or network. */
 const char *floor_word(const Compiled *compiled);
 
 /* Prints the least cost of the run, by the floor of a step: GPU-hours (of processors
@@ -72,7 +72,7 @@ typedef struct ClassTraffic {
 
 ClassTraffic class_traffic(const Compiled *compiled, uint32_t class, uint32_t axes_mask);
 
-/* What copies and updates on the host take of a step, of the class whose step is the longest. */
+/* Time of copies and of updates on the host in a step, of the class whose step is the longest. */
 typedef struct OffloadTimes {
   int64_t span_ns, exposed_ns; /* exposed: the step is so much shorter if they take no time */
   int64_t busy_ns[PLAN_LANES_MAX];

@@ -61,7 +61,7 @@ static bool compiles(Compile *c, Import *im) {
   return loaded && !compile_failed(c);
 }
 
-/* What a user adds, where no file says it. */
+/* Settings that a user adds because no file has them. */
 static bool fill_in(Import *im) {
   static const char *const lines[][2] = {
       {"model", "model={ \"gpt2\", layers = 8, width = 512, heads = 8 }"},

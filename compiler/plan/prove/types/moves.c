@@ -370,8 +370,8 @@ static bool keep_params(Typing *t, Type *type, const Type *other) {
          refuse_found(t, type, "it casts something that is not a parameter");
 }
 
-/* Which numbers share a scale, by the blocks down and across the matrix. False: the job has no such
- * blocks. */
+/* The numbers that share a scale, by the blocks down and across the matrix. False: the job has no
+ * such blocks. */
 static bool blocks_of_record(const Typing *t, CodesOf *of) {
   const int64_t *dim = t->plan->ints + t->call.at->dims_first;
   const int64_t rows = dim[0], cols = dim[1], down = dim[2], across = dim[3];
