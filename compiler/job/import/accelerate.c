@@ -19,7 +19,7 @@ static Leaf *get(Import *im, const char *key) {
 
 static void take_number_of(Import *im, const char *key, const char *path) {
   Leaf *leaf = get(im, key);
-  double number;
+  double number = 0;
   if (leaf && !leaf_is_auto(leaf) && leaf_number(im, leaf, &number))
     take(im, leaf, path, lua_number(im->c->arena, number), "");
 }
@@ -72,7 +72,7 @@ static void convert_fsdp(Import *im) {
   else if (ahead)
     drop(ahead, HOW_DERIVED, "weights are not gathered ahead below zero 3", false);
   Leaf *size = get(im, "fsdp_min_num_params");
-  double number;
+  double number = 0;
   bool is_sized = wrap && wrap->kind == LEAF_TEXT && strcmp(wrap->text, "SIZE_BASED_WRAP") == 0 &&
                   zero_of(im) == 3;
   if (size && is_sized && leaf_number(im, size, &number) && number > 0) {

@@ -94,7 +94,7 @@ static void convert_scale(const Deep *d) {
                                         {"fp16.min_loss_scale", "min"}};
   Arena *arena = d->im->c->arena;
   Leaf *fixed = get(d, "fp16.loss_scale"), *power = get(d, "fp16.initial_scale_power");
-  double number;
+  double number = 0;
   if (fixed && !leaf_is_auto(fixed) && leaf_number(d->im, fixed, &number) && number > 0) {
     take(d->im, fixed, "precision.loss_scale", lua_number(arena, number), "");
     return;
@@ -159,7 +159,7 @@ static void convert_precision(const Deep *d) {
 
 static void convert_bytes(const Deep *d, const char *key, const char *path, const char *dtype) {
   Leaf *leaf = get(d, key);
-  double number;
+  double number = 0;
   if (!leaf || leaf_is_auto(leaf) || !leaf_number(d->im, leaf, &number)) return;
   double bytes = number * precision_bytes(d->im, dtype);
   if (number < 1 || bytes > 1e15) {
@@ -186,7 +186,7 @@ static void convert_zero(const Deep *d) {
                                      "zero_optimization.param_persistence_threshold"};
   for (int i = 0; i < 2; i++) {
     Leaf *first = get(d, ahead[i]), *small = get(d, keep[i]);
-    double number;
+    double number = 0;
     if (zero < 3 && first) drop(first, HOW_DERIVED, "it is of stage 3", false);
     if (zero < 3 && small) drop(small, HOW_DERIVED, "it is of stage 3", false);
     if (zero == 3 && small) convert_bytes(d, keep[i], "parallel.zero_keep", "precision.param");
@@ -250,7 +250,7 @@ static void convert_optimizer(const Deep *d) {
 
 static void convert_warmup_floor(const Deep *d, double lr) {
   Leaf *least = get(d, "scheduler.params.warmup_min_lr");
-  double number;
+  double number = 0;
   if (!least || leaf_is_auto(least) || !leaf_number(d->im, least, &number)) return;
   if (number == 0)
     drop(least, HOW_DERIVED, "warm-up begins at 0", false);
@@ -261,7 +261,7 @@ static void convert_warmup_floor(const Deep *d, double lr) {
 
 static void convert_peak(const Deep *d) {
   Leaf *peak = get(d, "scheduler.params.warmup_max_lr"), *lr = get(d, "optimizer.params.lr");
-  double number;
+  double number = 0;
   if (!peak || leaf_is_auto(peak) || !leaf_number(d->im, peak, &number)) return;
   const Setting *said = setting_find(d->im, "optimizer.lr");
   if (said && said->leaf && lr && lr->how == HOW_USED &&
@@ -330,7 +330,7 @@ static void add_default(const Deep *d, const char *key, const char *path, const 
     const Leaf *leaf = &d->im->leaves.at[i];
     if (leaf->tool != d->tool || !leaf_is_auto(leaf) || !word_is_same(leaf->key, key)) continue;
     open_line(d->im,
-              arena_printf(d->im->c->arena, "%s: %s is auto in %s", path, key, leaf->at.file));
+              arena_printf(d->im->c->arena, "%s: %s is auto in %s", path, key, leaf_file(leaf)));
     return;
   }
   take_default(d->im, path, value, note);

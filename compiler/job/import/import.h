@@ -98,6 +98,7 @@ bool text_number(const char *text, double *number);
 Leaf *leaf_find(Import *im, int32_t tool, const char *key); /* not yet decided or used; NULL */
 bool leaf_is_auto(const Leaf *leaf);                        /* "auto", or null */
 bool leaf_true(const Leaf *leaf);
+const char *leaf_file(const Leaf *leaf); /* for comments: without folders */
 
 /* The file's text with a NUL at its end; NULL: refused. */
 char *import_text(Import *im, const char *path, size_t *size);

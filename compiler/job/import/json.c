@@ -190,9 +190,9 @@ static bool read_list(Json *j, const char *key, Span at) {
       if (!path || !read_value(j, path, place(j))) return false;
       tables++;
     } else {
-      LeafKind kind;
-      const char *item;
-      double number;
+      LeafKind kind = LEAF_TEXT;
+      const char *item = "";
+      double number = 0;
       if (*j->at == '"' ? (item = read_text(j)) == NULL : !read_word(j, &kind, &item, &number))
         return false;
       VEC_PUSH(arena, &items.list, item);
@@ -222,7 +222,7 @@ static bool read_value(Json *j, const char *key, Span at) {
     return is_good;
   }
   LeafKind kind = LEAF_TEXT;
-  const char *text;
+  const char *text = "";
   double number = 0;
   if (*j->at == '"' ? (text = read_text(j)) == NULL : !read_word(j, &kind, &text, &number))
     return false;

@@ -33,11 +33,11 @@ static void convert_variables(Import *im) {
   }
   if (first)
     take_default(im, "slurm.env", arena_printf(arena, "{ %s }", text),
-                 arena_printf(arena, "%s:%d %s", first->at.file, first->at.line, first->key));
+                 arena_printf(arena, "%s:%d %s", leaf_file(first), first->at.line, first->key));
 }
 
 static void take_text_count(Import *im, Leaf *leaf, const char *path) {
-  double number;
+  double number = 0;
   if (leaf && leaf_number(im, leaf, &number) && number >= 1)
     take(im, leaf, path, lua_number(im->c->arena, number), "");
 }
@@ -56,12 +56,12 @@ void convert_launchers(Import *im) {
     int32_t tool = word_tool_find(tools[i]);
     take_text_count(im, find_any(im, tool, nodes, 4), "cluster.nodes");
     Leaf *each = find_any(im, tool, devices, 4);
-    double number;
+    double number = 0;
     if (each && text_number(each->text, &number)) take_text_count(im, each, "cluster.devices");
   }
   setting_number(im, "cluster.nodes", &count);
   Leaf *total = find_any(im, word_tool_find("launch"), totals, 3);
-  double number;
+  double number = 0;
   if (total && !setting_find(im, "cluster.devices") && leaf_number(im, total, &number))
     take_devices(im, total, number, count);
   convert_variables(im);

@@ -91,6 +91,11 @@ Leaf *leaf_find(Import *im, int32_t tool, const char *key) {
   return found;
 }
 
+const char *leaf_file(const Leaf *leaf) {
+  const char *slash = strrchr(leaf->at.file, '/');
+  return slash ? slash + 1 : leaf->at.file;
+}
+
 bool leaf_is_auto(const Leaf *leaf) {
   return leaf->kind == LEAF_NULL || (leaf->kind == LEAF_TEXT && strcmp(leaf->text, "auto") == 0);
 }

@@ -32,7 +32,7 @@ static bool number_of(Import *im, const char *key, double *number) {
 }
 
 static void take_it(Import *im, const char *key, const char *path) {
-  double number;
+  double number = 0;
   if (number_of(im, key, &number))
     take(im, get(im, key), path, lua_number(im->c->arena, number), "");
 }
@@ -47,6 +47,47 @@ static void take_all(Import *im, const char *const (*keys)[2], size_t count) {
 static void mark(Import *im, const char *key, const char *path) {
   Leaf *leaf = get(im, key);
   if (leaf && leaf->how == HOW_OPEN) take_as(im, leaf, path);
+}
+
+static void convert_llama(Import *im) {
+  take_it(im, "ffn_hidden_size", "model.ffn");
+  take_it(im, "num_query_groups", "model.kv_heads");
+  take_it(im, "rotary_base", "model.rope_base");
+  mark(im, "group_query_attention", "model.kv_heads");
+  Leaf *untied = get(im, "untie_embeddings_and_output_weights");
+  if (untied && leaf_true(untied))
+    take(im, untied, "model.tied", "false", "");
+  else
+    take_default(im, "model.tied", "true", "default of Megatron");
+  for (int i = 0; i < 2; i++) {
+    const char *key = i ? "attention_dropout" : "hidden_dropout";
+    double dropout;
+    if (number_of(im, key, &dropout))
+      drop(get(im, key), HOW_IMPOSSIBLE, "llama has no dropout", dropout != 0);
+  }
+}
+
+static void convert_gpt2(Import *im) {
+  double width = 0, ffn = 0, dropout = 0;
+  setting_number(im, "model.width", &width);
+  if (number_of(im, "ffn_hidden_size", &ffn)) {
+    if (ffn == 4 * width)
+      drop(get(im, "ffn_hidden_size"), HOW_DERIVED, "4 x width", false);
+    else
+      take_it(im, "ffn_hidden_size", "model.ffn");
+  }
+  if (number_of(im, "hidden_dropout", &dropout))
+    take_it(im, "hidden_dropout", "model.dropout");
+  else
+    take_default(im, "model.dropout", "0.1", "default of Megatron");
+  double other = 0;
+  if (number_of(im, "attention_dropout", &other)) {
+    setting_number(im, "model.dropout", &dropout);
+    if (other == dropout)
+      take_as(im, get(im, "attention_dropout"), "model.dropout");
+    else
+      drop(get(im, "attention_dropout"), HOW_IMPOSSIBLE, "gpt2 has one dropout", true);
+  }
 }
 
 static void convert_model(Import *im) {
@@ -74,45 +115,10 @@ static void convert_model(Import *im) {
     mark(im, parts[i], "model");
   }
   take_all(im, sizes, sizeof sizes / sizeof *sizes);
-  if (is_llama) {
-    take_it(im, "ffn_hidden_size", "model.ffn");
-    take_it(im, "num_query_groups", "model.kv_heads");
-    take_it(im, "rotary_base", "model.rope_base");
-    mark(im, "group_query_attention", "model.kv_heads");
-    Leaf *untied = get(im, "untie_embeddings_and_output_weights");
-    if (untied && leaf_true(untied))
-      take(im, untied, "model.tied", "false", "");
-    else
-      take_default(im, "model.tied", "true", "default of Megatron");
-  } else {
-    double width = 0, ffn = 0, dropout = 0;
-    setting_number(im, "model.width", &width);
-    if (number_of(im, "ffn_hidden_size", &ffn)) {
-      if (ffn == 4 * width)
-        drop(get(im, "ffn_hidden_size"), HOW_DERIVED, "4 x width", false);
-      else
-        take_it(im, "ffn_hidden_size", "model.ffn");
-    }
-    if (number_of(im, "hidden_dropout", &dropout))
-      take_it(im, "hidden_dropout", "model.dropout");
-    else
-      take_default(im, "model.dropout", "0.1", "default of Megatron");
-    double other;
-    if (number_of(im, "attention_dropout", &other)) {
-      setting_number(im, "model.dropout", &dropout);
-      if (other == dropout)
-        take_as(im, get(im, "attention_dropout"), "model.dropout");
-      else
-        drop(get(im, "attention_dropout"), HOW_IMPOSSIBLE, "gpt2 has one dropout", true);
-    }
-  }
   if (is_llama)
-    for (int i = 0; i < 2; i++) {
-      const char *key = i ? "attention_dropout" : "hidden_dropout";
-      double dropout;
-      if (number_of(im, key, &dropout))
-        drop(get(im, key), HOW_IMPOSSIBLE, "llama has no dropout", dropout != 0);
-    }
+    convert_llama(im);
+  else
+    convert_gpt2(im);
 }
 
 /* ---- degrees */

@@ -40,9 +40,9 @@ const char *lua_number(Arena *arena, double number) {
     }
   char *e = strchr(text, 'e');
   if (!e) return arena_copy(arena, text);
-  int power = atoi(e + 1);
+  long power = strtol(e + 1, NULL, 10);
   *e = 0;
-  return arena_printf(arena, "%se%d", text, power);
+  return arena_printf(arena, "%se%ld", text, power);
 }
 
 /* ---- the list */
@@ -79,7 +79,7 @@ bool setting_number(const Import *im, const char *path, double *number) {
 }
 
 static const char *place_of(Import *im, const Leaf *leaf) {
-  return arena_printf(im->c->arena, "%s:%d", leaf->at.file, leaf->at.line);
+  return arena_printf(im->c->arena, "%s:%d", leaf_file(leaf), leaf->at.line);
 }
 
 void take_as(Import *im, Leaf *leaf, const char *path) {
@@ -149,7 +149,7 @@ void take_define(Import *im, const char *define) {
   }
   const char *path = arena_copy_n(arena, define, (size_t)(equals - define));
   const char *value = equals + 1;
-  double number;
+  double number = 0;
   split(im, path, &section, &key);
   int32_t id = section_find(section);
   if (id < 0 && !key) id = -2;
@@ -186,7 +186,7 @@ bool leaf_number(Import *im, Leaf *leaf, double *number) {
 }
 
 bool leaf_count(Import *im, Leaf *leaf, int64_t *count) {
-  double number;
+  double number = 0;
   if (!leaf_number(im, leaf, &number)) return false;
   if (number < -1 || number > 1e15 || floor(number) != number)
     return error_at(im->c, leaf->at, "wrong-type", "%s: a whole number is expected, not %s",
@@ -197,21 +197,21 @@ bool leaf_count(Import *im, Leaf *leaf, int64_t *count) {
 
 void take_number(Import *im, int32_t tool, const char *key, const char *path) {
   Leaf *leaf = leaf_find(im, tool, key);
-  double number;
+  double number = 0;
   if (leaf && !leaf_is_auto(leaf) && leaf_number(im, leaf, &number))
     take(im, leaf, path, lua_number(im->c->arena, number), "");
 }
 
 void take_count(Import *im, int32_t tool, const char *key, const char *path) {
   Leaf *leaf = leaf_find(im, tool, key);
-  int64_t count;
+  int64_t count = 0;
   if (leaf && !leaf_is_auto(leaf) && leaf_count(im, leaf, &count))
     take(im, leaf, path, lua_number(im->c->arena, (double)count), "");
 }
 
 void take_steps(Import *im, int32_t tool, const char *key, const char *path) {
   Leaf *leaf = leaf_find(im, tool, key);
-  int64_t count;
+  int64_t count = 0;
   if (leaf && !leaf_is_auto(leaf) && leaf_count(im, leaf, &count))
     take(im, leaf, path, arena_printf(im->c->arena, "\"%lld steps\"", (long long)count), "");
 }

@@ -8,7 +8,7 @@
 #include "compiler/job/job_room.h"
 
 static double number_or(const Import *im, const char *path, double otherwise) {
-  double number;
+  double number = 0;
   return setting_number(im, path, &number) ? number : otherwise;
 }
 
@@ -133,10 +133,8 @@ static bool take_plainly(Import *im, Leaf *leaf, const WordRow *row) {
   int32_t field = section >= 0 ? field_find((SectionId)section, dot + 1) : -1;
   if (field < 0) return false;
   Kind kind = spec_fields[field].kind;
-  if (kind == KIND_COUNT && leaf->kind == LEAF_NUMBER && leaf->number >= 0 &&
-      floor(leaf->number) == leaf->number)
-    take(im, leaf, row->ours, lua_number(arena, leaf->number), "");
-  else if (kind == KIND_NUMBER && leaf->kind == LEAF_NUMBER)
+  bool is_count = kind == KIND_COUNT && leaf->number >= 0 && floor(leaf->number) == leaf->number;
+  if (leaf->kind == LEAF_NUMBER && (is_count || kind == KIND_NUMBER))
     take(im, leaf, row->ours, lua_number(arena, leaf->number), "");
   else if (kind == KIND_FLAG && leaf->kind == LEAF_FLAG)
     take(im, leaf, row->ours, leaf->number != 0 ? "true" : "false", "");

@@ -13,7 +13,7 @@ static void take_numbers(Import *im, int32_t tool, Pairs keys, size_t count) {
 
 static double number_or(Import *im, int32_t tool, const char *key, double otherwise) {
   Leaf *leaf = leaf_find(im, tool, key);
-  double number;
+  double number = 0;
   return leaf && !leaf_is_auto(leaf) && leaf_number(im, leaf, &number) ? number : otherwise;
 }
 
@@ -155,7 +155,7 @@ static void llmc_rest(Import *im, int32_t tool) {
        *again = leaf_find(im, tool, "-r"), *train = leaf_find(im, tool, "-i"),
        *valid = leaf_find(im, tool, "-j"), *out = leaf_find(im, tool, "-o"),
        *save = leaf_find(im, tool, "-n");
-  double number;
+  double number = 0;
   if (length && leaf_number(im, length, &number))
     take(im, length, "train.steps", number < 0 ? "\"1 epochs\"" : lua_number(im->c->arena, number),
          number < 0 ? "one epoch" : "");

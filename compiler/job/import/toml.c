@@ -227,9 +227,9 @@ static bool read_array(Toml *t, const char *key, Span at) {
       if (!read_value(t, path, place(t))) return false;
       tables++;
     } else {
-      LeafKind kind;
-      const char *item;
-      double number;
+      LeafKind kind = LEAF_TEXT;
+      const char *item = "";
+      double number = 0;
       if (!read_scalar(t, &kind, &item, &number)) return false;
       VEC_PUSH(arena, &items.list, item);
       if (strlen(text) < 200) text = arena_printf(arena, "%s%s%s", text, *text ? ", " : "", item);
@@ -256,8 +256,8 @@ static bool read_value(Toml *t, const char *key, Span at) {
     t->depth--;
     return is_good;
   }
-  LeafKind kind;
-  const char *text;
+  LeafKind kind = LEAF_TEXT;
+  const char *text = "";
   double number = 0;
   if (!read_scalar(t, &kind, &text, &number)) return false;
   Leaf *leaf = leaf_add(t->im, key, kind, text, at);

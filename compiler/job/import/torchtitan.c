@@ -15,7 +15,7 @@ static Leaf *get(Import *im, const char *key) {
 
 static double number_or(Import *im, const char *key, double otherwise) {
   Leaf *leaf = get(im, key);
-  double number;
+  double number = 0;
   return leaf && !leaf_is_auto(leaf) && leaf_number(im, leaf, &number) ? number : otherwise;
 }
 
@@ -166,7 +166,7 @@ static void convert_recompute(Import *im) {
   Leaf *mode = get(im, "activation_checkpoint.mode"),
        *option = get(im, "activation_checkpoint.selective_ac_option");
   if (!mode || mode->kind != LEAF_TEXT) return;
-  double every;
+  double every = 0;
   if (strcmp(mode->text, "full") == 0)
     take(im, mode, "memory.recompute", "\"block\"", "");
   else if (strcmp(mode->text, "none") == 0)

@@ -56,7 +56,8 @@ static void convert_batch(Import *im) {
     take_sequences(im, from, (double)(micro * sum * dp), note);
   else if (dp > 0)
     take_default(im, "train.batch",
-                 arena_printf(im->c->arena, "\"%lld sequences\"", (long long)(micro * dp)), note);
+                 arena_printf(im->c->arena, "\"%.0f sequences\"", (double)micro * (double)dp),
+                 note);
   else
     open_line(im, arena_printf(im->c->arena,
                                "train.batch is %lld x %lld steps of accumulation x ranks: -D "

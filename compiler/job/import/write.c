@@ -112,7 +112,7 @@ static void put_lost(Page *page, Import *im) {
   for (int32_t i = 0; i < im->leaves.count; i++) {
     const Leaf *leaf = &im->leaves.at[i];
     if (leaf->changes_training)
-      put_comment(page, arena_printf(page->arena, "  %s (%s:%d)", leaf->shown, leaf->at.file,
+      put_comment(page, arena_printf(page->arena, "  %s (%s:%d)", leaf->shown, leaf_file(leaf),
                                      leaf->at.line));
   }
   for (int32_t i = 0; i < im->lost.list.count; i++)
@@ -127,7 +127,7 @@ static void put_unused(Page *page, Import *im) {
     if (!is_begun) put(page, "\n-- Not used:\n");
     is_begun = true;
     put_comment(page,
-                arena_printf(page->arena, "  %s:%d %s = %s: %s, %s", leaf->at.file, leaf->at.line,
+                arena_printf(page->arena, "  %s:%d %s = %s: %s, %s", leaf_file(leaf), leaf->at.line,
                              one_line(page->arena, leaf->shown), shortened(page->arena, leaf->text),
                              how_words[leaf->how], leaf->why ? leaf->why : "not used"));
   }
