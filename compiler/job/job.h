@@ -245,8 +245,4 @@ TruthStorage job_truth(const Job *job);
 void spec_order(Job *job, const char *order);
 void spec_cluster_counts(Job *job, Cluster *cluster);
 
-char *path_join(Arena *arena, const char *directory, const char *path);
-TextList library_names(Compile *c, const char *folder); /* sorted: sandbox_find.c */
-const char *text_show(Arena *arena, const char *text);  /* as it may be printed */
-
 #endif

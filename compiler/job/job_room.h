@@ -7,6 +7,7 @@
 
 #include "compiler/job/data.h"
 #include "compiler/job/lua/span.h"
+#include "compiler/job/paths.h"
 #include "compiler/job/pipelines/pipeline.h"
 
 /* ---- the table of keys (fields.c) */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "compiler/graph/model/huggingface.h"
+#include "compiler/job/paths.h"
 #include "runtime/json/json.h"
 
 enum { CONFIG_BYTES_MAX = 1 << 20, PROBLEMS_MAX = 40 };

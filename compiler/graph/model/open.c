@@ -5,6 +5,7 @@
 
 #include "compiler/graph/model/huggingface.h"
 #include "compiler/job/lua/span.h"
+#include "compiler/job/paths.h"
 
 enum { CHAIN_MAX = 8, FILE_BYTES_MAX = 1 << 20 };
 
