@@ -218,14 +218,12 @@ typedef struct ModelFacts {
 bool spec_derive(Compile *c, Job *job, const Cluster *cluster, const ModelFacts *model,
                  Derived *derived);
 
-/* Bytes of its device that one rank may use. Warns when memory.budget is more than the device has.
- */
+/* Bytes of its device that one rank may use. Warns when memory.budget is more than it has. */
 int64_t spec_budget(Compile *c, const Job *job, const Cluster *cluster);
 
-/* Bytes of host memory that the ranks of one node may use together; -1: nothing says how much a
- * node has. */
+/* Host memory and disk that the ranks of a node may use together; -1: nothing says what it has. */
 int64_t spec_host_budget(const Job *job, const Cluster *cluster);
-int64_t spec_disk_budget(const Job *job, const Cluster *cluster); /* the same of offload.disk */
+int64_t spec_disk_budget(const Job *job, const Cluster *cluster);
 
 /* Where the value of a key came from, "job: tiny.lua:8:29"; and the place for diagnostics: that of
  * the value, else that of the job. */

@@ -202,4 +202,7 @@ uint64_t replay_next_number(Replay *replay);
 bool replay_kernel_fail(const Plan *plan, const PlanRecord *record, KernelStatus ended,
                         const char *why, Status *status);
 
+/* A record that reads or writes a file: replay_file.c. A failure says of which states. */
+bool replay_run_file(const Replay *replay, const Work *work, Status *status);
+
 #endif

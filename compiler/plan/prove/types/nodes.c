@@ -106,7 +106,7 @@ static void take_run(const Typing *t, const FormSlot *slot, Type *type) {
 static uint32_t columns_of(const Typing *t, const FormSlot *slot) {
   enum { DIM_IN = 1, DIM_OUT = 2 };
   if (slot->of == CODES_OF_ALL) return 0;
-  const char last = slot->turns ? slot->letters[0] : slot->letters[slot->letter_count - 1];
+  const int32_t last = slot->turns ? slot->letters[0] : slot->letters[slot->letter_count - 1];
   return (uint32_t)t->plan->ints[t->call.at->dims_first + (last == 'I' ? DIM_IN : DIM_OUT)];
 }
 
