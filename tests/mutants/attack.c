@@ -1,4 +1,5 @@
 #include "kernels/contract/contract.h"
+#include "runtime/plan/plan_loops.h"
 #include "runtime/plan/plan_text.h"
 #include "tests/mutants/attack_edit.h"
 
