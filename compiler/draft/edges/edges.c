@@ -517,9 +517,9 @@ static void find_sources(Edges *e, const Program *snapshot) {
                (Source){first, first + from->size_bytes, mark_of(i, r)});
     }
   }
-  qsort(sources.at, (size_t)sources.count, sizeof *sources.at, compare_sources);
-  e->sources = sources.at;
-  e->source_count = sources.count;
+  e->source_count = sources.count, e->sources = sources.at;
+  if (sources.count > 0)
+    qsort(sources.at, (size_t)sources.count, sizeof *sources.at, compare_sources);
 }
 
 /* The latest copy of any of these bytes; -1: none is copied. */
