@@ -292,7 +292,7 @@ static bool body(void *context, int32_t rank, Status *status) {
     each_element(plan, &world->mesh, rank, arena, fill, &sight);
     good = save_as(world, rank, comm, &state, status);
   } else {
-    CheckpointTarget target = {device, arena, class, false};
+    CheckpointTarget target = {.device = device, .arena = arena, .class = class};
     good = load_from(world, rank, comm, &target, status);
     each_element(plan, &world->mesh, rank, arena, compare, &sight);
   }

@@ -151,8 +151,10 @@ static inline bool set_load_body(void *context, int32_t rank, Status *status) {
   SetLoad *load = context;
   CheckpointSearch search = {.plan = load->plan, .mesh = load->mesh, .rank = rank};
   search.comm = load->boot->ops->comm(load->boot, rank, NULL);
-  CheckpointTarget target = {device_cpu_open(&(DeviceSetup){0}, status), &load->arena[rank],
-                             &load->plan->classes[0], load->compares};
+  CheckpointTarget target = {.device = device_cpu_open(&(DeviceSetup){0}, status),
+                             .arena = &load->arena[rank],
+                             .class = &load->plan->classes[0],
+                             .compares = load->compares};
   bool restored =
       checkpoint_restore(&search, &load->set->at[rank], &target, &load->fault[rank], status);
   target.device->ops->close(target.device);
