@@ -119,25 +119,49 @@ static bool has_blocks(const KernelUse *use, const Parts *parts) {
   return parts->codes && a[0] * a[1] * b[0] * b[1] != 1;
 }
 
-/* The layout of a matrix of `lines` rows along k, or transposed: rows are along k and lines across
- * them. A weight's scales are of squares, others of 128 along k. */
-static Scales scales_of(const int64_t blocks[2], int64_t lines, bool is_turned) {
-  const bool is_square = blocks[is_turned ? 1 : 0] != lines;
-  const int64_t along_k = blocks[is_turned ? 0 : 1];
-  Scales scales = {.mode = is_square ? LT_SCALE_SQUARES : LT_SCALE_VECTORS,
+/* Which blocks a matrix of `lines` rows along k has, or transposed: rows are along k and lines
+ * across them. LT_SCALE_ONE: none of the library's. */
+static int32_t scale_mode(const int64_t blocks[2], int64_t lines, int64_t k, bool is_turned) {
+  const int64_t across = blocks[is_turned ? 1 : 0], along_k = blocks[is_turned ? 0 : 1];
+  if (along_k != k / LT_SCALE_SIDE) return LT_SCALE_ONE;
+  return across == lines                   ? LT_SCALE_VECTORS
+         : across == lines / LT_SCALE_SIDE ? LT_SCALE_SQUARES
+                                           : LT_SCALE_ONE;
+}
+
+/* One scale has no order, and no place in the scratch: scales_bytes. */
+static Scales scales_of(const int64_t blocks[2], int64_t lines, int64_t k, bool is_turned) {
+  const int32_t mode = scale_mode(blocks, lines, k, is_turned);
+  const bool is_square = mode == LT_SCALE_SQUARES;
+  Scales scales = {.mode = mode,
                    .turned = is_square == is_turned,
-                   .stride = is_square ? (along_k + 3) / 4 * 4 : lines};
+                   .stride = is_square ? (k / LT_SCALE_SIDE + 3) / 4 * 4 : lines};
+  if (blocks[0] * blocks[1] == 1) return scales;
   if (!scales.turned && scales.stride == blocks[1]) return scales;
   scales.rows = blocks[0], scales.cols = blocks[1];
   return scales;
 }
 
+static Scales scales_a(const KernelUse *use, const Matrices *x) {
+  return scales_of(blocks_of(use, x->parts.a), x->m, x->k, x->turns_a);
+}
+
+static Scales scales_b(const KernelUse *use, const Matrices *x) {
+  return scales_of(blocks_of(use, x->parts.b), x->n, x->k, x->turns_b);
+}
+
+/* By block the library gets what layers have: sizes of whole blocks, codes of E4M3, vectors of b,
+ * and vectors or squares of a. */
+static bool has_library_blocks(const KernelUse *use, const Matrices *x) {
+  return (x->m | x->n | x->k) % LT_SCALE_SIDE == 0 && use->dtype[x->parts.a] == DTYPE_E4M3 &&
+         use->dtype[x->parts.b] == DTYPE_E4M3 && scales_a(use, x).mode != LT_SCALE_ONE &&
+         scales_b(use, x).mode == LT_SCALE_VECTORS;
+}
+
 static int32_t lt_factors(const KernelUse *use, const Parts *parts, const Matrices *x) {
   const uint32_t dtype = use->dtype[parts->a];
   if (has_blocks(use, parts))
-    return scales_of(blocks_of(use, parts->a), x->m, x->turns_a).mode == LT_SCALE_SQUARES
-               ? LT_SQUARES_VECTORS
-               : LT_VECTORS_VECTORS;
+    return scales_a(use, x).mode == LT_SCALE_SQUARES ? LT_SQUARES_VECTORS : LT_VECTORS_VECTORS;
   if (parts->codes)
     return dtype == DTYPE_E5M2                  ? LT_E5M2_E4M3
            : use->dtype[parts->b] == DTYPE_E5M2 ? LT_E4M3_E5M2
@@ -343,8 +367,8 @@ KernelStatus product_open(const KernelUse *use, const Matrices *x, int32_t epilo
   if (x->turns_a) product->turned[0] = (Turned){x->k, x->m};
   if (x->turns_b) product->turned[1] = (Turned){x->k, x->n};
   if (has_blocks(use, &x->parts)) {
-    product->scales[0] = scales_of(blocks_of(use, x->parts.a), x->m, x->turns_a);
-    product->scales[1] = scales_of(blocks_of(use, x->parts.b), x->n, x->turns_b);
+    product->scales[0] = scales_a(use, x);
+    product->scales[1] = scales_b(use, x);
   }
   product->handle = handle_of(&making, gpu);
   if (making.status == LT_DONE) describe(&making, product, x, &shape);
@@ -376,12 +400,13 @@ static KernelStatus prepare(const Kernel *kernel, const KernelUse *use, void **s
   if (checked != KERNEL_DONE) return checked;
   Matrices x = product_matrices(kernel->id, use->dim);
   bool is_empty = x.m == 0 || x.n == 0 || x.k == 0;
-  /* The library's bias beside codes is bf16, and sizes are whole vectors, or blocks. */
+  /* The library's bias beside codes is bf16, and sizes are whole vectors. */
   const bool by_block = has_blocks(use, &x.parts);
-  bool in_vectors = (x.m | x.n | x.k) % (by_block ? LT_SCALE_SIDE : LT_CODES_UNIT) == 0;
+  bool in_vectors = (x.m | x.n | x.k) % LT_CODES_UNIT == 0;
   if (x.parts.codes &&
       (!in_vectors || (x.parts.bias >= 0 && use->dtype[x.parts.bias] != DTYPE_BF16)))
     return KERNEL_DONE;
+  if (by_block && !has_library_blocks(use, &x)) return KERNEL_DONE;
   if (is_empty || !product_has_types(use->dtype[x.parts.a], use->dtype[x.parts.d]))
     return KERNEL_DONE;
   int32_t epilogue = x.parts.bias < 0 ? LT_EPILOGUE_NONE : LT_EPILOGUE_BIAS;
