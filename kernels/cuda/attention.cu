@@ -266,6 +266,9 @@ __global__ void __launch_bounds__(THREADS, S::WIDTH <= 16 ? 3 : 0)
 
 /* ---- backward ---- */
 
+/* The gradient of a score is complete, with scale and softcap's slope, before tf32 rounds it: where
+ * scale is no power of two, scaling the sums instead would round other numbers than processors. */
+
 /* d_out . out of each row of probabilities. A thread a row. */
 template <class T>
 __global__ void row_terms(const T *d_out, const T *out, float *term, Attention a) {
@@ -301,12 +304,12 @@ __global__ void __launch_bounds__(THREADS, S::WIDTH <= 16 ? 4 : 2)
       const float *key = k_tile + j * S::WIDTH, *value = v_tile + j * S::WIDTH;
       float score = score_of(a, row.dot(key)), d_p = d_row.dot(value);
       if (!query.is_there || !sees(a, query, first + j)) continue;
-      float slope = (keep(a, query, first + j) * d_p - own_term) * cap_slope(a, score);
+      float slope = a.scale * (keep(a, query, first + j) * d_p - own_term) * cap_slope(a, score);
       sum.add(to_factor(expf(score - own_lse) * slope, a.tf32), key);
     }
     __syncthreads();
   }
-  if (query.is_there) sum.store(d_q + token * a.d_q_stride + query.head * a.head, a.head, a.scale);
+  if (query.is_there) sum.store(d_q + token * a.d_q_stride + query.head * a.head, a.head, 1);
 }
 
 /* d_k and d_v: a key's thread walks over the queries of all heads that share it. */
@@ -358,13 +361,13 @@ __global__ void __launch_bounds__(THREADS, S::WIDTH <= 16 ? 3 : 0)
         float p = expf(score - row_tile[i]);
         float kept = mask(a, random_key, step, b, h, q_position, k_position);
         v_sum.add(to_factor(p * kept, a.tf32), d_tile + i * WIDTH);
-        float slope = (kept * d_p - row_tile[TILE_MOST + i]) * cap_slope(a, score);
+        float slope = a.scale * (kept * d_p - row_tile[TILE_MOST + i]) * cap_slope(a, score);
         k_sum.add(to_factor(p * slope, a.tf32), q_tile + i * WIDTH);
       }
       __syncthreads();
     }
   if (!is_there) return;
-  k_sum.store(d_k + token * a.d_k_stride + kv_head * a.head, a.head, a.scale);
+  k_sum.store(d_k + token * a.d_k_stride + kv_head * a.head, a.head, 1);
   v_sum.store(d_v + token * a.d_v_stride + kv_head * a.head, a.head, 1);
 }
 
