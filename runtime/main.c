@@ -1,5 +1,7 @@
 /* main.c -- lockstep-rank PLAN: trains as the plan says. */
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +9,7 @@
 
 #include "runtime/boot/pmix.h"
 #include "runtime/launch/launch.h"
+#include "runtime/manifest/manifest.h"
 #include "runtime/metrics/report.h"
 #include "runtime/plan/plan_io.h"
 #include "runtime/plan/plan_job.h"
@@ -220,10 +223,22 @@ static bool is_preflight(int count, char **word) {
   return count > 2 && strncmp(word[2], "--preflight", strlen("--preflight")) == 0;
 }
 
-/* Removes what was made for a run that did not start: its plan, and folders that are otherwise
- * empty. */
+/* Removes the Lua files of the plan, unless a kept plan is there, of this run or of an earlier one:
+ * the files may be its. */
+static void remove_sources(const Plan *plan, const RunOptions *options) {
+  char path[PATH_MAX];
+  if (access(options->keep_plan, F_OK) == 0) return;
+  snprintf(path, sizeof path, "%s/" MANIFEST_SOURCES "/%016" PRIx64, job_run_dir(plan), plan->id);
+  folder_clear(path);
+  snprintf(path, sizeof path, "%s/" MANIFEST_SOURCES, job_run_dir(plan));
+  (void)rmdir(path);
+}
+
+/* Removes the files that were made for a run that did not start, and folders that are otherwise
+ * empty. The plan of a run that started has its own name already. */
 static void remove_unstarted(const Plan *plan, const RunOptions *options) {
   (void)unlink(options->plan_path);
+  remove_sources(plan, options);
   folder_remove_unused(job_checkpoint_dir(plan));
   folder_remove_unused(job_run_dir(plan));
 }

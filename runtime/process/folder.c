@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,6 +28,15 @@ void folder_remove_unused(const char *path) {
   closedir(folder);
   if (is_used) return;
   if (snprintf(lock, sizeof lock, "%s/lock", path) < (int)sizeof lock) (void)unlink(lock);
+  (void)rmdir(path);
+}
+
+void folder_clear(const char *path) {
+  int at = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *items = at >= 0 ? fdopendir(at) : NULL;
+  for (struct dirent *item; items && (item = readdir(items)) != NULL;)
+    if (item->d_type != DT_DIR) (void)unlinkat(at, item->d_name, 0);
+  if (items) (void)closedir(items);
   (void)rmdir(path);
 }
 

@@ -1,4 +1,4 @@
-/* folder.h -- makes folders, and removes those that stayed empty. */
+/* folder.h -- makes folders, and removes them. */
 #ifndef LOCKSTEP_FOLDER_H
 #define LOCKSTEP_FOLDER_H
 
@@ -9,5 +9,8 @@ bool folder_make(const char *path, Status *status);
 
 /* Removes a folder that holds nothing except the lock of this process. */
 void folder_remove_unused(const char *path);
+
+/* Removes the folder and the files in it; folders in it stay, and so does the folder then. */
+void folder_clear(const char *path);
 
 #endif

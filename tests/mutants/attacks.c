@@ -71,6 +71,14 @@ static const char *harm_of(const Plan *attacked, const Plan *good) {
   return trial_equal(&trial, &original) ? NULL : trial_difference(&trial, &original);
 }
 
+/* Records of two lanes in the wrong order. A hostile build runs each record alone, so there they do
+ * no harm. */
+static bool is_race(const Attack *attack) {
+  for (int32_t i = 0; i < attack->named_count; i++)
+    if (strcmp(attack->named[i], "nothing orders the two") == 0) return true;
+  return false;
+}
+
 static void judge(const Attack *attack, const Plan *good, bool show, Count *count) {
   static ProveReport report;
   PlanBuilder builder = {0};
@@ -79,6 +87,7 @@ static void judge(const Attack *attack, const Plan *good, bool show, Count *coun
   Plan plan = build_view(&builder);
   bool refused = !prove(&plan, &report);
   const char *said = named(attack, &report), *harm = harm_of(&plan, good);
+  if (harm == NULL && HOSTILE_RUNS_ALONE && is_race(attack)) harm = "races";
   count->attacks++, count->refused += refused, count->good += harm && said;
   const char *end = !harm          ? "is no attack: it runs to the same"
                     : !refused     ? "is ACCEPTED"

@@ -37,8 +37,8 @@ static const char *first_error(const Compile *c) {
 /* Proven like any plan; `why` where there is none. */
 static LaunchFewer make_fewer(const Options *options, const Compiled *full, const Launch *launch,
                               int64_t nodes) {
-  Compile *c = open_compile(); /* for as long as the program: the plan is its */
-  LaunchFewer fewer = {.nodes = nodes};
+  Compile *c = open_compile(); /* until elastic_close: the plan is in its arena */
+  LaunchFewer fewer = {.nodes = nodes, .compile = c};
   if (c == NULL) return (LaunchFewer){.nodes = nodes, .why = "the library is not there"};
   const int64_t apart = full->derived.tp * full->derived.pp * full->derived.cp;
   const Options own = on_nodes(c, options, full, nodes);
@@ -59,7 +59,6 @@ static LaunchFewer make_fewer(const Options *options, const Compiled *full, cons
   } else {
     fewer.plan = &compiled->plan;
     fewer.plan_id = plan_compute_id(&compiled->plan);
-    fewer.compile = c;
   }
   return fewer;
 }
@@ -82,6 +81,12 @@ void elastic_plans(Compile *c, const Options *options, const Compiled *full, Lau
   }
   for (int64_t nodes = launch->nodes - 1; nodes >= job->slurm.elastic; nodes--)
     VEC_PUSH(c->arena, &launch->fewer, make_fewer(options, full, launch, nodes));
+}
+
+void elastic_close(Launch *launch) {
+  for (int32_t i = 0; i < launch->fewer.count; i++)
+    if (launch->fewer.at[i].compile != NULL) compile_free(launch->fewer.at[i].compile);
+  launch->fewer.count = 0;
 }
 
 bool elastic_write(const Launch *launch, const char *folder, char why[PLAN_WHY_BYTES]) {

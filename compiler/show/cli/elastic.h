@@ -10,6 +10,7 @@
 /* Compiles the job for each number of nodes from slurm.elastic on, the most first, into
  * launch->fewer; reports a value that no job can have. A job without the key gets none. */
 void elastic_plans(Compile *c, const Options *options, const Compiled *full, Launch *launch);
+void elastic_close(Launch *launch); /* frees them */
 
 /* Writes these plans beside the job's, and their sources into the run folder. */
 bool elastic_write(const Launch *launch, const char *folder, char why[PLAN_WHY_BYTES]);

@@ -106,6 +106,7 @@ static ExitCode explain_launch(Compile *c, const Options *options, const Compile
   Launch *launch = launch_make(c, compiled, programs);
   if (launch) elastic_plans(c, options, compiled, launch);
   if (launch && !compile_failed(c)) launch_print(c, launch, stdout);
+  if (launch) elastic_close(launch);
   return EXIT_DONE; /* the caller returns what was reported */
 }
 

@@ -12,8 +12,7 @@ bool folder_and_above(Arena *arena, const char *path);
 bool sources_write(Compile *c, const char *folder);
 /* The same into FOLDER/source/PLAN of a run, from where ranks link them into each checkpoint. */
 bool sources_keep(Compile *c, uint64_t plan_id, const char *folder);
-/* Removes a folder of sources; those of a plan. */
-void sources_clear(const char *path);
+/* Removes those of a plan. */
 void sources_remove(Compile *c, uint64_t plan_id, const char *folder);
 
 /* How many letters of `path`, from its beginning, name a folder that is there. */

@@ -18,6 +18,7 @@
 #include "runtime/parts/parts.h"
 #include "runtime/plan/plan_job.h"
 #include "runtime/plan/schedule.h"
+#include "runtime/process/folder.h"
 
 enum { CHUNK_BYTES = 8 << 20, ELEMENT_BYTES_MAX = 8 };
 
@@ -264,7 +265,7 @@ static void remove_unfinished(Arena *arena, const char *folder) {
       (void)unlinkat(at, item->d_name, 0);
   }
   if (items) (void)closedir(items);
-  sources_clear(arena_printf(arena, "%s/" MANIFEST_SOURCES, folder));
+  folder_clear(arena_printf(arena, "%s/" MANIFEST_SOURCES, folder));
   (void)rmdir(folder);
 }
 

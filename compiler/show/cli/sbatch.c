@@ -14,6 +14,7 @@ ExitCode verb_sbatch(const Options *options) {
   if (launch && !compile_failed(c))
     script_print(c, launch, command_line(c->arena, options), stdout);
   ExitCode code = report(c, options);
+  if (launch) elastic_close(launch);
   compile_free(c);
   return code;
 }

@@ -1,5 +1,4 @@
 /* sources.c -- keeps the Lua files that a plan was compiled of, as they were read. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 
 #include "compiler/show/cli/runs.h"
 #include "runtime/manifest/manifest.h"
+#include "runtime/process/folder.h"
 
 static const char *base_name(const char *path) {
   const char *slash = strrchr(path, '/');
@@ -48,17 +48,8 @@ bool sources_keep(Compile *c, uint64_t plan_id, const char *folder) {
                                        (unsigned long long)plan_id));
 }
 
-void sources_clear(const char *path) {
-  int at = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *items = at >= 0 ? fdopendir(at) : NULL;
-  for (struct dirent *item; items && (item = readdir(items)) != NULL;)
-    if (item->d_type != DT_DIR) (void)unlinkat(at, item->d_name, 0);
-  if (items) (void)closedir(items);
-  (void)rmdir(path);
-}
-
 void sources_remove(Compile *c, uint64_t plan_id, const char *folder) {
   const char *above = arena_printf(c->arena, "%s/" MANIFEST_SOURCES, folder);
-  sources_clear(arena_printf(c->arena, "%s/%016llx", above, (unsigned long long)plan_id));
+  folder_clear(arena_printf(c->arena, "%s/%016llx", above, (unsigned long long)plan_id));
   (void)rmdir(above);
 }

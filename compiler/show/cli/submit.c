@@ -486,8 +486,10 @@ ExitCode verb_submit(const Options *options) {
     code = submit_all(c, &with_chain, &cluster, all, settings, &made);
   }
   if (options->json) print_json(c, all, made, code);
-  for (int32_t i = 0; i < made; i++)
+  for (int32_t i = 0; i < made; i++) {
+    if (all[i].launch) elastic_close(all[i].launch);
     compile_free(all[i].c);
+  }
   compile_free(c);
   return code;
 }

@@ -340,7 +340,7 @@ static Call loss_call(const char *kernel, const Loss *l, int64_t held, int64_t f
   bool parts = strncmp(kernel, "cross_entropy_parts", 19) == 0;
   bool stats = strcmp(kernel, "cross_entropy_stats") == 0;
   Call c = make(kernel, DIMS(l->rows, held, l->real, l->held / held),
-                ATTRS(stats ? (double)first : 0.125, (double)first));
+                ATTRS(stats ? (double)first : 0.125, parts ? (double)first : 0, 0, 0));
   call_add(&c, l->dtype, l->rows * held);
   for (int64_t i = 0; from && i < l->rows * held; i++)
     call_set(&c, 0, i, call_get(from, 0, i / held * l->held + first + i % held));

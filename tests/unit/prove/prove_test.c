@@ -212,7 +212,13 @@ static void test_communication(void) {
   TEST("a program that one class lacks is found") {
     begin(1, 1, 4, 2, false);
     record_of("begin", 0)->when_all = record_of("begin", 0)->when_none = CALL_GROUP_LAST;
-    program_of(1, PROGRAM_EVAL_STEP)->kind = PROGRAM_SNAPSHOT;
+    PlanProgram *program = program_of(1, PROGRAM_EVAL_STEP);
+    for (uint32_t i = 0; i < program->calls_count; i++) {
+      const PlanCall *call = &b.calls[program->calls_first + i];
+      for (uint32_t w = 0; w < call->waits_count; w++)
+        b.waits[call->waits_first + w].program = PROGRAM_SNAPSHOT;
+    }
+    program->kind = PROGRAM_SNAPSHOT;
     expect_with("timeline", "communication: classes[1] has no eval_step");
   }
   TEST("an exchange of which a rank only sends is found") {
