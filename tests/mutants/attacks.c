@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "compiler/plan/prove/prove.h"
+#include "runtime/replay/hostile.h"
 #include "tests/mutants/attack.h"
 #include "tests/mutants/trial.h"
 #include "tests/unit/check.h"

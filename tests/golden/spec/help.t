@@ -28,8 +28,8 @@ usage: lockstep VERB ... [options]
                           documents
   topology FILE...        what is a machine or network? also: here, gather,
                           check FILE
-  import FILE...          a job from files of DeepSpeed, Accelerate, Trainer,
-                          torchtitan, Megatron-LM, nanoGPT, llm.c
+  import FILE...          a job from files of DeepSpeed, Accelerate, Megatron-LM
+                          and other tools
   bench                   which matrix product is the fastest here?
   list [KIND]             which models, clusters, devices, ops ... are there?
   help [WORD]             what does this verb, key, name or diagnostic mean?
