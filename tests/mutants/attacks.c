@@ -76,7 +76,9 @@ static const char *harm_of(const Plan *attacked, const Plan *good) {
  * no harm. */
 static bool is_race(const Attack *attack) {
   for (int32_t i = 0; i < attack->named_count; i++)
-    if (strcmp(attack->named[i], "nothing orders the two") == 0) return true;
+    if (strcmp(attack->named[i], "nothing orders the two") == 0 ||
+        strncmp(attack->named[i], "lane ", 5) == 0)
+      return true;
   return false;
 }
 

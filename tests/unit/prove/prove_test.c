@@ -219,7 +219,7 @@ static void test_communication(void) {
         b.waits[call->waits_first + w].program = PROGRAM_SNAPSHOT;
     }
     program->kind = PROGRAM_SNAPSHOT;
-    expect_with("timeline", "communication: classes[1] has no eval_step");
+    expect_with("timeline snapshot", "communication: classes[1] has no eval_step");
   }
   TEST("an exchange of which a rank only sends is found") {
     usual();
