@@ -67,7 +67,8 @@ void weight_files_close(WeightFiles *files) {
 static bool equal_tensors(const SafePlace *a, const SafePlace *b, Status *status) {
   enum { CHUNK_BYTES = 1 << 20 };
   uint8_t *chunk = malloc((size_t)2 * CHUNK_BYTES);
-  bool good = chunk != NULL || status_fail(status, STATUS_WORLD, "not enough memory");
+  if (chunk == NULL) return status_fail(status, STATUS_WORLD, "not enough memory");
+  bool good = true;
   for (int64_t at = 0; good && at < a->tensor->bytes; at += CHUNK_BYTES) {
     int64_t left = a->tensor->bytes - at;
     size_t count = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
@@ -110,7 +111,7 @@ bool weight_source(const WeightFiles *files, const PlanTensor *tensor, int32_t l
   *source = (WeightSource){0};
   if (parameter != NULL && weights_name(name, plan->strings + parameter->source, layer))
     source->place = safe_set_find(&files->set, name);
-  if (source->place.tensor == NULL)
+  if (parameter == NULL || source->place.tensor == NULL)
     return status_fail(status, STATUS_OURS, "plan: tensor %s has no source in the files: '%s'",
                        plan->strings + tensor->name, name);
   source->is_transposed = parameter->transposed != 0;

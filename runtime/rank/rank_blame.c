@@ -174,9 +174,8 @@ bool rank_find_squares(Rank *rank, RankCause *cause, Status *status) {
   const int32_t ranks = rank->run->mesh.rank_count;
   BadSquares own = {0}, *all = calloc((size_t)ranks, sizeof *all);
   *cause = (RankCause){.rank = -1};
-  bool gathered =
-      all != NULL || status_fail(status, STATUS_WORLD, "not enough memory for a report");
-  gathered = gathered && look_at_squares(rank, &own, status);
+  if (all == NULL) return status_fail(status, STATUS_WORLD, "not enough memory for a report");
+  bool gathered = look_at_squares(rank, &own, status);
   if (gathered && !rank->comm->ops->gather_bytes(rank->comm, &own, all, sizeof own)) {
     status->code = STATUS_ECHO;
     gathered = false;

@@ -130,7 +130,8 @@ static bool check_record(const Replay *replay, const Position *at, const PlanRec
     return status_fail(status, STATUS_OURS, "this program has no kernel '%s' for lane %s (%s)",
                        plan_string(plan, plan->kernels[record->kernel].name),
                        plan_lane_name(plan, record->lane), path);
-  if (record->kind == RECORD_KERNEL &&
+  /* Once a record: iterations of a loop differ in their operands alone. */
+  if (record->kind == RECORD_KERNEL && !replay->prepared[record - plan->records].is_used &&
       !control_fits(plan, record, contract_of(replay_kernel(replay, record)->id)))
     return status_fail(status, STATUS_OURS, "plan: %s does not have the control slots of %s", path,
                        plan_string(plan, plan->kernels[record->kernel].name));

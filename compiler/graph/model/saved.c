@@ -35,8 +35,8 @@ static const char *newest_in(Model *model, const char *folder) {
 
 bool saved_find_newest(Model *model) {
   Arena *arena = model->compile->arena;
-  model->saved_path = weights_is_checkpoint(model->weights) ? model->weights : NULL;
-  if (model->saved_path == NULL) model->saved_path = newest_in(model, model->weights);
+  bool is_one = weights_is_checkpoint(model->weights);
+  model->saved_path = is_one ? model->weights : newest_in(model, model->weights);
   if (model->saved_path == NULL)
     model->saved_path = newest_in(model, arena_printf(arena, "%s/checkpoint", model->weights));
   return model->saved_path != NULL;

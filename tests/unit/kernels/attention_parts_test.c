@@ -295,7 +295,8 @@ static void test_ring(void) {
       s.causal = kind % KINDS % 2;
       int drops = kind % KINDS / 2 % 2;
       s.dropout = drops * 0.2;
-      if (kind % KINDS == WINDOWED) s.causal = 1, s.window = (double)(s.seq / 3 + 1), s.softcap = 1;
+      const int64_t window = s.seq / 3 + 1;
+      if (kind % KINDS == WINDOWED) s.causal = 1, s.window = (double)window, s.softcap = 1;
       Call whole = solve_whole(&s, value);
       TEST("members' parts make the whole") check_ring(&s, cases[i].cut, &whole);
       call_free(&whole);

@@ -8,14 +8,14 @@
 #include "tests/unit/check.h"
 #include "tests/unit/kernel_call.h"
 
-enum { SEQ = 203, HEAD = 16, THREADS = 2 };
+enum { SEQ = 203, HALF = SEQ / 2, HEAD = 16, THREADS = 2 };
 
 static const double scale = 0.25;
 
 static Call call_of(DType dtype, double window, double softcap) {
   Call c = {.kernel = "attention",
             .dim = {1, SEQ, 1, 1, HEAD, HEAD, HEAD, HEAD},
-            .attr = {1, scale, 0, 0, SEQ / 2, 0, SEQ / 2, 0, 1, SEQ, window, softcap}};
+            .attr = {1, scale, 0, 0, HALF, 0, HALF, 0, 1, SEQ, window, softcap}};
   for (uint64_t i = 0; i < 3; i++)
     call_fill(&c, call_add(&c, dtype, SEQ * HEAD), 5 + i);
   call_add(&c, dtype, SEQ * HEAD);

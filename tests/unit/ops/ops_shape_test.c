@@ -205,18 +205,10 @@ static void test_split(void) {
   compile_free(b.c);
 }
 
-static void test_losses(void) {
+static void test_norms(void) {
   Values v;
   Builder b = begin(&v);
-  TEST("losses refuse by name") {
-    add_node(&b, OP_cross_entropy, "l", INPUTS(v.q, v.ids), NULL);
-    CHECK_TEXT(last_error(&b), "loss-shape");
-    add_node(&b, OP_cross_entropy, "l", INPUTS(v.x, v.x), NULL);
-    CHECK_TEXT(last_error(&b), "needs-ids");
-    add_node(&b, OP_mse, "l", INPUTS(v.x, v.q), NULL);
-    CHECK_TEXT(last_error(&b), "loss-shape");
-    add_node(&b, OP_dropout, "d", INPUTS(v.x), ATTRS(1));
-    CHECK_TEXT(last_error(&b), "dropout-rate");
+  TEST("norms and factors refuse by name") {
     ValueId w = add_param(&b, "w", DIMS("ffn"));
     add_node(&b, OP_rmsnorm, "n", INPUTS(v.x, w), ATTRS(1e-5));
     CHECK_TEXT(last_error(&b), "dimension-mismatch");
@@ -239,6 +231,22 @@ static void test_losses(void) {
     CHECK_INT(low.dims[1], 2);
     CHECK_NEAR(low.attrs[1], 1, 0);
     CHECK_INT(value_elements(b.g, maker_of(b.g, y)->outputs[1]), 2 * 5 * 4);
+  }
+  compile_free(b.c);
+}
+
+static void test_losses(void) {
+  Values v;
+  Builder b = begin(&v);
+  TEST("losses refuse by name") {
+    add_node(&b, OP_cross_entropy, "l", INPUTS(v.q, v.ids), NULL);
+    CHECK_TEXT(last_error(&b), "loss-shape");
+    add_node(&b, OP_cross_entropy, "l", INPUTS(v.x, v.x), NULL);
+    CHECK_TEXT(last_error(&b), "needs-ids");
+    add_node(&b, OP_mse, "l", INPUTS(v.x, v.q), NULL);
+    CHECK_TEXT(last_error(&b), "loss-shape");
+    add_node(&b, OP_dropout, "d", INPUTS(v.x), ATTRS(1));
+    CHECK_TEXT(last_error(&b), "dropout-rate");
   }
   TEST("cross entropy writes its gradient over the logits in training") {
     Lowered low;
@@ -283,6 +291,7 @@ int main(void) {
   test_attention();
   test_arithmetic();
   test_split();
+  test_norms();
   test_losses();
   CHECK_DONE();
 }
