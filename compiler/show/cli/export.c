@@ -252,8 +252,8 @@ static ExitCode finish(const Export *e) {
 /* `from`: the folder with config.json. */
 static ExitCode write_folder(Export *e, const char *from, SafeDtype asked) {
   e->folder = arena_printf(e->c->arena, "%s.new", e->options->out);
-  if (e->tensors.count > 0)
-    qsort(e->tensors.at, (size_t)e->tensors.count, sizeof *e->tensors.at, compare_names);
+  if (e->tensors.at == NULL) return complain(EXIT_USER, "%s: there are no tensors", from);
+  qsort(e->tensors.at, (size_t)e->tensors.count, sizeof *e->tensors.at, compare_names);
   if (mkdir(e->folder, 0777) != 0 && errno == EEXIST)
     return complain(EXIT_USER,
                     "%s is there already: an export that was killed has left it; remove it",
