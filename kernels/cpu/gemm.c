@@ -141,8 +141,8 @@ static void multiply_panels(const GemmBlock *t, int64_t row, int64_t rows, int64
   write_tile(t, sums + lead * PANEL_COLUMNS, row, rows, column);
 }
 
-/* Rows, of those that are left, that are multiplied at once. Of rows that are not copied there are
- * whole panels, or the last few. */
+/* Rows of the next multiplication, at most `left`. Rows that are read in place come in whole tiles
+ * of TILE_LINES until fewer are left. */
 static int64_t rows_at_once(const GemmBlock *t, int64_t left) {
   if (!t->kind.tiles) return min64(PANEL_ROWS, left);
   return t->copies_a || left < TILE_LINES ? left : left / TILE_LINES * TILE_LINES;

@@ -50,7 +50,8 @@ typedef struct Elements {
 
 /* ---- draws */
 
-/* Draws for a run of elements as long as one call of Philox; padding draws zeros. */
+/* Fills `to` with random draws, at most one Philox call's worth of adjacent elements; padding gets
+ * zeros. */
 static int64_t draw_run(const Rates *r, StochasticStream stream, int64_t i, int64_t most,
                         uint16_t *to) {
   const InitRun run = init_run(&r->part, i);
@@ -177,8 +178,8 @@ ALWAYS_INLINE Vec step_of(const Rates *r, Kind kind, Vec g, Vec *m, Vec *v) {
   return step;
 }
 
-/* Puts a moment after its step into its place, or where store_moment finds it. Of one that becomes
- * codes, returns the larger of its magnitudes and `most`. */
+/* Stores an fp32 moment; keeps another for store_moment, which rounds or encodes it. Returns the
+ * largest magnitude so far, which scales the codes of a block. */
 ALWAYS_INLINE Vec put_moment(const KernelArgs *args, StochasticStream stream, DType dtype,
                              Elements *at, int64_t i, Vec x, Vec most) {
   if (dtype == DTYPE_F32) {

@@ -59,7 +59,7 @@ typedef struct Binades {
 #define BINADES(...) BINADES_AT(__VA_ARGS__)
 
 /* By decade: the number of the value nearest to y is ceil(y scale + shift), and `high` at most.
- * Here numbers begin with 1, and those of decades 0 and 8 are their shifts. */
+ * Values are numbered from 1; in decades 0 and 8 the number is `shift` itself. */
 typedef struct Encoder {
   __m512 threshold[2], scale, shift;
   __m512i decade[2], high;

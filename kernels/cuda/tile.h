@@ -1,5 +1,5 @@
 /* tile.h -- a tile of a product of matrices by one block of threads: 64 x 64, every thread 4 x 4 of
- * it. What the factors are stored as is the caller's. */
+ * it. The caller loads the factors, so it decides their dtype. */
 #ifndef LOCKSTEP_KERNELS_CUDA_TILE_H
 #define LOCKSTEP_KERNELS_CUDA_TILE_H
 

@@ -77,7 +77,7 @@ static bool equal_tensors(const SafePlace *a, const SafePlace *b, Status *status
     if (good && memcmp(chunk, chunk + CHUNK_BYTES, count) != 0)
       good = status_fail(status, STATUS_USER,
                          "%s: tensors %s and %s are tied in this model, and differ: the model of "
-                         "this folder has a head of its own",
+                         "this folder has an untied head",
                          a->file->path, a->tensor->name, b->tensor->name);
   }
   free(chunk);

@@ -3,6 +3,7 @@
  * what is between two such runs is bounded; pipelines and ZeRO do not. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "runtime/plan/plan_io.h"
@@ -18,16 +19,22 @@ static const double NEAR_RANK =
 
 static char folder[64];
 
-static bool run(const char *linear, const char *steps, const char *devices, const char *a,
-                const char *b, RunRecord *record) {
+/* Compiles and runs the job with these changes; its tokens, folder and dtypes are always the same.
+ */
+static bool run_changed(JobChanges changes, RunRecord *record) {
   char data[128], log_dir[128], plan_path[128];
   (void)snprintf(data, sizeof data, "data.train=%s/tokens.u8", folder);
   (void)snprintf(log_dir, sizeof log_dir, "log.dir=%s/run", folder);
   (void)snprintf(plan_path, sizeof plan_path, "%s/job.plan", folder);
-  JobChanges changes = {{"data=tokens", data, "data.format=u8", log_dir, "train.batch=8 sequences",
-                         "precision=bf16", "checkpoint.every=never", linear, steps, devices, a, b}};
+  const char *const always[] = {
+      "data=tokens", data, "data.format=u8", log_dir, "precision=bf16", "checkpoint.every=never"};
+  enum { ALWAYS = sizeof always / sizeof *always };
+  JobChanges all = {{NULL}};
+  memcpy(all.text, always, sizeof always);
+  for (int i = 0; i + ALWAYS < JOB_CHANGES_MAX && changes.text[i] != NULL; i++)
+    all.text[i + ALWAYS] = changes.text[i];
   Plan plan;
-  bool planned = job_plan("gpt2", &changes, plan_path, &plan);
+  bool planned = job_plan("gpt2", &all, plan_path, &plan);
   CHECK(planned);
   if (!planned) return false;
   char path[80];
@@ -39,6 +46,12 @@ static bool run(const char *linear, const char *steps, const char *devices, cons
   return ran;
 }
 
+static bool run(const char *linear, const char *steps, const char *devices, const char *a,
+                const char *b, RunRecord *record) {
+  return run_changed((JobChanges){{"train.batch=8 sequences", linear, steps, devices, a, b}},
+                     record);
+}
+
 #define FP8 "precision.linear={\"fp8\",scaling=\"tensor\"}"
 
 /* One sequence of 128 tokens a micro-batch: every size of a product is whole blocks. */
@@ -47,24 +60,8 @@ static bool run(const char *linear, const char *steps, const char *devices, cons
   "model={\"gpt2\", layers=2, width=128, heads=2, vocab=64, positions=128}", "train.microbatch=1"
 
 static bool run_blocks(const char *linear, const char *more, RunRecord *record) {
-  char data[128], log_dir[128], plan_path[128];
-  (void)snprintf(data, sizeof data, "data.train=%s/tokens.u8", folder);
-  (void)snprintf(log_dir, sizeof log_dir, "log.dir=%s/run", folder);
-  (void)snprintf(plan_path, sizeof plan_path, "%s/job.plan", folder);
-  JobChanges changes = {{"data=tokens", data, "data.format=u8", log_dir, WIDE,
-                         "train.batch=2 sequences", "train.steps=20", "precision=bf16",
-                         "checkpoint.every=never", linear, more}};
-  Plan plan;
-  bool planned = job_plan("gpt2", &changes, plan_path, &plan);
-  CHECK(planned);
-  if (!planned) return false;
-  char path[80];
-  (void)snprintf(path, sizeof path, "%s/run", folder);
-  job_folder_remove(path);
-  bool ran = job_run(&plan, 0, record);
-  CHECK(ran);
-  plan_close(&plan);
-  return ran;
+  return run_changed(
+      (JobChanges){{WIDE, "train.batch=2 sequences", "train.steps=20", linear, more}}, record);
 }
 
 /* The largest distance of two runs' losses, relative, over the first steps. */

@@ -8,8 +8,7 @@ static bool is_maxima(BaseRole role) {
   return role == BASE_MOMENT1_MAX || role == BASE_MOMENT2_MAX;
 }
 
-/* The layout of the maxima of coded blocks: each rank of the axes that cut the parameter has those
- * of its own blocks. */
+/* The layout of the maxima of coded blocks: it is cut along the axes that cut the parameter. */
 static Layout maxima_layout(const Draft *d, ParamId p) {
   const uint32_t cut = mesh_used(&d->mesh, param_cut_axes(d->train, p));
   Layout layout = {0};

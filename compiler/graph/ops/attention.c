@@ -145,8 +145,8 @@ static void lower_places(const Graph *g, const Node *n, ValueId q, Lowered *out)
  * and of k. It runs a fifth, because it recomputes the scores instead of keeping them. */
 enum { FORWARD_PRODUCTS = 2, SCORE_PRODUCTS = 1, BACKWARD_PRODUCTS = 4 + SCORE_PRODUCTS };
 
-/* Pairs of a query and a key of one head and sample; with a window those that see each other. Of a
- * ring's blocks some have more of them, but all together as many as the whole. */
+/* Query-key pairs of one head and sample that a window leaves. In ring attention the blocks differ,
+ * so each counts its share of the whole. */
 static int64_t pairs_met(const Graph *g, const Node *n, ValueId q) {
   int64_t seq = rule_tokens(g, q).seq, whole = whole_seq(g, q), parts = whole / seq;
   int64_t window = (int64_t)n->attrs[WINDOW];

@@ -98,7 +98,7 @@ bool saved_read(SavedReader *reader, uint32_t item, int64_t first, int64_t count
 /* The same of any piece without padding. */
 bool saved_read_piece(SavedReader *reader, uint32_t item, const StatePiece *want, void *elements,
                       ExitCode *code);
-/* The whole tensor as one box without padding. */
+/* The piece that is the whole unpadded tensor. */
 StatePiece saved_whole(const State *state, uint32_t item);
 int64_t saved_elements(const State *state, uint32_t item);
 /* The shape of the whole tensor; returns the number of dims. */

@@ -6,7 +6,7 @@
 
 enum { CHANGES_BYTES = 4096 };
 
-/* Whether the job can resume from the checkpoint, and with which changes. */
+/* The result of asking whether a job can resume from the checkpoint. */
 typedef struct Outlook {
   bool goes_on;
   const char *why;             /* it does not; else "" */

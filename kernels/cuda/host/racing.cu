@@ -21,7 +21,7 @@ __global__ void pass_on_lane(const float *x, float *y, bool waits) {
   y[threadIdx.x] = next[threadIdx.x ^ 1u];
 }
 
-/* Each thread writes a byte of its own, or one that its neighbour writes, too. */
+/* Each thread writes another byte (`own`); or pairs of threads write the same one and race. */
 __global__ void write_byte(const float *, float *y, bool own) {
   ((unsigned char *)y)[own ? threadIdx.x : threadIdx.x | 1u] = 1;
 }
