@@ -277,7 +277,7 @@ static void test_hostile(void) {
 /* ---- rates */
 
 static void test_rates(void) {
-  TEST("the tools' formulas, at steps that were computed with the tools") {
+  TEST("the rates of the tools at seven steps, by their published formulas") {
     CHECK_NEAR(rate_theirs("log", "constant", 100, 1000, 10000, 0, 0), 0.666667, 1e-5);
     CHECK_NEAR(rate_theirs("torch", "linear", 1, 10, 100, 0, 0), 0, 0);
     CHECK_NEAR(rate_theirs("torch", "linear", 56, 10, 100, 0, 0), 0.5, 1e-12);
