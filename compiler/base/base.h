@@ -67,13 +67,13 @@ typedef struct Diags {
   int32_t accepted_count;
 } Diags;
 
-/* The state that all rooms share. There are no globals, no clock, no environment. */
 /* A Lua file that was run, as it was read. */
 typedef struct ReadFile {
   const char *path, *text;
 } ReadFile;
 typedef VEC(ReadFile) ReadFiles;
 
+/* The state that all rooms share. There are no globals, no clock, no environment. */
 typedef struct Compile {
   Arena *arena;
   Diags diags;

@@ -1,8 +1,7 @@
 /* ring.h -- latency of one pass of a collective over all members of a communicator.
  *
- *   ring    node after node, member after member: members - nodes hops inside nodes, nodes - 1
- * between tree    inside each node a chain, between nodes a binary tree: log2(nodes) hops between
- * nodes
+ *   ring    over all members, node after node: nodes - 1 hops between nodes, the others inside
+ *   tree    inside each node a chain, between nodes a binary tree with log2(nodes) levels
  *
  * NCCL has trees for sums, and for gathers and scatters where a node has one member (PAT).
  * Source: NCCL, src/graph/tuning.cc, ncclTopoTuneModel. */

@@ -34,17 +34,19 @@ void checkpoint_list_sources(CheckpointStore *store) {
   if (files != NULL) (void)closedir(files);
 }
 
-/* Links a file, or copies it where checkpoints are on another file system. */
+/* Links a file, or copies it where checkpoints are on another file system; never a part of it. */
 static void keep_file(const char *from, const char *to) {
   char bytes[16384];
-  ssize_t got;
+  ssize_t got = 0;
   if (link(from, to) == 0 || errno == ENOENT) return;
   int in = open(from, O_RDONLY | O_CLOEXEC);
   int out = in >= 0 ? open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
-  while (out >= 0 && (got = read(in, bytes, sizeof bytes)) > 0)
-    if (write(out, bytes, (size_t)got) != got) break;
-  if (out >= 0) (void)fsync(out);
-  if (out >= 0) (void)close(out);
+  bool good = out >= 0;
+  while (good && (got = read(in, bytes, sizeof bytes)) > 0)
+    good = write(out, bytes, (size_t)got) == got;
+  good = good && got == 0 && fsync(out) == 0;
+  if (out >= 0 && close(out) != 0) good = false;
+  if (out >= 0 && !good) (void)unlink(to);
   if (in >= 0) (void)close(in);
 }
 

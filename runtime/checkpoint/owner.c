@@ -100,17 +100,19 @@ bool checkpoint_sync_folder(const char *path) {
   return synced;
 }
 
-/* Entries are read into a buffer here, because opendir allocates. */
 static void remove_items(int at, const char *name, bool has_folders);
 
 /* False: it is still there. */
 static bool remove_item(int folder, const char *name, bool is_folder, bool has_folders) {
-  if (!is_folder) return unlinkat(folder, name, 0) == 0;
+  /* A file system may not say what an entry is. */
+  if (!is_folder && unlinkat(folder, name, 0) == 0) return true;
+  if (!is_folder && errno != EISDIR && errno != EPERM) return false;
   if (!has_folders || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return false;
   remove_items(folder, name, false);
   return unlinkat(folder, name, AT_REMOVEDIR) == 0;
 }
 
+/* Entries are read into a buffer here, because opendir allocates. */
 static void remove_items(int at, const char *name, bool has_folders) {
   _Alignas(struct dirent64) char entries[8192];
   int folder = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

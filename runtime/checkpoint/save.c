@@ -194,7 +194,8 @@ static bool is_named(const CheckpointStore *store, const char *path) {
   const ssize_t length = descriptor < 0 ? -1 : read(descriptor, begin, sizeof begin);
   if (descriptor >= 0) (void)close(descriptor);
   errno = failure;
-  return length > 0 && memcmp(begin, store->text.text, (size_t)length) == 0;
+  return length > 0 && strnlen(store->text.text, (size_t)length) == (size_t)length &&
+         memcmp(begin, store->text.text, (size_t)length) == 0;
 }
 
 static bool give_name(CheckpointStore *store, const char *from, int64_t step, Status *status) {

@@ -272,8 +272,10 @@ static int make_file(const char *directory) {
 
 /* Blocks of the file: a file system that cannot give them at once is written to. */
 static bool allocate(TierFile *file, Status *status) {
-  int error = file_calls.allocate(file->file, 0, 0, (off_t)file->size_bytes) == 0 ? 0 : errno;
-  if (error == EOPNOTSUPP || error == ENOSYS) {
+  int error = EINTR;
+  while (error == EINTR)
+    error = file_calls.allocate(file->file, 0, 0, (off_t)file->size_bytes) == 0 ? 0 : errno;
+  if (error == EOPNOTSUPP || error == ENOSYS || error == EINVAL) {
     error = 0;
     memset(file->part[0], 0, PART_BYTES);
     for (uint64_t at = 0; at < file->size_bytes && error == 0; at += PART_BYTES) {

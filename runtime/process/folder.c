@@ -36,7 +36,10 @@ void folder_clear(const char *path) {
   DIR *items = at >= 0 ? fdopendir(at) : NULL;
   for (struct dirent *item; items && (item = readdir(items)) != NULL;)
     if (item->d_type != DT_DIR) (void)unlinkat(at, item->d_name, 0);
-  if (items) (void)closedir(items);
+  if (items)
+    (void)closedir(items);
+  else if (at >= 0)
+    (void)close(at);
   (void)rmdir(path);
 }
 

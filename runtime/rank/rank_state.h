@@ -203,10 +203,10 @@ void rank_request_done(Rank *rank, Asked what);
 bool rank_checkpoints(const Rank *rank);
 bool rank_wants_checkpoint(const Rank *rank, int64_t step);
 void rank_begin_saves(Rank *rank);
-/* False with status code 0: the checkpoint was damaged. */
 /* Writes RUN/model: config.json, tensors.json and the tokenizer, which export reads. Rank 0. */
 bool rank_keep_model(const Rank *rank, Status *status);
 bool rank_take_weights(Rank *rank, Status *status);
+/* False with status code 0: the checkpoint was damaged. */
 bool rank_restore(Rank *rank, Status *status);
 bool rank_open_store(Rank *rank, Status *status);
 CheckpointState rank_state_of(const Rank *rank, int64_t step);

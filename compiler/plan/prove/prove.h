@@ -39,11 +39,11 @@
  *   the squares of the elements that a rank updates, once; losses count once in every program, and
  *   at the end of a step all that lasts is new and in its place, under its name. A node is computed
  *   by its own program's calls, a layer's by calls of a layer, and parameters begin in init alone.
- *   Keys that go round a ring of ranks are told apart by whose they are. Kernels that gather and
- * scatter is beside a collective that moves just that, and is judged together with it. Every byte
- * that is read was therefore written, by init or in its step, and is the right one: a span without
- * a type, as scratch is, may not be read. A plan that states no model cannot be judged, and is
- * refused. Judged last, when nothing else was found.
+ *   Keys that go round a ring of ranks are told apart by whose they are. Kernels that
+ *   gather and scatter pieces are beside a collective that moves just these, and are judged
+ * together with it. Every byte that is read was therefore written, by init or in its step, and is
+ * the right one: a span without a type, as scratch is, may not be read. A plan that states no model
+ * cannot be judged, and is refused. Judged last, when nothing else was found.
  *
  * All of it holds of every rank of a class at once: where an operand goes by the rank, memory and
  * ordering take it for the whole row of its members. They look at two iterations of a loop; types
