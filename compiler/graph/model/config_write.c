@@ -7,7 +7,7 @@
 
 static const char *const rope_sizes[] = {"rope_base", "rope_factor", "rope_low_freq",
                                          "rope_high_freq", "rope_original_positions"};
-enum { ROPE_SIZES = sizeof rope_sizes / sizeof *rope_sizes, WHOLE_MAX = 1 << 30 };
+enum { ROPE_SIZES = sizeof rope_sizes / sizeof *rope_sizes };
 
 typedef struct Writing {
   Model *model;

@@ -166,8 +166,9 @@ static const char *classes_text(const Model *model) {
   const char *text = "";
   const json_t *list = json_object_get(model->config, "architectures"), *item;
   size_t i;
-  json_array_foreach((json_t *)list, i, item) text = arena_printf(
-      arena, "%s%s%s", text, i > 0 ? ", " : "", text_show(arena, json_string_value(item)));
+  json_array_foreach((json_t *)list, i, item) text =
+      arena_printf(arena, "%s%s%s", text, i > 0 ? ", " : "",
+                   json_is_string(item) ? text_show(arena, json_string_value(item)) : "?");
   return text;
 }
 

@@ -85,7 +85,7 @@ enum {
   LAYOUT_SAME_PLACES = 1u << 4,    /* dim i of the output is cut where dim i of the input is */
   LAYOUT_WHOLE_TOKENS = 1u << 5,   /* it needs all tokens that a rank has after cp */
   LAYOUT_CONVERTS = 1u << 6,       /* changes the layout along the node's axes */
-  LAYOUT_MAKES_WHOLE = 1u << 7,    /* a conversion: dim attrs[1] is cut before and whole after */
+  LAYOUT_MAKES_WHOLE = 1u << 7,    /* a conversion: dim attrs[0] is cut before and whole after */
   LAYOUT_AS_FORWARD =
       1u << 8, /* cut like the op that it is the gradient of, whatever its inputs are */
 };

@@ -49,7 +49,7 @@ static void check_batch(const Deep *d, Leaf *whole, double batch, double micro, 
           "train_batch_size %g is %g a GPU x %g steps of accumulation x %g ranks, and there are "
           "%lld",
           batch, micro, steps, ranks, (long long)dp);
-    else if (dp == 0)
+    else if (dp == 0 && !setting_find(d->im, "cluster.nodes")) /* of one node, tp, pp and cp 1 */
       take_default(d->im, "cluster.devices", lua_number(d->im->c->arena, ranks),
                    arena_printf(d->im->c->arena, "%g / (%g x %g) ranks", batch, micro, steps));
   } else if (batch > 0 && dp > 0) {

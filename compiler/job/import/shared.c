@@ -7,6 +7,8 @@
 #include "compiler/job/import/import.h"
 #include "compiler/job/job_room.h"
 
+enum { RANKS_MOST = 1 << 30 }; /* a larger number is a mistake, and is judged by the job */
+
 static double number_or(const Import *im, const char *path, double otherwise) {
   double number = 0;
   return setting_number(im, path, &number) ? number : otherwise;
@@ -14,14 +16,15 @@ static double number_or(const Import *im, const char *path, double otherwise) {
 
 int64_t import_ranks(Import *im) {
   double devices = number_or(im, "cluster.devices", 0);
-  return (int64_t)(devices * number_or(im, "cluster.nodes", 1));
+  double ranks = devices * number_or(im, "cluster.nodes", 1);
+  return ranks >= 0 && ranks <= RANKS_MOST ? (int64_t)ranks : 0;
 }
 
 int64_t import_dp(Import *im) {
   int64_t ranks = import_ranks(im);
   double shared = number_or(im, "parallel.tp", 1) * number_or(im, "parallel.pp", 1) *
                   number_or(im, "parallel.cp", 1);
-  return ranks > 0 && shared >= 1 ? ranks / (int64_t)shared : 0;
+  return ranks > 0 && shared >= 1 && shared <= RANKS_MOST ? ranks / (int64_t)shared : 0;
 }
 
 void take_precision(Import *im, Leaf *leaf, const char *word) {

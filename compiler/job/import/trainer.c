@@ -124,7 +124,7 @@ static void convert_schedule(Import *im) {
        *share = get(im, "lr_scheduler_kwargs.min_lr_rate");
   double number, lr = 5e-5;
   setting_number(im, "optimizer.lr", &lr);
-  if (least && leaf_number(im, least, &number))
+  if (least && lr > 0 && leaf_number(im, least, &number))
     take(im, least, "schedule.floor", lua_number(im->c->arena, number / lr), "min_lr / lr");
   if (share && leaf_number(im, share, &number))
     take(im, share, "schedule.floor", lua_number(im->c->arena, number), "");
