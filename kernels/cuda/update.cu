@@ -93,7 +93,7 @@ template <> struct DrawsOf<true> {
 
 /* ---- the parameter ---- */
 
-/* The decay of a step, as a share of the parameter that goes and as one that stays. */
+/* The decay of a step: the share of the parameter that goes and the share that stays. */
 struct Decay {
   float shrink, keep;
 };

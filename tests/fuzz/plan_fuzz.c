@@ -1,6 +1,6 @@
 /* LINK: prove plan plan_builder
- * Bytes as a plan. The checksum is put right first, or the fuzzer would never see what stands
- * behind it; what is accepted must print and parse back to itself. A first byte of 'T' tries the
+ * Bytes as a plan. The checksum is put right first, or the fuzzer would never see the parts
+ * after it; what is accepted must print and parse back to itself. A first byte of 'T' tries the
  * rest as text. */
 #include <stdlib.h>
 #include <string.h>

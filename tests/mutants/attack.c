@@ -271,7 +271,7 @@ static PlanOperand *operand_at(const Edit *e, const PlanRecord *record, double i
 
 static void change_operand(Edit *e, PlanRecord *record) {
   PlanOperand *operand = operand_at(e, record, number(e, 1));
-  record->fuses = 0; /* what stands elsewhere could be refused for that alone */
+  record->fuses = 0; /* other operands could be refused for that alone */
   if (is_word(e, 2, "+")) {
     operand->offset += (uint64_t)(int64_t)number(e, 3);
   } else if (is_word(e, 2, "size")) {
@@ -331,7 +331,7 @@ static void set_access(Edit *e, PlanRecord *record) {
   operand_at(e, record, number(e, 1))->access = one_of(e, word(e, 2), Access_names, Access_COUNT);
 }
 
-/* It does what another one does, where its own operands stand. */
+/* It does what another one does, on its own operands. */
 static void become_like(Edit *e, PlanRecord *record) {
   PlanRecord was = *record;
   *record = *another_record(e, 1);

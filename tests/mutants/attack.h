@@ -23,7 +23,7 @@
  *   when FLAG | unless FLAG | always
  *   operand I as J [of WHICH]  is where operand J does, of this or of another record of the
  *                              segment; the record joins none then
- *   operand I + BYTES          stands further on; `operand I stride BYTES`: from member to member;
+ *   operand I + BYTES          begins further on; `operand I stride BYTES`: from member to member;
  *                              `operand I size BYTES`, in a base that grows with it
  *   operand I first            of a row of pieces the first one, on all ranks; `operand I row`: all
  *                              of it; `operand I by COMM`: pieces of another communicator's members

@@ -39,7 +39,7 @@ static inline double number(const Edit *e, int index) {
   return value;
 }
 
-/* `text` as one of so many names; wrong when it is none. */
+/* The index of `text` among so many names; wrong when it is none. */
 static inline uint32_t one_of(const Edit *e, const char *text, const char *const *names,
                               uint32_t count) {
   for (uint32_t i = 0; i < count; i++)

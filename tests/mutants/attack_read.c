@@ -71,7 +71,7 @@ bool attack_read(const char *path, char **rest, int *line, Attack *attack) {
   *attack = (Attack){.path = path};
   char *text = NULL;
   while ((text = next_line(rest)) != NULL && ++*line > 0 && !begins(text))
-    if (*text != '\0' && *text != '#') attack_wrong(attack, *line, "stands outside of any attack");
+    if (*text != '\0' && *text != '#') attack_wrong(attack, *line, "is outside of any attack");
   if (text == NULL) return false;
   attack->title = text + 7;
   int first = *line;

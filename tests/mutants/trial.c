@@ -306,7 +306,7 @@ static uint64_t hash_bytes(uint64_t hash, const uint8_t *at, uint64_t size_bytes
   return mix(hash, word);
 }
 
-/* Gradients are no state: around a rank's own pieces anything may stand. */
+/* Gradients are no state: around a rank's own pieces any bytes may be. */
 static bool is_state(uint32_t kind) {
   return kind == BUFFER_PARAM || kind == BUFFER_MASTER || kind == BUFFER_MOMENT1 ||
          kind == BUFFER_MOMENT2;

@@ -19,7 +19,7 @@ typedef enum TrialEnd { TRIAL_DONE, TRIAL_REFUSED, TRIAL_HUNG, TRIAL_CRASHED } T
 typedef struct Trial {
   TrialEnd end;
   double loss, norm; /* of rank 0 in the last step */
-  uint64_t reports;  /* losses and norms of all ranks, steps and evaluations, as one number */
+  uint64_t reports;  /* losses and norms of all ranks, steps and evaluations, in one number */
   uint64_t state;    /* parameters, master copies and moments of all ranks, the same */
   int fused;         /* pairs of records of all ranks that ran fused */
 } Trial;
@@ -32,7 +32,7 @@ typedef struct TrialHow {
                        waits order them */
 } TrialHow;
 
-/* `good` says where state stands. */
+/* `good` says where state is. */
 Trial trial_run(const Plan *plan, const Plan *good, TrialHow how);
 
 bool trial_equal(const Trial *a, const Trial *b);

@@ -351,7 +351,7 @@ int main(void) {
   test_frames();
   test_weights();
   test_files();
-  TEST("where ranks stand changes no bit: parts, slants by one axis and by two") {
+  TEST("the order of ranks changes no bit: parts, slants by one axis and by two") {
     check_order("dp*2 tp cp pp dp", "parallel.pp=1");
     check_order("dp*2 tp cp pp dp-tp", "parallel.pp=1");
     check_order("tp dp pp-tp cp", "parallel.pp=2");

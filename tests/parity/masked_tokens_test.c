@@ -3,7 +3,7 @@
  *
  * One rank: a step is the mean over the targets that count, so of a mask and of the mask of all
  * other targets the losses and gradients add up, each times its number of targets, to those of the
- * step without a mask. Other degrees: as one rank.
+ * step without a mask. Other degrees: equal to one rank.
  *
  * f32: the loss 1e-5 relative; each number of each gradient within 1e-4 rms + 1e-8, rms that of its
  * tensor. bf16, of its own one rank: the loss 2^-9 relative; a gradient tensor within 2^-5 of its

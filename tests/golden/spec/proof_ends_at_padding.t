@@ -1,5 +1,5 @@
 -- RUN: compile job.lua -q -o job.plan
--- The last norm's gradients are cast whole, and the zeros that pad them go on behind them.
+-- The last norm's gradients are cast whole, and the zeros that pad them follow them.
 return job {
   model     = { "llama", layers = 2, width = 32, heads = 4, vocab = 64, ffn = 64, kv_heads = 4, tied = true },
   data      = "synthetic",

@@ -8,7 +8,7 @@ return job {
   cluster   = { "here", devices = 4, cores = 4 },
 }
 -- FILE: m.lua
--- The norm behind the embedding makes parameter gradients alone, and reads its weight, which zero 3 gathers.
+-- The norm after the embedding makes parameter gradients alone, and reads its weight, which zero 3 gathers.
 return model {
   sizes = { width = 16, layers = 4, vocab = 64 },
   forward = function(m)

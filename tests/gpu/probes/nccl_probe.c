@@ -2,7 +2,7 @@
  *
  * NCCL 2.28 refuses two ranks on one GPU when their host hashes agree (src/init.cc, "Duplicate GPU
  * detected"), and NCCL_HOSTID replaces that hash; a different one for each process therefore lets
- * one GPU stand for several nodes, over sockets. Correctness only: the ranks take turns on the GPU,
+ * one GPU simulate several nodes, over sockets. Correctness only: the ranks take turns on the GPU,
  * so no time measured here says anything of real links. First the refusal itself is asked for.
  *
  * This process makes no CUDA call. It starts one copy of itself per rank, with its own environment,

@@ -1,4 +1,4 @@
--- A GPT-2 of 41 thousand parameters. What a test changes it says with -D; where data stand, too.
+-- A GPT-2 of 41 thousand parameters. A test changes keys with -D; also the place of the data.
 return job {
   model      = { "gpt2", layers = 2, width = 32, heads = 4, vocab = 64, positions = 32 },
   data       = "synthetic",

@@ -351,7 +351,7 @@ def main():
         cross_entropy(bf16, 9, 37, 37)
         mse(bf16)
     adamw(40, 5, 1e-8)
-    adamw(16, 2, 0.3)  # where eps stands in the formula shows only when it is large
+    adamw(16, 2, 0.3)  # the place of eps in the formula shows only when it is large
     sgd()
     rounding()
     for bf16 in (False, True):  # last: what is drawn before stays as it was

@@ -3,7 +3,7 @@
  * LINK: job_plan cost test_world
  *
  * Times are sleeps of a link: tens of milliseconds where the tiny models compute for one or two.
- * The collectives of tensor parallelism hold computation up and so stand for it. What a busy
+ * The collectives of tensor parallelism stop the computation and so represent it. What a busy
  * machine adds, it hardly adds to every one of several steps; the shortest counts. */
 #include <math.h>
 #include <stdlib.h>

@@ -192,7 +192,7 @@ static void test_ids(void) {
 }
 
 static void test_names(void) {
-  TEST("columns by name; a name that stands twice says so when it is asked for") {
+  TEST("columns by name; a name that occurs twice is refused when it is asked for") {
     write_file("a,b,a\n", 6);
     CHECK(csv_open(&csv, path));
     CHECK_INT(csv_find(&csv, "b"), 1);

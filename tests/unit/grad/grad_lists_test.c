@@ -123,7 +123,7 @@ static void test_llama(void) {
 
 /* Both operands of the product could join it: one does. */
 static void test_pairs_of_two(void) {
-  TEST("of two activations that one product multiplies, one stands next to it") {
+  TEST("of two activations that one product multiplies, one is next to it") {
     Builder b = builder_new(true, DTYPE_F32);
     ValueId x = add_input(&b, "x", DTYPE_F32, DIMS("batch", "seq", "width"));
     ValueId up = add_linear(&b, "up", x, DIMS("ffn", "width"), NULL);
@@ -156,7 +156,8 @@ static void test_pairs(void) {
     CHECK(strstr(lists[0], "linear silu linear multiply linear add") != NULL);
     CHECK(strstr(lists[2], "multiply multiply linear_dw linear_dx silu_backward") != NULL);
   }
-  TEST("for GPUs an activation stands next to what it gates, and nothing is read too early") {
+  TEST(
+      "for GPUs an activation is next to the tensor that it gates, and nothing is read too early") {
     b.g->target = TARGET_CUDA;
     backward_fusion_order(b.g);
     check_graph(b.g);

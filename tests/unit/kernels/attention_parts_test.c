@@ -129,7 +129,7 @@ static Call solve_whole(const Shape *s, DType value) {
   return backward;
 }
 
-/* The tokens of `runs`, as one more operand of `to`. */
+/* Adds the tokens of `runs` as an operand of `to`. */
 static void gather(Call *to, const Shape *s, const Call *whole, Operand from, Runs runs) {
   Layout l = layout_of(s, from);
   int32_t i = call_add(to, (DType)whole->dtype[from], l.outer * runs.seq * l.width);
@@ -303,7 +303,7 @@ static void test_ring(void) {
     }
 }
 
-/* `count` of every `width` elements, as one more operand of `to`. */
+/* Adds `count` of every `width` elements as an operand of `to`. */
 static void gather_columns(Call *to, const Call *whole, Operand from, int64_t width, int64_t first,
                            int64_t count) {
   int64_t rows = call_count(whole, (int32_t)from) / width;

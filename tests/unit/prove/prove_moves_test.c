@@ -63,7 +63,7 @@ static void test_slices(void) {
       {{1, 4, 2, 4}, {0, 1}, {1, 1}, -1, CUT_BLOCK},   /* parts that overlap */
       {{1, 4, 2, 4}, {2, 3}, {-2, -2}, -1, CUT_BLOCK}, /* the other way round */
       {{1, 4, 1, 4}, {0, 0}, {1, 1}, -1, CUT_BLOCK},   /* not all of it */
-      {{2, 4, 2, 2}, {0, 1}, {2, 2}, -1, CUT_BLOCK},   /* no dim stands so */
+      {{2, 4, 2, 2}, {0, 1}, {2, 2}, -1, CUT_BLOCK},   /* no dim is there */
   };
   TEST("a slice cuts a dim into equal parts, one a rank")
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -421,7 +421,7 @@ static void test_statistics(void) {
 static void test_targets(void) {
   static const struct {
     const char *kernel;
-    uint64_t offset; /* of the result, from where its operand stands */
+    uint64_t offset; /* of the result, from its operand's place */
     bool is_good;
   } cases[] = {{"gelu", 0, true}, {"gelu", 64, true}, {"gelu", 4, false}, {"sum_to", 0, false}};
   Type type;

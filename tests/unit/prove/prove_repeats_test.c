@@ -45,7 +45,7 @@ static bool is_used(uint32_t call, uint32_t base) {
   return false;
 }
 
-/* Another call of the segment stands elsewhere; a base of this one goes there. */
+/* Another call of the segment has other bases; a base of this one goes there. */
 static int try_bindings(uint32_t call, uint32_t other) {
   int tried = 0;
   for (uint32_t i = 0; i < b.calls[call].bindings_count; i++) {

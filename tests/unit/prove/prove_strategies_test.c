@@ -43,7 +43,7 @@ static const char *record_name(const PlanRecord *record) {
                                        : RecordKind_names[record->kind];
 }
 
-/* Record `n` of that name in the segment, wherever it stands. */
+/* Record `n` of that name in the segment, at any place. */
 static PlanRecord *record_of(const char *segment, const char *name, uint32_t n) {
   for (uint32_t s = 0; s < b.segments_count; s++) {
     if (strcmp(b.strings + b.segments[s].name, segment) != 0) continue;

@@ -50,8 +50,8 @@ int main(void) {
   Arena *arena = arena_new();
   char folder[] = "/tmp/quote.XXXXXX";
   if (!mkdtemp(folder)) return 77;
-  TEST("bash reads what was quoted as one word, and runs nothing of it") check_bash(arena, folder);
-  TEST("sbatch reads what was quoted as one argument") check_directives(arena);
+  TEST("bash reads quoted text as a single word, and runs nothing of it") check_bash(arena, folder);
+  TEST("sbatch reads quoted text as a single argument") check_directives(arena);
   TEST("versions of Slurm") {
     CHECK_INT(version_read("slurm-wlm 22.05.8"), 2205);
     CHECK_INT(version_read("24.11"), 2411);

@@ -178,7 +178,7 @@ int main(int count, char **word) {
     made += check_spec(&bash, &compiled);
   fclose(bash.script);
   fclose(bash.want);
-  TEST("bash gets each text as one word, and runs nothing of it") {
+  TEST("bash gets each text as a single word, and runs nothing of it") {
     CHECK(made > specs / 4);
     CHECK_INT(system(arena_printf(base->arena, "bash %s | cmp - %s", path, want)), 0);
     CHECK_INT(access(arena_printf(base->arena, "%s/pwned", folder), F_OK), -1);

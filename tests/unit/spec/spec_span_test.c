@@ -39,7 +39,7 @@ int main(void) {
     CHECK_INT(steps.length, 4);
     CHECK_INT(seed.length, 17);
   }
-  TEST("a key that stands twice in one table is marked") {
+  TEST("a key that occurs twice in one table is marked") {
     SpanMap *twice = span_map(arena, "a", "return job { train = { a = 1, a = 2 }, b = 1 }", "job");
     int32_t repeated = 0;
     for (int32_t i = 0; i < twice->keys.count; i++)
