@@ -75,12 +75,15 @@ bool disk_totals(const Plan *plan, PartTotals *totals) {
   return is_counted;
 }
 
+/* Whole checkpoints that new ones replace; above `keep` a further one changes nothing, and each
+ * costs a look at all its parts. */
 static int64_t count_replaced(const Plan *plan, const char *folder) {
+  const int64_t most = job_checkpoint_keep(plan);
   const PlanSetting *milestone = plan_setting(plan, "checkpoint.milestone");
   int64_t every = milestone != NULL ? (int64_t)milestone->real : 0, count = 0;
   char path[CHECKPOINT_PATH_BYTES];
   DIR *list = opendir(folder);
-  for (struct dirent *item; list && (item = readdir(list));) {
+  for (struct dirent *item; list && count < most && (item = readdir(list));) {
     int64_t step = checkpoint_step_of(item->d_name, NULL);
     if (step < 0 || (every > 0 && step % every == 0)) continue;
     checkpoint_path(path, folder, step);

@@ -76,41 +76,45 @@ static bool is_state(uint32_t kind) {
          kind == BUFFER_COMPENSATION;
 }
 
-static bool have_layers(const PlanTensor *a, const PlanTensor *b) {
-  return a->layer_first < b->layer_first + (int32_t)b->layer_count &&
-         b->layer_first < a->layer_first + (int32_t)a->layer_count;
+static bool has_layer(const PlanTensor *tensor, int32_t layer) {
+  return layer < 0 ? tensor->layer_first < 0
+                   : layer >= tensor->layer_first && tensor->layer_first >= 0 &&
+                         layer - tensor->layer_first < (int32_t)tensor->layer_count;
 }
 
 /* True if an earlier class has the value, and saves it: a tied weight. */
-static bool is_saved_before(const View *view, const PlanTensor *tensor) {
+static bool is_saved_before(const View *view, const PlanTensor *tensor, int32_t layer) {
   for (const PlanTensor *other = view->plan->tensors;
        other < view->plan->tensors + view->class->tensors_first; other++)
-    if (other->name == tensor->name && other->kind == tensor->kind && have_layers(other, tensor))
+    if (other->name == tensor->name && other->kind == tensor->kind && has_layer(other, layer))
       return true;
   return false;
 }
 
 /* True if it is the rounded master. */
-static bool is_rounded(const View *view, const PlanTensor *tensor) {
+static bool is_rounded(const View *view, const PlanTensor *tensor, int32_t layer) {
   const PlanClass *class = view->class;
   for (uint32_t i = 0; i < class->tensors_count && tensor->kind == BUFFER_PARAM; i++) {
     const PlanTensor *other = &view->plan->tensors[class->tensors_first + i];
-    if (other->kind == BUFFER_MASTER && other->dtype != DTYPE_I16 && other->name == tensor->name)
+    if (other->kind == BUFFER_MASTER && other->dtype != DTYPE_I16 && other->name == tensor->name &&
+        has_layer(other, layer))
       return true;
   }
   return false;
 }
 
+/* Reasons why a layer needs no copy are looked for only where none is found: each is a search of
+ * all tensors. */
 static void check_tensor(const Snapshot *s, const PlanTensor *tensor) {
-  for (uint32_t layer = 0; layer < tensor->layer_count; layer++) {
-    const uint64_t first =
-        plan_address(tensor->tier, tensor->offset + layer * tensor->layer_stride);
+  for (uint32_t i = 0; i < tensor->layer_count; i++) {
+    const uint64_t first = plan_address(tensor->tier, tensor->offset + i * tensor->layer_stride);
+    const int32_t layer = tensor->layer_first < 0 ? -1 : tensor->layer_first + (int32_t)i;
     const Interval *copied = intervals_find(&s->from, first);
     if (copied != NULL && copied->first <= first && first + tensor->size_bytes <= copied->end)
       continue;
+    if (is_rounded(s->view, tensor, layer) || is_saved_before(s->view, tensor, layer)) continue;
     prove_finding(s->view, NULL, -1, "snapshot", "no copy has all of %s of %.60s, layer %d",
-                  BufferKind_names[tensor->kind], plan_string(s->view->plan, tensor->name),
-                  tensor->layer_first < 0 ? -1 : tensor->layer_first + (int32_t)layer);
+                  BufferKind_names[tensor->kind], plan_string(s->view->plan, tensor->name), layer);
     return;
   }
 }
@@ -119,8 +123,7 @@ static void check_tensors(const Snapshot *s) {
   const View *view = s->view;
   for (uint32_t i = 0; i < view->class->tensors_count; i++) {
     const PlanTensor *tensor = &view->plan->tensors[view->class->tensors_first + i];
-    if (is_state(tensor->kind) && !is_rounded(view, tensor) && !is_saved_before(view, tensor))
-      check_tensor(s, tensor);
+    if (is_state(tensor->kind)) check_tensor(s, tensor);
   }
 }
 

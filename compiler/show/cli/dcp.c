@@ -142,9 +142,17 @@ static uint8_t *read_whole(Arena *arena, const char *path, size_t *bytes) {
     return NULL;
   }
   uint8_t *text = arena_alloc(arena, (size_t)about.st_size + 1);
-  ssize_t got = read(file, text, (size_t)about.st_size);
+  ssize_t got = 1;
+  for (*bytes = 0; got > 0 && *bytes < (size_t)about.st_size;) {
+    got = read(file, text + *bytes, (size_t)about.st_size - *bytes);
+    if (got < 0 && errno == EINTR)
+      got = 1;
+    else if (got > 0)
+      *bytes += (size_t)got;
+  }
+  int failure = errno;
   (void)close(file);
-  *bytes = got > 0 ? (size_t)got : 0;
+  errno = failure;
   return got >= 0 ? text : NULL;
 }
 
@@ -197,15 +205,19 @@ static bool read_at(DcpFolder *folder, const DcpChunk *chunk, int64_t at, void *
     folder->descriptor =
         open(arena_printf(folder->arena, "%s/%s", folder->path, chunk->file), O_RDONLY | O_CLOEXEC);
   }
-  errno = folder->descriptor < 0 ? ENOENT : 0;
-  for (size_t done = 0; folder->descriptor >= 0 && done < count;) {
+  if (folder->descriptor < 0) {
+    folder->open = NULL; /* errno says why */
+    return false;
+  }
+  errno = 0;
+  for (size_t done = 0; done < count;) {
     ssize_t got =
         pread(folder->descriptor, (char *)bytes + done, count - done, (off_t)at + (off_t)done);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return false;
     done += (size_t)got;
   }
-  return folder->descriptor >= 0;
+  return true;
 }
 
 /* A stored file of the archive whose name ends so: its first byte in the file, and how many. */

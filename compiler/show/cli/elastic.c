@@ -8,10 +8,12 @@
 #include "compiler/show/cli/runs.h"
 #include "runtime/plan/plan_io.h"
 
+/* elastic_plans has looked that there is room. */
+enum { OVERRIDES = 5 };
+
 static void add_override(Compile *c, Options *options, const char *key, int64_t value) {
-  if (options->overrides.count < WORDS_MAX)
-    options->overrides.at[options->overrides.count++] =
-        arena_printf(c->arena, "%s=%lld", key, (long long)value);
+  options->overrides.at[options->overrides.count++] =
+      arena_printf(c->arena, "%s=%lld", key, (long long)value);
 }
 
 /* The job on so many nodes. */
@@ -77,6 +79,13 @@ void elastic_plans(Compile *c, const Options *options, const Compiled *full, Lau
     error_at(c, field_place(job, FIELD_slurm_elastic), "slurm-types",
              "slurm.elastic is for nodes of one type: a plan for fewer of several types would "
              "need to know which are lost");
+    return;
+  }
+  if (options->overrides.count + OVERRIDES > WORDS_MAX) {
+    error_at(c, field_place(job, FIELD_slurm_elastic), "range",
+             "slurm.elastic needs %d overrides, so there may be %d of -D; got %d: put some into "
+             "the job file",
+             OVERRIDES, WORDS_MAX - OVERRIDES, options->overrides.count);
     return;
   }
   for (int64_t nodes = launch->nodes - 1; nodes >= job->slurm.elastic; nodes--)

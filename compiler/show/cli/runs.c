@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,6 +21,32 @@ bool folder_and_above(Arena *arena, const char *path) {
     *p = '/';
   }
   return mkdir(part, 0777) == 0 || errno == EEXIST;
+}
+
+bool folder_fresh(Arena *arena, const char *path, ExitCode *code) {
+  char *above = arena_copy(arena, path), *slash = strrchr(above, '/');
+  if (slash != NULL && slash != above) *slash = '\0';
+  if (slash != NULL && slash != above && !folder_and_above(arena, above))
+    *code = complain(EXIT_WORLD, "%s: cannot be made: %s", above, strerror(errno));
+  else if (mkdir(path, 0777) == 0)
+    return true;
+  else if (errno == EEXIST)
+    *code = complain(EXIT_USER,
+                     "%s is there already: another program is writing it, or one that was killed "
+                     "has left it; remove it then",
+                     path);
+  else
+    *code = complain(EXIT_WORLD, "%s: cannot be made: %s", path, strerror(errno));
+  return false;
+}
+
+bool folder_sync(const char *path) {
+  int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  bool is_synced = folder >= 0 && fsync(folder) == 0;
+  int failure = errno;
+  if (folder >= 0) (void)close(folder);
+  errno = failure;
+  return is_synced;
 }
 
 static bool is_folder(const char *path) {

@@ -7,6 +7,11 @@
 
 /* Makes a folder and those above it; false: errno says why. */
 bool folder_and_above(Arena *arena, const char *path);
+/* Makes a folder for files that are not whole yet, and those above it. One that is there already
+ * may be another program's: it is left, and reported. */
+bool folder_fresh(Arena *arena, const char *path, ExitCode *code);
+/* Names in the folder reach the disk. False: errno says why. */
+bool folder_sync(const char *path);
 
 /* Writes the Lua files that were compiled into a folder. False: errno says why. */
 bool sources_write(Compile *c, const char *folder);

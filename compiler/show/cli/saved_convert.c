@@ -218,13 +218,6 @@ static bool cannot(const char *path) {
   return complain(EXIT_WORLD, "%s: cannot be written: %s", path, strerror(errno)) == EXIT_DONE;
 }
 
-static bool sync_folder(const char *path) {
-  int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  bool is_synced = folder >= 0 && fsync(folder) == 0;
-  if (folder >= 0) (void)close(folder);
-  return is_synced || cannot(path);
-}
-
 static bool write_manifest(const Converting *cv) {
   ManifestText text;
   ManifestRun run = {.data_sum = MANIFEST_DATA_ANY, .sample_tokens = job_sample_tokens(cv->plan)};
@@ -246,12 +239,13 @@ static bool write_manifest(const Converting *cv) {
 static bool publish(const Converting *cv) {
   const char *sources = arena_printf(cv->c->arena, "%s/" MANIFEST_SOURCES, cv->folder);
   if (!sources_write(cv->c, sources)) return cannot(sources);
-  if (!write_manifest(cv) || !sync_folder(cv->folder)) return false;
+  if (!write_manifest(cv)) return false;
+  if (!folder_sync(cv->folder)) return cannot(cv->folder);
   if (rename(cv->folder, cv->path) != 0) return cannot(cv->path);
-  return sync_folder(cv->options->out);
+  return folder_sync(cv->options->out) || cannot(cv->options->out);
 }
 
-/* Removes what a conversion has left that was refused or killed. */
+/* Removes what a conversion that is refused has written. */
 static void remove_unfinished(Arena *arena, const char *folder) {
   static const char part[] = "part-";
   char name[PART_FILE_NAME_BYTES];
@@ -271,15 +265,16 @@ static void remove_unfinished(Arena *arena, const char *folder) {
 
 static bool make_folder(Converting *cv) {
   Arena *arena = cv->c->arena;
+  const char *folder;
   cv->path = arena_printf(arena, "%s/step_%08lld", cv->options->out, (long long)cv->facts.step);
-  cv->folder = arena_printf(arena, "%s.%lld.new", cv->path, (long long)cv->facts.generation);
+  folder = arena_printf(arena, "%s.%lld.new", cv->path, (long long)cv->facts.generation);
   if (access(cv->path, F_OK) == 0) {
     cv->code = complain(EXIT_USER, "%s is there already: name another folder", cv->path);
     return false;
   }
-  remove_unfinished(cv->c->arena, cv->folder);
-  return (folder_and_above(arena, cv->options->out) && mkdir(cv->folder, 0777) == 0) ||
-         cannot(cv->folder);
+  if (!folder_fresh(arena, folder, &cv->code)) return false;
+  cv->folder = folder; /* ours, to be removed if the conversion fails */
+  return true;
 }
 
 static void say_done(const Converting *cv) {
@@ -305,7 +300,11 @@ static ExitCode convert(Converting *cv) {
   if (!state_open(&cv->to, cv->plan, &status))
     return complain(status.code == STATUS_WORLD ? EXIT_WORLD : EXIT_OURS, "%s", status.text);
   bool is_good = cv->from ? match_items(cv) : match_dcp(cv);
-  if (is_good && cv->from) is_good = (cv->reader = saved_reader(cv->from)) != NULL;
+  if (is_good && cv->from) {
+    cv->reader = saved_reader(cv->from);
+    is_good =
+        cv->reader != NULL || complain(EXIT_WORLD, "not enough memory for the reader") == EXIT_DONE;
+  }
   is_good = is_good && make_folder(cv) && convert_parts(cv) && publish(cv);
   if (is_good)
     say_done(cv);

@@ -195,7 +195,7 @@ static bool add_all(Exporting *e) {
 
 /* ---- the folder */
 
-/* Removes the leftovers of a conversion that was refused or killed. */
+/* Removes what a conversion that is refused has written. */
 static void remove_files(const char *folder) {
   DIR *items = opendir(folder);
   for (struct dirent *item; items && (item = readdir(items)) != NULL;)
@@ -204,17 +204,23 @@ static void remove_files(const char *folder) {
   (void)rmdir(folder);
 }
 
+static bool publish(Exporting *e) {
+  const char *out = e->options->out;
+  if (!folder_sync(e->folder)) return cannot(e, e->folder);
+  if (rename(e->folder, out) != 0 || !folder_sync(arena_printf(e->c->arena, "%s/..", out)))
+    return cannot(e, out);
+  return true;
+}
+
 static ExitCode export(Exporting *e) {
   const char *out = e->options->out;
   e->folder = arena_printf(e->c->arena, "%s.new", out);
-  e->code = EXIT_WORLD;
   if (access(out, F_OK) == 0)
     return complain(EXIT_USER, "%s is there already: name another folder", out);
-  remove_files(e->folder);
+  if (!folder_fresh(e->c->arena, e->folder, &e->code)) return e->code;
   e->reader = saved_reader(e->saved);
-  if (!folder_and_above(e->c->arena, e->folder)) return cannot(e, e->folder), e->code;
-  bool is_good = e->reader && add_all(e);
-  if (is_good && rename(e->folder, out) != 0) is_good = cannot(e, out);
+  if (e->reader == NULL) e->code = complain(EXIT_WORLD, "not enough memory");
+  bool is_good = e->reader != NULL && add_all(e) && publish(e);
   if (!is_good) remove_files(e->folder);
   if (is_good && !e->options->quiet)
     printf("wrote    %s   %s, %d tensors in %d file%s of step %s\n", text_plain(e->c->arena, out),
