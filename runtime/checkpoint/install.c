@@ -17,6 +17,7 @@
 #include "kernels/math/f16.h"
 #include "kernels/math/split.h"
 #include "runtime/checkpoint/reader.h"
+#include "runtime/checkpoint/recode.h"
 #include "runtime/checkpoint/take.h"
 #include "runtime/checkpoint/weights.h"
 
@@ -31,6 +32,8 @@ typedef struct Installing {
   Reader reader;
   int32_t coordinate[PLAN_AXES_MAX];
   uint8_t *packed;
+  float *numbers; /* of a window of moments that are coded anew; NULL: there was none yet */
+  Recoding recoding;
   CheckpointFault *fault;
   Status *status;
 } Installing;
@@ -40,7 +43,8 @@ typedef enum Form {
   FORM_AS_IS,
   FORM_ROUND, /* to another dtype, to nearest, ties to even */
   FORM_HIGH,  /* to the upper half of a split master */
-  FORM_LOW    /* to the lower half */
+  FORM_LOW,   /* to the lower half */
+  FORM_NUMBER /* codes to numbers, which other blocks have codes of */
 } Form;
 
 /* A layer of a tensor being filled. */
@@ -66,6 +70,7 @@ typedef struct Filling {
 typedef struct Pack {
   Filling *filling;
   const StateStored *stored;
+  uint8_t *to;   /* where to pack */
   int64_t count; /* packed so far */
 } Pack;
 
@@ -80,10 +85,21 @@ static bool pack_run(void *context, int64_t from, int64_t to, int64_t count) {
   Pack *pack = context;
   const Filling *f = pack->filling;
   Installing *in = f->in;
-  uint8_t *at = in->packed + pack->count * f->from_width;
+  int64_t width = dtype_bytes(f->from);
+  uint8_t *at = pack->to + pack->count * width;
   pack->count += count;
-  return reader_read(&in->reader, pack->stored, (uint64_t)(from * f->from_width), at,
-                     (size_t)(count * f->from_width), in->fault, in->status);
+  return reader_read(&in->reader, pack->stored, (uint64_t)(from * width), at,
+                     (size_t)(count * width), in->fault, in->status);
+}
+
+/* Codes are read where numbers leave room. */
+static void pack_numbers(Pack *pack) {
+  const Filling *f = pack->filling;
+  Installing *in = f->in;
+  pack->to = in->packed + WINDOW_ELEMENTS * f->from_width;
+  if (state_common(&pack->stored->piece, &f->want, pack_run, pack))
+    (void)recode_numbers(&in->recoding, &in->reader, pack->stored, &f->want, pack->to,
+                         (float *)(void *)in->packed, in->fault, in->status);
 }
 
 /* The conversion that loading a model does to most elements; one loop that is vectorised. */
@@ -152,6 +168,8 @@ static bool place_run(void *context, int64_t from, int64_t to, int64_t count) {
   const uint8_t *packed = f->in->packed + pack->count * f->from_width;
   uint8_t *at = f->window + to * f->to_width;
   pack->count += count;
+  if (f->form == FORM_NUMBER) memcpy(f->in->numbers + to, packed, (size_t)(count * f->from_width));
+  if (f->form == FORM_NUMBER) return true;
   if (f->in->target->compares) compare_run(f, packed, to, count);
   if (f->in->target->compares) return true;
   if (f->form == FORM_AS_IS) memcpy(at, packed, (size_t)(count * f->to_width));
@@ -189,7 +207,7 @@ static bool share(Filling *f, int32_t member, int64_t count) {
 static bool take_weight(Filling *f, int64_t first) {
   Installing *in = f->in;
   StatePiece whole = weight_whole(&f->want);
-  Pack put = {f, NULL, 0};
+  Pack put = {f, NULL, NULL, 0};
   if (f->want.range_count == 0) return true;
   int32_t members = mesh_group(in->search->mesh, f->same_axes, in->search->rank).member_count;
   int32_t member = (int32_t)((first / WINDOW_ELEMENTS + f->weight.place.tensor->first_byte / 4096) %
@@ -207,10 +225,12 @@ static bool take_stored(void *context, const StateStored *stored) {
   Filling *f = context;
   Installing *in = f->in;
   int32_t member = reader_of(f, stored->number);
-  Pack all = {f, stored, 0}, read = all, put = all;
+  Pack all = {f, stored, in->packed, 0}, read = all, put = all;
   (void)state_common(&stored->piece, &f->want, count_run, &all);
   if (all.count > WINDOW_ELEMENTS) return false;
-  if (f->member == member && *in->fault == CHECKPOINT_WHOLE)
+  bool reads = f->member == member && *in->fault == CHECKPOINT_WHOLE;
+  if (reads && f->form == FORM_NUMBER) pack_numbers(&read);
+  if (reads && f->form != FORM_NUMBER)
     (void)state_common(&stored->piece, &f->want, pack_run, &read);
   if (!share(f, member, all.count)) return false;
   (void)state_common(&stored->piece, &f->want, place_run, &put);
@@ -252,6 +272,68 @@ static bool fill_window(Filling *f, const StatePiece *piece, uint8_t *at, int64_
   if (f->is_over) return false;
   if (!tier_window_close(&to, in->status)) return false;
   return (found && f->placed == f->want.range_count) || refuse_source(f);
+}
+
+/* Bytes that belong at `at` of an arena: they are written, or compared. */
+static bool put_bytes(const Filling *f, uint32_t tier, uint8_t *at, const void *bytes,
+                      int64_t count) {
+  const Installing *in = f->in;
+  const TierWindow to = {in->target->device, (Tier)tier, at};
+  uint8_t *window = tier_window_open(&to, (uint64_t)count,
+                                     in->target->compares ? ACCESS_READ : ACCESS_WRITE, in->status);
+  if (window == NULL) return false;
+  if (!in->target->compares) memcpy(window, bytes, (size_t)count);
+  if (in->target->compares && memcmp(window, bytes, (size_t)count) != 0) refuse_difference(f, 0);
+  return tier_window_close(&to, in->status);
+}
+
+/* Codes of elements [first, first + count), which begin with a block, and their maxima; `maxima` is
+ * where those of this layer begin. */
+static bool recode_window(Filling *f, const StatePiece *piece, uint8_t *codes, uint32_t tier,
+                          uint8_t *maxima, int64_t first, int64_t count) {
+  Installing *in = f->in;
+  f->want = state_piece_window(piece, first, count);
+  f->placed = 0;
+  f->window_first = first;
+  if (f->want.range_count == 0) return true;
+  memset(in->numbers, 0, (size_t)count * sizeof *in->numbers);
+  bool found = state_sources(&in->from->manifest.state, f->source, &f->want, take_stored, f);
+  if (f->is_over) return false;
+  if (!found || f->placed != f->want.range_count) return refuse_source(f);
+  float *most = (float *)(void *)(in->packed + WINDOW_ELEMENTS);
+  recode_blocks((BufferKind)f->tensor->kind, in->numbers, count, in->packed, most);
+  const int64_t width = sizeof *most, blocks = (count + CODES_BLOCK - 1) / CODES_BLOCK;
+  return put_bytes(f, f->tensor->tier, codes + first, in->packed, count) &&
+         put_bytes(f, tier, maxima + first / CODES_BLOCK * width, most, blocks * width);
+}
+
+_Static_assert(WINDOW_ELEMENTS % CODES_BLOCK == 0, "a window of whole blocks");
+
+static bool recode_layer(Filling *f, const StatePiece *piece, int32_t layer, uint8_t *codes) {
+  Installing *in = f->in;
+  const State *state = &in->from->manifest.state;
+  const BufferKind kind = recode_maxima(f->tensor->kind);
+  const PlanTensor *maxima =
+      checkpoint_tensor(in->search->plan, in->target->class, f->tensor->name, kind, layer);
+  in->recoding.codes = f->source;
+  in->recoding.maxima = state_find(state, state->item[f->source].name, kind);
+  if (maxima == NULL || in->recoding.maxima == state->item_count)
+    return status_fail(in->status, STATUS_OURS, "%s: codes of tensor %s have no maxima",
+                       in->from->path, state->item[f->source].name);
+  if (in->numbers == NULL) in->numbers = malloc(WINDOW_ELEMENTS * sizeof *in->numbers);
+  if (in->numbers == NULL)
+    return status_fail(in->status, STATUS_WORLD, "not enough memory to read the state");
+  f->from_width = sizeof *in->numbers;
+  int32_t index = layer < 0 ? 0 : layer - maxima->layer_first;
+  uint8_t *at =
+      in->target->arena[maxima->tier] + maxima->offset + (uint64_t)index * maxima->layer_stride;
+  for (int64_t first = 0; first < f->tensor->elements; first += WINDOW_ELEMENTS) {
+    int64_t left = f->tensor->elements - first;
+    if (!recode_window(f, piece, codes, maxima->tier, at, first,
+                       left < WINDOW_ELEMENTS ? left : WINDOW_ELEMENTS))
+      return false;
+  }
+  return true;
 }
 
 static Form form_of(const Plan *plan, const PlanClass *class, const PlanTensor *tensor,
@@ -298,6 +380,10 @@ static bool fill_layer(Installing *in, const PlanTensor *tensor, int32_t layer, 
   int32_t index = layer < 0 ? 0 : layer - tensor->layer_first;
   uint8_t *at =
       in->target->arena[tensor->tier] + tensor->offset + (uint64_t)index * tensor->layer_stride;
+  if (in->from != NULL && !checkpoint_same_blocks(&in->from->manifest.state, name, plan, tensor)) {
+    f.form = FORM_NUMBER;
+    return tensor->dtype != DTYPE_U8 || recode_layer(&f, &piece, layer, at); /* maxima, too */
+  }
   for (int64_t first = 0; first < tensor->elements; first += WINDOW_ELEMENTS) {
     int64_t left = tensor->elements - first;
     if (!fill_window(&f, &piece, at, first, left < WINDOW_ELEMENTS ? left : WINDOW_ELEMENTS))
@@ -337,6 +423,8 @@ static bool fill_state(Installing *in) {
     if (is_wanted(in, tensor)) good = fill_tensor(in, tensor);
   }
   free(in->packed);
+  free(in->numbers);
+  free(in->recoding.most);
   return good;
 }
 

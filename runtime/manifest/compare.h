@@ -50,4 +50,9 @@ bool checkpoint_match(const Checkpoint *checkpoint, const Plan *plan,
  * master, and a master of the weight. item_count: there is none. */
 uint32_t checkpoint_source(const State *from, const char *name, const PlanTensor *tensor);
 
+/* False for moments in codes, and for their maxima, if their blocks are of other elements than
+ * those of the plan's tensor: because the tensor is cut otherwise, or padded. */
+bool checkpoint_same_blocks(const State *from, const char *name, const Plan *plan,
+                            const PlanTensor *tensor);
+
 #endif

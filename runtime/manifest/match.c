@@ -34,6 +34,55 @@ static bool same_shape(const Plan *a, uint32_t x, const Plan *b, uint32_t y) {
   return true;
 }
 
+/* ---- blocks of codes */
+
+static bool same_cuts(const Plan *a, const PlanLayoutDim *x, const Plan *b,
+                      const PlanLayoutDim *y) {
+  uint32_t i = 0, j = 0;
+  for (;; i++, j++) {
+    while (i < x->cuts_count && a->axes[a->cuts[x->cuts_first + i].axis].size == 1)
+      i++;
+    while (j < y->cuts_count && b->axes[b->cuts[y->cuts_first + j].axis].size == 1)
+      j++;
+    if (i == x->cuts_count || j == y->cuts_count) return i == x->cuts_count && j == y->cuts_count;
+    const PlanCut *p = &a->cuts[x->cuts_first + i], *q = &b->cuts[y->cuts_first + j];
+    if (a->axes[p->axis].size != b->axes[q->axis].size || p->style != q->style ||
+        strcmp(plan_string(a, a->axes[p->axis].name), plan_string(b, b->axes[q->axis].name)) != 0)
+      return false;
+  }
+}
+
+/* The buffer kind of codes whose maxima are of this kind; COUNT: it is of no maxima. */
+static uint32_t codes_kind(uint32_t kind) {
+  return kind == BUFFER_MOMENT1_MAX   ? BUFFER_MOMENT1
+         : kind == BUFFER_MOMENT2_MAX ? BUFFER_MOMENT2
+                                      : BufferKind_COUNT;
+}
+
+bool checkpoint_same_blocks(const State *from, const char *name, const Plan *plan,
+                            const PlanTensor *tensor) {
+  const uint32_t codes = tensor->dtype == DTYPE_U8 ? tensor->kind : codes_kind(tensor->kind);
+  const uint32_t source = state_find(from, name, codes);
+  if (codes == BufferKind_COUNT || source == from->item_count) return true;
+  /* Maxima are a row of numbers for each part of the tensor: which parts, only the layout of the
+   * codes says. */
+  const PlanTensor *to = tensor;
+  for (uint32_t i = 0; codes != tensor->kind && i < plan->tensors_count; i++)
+    if (plan->tensors[i].kind == codes && plan->tensors[i].name == tensor->name)
+      to = &plan->tensors[i];
+  const PlanLayout *p = &from->plan->layouts[state_tensor(from, &from->item[source])->layout];
+  const PlanLayout *q = &plan->layouts[to->layout];
+  bool same = p->dims_count == q->dims_count;
+  for (uint32_t i = 0; same && i < p->dims_count; i++) {
+    const PlanLayoutDim *x = &from->plan->layout_dims[p->dims_first + i];
+    const PlanLayoutDim *y = &plan->layout_dims[q->dims_first + i];
+    same = x->size == y->size && same_cuts(from->plan, x, plan, y);
+  }
+  return same;
+}
+
+/* ---- tensors */
+
 static bool is_real(DType dtype) {
   return dtype == DTYPE_F32 || dtype == DTYPE_BF16 || dtype == DTYPE_F16;
 }
@@ -58,7 +107,9 @@ static bool match_item(const Checkpoint *checkpoint, const State *plan, const St
                        checkpoint->path, kind_text(to), item->name);
   const PlanTensor *from = state_tensor(saved, &saved->item[source]);
   char before[DIMS_TEXT_BYTES], after[DIMS_TEXT_BYTES];
-  if (!same_shape(saved->plan, from->layout, plan->plan, to->layout))
+  bool is_recoded = codes_kind(to->kind) != BufferKind_COUNT &&
+                    !checkpoint_same_blocks(saved, item->name, plan->plan, to);
+  if (!is_recoded && !same_shape(saved->plan, from->layout, plan->plan, to->layout))
     return status_fail(status, STATUS_USER, "%s: tensor %s has %s elements there, %s in the plan",
                        checkpoint->path, item->name, dims_text(before, saved->plan, from->layout),
                        dims_text(after, plan->plan, to->layout));

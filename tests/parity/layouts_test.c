@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "kernels/math/bf16.h"
+#include "kernels/math/codes.h"
 #include "kernels/math/philox.h"
 #include "kernels/math/split.h"
 #include "runtime/boot/local.h"
@@ -84,6 +85,23 @@ static const LayoutCase kahan[] = {
      "llama",
      {"precision={\"bf16\", update=\"kahan\"}", "cluster.devices=4", "parallel={tp=2,zero=2}",
       "checkpoint.part=1KiB"}},
+};
+
+#define INT8 "precision.moments=int8", "model.ffn=136" /* which codes have tensors of */
+
+/* Moments in codes: pieces of ZeRO are whole blocks, and tp has blocks of other elements. */
+static const LayoutCase int8[] = {
+    {"int8, one rank", "llama", {INT8}},
+    {"int8, dp 4, zero 3, parts of 256 bytes",
+     "llama",
+     {INT8, "cluster.devices=4", "parallel={zero=3, zero_keep=\"0B\"}", "checkpoint.part=256B"}},
+    {"int8, tp 2 x dp 2, zero 2, padded",
+     "llama",
+     {INT8, "cluster.devices=4", "parallel={tp=2,zero=2}", "model.vocab_multiple=40"}},
+    {"int8, tp 4",
+     "llama",
+     {INT8, "cluster.devices=4", "parallel={tp=4}", "model.vocab_multiple=4"}},
+    {"int8, pp 2 x tp 2", "llama", {INT8, "cluster.devices=4", "parallel={tp=2,pp=2}"}},
 };
 
 /* ---- the value of an element */
@@ -168,7 +186,12 @@ static int64_t whole_index(const Plan *plan, const PlanTensor *tensor, const int
   return at == 0 ? whole : PADDING;
 }
 
-/* Calls for each element of a rank's state. */
+static bool is_coded(const PlanTensor *tensor) {
+  return tensor->dtype == DTYPE_U8 || tensor->kind == BUFFER_MOMENT1_MAX ||
+         tensor->kind == BUFFER_MOMENT2_MAX;
+}
+
+/* Calls for each element of a rank's state but moments in codes. */
 typedef void Element(void *context, const PlanTensor *tensor, const char *name, int64_t index,
                      uint8_t *at);
 
@@ -179,7 +202,7 @@ static void each_element(const Plan *plan, const Mesh *mesh, int32_t rank, uint8
   state_coordinates(plan, mesh_number(mesh, rank), coordinate);
   for (uint32_t i = 0; i < class->tensors_count; i++) {
     const PlanTensor *tensor = &plan->tensors[class->tensors_first + i];
-    if (!state_kind_of(tensor->kind)) continue;
+    if (!state_kind_of(tensor->kind) || is_coded(tensor)) continue;
     for (uint32_t k = 0; k < tensor->layer_count; k++) {
       char *name = state_layer_name(
           plan, tensor, tensor->layer_first < 0 ? -1 : tensor->layer_first + (int32_t)k);
@@ -190,6 +213,98 @@ static void each_element(const Plan *plan, const Mesh *mesh, int32_t rank, uint8
       free(name);
     }
   }
+}
+
+/* ---- moments in codes */
+
+/* Most are small beside their block's largest. */
+static float moment_of(const char *name, uint32_t kind, int64_t index) {
+  const float unit = (float)(bits_of(name, kind, index) >> 8 & 0xffff) / 65536.0f;
+  const float sign = (bits_of(name, kind, index) & 1) != 0 && kind == BUFFER_MOMENT1 ? -1 : 1;
+  return sign * unit * unit * unit;
+}
+
+/* A layer of a tensor of codes, on one rank. */
+typedef struct Coded {
+  const PlanTensor *tensor;
+  const char *name;
+  const int32_t *coordinate;
+  uint8_t *code;
+  float *most;
+} Coded;
+
+static void put_block(const Coded *c, const float *number, int64_t n, uint8_t *code, float *most) {
+  static const CodesMap of_m = CODES_SIGNED, of_v = CODES_POSITIVE;
+  *most = 0;
+  for (int64_t i = 0; i < n; i++)
+    *most = fmaxf(*most, fabsf(number[i]));
+  const float inverse = codes_inverse(*most);
+  for (int64_t i = 0; i < n; i++)
+    code[i] = *most == 0                          ? 0
+              : c->tensor->kind == BUFFER_MOMENT1 ? codes_signed(&of_m, number[i], inverse)
+                                                  : codes_positive(&of_v, number[i], inverse);
+}
+
+/* The half of the widest gap of a map, relative to a block's maximum, which is 1 at most. */
+static double widest_error(const PlanTensor *tensor) {
+  return (tensor->kind == BUFFER_MOMENT1 ? 0.9 / 128 : 0.9 / 256) * 1.001;
+}
+
+/* The block that begins with element `first`; returns how many elements are wrong: they have other
+ * codes, or with `blocks_move` they are farther off than two roundings. */
+static int64_t see_block(const Plan *plan, const Coded *c, int64_t first, bool saves,
+                         bool blocks_move) {
+  const int64_t left = c->tensor->elements - first, n = left < CODES_BLOCK ? left : CODES_BLOCK;
+  float number[CODES_BLOCK], most;
+  uint8_t code[CODES_BLOCK], *at = c->code + first;
+  bool is_real[CODES_BLOCK];
+  int64_t wrong = 0, real = 0;
+  for (int64_t i = 0; i < n; i++) {
+    const int64_t index = whole_index(plan, c->tensor, c->coordinate, first + i);
+    is_real[i] = index != PADDING;
+    real += is_real[i];
+    number[i] = is_real[i] ? moment_of(c->name, c->tensor->kind, index) : 0;
+  }
+  if (saves) put_block(c, number, n, at, &c->most[first / CODES_BLOCK]);
+  if (saves || real == 0) return 0;
+  put_block(c, number, n, code, &most);
+  if (!blocks_move && most != c->most[first / CODES_BLOCK]) return n;
+  for (int64_t i = 0; i < n; i++) {
+    const float value =
+        c->tensor->kind == BUFFER_MOMENT1 ? codes_signed_value(at[i]) : codes_positive_value(at[i]);
+    const double off = fabs((double)(value * c->most[first / CODES_BLOCK]) - (double)number[i]);
+    const bool good = blocks_move ? off <= 2 * widest_error(c->tensor) : code[i] == at[i];
+    wrong += is_real[i] && !good;
+  }
+  return wrong;
+}
+
+/* Fills the moments of a rank, or returns how many are wrong. */
+static int64_t see_codes(const Plan *plan, const Mesh *mesh, int32_t rank, uint8_t *const *arena,
+                         bool saves, bool blocks_move) {
+  const PlanClass *class = mesh_class(mesh, plan, rank);
+  int32_t coordinate[PLAN_AXES_MAX];
+  int64_t wrong = 0;
+  state_coordinates(plan, mesh_number(mesh, rank), coordinate);
+  for (uint32_t i = 0; i < class->tensors_count; i++) {
+    const PlanTensor *tensor = &plan->tensors[class->tensors_first + i];
+    if (tensor->dtype != DTYPE_U8) continue;
+    for (uint32_t k = 0; k < tensor->layer_count; k++) {
+      const int32_t layer = tensor->layer_first < 0 ? -1 : tensor->layer_first + (int32_t)k;
+      const PlanTensor *maxima = checkpoint_tensor(
+          plan, class, tensor->name,
+          tensor->kind == BUFFER_MOMENT1 ? BUFFER_MOMENT1_MAX : BUFFER_MOMENT2_MAX, layer);
+      char *name = state_layer_name(plan, tensor, layer);
+      uint8_t *most = arena[maxima->tier] + maxima->offset + k * maxima->layer_stride;
+      const Coded coded = {tensor, name, coordinate,
+                           arena[tensor->tier] + tensor->offset + k * tensor->layer_stride,
+                           (float *)(void *)most};
+      for (int64_t first = 0; first < tensor->elements; first += CODES_BLOCK)
+        wrong += see_block(plan, &coded, first, saves, blocks_move);
+      free(name);
+    }
+  }
+  return wrong;
 }
 
 typedef struct Sight {
@@ -226,7 +341,7 @@ typedef struct LayoutWorld {
   Mesh mesh;
   Boot *boot;
   char path[CHECKPOINT_PATH_BYTES];
-  bool saves;
+  bool saves, blocks_move; /* blocks_move: of codes, since they were saved */
   int64_t step;
   Checkpoint checkpoint[RANKS_MAX];
   CheckpointStore store[RANKS_MAX];
@@ -290,11 +405,15 @@ static bool body(void *context, int32_t rank, Status *status) {
   if (world->saves) {
     CheckpointState state = {.device = device, .arena = arena, .step = world->step, .samples = 9};
     each_element(plan, &world->mesh, rank, arena, fill, &sight);
+    (void)see_codes(plan, &world->mesh, rank, arena, true, false);
     good = save_as(world, rank, comm, &state, status);
   } else {
     CheckpointTarget target = {.device = device, .arena = arena, .class = class};
     good = load_from(world, rank, comm, &target, status);
     each_element(plan, &world->mesh, rank, arena, compare, &sight);
+    const int64_t codes = see_codes(plan, &world->mesh, rank, arena, false, world->blocks_move);
+    if (codes > 0) (void)snprintf(sight.first, sizeof sight.first, "codes");
+    sight.wrong += codes;
   }
   if (sight.wrong > 0) {
     world->wrong += sight.wrong;
@@ -343,6 +462,24 @@ static int64_t saved_bytes(const Plan *plan) {
   return bytes;
 }
 
+/* The parts of the first tensor with codes; 0: there is none. */
+static int64_t coded_parts(const Plan *plan) {
+  uint32_t i = 0;
+  while (i < plan->tensors_count && plan->tensors[i].dtype != DTYPE_U8)
+    i++;
+  if (i == plan->tensors_count) return 0;
+  const PlanLayout *layout = &plan->layouts[plan->tensors[i].layout];
+  const int32_t first_rank[PLAN_AXES_MAX] = {0};
+  int64_t parts = 1;
+  for (uint32_t d = 0; d < layout->dims_count; d++) {
+    const PlanLayoutDim *dim = &plan->layout_dims[layout->dims_first + d];
+    int64_t room = 0;
+    (void)part_of(plan, dim, first_rank, &room);
+    parts *= dim->size / room;
+  }
+  return parts;
+}
+
 static void check_ring(const LayoutCase *cases, int32_t count) {
   static LayoutWorld before, after;
   static int64_t step;
@@ -355,11 +492,13 @@ static void check_ring(const LayoutCase *cases, int32_t count) {
       bool opened = open_world(&before, from, ++step);
       CHECK(opened);
       if (!opened) continue;
-      CHECK_INT(saved_bytes(&before.plan), 12 * job_parameters(&before.plan));
+      CHECK((coded_parts(&before.plan) > 0) == (cases == int8));
+      if (cases != int8) CHECK_INT(saved_bytes(&before.plan), 12 * job_parameters(&before.plan));
       run(&before, true);
       for (const LayoutCase *target = to; opened; target = far) {
         opened = open_world(&after, target, step);
         CHECK(opened);
+        after.blocks_move = coded_parts(&before.plan) != coded_parts(&after.plan);
         if (opened) run(&after, false);
         CHECK_TEXT(after.first, "");
         CHECK_INT(after.wrong, 0);
@@ -379,6 +518,7 @@ int main(void) {
   RING(bf16);
   RING(split);
   RING(kahan);
+  RING(int8);
   job_folder_remove(folder);
   CHECK_DONE();
 }

@@ -54,9 +54,19 @@ static bool match_items(Converting *cv) {
     cv->code = complain(status.code == STATUS_USER ? EXIT_USER : EXIT_WORLD, "%s", status.text);
   checkpoint_changes_free(&changes);
   cv->source = ARENA_ARRAY(cv->c->arena, uint32_t, to->item_count + 1);
-  for (uint32_t i = 0; status.code == 0 && i < to->item_count; i++)
-    cv->source[i] = checkpoint_source(from, to->item[i].name, state_tensor(to, &to->item[i]));
-  return status.code == 0;
+  bool is_good = status.code == 0;
+  for (uint32_t i = 0; is_good && i < to->item_count; i++) {
+    const StateItem *item = &to->item[i];
+    const PlanTensor *tensor = state_tensor(to, item);
+    cv->source[i] = checkpoint_source(from, item->name, tensor);
+    is_good = checkpoint_same_blocks(from, item->name, to->plan, tensor);
+    if (!is_good)
+      cv->code = complain(EXIT_USER,
+                          "%s: %s of %s is in codes, whose blocks are of other elements in that "
+                          "job: a run resumes from it as it is, and codes it anew",
+                          cv->from->checkpoint.path, saved_kind(to, item), item->name);
+  }
+  return is_good;
 }
 
 /* ---- which tensor of torch has them */

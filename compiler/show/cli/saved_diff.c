@@ -124,6 +124,8 @@ static bool compare_states(Comparing *cmp, ExitCode *code) {
              j = state_find(b, a->item[i].name, state_tensor(a, &a->item[i])->kind);
     if (j == b->item_count)
       note_only(cmp, 0, &a->item[i], "");
+    else if (!checkpoint_same_blocks(b, a->item[i].name, a->plan, state_tensor(a, &a->item[i])))
+      note_only(cmp, 0, &a->item[i], ", in codes of other blocks in B: not compared");
     else if (!same_shape(a, i, b, j))
       note_only(cmp, 0, &a->item[i], ", of another shape in B");
     else if (!compare_item(cmp, i, j, code))
