@@ -8,8 +8,9 @@
  * Rounds are found before buffers have offsets. Buffers that are alike and never live at the same
  * time share a slot: a new one takes the slot that was freed last. Calls repeat when their bases
  * are in the same slots. The buffers that they bind in each round then become one buffer, which
- * lives whenever any of them did, and through the whole loop if one of them outlives its round.
- * They share a slot, so no two of them lived at the same time. */
+ * lives whenever any of them did, and through the whole loop if one of them outlives its round; all
+ * that use its slot in the loop are part of it then. They share a slot, so no two of them lived at
+ * the same time. */
 #include <string.h>
 
 #include "compiler/draft/calls/program.h"
@@ -203,6 +204,27 @@ static void unite(int32_t *root, int32_t a, int32_t b) {
   root[x > y ? x : y] = x > y ? y : x;
 }
 
+/* True if it outlives the round in which it begins: it then lives through the whole loop. */
+static bool is_carried(const Rotation *r, const Buffer *buffer) {
+  return round_of(r, buffer->first_call) != round_of(r, buffer->last_call);
+}
+
+static bool is_in_loop(const Rotation *r, const Buffer *buffer) {
+  return buffer->first_call < loop_end(r) && buffer->last_call >= r->first;
+}
+
+/* A round may use a slot several times. Where one of these buffers lives through the whole loop,
+ * the others take its memory, as they do without a loop. */
+static void unite_slots(const Rotation *r, int32_t *root) {
+  int32_t *through = ARENA_ARRAY(r->arena, int32_t, r->slot_count + 1); /* by slot; 0: none */
+  for (int32_t b = r->first_buffer; b < r->end_buffer; b++)
+    if (is_in_loop(r, &r->buffers[b]) && is_carried(r, &r->buffers[b]) && through[r->slot[b]] == 0)
+      through[r->slot[b]] = b + 1;
+  for (int32_t b = r->first_buffer; b < r->end_buffer; b++)
+    if (is_in_loop(r, &r->buffers[b]) && through[r->slot[b]] != 0)
+      unite(root, through[r->slot[b]] - 1, b);
+}
+
 static int32_t *unite_rounds(const Rotation *r) {
   int32_t *root = ARENA_ARRAY(r->arena, int32_t, r->end_buffer);
   for (int32_t b = 0; b < r->end_buffer; b++)
@@ -213,16 +235,17 @@ static int32_t *unite_rounds(const Rotation *r) {
       if (is_own(r, call->bindings[k].buffer))
         unite(root, first->bindings[k].buffer, call->bindings[k].buffer);
   }
+  unite_slots(r, root);
   return root;
 }
 
 /* A buffer that one round passes to the next exists before the loop, so its lifetime begins before
  * it. */
 static void move_life(const Rotation *r, Buffer *buffer) {
-  bool is_carried = round_of(r, buffer->first_call) != round_of(r, buffer->last_call);
+  const bool lives_through = is_carried(r, buffer);
   buffer->first_call = moved(r, buffer->first_call);
   buffer->last_call = moved(r, buffer->last_call);
-  if (!is_carried) return;
+  if (!lives_through) return;
   int32_t last = r->first + r->period - 1;
   if (buffer->first_call >= r->first) buffer->first_call = r->first - 1;
   if (buffer->last_call < last) buffer->last_call = last;

@@ -31,13 +31,13 @@ M_opt    master                       0.003487   0.003159   0.003159   0.003423
          moment m                     0.003487   0.003159   0.003159   0.003423
          moment v                     0.003487   0.003159   0.003159   0.003423
 M_act    activations                  0.004213   0.003717   0.001085   0.000559
-         activation gradients         0.000066   0.000066   0.000098   0.000066
+         activation gradients         0.000066   0.000066   0.000066   0.000066
 work     scratch of one call          0.033718   0.033718   0.033718   0.033718
 comm     gradients on the wire        0.000000   0.000000   0.000000   0.000000
 data     micro-batches                0.000008   0.000004   0.000004   0.000004
 control  what changes between steps   0.000000   0.000000   0.000000   0.000000
 packing  gaps at the peak             0.000001   0.000001   0.000001   0.000001
-         arena                        0.053696   0.051721   0.049123   0.049752
+         arena                        0.053696   0.051721   0.049090   0.049752
 host     pinned                       0.000009   0.000009   0.000009   0.000009
 nccl     buffers, estimated           1.711276   1.711276   1.711276   1.711276
 budget   of a rank                   84.269849  84.269849  84.269849  84.269849

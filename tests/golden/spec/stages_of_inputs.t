@@ -22,7 +22,7 @@ micro-batches for a smaller bubble: 18 for at most 10 %, 38 for at most 5 %
 stage in flight  act. at most  a micro-batch  layers
 0             3         272 B       256 FLOP  1+begin
 1             2         192 B       384 FLOP  1
-2             1          96 B         0 FLOP  0+end
+2             1          80 B         0 FLOP  0+end
 stage 1 computes 80.0 % longer than the mean: it has 1 of 2 layers
 
 train step: 2.56 kFLOP on 3 stages, idle 50.0 % (no predicted times)
