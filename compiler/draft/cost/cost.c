@@ -15,13 +15,22 @@ double cost_peak(const Draft *d) {
   return cost_peak_of(d, d->train->compute_dtype);
 }
 
+/* A device has a link to the memory of its node, which all of the node share. */
+static double link_rate(const Cluster *cluster) {
+  const double link = cluster->host_link_bytes_per_s;
+  const double share = cluster->host_bytes_per_s / (double)cluster->devices;
+  return link > 0 && share > 0 && share < link ? share : link;
+}
+
 /* Bytes a second that a copy between tiers, or a kernel on the host, has; 0: unknown. Ranks of a
- * node share its memory. */
+ * node share its memory and its disk. */
 static double host_rate(const Cluster *cluster, const Record *record) {
-  if (record->kind == RECORD_COPY) return cluster->host_link_bytes_per_s;
+  if (record->kind == RECORD_COPY) return link_rate(cluster);
   if (record->kind == RECORD_READ) return cluster->disk_read_bytes_per_s / (double)cluster->devices;
   if (record->kind == RECORD_WRITE)
     return cluster->disk_write_bytes_per_s / (double)cluster->devices;
+  if (cluster->update_bytes_per_s > 0 && record->kind == RECORD_KERNEL)
+    return cluster->update_bytes_per_s / (double)cluster->devices;
   if (cluster->target == TARGET_CPU) return cluster->memory_bytes_per_s;
   return cluster->host_bytes_per_s / (double)cluster->devices;
 }

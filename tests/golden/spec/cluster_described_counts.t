@@ -51,6 +51,7 @@ cluster.host_link      64 GB/s                 preset:
 cluster.disk           none                    derived: not known
 cluster.disk_read      none                    derived: not known
 cluster.disk_write     none                    derived: not known
+cluster.calibration    none                    default
 cluster.cores          1                       derived: not known: 1
 cluster.intra          none                    derived: not known
 cluster.inter          none                    derived: not known

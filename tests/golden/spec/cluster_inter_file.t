@@ -10,28 +10,32 @@ return job {
 cluster                dgx-h100                job: job.lua:6:15
 cluster.nodes          2                       job: job.lua:6:35
 cluster.devices        8                       preset:
-                                               SPECS/clusters/dgx-h100.lua:5:31
+                                               SPECS/clusters/dgx-h100.lua:6:31
 cluster.device         h100-sxm                preset:
-                                               SPECS/clusters/dgx-h100.lua:5:43
+                                               SPECS/clusters/dgx-h100.lua:6:43
 cluster.memory         85.5 GB                 preset:
                                                SPECS/devices/h100-sxm.lua:4:19
 cluster.host           2.20 TB                 preset:
-                                               SPECS/clusters/dgx-h100.lua:6:67
+                                               SPECS/clusters/dgx-h100.lua:7:67
 cluster.host_bandwidth 614 GB/s                preset:
-                                               SPECS/clusters/dgx-h100.lua:6:92
+                                               SPECS/clusters/dgx-h100.lua:7:92
 cluster.host_link      64 GB/s                 preset:
                                                SPECS/devices/h100-sxm.lua:5:46
-cluster.disk           none                    derived: not known
-cluster.disk_read      none                    derived: not known
-cluster.disk_write     none                    derived: not known
+cluster.disk           30.7 TB                 preset:
+                                               SPECS/clusters/dgx-h100.lua:8:17
+cluster.disk_read      56 GB/s                 preset:
+                                               SPECS/clusters/dgx-h100.lua:8:39
+cluster.disk_write     32 GB/s                 preset:
+                                               SPECS/clusters/dgx-h100.lua:8:62
+cluster.calibration    none                    default
 cluster.cores          112                     preset:
-                                               SPECS/clusters/dgx-h100.lua:5:63
+                                               SPECS/clusters/dgx-h100.lua:6:63
 cluster.intra          200 GB/s                job: job.lua:6:65
 cluster.inter          100 GB/s                job: job.lua:6:46
 cluster.intra_latency  470 ns                  preset:
-                                               SPECS/clusters/dgx-h100.lua:6:26
+                                               SPECS/clusters/dgx-h100.lua:7:26
 cluster.inter_latency  2700 ns                 preset:
-                                               SPECS/clusters/dgx-h100.lua:6:51
+                                               SPECS/clusters/dgx-h100.lua:7:51
 cluster.hwloc          none                    default
 cluster.nccl_topo      none                    default
 cluster.switches       none                    default

@@ -13,5 +13,5 @@ job.lua:7:21: error[degrees]: tp 7 x cp 1 x pp 16 = 112 does not divide 256
       |                     ^
         fix: tp = 8
     job.lua:6:35: note: 256 nodes here
-    SPECS/clusters/dgx-h100.lua:5:31: note: 8
+    SPECS/clusters/dgx-h100.lua:6:31: note: 8
     devices a node here

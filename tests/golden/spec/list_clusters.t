@@ -17,11 +17,12 @@
                   800 Gb/s InfiniBand port a GPU
   ndv4            Azure ND A100 v4: eight A100 40GB on NVLink 3, one 200 Gb/s
                   InfiniBand port a GPU. 96 cores (learn.microsoft.com, ND A100
-                  v4-series; ndv4-topo.xml of github.com/Azure/azhpc-images)
+                  v4-series, with 6,000 GiB of disks; ndv4-topo.xml of
+                  github.com/Azure/azhpc-images)
   ndv5            Azure ND H100 v5: eight H100 on NVLink 4, one 400 Gb/s
                   InfiniBand port a GPU. 96 cores (learn.microsoft.com,
-                  ND-H100-v5 size series; ndv5-topo.xml of
-                  github.com/Azure/azhpc-images)
+                  ND-H100-v5 size series, with 8 disks of 3.5 TB; ndv5-topo.xml
+                  of github.com/Azure/azhpc-images)
   p4d             AWS p4d.24xlarge: eight A100 40GB on NVLink 3, 400 Gb/s of EFA
                   for all
   p5              AWS p5.48xlarge: eight H100 on NVLink 4, 3,200 Gb/s of EFA for
