@@ -126,6 +126,7 @@
 ---@field disk? string room on the disk of offload.path; by name. Default: derived
 ---@field disk_read? string of the disk of offload.path, which the ranks of a node share, for predictions; by name. Default: derived
 ---@field disk_write? string the same, of writing; by name. Default: derived
+---@field calibration? string a file of measured rates, which lockstep bench -o writes; predictions take them in place of those of the cluster's and the device's files. Default: none
 ---@field cores? integer|string cores of a node's processors; by name, here: those of this machine that the process may use. Default: derived
 ---@field intra? string one way between the devices of a node: NVLink, PCIe; by name. Default: derived
 ---@field inter? string one way between nodes: a device's share of the network; by name. Default: derived

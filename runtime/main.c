@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/bench/bench.h"
 #include "runtime/boot/pmix.h"
 #include "runtime/launch/launch.h"
 #include "runtime/manifest/manifest.h"
@@ -55,6 +56,7 @@ static const char usage[] =
     "                             are the nodes of these lines fit for the plan ID, and for\n"
     "                             checkpoints at so many bytes/s?\n"
     "  --version, --help\n"
+    "lockstep-rank --bench copies, or files DIRECTORY: rates of this machine, for lockstep bench\n"
     "SIGINT, SIGTERM, SIGHUP and the limit's signal end the run after its step, saved; a second\n"
     "SIGINT or SIGTERM ends it at once, unsaved.\n"
     "exit: 0 done, 1 the job must change, 2 the machine failed and a retry may help, 3 a defect,\n"
@@ -265,6 +267,20 @@ static bool open_and_run(int count, char **word, Status *status) {
   return done;
 }
 
+static int bench(int count, char **word) {
+  Status status = {0};
+  process_prepare("lockstep-rank");
+  const bool is_copies = count == 3 && strcmp(word[2], "copies") == 0;
+  if (!is_copies && (count != 4 || strcmp(word[2], "files") != 0)) {
+    fputs(usage, stderr);
+    return STATUS_USER;
+  }
+  if (is_copies ? bench_copies(stdout, &status) : bench_files(word[3], stdout, &status))
+    return fflush(stdout) == 0 ? STATUS_DONE : STATUS_WORLD;
+  text_warn("%s", status.text);
+  return status.code;
+}
+
 int main(int count, char **word) {
   if (count == 2 && strcmp(word[1], "--version") == 0) {
     printf("lockstep-rank %s, plan format %d\n", LOCKSTEP_VERSION, PLAN_VERSION);
@@ -274,6 +290,7 @@ int main(int count, char **word) {
     fputs(usage, stdout);
     return fflush(stdout) == 0 ? STATUS_DONE : STATUS_WORLD;
   }
+  if (count > 2 && strcmp(word[1], "--bench") == 0) return bench(count, word);
   if (count < 2 || word[1][0] == '-') {
     fputs(usage, stderr);
     return STATUS_USER;

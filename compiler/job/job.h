@@ -166,6 +166,7 @@ typedef struct Cluster {
   int64_t host_bytes;           /* memory of a node's processors; 0 = unknown */
   double host_bytes_per_s;      /* of that memory, for all ranks of a node; 0 = unknown */
   double host_link_bytes_per_s; /* between a device and it, each way; 0 = unknown */
+  double update_bytes_per_s;    /* of updates on it, for all ranks of a node; 0 = not measured */
   int64_t disk_bytes;           /* of a node, for offload.path; 0 = unknown */
   double disk_read_bytes_per_s, disk_write_bytes_per_s; /* of all ranks of a node; 0 = unknown */
   int64_t intra_latency_ns; /* of a message between ranks of a node; 0 = unknown */
@@ -185,6 +186,7 @@ typedef struct Machine {
   int64_t gpu_memory_bytes;
   double gpu_fp32;        /* FLOP/s, by NVML; 0: unknown */
   const char *gpu_unused; /* there are some, and ranks cannot have them: why; else NULL */
+  const char *processor;  /* as `lockstep version --kernels` names it; NULL: not asked */
 } Machine;
 
 /* `word`: of precision.param, compute, grad or reduce. */

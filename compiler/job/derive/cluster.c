@@ -233,11 +233,11 @@ static ClusterType type_of_job(Job *job, const Facts *facts, const Cluster *clus
 /* The job cannot set these keys for all types, which differ in them. */
 static bool refuse_beside_types(Compile *c, const Job *job) {
   static const int32_t fields[] = {
-      FIELD_cluster_nodes,          FIELD_cluster_devices,   FIELD_cluster_device,
-      FIELD_cluster_memory,         FIELD_cluster_intra,     FIELD_cluster_inter,
-      FIELD_cluster_hwloc,          FIELD_cluster_nccl_topo, FIELD_cluster_host,
-      FIELD_cluster_host_bandwidth, FIELD_cluster_host_link, FIELD_cluster_disk,
-      FIELD_cluster_disk_read,      FIELD_cluster_disk_write};
+      FIELD_cluster_nodes,          FIELD_cluster_devices,    FIELD_cluster_device,
+      FIELD_cluster_memory,         FIELD_cluster_intra,      FIELD_cluster_inter,
+      FIELD_cluster_hwloc,          FIELD_cluster_nccl_topo,  FIELD_cluster_host,
+      FIELD_cluster_host_bandwidth, FIELD_cluster_host_link,  FIELD_cluster_disk,
+      FIELD_cluster_disk_read,      FIELD_cluster_disk_write, FIELD_cluster_calibration};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
     if (is_own(job, fields[i])) {
       error_at(c, job->origin[fields[i]].span, "conflict",
@@ -410,8 +410,8 @@ static void settle_counts(Job *job, const Facts *facts, bool is_open, int64_t gp
   cluster->devices_at = job->origin[FIELD_cluster_devices].span;
 }
 
-static bool read_one_type(Compile *c, lua_State *L, Job *job, const Machine *machine,
-                          const Facts *facts, Cluster *cluster) {
+static bool read_one_type(Compile *c, lua_State *L, Job *job, const Machine *machine, Facts *facts,
+                          Cluster *cluster) {
   bool is_here = strcmp(job->cluster.head_text, "here") == 0;
   Facts device = {0};
   cluster->is_device_said = is_own(job, FIELD_cluster_device) || facts->text[FACT_DEVICE];
@@ -438,6 +438,7 @@ static bool read_one_type(Compile *c, lua_State *L, Job *job, const Machine *mac
   /* Nodes of "here" are simulated: all of their ranks are threads of this machine. */
   int64_t sharers = cluster->devices * (is_here ? cluster->nodes : 1);
   settle_memory(c, job, machine, facts, &device, sharers > 0 ? sharers : 1, by_gpus, cluster);
+  if (!calibration_take(c, job, is_here ? machine : NULL, device.gpu, facts, cluster)) return false;
   settle_host(job, machine, facts, &device, is_here, cluster);
   int64_t cores =
       settle(job, FIELD_cluster_cores, facts, CLUSTER_CORES,

@@ -66,4 +66,9 @@ bool facts_read(Compile *c, lua_State *L, const char *kind, const char *name, co
 /* One of facts->types: { "dgx-a100", nodes = 4 }. */
 bool facts_read_type(Compile *c, lua_State *L, const Facts *all, int32_t number, Facts *facts);
 
+/* Puts the rates of cluster.calibration in place of those of files. `machine`: this one, if the
+ * ranks are on it; `gpu`: what the ranks run on, NULL: processors. False: reported. */
+bool calibration_take(Compile *c, const Job *job, const Machine *machine, const char *gpu,
+                      Facts *facts, Cluster *cluster);
+
 #endif

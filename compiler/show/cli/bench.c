@@ -3,6 +3,8 @@
  *
  * A variant is chosen once per process, so each is measured by a child of its own. Rounds go over
  * all variants, so that what disturbs the machine disturbs them alike; medians are compared. */
+#include "compiler/show/cli/bench.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "compiler/show/cli/cli.h"
 #include "kernels/product.h"
 #include "runtime/process/cgroup.h"
 
@@ -256,8 +257,12 @@ static ExitCode write_table(const char *path, const ProductChoice *here, const c
 }
 
 ExitCode verb_bench(const Options *options) {
+  if (options->words.count > 0 && options->products)
+    return complain(EXIT_USER, "bench: either %s or --kernels", options->words.at[0]);
+  if (options->words.count > 0) return bench_rates(options);
   if (!options->products)
-    return complain(EXIT_USER, "say what to measure: lockstep bench --kernels");
+    return complain(EXIT_USER, "say what to measure: lockstep bench copies, lockstep bench files "
+                               "DIRECTORY, lockstep bench --kernels");
   if (options->out && access(options->out, R_OK | W_OK) != 0) /* before it takes its time */
     return refuse_table(options->out);
   static Bench bench;

@@ -11,6 +11,7 @@
 #include "compiler/machine/topology/read.h"
 #include "compiler/search/fit.h"
 #include "compiler/show/cli/cli.h"
+#include "kernels/product.h"
 #include "runtime/plan/plan_io.h"
 #include "runtime/plan/plan_job.h"
 #include "slurm/quote.h"
@@ -148,6 +149,7 @@ bool compile_job(Compile *c, const Options *options, Compiled *compiled) {
   if (strcmp(job->cluster.head_text, "here") == 0) {
     if (!say_environment(c)) return false;
     machine = topology_here();
+    machine.processor = product_choice()->processor;
     Gpus gpus = topology_gpus(c->arena);
     bool has_cuda = topology_has_cuda() || (options->on && strcmp(options->on, "cuda-host") == 0);
     topology_use_gpus(c->arena, &gpus, has_cuda, &machine);

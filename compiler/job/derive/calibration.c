@@ -1,0 +1,154 @@
+/* calibration.c -- reads and writes the file of measured rates. */
+#include "compiler/job/calibration.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compiler/job/derive/cluster_file.h"
+
+const char *const calibration_names[CALIBRATION_RATES] = {
+#define RATE(name, about) #name,
+#include "compiler/job/calibration.def"
+#undef RATE
+};
+
+static void refuse_key(Compile *c, const SpecFile *file, const char *path, const char *key,
+                       const char *const *names, int32_t count) {
+  const char *near = nearest_word(key, names, count);
+  error_at(c, span_of_key(file->spans, path), "unknown-key",
+           "%s: no such key of a calibration file", text_show(c->arena, key));
+  if (near != NULL)
+    fix_last(c, "%s", near);
+  else
+    note_at(c, (Span){0}, "`lockstep bench copies -o FILE.lua` writes such a file");
+}
+
+/* { 54200000000, "2026-11-27" } */
+static void read_rate(Compile *c, const SpecFile *file, const RawEntry *entry, Calibration *out) {
+  const char *path = arena_printf(c->arena, "rates.%s", entry->key);
+  const Raw *raw = entry->value;
+  int32_t i = 0;
+  while (i < CALIBRATION_RATES && strcmp(calibration_names[i], entry->key) != 0)
+    i++;
+  if (i == CALIBRATION_RATES) {
+    refuse_key(c, file, path, entry->key, calibration_names, CALIBRATION_RATES);
+    return;
+  }
+  const Span at = span_of_value(file->spans, path);
+  if (raw->kind != RAW_TABLE || raw->named.count > 0 || raw->bad_key || raw->list.count != 2 ||
+      raw->list.at[0]->kind != RAW_NUMBER || raw->list.at[1]->kind != RAW_TEXT ||
+      !(raw->list.at[0]->number >= 1 && raw->list.at[0]->number <= 1e18)) {
+    error_at(c, at, "wrong-type", "rates.%s: expected a number a second and a day; got %s",
+             entry->key, raw_show(c->arena, raw));
+    fix_last(c, "%s = { 54200000000, \"2026-11-27\" }", entry->key);
+    return;
+  }
+  out->per_s[i] = raw->list.at[0]->number;
+  out->day[i] = raw->list.at[1]->text;
+  out->at[i] = at;
+}
+
+static void read_entry(Compile *c, const SpecFile *file, const RawEntry *entry, Calibration *out) {
+  static const char *const names[] = {"processor", "device", "rates"};
+  const bool is_rates = strcmp(entry->key, names[2]) == 0;
+  const bool is_device = strcmp(entry->key, names[1]) == 0;
+  if (!is_rates && !is_device && strcmp(entry->key, names[0]) != 0) {
+    refuse_key(c, file, entry->key, entry->key, names, 3);
+    return;
+  }
+  if (entry->value->kind != (is_rates ? RAW_TABLE : RAW_TEXT) || entry->value->list.count > 0) {
+    error_at(c, span_of_value(file->spans, entry->key), "wrong-type", "%s: expected a %s; got %s",
+             entry->key, is_rates ? "table of rates" : "name", raw_show(c->arena, entry->value));
+    return;
+  }
+  if (!is_rates) *(is_device ? &out->device : &out->processor) = entry->value->text;
+  for (int32_t i = 0; is_rates && i < entry->value->named.count; i++)
+    read_rate(c, file, &entry->value->named.at[i], out);
+}
+
+bool calibration_read(Compile *c, const char *path, Span at, Calibration *out) {
+  const int32_t errors = c->diags.error_count;
+  *out = (Calibration){0};
+  lua_State *L = sandbox_open(c);
+  const SpecFile file = spec_file_read(c, L, path, "return", at);
+  if (file.spans != NULL && file.raw == NULL && c->diags.error_count == errors)
+    error_at(c, (Span){.file = path}, "wrong-type", "a calibration file ends with a table");
+  for (int32_t i = 0; file.raw != NULL && i < file.raw->named.count; i++)
+    read_entry(c, &file, &file.raw->named.at[i], out);
+  if (file.raw != NULL && out->processor == NULL && c->diags.error_count == errors)
+    error_at(c, (Span){.file = path}, "missing-key",
+             "processor: a calibration file says which machine it is of");
+  sandbox_close(L);
+  return c->diags.error_count == errors;
+}
+
+static void print_text(Arena *arena, FILE *out, const char *key, const char *text) {
+  fprintf(out, "  %s = \"", key);
+  for (const char *p = text_plain(arena, text); *p != '\0'; p++)
+    fprintf(out, *p == '"' || *p == '\\' ? "\\%c" : "%c", *p);
+  fputs("\",\n", out);
+}
+
+bool calibration_write(Arena *arena, const char *path, const Calibration *from) {
+  const char *fresh = arena_printf(arena, "%s.new", path);
+  FILE *out = fopen(fresh, "w");
+  if (out == NULL) return false;
+  fputs("-- Measured by lockstep bench, a second and when; cluster.calibration names this file.\n"
+        "return {\n",
+        out);
+  print_text(arena, out, "processor", from->processor);
+  if (from->device != NULL) print_text(arena, out, "device", from->device);
+  fputs("  rates = {\n", out);
+  for (int32_t i = 0; i < CALIBRATION_RATES; i++)
+    if (from->per_s[i] > 0)
+      fprintf(out, "    %s = { %.0f, \"%s\" },\n", calibration_names[i], from->per_s[i],
+              text_plain(arena, from->day[i]));
+  fputs("  },\n}\n", out);
+  bool good = fflush(out) == 0 && fsync(fileno(out)) == 0;
+  good = fclose(out) == 0 && good;
+  if (good && rename(fresh, path) == 0) return true;
+  const int failure = errno;
+  (void)unlink(fresh);
+  errno = failure;
+  return false;
+}
+
+/* A rate holds for the machine on which it was measured. */
+static bool is_of(Compile *c, const Job *job, const Calibration *of, const Machine *machine,
+                  const char *gpu) {
+  const char *is = gpu != NULL || machine == NULL ? gpu : machine->processor;
+  const char *was = gpu != NULL || of->device != NULL ? of->device : of->processor;
+  if (is == NULL && of->device == NULL) return true; /* processors of another machine: not known */
+  if (is != NULL && was != NULL && strcmp(is, was) == 0) return true;
+  error_at(c, job->origin[FIELD_cluster_calibration].span, "calibration-machine",
+           "%s was measured on %s, and the ranks run on %s", job->cluster.calibration,
+           text_show(c->arena, was != NULL ? was : "a machine without GPUs"),
+           is != NULL ? is : "processors");
+  fix_last(c, "calibration = \"none\"");
+  return false;
+}
+
+bool calibration_take(Compile *c, const Job *job, const Machine *machine, const char *gpu,
+                      Facts *facts, Cluster *cluster) {
+  static const int32_t fact[CALIBRATION_RATES] = {[CALIBRATION_host_link] = CLUSTER_HOST_LINK,
+                                                  [CALIBRATION_host_bandwidth] =
+                                                      CLUSTER_HOST_BANDWIDTH,
+                                                  [CALIBRATION_host_update] = -1,
+                                                  [CALIBRATION_disk_read] = CLUSTER_DISK_READ,
+                                                  [CALIBRATION_disk_write] = CLUSTER_DISK_WRITE};
+  Calibration of;
+  if (!job->set[FIELD_cluster_calibration] || job->cluster.calibration == NULL) return true;
+  if (!calibration_read(c, job->cluster.calibration, job->origin[FIELD_cluster_calibration].span,
+                        &of) ||
+      !is_of(c, job, &of, machine, gpu))
+    return false;
+  for (int32_t i = 0; i < CALIBRATION_RATES; i++) {
+    if (of.per_s[i] == 0 || fact[i] < 0) continue;
+    facts->number[fact[i]] = of.per_s[i];
+    facts->is_known[fact[i]] = true;
+    facts->span[fact[i]] = of.at[i];
+  }
+  cluster->update_bytes_per_s = of.per_s[CALIBRATION_host_update];
+  return true;
+}

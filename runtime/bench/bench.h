@@ -1,0 +1,29 @@
+/* bench.h -- rates of this machine that predictions of offload use, measured with the code that
+ * training runs: copies by the queues of a device, updates by the kernels of processors, files by
+ * the tier of files.
+ *
+ * The answer is one line for each fact: a name, a blank, a text or a number. Numbers are bytes a
+ * second. */
+#ifndef LOCKSTEP_BENCH_H
+#define LOCKSTEP_BENCH_H
+
+#include <stdio.h>
+
+#include "runtime/process/status.h"
+
+/* Copies each way, both ways at once and with all GPUs at once; on a machine without GPUs between
+ * two places of its memory, as plans for processors copy. Then what all cores get of host memory,
+ * and of it in updates. */
+bool bench_copies(FILE *out, Status *status);
+
+/* A rank's file in that directory: written, read, and both at once. */
+bool bench_files(const char *directory, FILE *out, Status *status);
+
+/* Seconds since some moment. */
+double bench_now_s(void);
+
+/* What all cores get of host memory, as bytes that are read and written. */
+bool bench_stream(double *bytes_per_s, Status *status);
+bool bench_update(double *bytes_per_s, Status *status);
+
+#endif

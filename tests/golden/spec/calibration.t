@@ -1,0 +1,22 @@
+-- RUN: explain job.lua | grep -E "^offload|exposed"
+return job {
+  model = "llama2-7b",
+  data = "synthetic",
+  train = { batch = "8 sequences", microbatch = 1, context = 4096, steps = 1 },
+  optimizer = { "adamw", lr = 1e-3 },
+  precision = "bf16",
+  cluster = { "dgx-h100", devices = 1, calibration = "./rates.lua" },
+  offload = "cpu",
+}
+-- FILE: rates.lua
+return {
+  processor = "GenuineIntel family 6 model 143",
+  device = "NVIDIA H100 80GB HBM3",
+  rates = {
+    host_link = { 54000000000, "2026-11-27" },
+    host_update = { 200000000000, "2026-11-27" },
+  },
+}
+-- >>> exit 0
+offload  a step: d2h 27.0 GB in 499 ms, h2d 13.5 GB in 250 ms, host in 1.0 s
+         1.0 s of it exposed, 38 % of the step
