@@ -48,6 +48,7 @@ bool prove(const Plan *plan, ProveReport *report) {
   prove_evaluation(&whole);
   prove_records(&whole);
   prove_communication(&whole);
+  prove_saves(&whole);
   prove_classes(&whole);
   arena_free(whole.arena);
   return report->finding_count == 0;

@@ -190,6 +190,9 @@ void prove_ordering(const View *views, uint32_t count);
  * copied. After prove_memory. */
 void prove_snapshot(const View *view);
 
+/* A checkpoint has each element of the state once. No class in the view. */
+void prove_saves(const View *whole);
+
 /* For all classes at once: results are shared between views. Comes last. */
 void prove_types(const View *views, uint32_t count);
 
