@@ -103,6 +103,12 @@ static int32_t layer_end(const PlanTensor *tensor) {
   return tensor->layer_first < 0 ? 0 : tensor->layer_first + (int32_t)tensor->layer_count;
 }
 
+/* Of a block whose layers are in several tiers each tier has a row. */
+static bool shares_layers(const PlanTensor *a, const PlanTensor *b) {
+  return a->layer_first < 0 || b->layer_first < 0 ||
+         (a->layer_first < layer_end(b) && b->layer_first < layer_end(a));
+}
+
 static bool is_twin(const Plan *plan, const PlanTensor *a, const PlanTensor *b) {
   return a->kind == b->kind && state_saved_dtype(a) == state_saved_dtype(b) &&
          a->layer_first == b->layer_first && a->layer_count == b->layer_count &&
@@ -117,7 +123,8 @@ static void check_ties(const View *whole, const Named *first, const Named *end, 
   bool has_twin = false;
   for (const Named *other = first; other < end && why == NULL; other++) {
     const bool is_same_kind = other->tensor->kind == at->tensor->kind;
-    if (other != at && other->class == at->class && is_same_kind)
+    if (other != at && other->class == at->class && is_same_kind &&
+        shares_layers(other->tensor, at->tensor))
       why = "is in the table twice, so two tensors would be saved as one";
     if (other->class == first->class) has_twin |= is_twin(whole->plan, other->tensor, at->tensor);
   }
