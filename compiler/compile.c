@@ -130,7 +130,8 @@ Draft *compile_once(Compile *c, const Job *job, const Compiled *known, Recompute
                                  job->offload.optimizer == CHOICE_OFFLOAD_NVME ||
                                  known->hosted_bytes != NULL,
                .state_in_files = job->offload.optimizer == CHOICE_OFFLOAD_NVME,
-               .offloads_weights = job->offload.weights == CHOICE_OFFLOAD_CPU,
+               .offloads_weights = job->offload.weights != CHOICE_OFFLOAD_NONE,
+               .weights_in_files = job->offload.weights == CHOICE_OFFLOAD_NVME,
                .offloads_frames = job->offload.activations == CHOICE_OFFLOAD_CPU,
                .has_moment2 = optimizer_rows[job->optimizer.head].moments > 1,
                .train = train.graph,

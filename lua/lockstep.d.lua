@@ -88,9 +88,9 @@
 ---@field loss_chunks? integer|string the last linear layer and cross_entropy, forward and backward, in so many runs of tokens: the logits of one run exist at a time. Default: 1
 
 ---@class (exact) lockstep.offload
----@field [1]? "none"|"cpu"|"auto" what lies in host memory instead of the device's; cpu: the optimizer's states; auto: as few of them as make the job fit
----@field optimizer? "none"|"cpu"|"auto"|"nvme" masters, moments and compensations; cpu: they stay in host memory, where the host's processor updates them: gradients come, weights return; nvme: they are in a file in offload.path, and pass through host memory for updates; { "cpu", share = "60%" } or { "nvme", most = "40GB" }: whole layers up to that; auto: as few as make the job fit, after memory.recompute; derived: the section's word. Default: derived
----@field weights? "none"|"cpu" what layers read; cpu: a layer's weights, of zero 3 the rank's shard, are in host memory and are copied to the device when the layer needs them; of layers whose states are there, too: wants optimizer = "cpu", and zero = 3 where replicas share a batch. Default: none
+---@field [1]? "none"|"cpu"|"nvme"|"auto" what lies in host memory, or in files, instead of the device's; cpu: the optimizer's states; nvme: they are in files, and weights where they may be; auto: as few of them as make the job fit
+---@field optimizer? "none"|"cpu"|"nvme"|"auto" masters, moments and compensations; cpu: they stay in host memory, where the host's processor updates them: gradients come, weights return; nvme: they are in a file in offload.path, and pass through host memory for updates; { "cpu", share = "60%" } or { "nvme", most = "40GB" }: whole layers up to that; auto: as few as make the job fit, after memory.recompute; derived: the section's word. Default: derived
+---@field weights? "none"|"cpu"|"nvme" what layers read; cpu: a layer's weights, of zero 3 the rank's shard, are in host memory and are copied to the device when the layer needs them; of layers whose states are there, too: wants optimizer = "cpu", and zero = 3 where replicas share a batch; nvme: they are in the file, pass through host memory when layers read them and are written by updates: wants optimizer = "nvme"; offload = "nvme": so where they may be. Default: none
 ---@field activations? "none"|"cpu" what forward keeps for backward; cpu: it leaves after its layer's forward and returns before its backward, except of the last layers, whose backward comes at once; { "cpu", share = "60%" } or { "cpu", most = "40GB" }: whole layers up to that, the first ones of a stage. Default: none
 ---@field path? string nvme: a directory of a disk of the node, in which each rank keeps one file without a name: nothing of it remains, however the run ends. Default: derived
 ---@field prefetch? integer|string copies to the device run so many layers ahead of the layer that needs them. Default: 2
@@ -190,7 +190,7 @@
 ---@field precision? lockstep.precision|string one word sets the row; keys change one cell
 ---@field parallel? lockstep.parallel how ranks divide the work
 ---@field memory? lockstep.memory device memory
----@field offload? lockstep.offload|string what lies in host memory instead of the device's; cpu: the optimizer's states; auto: as few of them as make the job fit
+---@field offload? lockstep.offload|string what lies in host memory, or in files, instead of the device's; cpu: the optimizer's states; nvme: they are in files, and weights where they may be; auto: as few of them as make the job fit
 ---@field checkpoint? lockstep.checkpoint state on disk
 ---@field log? lockstep.log what is written while it runs
 ---@field cluster? lockstep.cluster|string the machine: a library name or ./file.lua

@@ -59,6 +59,8 @@ DType role_dtype(const Draft *d, const Block *block, BaseRole role) {
   case BASE_PARAM_STORED:
   case BASE_HOST_PARAM:
   case BASE_FAR_PARAM:
+  case BASE_FILE_PARAM:
+  case BASE_CAME_PARAM:
   case BASE_PARAM_SHARD: return d->train->param_dtype;
   case BASE_HOST_GRAD:
   case BASE_GRAD:

@@ -32,8 +32,8 @@ typedef enum {
 typedef enum {
   CHOICE_OFFLOAD_NONE,
   CHOICE_OFFLOAD_CPU,
-  CHOICE_OFFLOAD_AUTO,
-  CHOICE_OFFLOAD_NVME
+  CHOICE_OFFLOAD_NVME,
+  CHOICE_OFFLOAD_AUTO
 } OffloadChoice;                                           /* offload.* */
 typedef enum { CHOICE_RING, CHOICE_ULYSSES } CpKindChoice; /* parallel.cp_kind */
 typedef enum {

@@ -63,6 +63,8 @@ const Strategy strategies[] = {
     {"offload, weights", "llama", 2, "zero = 3, zero_keep = \"0B\"",
      BF16 "offload = { optimizer = 'cpu', weights = 'cpu', prefetch = 1 }, "},
     {"offload, files", "gpt2", 1, "", BF16 "offload = { optimizer = 'nvme', path = '/tmp' }, "},
+    {"offload, weights in files", "gpt2", 1, "",
+     BF16 "offload = { 'nvme', path = '/tmp', prefetch = 1 }, "},
     {"offload, no master", "gpt2", 2, "pp = 2", OFFLOAD},
     {"pieces", "gpt2", 8, "dp = 2, tp = 4, zero = 3, zero_keep = \"0B\", sequence = true", GPUS},
 };

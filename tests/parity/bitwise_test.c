@@ -301,6 +301,20 @@ static void test_files(void) {
     check_offload(all, "cluster.devices=4", "parallel.pp=2", "parallel.zero=2",
                   "optimizer={\"lion\", lr=1e-4}");
   }
+  TEST("weights in files, too: all, and of half of the layers") {
+    char all[120], half[160];
+    (void)snprintf(all, sizeof all, "={ \"nvme\", path = \"%s\" }", folder);
+    (void)snprintf(
+        half, sizeof half,
+        "={ optimizer = { \"nvme\", share = \"50%%\" }, weights = \"nvme\", prefetch = 0, "
+        "path = \"%s\" }",
+        folder);
+    check_offload(all, "cluster.devices=1", "precision=bf16", "model.layers=4", NULL);
+    check_offload(all, "cluster.devices=4", "parallel.pp=2", "parallel.zero=3",
+                  "precision={\"bf16\", param=\"fp32\"}");
+    check_offload(half, "cluster.devices=2", "precision=bf16", "parallel.zero=3",
+                  "precision.update=kahan");
+  }
 }
 
 int main(void) {

@@ -4,7 +4,7 @@
 
 #include "compiler/draft/roles.h"
 
-enum { STATES = BASE_STATE_LAST - BASE_MASTER + 1 };
+enum { PASSING = BASE_STATE_LAST - BASE_MASTER + 2 }; /* states, and the parameters after them */
 
 typedef struct CallTarget {
   int32_t use;   /* NO_ID: a call of no layer */
@@ -78,16 +78,26 @@ int32_t calls_brought(Calls *t, int32_t b, int64_t layer) {
                          block_stride_bytes(t->draft, block, stored_role(t->draft, block)), layer);
 }
 
-/* The buffer in host memory of a state that is in a file. */
-static BufferBinding bind_state(Calls *t, const SegmentBase *base, int32_t slot, int64_t layer) {
+/* The buffer in host memory, for an update, of a state or of parameters that are in a file. */
+static BufferBinding bind_passing(Calls *t, const SegmentBase *base, BaseRole role, int32_t slot,
+                                  int64_t layer) {
   const Block *block = &t->draft->blocks.at[base->number];
   const StageBlock *held = &t->stage->blocks[base->number];
-  const BufferKind kind = t->stage->buffers.at[held->host_buffers[base->role]].kind;
-  int32_t *buffer = &t->states[slot * STATES + (int32_t)(base->role - BASE_MASTER)];
+  const BufferKind kind = t->stage->buffers.at[held->host_buffers[role]].kind;
+  const int32_t i = role >= BASE_MASTER ? (int32_t)(role - BASE_MASTER) : PASSING - 1;
+  int32_t *buffer = &t->states[slot * PASSING + i];
   if (*buffer == NO_ID)
-    *buffer = calls_host_buffer(t, "states, of a file", kind,
-                                tier_stride_bytes(t->draft, block, base->role, TIER_FILE), layer);
+    *buffer = calls_host_buffer(t, i < PASSING - 1 ? "states, of a file" : "parameters, of a file",
+                                kind, tier_stride_bytes(t->draft, block, role, TIER_FILE), layer);
   return (BufferBinding){*buffer, 0};
+}
+
+/* The buffer in host memory of parameters that come from a file for the device. */
+static BufferBinding bind_came(Calls *t, const SegmentBase *base, int64_t layer) {
+  const int32_t buffer =
+      calls_host_buffer(t, "parameters, from a file", BUFFER_PARAM, base->size_bytes, layer);
+  VEC_PUSH(t->draft->compile->arena, &t->coming, buffer);
+  return (BufferBinding){buffer, 0};
 }
 
 static bool is_state(BaseRole role) {
@@ -101,11 +111,14 @@ static BufferBinding bind_block(Calls *t, const SegmentBase *base, const CallTar
   int64_t layer = block_layer(block, at->layer);
   int32_t slot = t->slot_first[base->number] + (int32_t)layer;
   const int32_t on_host = held->position[layer] - held->host_first;
-  const BaseRole role = base->role == BASE_FAR_PARAM    ? stored_role(d, block)
+  const bool is_far = base->role == BASE_FAR_PARAM || base->role == BASE_FILE_PARAM;
+  const BaseRole role = is_far                          ? stored_role(d, block)
                         : base->role >= BASE_FILE_STATE ? BASE_MASTER + base->role - BASE_FILE_STATE
                                                         : base->role;
-  if (on_host >= 0 && is_state(base->role) && d->state_in_files)
-    return bind_state(t, base, slot, layer);
+  if (base->role == BASE_CAME_PARAM) return bind_came(t, base, layer);
+  if (on_host >= 0 && (is_state(base->role) ? d->state_in_files
+                                            : base->role == BASE_FAR_PARAM && d->weights_in_files))
+    return bind_passing(t, base, role, slot, layer);
   if (on_host >= 0 && base->role == stored_role(d, block) && held->host_buffers[role] != NO_ID)
     return (BufferBinding){calls_brought(t, base->number, layer), 0};
   if (on_host >= 0 && held->host_buffers[role] != NO_ID)
@@ -198,6 +211,8 @@ static BufferBinding bind_base(Calls *t, const SegmentBase *base, const CallTarg
   case BASE_PARAM_STORED:
   case BASE_PARAM_SHARD:
   case BASE_FAR_PARAM:
+  case BASE_FILE_PARAM:
+  case BASE_CAME_PARAM:
   case BASE_FILE_STATE ... BASE_FILE_STATE_LAST:
   case BASE_GRAD_SHARD:
   case BASE_MASTER:
@@ -384,10 +399,10 @@ void calls_open(Calls *t, Draft *d, Stage *stage, ProgramKind kind) {
   t->gathered = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count + 1);
   t->brought = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count + 1);
   t->far_grads = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count + 1);
-  t->states = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count * STATES + 1);
+  t->states = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count * PASSING + 1);
   for (int32_t i = 0; i < t->slot_count; i++)
     t->gathered[i] = t->brought[i] = t->far_grads[i] = NO_ID;
-  for (int32_t i = 0; i < t->slot_count * STATES; i++)
+  for (int32_t i = 0; i < t->slot_count * PASSING; i++)
     t->states[i] = NO_ID;
 }
 

@@ -41,6 +41,7 @@ typedef struct Calls {
   VEC(BufferName) names;
   BufferList reducing, sending; /* buffers that the last reduction or exchange may still be using */
   BufferList leaving;           /* buffers that the last copies to host memory may still read */
+  BufferList coming;            /* weights of a file in host memory: of the last two layers */
   BufferList staged;            /* buffers in host memory, in the order of their calls */
   int64_t saved_bytes;          /* of the snapshot, given out so far */
 } Calls;

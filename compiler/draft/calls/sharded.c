@@ -26,7 +26,16 @@ static bool layer_reads(const Calls *t, int32_t u, int32_t b, bool backward) {
                   : reads_params(t, parts->forward, b);
 }
 
-/* Copies the block's parameters for layer u from host memory, if they are there. */
+/* While a layer's weights pass from host memory to the device, those of the next are read. */
+static void hold_coming(Calls *t) {
+  BufferList *coming = &t->coming;
+  if (coming->count < 2) return;
+  t->stage->buffers.at[coming->at[0]].last_call = calls_here(t) - 1;
+  coming->at[0] = coming->at[1];
+  coming->count = 1;
+}
+
+/* Copies the block's parameters for layer u from host memory, or their file, if they are there. */
 static void bring(Calls *t, int32_t u, int32_t b, int32_t microbatch, uint32_t flags) {
   const Block *block = &t->draft->blocks.at[b];
   const StageBlock *held = &t->stage->blocks[b];
@@ -36,6 +45,7 @@ static void bring(Calls *t, int32_t u, int32_t b, int32_t microbatch, uint32_t f
   if (!is_far || t->brought[slot] != NO_ID || t->gathered[slot] != NO_ID) return;
   calls_brought(t, b, layer);
   calls_add_block(t, block->bring, b, layer, microbatch, flags);
+  hold_coming(t);
 }
 
 void sharded_gather(Calls *t, int32_t u, bool backward, int32_t microbatch, uint32_t flags) {

@@ -52,7 +52,8 @@ static void copy_layer(Draft *d, int32_t segment, int32_t b, Lane lane, BaseRole
              block_stride_bytes(d, block, stored_role(d, block)));
 }
 
-/* The states of a layer, from their file to host memory or back. */
+/* The states of a layer, from their file to host memory or back, and weights that are in it. An
+ * update that makes weights from masters does not read them. */
 static int32_t build_file(Draft *d, int32_t b, bool reads) {
   const Block *block = &d->blocks.at[b];
   int32_t segment = block_segment(d, b, reads ? "read" : "write");
@@ -63,12 +64,22 @@ static int32_t build_file(Draft *d, int32_t b, bool reads) {
                  reads ? in_file : role, reads ? role : in_file,
                  tier_stride_bytes(d, block, role, TIER_FILE));
   }
+  if (d->weights_in_files && block_is_far(d, block) && !(reads && d->truth == TRUTH_MASTER))
+    pass_layer(d, segment, b, reads ? RECORD_READ : RECORD_WRITE, LANE_FILE,
+               reads ? BASE_FILE_PARAM : BASE_FAR_PARAM, reads ? BASE_FAR_PARAM : BASE_FILE_PARAM,
+               tier_stride_bytes(d, block, stored_role(d, block), TIER_FILE));
   return segment;
 }
 
 static int32_t build_bring(Draft *d, int32_t b) {
+  const Block *block = &d->blocks.at[b];
+  const BaseRole stored = stored_role(d, block);
   int32_t segment = block_segment(d, b, "bring");
-  copy_layer(d, segment, b, LANE_H2D, BASE_FAR_PARAM, stored_role(d, &d->blocks.at[b]));
+  if (d->weights_in_files)
+    pass_layer(d, segment, b, RECORD_READ, LANE_FILE, BASE_FILE_PARAM, BASE_CAME_PARAM,
+               tier_stride_bytes(d, block, stored, TIER_FILE));
+  copy_layer(d, segment, b, LANE_H2D, d->weights_in_files ? BASE_CAME_PARAM : BASE_FAR_PARAM,
+             stored);
   return segment;
 }
 
@@ -284,7 +295,10 @@ static int32_t build_grads_out(Draft *d, int32_t b) {
 }
 
 static int32_t build_update(Draft *d, int32_t b, bool on_host) {
+  const bool is_made = d->truth == TRUTH_MASTER; /* the file gets padding that was not read */
   int32_t segment = block_segment(d, b, on_host ? "update.host" : "update");
+  if (on_host && is_made && d->weights_in_files && block_is_far(d, &d->blocks.at[b]))
+    zero_block(d, segment, b, BASE_FAR_PARAM, LANE_HOST);
   for (int32_t i = 0; i < d->blocks.at[b].params.count; i++)
     update_param(d, segment, d->blocks.at[b].params.at[i], on_host);
   return segment;

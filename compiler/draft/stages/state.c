@@ -109,7 +109,8 @@ static void place_block(Draft *d, Stage *stage, int32_t b) {
     const int32_t here = may_leave ? held->host_first : held->held;
     if (held->held == 0 || !role_persists(d, block, role)) continue;
     const char *name = arena_printf(d->compile->arena, "%s %s", block->name, roles[role].word);
-    const Tier far = is_state(role) && d->state_in_files ? TIER_FILE : TIER_HOST;
+    const bool in_file = is_state(role) ? d->state_in_files : d->weights_in_files;
+    const Tier far = in_file ? TIER_FILE : TIER_HOST;
     if (here > 0)
       held->buffers[role] =
           persistent(d, stage, name, roles[role].kind, block_stride_bytes(d, block, role) * here);

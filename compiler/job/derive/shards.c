@@ -30,6 +30,15 @@ static bool derive_zero(Compile *c, Job *job, Derived *out) {
   return false;
 }
 
+/* offload = "nvme": weights are in files where the rank that updates one has all that it reads. */
+static void derive_weights(Job *job, const Derived *out) {
+  if (field_is_said(job, FIELD_offload_weights) || job->offload.head != CHOICE_OFFLOAD_NVME ||
+      job->offload.optimizer != CHOICE_OFFLOAD_NVME || (out->zero != 3 && out->dp * out->cp > 1))
+    return;
+  job->offload.weights = CHOICE_OFFLOAD_NVME;
+  field_derive(job, FIELD_offload_weights, "offload = \"nvme\"");
+}
+
 static void check_users(Compile *c, const Job *job, const Derived *out) {
   static const int32_t fields[] = {FIELD_parallel_zero_unit, FIELD_parallel_zero_prefetch,
                                    FIELD_parallel_zero_keep};
@@ -128,6 +137,7 @@ bool derive_shards(Compile *c, Job *job, const Cluster *cluster, Derived *out) {
   int32_t errors = c->diags.error_count;
   int64_t sharing = out->dp * out->cp;
   if (!derive_zero(c, job, out)) return false;
+  derive_weights(job, out);
   check_users(c, job, out);
   if (c->diags.error_count > errors) return false;
   out->shard_ranks = out->zero > 0 ? sharing : 1;

@@ -59,9 +59,12 @@ static void check_path(Compile *c, Job *job) {
     field_derive(job, FIELD_offload_path, "slurm.scratch");
     return;
   }
-  error_at(c, job->origin[FIELD_offload_optimizer].span, "missing-key",
-           "offload.optimizer is \"nvme\", and offload.path does not say in which directory");
-  fix_last(c, "path = \"/local/scratch\"");
+  const bool is_head = !job->set[FIELD_offload_optimizer];
+  error_at(c, is_head ? job->offload.head_origin.span : job->origin[FIELD_offload_optimizer].span,
+           "missing-key", "%s \"nvme\", and offload.path does not say in which directory",
+           is_head ? "offload is" : "offload.optimizer is");
+  fix_last(c, is_head ? "offload = { \"nvme\", path = \"/local/scratch\" }"
+                      : "path = \"/local/scratch\"");
 }
 
 void offload_rules(Compile *c, Job *job) {
@@ -71,6 +74,13 @@ void offload_rules(Compile *c, Job *job) {
              "offload.weights: weights are where their states are, which updates need beside "
              "them, and those do not leave the device");
     fix_last(c, "offload = { optimizer = \"cpu\", weights = \"cpu\" }");
+  }
+  if (job->offload.weights == CHOICE_OFFLOAD_NVME && states_of(job) == CHOICE_OFFLOAD_CPU) {
+    error_at(
+        c, job->origin[FIELD_offload_weights].span, "not-built",
+        "offload.weights = \"nvme\" with states in host memory is not built yet: of weights in "
+        "files states are there, too");
+    fix_last(c, "offload = { optimizer = \"nvme\", weights = \"nvme\" }");
   }
   check_path(c, job);
   if (job->set[FIELD_offload_optimizer]) return;

@@ -157,7 +157,7 @@ static void check_needs(Compile *c, Job *job) {
        "checkpoints that are written", "every is \"never\""},
       {job->checkpoint.every.unit != UNIT_NEVER, FIELD_checkpoint_async,
        "checkpoints that are written", "every is \"never\""},
-      {job->offload.weights != CHOICE_OFFLOAD_NONE ||
+      {job->offload.weights != CHOICE_OFFLOAD_NONE || job->offload.head == CHOICE_OFFLOAD_NVME ||
            job->offload.activations != CHOICE_OFFLOAD_NONE,
        FIELD_offload_prefetch, "weights or activations in host memory", "neither is there"},
       {job->slurm.retries > 0, FIELD_slurm_spares, "retries above 0", "retries is 0"},

@@ -84,7 +84,7 @@ job.lua: return job { ... } of these sections; lockstep help SECTION has keys
   precision    one word sets the row
   parallel     how ranks divide the work
   memory       device memory
-  offload      what lies in host memory instead of the device's
+  offload      what lies in host memory, or in files, instead of the device's
   checkpoint   state on disk
   log          what is written while it runs
   cluster      the machine: a library name or ./file.lua

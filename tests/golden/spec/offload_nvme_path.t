@@ -4,16 +4,10 @@ return job {
   data = "synthetic",
   train = { batch = "8 sequences", microbatch = 2, steps = 10 },
   optimizer = { "adamw", lr = 1e-3 },
-  offload = { optimizer = "nvme", weights = "nvme", verify = true },
+  offload = { optimizer = "nvme", verify = true },
 }
 -- >>> exit 1
-job.lua:6:45: error[not-built]: offload = "nvme" is not built yet; write
-    optimizer = "nvme": states are in a file of offload.path; weights and the
-    rest are not
-    6 |   offload = { optimizer = "nvme", weights = "nvme", verify = true },
-      |                                             ^~~~~~
-job.lua:6:53: error[not-built]: offload.verify is not built yet; remove it: what
+job.lua:6:35: error[not-built]: offload.verify is not built yet; remove it: what
     is read from files is always compared with the sums of what was written
-    6 |   offload = { optimizer = "nvme", weights = "nvme", verify = true },
-      |                                                     ^~~~~~
-2 errors
+    6 |   offload = { optimizer = "nvme", verify = true },
+      |                                   ^~~~~~

@@ -1,19 +1,12 @@
--- RUN: check job.lua --no-data
+-- RUN: explain job.lua offload --no-data | grep -E "optimizer|weights|path"
 return job {
   model = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
   data = "synthetic",
   train = { batch = "8 sequences", microbatch = 2, steps = 10 },
   optimizer = { "adamw", lr = 1e-3 },
-  offload = { "nvme", budget = "12 steps" },
+  offload = { "nvme", path = "/scratch" },
 }
--- >>> exit 1
-job.lua:6:15: error[not-built]: offload = "nvme" is not built yet; write
-    optimizer = "nvme": states are in a file of offload.path; weights and the
-    rest are not
-    6 |   offload = { "nvme", budget = "12 steps" },
-      |               ^~~~~~
-job.lua:6:32: error[unit]: offload.budget: expected "80GiB", "80GB" or "90%";
-    got "12 steps"
-    6 |   offload = { "nvme", budget = "12 steps" },
-      |                                ^~~~~~~~~~
-2 errors
+-- >>> exit 0
+offload.optimizer      nvme                    derived: offload = "nvme"
+offload.weights        nvme                    derived: offload = "nvme"
+offload.path           /scratch                job: job.lua:6:30
