@@ -65,6 +65,10 @@ bool tokenizer_encode(Encoder *e, const char *text, size_t bytes, TokenizerSpeci
   (void)snprintf(why, TOKENIZER_WHY_BYTES, "this build has no tokenizers");
   return false;
 }
+bool tokenizer_encode_inside(Encoder *e, const char *text, size_t bytes, TokenizerSpecial special,
+                             TokenIds *ids, char why[TOKENIZER_WHY_BYTES]) {
+  return tokenizer_encode(e, text, bytes, special, ids, why);
+}
 char *tokenizer_decode(const Tokenizer *t, const uint32_t *ids, int64_t count,
                        bool leave_out_special, size_t *bytes) {
   (void)t, (void)ids, (void)count, (void)leave_out_special;

@@ -124,7 +124,7 @@ static bool fill_trie(Reading *r, bool normalized, bool special) {
     text.count = 0;
     is_good = normalized
                   ? tokenizer_normalize(t, added->content, strlen(added->content), &text, &other)
-                  : buffer_add(&text, added->content, strlen(added->content));
+                  : bytes_add(&text, added->content, strlen(added->content));
     is_good = is_good && trie_add(normalized ? &t->normalized : &t->raw, text.at, text.count, i);
   }
   free(text.at), free(other.at);

@@ -17,8 +17,8 @@ static int32_t byte_of(Piece token) {
 static bool add_bytes(Buffer *out, Piece token) {
   char *bytes = malloc(token.bytes + 1);
   int64_t count = bytes ? bytes_of_characters(token.at, token.bytes, bytes) : -1;
-  bool is_good = bytes && (count >= 0 ? buffer_add(out, bytes, (size_t)count)
-                                      : buffer_add(out, token.at, token.bytes));
+  bool is_good = bytes && (count >= 0 ? bytes_add(out, bytes, (size_t)count)
+                                      : bytes_add(out, token.at, token.bytes));
   free(bytes);
   return is_good;
 }
@@ -27,7 +27,7 @@ static bool add_replaced(Buffer *out, Piece token, const char *from, const char 
   const size_t length = strlen(from);
   for (size_t i = 0; i < token.bytes;) {
     bool is_match = i + length <= token.bytes && memcmp(token.at + i, from, length) == 0;
-    if (!buffer_add(out, is_match ? to : token.at + i, is_match ? strlen(to) : 1)) return false;
+    if (!bytes_add(out, is_match ? to : token.at + i, is_match ? strlen(to) : 1)) return false;
     i += is_match ? length : 1;
   }
   return true;
@@ -39,15 +39,15 @@ static bool add_token(const Tokenizer *t, Buffer *out, Piece token) {
   if (d->kind == DECODE_METASPACE) return add_replaced(out, token, mark, " ");
   int32_t byte = d->has_fallback ? byte_of(token) : -1;
   char one = (char)byte;
-  if (byte >= 0) return buffer_add(out, &one, 1);
+  if (byte >= 0) return bytes_add(out, &one, 1);
   if (d->from) return add_replaced(out, token, d->from, d->to);
-  return buffer_add(out, token.at, token.bytes);
+  return bytes_add(out, token.at, token.bytes);
 }
 
 char *tokenizer_decode(const Tokenizer *t, const uint32_t *ids, int64_t count,
                        bool leave_out_special, size_t *bytes) {
   Buffer out = {0};
-  bool is_good = buffer_add(&out, "", 0);
+  bool is_good = bytes_add(&out, "", 0);
   for (int64_t i = 0; is_good && i < count; i++) {
     is_good = ids[i] < t->vocab && t->text[ids[i]].at != NULL;
     if (!is_good || (leave_out_special && t->is_special[ids[i]])) continue;

@@ -171,7 +171,7 @@ static bool take_bytes(Encoder *e, int32_t step, const char *text, size_t bytes)
   Buffer *copy = &e->step[step];
   if (split->prefix_space && text[0] != ' ') {
     copy->count = 0;
-    if (!buffer_add(copy, " ", 1) || !buffer_add(copy, text, bytes)) return no_memory(e);
+    if (!bytes_add(copy, " ", 1) || !bytes_add(copy, text, bytes)) return no_memory(e);
     text = copy->at, bytes = copy->count;
   }
   return split->code ? cut_by_pattern(e, step, text, bytes, take_piece)
@@ -184,10 +184,10 @@ static bool fill_marks(Encoder *e, const Split *split, const char *text, size_t 
   bool has_mark = text[0] == ' ' || (bytes >= mark && memcmp(text, split->mark, mark) == 0);
   out->count = 0;
   if (split->prepends && !has_mark && (e->is_first || !split->first_only) &&
-      !buffer_add(out, split->mark, mark))
+      !bytes_add(out, split->mark, mark))
     return false;
   for (size_t i = 0; i < bytes; i++)
-    if (!(text[i] == ' ' ? buffer_add(out, split->mark, mark) : buffer_add(out, text + i, 1)))
+    if (!(text[i] == ' ' ? bytes_add(out, split->mark, mark) : bytes_add(out, text + i, 1)))
       return false;
   return true;
 }
@@ -303,12 +303,11 @@ static void count_unassigned(Encoder *e, const char *text, size_t bytes) {
   }
 }
 
-bool tokenizer_encode(Encoder *e, const char *text, size_t bytes, TokenizerSpecial special,
-                      TokenIds *ids, char why[TOKENIZER_WHY_BYTES]) {
+static bool encode(Encoder *e, const char *text, size_t bytes, TokenizerSpecial special,
+                   TokenIds *ids, char why[TOKENIZER_WHY_BYTES]) {
   e->why = why;
   e->special = special;
   e->ids = ids;
-  e->is_first = true;
   if (bytes > TEXT_MAX) return refuse(e, "a text of over 1 GiB: cut it into documents");
   size_t valid = utf8_valid(text, bytes);
   if (valid < bytes) {
@@ -317,4 +316,16 @@ bool tokenizer_encode(Encoder *e, const char *text, size_t bytes, TokenizerSpeci
   }
   count_unassigned(e, text, bytes);
   return bytes == 0 || cut_tokens(e, &e->t->raw, text, bytes, take_raw);
+}
+
+bool tokenizer_encode(Encoder *e, const char *text, size_t bytes, TokenizerSpecial special,
+                      TokenIds *ids, char why[TOKENIZER_WHY_BYTES]) {
+  e->is_first = true;
+  return encode(e, text, bytes, special, ids, why);
+}
+
+bool tokenizer_encode_inside(Encoder *e, const char *text, size_t bytes, TokenizerSpecial special,
+                             TokenIds *ids, char why[TOKENIZER_WHY_BYTES]) {
+  e->is_first = false;
+  return encode(e, text, bytes, special, ids, why);
 }

@@ -121,7 +121,7 @@ int64_t bytes_of_characters(const char *text, size_t count, char *out);
 
 /* ---- tables */
 
-int32_t words_find(const Words *words, const char *text, size_t bytes);
+int32_t vocabulary_find(const Words *words, const char *text, size_t bytes);
 const Merge *merge_find(const Tokenizer *t, uint32_t left, uint32_t right);
 /* The longest token that begins at `at`, its bytes in `length`; NULL: none. */
 const Added *trie_find(const Tokenizer *t, const Trie *trie, const char *at, size_t bytes,
@@ -136,7 +136,7 @@ typedef struct Buffer {
   char *at;
   size_t count, room;
 } Buffer;
-bool buffer_add(Buffer *buffer, const char *bytes, size_t count);
+bool bytes_add(Buffer *buffer, const char *bytes, size_t count);
 
 /* Runs the normalizer's steps. False: no memory. */
 bool tokenizer_normalize(const Tokenizer *t, const char *text, size_t bytes, Buffer *out,

@@ -122,8 +122,8 @@ static void fill_symbols(Merger *m, const char *piece, size_t bytes) {
   m->count = 0;
   for (size_t i = 0, step = 1; i < bytes; i += step) {
     step = t->is_byte_level ? 1 : utf8_bytes(piece[i]);
-    int32_t id =
-        t->is_byte_level ? t->byte_id[(uint8_t)piece[i]] : words_find(&t->words, piece + i, step);
+    int32_t id = t->is_byte_level ? t->byte_id[(uint8_t)piece[i]]
+                                  : vocabulary_find(&t->words, piece + i, step);
     if (id >= 0) {
       if (has_unk) add_symbol(m, t->unk);
       has_unk = false;
@@ -201,7 +201,7 @@ bool merger_add(Merger *m, const char *piece, size_t bytes, TokenIds *ids) {
     slot = &m->slot[XXH3_64bits(piece, bytes) & (SLOTS - 1)];
     if (slot->bytes == bytes && memcmp(slot->text, piece, bytes) == 0) return add_kept(slot, ids);
   }
-  int32_t whole = m->t->ignore_merges ? words_find(&m->t->words, piece, bytes) : NO_TOKEN;
+  int32_t whole = m->t->ignore_merges ? vocabulary_find(&m->t->words, piece, bytes) : NO_TOKEN;
   bool is_good = whole >= 0 ? ids_add(ids, (uint32_t)whole) : add_merged(m, piece, bytes, ids);
   if (is_good && slot && m->dropped == dropped) keep(slot, piece, bytes, ids, first);
   return is_good;

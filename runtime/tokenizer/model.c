@@ -68,7 +68,7 @@ static size_t word_slot(const Words *words, const char *text, size_t bytes) {
   return i;
 }
 
-int32_t words_find(const Words *words, const char *text, size_t bytes) {
+int32_t vocabulary_find(const Words *words, const char *text, size_t bytes) {
   size_t i = word_slot(words, text, bytes);
   return words->text[i].at ? words->id[i] : NO_TOKEN;
 }
@@ -176,8 +176,8 @@ static bool add_merge(Reading *r, json_t *vocab, size_t rank, const Piece part[2
   int32_t id[3] = {id_of(vocab, part[0].at, part[0].bytes), id_of(vocab, part[1].at, part[1].bytes),
                    NO_TOKEN};
   joined->count = 0;
-  if (!buffer_add(joined, part[0].at, part[0].bytes) ||
-      !buffer_add(joined, part[1].at, part[1].bytes))
+  if (!bytes_add(joined, part[0].at, part[0].bytes) ||
+      !bytes_add(joined, part[1].at, part[1].bytes))
     return tokenizer_refuse(r, "not enough memory");
   id[2] = id_of(vocab, joined->at, joined->count);
   for (int i = 0; i < 3; i++)
@@ -216,8 +216,8 @@ static bool find_bytes(Reading *r) {
   for (uint32_t b = 0; b < 256; b++) {
     char byte = (char)b;
     (void)snprintf(name, sizeof name, "<0x%02X>", b);
-    t->byte_id[b] = t->is_byte_level ? words_find(&t->words, &byte, 1)
-                                     : words_find(&t->words, name, strlen(name));
+    t->byte_id[b] = t->is_byte_level ? vocabulary_find(&t->words, &byte, 1)
+                                     : vocabulary_find(&t->words, name, strlen(name));
     if (t->is_byte_level && t->byte_fallback && t->byte_id[b] < 0)
       return tokenizer_refuse(r, "model.byte_fallback is set, and model.vocab lacks byte 0x%02x",
                               b);
@@ -229,7 +229,7 @@ static bool find_bytes(Reading *r) {
  * the mark are encoded one by one, and a cache has them. */
 static bool cuts_words(const Tokenizer *t) {
   static const char mark[] = "\xe2\x96\x81";
-  if (t->is_byte_level || t->ignore_merges || words_find(&t->words, mark, 3) < 0) return false;
+  if (t->is_byte_level || t->ignore_merges || vocabulary_find(&t->words, mark, 3) < 0) return false;
   for (size_t i = 0; i < t->merge_room; i++) {
     if (t->merges[i].id == NO_MERGE) continue;
     const char *text = t->text[t->merges[i].id].at, *at = text;

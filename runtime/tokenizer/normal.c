@@ -30,10 +30,10 @@ static bool is_composed(const char *text, size_t bytes) {
 
 static bool compose(const char *text, size_t bytes, Buffer *out) {
   utf8proc_uint8_t *composed = NULL;
-  if (is_composed(text, bytes)) return buffer_add(out, text, bytes);
+  if (is_composed(text, bytes)) return bytes_add(out, text, bytes);
   utf8proc_ssize_t count = utf8proc_map((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)bytes,
                                         &composed, UTF8PROC_STABLE | UTF8PROC_COMPOSE);
-  bool is_good = count >= 0 && buffer_add(out, (const char *)composed, (size_t)count);
+  bool is_good = count >= 0 && bytes_add(out, (const char *)composed, (size_t)count);
   free(composed);
   return is_good;
 }
@@ -46,17 +46,17 @@ static bool replace(const char *text, size_t bytes, const Normal *step, Buffer *
       i++;
       continue;
     }
-    if (!buffer_add(out, text + begin, i - begin) || !buffer_add(out, step->to, to)) return false;
+    if (!bytes_add(out, text + begin, i - begin) || !bytes_add(out, step->to, to)) return false;
     i += from;
     begin = i;
   }
-  return buffer_add(out, text + begin, bytes - begin);
+  return bytes_add(out, text + begin, bytes - begin);
 }
 
 bool tokenizer_normalize(const Tokenizer *t, const char *text, size_t bytes, Buffer *out,
                          Buffer *other) {
   out->count = 0;
-  if (!buffer_add(out, text, bytes)) return false;
+  if (!bytes_add(out, text, bytes)) return false;
   for (int32_t i = 0; i < t->normals; i++) {
     const Normal *step = &t->normal[i];
     Buffer before = *out;
@@ -66,8 +66,8 @@ bool tokenizer_normalize(const Tokenizer *t, const char *text, size_t bytes, Buf
     if (step->kind == NORMAL_NFC) is_good = compose(before.at, before.count, out);
     if (step->kind == NORMAL_REPLACE) is_good = replace(before.at, before.count, step, out);
     if (step->kind == NORMAL_PREPEND)
-      is_good = (before.count == 0 || buffer_add(out, step->to, strlen(step->to))) &&
-                buffer_add(out, before.at, before.count);
+      is_good = (before.count == 0 || bytes_add(out, step->to, strlen(step->to))) &&
+                bytes_add(out, before.at, before.count);
     if (!is_good) return false;
   }
   return true;

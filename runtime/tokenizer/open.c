@@ -195,7 +195,7 @@ bool ids_add(TokenIds *ids, uint32_t id) {
   return true;
 }
 
-bool buffer_add(Buffer *buffer, const char *bytes, size_t count) {
+bool bytes_add(Buffer *buffer, const char *bytes, size_t count) {
   if (buffer->count + count + 1 > buffer->room) {
     size_t room = 2 * buffer->room + count + 256;
     char *at = realloc(buffer->at, room);

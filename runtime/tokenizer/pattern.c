@@ -15,7 +15,7 @@ static const char others[] =
     "\\x{2060}-\\x{2fff}\\x{3001}-\\x{10ffff}";
 
 static bool add(Buffer *out, const char *text) {
-  return buffer_add(out, text, strlen(text));
+  return bytes_add(out, text, strlen(text));
 }
 
 /* \s or \S, alone or inside a class. */
@@ -41,7 +41,7 @@ static bool rewrite(Reading *r, const char *place, const char *pattern, Buffer *
       if (!is_known_escape(at[1]))
         return tokenizer_refuse(r, "%s.pattern: the escape \\%c at byte %zu is not built", place,
                                 at[1], (size_t)(at - pattern));
-      is_good = buffer_add(out, at, at[1] ? 2 : 1);
+      is_good = bytes_add(out, at, at[1] ? 2 : 1);
       if (at[1]) at++;
     } else {
       if (in_class && (*at == '[' || (*at == '&' && at[1] == '&')))
@@ -49,7 +49,7 @@ static bool rewrite(Reading *r, const char *place, const char *pattern, Buffer *
                                 place, (size_t)(at - pattern));
       if (*at == '[') in_class = true;
       if (*at == ']') in_class = false;
-      is_good = buffer_add(out, at, 1);
+      is_good = bytes_add(out, at, 1);
     }
   }
   return is_good || tokenizer_refuse(r, "not enough memory");
@@ -71,7 +71,7 @@ pcre2_code *pattern_compile(Reading *r, const char *place, const char *pattern, 
   PCRE2_UCHAR reason[128] = "";
   /* Oniguruma's ^ and $ are those of lines */
   uint32_t options = PCRE2_UTF | (is_literal ? PCRE2_LITERAL : PCRE2_UCP | PCRE2_MULTILINE);
-  bool is_good = is_literal ? buffer_add(&text, pattern, strlen(pattern)) ||
+  bool is_good = is_literal ? bytes_add(&text, pattern, strlen(pattern)) ||
                                   tokenizer_refuse(r, "not enough memory")
                             : rewrite(r, place, pattern, &text);
   if (is_good)

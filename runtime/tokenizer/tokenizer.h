@@ -70,6 +70,11 @@ EncoderCounts encoder_counts(const Encoder *encoder);
  * of this text may have been appended. */
 bool tokenizer_encode(Encoder *encoder, const char *text, size_t bytes, TokenizerSpecial special,
                       TokenIds *ids, char why[TOKENIZER_WHY_BYTES]);
+/* The same of a text that follows other parts of its document: a tokenizer that puts a space before
+ * the first word puts none. */
+bool tokenizer_encode_inside(Encoder *encoder, const char *text, size_t bytes,
+                             TokenizerSpecial special, TokenIds *ids,
+                             char why[TOKENIZER_WHY_BYTES]);
 
 /* The text of ids, to be freed, ended by a NUL that `bytes` does not count. Ids that cut a
  * character leave bytes that are no UTF-8. NULL: no memory, or an id that the tokenizer lacks. */

@@ -122,16 +122,12 @@ typedef struct TokDocuments {
   uint64_t tokenizer; /* 0: the ids were given */
 } TokDocuments;
 
-/* Reads JSON lines, one document each: { "ids": [5, 9], "mask": [0, 1] }, the mask optional. All of
- * it is held in memory, 5 bytes an id. False: `why` has the file, the line and the reason, and
- * there is nothing to free. The vocabulary is the largest id and one. */
-bool tokens_read_documents(const char *path, TokDocuments *all, char why[TOKENS_WHY_BYTES]);
-void tokens_free_documents(TokDocuments *all);
-
 /* FOLDER/train.tok and, of the last documents, `hold_out` of the tokens in FOLDER/valid.tok: at
- * least one document stays in each. Otherwise as tokens_write_bytes. */
+ * least one document stays in each. tokenizer_json: a file to copy beside them, or NULL. Otherwise
+ * as tokens_write_bytes. */
 bool tokens_write_documents(const TokDocuments *all, const char *folder, double hold_out,
-                            TokensWritten *written, char why[TOKENS_WHY_BYTES]);
+                            const char *tokenizer_json, TokensWritten *written,
+                            char why[TOKENS_WHY_BYTES]);
 
 /* Every byte of `text_path` becomes one token: FOLDER/train.u8 and, from the end of the text,
  * `hold_out` of it (a fraction in [0, 1)) in FOLDER/valid.u8. Makes the folder and those above it.

@@ -32,28 +32,63 @@ static bool begin_file(NewFile *file, const char *folder, const char *name,
 }
 
 /* is_good: everything was written; else errno has the reason. */
-static bool end_file(NewFile *file, bool is_good, char why[TOKENS_WHY_BYTES]) {
+static bool close_file(NewFile *file, bool is_good, char why[TOKENS_WHY_BYTES]) {
   is_good = is_good && fflush(file->out) == 0 && fsync(fileno(file->out)) == 0;
   int failure = errno;
   if (fclose(file->out) != 0 && is_good) is_good = false, failure = errno;
-  if (is_good && rename(file->temporary, file->path) == 0) return true;
-  if (is_good) failure = errno;
-  (void)unlink(file->temporary);
-  return refuse(why, file->path, strerror(failure));
+  return is_good || refuse(why, file->path, strerror(failure));
 }
 
-static bool write_bytes(const char *folder, const char *name, const uint8_t *bytes, int64_t count,
-                        char why[TOKENS_WHY_BYTES]) {
-  NewFile file;
-  return begin_file(&file, folder, name, why) &&
-         end_file(&file, fwrite(bytes, 1, (size_t)count, file.out) == (size_t)count, why);
+/* Files of one call: all are whole before the first one gets its name. */
+typedef struct NewFiles {
+  NewFile file[3];
+  int32_t count;
+} NewFiles;
+
+static NewFile *add_file(NewFiles *files, const char *folder, const char *name,
+                         char why[TOKENS_WHY_BYTES]) {
+  NewFile *file = &files->file[files->count];
+  if (!begin_file(file, folder, name, why)) return NULL;
+  files->count++;
+  return file;
 }
 
-static bool write_documents(const char *folder, const char *name, const TokDocuments *all,
-                            int64_t first, int64_t last, char why[TOKENS_WHY_BYTES]) {
-  NewFile file;
-  return begin_file(&file, folder, name, why) &&
-         end_file(&file, tok_write(file.out, all, first, last), why);
+static bool rename_all(NewFiles *files, bool is_good, char why[TOKENS_WHY_BYTES]) {
+  for (int32_t i = 0; i < files->count; i++) {
+    if (is_good && rename(files->file[i].temporary, files->file[i].path) != 0)
+      is_good = refuse(why, files->file[i].path, strerror(errno));
+    if (!is_good) (void)unlink(files->file[i].temporary);
+  }
+  return is_good;
+}
+
+static bool add_bytes(NewFiles *files, const char *folder, const char *name, const uint8_t *bytes,
+                      int64_t count, char why[TOKENS_WHY_BYTES]) {
+  NewFile *file = add_file(files, folder, name, why);
+  return file && close_file(file, fwrite(bytes, 1, (size_t)count, file->out) == (size_t)count, why);
+}
+
+static bool add_documents(NewFiles *files, const char *folder, const char *name,
+                          const TokDocuments *all, int64_t first, int64_t last,
+                          char why[TOKENS_WHY_BYTES]) {
+  NewFile *file = add_file(files, folder, name, why);
+  return file && close_file(file, tok_write(file->out, all, first, last), why);
+}
+
+/* A copy of a file, unless it is that file. */
+static bool add_copy(NewFiles *files, const char *folder, const char *name, const char *from,
+                     char why[TOKENS_WHY_BYTES]) {
+  TokenFile bytes;
+  char path[PATH_BYTES];
+  struct stat old, new;
+  (void)snprintf(path, sizeof path, "%.4000s/%s", folder, name);
+  if (stat(path, &old) == 0 && stat(from, &new) == 0 && old.st_ino == new.st_ino &&
+      old.st_dev == new.st_dev)
+    return true;
+  if (!tokens_open_bytes(&bytes, from, why)) return false;
+  bool is_good = add_bytes(files, folder, name, bytes.ids, bytes.count, why);
+  tokens_close(&bytes);
+  return is_good;
 }
 
 /* Without a hold-out an older file's content would now be in the training data. */
@@ -90,26 +125,37 @@ bool tokens_write_bytes(const char *text_path, const char *folder, double hold_o
     return false;
   int64_t valid = (int64_t)((double)text.count * hold_out);
   *written = (TokensWritten){text.count - valid, valid};
+  NewFiles files = {0};
   bool made = make_folder(folder, why) &&
-              write_bytes(folder, "train.u8", text.ids, written->train_tokens, why);
-  made = made &&
-         (valid > 0 ? write_bytes(folder, "valid.u8", text.ids + written->train_tokens, valid, why)
-                    : remove_old(folder, "valid.u8", why));
+              add_bytes(&files, folder, "train.u8", text.ids, written->train_tokens, why) &&
+              (valid == 0 ||
+               add_bytes(&files, folder, "valid.u8", text.ids + written->train_tokens, valid, why));
+  made = rename_all(&files, made, why) && (valid > 0 || remove_old(folder, "valid.u8", why));
   tokens_close(&text);
   return made;
 }
 
-bool tokens_write_documents(const TokDocuments *all, const char *folder, double hold_out,
-                            TokensWritten *written, char why[TOKENS_WHY_BYTES]) {
-  if (!check_share(folder, hold_out, why)) return false;
+/* The first document that is held out. */
+static int64_t first_held_out(const TokDocuments *all, double hold_out) {
   int64_t tokens = all->start[all->count], wanted = (int64_t)((double)tokens * hold_out);
-  int64_t first = all->count; /* of the documents held out */
+  int64_t first = all->count;
   while (first > 1 && tokens - all->start[first - 1] <= wanted)
     first--;
   if (wanted > 0 && first == all->count && all->count > 1) first--;
-  *written = (TokensWritten){all->start[first], tokens - all->start[first]};
-  if (!make_folder(folder, why) || !write_documents(folder, "train.tok", all, 0, first, why))
-    return false;
-  return first < all->count ? write_documents(folder, "valid.tok", all, first, all->count, why)
-                            : remove_old(folder, "valid.tok", why);
+  return first;
+}
+
+bool tokens_write_documents(const TokDocuments *all, const char *folder, double hold_out,
+                            const char *tokenizer_json, TokensWritten *written,
+                            char why[TOKENS_WHY_BYTES]) {
+  if (!check_share(folder, hold_out, why)) return false;
+  NewFiles files = {0};
+  const int64_t first = first_held_out(all, hold_out);
+  const bool has_valid = first < all->count;
+  *written = (TokensWritten){all->start[first], all->start[all->count] - all->start[first]};
+  bool made =
+      make_folder(folder, why) && add_documents(&files, folder, "train.tok", all, 0, first, why) &&
+      (!has_valid || add_documents(&files, folder, "valid.tok", all, first, all->count, why)) &&
+      (!tokenizer_json || add_copy(&files, folder, "tokenizer.json", tokenizer_json, why));
+  return rename_all(&files, made, why) && (has_valid || remove_old(folder, "valid.tok", why));
 }

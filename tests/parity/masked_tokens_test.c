@@ -70,7 +70,7 @@ static int write_tokens(Mask mask) {
   }
   TokDocuments all = {ids, mask == EVERY ? NULL : is_target, start, 1, VOCAB, 0};
   TokensWritten written;
-  if (!tokens_write_documents(&all, folder, 0, &written, why)) {
+  if (!tokens_write_documents(&all, folder, 0, NULL, &written, why)) {
     printf("%s\n", why);
     abort();
   }

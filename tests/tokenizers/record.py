@@ -121,12 +121,23 @@ def hostile(tokenizer):
     return [t for t in texts if "\x00" not in t]  # JSON readers refuse NULs
 
 
+CONFIGS = {
+    "gpt2": {"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>"},
+    "llama3": {"bos_token": "<|begin_of_text|>", "eos_token": {"content": "<|eot_id|>"}},
+    "qwen2": {"eos_token": "<|im_end|>"},
+    "llama2": {"bos_token": "<s>", "eos_token": "</s>"},
+    "mistral": {"bos_token": "<s>", "eos_token": "</s>"},
+}
+
+
 def main():
     kinds = {"gpt2": gpt2(), "llama3": llama3(), "qwen2": qwen2(), "llama2": fallback(True), "mistral": fallback(False)}
     for name, t in kinds.items():
         os.makedirs(f"{HERE}/{name}", exist_ok=True)
         with open(f"{HERE}/{name}/tokenizer.json", "w") as out:
             out.write(t.to_str(pretty=False) + "\n")
+        with open(f"{HERE}/{name}/tokenizer_config.json", "w") as out:
+            out.write(json.dumps(CONFIGS[name]) + "\n")
         t = Tokenizer.from_file(f"{HERE}/{name}/tokenizer.json")
         with open(f"{HERE}/{name}.jsonl", "w") as out:
             for text in hostile(t):

@@ -187,6 +187,13 @@ lua_State *sandbox_open(Compile *c) {
   return L;
 }
 
+void sandbox_renew(lua_State *L) {
+  Sandbox *sandbox = sandbox_of(L);
+  sandbox->instructions = 0;
+  sandbox->traffic_bytes = 0;
+  lua_gc(L, LUA_GCCOLLECT);
+}
+
 void sandbox_close(lua_State *L) {
   if (L) lua_close(L);
 }

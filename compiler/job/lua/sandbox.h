@@ -30,6 +30,10 @@ bool sandbox_run_value(Compile *c, lua_State *L, const char *expression, Span at
 /* Calls the function below its `arguments` on the stack, with one result. The same promises. */
 bool sandbox_call(Compile *c, lua_State *L, int arguments, Span at);
 
+/* Counts instructions and memory anew, and collects garbage: for a function that is called for one
+ * input after another. */
+void sandbox_renew(lua_State *L);
+
 /* Line of the innermost Lua function that is running a file (for spans of model calls). */
 Span sandbox_where(lua_State *L);
 

@@ -24,8 +24,8 @@ usage: lockstep VERB ... [options]
                           Hugging Face
   trace RUN               when did each record run? the steps of run --trace,
                           for Perfetto
-  tokenize FILE           bytes of a text as tokens; of .jsonl the ids of
-                          documents
+  tokenize FILE...        texts and .jsonl as documents of tokens; without
+                          --tokenizer bytes
   topology FILE...        what is a machine or network? also: here, gather,
                           check FILE
   import FILE...          a job from files of DeepSpeed, Accelerate, Megatron-LM

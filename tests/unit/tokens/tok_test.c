@@ -1,10 +1,10 @@
 /* .tok files: written from documents and read back, every damaged header refused, JSON lines.
- * LINK: tokens */
+ * LINK: documents */
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/tokens/tokens.h"
+#include "runtime/documents/documents.h"
 #include "tests/unit/check.h"
 
 static char folder[64], path[256], why[TOKENS_WHY_BYTES];
@@ -31,7 +31,7 @@ static void test_written(void) {
   DataFormat format;
   TEST("documents come back, their mask and where they begin too") {
     TokDocuments all = {ids, is_target, start, 4, 70001, 42};
-    CHECK(tokens_write_documents(&all, folder, 0.25, &written, why));
+    CHECK(tokens_write_documents(&all, folder, 0.25, NULL, &written, why));
     CHECK_INT(written.train_tokens, 8);
     CHECK_INT(written.valid_tokens, 2);
     CHECK(tokens_detect(name("train.tok"), &format, why) && format == FORMAT_TOK);
@@ -51,7 +51,7 @@ static void test_written(void) {
   }
   TEST("without a mask every id is a target; small ids take two bytes; nothing is held out") {
     TokDocuments all = {ids, NULL, start, 3, 501, 0};
-    CHECK(tokens_write_documents(&all, folder, 0, &written, why));
+    CHECK(tokens_write_documents(&all, folder, 0, NULL, &written, why));
     CHECK(access(name("valid.tok"), F_OK) != 0);
     CHECK(tokens_open(&file, name("train.tok"), FORMAT_TOK, why));
     CHECK(file.id_bytes == 2 && file.mask == NULL && tokens_is_target(&file, 0));
@@ -66,7 +66,7 @@ static void test_damaged(void) {
   static uint8_t bytes[256];
   TokDocuments all = {ids, is_target, start, 4, 70001, 0};
   TokensWritten written;
-  CHECK(tokens_write_documents(&all, folder, 0, &written, why));
+  CHECK(tokens_write_documents(&all, folder, 0, NULL, &written, why));
   FILE *in = fopen(name("train.tok"), "rb");
   size_t count = in ? fread(bytes, 1, sizeof bytes, in) : 0;
   if (in) fclose(in);
@@ -85,9 +85,16 @@ static void test_damaged(void) {
   }
 }
 
+static bool read_lines(const char *lines, TokDocuments *all) {
+  static const DocumentOptions only_ids = {0};
+  DocumentCounts counts;
+  const char *file = make("a.jsonl", lines, strlen(lines));
+  return documents_read(&file, 1, &only_ids, all, &counts, why);
+}
+
 static void check_lines(const char *lines, const char *want) {
   TokDocuments all;
-  CHECK(!tokens_read_documents(make("a.jsonl", lines, strlen(lines)), &all, why));
+  CHECK(!read_lines(lines, &all));
   if (!strstr(why, want)) printf("got: %s\nwant: %s\n", why, want);
   CHECK(strstr(why, want) != NULL);
 }
@@ -96,10 +103,10 @@ static void test_lines(void) {
   static const char good[] = "{\"ids\": [1, 2]}\n\n{\"mask\": [0, true, 1], \"ids\": [3, 4, 9]}";
   TokDocuments all;
   TEST("documents are lines of ids and, where some are no targets, a mask") {
-    CHECK(tokens_read_documents(make("a.jsonl", good, sizeof good - 1), &all, why));
+    CHECK(read_lines(good, &all));
     CHECK(all.count == 2 && all.start[1] == 2 && all.start[2] == 5 && all.vocab == 10);
     CHECK(all.ids[4] == 9 && all.is_target[0] && !all.is_target[2] && all.is_target[3]);
-    tokens_free_documents(&all);
+    documents_free(&all);
   }
   TEST("a bad line is named") {
     check_lines("{\"ids\": [1, 2]}\n{\"ids\": [1, 2], \"mask\": [1]}\n",
@@ -110,7 +117,7 @@ static void test_lines(void) {
     check_lines("{\"ids\": []}", "\"ids\" is no list");
     check_lines("{\"mask\": []}", "\"ids\" is no list");
     check_lines("[1]", "is no JSON object");
-    check_lines("{\"text\": \"a\"}", "\"text\" wants a tokenizer, which is not built yet");
+    check_lines("{\"text\": \"a\"}", "a.jsonl:1: \"text\" wants a tokenizer");
     check_lines("{\"ids\": [1], \"id\": 1}", "\"id\" is no key of a document");
     check_lines("{\"ids\": [1", "at byte");
     check_lines("\n \n", "holds no documents");

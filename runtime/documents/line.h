@@ -1,0 +1,28 @@
+/* line.h -- one document, inside this room: documents.h has what others use. */
+#ifndef LOCKSTEP_DOCUMENTS_LINE_H
+#define LOCKSTEP_DOCUMENTS_LINE_H
+
+#include <pthread.h>
+
+#include "runtime/documents/documents.h"
+
+/* One thread's part. The document at hand is in `ids` and `is_target`. */
+typedef struct Worker {
+  const DocumentOptions *options;
+  pthread_mutex_t *chat_lock;
+  Encoder *encoder;
+  TokenIds ids, joined;
+  uint8_t *is_target;
+  int64_t target_room;
+  bool has_mask;
+  char *text; /* of pieces that are encoded as one */
+  size_t text_bytes, text_room;
+  int64_t pairs, pairs_otherwise;
+  char why[TOKENS_WHY_BYTES];
+} Worker;
+
+/* Fills the document. False: `why`. */
+bool document_of_line(Worker *w, const char *line, size_t bytes);
+bool document_of_text(Worker *w, const char *text, size_t bytes);
+
+#endif
