@@ -70,10 +70,10 @@ typedef struct Program {
 
 /* Segments of one region; NO_ID where the list is empty. */
 typedef struct RegionSegments {
-  int32_t forward, recompute, backward, weight;
+  int32_t codes, forward, recompute, backward, weight; /* codes: of weights */
   /* Copies of what is kept to host memory and back: of the frame, and of the carried value in. */
   int32_t frame_out, frame_in, input_out, input_in;
-  int64_t frame_bytes, recompute_frame_bytes, weight_frame_bytes;
+  int64_t codes_bytes, frame_bytes, recompute_frame_bytes, weight_frame_bytes;
   int64_t input_bytes, output_bytes, d_input_bytes, d_output_bytes;
   bool backward_reads_input, backward_reads_output; /* in recompute or backward */
   bool first_writes_d_input; /* a record that the model's first layer needs works in its place */

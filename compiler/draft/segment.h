@@ -26,6 +26,7 @@ typedef enum BaseRole {
   BASE_MOMENT2_MAX,
   BASE_STATE_LAST =
       BASE_MOMENT2_MAX, /* the roles so far are of blocks of parameters, and persist */
+  BASE_CODES,           /* of weights, and their scales */
   BASE_FRAME,           /* what forward keeps for backward */
   BASE_RECOMPUTE_FRAME, /* what recompute makes for backward */
   BASE_WEIGHT_FRAME,    /* what backward keeps for weight gradients that are deferred */

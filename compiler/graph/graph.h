@@ -101,7 +101,8 @@ typedef struct Region {
   bool is_stack;
   ValueId input, output; /* the carried value; NO_ID at the ends of the chain */
   ValueId d_output,
-      d_input; /* their gradients; NO_ID until grad_derive, or if nothing upstream trains */
+      d_input;    /* their gradients; NO_ID until grad_derive, or if nothing upstream trains */
+  NodeList codes; /* makes codes of weights: once a step, before its first forward */
   NodeList forward;
   NodeList recompute; /* clones that backward reads instead when the region is recomputed */
   NodeList backward;

@@ -53,7 +53,7 @@ enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
   V(BUFFER_CONTROL, "control") V(BUFFER_CAST, "parameters, cast") \
   V(BUFFER_COMPENSATION, "compensation") V(BUFFER_MIRROR, "control, mirrored") \
   V(BUFFER_MOMENT1_MAX, "maxima of m") V(BUFFER_MOMENT2_MAX, "maxima of v") \
-  V(BUFFER_SNAPSHOT, "snapshot") X(BufferKind) \
+  V(BUFFER_SNAPSHOT, "snapshot") V(BUFFER_CODES, "codes of weights") X(BufferKind) \
   E(Target) V(TARGET_CPU, "cpu") V(TARGET_CUDA, "cuda") X(Target) \
   E(Tier) V(TIER_DEVICE, "device") V(TIER_HOST, "host") V(TIER_FILE, "file") X(Tier) \
   E(ProgramKind) V(PROGRAM_INIT, "init") V(PROGRAM_TRAIN_STEP, "train_step") \

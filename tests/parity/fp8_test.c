@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/plan/plan_io.h"
+#include "runtime/plan/walk.h"
 #include "tests/parity/job_plan.h"
 #include "tests/parity/job_run.h"
 #include "tests/unit/check.h"
@@ -18,6 +19,25 @@ static const double NEAR_RANK =
     5e-3; /* of any loss of the first steps: another rounding of scales */
 
 static char folder[64];
+static int64_t coded; /* how often a step of the last run's first stage made codes of a layer */
+
+static bool count_codes(void *context, const Position *at, Status *status) {
+  const Plan *plan = context;
+  (void)status;
+  coded += strcmp(plan_string(plan, plan->segments[at->call->segment].name), "h.codes") == 0;
+  return true;
+}
+
+static void count_in_step(const Plan *plan) {
+  const PlanClass *class = &plan->classes[0];
+  Status status = {0};
+  coded = 0;
+  for (uint32_t i = 0; i < class->programs_count; i++) {
+    const PlanProgram *program = &plan->programs[class->programs_first + i];
+    if (program->kind == PROGRAM_TRAIN_STEP)
+      CHECK(walk_calls(plan, program, count_codes, (void *)(uintptr_t)plan, &status));
+  }
+}
 
 /* Compiles and runs the job with these changes; its tokens, folder and dtypes are always the same.
  */
@@ -40,6 +60,7 @@ static bool run_changed(JobChanges changes, RunRecord *record) {
   char path[80];
   (void)snprintf(path, sizeof path, "%s/run", folder);
   job_folder_remove(path);
+  count_in_step(&plan);
   bool ran = job_run(&plan, 0, record);
   CHECK(ran);
   plan_close(&plan);
@@ -118,6 +139,15 @@ int main(void) {
   (void)snprintf(folder, sizeof folder, "/tmp/lockstep_fp8_%d", (int)getpid());
   job_folder(folder, TOKENS, VOCAB);
   TEST("80 steps of fp8 and of bf16") check_near_bf16();
+  TEST("codes of a layer's weights are made once a step, or after each gather") {
+    enum { LAYERS = 2, MICROBATCHES = 2 };
+    check_divided("cluster.devices=1", NULL, NULL, 0);
+    CHECK_INT(coded, LAYERS);
+    check_divided("cluster.devices=2", "parallel.zero=3", "parallel.zero_keep=0B", 1e-4);
+    CHECK_INT(coded, 2 * LAYERS * MICROBATCHES);
+    check_divided("cluster.devices=2", "parallel.zero=3", "parallel.zero_reshard=step", 1e-4);
+    CHECK_INT(coded, LAYERS);
+  }
   TEST("recomputed layers and ranks that share samples: losses of one rank") {
     check_divided("cluster.devices=1", "memory.recompute=block", NULL, 0);
     check_divided("cluster.devices=4", "parallel.zero=3", NULL, 1e-4);

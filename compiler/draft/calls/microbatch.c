@@ -27,6 +27,7 @@ static void forward_link(Calls *t, int32_t u, int32_t microbatch, uint32_t flags
   const RegionSegments *parts = &t->parts[use->region];
   int32_t i = u - t->first;
   sharded_gather_ahead(t, u, 1, microbatch, flags);
+  sharded_code(t, u, microbatch, flags);
   calls_buffer_if(t, &t->flight->carry[i + 1], region_name(t, use->region, "output"),
                   BUFFER_ACTIVATION, parts->output_bytes, use->layer);
   calls_buffer_if(t, &t->flight->frame[i], region_name(t, use->region, "kept for backward"),
@@ -58,6 +59,7 @@ static void recompute_group(Calls *t, int32_t first, int32_t end, int32_t microb
     int32_t i = u - t->first;
     if (parts->recompute == NO_ID) continue;
     sharded_gather(t, u, true, microbatch, flags);
+    sharded_code(t, u, microbatch, flags);
     calls_buffer_if(t, &f->recompute_frame[i], region_name(t, use->region, "recomputed"),
                     BUFFER_ACTIVATION, parts->recompute_frame_bytes, use->layer);
     if (u + 1 < end || parts->backward_reads_output)
@@ -79,6 +81,7 @@ static void backward_link(Calls *t, int32_t u, int32_t microbatch, uint32_t flag
   Flight *f = t->flight;
   int32_t i = u - t->first;
   sharded_gather_ahead(t, u, -1, microbatch, flags);
+  sharded_code(t, u, microbatch, flags);
   if (calls_has_input_gradient(t, u))
     calls_buffer_if(t, &f->d_carry[i], region_name(t, use->region, "input gradient"),
                     BUFFER_GRAD_ACTIVATION, parts->d_input_bytes, use->layer);

@@ -222,6 +222,7 @@ static BufferBinding bind_base(Calls *t, const SegmentBase *base, const CallTarg
   case BASE_MOMENT1_MAX:
   case BASE_MOMENT2_MAX: return bind_block(t, base, at);
   case BASE_PARTIALS: return bind_partials(t, base, at);
+  case BASE_CODES: return (BufferBinding){t->coded[at->use], 0};
   case BASE_NORMS: return (BufferBinding){t->stage->norms_buffer, 0};
   case BASE_DATA: return (BufferBinding){t->flight->data, 0};
   case BASE_CONTROL: return (BufferBinding){t->stage->control_buffer, 0};
@@ -397,6 +398,9 @@ void calls_open(Calls *t, Draft *d, Stage *stage, ProgramKind kind) {
     t->slot_count += (int32_t)d->blocks.at[b].layers;
   }
   t->gathered = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count + 1);
+  t->coded = ARENA_ARRAY(d->compile->arena, int32_t, d->chain_length + 1);
+  for (int32_t u = 0; u < d->chain_length; u++)
+    t->coded[u] = NO_ID;
   t->brought = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count + 1);
   t->far_grads = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count + 1);
   t->states = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count * PASSING + 1);

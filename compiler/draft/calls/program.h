@@ -35,6 +35,7 @@ typedef struct Calls {
   int32_t *slot_first; /* by block: slot of its layer 0 */
   int32_t slot_count;
   int32_t *gathered;  /* by slot: whole parameters of a layer that are present now */
+  int32_t *coded;     /* by layer of the model: codes of its weights that are present now */
   int32_t *far_grads; /* by slot: gradients in host memory, which an update will read; NO_ID */
   int32_t *states;    /* by slot and state: what an update reads and writes of states in a file */
   int32_t *brought;   /* by slot: parameters as they persist, copied from host memory */
@@ -102,6 +103,8 @@ bool block_is_read(const LayerUse *use, const Block *block);
  * layers ahead; step is +1 forward, -1 backward. */
 void sharded_gather(Calls *t, int32_t u, bool backward, int32_t microbatch, uint32_t flags);
 void sharded_gather_ahead(Calls *t, int32_t u, int32_t step, int32_t microbatch, uint32_t flags);
+/* Makes the codes of layer u's weights, if there are none of this step. */
+void sharded_code(Calls *t, int32_t u, int32_t microbatch, uint32_t flags);
 /* They stay until `over`, or longer if parallel.zero_reshard says so. */
 void sharded_release(Calls *t, int32_t u, ZeroReshardChoice over);
 void sharded_clear(Calls *t, int32_t u, int32_t microbatch, uint32_t flags);

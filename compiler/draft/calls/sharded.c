@@ -22,6 +22,7 @@ static bool layer_reads(const Calls *t, int32_t u, int32_t b, bool backward) {
   const LayerUse *use = &t->draft->chain[u];
   const RegionSegments *parts = &t->parts[use->region];
   if (!block_is_read(use, &t->draft->blocks.at[b])) return false;
+  if (t->coded[u] == NO_ID && reads_params(t, parts->codes, b)) return true;
   return backward ? reads_params(t, parts->recompute, b) || reads_params(t, parts->backward, b)
                   : reads_params(t, parts->forward, b);
 }
@@ -67,8 +68,19 @@ void sharded_gather(Calls *t, int32_t u, bool backward, int32_t microbatch, uint
   }
 }
 
+/* Weights change between steps alone, so codes of the first micro-batch serve all others. */
+void sharded_code(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
+  const LayerUse *use = &t->draft->chain[u];
+  const RegionSegments *parts = &t->parts[use->region];
+  if (parts->codes == NO_ID || t->coded[u] != NO_ID) return;
+  t->coded[u] = calls_buffer(t, region_name(t, use->region, "codes of weights"), BUFFER_CODES,
+                             parts->codes_bytes, use->layer);
+  calls_add_layer(t, parts->codes, u, microbatch, flags, false);
+}
+
 /* Such copies stay until the end of their layer, of its backward or of the step
- * (parallel.zero_reshard).
+ * (parallel.zero_reshard). So do codes of gathered weights, because a rank has no room for whole
+ * weights of all layers; other codes stay until the step ends.
  */
 void sharded_release(Calls *t, int32_t u, ZeroReshardChoice over) {
   if (t->graph->training && t->draft->job->parallel.zero_reshard > (int32_t)over) return;
@@ -76,7 +88,10 @@ void sharded_release(Calls *t, int32_t u, ZeroReshardChoice over) {
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     const Block *block = &t->draft->blocks.at[b];
     const int32_t slot = t->slot_first[b] + (int32_t)block_layer(block, use->layer);
-    if (block_is_read(use, block)) t->gathered[slot] = t->brought[slot] = NO_ID;
+    if (!block_is_read(use, block)) continue;
+    t->gathered[slot] = t->brought[slot] = NO_ID;
+    if (block->shards_params && reads_params(t, t->parts[use->region].codes, b))
+      t->coded[u] = NO_ID;
   }
 }
 

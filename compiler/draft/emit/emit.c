@@ -29,6 +29,7 @@ static const RoleWords role_words[BASE_ROLE_COUNT] = {
     [BASE_MOMENT2] = {BUFFER_MOMENT2, "moment_v"},
     [BASE_MOMENT1_MAX] = {BUFFER_MOMENT1_MAX, "maxima_of_m"},
     [BASE_MOMENT2_MAX] = {BUFFER_MOMENT2_MAX, "maxima_of_v"},
+    [BASE_CODES] = {BUFFER_CODES, "codes_of_weights"},
     [BASE_FRAME] = {BUFFER_ACTIVATION, "kept"},
     [BASE_RECOMPUTE_FRAME] = {BUFFER_ACTIVATION, "recomputed"},
     [BASE_WEIGHT_FRAME] = {BUFFER_GRAD_ACTIVATION, "kept_for_weights"},

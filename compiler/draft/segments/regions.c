@@ -78,8 +78,9 @@ typedef struct Emission {
 
 /* A communication of the model names its value, with the layouts that shard/ derived. */
 static void add_meaning(const Emission *e, Record *record, const Node *n, const Lowered *low) {
-  static const Direction directions[LIST_KINDS] = {DIRECTION_FORWARD, DIRECTION_BACKWARD,
-                                                   DIRECTION_BACKWARD, DIRECTION_BACKWARD};
+  static const Direction directions[LIST_KINDS] = {DIRECTION_FORWARD, DIRECTION_FORWARD,
+                                                   DIRECTION_BACKWARD, DIRECTION_BACKWARD,
+                                                   DIRECTION_BACKWARD};
   record->axes = low->axes;
   record->reduce = REDUCE_SUM;
   record->direction = directions[e->list];
@@ -229,7 +230,8 @@ static void find_spared(Emission *e) {
 }
 
 static int32_t build_list(Draft *d, const Storage *storage, ListKind list, const Lowered *lowered) {
-  static const char *const words[LIST_KINDS] = {"forward", "recompute", "backward", "weight"};
+  static const char *const words[LIST_KINDS] = {"codes", "forward", "recompute", "backward",
+                                                "weight"};
   const NodeList *nodes = region_list(storage->region, list);
   if (nodes->count == 0) return NO_ID;
   const char *suffix = storage->graph->training ? "" : ".eval";
@@ -294,14 +296,16 @@ static RegionSegments *build_regions(Draft *d, Graph *g) {
   for (RegionId r = 0; r < g->regions.count; r++) {
     const Region *region = &g->regions.at[r];
     Lowered *lowered[LIST_KINDS];
-    for (ListKind list = LIST_FORWARD; list < LIST_KINDS; list++)
+    for (ListKind list = 0; list < LIST_KINDS; list++)
       lowered[list] = lower_list(d, g, region, list);
     const Storage *storage = storage_assign(d, g, region, lowered);
     parts[r] = (RegionSegments){
+        .codes = build_list(d, storage, LIST_CODES, lowered[LIST_CODES]),
         .forward = build_list(d, storage, LIST_FORWARD, lowered[LIST_FORWARD]),
         .recompute = build_list(d, storage, LIST_RECOMPUTE, lowered[LIST_RECOMPUTE]),
         .backward = build_list(d, storage, LIST_BACKWARD, lowered[LIST_BACKWARD]),
         .weight = build_list(d, storage, LIST_WEIGHT, lowered[LIST_WEIGHT]),
+        .codes_bytes = storage->codes_bytes,
         .frame_bytes = storage->frame_bytes,
         .recompute_frame_bytes = storage->recompute_frame_bytes,
         .weight_frame_bytes = storage->weight_frame_bytes,

@@ -9,8 +9,8 @@
 enum { VALUE_ALIGN_BYTES = 64 };
 
 const NodeList *region_list(const Region *region, ListKind list) {
-  const NodeList *lists[LIST_KINDS] = {&region->forward, &region->recompute, &region->backward,
-                                       &region->weight};
+  const NodeList *lists[LIST_KINDS] = {&region->codes, &region->forward, &region->recompute,
+                                       &region->backward, &region->weight};
   return lists[list];
 }
 
@@ -83,7 +83,7 @@ static void note_read(Storage *p, ValueId v, ListKind list, int32_t at) {
 }
 
 static void note_uses(Storage *p) {
-  for (ListKind list = LIST_FORWARD; list < LIST_KINDS; list++) {
+  for (ListKind list = 0; list < LIST_KINDS; list++) {
     const NodeList *nodes = region_list(p->region, list);
     for (int32_t i = 0; i < nodes->count; i++) {
       const Node *n = graph_node(p->graph, nodes->at[i]);
@@ -119,7 +119,7 @@ static void keep_sent(Storage *p, ListKind list, int32_t at) {
 }
 
 static void keep_exchanges(Storage *p) {
-  for (ListKind list = LIST_FORWARD; list < LIST_KINDS; list++) {
+  for (ListKind list = 0; list < LIST_KINDS; list++) {
     const NodeList *nodes = region_list(p->region, list);
     for (int32_t i = 0; i < nodes->count; i++)
       if (op_def(graph_node(p->graph, nodes->at[i])->op)->is_sent) keep_sent(p, list, i);
@@ -176,7 +176,7 @@ static void take_over(Storage *p, ValueId in, ValueId out) {
 }
 
 static void work_in_place(Storage *p) {
-  for (ListKind list = LIST_FORWARD; list < LIST_KINDS; list++) {
+  for (ListKind list = 0; list < LIST_KINDS; list++) {
     const NodeList *nodes = region_list(p->region, list);
     for (int32_t i = 0; i < nodes->count; i++) {
       const Node *n = graph_node(p->graph, nodes->at[i]);
@@ -196,7 +196,8 @@ static void place_frames(Storage *p) {
     BaseRole role;
     const ValueUse *use = &p->use[v];
     if (!use->made || !use->escapes || storage_of(p, v) != v || special_role(p, v, &role)) continue;
-    int64_t *end = use->list == LIST_FORWARD     ? &p->frame_bytes
+    int64_t *end = use->list == LIST_CODES       ? &p->codes_bytes
+                   : use->list == LIST_FORWARD   ? &p->frame_bytes
                    : use->list == LIST_RECOMPUTE ? &p->recompute_frame_bytes
                                                  : &p->weight_frame_bytes;
     p->offset[v] = *end;
@@ -267,7 +268,7 @@ Storage *storage_assign(Draft *d, const Graph *g, const Region *region,
   keep_over_chunks(p);
   work_in_place(p);
   place_frames(p);
-  for (ListKind list = LIST_FORWARD; list < LIST_KINDS; list++)
+  for (ListKind list = 0; list < LIST_KINDS; list++)
     place_scratch(p, arena, list, lowered[list]);
   return p;
 }
@@ -295,6 +296,7 @@ Address storage_address(const Storage *p, ValueId v) {
     const ValueUse *use = &p->use[root];
     assert(use->made); /* only the carried value comes from another region */
     role = !use->escapes                 ? BASE_SCRATCH
+           : use->list == LIST_CODES     ? BASE_CODES
            : use->list == LIST_FORWARD   ? BASE_FRAME
            : use->list == LIST_RECOMPUTE ? BASE_RECOMPUTE_FRAME
                                          : BASE_WEIGHT_FRAME;

@@ -11,6 +11,7 @@
 #include "compiler/draft/draft.h"
 
 typedef enum ListKind {
+  LIST_CODES, /* before all others, which read what it makes */
   LIST_FORWARD,
   LIST_RECOMPUTE,
   LIST_BACKWARD,
@@ -40,7 +41,8 @@ typedef struct Storage {
   ValueUse *use;                         /* by owner */
   int64_t *offset;                       /* by owner: in its frame or scratch */
   int64_t *workspace_offset[LIST_KINDS]; /* by position in the list */
-  int64_t scratch_bytes[LIST_KINDS], frame_bytes, recompute_frame_bytes, weight_frame_bytes;
+  int64_t scratch_bytes[LIST_KINDS], codes_bytes, frame_bytes, recompute_frame_bytes,
+      weight_frame_bytes;
   bool backward_reads_input, backward_reads_output;
 } Storage;
 

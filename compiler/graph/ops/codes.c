@@ -1,9 +1,10 @@
 /* codes.c -- linear layers inside stacks multiply codes of eight bits (precision.linear = "fp8").
  *
- *   forward    x -> quantise -> x codes, scale       kept for linear_fp8_dw instead of x, where
- *              w -> quantise -> w codes, scale       nothing else reads x and blocks are whole
- *              linear_fp8(x codes, scale, w codes, scale [, bias]) -> y
- *   backward   d_y and, again, w -> quantise; linear_fp8_dx, linear_fp8_dw
+ *   once a step  w -> quantise -> w codes, scale
+ *   forward      x -> quantise -> x codes, scale     kept for linear_fp8_dw instead of x, where
+ *                                                    nothing else reads x and blocks are whole
+ *                linear_fp8(x codes, scale, w codes, scale [, bias]) -> y
+ *   backward     d_y -> quantise; linear_fp8_dx, linear_fp8_dw
  *
  * Scales follow from the rank's own part, so nothing is communicated. By block, a sum over tokens
  * needs blocks of tokens: x and d_y are quantised once more for linear_fp8_dw. */
@@ -18,6 +19,7 @@ typedef struct Coding {
   Fp8Scaling scaling;
   RegionId region;
   NodeList list;  /* being made */
+  NodeList once;  /* for weights */
   Coded *by_rows; /* by value, of those there were: for sums over features; codes NO_ID: not yet */
   Coded *by_cols; /* for sums over tokens */
 } Coding;
@@ -48,9 +50,9 @@ static Value storage_value(const Coding *c, ValueId of, NodeId producer, DType d
   return value;
 }
 
-/* Appends the node that quantises v, a matrix with so many columns. */
-static Coded quantise(Coding *c, const Node *reader, ValueId v, DType dtype, CodeBlocks blocks,
-                      int64_t cols) {
+/* Appends the node that quantises v, a matrix with so many columns, to a list. */
+static Coded quantise(Coding *c, NodeList *list, const Node *reader, ValueId v, DType dtype,
+                      CodeBlocks blocks, int64_t cols) {
   Graph *g = c->g;
   const NodeId id = g->nodes.count;
   Node node = {.op = OP_quantise,
@@ -70,7 +72,7 @@ static Coded quantise(Coding *c, const Node *reader, ValueId v, DType dtype, Cod
   const Coded coded = {graph_add_value(g, codes), graph_add_value(g, scale)};
   node.outputs[0] = coded.codes, node.outputs[1] = coded.scale;
   VEC_PUSH(g->compile->arena, &g->nodes, node);
-  VEC_PUSH(g->compile->arena, &c->list, id);
+  VEC_PUSH(g->compile->arena, list, id);
   return coded;
 }
 
@@ -81,7 +83,7 @@ static Coded code_rows(Coding *c, const Node *reader, ValueId v, bool is_gradien
   const DType dtype = is_gradient && !by_block ? DTYPE_E5M2 : DTYPE_E4M3;
   Coded *kept = by_block && over_tokens ? &c->by_cols[v] : &c->by_rows[v];
   if (kept->codes == NO_ID)
-    *kept = quantise(c, reader, v, dtype,
+    *kept = quantise(c, &c->list, reader, v, dtype,
                      !by_block     ? CODES_WHOLE
                      : over_tokens ? CODES_DOWN
                                    : CODES_ACROSS,
@@ -92,8 +94,8 @@ static Coded code_rows(Coding *c, const Node *reader, ValueId v, bool is_gradien
 static Coded code_weight(Coding *c, const Node *reader, ValueId w, int64_t cols) {
   Coded *kept = &c->by_rows[w];
   if (kept->codes == NO_ID)
-    *kept = quantise(c, reader, w, DTYPE_E4M3, c->scaling == FP8_BLOCK ? CODES_SQUARE : CODES_WHOLE,
-                     cols);
+    *kept = quantise(c, &c->once, reader, w, DTYPE_E4M3,
+                     c->scaling == FP8_BLOCK ? CODES_SQUARE : CODES_WHOLE, cols);
   return *kept;
 }
 
@@ -140,6 +142,7 @@ static void code_list(Coding *c, NodeList *list) {
   *list = c->list;
 }
 
+/* Regions that share a weight have codes of it each. */
 static void forget_weights(Coding *c, int32_t values) {
   for (ValueId v = 0; v < values; v++)
     if (graph_value(c->g, v)->kind == VALUE_PARAM) c->by_rows[v].codes = NO_ID;
@@ -155,8 +158,10 @@ void op_code_products(Graph *g, Fp8Scaling scaling) {
   for (RegionId r = 0; r < g->regions.count; r++) {
     if (!g->regions.at[r].is_stack) continue;
     c.region = r;
+    c.once = (NodeList){0};
     code_list(&c, &g->regions.at[r].forward);
-    forget_weights(&c, values);
     code_list(&c, &g->regions.at[r].backward);
+    g->regions.at[r].codes = c.once;
+    forget_weights(&c, values);
   }
 }

@@ -10,6 +10,7 @@
 const MemoryRow memory_rows[MEMORY_ROWS] = {
     {"M_model", "parameters", BUFFER_PARAM},
     {"", "parameters, cast", BUFFER_CAST},
+    {"", "codes of weights", BUFFER_CODES},
     {"M_grad", "gradients", BUFFER_GRAD},
     {"M_opt", "master", BUFFER_MASTER},
     {"", "compensation", BUFFER_COMPENSATION},
@@ -97,6 +98,8 @@ static const char *row_note(const Compiled *compiled, const MemoryRow *row, int6
                    passing_bytes, "gathered");
   case BUFFER_CAST:
     return arena_printf(arena, "%s, as kernels read them", dtype_name(d->train->compute_dtype));
+  case BUFFER_CODES:
+    return d->derived.zero == 3 ? "fp8, made of gathered layers" : "fp8, made once a step";
   case BUFFER_GRAD:
     return gradients_text(compiled,
                           arena_printf(arena, "%s; %lld pass%s", dtype_name(d->train->grad_dtype),
@@ -214,8 +217,8 @@ static void print_kinds(MemoryTable *table) {
     if (row->kind == BUFFER_CAST && !params_are_cast(table->compiled->draft)) continue;
     if (row->kind == BUFFER_COMPENSATION && table->compiled->draft->truth != TRUTH_KAHAN) continue;
     if (row->kind == BUFFER_MIRROR) continue;
-    if (row->kind == ROW_CODES && table->compiled->job->precision.linear != CHOICE_LINEAR_FP8)
-      continue;
+    const bool is_codes = row->kind == ROW_CODES || row->kind == BUFFER_CODES;
+    if (is_codes && table->compiled->job->precision.linear != CHOICE_LINEAR_FP8) continue;
     if (row->kind == BUFFER_SNAPSHOT && table->columns.peak[0].by_kind[BUFFER_SNAPSHOT] == 0)
       continue; /* there are none, or in host memory */
     if (is_maxima(row->kind) && !has_maxima(table->compiled->draft, row->kind)) continue;

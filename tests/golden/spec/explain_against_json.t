@@ -12,6 +12,7 @@ return job {
  "job":{"ranks":4,"memory":{
    "parameters":128774144,
    "parameters, cast":0,
+   "codes of weights":0,
    "gradients":273946624,
    "master":156399616,
    "compensation":0,
@@ -33,6 +34,7 @@ return job {
  "against":{"ranks":4,"memory":{
    "parameters":312799232,
    "parameters, cast":0,
+   "codes of weights":0,
    "gradients":625598464,
    "master":625598464,
    "compensation":0,

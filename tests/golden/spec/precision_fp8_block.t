@@ -13,6 +13,7 @@ against  precision.linear=fp8
 
 GB = 1e9 bytes; a rank at its peak     this job     against  difference
 M_model  parameters                    0.000241    0.000241   +0.000000
+         codes of weights              0.000066    0.000099   -0.000033  -33.4%
 M_grad   gradients                     0.000481    0.000481   +0.000000
 M_opt    master                        0.000481    0.000481   +0.000000
          moment m                      0.000481    0.000481   +0.000000
@@ -20,12 +21,12 @@ M_opt    master                        0.000481    0.000481   +0.000000
 M_act    activations                   0.000297    0.000166   +0.000131  +78.8%
          codes of activations          0.000000    0.000074   -0.000074 -100.0%
          activation gradients          0.000033    0.000033   +0.000000
-work     scratch of one call           0.033742    0.033735   +0.000008   +0.0%
+work     scratch of one call           0.033727    0.033702   +0.000025   +0.1%
 data     micro-batches                 0.000002    0.000002   +0.000000
 control  what changes between steps    0.000000    0.000000   +0.000000
-         arena                         0.036241    0.036176   +0.000065   +0.2%
+         arena                         0.036291    0.036242   +0.000049   +0.1%
 budget   of a rank                    84.269849   84.269849   +0.000000
 sent     by a rank in a step           0.000268    0.000268   +0.000000
          over tp                       0.000268    0.000268   +0.000000
-time     of a step, ms                 0.002534    0.002512   +0.000022   +0.9%
-         tokens a second               50513023    50955414     -442391   -0.9%
+time     of a step, ms                 0.002476    0.002425   +0.000051   +2.1%
+         tokens a second               51696284    52783505    -1087221   -2.1%
