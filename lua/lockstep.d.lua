@@ -94,6 +94,7 @@
 ---@field activations? "none"|"cpu" what forward keeps for backward; cpu: it leaves after its layer's forward and returns before its backward, except of the last layers, whose backward comes at once; { "cpu", share = "60%" } or { "cpu", most = "40GB" }: whole layers up to that, the first ones of a stage. Default: none
 ---@field path? string nvme: a directory of a disk of the node, in which each rank keeps one file without a name: nothing of it remains, however the run ends. Default: derived
 ---@field prefetch? integer|string copies to the device run so many layers ahead of the layer that needs them. Default: 2
+---@field verify? boolean nvme: each 64 KiB that come back from a file are compared with a sum of what was written there; false: they are not, which saves 8 bytes of host memory for each. Default: true
 ---@field budget? string host memory of a node that its ranks may use together; a share is of cluster.host. Default: 90%
 ---@field disk? string nvme: room on the disk of a node that the files of its ranks may take together; a share is of cluster.disk, and without that only the start of a run sees whether there is room. Default: 90%
 

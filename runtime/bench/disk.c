@@ -90,7 +90,8 @@ bool bench_files(const char *directory, FILE *out, Status *status) {
     good = pass[i].memory != NULL || status_fail(status, STATUS_WORLD, "not enough memory");
     for (uint64_t word = 0; good && word < PASS_BYTES / 8; word++) /* a disk may compress zeros */
       ((uint64_t *)(void *)pass[i].memory)[word] = (word + 1) * 0x9e3779b97f4a7c15u;
-    good = good && tier_file_open(directory, size_bytes, &pass[i].file, status);
+    good = good &&
+           tier_file_open(&(TierFileSetup){directory, size_bytes, true}, &pass[i].file, status);
   }
   good = good && measure(pass, out, status);
   for (int32_t i = 0; i < 2; i++) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "runtime/device/files.h"
+#include "runtime/plan/plan_job.h"
 #include "runtime/process/cgroup.h"
 
 static const size_t huge_page_bytes = (size_t)2 << 20;
@@ -66,7 +67,9 @@ void arena_close(Arena *arena) {
 static bool map_file(Arenas *arenas, const Plan *plan, size_t size_bytes, Status *status) {
   const char *directory = plan_string(plan, plan->tiers[plan_tier(plan, TIER_FILE)].path);
   Arena *arena = &arenas->tier[TIER_FILE];
-  if (!tier_file_open(directory, size_bytes, &arena->base, status)) return false;
+  const PlanSetting *verify = plan_setting(plan, "offload.verify");
+  const TierFileSetup setup = {directory, size_bytes, verify == NULL || verify->count != 0};
+  if (!tier_file_open(&setup, &arena->base, status)) return false;
   arena->size_bytes = size_bytes;
   return true;
 }

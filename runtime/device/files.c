@@ -12,13 +12,22 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { RUN_BYTES = PLAN_FILE_ALIGN_BYTES, PART_BYTES = 64 * RUN_BYTES, THREADS = 4 };
+#include "runtime/device/ring.h"
+
+/* A thread moves one part at a time, or by io_uring the slots of one. */
+enum { RUN_BYTES = PLAN_FILE_ALIGN_BYTES, PART_BYTES = 64 * RUN_BYTES, THREADS = 4, SLOTS = 4 };
+enum { SLOT_BYTES = PART_BYTES / SLOTS };
 
 static int open_file(const char *path, int flags, mode_t mode) {
   return open(path, flags, mode);
 }
 
-FileCalls file_calls = {open_file, fallocate, pread, pwrite};
+static int64_t as_moved(bool reads, void *memory, int64_t moved, off_t at) {
+  (void)reads, (void)memory, (void)at;
+  return moved;
+}
+
+FileCalls file_calls = {open_file, fallocate, true, as_moved};
 
 /* Bytes [first, first + size_bytes) of a file to or from memory, cut into parts that threads take
  * in turn. */
@@ -35,9 +44,12 @@ struct TierFile {
   int file;
   uint8_t *base;
   size_t size_bytes;
-  uint64_t *sums; /* by run; 0: nothing was written there */
+  uint64_t *sums; /* by run; 0: nothing was written there. NULL: nothing is compared */
+  bool is_direct; /* past the page cache */
   pthread_t threads[THREADS];
-  uint8_t *part[THREADS]; /* each thread's own memory, aligned for the disk */
+  uint8_t *part[THREADS];       /* each thread's own memory, aligned for the disk */
+  FileRing *ring[THREADS];      /* all, or none: NULL */
+  char no_ring[RING_WHY_BYTES]; /* why */
   int32_t thread_count;
   pthread_mutex_t lock; /* of what follows */
   pthread_cond_t changed;
@@ -78,9 +90,10 @@ static bool fail_part(const TierFile *file, bool reads, uint64_t at, uint64_t by
 static bool transfer(const TierFile *file, bool reads, uint8_t *part, uint64_t first,
                      uint64_t bytes, Status *status) {
   for (uint64_t done = 0; done < bytes;) {
-    ssize_t moved =
-        reads ? file_calls.read(file->file, part + done, bytes - done, (off_t)(first + done))
-              : file_calls.write(file->file, part + done, bytes - done, (off_t)(first + done));
+    const off_t at = (off_t)(first + done);
+    int64_t moved = reads ? pread(file->file, part + done, bytes - done, at)
+                          : pwrite(file->file, part + done, bytes - done, at);
+    moved = file_calls.moved(reads, part + done, moved, at);
     if (moved > 0) done += (uint64_t)moved;
     if (moved > 0 || (moved < 0 && errno == EINTR)) continue;
     return fail_part(file, reads, first + done, bytes - done,
@@ -95,40 +108,139 @@ static uint64_t sum_of(const uint8_t *run) {
   return sum == 0 ? 1 : sum;
 }
 
-static bool move_part(TierFile *file, const Request *request, uint8_t *part, uint64_t at,
-                      Status *status) {
-  const uint64_t left = request->size_bytes - at, bytes = left < PART_BYTES ? left : PART_BYTES;
-  const uint64_t first = request->first + at;
-  if (!request->reads) memcpy(part, request->memory + at, bytes);
-  for (uint64_t run = 0; run < bytes && !request->reads; run += RUN_BYTES)
-    file->sums[(first + run) / RUN_BYTES] = sum_of(part + run);
-  if (!transfer(file, request->reads, part, first, bytes, status)) return false;
-  for (uint64_t run = 0; run < bytes && request->reads; run += RUN_BYTES) {
+/* Some bytes of a request, in memory of a thread. */
+typedef struct Part {
+  const Request *request;
+  uint8_t *memory;
+  uint64_t at, bytes, done;
+} Part;
+
+static Part part_of(const Request *request, uint8_t *memory, uint64_t at, uint64_t most_bytes) {
+  const uint64_t left = request->size_bytes - at;
+  return (Part){request, memory, at, left < most_bytes ? left : most_bytes, 0};
+}
+
+/* Before it is written. */
+static void begin_part(const TierFile *file, const Part *part) {
+  const uint64_t first = part->request->first + part->at;
+  if (part->request->reads) return;
+  memcpy(part->memory, part->request->memory + part->at, part->bytes);
+  for (uint64_t run = 0; run < part->bytes && file->sums != NULL; run += RUN_BYTES)
+    file->sums[(first + run) / RUN_BYTES] = sum_of(part->memory + run);
+}
+
+/* After it has moved. Pages that the file system has kept all the same are not needed. */
+static bool end_part(const TierFile *file, const Part *part, Status *status) {
+  const uint64_t first = part->request->first + part->at;
+  const bool reads = part->request->reads;
+  if (!file->is_direct) {
+    if (!reads)
+      (void)sync_file_range(file->file, (off_t)first, (off_t)part->bytes,
+                            SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+    (void)posix_fadvise(file->file, (off_t)first, (off_t)part->bytes, POSIX_FADV_DONTNEED);
+  }
+  for (uint64_t run = 0; run < part->bytes && reads && file->sums != NULL; run += RUN_BYTES) {
     const uint64_t sum = file->sums[(first + run) / RUN_BYTES];
-    if (sum != 0 && sum != sum_of(part + run))
+    if (sum != 0 && sum != sum_of(part->memory + run))
       return fail_part(file, true, first + run, RUN_BYTES,
                        "these are not the bytes that were written there (offload-corrupt)", status);
   }
-  if (request->reads) memcpy(request->memory + at, part, bytes);
+  if (reads) memcpy(part->request->memory + part->at, part->memory, part->bytes);
   return true;
+}
+
+static bool move_part(const TierFile *file, const Part *part, Status *status) {
+  begin_part(file, part);
+  return transfer(file, part->request->reads, part->memory, part->request->first + part->at,
+                  part->bytes, status) &&
+         end_part(file, part, status);
+}
+
+/* ---- by io_uring: a thread's slots are in flight at once */
+
+static bool start_slot(const TierFile *file, FileRing *ring, const Part *part, int32_t slot,
+                       Status *status) {
+  const uint64_t at = part->request->first + part->at + part->done;
+  const uint64_t bytes = part->bytes - part->done;
+  return file_ring_start(ring, slot, part->request->reads, part->done, bytes, at) ||
+         fail_part(file, part->request->reads, at, bytes, strerror(errno), status);
+}
+
+/* A slot whose transfer has ended, short or whole. `goes_on`: the rest of it was started. */
+static bool end_slot(const TierFile *file, FileRing *ring, Part *part, int32_t slot, int64_t moved,
+                     bool *goes_on, Status *status) {
+  const uint64_t at = part->request->first + part->at + part->done;
+  moved = file_calls.moved(part->request->reads, part->memory + part->done, moved, (off_t)at);
+  const bool again = moved < 0 && (errno == EINTR || errno == EAGAIN);
+  *goes_on = false;
+  if (moved <= 0 && !again)
+    return fail_part(file, part->request->reads, at, part->bytes - part->done,
+                     moved < 0 ? strerror(errno) : "the file ends there", status);
+  part->done += moved > 0 ? (uint64_t)moved : 0;
+  if (part->done == part->bytes) return end_part(file, part, status);
+  *goes_on = start_slot(file, ring, part, slot, status);
+  return *goes_on;
+}
+
+/* The next bytes of the request that nobody has taken, in a slot. False: there are none, or it
+ * cannot start. */
+static bool take_slot(const TierFile *file, FileRing *ring, Request *request, uint8_t *memory,
+                      Part *part, int32_t slot, Status *status) {
+  const uint64_t at = atomic_fetch_add(&request->next, SLOT_BYTES);
+  if (at >= request->size_bytes) return false;
+  *part = part_of(request, memory + (size_t)slot * SLOT_BYTES, at, SLOT_BYTES);
+  begin_part(file, part);
+  return start_slot(file, ring, part, slot, status);
+}
+
+/* After a failure nothing new starts, and what is under way is awaited: its memory is in use. */
+static void move_by_ring(const TierFile *file, FileRing *ring, Request *request, uint8_t *memory,
+                         Status *status) {
+  Part parts[SLOTS];
+  int32_t flying = 0;
+  for (int32_t slot = 0; slot < SLOTS && status->code == 0; slot++)
+    flying += take_slot(file, ring, request, memory, &parts[slot], slot, status);
+  while (flying > 0) {
+    int64_t moved;
+    bool goes_on = false;
+    const int32_t slot = file_ring_wait(ring, &moved);
+    if (slot < 0) {
+      (void)status_fail(status, STATUS_WORLD, "%s: io_uring: %s", file->directory, strerror(errno));
+      return;
+    }
+    if (status->code == 0) (void)end_slot(file, ring, &parts[slot], slot, moved, &goes_on, status);
+    if (!goes_on && status->code == 0)
+      goes_on = take_slot(file, ring, request, memory, &parts[slot], slot, status);
+    flying -= !goes_on;
+  }
 }
 
 /* ---- threads */
 
-static void work_on(TierFile *file, Request *request, uint8_t *part) {
+static void move_by_parts(const TierFile *file, Request *request, uint8_t *memory, Status *status) {
+  for (uint64_t at; status->code == 0 &&
+                    (at = atomic_fetch_add(&request->next, PART_BYTES)) < request->size_bytes;) {
+    const Part part = part_of(request, memory, at, PART_BYTES);
+    (void)move_part(file, &part, status);
+  }
+}
+
+static void work_on(TierFile *file, Request *request, int32_t number) {
   Status status = {0};
-  for (uint64_t at; (at = atomic_fetch_add(&request->next, PART_BYTES)) < request->size_bytes;)
-    if (!move_part(file, request, part, at, &status)) {
-      pthread_mutex_lock(&file->lock);
-      if (file->failure.code == 0) file->failure = status;
-      pthread_mutex_unlock(&file->lock);
-      atomic_store(&request->next, request->size_bytes);
-    }
+  if (file->ring[0] != NULL)
+    move_by_ring(file, file->ring[number], request, file->part[number], &status);
+  else
+    move_by_parts(file, request, file->part[number], &status);
+  if (status.code == 0) return;
+  pthread_mutex_lock(&file->lock);
+  if (file->failure.code == 0) file->failure = status;
+  pthread_mutex_unlock(&file->lock);
+  atomic_store(&request->next, request->size_bytes);
 }
 
 typedef struct Worker {
   TierFile *file;
-  uint8_t *part;
+  int32_t number;
 } Worker;
 
 static void *worker_main(void *context) {
@@ -144,7 +256,7 @@ static void *worker_main(void *context) {
     }
     file->at_work++;
     pthread_mutex_unlock(&file->lock);
-    work_on(file, request, worker.part);
+    work_on(file, request, worker.number);
     pthread_mutex_lock(&file->lock);
     file->at_work--;
     pthread_cond_broadcast(&file->changed);
@@ -153,14 +265,32 @@ static void *worker_main(void *context) {
   return NULL;
 }
 
+static void close_rings(TierFile *file) {
+  for (int32_t i = 0; i < THREADS; i++) {
+    file_ring_close(file->ring[i]);
+    file->ring[i] = NULL;
+  }
+}
+
+static void open_rings(TierFile *file) {
+  bool opened = file_calls.rings;
+  for (int32_t i = 0; i < THREADS && opened; i++) {
+    file->ring[i] = file_ring_open(file->file, file->part[i], SLOTS, SLOT_BYTES, file->no_ring);
+    opened = file->ring[i] != NULL;
+  }
+  if (!opened) close_rings(file);
+}
+
 static bool start_threads(TierFile *file, Status *status) {
+  for (int32_t i = 0; i < THREADS; i++)
+    if (posix_memalign((void **)&file->part[i], 4096, PART_BYTES) != 0)
+      return status_fail(status, STATUS_WORLD, "not enough memory to read and write files");
+  open_rings(file);
   for (int32_t i = 0; i < THREADS; i++) {
     Worker *worker = malloc(sizeof *worker);
-    if (worker == NULL || posix_memalign((void **)&file->part[i], 4096, PART_BYTES) != 0) {
-      free(worker);
+    if (worker == NULL)
       return status_fail(status, STATUS_WORLD, "not enough memory to read and write files");
-    }
-    *worker = (Worker){file, file->part[i]};
+    *worker = (Worker){file, i};
     if (pthread_create(&file->threads[i], NULL, worker_main, worker) != 0) {
       free(worker);
       return status_fail(status, STATUS_WORLD, "cannot start a thread to read and write files");
@@ -250,9 +380,10 @@ bool tier_file_window_close(const uint8_t *at, Status *status) {
 
 /* Without O_DIRECT where the file system has none; with a name for a moment where files cannot be
  * made without one. */
-static int make_file(const char *directory) {
+static int make_file(const char *directory, bool *is_direct) {
   const int flags = O_RDWR | O_CLOEXEC | O_EXCL;
   int file = file_calls.open(directory, O_TMPFILE | O_DIRECT | O_RDWR | O_CLOEXEC, 0600);
+  *is_direct = file >= 0;
   if (file < 0 && errno == EINVAL)
     file = file_calls.open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return file;
@@ -262,6 +393,7 @@ static int make_file(const char *directory) {
                atomic_fetch_add(&number, 1)) < 0)
     return -1;
   file = file_calls.open(path, flags | O_CREAT | O_DIRECT, 0600);
+  *is_direct = file >= 0;
   if (file < 0 && errno == EINVAL) file = file_calls.open(path, flags | O_CREAT, 0600);
   const int error = errno;
   if (file >= 0) (void)unlink(path);
@@ -319,6 +451,7 @@ static void file_free(TierFile *file) {
     pthread_join(file->threads[i], NULL);
   for (int32_t i = 0; i < THREADS; i++)
     free(file->part[i]);
+  close_rings(file);
   if (file->base != NULL) munmap(file->base, file->size_bytes);
   if (file->file >= 0) close(file->file);
   free(file->window);
@@ -327,39 +460,51 @@ static void file_free(TierFile *file) {
   free(file);
 }
 
-static bool fill_in(TierFile *file, Status *status) {
-  file->file = make_file(file->directory);
+static bool fill_in(TierFile *file, bool verifies, Status *status) {
+  file->file = make_file(file->directory, &file->is_direct);
   if (file->file < 0)
     return status_fail(status, STATUS_WORLD, "offload.path: %s: cannot make a file there: %s",
                        file->directory, strerror(errno));
   if (!start_threads(file, status) || !allocate(file, status)) return false;
-  file->sums = calloc(file->size_bytes / RUN_BYTES + 1, sizeof *file->sums);
+  if (verifies) file->sums = calloc(file->size_bytes / RUN_BYTES + 1, sizeof *file->sums);
   void *at =
       mmap(NULL, file->size_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at != MAP_FAILED) file->base = at;
-  return (file->sums != NULL && file->base != NULL) ||
+  return ((file->sums != NULL || !verifies) && file->base != NULL) ||
          status_fail(status, STATUS_WORLD, "not enough memory for the sums of a file");
 }
 
-bool tier_file_open(const char *directory, size_t size_bytes, uint8_t **base, Status *status) {
+bool tier_file_open(const TierFileSetup *setup, uint8_t **base, Status *status) {
   TierFile *file = calloc(1, sizeof *file);
   if (file == NULL) return status_fail(status, STATUS_WORLD, "not enough memory for a file");
   file->file = -1;
-  file->size_bytes = (size_bytes + RUN_BYTES - 1) / RUN_BYTES * RUN_BYTES;
-  file->directory = strdup(directory);
+  file->size_bytes = (setup->size_bytes + RUN_BYTES - 1) / RUN_BYTES * RUN_BYTES;
+  file->directory = strdup(setup->directory);
   pthread_mutex_init(&file->lock, NULL);
   pthread_cond_init(&file->changed, NULL);
-  if (file->directory == NULL || !fill_in(file, status)) {
+  if (file->directory == NULL || !fill_in(file, setup->verifies, status)) {
     file_free(file);
     return false;
   }
-  warn_of_network(directory);
+  warn_of_network(setup->directory);
   pthread_mutex_lock(&all_lock);
   file->next = all;
   all = file;
   pthread_mutex_unlock(&all_lock);
   *base = file->base;
   return true;
+}
+
+void tier_file_way(const uint8_t *base, char way[TIER_WAY_BYTES]) {
+  const TierFile *file = file_of(base);
+  *way = '\0';
+  if (file == NULL) return;
+  (void)snprintf(way, TIER_WAY_BYTES, "%s, %s%s", file->ring[0] != NULL ? "io_uring" : "threads",
+                 file->is_direct ? "O_DIRECT" : "pages are dropped, for there is no O_DIRECT",
+                 file->sums != NULL ? "" : ", no sums");
+  if (file->ring[0] == NULL && *file->no_ring != '\0')
+    (void)snprintf(way + strlen(way), TIER_WAY_BYTES - strlen(way), "; no io_uring: %s",
+                   file->no_ring);
 }
 
 void tier_file_close(uint8_t *base) {

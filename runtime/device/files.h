@@ -6,8 +6,9 @@
  * whoever reads or writes there names an address, and the file is found by it.
  *
  * Bytes pass in runs of PLAN_FILE_ALIGN_BYTES. Each run that was written has a sum in memory, with
- * which it is compared when it is read. Threads read and write parts of a request at once, past the
- * page cache where the file system allows it. */
+ * which it is compared when it is read. Threads read and write parts of a request at once, each
+ * several of them by io_uring, where the system allows it; past the page cache where the file
+ * system allows that, and elsewhere pages are dropped from it. */
 #ifndef LOCKSTEP_FILES_H
 #define LOCKSTEP_FILES_H
 
@@ -17,10 +18,20 @@
 #include "runtime/plan/plan.h"
 #include "runtime/process/status.h"
 
+typedef struct TierFileSetup {
+  const char *directory;
+  size_t size_bytes;
+  bool verifies; /* what is read is compared with sums of what was written */
+} TierFileSetup;
+
 /* Makes a file in a directory. `base` is the tier's first address. A warning, such as a network's
  * file system, is printed. */
-bool tier_file_open(const char *directory, size_t size_bytes, uint8_t **base, Status *status);
+bool tier_file_open(const TierFileSetup *setup, uint8_t **base, Status *status);
 void tier_file_close(uint8_t *base);
+
+/* The way in which bytes pass: "io_uring, O_DIRECT", or what is used instead and why. */
+enum { TIER_WAY_BYTES = 320 };
+void tier_file_way(const uint8_t *base, char way[TIER_WAY_BYTES]);
 
 /* From and to addresses of a tier; whole runs. A failure names file, offset and bytes. */
 bool tier_file_read(const uint8_t *at, void *to, uint64_t size_bytes, Status *status);
@@ -34,8 +45,9 @@ bool tier_file_window_close(const uint8_t *at, Status *status);
 typedef struct FileCalls {
   int (*open)(const char *path, int flags, mode_t mode);
   int (*allocate)(int file, int mode, off_t first, off_t size_bytes);
-  ssize_t (*read)(int file, void *to, size_t size_bytes, off_t at);
-  ssize_t (*write)(int file, const void *from, size_t size_bytes, off_t at);
+  bool rings; /* io_uring is asked for */
+  /* At the end of each read and write: the bytes that it moved, or -1 with errno. */
+  int64_t (*moved)(bool reads, void *memory, int64_t moved, off_t at);
 } FileCalls;
 extern FileCalls file_calls;
 

@@ -50,6 +50,11 @@ static void note_start(Rank *rank, const ReportSetup *setup, const char *product
   const Run *run = rank->run;
   if (*run->boot->words) report_note(rank->report, "ranks    %s", run->boot->words);
   note_products(rank, setup, products);
+  if (rank->arena.base[TIER_FILE] != NULL) {
+    char way[TIER_WAY_BYTES];
+    tier_file_way(rank->arena.base[TIER_FILE], way);
+    report_note(rank->report, "files    %s", way);
+  }
   rank_watch_gpu(rank);
   if (setup->lacks_times)
     report_note(rank->report,

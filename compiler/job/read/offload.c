@@ -48,7 +48,7 @@ static int32_t states_of(const Job *job) {
 
 static void check_path(Compile *c, Job *job) {
   if (states_of(job) != CHOICE_OFFLOAD_NVME) {
-    const int32_t fields[] = {FIELD_offload_path, FIELD_offload_disk};
+    const int32_t fields[] = {FIELD_offload_path, FIELD_offload_disk, FIELD_offload_verify};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
       refuse_useless(c, job, fields[i], "states in files", "no key of offload is \"nvme\"");
     return;

@@ -7,7 +7,8 @@ return job {
   offload = { optimizer = "nvme", verify = true },
 }
 -- >>> exit 1
-job.lua:6:35: error[not-built]: offload.verify is not built yet; remove it: what
-    is read from files is always compared with the sums of what was written
+job.lua:6:27: error[missing-key]: offload.optimizer is "nvme", and offload.path
+    does not say in which directory
     6 |   offload = { optimizer = "nvme", verify = true },
-      |                                   ^~~~~~
+      |                           ^~~~~~
+        fix: path = "/local/scratch"

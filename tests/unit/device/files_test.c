@@ -12,6 +12,8 @@
 enum { RUN = PLAN_FILE_ALIGN_BYTES, RUNS = 150, BYTES = RUNS * RUN };
 
 static char folder[] = "/tmp/lockstep_files_XXXXXX";
+static const TierFileSetup setup = {folder, BYTES, true};
+static const TierFileSetup absent = {"/tmp/lockstep_files_absent/x", BYTES, true};
 static uint8_t *from, *to;
 
 static int32_t names_in_folder(void) {
@@ -33,34 +35,34 @@ static void check_says(const Status *status, const char *text) {
 
 static FileCalls real;
 
-static ssize_t read_short(int file, void *into, size_t bytes, off_t at) {
-  return real.read(file, into, bytes > 4096 ? 4096 : bytes, at);
+static int64_t move_short(bool reads, void *memory, int64_t moved, off_t at) {
+  (void)memory, (void)at;
+  const int64_t most = reads ? 4096 : 8192;
+  return moved < most ? moved : most;
 }
 
-static ssize_t write_short(int file, const void *out, size_t bytes, off_t at) {
-  return real.write(file, out, bytes > 8192 ? 8192 : bytes, at);
-}
-
-static ssize_t read_fails(int file, void *into, size_t bytes, off_t at) {
-  if (at < 2 * RUN) return real.read(file, into, bytes, at);
+static int64_t read_fails(bool reads, void *memory, int64_t moved, off_t at) {
+  (void)memory;
+  if (!reads || at < 2 * RUN) return moved;
   errno = EIO;
   return -1;
 }
 
-static ssize_t write_full(int file, const void *out, size_t bytes, off_t at) {
-  (void)file, (void)out, (void)bytes, (void)at;
+static int64_t write_full(bool reads, void *memory, int64_t moved, off_t at) {
+  (void)memory, (void)at;
+  if (reads) return moved;
   errno = ENOSPC;
   return -1;
 }
 
-static ssize_t read_ends(int file, void *into, size_t bytes, off_t at) {
-  (void)file, (void)into, (void)bytes, (void)at;
-  return 0;
+static int64_t read_ends(bool reads, void *memory, int64_t moved, off_t at) {
+  (void)memory, (void)at;
+  return reads ? 0 : moved;
 }
 
-static ssize_t read_wrong(int file, void *into, size_t bytes, off_t at) {
-  ssize_t moved = real.read(file, into, bytes, at);
-  if (moved > 0 && at <= 3 * RUN && at + moved > 3 * RUN) ((uint8_t *)into)[3 * RUN - at + 17] ^= 4;
+static int64_t read_wrong(bool reads, void *memory, int64_t moved, off_t at) {
+  if (reads && moved > 0 && at <= 3 * RUN && at + moved > 3 * RUN)
+    ((uint8_t *)memory)[3 * RUN - at + 17] ^= 4;
   return moved;
 }
 
@@ -90,11 +92,35 @@ static void check_round(uint8_t *base) {
   CHECK(memcmp(from, to, BYTES) == 0);
 }
 
+static void test_way(bool rings) {
+  Status status = {0};
+  uint8_t *base = NULL;
+  char way[TIER_WAY_BYTES];
+  TEST("the way in which bytes pass has a name, and a refusal of io_uring its reason") {
+    CHECK(tier_file_open(&setup, &base, &status));
+    tier_file_way(base, way);
+    printf("%s\n", way);
+    CHECK(strstr(way, rings ? "io_uring" : "threads") == way ||
+          strstr(way, "no io_uring: ") != NULL);
+    tier_file_close(base);
+  }
+  TEST("without sums other bytes are not noticed") {
+    const TierFileSetup plain = {folder, BYTES, false};
+    CHECK(tier_file_open(&plain, &base, &status));
+    check_round(base);
+    file_calls.moved = read_wrong;
+    CHECK(tier_file_read(base, to, BYTES, &status));
+    CHECK(to[3 * RUN + 17] == (from[3 * RUN + 17] ^ 4));
+    file_calls = real;
+    tier_file_close(base);
+  }
+}
+
 static void test_rounds(void) {
   Status status = {0};
   uint8_t *base = NULL;
   TEST("bytes come back, whole or through windows, and the file has no name") {
-    CHECK(tier_file_open(folder, BYTES, &base, &status));
+    CHECK(tier_file_open(&setup, &base, &status));
     CHECK_INT(names_in_folder(), 0);
     check_round(base);
     uint8_t *window = tier_file_window(base + RUN + 100, 3 * RUN, ACCESS_UPDATE, &status);
@@ -107,15 +133,15 @@ static void test_rounds(void) {
     tier_file_close(base);
   }
   TEST("short transfers go on") {
-    file_calls.read = read_short, file_calls.write = write_short;
-    CHECK(tier_file_open(folder, BYTES, &base, &status));
+    file_calls.moved = move_short;
+    CHECK(tier_file_open(&setup, &base, &status));
     check_round(base);
     tier_file_close(base);
     file_calls = real;
   }
   TEST("a file system without nameless files or blocks in advance will do, and no name remains") {
     file_calls.open = open_named, file_calls.allocate = allocate_not;
-    CHECK(tier_file_open(folder, BYTES, &base, &status));
+    CHECK(tier_file_open(&setup, &base, &status));
     CHECK_INT(names_in_folder(), 0);
     check_round(base);
     tier_file_close(base);
@@ -128,23 +154,23 @@ static void test_faults(void) {
   uint8_t *base = NULL;
   TEST("a directory that is full, absent or a file is named before the first step") {
     file_calls.allocate = allocate_full;
-    CHECK(!tier_file_open(folder, BYTES, &base, &status));
+    CHECK(!tier_file_open(&setup, &base, &status));
     check_says(&status, "no room for a rank's file of 9830400 bytes");
     file_calls = real;
-    CHECK(!tier_file_open("/tmp/lockstep_files_absent/x", BYTES, &base, &status));
+    CHECK(!tier_file_open(&absent, &base, &status));
     CHECK(strstr(status.text, "/tmp/lockstep_files_absent/x: cannot make a file there: No such") !=
           NULL);
   }
-  CHECK(tier_file_open(folder, BYTES, &base, &status));
+  CHECK(tier_file_open(&setup, &base, &status));
   check_round(base);
   TEST("reads that fail, end early or give other bytes are refused with their place") {
-    file_calls.read = read_fails;
+    file_calls.moved = read_fails;
     CHECK(!tier_file_read(base + 2 * RUN, to, RUN, &status));
     check_says(&status, "reading 65536 bytes at 131072");
-    file_calls.read = read_ends;
+    file_calls.moved = read_ends;
     CHECK(!tier_file_read(base, to, BYTES, &status));
     check_says(&status, "the file ends there");
-    file_calls.read = read_wrong;
+    file_calls.moved = read_wrong;
     CHECK(!tier_file_read(base, to, BYTES, &status));
     check_says(&status, "65536 bytes at 196608");
     CHECK(strstr(status.text, "offload-corrupt") != NULL);
@@ -152,7 +178,7 @@ static void test_faults(void) {
     CHECK(tier_file_read(base, to, BYTES, &status));
   }
   TEST("a write for which no blocks are left is refused, and later ones go on") {
-    file_calls.write = write_full;
+    file_calls.moved = write_full;
     CHECK(!tier_file_write(base, from, BYTES, &status));
     check_says(&status, "No space left on device");
     file_calls = real;
@@ -168,8 +194,13 @@ int main(void) {
   CHECK(from != NULL && to != NULL);
   for (uint32_t i = 0; i < BYTES; i++)
     from[i] = (uint8_t)(i * 2654435761u >> 13);
-  test_rounds();
-  test_faults();
+  for (int32_t rings = 1; rings >= 0; rings--) { /* where io_uring is refused, threads twice */
+    real.rings = rings;
+    file_calls = real;
+    test_way(rings);
+    test_rounds();
+    test_faults();
+  }
   CHECK_INT(names_in_folder(), 0);
   (void)rmdir(folder);
   free(from), free(to);
