@@ -37,6 +37,7 @@ typedef struct Wait {
   int32_t call, record;
   bool is_back;        /* of the iteration before */
   bool is_of_snapshot; /* of the latest snapshot: the call is one of that program */
+  bool is_run_back;    /* of the program's run before */
 } Wait;
 
 typedef struct Call {

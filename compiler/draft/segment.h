@@ -118,6 +118,8 @@ typedef struct Segment {
   int64_t flops;      /* of one call in the steady state (accumulating) */
   int64_t compute_ns; /* predicted time of the same on the compute lane; 0: unknown.
                          draft/cost/cost.c */
+  /* The same of copies between tiers, and of kernels on the host. */
+  int64_t copy_ns, host_ns;
 } Segment;
 
 int32_t segment_add(Draft *d, const char *name);

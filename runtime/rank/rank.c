@@ -117,6 +117,7 @@ static bool open_rank(Rank *rank, Status *status) {
           cuda != NULL && cores.count > 0 ? cores.count : (int32_t)job_threads(rank->plan),
       .flight = rank->flight,
       .graphs = cuda != NULL && run->options->graphs && !observes(rank),
+      .ends_on_all_lanes = observes(rank),
       .look = rank->nccl != NULL ? nccl_world_look : NULL,
       .look_context = rank->nccl,
   };

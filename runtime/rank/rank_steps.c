@@ -212,6 +212,7 @@ static bool after_step(Rank *rank, int64_t step, Status *status) {
   bool asked = rank->asks_checkpoint;
   bool last = step == rank->run->last_step || stop;
   rank->asks_checkpoint = false;
+  if (!replay_settle(&rank->replay, status)) return false;
   if (!stop && rank->eval && staging_validates(&rank->staging_setup, step) &&
       !validate(rank, step, status))
     return false;

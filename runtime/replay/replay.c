@@ -15,6 +15,7 @@
 #include "runtime/data/samples.h"
 #include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_loops.h"
+#include "runtime/replay/replay_end.h"
 #include "runtime/replay/replay_fused.h"
 #include "runtime/replay/replay_graph.h"
 
@@ -28,7 +29,8 @@ typedef struct Walker {
   const PlanProgram *program;
   uint64_t number_first; /* of the first call's record 0 */
   const uint8_t *samples;
-  bool is_graph; /* what is issued is captured */
+  bool is_graph;     /* what is issued is captured */
+  uint32_t end_call; /* plan_main_end of a run that may go on; PLAN_NONE: it ends on all lanes */
 } Walker;
 
 KernelArgs replay_kernel_args(const Replay *replay, const Work *work, Threads *threads,
@@ -260,8 +262,9 @@ static bool issue_wait_across(const Walker *walker, const Position *at, const Pl
   const Replay *replay = walker->replay;
   const Plan *plan = replay->setup.plan;
   const PlanProgram *program = plan_awaited(plan, at->program, wait);
-  const Walker other = {walker->replay, program,
-                        replay->run_first[program->kind][program == at->program], NULL, false};
+  const Walker other = {
+      walker->replay, program, replay->run_first[program->kind][program == at->program],
+      NULL,           false,   PLAN_NONE};
   const PlanCall *call = &plan->calls[program->calls_first + wait->call];
   const uint64_t running = walk_last(plan, program, wait->call);
   return other.number_first == 0 || walker->is_graph ||
@@ -416,7 +419,11 @@ static bool issue_call(void *context, const Position *at, Status *status) {
         !issue_record(walker, at, &i, &lanes_seen, status))
       return false;
   walker->replay->numbers = number_of(walker, at->running + 1, 0);
-  return true;
+  return at->call_number != walker->end_call ||
+         replay_end_for_main(
+             walker->replay,
+             number_of(walker, at->running, (uint32_t)walker->replay->records_most - 1) + LAST_PART,
+             status);
 }
 
 const char *replay_work_name(const Work *work) {
@@ -430,21 +437,6 @@ const char *replay_work_name(const Work *work) {
 uint64_t replay_next_number(Replay *replay) {
   replay->numbers += replay->records_most * PARTS;
   return replay->numbers;
-}
-
-/* All queues finish what they have before `queue` goes on, or the other way round. */
-static bool meet_queues(const Replay *replay, bool others_wait, uint64_t number, Status *status) {
-  const DeviceOps *ops = replay->device->ops;
-  Queue *compute = ops->queue(replay->device, replay->main_lane);
-  for (uint32_t lane = 0; lane < PLAN_LANES_MAX; lane++) {
-    bool has_work = others_wait || replay->last[lane] > 0;
-    if ((replay->queues_mask >> lane & 1u) == 0 || !has_work) continue;
-    Queue *other = ops->queue(replay->device, lane);
-    if (others_wait ? !ops->wait(other, compute, number, status)
-                    : !ops->wait(compute, other, replay->last[lane], status))
-      return false;
-  }
-  return true;
 }
 
 /* The host's blocks of the run's control: first the one that goes in, then the one that comes out.
@@ -478,29 +470,22 @@ static bool issue_in(Walker *walker, const PlanProgram *program, const Control *
     if (!ops->copy(compute, to, walker->samples, size_bytes, number, status)) return false;
     walker->samples = to;
   }
-  return meet_queues(replay, true, number, status);
+  return replay_meet(replay, true, number, status);
 }
 
-/* A WorkRun: when all queues are done, adds up what the run has sent. */
-static bool note_sent(const Work *work, Queue *queue, Status *status) {
-  (void)queue, (void)status;
-  const Replay *replay = work->context;
-  int64_t *sent_bytes = work->operand[0];
-  *sent_bytes = 0;
-  for (uint32_t i = 0; i < replay->setup.plan->records_count; i++)
-    *sent_bytes += replay->count[i].sent_bytes;
-  return true;
-}
-
-static bool issue_out(Replay *replay, Status *status) {
+static bool issue_out(Walker *walker, Status *status) {
+  Replay *replay = walker->replay;
+  const bool goes_on = walker->end_call != PLAN_NONE;
   const DeviceOps *ops = replay->device->ops;
   Queue *compute = ops->queue(replay->device, replay->main_lane);
   int64_t slot = replay->started % job_control_depth(replay->setup.plan);
-  Work note = {.run = note_sent, .context = replay};
+  Work note = {.run = replay_note_sent, .context = replay};
   note.operand[0] = &replay->left[slot].sent_bytes;
+  note.operand[1] = goes_on ? walker : NULL;
   PlanBytes out = plan_slots_of_kinds(replay->setup.plan, SLOT_LASTING, SLOT_IN_OUT);
   uint8_t *to = control_out(replay, replay->started);
-  if (!meet_queues(replay, false, 0, status) ||
+  replay->open = goes_on ? walker->program : NULL;
+  if ((!goes_on && !replay_meet(replay, false, 0, status)) ||
       !ops->issue(compute, &note, replay_next_number(replay), status))
     return false;
   uint64_t number = replay_next_number(replay);
@@ -508,14 +493,6 @@ static bool issue_out(Replay *replay, Status *status) {
   return ops->copy(compute, to + out.first, replay->control + out.first, out.end - out.first,
                    number, status) &&
          ops->mark(compute, MARK_FOR_HOST, status);
-}
-
-/* Work issued before a failure is finished, too, so that no queue keeps work of an earlier step. */
-static bool end_failed(const Replay *replay, Status *status) {
-  Status ended = {0};
-  if (replay->device->ops->finish(replay->device, &ended)) return false;
-  if (status->code == STATUS_ECHO && ended.code != STATUS_ECHO) *status = ended;
-  return false;
 }
 
 static bool issue_calls(void *context, Status *status) {
@@ -529,8 +506,9 @@ static bool issue_calls(void *context, Status *status) {
 
 bool replay_start(Replay *replay, const PlanProgram *program, const Control *set,
                   const void *samples, Status *status) {
-  Walker walker = {replay, program, 0, samples, false};
-  if (!issue_in(&walker, program, set, status)) return end_failed(replay, status);
+  Walker walker = {replay, program, 0, samples, false, replay_end_call(replay, program)};
+  if (replay->open != program && !replay_settle(replay, status)) return false;
+  if (!issue_in(&walker, program, set, status)) return replay_end_failed(replay, status);
   const Walker fresh = walker;
   walker.is_graph = !replay->after_snapshot && replay_graph_fits(replay, program);
   replay->after_snapshot &= program->kind != PROGRAM_TRAIN_STEP;
@@ -541,7 +519,7 @@ bool replay_start(Replay *replay, const PlanProgram *program, const Control *set
     *status = (Status){0};
     issued = issue_calls(&walker, status);
   }
-  if (!issued || !issue_out(replay, status)) return end_failed(replay, status);
+  if (!issued || !issue_out(&walker, status)) return replay_end_failed(replay, status);
   replay->graph[program->kind].runs++;
   replay->started++;
   return true;
@@ -553,8 +531,9 @@ bool replay_snapshot(Replay *replay, const PlanProgram *program, Status *status)
   const Plan *plan = replay->setup.plan;
   const uint32_t segment = plan->calls[program->calls_first].segment;
   const uint32_t lane = plan->records[plan->segments[segment].records_first].lane;
-  Walker walker = {replay, program, 0, NULL, false};
-  if (!issue_calls(&walker, status)) return end_failed(replay, status);
+  Walker walker = {replay, program, 0, NULL, false, PLAN_NONE};
+  if (!replay_settle(replay, status)) return false;
+  if (!issue_calls(&walker, status)) return replay_end_failed(replay, status);
   replay->snapshot_lane = lane;
   replay->snapshot_number = replay->last[lane];
   replay->last[lane] = 0;
@@ -566,7 +545,7 @@ bool replay_collect(Replay *replay, ReplayLeft *left, Status *status) {
   const DeviceOps *ops = replay->device->ops;
   int64_t slot = replay->collected++ % job_control_depth(replay->setup.plan);
   if (!ops->await(ops->queue(replay->device, replay->main_lane), replay->end_number[slot], status))
-    return end_failed(replay, status);
+    return replay_end_failed(replay, status);
   *left = replay->left[slot];
   plan_control_load(&replay->slots, SLOT_LASTING, SLOT_IN_OUT,
                     control_out(replay, replay->collected - 1), &left->control);
@@ -576,5 +555,5 @@ bool replay_collect(Replay *replay, ReplayLeft *left, Status *status) {
 bool replay_run(Replay *replay, const PlanProgram *program, const Control *set, const void *samples,
                 ReplayLeft *left, Status *status) {
   return replay_start(replay, program, set, samples, status) &&
-         replay_collect(replay, left, status);
+         replay_collect(replay, left, status) && replay_settle(replay, status);
 }

@@ -34,6 +34,7 @@ typedef struct ReplaySetup {
   bool graphs;                   /* runs after the first are graphs if replay_graph.h allows it */
   DeviceLook *look;              /* as in DeviceSetup */
   void *look_context;
+  bool ends_on_all_lanes; /* no run goes on beside the next one: steps are timed */
   /* For tests: every queue has its own thread, which waits up to so long before each work. */
   bool issues_only;
   int64_t delay_most_ns;
@@ -142,6 +143,10 @@ typedef struct Replay {
   uint64_t high_water_bytes; /* end of the highest arena byte that a record has named so far */
   Hostile hostile;
   ReplayWatch *watch; /* NULL: nobody looks */
+  /* A program that may go on beside its next run (plan_seam.h); NULL: all lanes are empty. */
+  const PlanProgram *open;
+  uint32_t parted_mask;              /* lanes with queues of their own that communicate */
+  int64_t lane_sent[PLAN_LANES_MAX]; /* by each of them, up to the end of a run for the main lane */
 } Replay;
 
 /* The struct must not move until it is freed. */
@@ -182,9 +187,12 @@ bool replay_start(Replay *replay, const PlanProgram *program, const Control *set
 bool replay_snapshot(Replay *replay, const PlanProgram *program, Status *status);
 bool replay_snapshot_is_over(const Replay *replay);
 bool replay_snapshot_await(Replay *replay, Status *status);
+/* Waits until all lanes are empty, but for a snapshot's: a program that follows itself goes on
+ * after its run has been collected. A run of another program does this itself. */
+bool replay_settle(Replay *replay, Status *status);
 /* Waits for the oldest run that was started and not collected. */
 bool replay_collect(Replay *replay, ReplayLeft *left, Status *status);
-/* Both. */
+/* Both, and waits until all lanes are empty. */
 bool replay_run(Replay *replay, const PlanProgram *program, const Control *set, const void *samples,
                 ReplayLeft *left, Status *status);
 

@@ -7,7 +7,7 @@
 #include "kernels/math/philox.h"
 #include "runtime/plan/loss_scales.h"
 #include "runtime/plan/plan_job.h"
-#include "runtime/plan/plan_loops.h"
+#include "runtime/plan/plan_seam.h"
 #include "runtime/plan/programs.h"
 #include "runtime/replay/replay.h"
 #include "runtime/replay/replay_fused.h"
@@ -432,7 +432,7 @@ bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
   replay->class = mesh_class(setup->mesh, plan, setup->rank);
   if (!replay->class || !plan_has_job(plan))
     return status_fail(status, STATUS_OURS, "plan: rank %d has no class", setup->rank);
-  replay->records_most = most_records(plan);
+  replay->records_most = most_records(plan) + 1; /* one for the end of a run (replay_end.c) */
   replay->main_lane = plan_main_lane(plan);
   replay->device_bytes = plan_arena_bytes(plan, replay->class, TIER_DEVICE);
   replay->replicas = mesh_replicas(setup->mesh);
@@ -447,6 +447,7 @@ bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
     uint32_t number = replay->class->programs_first + i;
     if (!walk_calls(plan, &plan->programs[number], check_call, replay, status)) return false;
   }
+  replay->parted_mask = replay->queues_mask & plan_lanes_that_communicate(plan);
   if (replay->queues_mask != 0) note_awaited(replay);
   if (!prepare_kernels(replay, status) || !replay_bind_fused(replay, status) ||
       !bind_launches(replay, status))

@@ -110,6 +110,7 @@ bool replay_look(Replay *replay, const PlanProgram *program, const Control *set,
                  const void *samples, ReplayFirst *first, Status *status) {
   ReplayWatch watch;
   ReplayLeft left;
+  if (!replay_settle(replay, status)) return false;
   replay_watch_begin(&watch, replay);
   bool ran = replay_run(replay, program, set, samples, &left, status);
   *first = replay_watch_end(&watch);

@@ -79,8 +79,8 @@ bool world_meet(const WorldRank *rank, Status *status) {
   return false;
 }
 
-bool world_program(WorldRank *rank, ProgramKind kind, const Control *in, Control *left,
-                   Status *status) {
+static bool run_program(WorldRank *rank, ProgramKind kind, const Control *in, bool goes_on,
+                        Control *left, Status *status) {
   bool loads = rank->staging != NULL && kind != PROGRAM_INIT;
   const void *samples = loads ? staging_take(rank->staging, status) : NULL;
   if (loads && samples == NULL) return false;
@@ -89,10 +89,22 @@ bool world_program(WorldRank *rank, ProgramKind kind, const Control *in, Control
   if (loads && mesh_is_first_of_replica(&rank->world->mesh, rank->number))
     set.targets = (double)staging_targets(rank->staging);
   const PlanProgram *program = replay_program(&rank->replay, kind);
-  if (!replay_run(&rank->replay, program, &set, samples, &all, status)) return false;
+  if (!replay_start(&rank->replay, program, &set, samples, status) ||
+      !replay_collect(&rank->replay, &all, status) ||
+      (!goes_on && !replay_settle(&rank->replay, status)))
+    return false;
   if (loads) staging_give_back(rank->staging);
   *left = all.control;
   return true;
+}
+
+bool world_program(WorldRank *rank, ProgramKind kind, const Control *in, Control *left,
+                   Status *status) {
+  return run_program(rank, kind, in, false, left, status);
+}
+
+bool world_step(WorldRank *rank, const Control *in, Control *left, Status *status) {
+  return run_program(rank, PROGRAM_TRAIN_STEP, in, true, left, status);
 }
 
 /* Data first: its thread writes into the arena, and reads the plan. */

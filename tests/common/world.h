@@ -65,6 +65,9 @@ void world_open_memory(const WorldRank *rank, bool open);
 bool world_program(WorldRank *rank, ProgramKind kind, const Control *in, Control *left,
                    Status *status);
 
+/* A training step, which may go on beside the next one: until replay_settle, or another program. */
+bool world_step(WorldRank *rank, const Control *in, Control *left, Status *status);
+
 /* Frees the rank's replay and all that is beside it; for a body that has more to close then. */
 void world_leave(WorldRank *rank);
 

@@ -87,6 +87,7 @@ static void note_memory(const WorldRank *rank, FleetRank *out) {
 
 /* All ranks open their arenas, one looks, all close them again. */
 static bool let_look(const Fleet *fleet, WorldRank *rank, int64_t step, Status *status) {
+  if (!replay_settle(&rank->replay, status)) return false;
   world_open_memory(rank, true);
   if (!world_meet(rank, status)) return false;
   if (rank->number == 0) fleet->look(fleet->context, fleet, step);
@@ -120,7 +121,7 @@ static bool run_steps(const Fleet *fleet, WorldRank *rank, Status *status) {
   if (!world_program(rank, PROGRAM_INIT, &in, &left, status)) return false;
   for (int64_t step = 1; step <= fleet->steps; step++) {
     in = control_in(rank, step);
-    if (!world_program(rank, PROGRAM_TRAIN_STEP, &in, &left, status)) return false;
+    if (!world_step(rank, &in, &left, status)) return false;
     out->loss[step] = left.loss / left.count;
     out->norm[step] = left.grad_norm;
     if ((step == 1 || step == fleet->steps) && !let_look(fleet, rank, step, status)) return false;

@@ -8,6 +8,7 @@
 
 #include "compiler/draft/calls/program.h"
 #include "compiler/draft/calls/stage_segments.h"
+#include "compiler/draft/calls/updates.h"
 #include "compiler/draft/roles.h"
 
 /* ---- exchanges between stages */
@@ -254,72 +255,18 @@ static void run_batch(Calls *t, int32_t first, int32_t end) {
   }
 }
 
-enum { LAYERS_AHEAD = 2 };
-
-/* While one layer is updated, the next one's gradients arrive and the one before returns: three
- * layers have buffers in host memory at once. */
-static void hold_staged(Calls *t, int32_t calls_of_layer) {
-  const int32_t last = calls_here(t) - 1;
-  for (int32_t i = 0; i < t->staged.count; i++) {
-    Buffer *buffer = &t->stage->buffers.at[t->staged.at[i]];
-    buffer->last_call += LAYERS_AHEAD * calls_of_layer;
-    if (buffer->last_call > last) buffer->last_call = last;
-  }
-}
-
-/* ---- layers whose states have left the device */
-
-typedef struct FarLayer {
-  int32_t block;
-  int64_t layer;
-} FarLayer;
-
-typedef VEC(FarLayer) FarLayers;
-
-/* In the order of backward, in which gradients come. */
-static FarLayers far_layers(const Calls *t) {
-  FarLayers far = {0};
-  for (int32_t b = t->draft->blocks.count - 1; b >= 0; b--)
-    for (int64_t l = t->draft->blocks.at[b].layers - 1; l >= 0; l--) {
-      const StageBlock *held = &t->stage->blocks[b];
-      if (held->position[l] >= 0 && held->position[l] >= held->host_first)
-        VEC_PUSH(t->draft->compile->arena, &far, (FarLayer){b, l});
-    }
-  return far;
-}
-
-/* Reads the states of a layer from their file, if they are in one and there is such a layer. */
-static void read_states(Calls *t, const FarLayers *far, int32_t i) {
-  if (!t->draft->state_in_files || i >= far->count) return;
-  calls_add(t, t->draft->blocks.at[far->at[i].block].read, far->at[i].block, far->at[i].layer);
-}
-
-/* A file's lane reads two layers ahead of the update, the first ones as the step begins. Gradients
- * that have not left during backward leave as far ahead. */
-static void update_far(Calls *t, const FarLayers *far) {
-  for (int32_t i = 0; i < far->count; i++) {
-    const Block *block = &t->draft->blocks.at[far->at[i].block];
-    for (int32_t k = i; k <= i + LAYERS_AHEAD && k < far->count; k++)
-      sharded_grads_leave(t, far->at[k].block, far->at[k].layer);
-    calls_add(t, block->host_update, far->at[i].block, far->at[i].layer);
-    calls_add(t, block->write, far->at[i].block, far->at[i].layer);
-    read_states(t, far, i + LAYERS_AHEAD);
-  }
-  hold_staged(t, t->draft->state_in_files ? 4 : 1);
-}
-
 static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline) {
   Calls t;
   calls_open(&t, d, stage, PROGRAM_TRAIN_STEP);
-  const FarLayers far = far_layers(&t);
-  for (int32_t i = 0; i < LAYERS_AHEAD; i++)
-    read_states(&t, &far, i);
+  FarLayers far = updates_far(&t);
+  updates_begin(&t, &far);
   calls_add(&t, t.ends->targets, NO_ID, -1);
   if (pipeline != NULL)
     pipeline_microbatches(&t, pipeline);
   else
     serial_microbatches(&t);
   join_tied(&t);
+  updates_grads_follow(&t, &far);
   int32_t norms = calls_here(&t);
   each_norm(&t);
   int32_t norms_end = calls_here(&t);
@@ -329,7 +276,7 @@ static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline) {
   int32_t updates = calls_here(&t);
   each_layer(&t, false, update_of);
   int32_t updates_end = calls_here(&t);
-  update_far(&t, &far);
+  updates_on_host(&t, &far);
   each_layer(&t, true, gather_of);
   int32_t moved = calls_here(&t);
   if (pipeline != NULL) calls_rotate(&t); /* a loop may take the place of what is before */
@@ -342,7 +289,7 @@ static void build_init(Draft *d, Stage *stage) {
   Calls t;
   calls_open(&t, d, stage, PROGRAM_INIT);
   each_layer(&t, false, init_of);
-  const FarLayers far = far_layers(&t);
+  const FarLayers far = updates_far(&t);
   for (int32_t i = 0; i < far.count; i++) {
     const Block *block = &d->blocks.at[far.at[i].block];
     calls_add(&t, block->host_init, far.at[i].block, far.at[i].layer);

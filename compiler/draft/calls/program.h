@@ -37,6 +37,7 @@ typedef struct Calls {
   int32_t *gathered;  /* by slot: whole parameters of a layer that are present now */
   int32_t *coded;     /* by layer of the model: codes of its weights that are present now */
   int32_t *far_grads; /* by slot: gradients in host memory, which an update will read; NO_ID */
+  int64_t leaving_ns; /* predicted time of gradients that are on their way to host memory */
   int32_t *states;    /* by slot and state: what an update reads and writes of states in a file */
   int32_t *brought;   /* by slot: parameters as they persist, copied from host memory */
   VEC(BufferName) names;

@@ -185,16 +185,59 @@ void sharded_grads_leave(Calls *t, int32_t b, int64_t layer) {
   calls_add(t, block->grads_out, b, layer);
 }
 
+/* ---- which gradients leave during backward
+ *
+ *   compute  bwd 7 | bwd 6 | bwd 5 | ... | bwd 0 | norm
+ *   d2h              7         6         5       | 0        1        2 ...
+ *
+ * As many as are predicted to have left when backward ends. The others leave in the order of
+ * updates, because the first update needs the gradient that backward makes last. */
+
+static int64_t segment_ns(const Calls *t, int32_t segment) {
+  return segment == NO_ID ? 0 : t->draft->segments.at[segment].compute_ns;
+}
+
+/* Of the layer's backward, or what makes its gradients in a pass of its own. */
+static int64_t backward_ns(const Calls *t, int32_t u) {
+  const RegionSegments *parts = &t->parts[t->draft->chain[u].region];
+  return parts->weight != NO_ID ? segment_ns(t, parts->weight)
+                                : segment_ns(t, parts->recompute) + segment_ns(t, parts->backward);
+}
+
+/* Of all backward of the micro-batch that comes after layer u's, on this stage. */
+static int64_t backward_left_ns(const Calls *t, int32_t u) {
+  const Draft *d = t->draft;
+  int64_t ns = 0;
+  for (int32_t k = 0; k < draft_chunks(d); k++) {
+    const int32_t chunk = draft_chunk(d, t->stage->number, k);
+    for (int32_t v = d->chunk_first[chunk]; v < d->chunk_first[chunk + 1] && v < u; v++)
+      ns += backward_ns(t, v);
+  }
+  return ns;
+}
+
+/* Without rates of the device or its link all leave early. */
+static bool leaves_in_time(Calls *t, int32_t u, int32_t segment) {
+  const int64_t left_ns = backward_left_ns(t, u);
+  const int64_t copy_ns = segment == NO_ID ? 0 : t->draft->segments.at[segment].copy_ns;
+  if (t->leaving_ns + copy_ns > left_ns && backward_ns(t, u) > 0 && copy_ns > 0) return false;
+  t->leaving_ns += copy_ns;
+  return true;
+}
+
 /* Gradients of layer u that are complete leave for host memory, if their updates run there. */
 static void leave_early(Calls *t, int32_t u) {
   const LayerUse *use = &t->draft->chain[u];
   if (!t->graph->training || !t->stage->grads_leave_early) return;
+  t->leaving_ns -= backward_ns(t, u); /* copied meanwhile */
+  if (t->leaving_ns < 0) t->leaving_ns = 0;
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     const Block *block = &t->draft->blocks.at[b];
     if (!block_is_read(use, block) || block->join[0] != NO_ID)
       continue; /* another stage adds to it */
     if (block->tied && edge_reader(t, block, false) != use->region) continue;
-    sharded_grads_leave(t, b, block_layer(block, use->layer));
+    if (leaves_in_time(t, u, block->grads_out))
+      sharded_grads_leave(t, b, block_layer(block, use->layer));
   }
 }
 

@@ -60,10 +60,12 @@ void cost_segments(Draft *d) {
   d->reaches = ARENA_ARRAY(d->compile->arena, Reach, MESH_BIT(MESH_AXES));
   for (int32_t s = 0; s < d->segments.count; s++) {
     Segment *segment = &d->segments.at[s];
-    segment->compute_ns = 0;
+    segment->compute_ns = segment->copy_ns = segment->host_ns = 0;
     for (int32_t i = 0; i < segment->records.count; i++) {
       const Record *record = &segment->records.at[i];
       bool steady = plan_when(record->when_all, record->when_none, 0);
+      if (steady && record->kind == RECORD_COPY) segment->copy_ns += cost_kernel_ns(d, record);
+      if (steady && record->lane == LANE_HOST) segment->host_ns += cost_kernel_ns(d, record);
       if (!steady || record->lane != LANE_COMPUTE) continue;
       segment->compute_ns +=
           record->meaning != NULL ? link_record_ns(d, record) : cost_kernel_ns(d, record);

@@ -1,5 +1,5 @@
 /* edges.c -- which records must finish before a record of another lane starts: inside a program,
- * and of a snapshot that goes on beside it.
+ * in its run before where that may go on (runtime/plan/plan_seam.h), and of a snapshot beside it.
  *
  * Lanes run side by side, each in list order. When two records on different lanes touch the same
  * bytes and one of them writes, the later waits for the earlier: inside a call by `after`, between
@@ -9,7 +9,8 @@
  * A program is walked once, its loops twice: what the second iteration needs from the first, every
  * iteration needs from the one before. As in compiler/plan/prove/ordering.c, each lane knows how
  * far every other lane has got (vector clocks, Mattern 1988); a wait for something that is already
- * known is left out.
+ * known is left out. A program that follows itself is walked a second time: what its second run
+ * needs from the first, every run needs from the one before.
  *
  * There is no deadlock. Edges lead back in the list, and a lane keeps list order, so the earliest
  * unfinished record of the list can always run. Across ranks: if every rank ran its whole list one
@@ -86,125 +87,17 @@ typedef struct Edges {
   int32_t *call;
   EdgeMarks **starts; /* for each lane of the call: what its first record knows */
   int32_t visit;
-  struct Source *sources; /* of a snapshot: what it copies, by address */
+  int32_t seam;                 /* visits of the first run, in the second; 0: this is the first */
+  EdgeMarks at_end[Lane_COUNT]; /* by lane: what it knows after the main lane's last call */
+  struct Source *sources;       /* of a snapshot: what it copies, by address */
   int32_t source_count;
 } Edges;
 
-/* ---- inside a segment */
-
-/* Bases that belong to no segment come after those of the segment. */
-static int32_t number_of_base(const Segment *segment, int32_t base) {
-  return base < 0 ? segment->bases.count - 1 - base : base;
-}
-
-static bool conflict(const Touches *a, const Touches *b) {
-  for (int32_t i = 0; i < a->count; i++)
-    for (int32_t k = 0; k < b->count; k++) {
-      const Touch *x = &a->at[i], *y = &b->at[k];
-      if (x->base == y->base && (x->writes || y->writes) && x->first < y->end && y->first < x->end)
-        return true;
-    }
-  return false;
-}
-
-static bool never_together(const Record *a, const Record *b) {
-  return ((a->when_all & b->when_none) | (a->when_none & b->when_all)) != 0;
-}
-
-/* True if `a` runs whenever `b` does. */
-static bool runs_with(const Record *a, const Record *b) {
-  return (a->when_all & ~b->when_all) == 0 && (a->when_none & ~b->when_none) == 0;
-}
-
-/* True if an earlier record on record i's lane has waited for record j or a later one. */
-static bool is_implied(const Segment *segment, int32_t i, int32_t j) {
-  const Record *at = segment->records.at;
-  for (int32_t earlier = j + 1; earlier < i; earlier++) {
-    if (at[earlier].lane != at[i].lane || !runs_with(&at[earlier], &at[i])) continue;
-    for (int32_t e = 0; e < at[earlier].after.count; e++) {
-      int32_t k = at[earlier].after.at[e];
-      if (k >= j && at[k].lane == at[j].lane && (k == j || runs_with(&at[k], &at[j]))) return true;
-    }
-  }
-  return false;
-}
-
-/* Records of a segment that touch a base, in list order. */
-typedef VEC(int32_t) Numbers;
-typedef struct Touched {
-  Numbers readers, writers;
-} Touched;
-
-/* The rest of such a list; entries are taken from its end. */
-typedef struct Before {
-  const int32_t *at;
-  int32_t count;
-} Before;
-
-/* Takes the latest record of all lists, or NO_ID when they are empty. */
-static int32_t take_latest(Before *lists, int32_t count) {
-  int32_t latest = NO_ID;
-  for (int32_t k = 0; k < count; k++)
-    if (lists[k].count > 0 && lists[k].at[lists[k].count - 1] > latest)
-      latest = lists[k].at[lists[k].count - 1];
-  for (int32_t k = 0; k < count; k++)
-    while (lists[k].count > 0 && lists[k].at[lists[k].count - 1] == latest)
-      lists[k].count--;
-  return latest;
-}
-
-static Touched *touched_by(const Segment *segment, Touched *of_base, const Touch *touch) {
-  return &of_base[number_of_base(segment, touch->base)];
-}
-
-/* For each other lane the latest record that conflicts with record i, and earlier ones as long as
- * those found may be skipped by a call's flags. */
-static void order_record(Arena *arena, const Touches *touches, Segment *segment, uint32_t lanes,
-                         Touched *of_base, int32_t i) {
-  Record *record = &segment->records.at[i];
-  Before *before = ARENA_ARRAY(arena, Before, 2 * touches[i].count + 1);
-  int32_t lists = 0;
-  for (int32_t t = 0; t < touches[i].count; t++) {
-    const Touched *touched = touched_by(segment, of_base, &touches[i].at[t]);
-    before[lists++] = (Before){touched->writers.at, touched->writers.count};
-    if (touches[i].at[t].writes)
-      before[lists++] = (Before){touched->readers.at, touched->readers.count};
-  }
-  uint32_t settled = 1u << record->lane;
-  for (int32_t j; settled != lanes && (j = take_latest(before, lists)) != NO_ID;) {
-    const Record *other = &segment->records.at[j];
-    if ((settled >> other->lane & 1) != 0 || never_together(record, other) ||
-        !conflict(&touches[i], &touches[j]))
-      continue;
-    if (!is_implied(segment, i, j)) VEC_PUSH(arena, &record->after, j);
-    if (runs_with(other, record)) settled |= 1u << other->lane;
-  }
-  for (int32_t t = 0; t < touches[i].count; t++) {
-    Touched *touched = touched_by(segment, of_base, &touches[i].at[t]);
-    VEC_PUSH(arena, touches[i].at[t].writes ? &touched->writers : &touched->readers, i);
-  }
-}
-
-static uint32_t lanes_of(const Segment *segment) {
-  uint32_t lanes = 0;
-  for (int32_t i = 0; i < segment->records.count; i++)
-    lanes |= 1u << segment->records.at[i].lane;
-  return lanes;
-}
+/* ---- profiles */
 
 static bool is_one_lane(uint32_t lanes) {
   return (lanes & (lanes - 1)) == 0;
 }
-
-static void order_segment(Arena *arena, const Touches *touches, Segment *segment) {
-  uint32_t lanes = lanes_of(segment);
-  if (is_one_lane(lanes)) return;
-  Touched *of_base = ARENA_ARRAY(arena, Touched, segment->bases.count + OWN_BASES);
-  for (int32_t i = 0; i < segment->records.count; i++)
-    order_record(arena, touches, segment, lanes, of_base, i);
-}
-
-/* ---- profiles */
 
 /* The bytes of a base are treated as one range, except for scratch, whose parts are used at
  * different times, and control, whose slots are independent. */
@@ -385,7 +278,8 @@ static void add_wait(const Edges *e, Call *call, Wait wait) {
   for (int32_t i = 0; i < call->waits.count; i++) {
     const Wait *other = &call->waits.at[i];
     if (other->lane == wait.lane && other->call == wait.call && other->record == wait.record &&
-        other->is_back == wait.is_back && other->is_of_snapshot == wait.is_of_snapshot)
+        other->is_back == wait.is_back && other->is_of_snapshot == wait.is_of_snapshot &&
+        other->is_run_back == wait.is_run_back)
       return;
   }
   VEC_PUSH(e->draft->compile->arena, &call->waits, wait);
@@ -402,8 +296,13 @@ static void wait_for(Edges *e, int32_t position, Lane lane, const EdgeMarks *nee
     if (latest == 0) return;
     int32_t visit = (int32_t)(latest / MARK_RECORDS), record = (int32_t)(latest % MARK_RECORDS);
     int32_t target = e->call[visit];
+    const bool is_run_back = visit <= e->seam;
     add_wait(e, call,
-             (Wait){.lane = lane, .call = target, .record = record, .is_back = target >= position});
+             (Wait){.lane = lane,
+                    .call = target,
+                    .record = record,
+                    .is_back = !is_run_back && target >= position,
+                    .is_run_back = is_run_back});
     join_record(e, known, profile_of(e, &e->program->calls.at[target]), visit, record);
   }
 }
@@ -470,6 +369,39 @@ static void visit_call(Edges *e, int32_t position) {
     join_record(e, &e->known[lane], profile, e->visit, profile->last[lane]);
   }
   note_uses(e, call, profile);
+  if ((profile->lanes >> LANE_COMPUTE & 1) != 0) memcpy(e->at_end, e->known, sizeof e->at_end);
+}
+
+static void walk_program(Edges *e) {
+  const Program *program = e->program;
+  for (int32_t i = 0, next_loop = 0; i < program->calls.count; i++) {
+    const Loop *loop = next_loop < program->loops.count ? &program->loops.at[next_loop] : NULL;
+    visit_call(e, i);
+    if (loop == NULL || i + 1 < loop->first_call + loop->call_count) continue;
+    for (int32_t k = loop->first_call; k <= i; k++)
+      visit_call(e, k);
+    next_loop++;
+  }
+}
+
+static bool communicates(const Draft *d, int32_t lane) {
+  for (int32_t s = 0; s < d->segments.count; s++)
+    for (int32_t i = 0; i < d->segments.at[s].records.count; i++) {
+      const Record *record = &d->segments.at[s].records.at[i];
+      if (record->lane == (Lane)lane && record->meaning != NULL) return true;
+    }
+  return false;
+}
+
+/* Where the next run begins: the main lane knows its own records to be over, and what the others
+ * that communicate had done by its last call; all lanes begin after it. */
+static void cross_seam(Edges *e) {
+  EdgeMarks *main = &e->known[LANE_COMPUTE];
+  for (int32_t lane = 0; lane < Lane_COUNT; lane++)
+    if (communicates(e->draft, lane)) join(main, &e->at_end[lane]);
+  for (int32_t lane = 0; lane < Lane_COUNT; lane++)
+    join(&e->known[lane], main);
+  e->seam = e->visit;
 }
 
 static void build_program(Edges *e) {
@@ -481,17 +413,13 @@ static void build_program(Edges *e) {
   if (is_one_lane(lanes)) return;
   make_cells(e);
   memset(e->known, 0, sizeof e->known);
-  e->visit = 0;
-  e->call = ARENA_ARRAY(arena, int32_t, 2 * program->calls.count + 1);
-  e->starts = ARENA_ARRAY(arena, EdgeMarks *, 2 * program->calls.count + 1);
-  for (int32_t i = 0, next_loop = 0; i < program->calls.count; i++) {
-    const Loop *loop = next_loop < program->loops.count ? &program->loops.at[next_loop] : NULL;
-    visit_call(e, i);
-    if (loop == NULL || i + 1 < loop->first_call + loop->call_count) continue;
-    for (int32_t k = loop->first_call; k <= i; k++)
-      visit_call(e, k);
-    next_loop++;
-  }
+  e->visit = e->seam = 0;
+  e->call = ARENA_ARRAY(arena, int32_t, 4 * program->calls.count + 1);
+  e->starts = ARENA_ARRAY(arena, EdgeMarks *, 4 * program->calls.count + 1);
+  walk_program(e);
+  if (program != &e->stage->programs[PROGRAM_TRAIN_STEP] || (lanes >> LANE_HOST & 1) == 0) return;
+  cross_seam(e);
+  walk_program(e);
 }
 
 /* ---- snapshots: what is copied is not written before */

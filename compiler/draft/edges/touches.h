@@ -24,4 +24,12 @@ typedef struct Touches {
 /* The touches of every record of the segment, in the compile's arena. */
 const Touches *touches_of(const Draft *d, const Segment *segment);
 
+/* Bases that belong to no segment come after those of the segment. */
+static inline int32_t number_of_base(const Segment *segment, int32_t base) {
+  return base < 0 ? segment->bases.count - 1 - base : base;
+}
+
+/* inside.c: fills in `after` of the segment's records. */
+void order_segment(Arena *arena, const Touches *touches, Segment *segment);
+
 #endif

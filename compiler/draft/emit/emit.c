@@ -302,7 +302,7 @@ static void emit_call(Tables *t, const Draft *d, const Stage *stage, int32_t kin
                           .record = (uint32_t)wait->record,
                           .iteration_back = wait->is_back,
                           .program = wait->is_of_snapshot ? PROGRAM_SNAPSHOT : (uint32_t)kind,
-                          .run_back = wait->is_of_snapshot});
+                          .run_back = wait->is_of_snapshot || wait->is_run_back});
   }
   for (int32_t i = 0; i < bases; i++) {
     const BufferBinding *binding = &call->bindings[i];

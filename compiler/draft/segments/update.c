@@ -348,8 +348,7 @@ static int32_t build_mirror(Draft *d) {
   const int64_t bytes = draft_control_bytes(d);
   int32_t segment = segment_add(d, "mirror");
   Record *record = segment_record(d, segment, RECORD_COPY, NULL, PURPOSE_OFFLOAD);
-  record->direction = DIRECTION_CONTROL;
-  record->lane = LANE_H2D; /* gradients may still be on their way on the other */
+  record->direction = DIRECTION_CONTROL; /* on the lane that fills control for the next step */
   int32_t from = segment_base(d, segment, BASE_CONTROL, NO_ID, bytes);
   int32_t to = segment_base(d, segment, BASE_MIRROR, NO_ID, bytes);
   record_operand(record, from, 0, bytes, DTYPE_F64, ACCESS_READ);

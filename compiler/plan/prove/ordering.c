@@ -3,7 +3,8 @@
  *
  * It is a race when a record touches bytes that a record of another lane touched, one of the two
  * writes, and the later one does not know that the earlier one is finished. An edge from a record
- * that its call leaves out orders nothing. Programs begin and end with all lanes joined. Each
+ * that its call leaves out orders nothing. Programs begin and end with all lanes joined, except
+ * that a program may follow itself (plan_seam.h): then two runs of it are walked. Each
  * record knows how far every lane has come, for certain, when it starts (vector clocks, Mattern
  * 1988).
  *
@@ -19,7 +20,7 @@
 #include "compiler/plan/prove/pool.h"
 #include "compiler/plan/prove/walk.h"
 #include "runtime/plan/plan_job.h"
-#include "runtime/plan/plan_loops.h"
+#include "runtime/plan/plan_seam.h"
 #include "runtime/plan/plan_text.h"
 
 /* Addresses of communicators, beyond every arena. */
@@ -33,9 +34,9 @@ typedef struct Clock {
 /* Addresses that a record touches, for all members of a row. */
 typedef struct Touch {
   uint64_t first, end;
-  uint32_t number; /* of the record in its lane, from 1 */
-  uint32_t position, record;
-  bool write;
+  uint32_t number;           /* of the record in its lane, from 1 */
+  uint32_t position, record; /* record PLAN_NONE: a copy of the runtime, as a run begins */
+  bool write, is_before;     /* is_before: of the first of two runs */
 } Touch;
 
 /* The bytes that one lane touched, in the order of its records. */
@@ -53,10 +54,13 @@ typedef struct Ordering {
   const View *view;
   Arena *arena;
   Walk walk;
-  Clock *clocks; /* by record of a call, for two iterations */
+  Clock *clocks; /* by record of a call, for two iterations of each of two runs */
   size_t *first; /* by call position: its first record in `clocks`; and the end */
   size_t clock_capacity, first_capacity;
-  Clock now[PLAN_LANES_MAX]; /* by lane: of its last record, with what it has waited for since */
+  uint32_t run;                 /* 1: the second of two */
+  uint32_t main_end;            /* plan_main_end */
+  Clock at_end[PLAN_LANES_MAX]; /* by lane: after that call */
+  Clock now[PLAN_LANES_MAX];    /* by lane: of its last record, with what it has waited for since */
   LaneLog lanes[PLAN_LANES_MAX];
   uint32_t lanes_used, main_lane;
   bool *shared;                            /* by buffer of the class: find_shared */
@@ -64,9 +68,14 @@ typedef struct Ordering {
   uint32_t launched_after[PLAN_LANES_MAX]; /* how many records each had run before this launch */
 } Ordering;
 
-static Clock *clock_at(const Ordering *o, uint32_t position, uint32_t iteration, uint32_t record) {
+static Clock *clock_of_run(const Ordering *o, uint32_t run, uint32_t position, uint32_t iteration,
+                           uint32_t record) {
   const size_t once = o->first[o->walk.program->calls_count];
-  return &o->clocks[iteration * once + o->first[position] + record];
+  return &o->clocks[(2 * run + iteration) * once + o->first[position] + record];
+}
+
+static Clock *clock_at(const Ordering *o, uint32_t position, uint32_t iteration, uint32_t record) {
+  return clock_of_run(o, o->run, position, iteration, record);
 }
 
 /* ---- what lanes know */
@@ -81,8 +90,14 @@ static void join_waits(Ordering *o, uint32_t lane) {
   const Walk *walk = &o->walk;
   for (uint32_t i = 0; i < walk->call->waits_count; i++) {
     const PlanWait *wait = &o->view->plan->waits[walk->call->waits_first + i];
-    if (wait->lane != lane || wait->run_back > 0 || wait->iteration_back > walk->iteration)
+    const bool is_back = wait->run_back > 0;
+    const bool is_own = wait->program == walk->program->kind;
+    if (wait->lane != lane || (is_back && (!is_own || o->run == 0)) ||
+        wait->iteration_back > walk->iteration)
       continue;
+    for (uint32_t iteration = 0; is_back && iteration < 2; iteration++)
+      join(&o->now[lane], clock_of_run(o, 0, wait->call, iteration, wait->record));
+    if (is_back) continue;
     bool in_body = walk->loop != NULL && wait->call >= walk->loop->first_call;
     uint32_t iteration = in_body ? walk->iteration - wait->iteration_back : 0;
     join(&o->now[lane], clock_at(o, wait->call, iteration, wait->record));
@@ -141,7 +156,8 @@ static void log_touches(Ordering *o, LaneLog *log, uint32_t index, uint32_t numb
   const Plan *plan = o->view->plan;
   const PlanRecord *record = walk_record(&o->walk, index);
   const size_t most = (size_t)record->operands_count + record->controls_count + 1;
-  Touch touch = {.number = number, .position = o->walk.position, .record = index};
+  Touch touch = {
+      .number = number, .position = o->walk.position, .record = index, .is_before = o->run == 0};
   log->at = pool_room(o->arena, log->at, &log->capacity, log->count + most, sizeof touch);
   for (uint32_t i = 0; i < record->operands_count; i++) {
     const PlanOperand *operand = record_operand(plan, record, i);
@@ -200,7 +216,13 @@ static const Touch *find_among(const LaneLog *log, uint32_t first, uint32_t end,
 static void report(const Ordering *o, const Touch *by, uint32_t of, const Touch *other) {
   const char *lane = plan_lane_name(o->view->plan, of), *does = by->write ? "writes" : "reads";
   const unsigned long long first = by->first, end = by->end;
-  if (first >= comm_space)
+  const char *run = other->is_before && !by->is_before ? " of the run before" : "";
+  if (by->record == PLAN_NONE)
+    prove_finding(o->view, NULL, -1, "ordering",
+                  "the next run's control or samples are copied in while lane %s may still be in "
+                  "call %u record %u",
+                  lane, other->position, other->record);
+  else if (first >= comm_space)
     prove_finding(o->view, &o->walk, by->record, "ordering",
                   "lane %s uses the same communicator, and nothing orders the two", lane);
   else if (walk_record(&o->walk, by->record)->lane == of)
@@ -209,10 +231,10 @@ static void report(const Ordering *o, const Touch *by, uint32_t of, const Touch 
                   first, end);
   else
     prove_finding(o->view, &o->walk, by->record, "ordering",
-                  "%s bytes [%llu..%llu) that lane %s %s in call %u record %u, and nothing "
+                  "%s bytes [%llu..%llu) that lane %s %s in call %u record %u%s, and nothing "
                   "orders the two",
                   does, first, end, lane, other->write ? "writes" : "reads", other->position,
-                  other->record);
+                  other->record, run);
 }
 
 /* Compares what a record touches, `by` from the `first` on, with what a lane may not have finished:
@@ -245,8 +267,10 @@ static void run_record(Ordering *o, uint32_t index) {
   const uint32_t lane = record->lane, first = o->lanes[lane].count;
   ProveReport *counted = o->view->report;
   Clock *now = &o->now[lane];
-  counted->records++, counted->accesses += record->operands_count;
-  counted->communications += plan_is_communication(record);
+  if (o->run == 0) {
+    counted->records++, counted->accesses += record->operands_count;
+    counted->communications += plan_is_communication(record);
+  }
   for (uint32_t i = 0; i < record->after_count; i++)
     join(now, clock_at(o, o->walk.position, o->walk.iteration,
                        plan->edges[record->after_first + i].record));
@@ -263,7 +287,7 @@ static void run_record(Ordering *o, uint32_t index) {
 static void run_call(Ordering *o) {
   const PlanLaunch *launch = plan_launch_of(o->view->plan, o->walk.program, o->walk.position);
   uint32_t begun = 0; /* mask of the lanes that have run a record of the call */
-  o->view->report->calls++;
+  o->view->report->calls += o->run == 0;
   o->is_launched = launch != NULL;
   if (launch != NULL && launch->first_call == o->walk.position) {
     EACH_BIT (lane, o->lanes_used)
@@ -276,6 +300,41 @@ static void run_call(Ordering *o) {
     begun |= 1u << record->lane;
     run_record(o, i);
   }
+  if (o->walk.position == o->main_end) memcpy(o->at_end, o->now, sizeof o->at_end);
+}
+
+/* ---- from one run to the next */
+
+/* What the runtime copies in for the next run, on the main lane. */
+static void log_copies_in(const Ordering *o, LaneLog *log, uint32_t number) {
+  const Plan *plan = o->view->plan;
+  Touch touch = {.number = number, .record = PLAN_NONE};
+  touch.first = plan_address(TIER_DEVICE, job_control_offset(plan));
+  log->at = pool_room(o->arena, log->at, &log->capacity, log->count + 2, sizeof touch);
+  log_touch(log, touch, job_control_bytes(plan), ACCESS_WRITE);
+  if (job_staging_tier(plan) == TIER_DEVICE) return; /* samples are read where they are staged */
+  touch.first = plan_address(TIER_DEVICE, job_samples_offset(plan));
+  log_touch(log, touch, job_sample_bytes(plan) * (uint64_t)job_accumulation(plan), ACCESS_WRITE);
+}
+
+static void begin_next_run(Ordering *o) {
+  const uint32_t main_lane = o->main_lane, first = o->lanes[main_lane].count;
+  Clock *main = &o->now[main_lane];
+  EACH_BIT (lane, plan_lanes_that_communicate(o->view->plan) & o->lanes_used)
+    join(main, &o->at_end[lane]);
+  log_copies_in(o, &o->lanes[main_lane], ++main->finished[main_lane]);
+  EACH_BIT (of, o->lanes_used & ~(1u << main_lane))
+    if (o->now[of].finished[of] > main->finished[of])
+      check_against(o, of, main_lane, first, main->finished[of]);
+  EACH_BIT (lane, o->lanes_used & ~(1u << main_lane))
+    join(&o->now[lane], main);
+  o->run = 1;
+}
+
+static void run_calls(Ordering *o, const View *view, const PlanProgram *program) {
+  o->walk = walk_begin(view, program, WALK_TWICE);
+  while (walk_next(&o->walk))
+    run_call(o);
 }
 
 /* Memory that was allocated for the program before is used again. */
@@ -285,6 +344,9 @@ static void open_program(Ordering *o, const View *view, const PlanProgram *progr
   o->view = view;
   o->walk = walk_begin(view, program, WALK_ONCE);
   o->main_lane = plan_main_lane(plan);
+  o->main_end = plan_main_end(plan, program);
+  o->run = 0;
+  memset(o->at_end, 0, sizeof o->at_end);
   memset(o->now, 0, sizeof o->now);
   EACH_BIT (lane, o->lanes_used) {
     LaneLog *log = &o->lanes[lane];
@@ -298,7 +360,7 @@ static void open_program(Ordering *o, const View *view, const PlanProgram *progr
   for (size_t i = 0; i < calls; i++)
     o->first[i + 1] =
         o->first[i] + plan->segments[plan->calls[program->calls_first + i].segment].records_count;
-  const size_t clocks = 2 * o->first[calls];
+  const size_t clocks = (plan_follows_itself(plan, program) ? 4 : 2) * o->first[calls];
   o->clocks = pool_room(o->arena, o->clocks, &o->clock_capacity, clocks, sizeof *o->clocks);
   if (clocks > 0) memset(o->clocks, 0, clocks * sizeof *o->clocks);
   find_shared(o);
@@ -306,9 +368,10 @@ static void open_program(Ordering *o, const View *view, const PlanProgram *progr
 
 static void prove_program(Ordering *o, const View *view, const PlanProgram *program) {
   open_program(o, view, program);
-  o->walk = walk_begin(view, program, WALK_TWICE);
-  while (walk_next(&o->walk))
-    run_call(o);
+  run_calls(o, view, program);
+  if (!plan_follows_itself(view->plan, program)) return;
+  begin_next_run(o);
+  run_calls(o, view, program);
 }
 
 void prove_ordering(const View *views, uint32_t count) {

@@ -47,8 +47,12 @@ typedef struct Runner {
   int64_t *end_ns;                        /* by record of the call */
   int32_t *targets;                       /* by call: the first wait for one of its records */
   LaneTimes *times;
-  bool has_come; /* to its current communication, at `start_ns` */
-  bool has_met;  /* and so have the others, at `met_ns` */
+  int32_t runs_left;
+  bool goes_on;      /* other lanes go on when the main one begins the next run */
+  uint32_t main_end; /* plan_main_end */
+  int64_t begun_ns;  /* of the current run, on the main lane */
+  bool has_come;     /* to its current communication, at `start_ns` */
+  bool has_met;      /* and so have the others, at `met_ns` */
   int64_t start_ns, met_ns;
   VEC(Pending) pending;    /* of its current exchange */
   uint32_t lanes_iterated; /* those of this iteration */
@@ -64,7 +68,10 @@ typedef struct Simulation {
   Profile **profiles;      /* by class and segment; classes with equal links share them */
   bool *is_wide;           /* by comm: its members are of several classes */
   int64_t *ready_ns;       /* by wait: when what it waits for was over, last */
+  int64_t *before_ns;      /* the same, as it was when the current run began */
   int32_t *next_target;    /* by wait: the next one for the same call */
+  uint32_t parted_mask;    /* lanes beside the main one that communicate */
+  int32_t runs;            /* of the program, one after another; the last one counts */
   Times *sends, *receives; /* when each began, by class * classes + peer */
 } Simulation;
 

@@ -2,13 +2,14 @@
  *
  * A class is seen as the rank at its first coordinates. Where a call has one lane and meets no
  * other class, which is the usual case, it is taken in one piece. Loops of a class that is alone
- * reach a steady state: from then on the iterations that are left are taken in one piece, too. */
+ * reach a steady state: from then on the iterations that are left are taken in one piece, too. If a
+ * program follows itself (plan_seam.h), its second run counts. */
 #include "compiler/plan/simulate/simulate.h"
 
 #include <string.h>
 
 #include "compiler/plan/simulate/runner.h"
-#include "runtime/plan/plan_loops.h"
+#include "runtime/plan/plan_seam.h"
 
 static bool is_wide(const Simulation *s, const PlanRecord *record) {
   return plan_is_communication(record) && s->is_wide[record->comm];
@@ -116,6 +117,8 @@ static void wait_for_call(const Simulation *s, const Runner *r, const PlanCall *
     const PlanWait *wait = &s->plan->waits[call->waits_first + i];
     if (wait->lane == lane && wait->run_back == 0)
       wait_until(ready, s->ready_ns[call->waits_first + i], awaited(s, r, wait));
+    else if (wait->lane == lane && wait->program == r->program->kind)
+      wait_until(ready, s->before_ns[call->waits_first + i], awaited(s, r, wait));
   }
 }
 
@@ -274,8 +277,17 @@ static bool next_iteration(const Simulation *s, Runner *r, const PlanLoop *loop)
   return true;
 }
 
+/* The main lane waits for lanes that communicate where its run ends. */
+static void end_main(const Simulation *s, Runner *r) {
+  Ready end = {r->free_ns[s->main_lane], NULL};
+  for (uint32_t lane = 0; lane < PLAN_LANES_MAX; lane++)
+    if ((s->parted_mask >> lane & 1U) != 0) wait_until(&end, r->free_ns[lane], r->last[lane]);
+  r->free_ns[s->main_lane] = stand_still(s, r, s->main_lane, end);
+}
+
 static void next_call(const Simulation *s, Runner *r) {
   const PlanLoop *loop = current_loop(s, r);
+  if (r->goes_on && r->call == r->main_end) end_main(s, r);
   r->record = 0;
   r->lanes_iterated |= r->lanes_begun;
   r->lanes_begun = 0;
@@ -329,11 +341,36 @@ static bool run_call(const Simulation *s, uint32_t class, bool *moved) {
   return true;
 }
 
+static void join_lanes(const Simulation *s, Runner *r) {
+  Ready end = {r->free_ns[s->main_lane], NULL};
+  for (int32_t lane = 0; lane < PLAN_LANES_MAX; lane++)
+    wait_until(&end, r->free_ns[lane], r->last[lane]);
+  r->free_ns[s->main_lane] = stand_still(s, r, s->main_lane, end);
+}
+
+/* True if the program is to run again. All lanes then begin after the main one. */
+static bool next_run(const Simulation *s, Runner *r) {
+  if (r->runs_left == 0) return false;
+  r->runs_left--;
+  if (!r->goes_on) join_lanes(s, r);
+  for (uint32_t lane = 0; lane < PLAN_LANES_MAX; lane++)
+    r->free_ns[lane] = later(r->free_ns[lane], r->free_ns[s->main_lane]);
+  for (uint32_t c = 0; c < r->program->calls_count; c++) {
+    const PlanCall *call = &s->plan->calls[r->program->calls_first + c];
+    for (uint32_t w = call->waits_first; w < call->waits_first + call->waits_count; w++)
+      s->before_ns[w] = s->ready_ns[w];
+  }
+  r->begun_ns = r->free_ns[s->main_lane];
+  r->call = r->record = r->iteration = r->loop = 0;
+  *r->times = (LaneTimes){0};
+  return true;
+}
+
 static bool run_until_wait(const Simulation *s, uint32_t class) {
   Runner *r = &s->runners[class];
   bool moved = false;
   if (r->program == NULL) return false;
-  while (r->call < r->program->calls_count) {
+  while (r->call < r->program->calls_count || next_run(s, r)) {
     if (!run_call(s, class, &moved)) return moved;
     moved = true;
     next_call(s, r);
@@ -341,13 +378,11 @@ static bool run_until_wait(const Simulation *s, uint32_t class) {
   return moved;
 }
 
-/* The program is over when all its lanes are. */
+/* The program is over when all its lanes are, or the main one if others may go on. */
 static void end_program(const Simulation *s, Runner *r) {
   if (r->program == NULL) return;
-  Ready end = {r->free_ns[s->main_lane], NULL};
-  for (int32_t lane = 0; lane < PLAN_LANES_MAX; lane++)
-    wait_until(&end, r->free_ns[lane], r->last[lane]);
-  r->times->span_ns = stand_still(s, r, s->main_lane, end);
+  if (!r->goes_on) join_lanes(s, r);
+  r->times->span_ns = r->free_ns[s->main_lane] - r->begun_ns;
   r->times->is_stuck = r->call < r->program->calls_count;
 }
 
@@ -365,6 +400,13 @@ static bool same_links(const Plan *plan, uint32_t a, uint32_t b) {
   return true;
 }
 
+static bool any_follows_itself(const Plan *plan, ProgramKind kind) {
+  for (uint32_t i = 0; i < plan->programs_count; i++)
+    if (plan->programs[i].kind == (uint32_t)kind && plan_follows_itself(plan, &plan->programs[i]))
+      return true;
+  return false;
+}
+
 static void open_runner(const Simulation *s, uint32_t c, ProgramKind kind, LaneTimes *times) {
   const Plan *plan = s->plan;
   const PlanClass *class = &plan->classes[c];
@@ -378,6 +420,9 @@ static void open_runner(const Simulation *s, uint32_t c, ProgramKind kind, LaneT
     r->coordinate[a] = (int32_t)plan->bounds[class->bounds_first + a].first;
   r->program = plan_program(plan, class, kind);
   if (r->program == NULL) return;
+  r->runs_left = s->runs - 1;
+  r->goes_on = s->runs > 1 && plan_follows_itself(plan, r->program);
+  r->main_end = plan_main_end(plan, r->program);
   r->targets = ARENA_ARRAY(s->arena, int32_t, r->program->calls_count + 1);
   for (uint32_t i = 0; i < r->program->calls_count; i++)
     r->targets[i] = -1;
@@ -387,7 +432,7 @@ static void open_runner(const Simulation *s, uint32_t c, ProgramKind kind, LaneT
       records = plan->segments[call->segment].records_count;
     waits += call->waits_count;
     for (uint32_t w = call->waits_first; w < call->waits_first + call->waits_count; w++) {
-      if (plan->waits[w].run_back > 0) continue; /* what ran before the program is over */
+      if (plan->waits[w].program != r->program->kind) continue; /* what ran before is over */
       s->next_target[w] = r->targets[plan->waits[w].call];
       r->targets[plan->waits[w].call] = (int32_t)w;
     }
@@ -412,6 +457,9 @@ LaneTimes *simulate_stretches(Arena *arena, const Plan *plan, ProgramKind kind,
   s.next_target = ARENA_ARRAY(arena, int32_t, plan->waits_count + 1);
   s.sends = ARENA_ARRAY(arena, Times, classes * classes + 1);
   s.receives = ARENA_ARRAY(arena, Times, classes * classes + 1);
+  s.before_ns = ARENA_ARRAY(arena, int64_t, plan->waits_count + 1);
+  s.parted_mask = plan_lanes_that_communicate(plan) & ~(1U << s.main_lane);
+  s.runs = sink == NULL && any_follows_itself(plan, kind) ? 2 : 1;
   for (uint32_t i = 0; i < plan->comms_count; i++)
     s.is_wide[i] = meet_is_wide(plan, i);
   for (uint32_t c = 0; c < classes; c++)

@@ -22,7 +22,7 @@ typedef struct LaneParts {
 } LaneParts;
 
 typedef struct LaneTimes {
-  int64_t span_ns;    /* until every lane is done */
+  int64_t span_ns;    /* until every lane is done, or the next run may begin */
   int64_t exposed_ns; /* of it, the main lane waits for other lanes, at the end included */
   int64_t apart_ns; /* of it, the main lane waits for other classes in communications of its own */
   int64_t busy_ns[PLAN_LANES_MAX];
@@ -50,7 +50,8 @@ typedef struct StretchSink {
   void *state;
 } StretchSink;
 
-/* The same, and each stretch is handed to the sink: every iteration of every loop is walked. */
+/* The same of a run that is alone, and each stretch is handed to the sink: every iteration of every
+ * loop is walked. */
 LaneTimes *simulate_stretches(Arena *arena, const Plan *plan, ProgramKind kind,
                               const StretchSink *sink);
 

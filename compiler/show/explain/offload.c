@@ -15,7 +15,7 @@ static void add_copied(const Plan *plan, const PlanProgram *program, double byte
     const double times = plan_call_times(plan, program, i);
     for (uint32_t r = 0; r < segment->records_count; r++) {
       const PlanRecord *record = &plan->records[segment->records_first + r];
-      if (plan_is_copy(record) && plan_runs(call, record))
+      if (plan_is_copy(record) && record->lane != plan_main_lane(plan) && plan_runs(call, record))
         bytes[record->lane] += times * (double)plan->operands[record->operands_first].size_bytes;
     }
   }

@@ -12,8 +12,8 @@ return job {
 -- >>> exit 0
 memory   50.9 GB            of 84.3 GB a rank (60 %); packing 0.0 % above bound
 offload  a step: d2h 36.1 GB in 565 ms, h2d 20.1 GB in 314 ms, host in 392 ms
-         409 ms of it exposed, 25 % of the step
+         384 ms of it exposed, 24 % of the step
 proof    ok                 1 rank, 1 class, 0 communicators, 19397 accesses
 M_act    activations                  2.504032
-node     226 GB of host memory for 1 rank; 1.98 TB may be used
+node     225 GB of host memory for 1 rank; 1.98 TB may be used
 activations: bf16, recompute every block; the rest is in host memory

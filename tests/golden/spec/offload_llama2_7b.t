@@ -10,18 +10,18 @@ return job {
 }
 -- >>> exit 0
 memory   61.0 GB            of 84.3 GB a rank (72 %); packing 0.0 % above bound
-time     2.0 s              a step at peak rates   16,725 tokens/s
+time     1.9 s              a step at peak rates   17,292 tokens/s
 proof    ok                 1 rank, 1 class, 0 communicators, 26587 accesses
 memory of one rank at the peak of a step, GB = 1e9 bytes
 M_opt    master                       0.000000  in host memory
          moment m                     0.000000  in host memory
          moment v                     0.000000  in host memory
          arena                       61.011209
-host     parameters                   0.262152  on their way back
+host     parameters                   0.404767  on their way back
          master                      26.953662
          moment m                    26.953662
          moment v                    26.953662
-         arena in host memory       188.938314  pinned
+         arena in host memory       189.080929  pinned
 node     189 GB of host memory for 1 rank; 1.98 TB may be used
 arena: 61,011,209,216 bytes, one allocation
 of a rank: h100-sxm, 1.20 GB outside the arena

@@ -18,11 +18,11 @@ M_opt    master                      10.238689  the rest is in host memory
          moment m                    10.238689  the rest is in host memory
          moment v                    10.238689  the rest is in host memory
          arena                       83.961016
-host     parameters                   0.262152  on their way back
+host     parameters                   0.404767  on their way back
          master                      16.714973
          moment m                    16.714973
          moment v                    16.714973
-         arena in host memory       147.983557  pinned
+         arena in host memory       148.126172  pinned
 node     148 GB of host memory for 1 rank; 1.98 TB may be used
 arena: 83,961,015,552 bytes, one allocation
 of a rank: h100-sxm, 1.20 GB outside the arena

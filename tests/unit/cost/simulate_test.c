@@ -335,7 +335,45 @@ static void test_parts(void) {
   }
 }
 
+/* Work of 100 on the main lane, then of `tail` beside it, which the next run's second call waits
+ * for. */
+static void follows(Sketch *s, int64_t tail, bool waits) {
+  begin(s);
+  const uint32_t first = single(s, LANE_COMPUTE, 40), second = single(s, LANE_COMPUTE, 60);
+  const uint32_t beside = single(s, LANE_DP, tail);
+  sketch_call(s, first, -1);
+  sketch_call(s, second, -1);
+  if (waits) sketch_wait(s, LANE_COMPUTE, 2, 0, 0);
+  if (waits) s->b.waits[s->b.waits_count - 1].run_back = 1;
+  if (waits) s->b.waits[s->b.waits_count - 1].program = PROGRAM_TRAIN_STEP;
+  sketch_call(s, beside, -1);
+  sketch_wait(s, LANE_DP, 1, 0, 0);
+  sketch_class(s, 0, 2);
+  build_one_node(&s->b, 0, 1e9);
+}
+
+static void test_seam(void) {
+  static const struct {
+    int64_t tail, span, exposed;
+    bool waits;
+  } cases[] = {{30, 100, 0, true}, {40, 100, 0, true}, {70, 130, 30, true}, {70, 170, 70, false}};
+  TEST("a program that follows itself takes as long as its main lane, and what it waits for")
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    Arena *arena = arena_new();
+    Sketch s;
+    follows(&s, cases[i].tail, cases[i].waits);
+    const LaneTimes times = times_of(arena, &s);
+    CHECK_INT(times.span_ns, cases[i].span);
+    CHECK_INT(times.exposed_ns, cases[i].exposed);
+    CHECK_INT(times.parts.compute_ns, 100);
+    CHECK_INT(times.busy_ns[LANE_DP], cases[i].tail);
+    build_free(&s.b);
+    arena_free(arena);
+  }
+}
+
 int main(void) {
+  test_seam();
   test_parts();
   test_links();
   test_loops();
