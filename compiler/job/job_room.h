@@ -84,6 +84,8 @@ Meant refuse_name(Compile *c, Span at, int32_t section, const char *name, const 
  * section or key that takes it. meant_word takes the nearest of them too. */
 const char *translated_word(Arena *arena, const char *where, const char *words, const char *word);
 const char *meant_word(Arena *arena, const char *where, const char *words, const char *word);
+/* Why the word is none here, of a word that words/ translates; NULL: it says nothing. */
+const char *word_reason(const char *where, const char *words, const char *word);
 
 /* Refuses a word that a section, or one of its keys, does not take so far: parallel = "auto".
  * False: it is not known. */

@@ -11,6 +11,10 @@ void help_sections(FILE *out); /* one line a section */
  * False: nothing has this name. */
 bool help_word(Compile *c, const char *word, FILE *out);
 
+/* Explains a word that sections or keys take ("bf16"), the most general of them first. False: none
+ * does. */
+bool help_choice(Compile *c, const char *word, FILE *out);
+
 /* ---- names of other tools (help_words.c) */
 
 /* Explains a name in each tool that has it, and here; names that are ours too are left out where

@@ -21,6 +21,35 @@ static const char *doc_of(Arena *arena, const WordRow *row) {
   return field >= 0 ? spec_fields[field].doc : "";
 }
 
+/* ---- words that keys of ours take */
+
+bool help_choice(Compile *c, const char *word, FILE *out) {
+  const char *first = NULL, *doc = NULL, *line = NULL, *where = "";
+  for (int32_t i = 0; i < SECTION_COUNT; i++) {
+    const SectionInfo *info = &spec_sections[i];
+    if (word_index(info->head, word) < 0 || strcmp(word, "none") == 0) continue;
+    where = arena_printf(c->arena, "%s%s%s", where, *where ? ", " : "", info->name);
+    if (!first) line = arena_printf(c->arena, "%s = \"%s\"", info->name, word);
+    if (!first) first = info->name, doc = info->doc;
+  }
+  for (int32_t i = 0; i < FIELD_COUNT; i++) {
+    const FieldInfo *info = &spec_fields[i];
+    const char *section = spec_sections[info->section].name;
+    bool takes_words = info->kind == KIND_CHOICE || info->kind == KIND_SCALE;
+    if (!takes_words || word_index(info->values, word) < 0) continue;
+    where = arena_printf(c->arena, "%s%s%s.%s", where, *where ? ", " : "", section, info->key);
+    if (!first) line = arena_printf(c->arena, "%s = { %s = \"%s\" }", section, info->key, word);
+    if (!first) first = field_name(c->arena, i), doc = info->doc;
+  }
+  if (!first) return false;
+  print_wrapped(out, arena_printf(c->arena, "%s: a word of %s", word, where), 0, 4, COLUMNS);
+  fprintf(out, "    %s\n    ", line);
+  print_wrapped(out, arena_printf(c->arena, "%s: %s", first, doc), 4, 4, COLUMNS);
+  return true;
+}
+
+/* ---- words of other tools */
+
 /* The rows of `word` that help_word prints already. */
 static bool is_ours_alike(const WordRow *row, const char *word) {
   const char *dot = strrchr(row->ours, '.'), *last = strrchr(word, '.');
@@ -43,7 +72,13 @@ static WordHits hits_beside_ours(Arena *arena, const char *word, bool is_beside)
       hits.list.at[kept++] = hits.list.at[i];
   }
   hits.list.count = kept;
-  return hits;
+  /* rows of a section before those of its keys, and both in the order of the table */
+  WordHits sorted = {0};
+  for (int32_t is_key = 0; is_key < 2; is_key++)
+    for (int32_t i = 0; i < kept; i++)
+      if ((strchr(hits.list.at[i].row->ours, '.') != NULL) == (is_key == 1))
+        VEC_PUSH(arena, &sorted.list, hits.list.at[i]);
+  return sorted;
 }
 
 static const char *line_of(Arena *arena, const WordHit *hit) {

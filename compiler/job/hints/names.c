@@ -25,7 +25,8 @@ static bool row_has(const char *names, const char *word) {
   return false;
 }
 
-const char *translated_word(Arena *arena, const char *where, const char *words, const char *word) {
+/* NULL: no row has it. */
+static const WordRow *known_word(const char *where, const char *words, const char *word) {
   for (int32_t i = 0; i < word_row_count(); i++) {
     const WordRow *known = word_row(i);
     if (known->answer != WORD_VALUE) continue;
@@ -33,8 +34,19 @@ const char *translated_word(Arena *arena, const char *where, const char *words, 
     bool is_here =
         strncmp(known->ours, where, width) == 0 && (!where[width] || where[width] == '.');
     if (is_here && row_has(known->names, word) && word_index(words, known->value) >= 0)
-      return known->value;
+      return known;
   }
+  return NULL;
+}
+
+const char *word_reason(const char *where, const char *words, const char *word) {
+  const WordRow *known = known_word(where, words, word);
+  return known != NULL && *known->note ? known->note : NULL;
+}
+
+const char *translated_word(Arena *arena, const char *where, const char *words, const char *word) {
+  const WordRow *known = known_word(where, words, word);
+  if (known != NULL) return known->value;
   for (int32_t i = 0; *word_at(arena, words, i); i++)
     if (word_is_same(word_at(arena, words, i), word)) return word_at(arena, words, i);
   return NULL;

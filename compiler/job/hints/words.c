@@ -46,6 +46,7 @@ const WordTool word_tools[] = {
 #define ROW(answer, names, ours, note, value) {TOOL, answer, "", names, ours, note, value},
 #define RENAMED(names, ours, note, value)     ROW(WORD_RENAMED, names, ours, note, value)
 #define WORD(where, names, ours)              ROW(WORD_VALUE, names, where, "", ours)
+#define BECAUSE(where, names, ours, why)      ROW(WORD_VALUE, names, where, why, ours)
 #define SETTING(names, what)                  ROW(WORD_SETTING, names, "", what, "")
 #define INSTEAD(names, command, what)         ROW(WORD_INSTEAD, names, command, what, "")
 #define DERIVED(names, why)                   ROW(WORD_DERIVED, names, "", why, "")
@@ -109,6 +110,7 @@ static const WordRow rows[] = {
 };
 #undef RENAMED
 #undef WORD
+#undef BECAUSE
 #undef SETTING
 #undef DECLINED
 #undef LATER
@@ -119,6 +121,7 @@ typedef struct Later {
 } Later;
 #define RENAMED(names, ours, note, value)
 #define WORD(where, names, ours)
+#define BECAUSE(where, names, ours, why)
 #define SETTING(names, what)
 #define DECLINED(names, why)
 #define LATER(section, key, instead)    {#section, #key, instead},
@@ -411,7 +414,9 @@ const char *word_says(Arena *arena, const WordRow *row) {
     if (later)
       return arena_printf(arena, "that is %s here, which is not built yet; %s", row->ours, later);
     return arena_printf(arena, "that is %s here%s%s", row->ours, *row->note ? ", " : "", row->note);
-  case WORD_VALUE: return arena_printf(arena, "that is %s = \"%s\" here", row->ours, row->value);
+  case WORD_VALUE:
+    return arena_printf(arena, "that is %s = \"%s\" here%s%s", row->ours, row->value,
+                        *row->note ? ": " : "", row->note);
   case WORD_SETTING: return arena_printf(arena, "a job sets it in slurm.env; %s", row->note);
   case WORD_INSTEAD: return arena_printf(arena, "%s %s", row->ours, row->note);
   case WORD_DERIVED: return arena_printf(arena, "nothing is to be set: %s", row->note);

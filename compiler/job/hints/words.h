@@ -8,6 +8,7 @@
  * RENAMED(names, ours, note, value)  ours: "section.key" or a section; note: how the value changes,
  * or ""; value: a value that it takes, in which N is the old number; "": the old value WORD(where,
  * names, ours)           values that the section or key `where` has under another name
+ * BECAUSE(where, names, ours, why)   any.def: the same, and why the word is none here
  * SETTING(names, what)               variables that a job sets in slurm.env
  * INSTEAD(names, command, what)      what a command of lockstep does
  * DERIVED(names, why)                it follows from something else

@@ -103,11 +103,27 @@ static bool say_derived(Compile *c, const Value *value, int32_t field) {
   return true;
 }
 
+/* The nearest word, or NULL: then the default, or to leave a derived key out. */
+static void fix_choice(Compile *c, int32_t field, const char *near) {
+  const FieldInfo *info = &spec_fields[field];
+  if (near == NULL && word_index(info->values, info->initial) >= 0) near = info->initial;
+  if (near != NULL)
+    fix_last(c, "%s = \"%s\"", info->key, near);
+  else if (strcmp(info->initial, "=") == 0)
+    fix_last(c, "remove %s", info->key);
+}
+
 bool refuse_type(Compile *c, const Value *value, int32_t field) {
   error_at(c, value->origin.span, "wrong-type", "%s: expected %s; got %s",
            field_name(c->arena, field), kind_example(&spec_fields[field], c->arena),
            raw_show(c->arena, value->raw));
-  if (!say_derived(c, value, field)) fix_value(c, value, field);
+  const int32_t kind = (int32_t)spec_fields[field].kind;
+  if (say_derived(c, value, field)) return false;
+  if ((kind == KIND_CHOICE || kind == KIND_SCALE) &&
+      mended_value(c->arena, field, value->raw) == NULL)
+    fix_choice(c, field, NULL);
+  else
+    fix_value(c, value, field);
   return false;
 }
 
@@ -340,7 +356,9 @@ static bool refuse_choice(Compile *c, const Value *value, int32_t field) {
   const char *near = meant_word(c->arena, name, info->values, word);
   error_at(c, value->origin.span, "unknown-word", "%s: \"%s\" is not one of: %s", name,
            text_show(c->arena, word), info->values);
-  if (near) fix_last(c, "%s = \"%s\"", info->key, near);
+  if (!say_derived(c, value, field)) fix_choice(c, field, near);
+  const char *why = word_reason(name, info->values, word);
+  if (why) note_at(c, (Span){0}, "%s", why);
   return false;
 }
 

@@ -30,20 +30,27 @@ static void set_defaults(Compile *c, Job *job) {
 static bool set_head(Compile *c, int32_t section, const Value *head, Job *job) {
   const SectionInfo *info = &spec_sections[section];
   char *base = (char *)job;
-  if (head->raw->kind != RAW_TEXT)
-    return error_at(c, head->origin.span, "wrong-type", "%s begins with a word; got %s", info->name,
-                    raw_show(c->arena, head->raw));
+  if (head->raw->kind != RAW_TEXT) {
+    error_at(c, head->origin.span, "wrong-type", "%s begins with a word; got %s", info->name,
+             raw_show(c->arena, head->raw));
+    if (word_index(info->head, info->initial) >= 0)
+      fix_last(c, "%s = \"%s\"", info->name, info->initial);
+    return false;
+  }
   const char *word = head->raw->text;
   int32_t index = word_index(info->head, word);
   bool is_open = strstr(info->head, "NAME") != NULL; /* any name of the library, or a file */
   if (index < 0 && !is_open && refuse_later_word(c, head->origin.span, section, word)) return false;
   if (index < 0 && !is_open) {
     const char *near = meant_word(c->arena, info->name, info->head, word);
+    if (near == NULL && section == SECTION_precision) near = info->initial;
     error_at(c, head->origin.span, "unknown-word", "%s: \"%s\" is not one of: %s", info->name,
              text_show(c->arena, word), info->head);
     if (near) fix_last(c, "%s = \"%s\"", info->name, near);
     if (!near && section == SECTION_data && strpbrk(word, "./") && !strpbrk(word, "\"\\"))
       fix_last(c, "data = { train = \"%s\" }", word);
+    const char *why = word_reason(info->name, info->head, word);
+    if (why) note_at(c, (Span){0}, "%s", why);
     return false;
   }
   if (is_open && !*word)

@@ -183,6 +183,7 @@ static bool check_section(Compile *c, int32_t section, const Value *value, const
   const char *meant = NULL; /* precision = 16 */
   if (raw->kind == RAW_NUMBER && section == SECTION_precision)
     meant = meant_word(c->arena, info->name, info->head, arena_printf(c->arena, "%g", raw->number));
+  if (meant == NULL && section == SECTION_precision) meant = info->initial;
   if (meant) fix_last(c, "%s = \"%s\"", info->name, meant);
   if (raw->kind == RAW_NUMBER && section == SECTION_cluster && raw->number >= 1)
     fix_last(c, "cluster = { \"here\", devices = %.0f }", raw->number);

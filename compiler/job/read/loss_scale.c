@@ -80,7 +80,13 @@ static bool set_word(Compile *c, Span at, const char *word, Job *job) {
   const char *near = meant_word(c->arena, "precision.loss_scale", LOSS_SCALE_WORDS, word);
   error_at(c, at, "unknown-word", "precision.loss_scale: \"%s\" is not one of: %s, and no number",
            text_show(c->arena, word), LOSS_SCALE_WORDS);
-  fix_last(c, "loss_scale = \"%s\"", near ? near : "dynamic");
+  double number;
+  if (near == NULL && units_signed(word, &number) && is_in_range(LOSS_SCALE_OF_INIT, number))
+    fix_last(c, "loss_scale = %s", word);
+  else if (near != NULL)
+    fix_last(c, "loss_scale = \"%s\"", near);
+  else
+    fix_last(c, "remove loss_scale");
   return false;
 }
 
@@ -88,6 +94,15 @@ static bool set_word(Compile *c, Span at, const char *word, Job *job) {
 static bool set_constant(Compile *c, Span at, const Raw *raw, Job *job) {
   job->precision.loss_scale = LOSS_SCALE_CONSTANT;
   job->loss_scale = loss_scale_rows[LOSS_SCALE_CONSTANT];
+  double number;
+  if (!read_number(raw, &number) || !is_in_range(LOSS_SCALE_OF_INIT, number)) {
+    error_at(c, at, "range",
+             "precision.loss_scale: a number that stays is above 0 and below 2^128; "
+             "got %s",
+             raw_show(c->arena, raw));
+    fix_last(c, "remove loss_scale");
+    return false;
+  }
   if (!check_number(c, at, LOSS_SCALE_OF_INIT, raw, job)) return false;
   job->loss_scale.number[LOSS_SCALE_OF_MIN] = job->loss_scale.number[LOSS_SCALE_OF_INIT];
   return true;
@@ -101,15 +116,27 @@ static bool set_first(Compile *c, const Value *value, const Raw *raw, Job *job) 
   return refuse_type(c, value, FIELD_precision_loss_scale);
 }
 
+/* "growth_factor" has the name of a key; intervals are windows elsewhere. */
+static const char *near_key(Arena *arena, const char *key) {
+  const char *near = nearest_of(arena, key_names + 1, key);
+  if (near == NULL && strstr(key, "interval") != NULL) near = "window";
+  for (int32_t i = 0; near == NULL && *word_at(arena, key_names + 1, i) != '\0'; i++)
+    if (strstr(key, word_at(arena, key_names + 1, i)) != NULL)
+      near = word_at(arena, key_names + 1, i);
+  return near;
+}
+
 static bool set_key(Compile *c, const Value *value, const RawEntry *entry, Job *job) {
   const Span at = value->origin.span;
   int32_t key = word_index(key_names + 1, entry->key);
   if (key < 0) {
-    const char *near = nearest_of(c->arena, key_names + 1, entry->key);
+    const char *near = near_key(c->arena, entry->key);
     error_at(c, at, "unknown-key", "precision.loss_scale has no key '%s'; it has%s",
              text_show(c->arena, entry->key), key_names);
     if (near)
       fix_last(c, "%s = %.15g", near, loss_scale_rows[0].number[word_index(key_names + 1, near)]);
+    else
+      fix_last(c, "remove %s", entry->key);
     return false;
   }
   if (job->precision.loss_scale == LOSS_SCALE_CONSTANT && key != LOSS_SCALE_OF_MOST_SKIPS) {

@@ -28,7 +28,8 @@ static bool help_option(Compile *c, const char *word, FILE *out) {
 static ExitCode help_on_word(Compile *c, const char *word) {
   const Verb *verb = verb_find(word);
   if (verb) usage_print_verb(verb, stdout);
-  bool is_ours = help_option(c, word, stdout) || help_word(c, word, stdout) || verb;
+  bool is_ours = help_option(c, word, stdout) || help_word(c, word, stdout) || verb ||
+                 help_choice(c, word, stdout);
   if (help_foreign(c, word, is_ours, stdout) || is_ours) return EXIT_DONE;
   TextList known = help_words(c);
   for (int32_t i = 0; i < verb_count; i++)

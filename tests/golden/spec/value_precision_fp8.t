@@ -11,3 +11,4 @@ job.lua:5:15: error[unknown-word]: precision: "fp8" is not one of: fp32 bf16
     5 |   precision = "fp8",
       |               ^~~~~
         fix: precision = "bf16"
+    note: fp8 is for linear layers: { "bf16", linear = "fp8" }

@@ -22,6 +22,9 @@ job.lua:7:15: error[unknown-word]: precision: "fp4" is not one of: fp32 bf16
     fp16
     7 |   precision = "fp4",
       |               ^~~~~
+        fix: precision = "bf16"
+    note: training computes in floating point; moments may be codes: { "bf16",
+    moments = "int8" }
 job.lua:8:26: error[unknown-word]: memory.recompute: "blocks" is not one of:
     none selective block sqrt auto every
     8 |   memory = { recompute = "blocks" },

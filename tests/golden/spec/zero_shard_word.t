@@ -11,3 +11,4 @@ job.lua:7:24: error[unknown-word]: parallel.shard: "zero3" is not one of: none
     grad_op full hybrid
     7 |   parallel = { shard = "zero3" },
       |                        ^~~~~~~
+        fix: remove shard
