@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "compiler/draft/cost/nodes.h"
+#include "compiler/draft/cost/saves.h"
 #include "compiler/search/advice.h"
 #include "compiler/search/lints.h"
 
@@ -138,13 +139,49 @@ static bool nodes_fit(Compile *c, const Job *job, const Compiled *out) {
   return true;
 }
 
+/* Refuses checkpoint.memory whose copies do not fit beside the arenas. False: refused. */
+static bool kept_fits(Compile *c, const Job *job, const Compiled *out) {
+  Saves saves;
+  const bool is_shared = out->cluster.target == TARGET_CPU;
+  int64_t room = out->budget_bytes - out->draft->arena_bytes;
+  const Span at = field_place(job, FIELD_checkpoint_memory);
+  if (job->checkpoint.memory.value <= 0 ||
+      !saves_of(&out->plan, job, out->cluster.nodes, &saves) || saves.kept_bytes == 0)
+    return true;
+  if (!is_shared && out->host_budget_bytes < 0) {
+    error_at(c, at, "missing-key",
+             "checkpoint.memory: %s does not say how much memory a node has beside its devices",
+             job->cluster.head_text);
+    fix_last(c, "cluster = { \"%s\", host = \"512GiB\" }", job->cluster.head_text);
+    return false;
+  }
+  if (!is_shared) {
+    const NodeNeeds needs = node_needs(c->arena, &out->plan);
+    room = out->host_budget_bytes / out->cluster.devices;
+    for (int32_t i = 0; i < needs.count; i++) {
+      const int64_t left = (out->host_budget_bytes - needs.at[i].host_bytes) / needs.at[i].ranks;
+      if (left < room) room = left;
+    }
+  }
+  if (saves.kept_bytes <= room) return true;
+  error_at(c, at, "does-not-fit",
+           "checkpoint.memory: two copies of a rank's part are %s, and %s beside what the rank "
+           "needs of %s",
+           format_bytes(c->arena, saves.kept_bytes),
+           room > 0 ? arena_printf(c->arena, "%s are free", format_bytes(c->arena, room))
+                    : "nothing is free",
+           is_shared ? "its budget" : "its node's host memory");
+  fix_last(c, "leave checkpoint.memory out");
+  return false;
+}
+
 static void finish(Compile *c, Job *job, Compiled *out) {
   compile_emit(c, job, out);
   if (out->draft->arena_bytes > out->budget_bytes) {
     advice_unfit(c, job, out);
     return;
   }
-  if (!nodes_fit(c, job, out)) return;
+  if (!nodes_fit(c, job, out) || !kept_fits(c, job, out)) return;
   if (!place_check_tp(c, job, out->fabric, out->choice.taken)) return;
   plan_lints(c, job, out);
   compile_prove(c, job, out);

@@ -54,7 +54,8 @@ typedef struct CheckpointStore {
   char *header;   /* of the part; NULL: the rank writes none */
   uint64_t *sums; /* of its blocks, and of these */
   uint8_t *block; /* the one being filled */
-  /* rank 0's */
+  bool is_memory; /* of a node (memory.h): no other start owns it */
+  /* of a rank that writes manifests */
   ManifestText text;
   ManifestPart *part;
   int32_t part_count;
@@ -78,9 +79,9 @@ typedef struct CheckpointAside {
 bool checkpoint_set_aside(const char *directory, int64_t first_step, CheckpointAside *aside,
                           Status *status);
 
-/* Called on every rank. */
+/* Called on every rank. `names`: the rank writes manifests, too. */
 bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const Mesh *mesh, int32_t rank,
-                           CheckpointData data, Status *status);
+                           bool names, CheckpointData data, Status *status);
 /* On rank 0: makes the directory, lists it into `steps` and writes that a new start owns it; the
  * other ranks then copy `steps`. */
 bool checkpoint_store_list(CheckpointStore *store, Status *status);
@@ -110,6 +111,9 @@ bool checkpoint_write(CheckpointStore *store, const CheckpointState *state, Stat
 /* `record`: a file that is kept with it if it exists, the run's job.json. */
 bool checkpoint_publish(CheckpointStore *store, const CheckpointState *state, const char *record,
                         Status *status);
+
+/* The end of checkpoint_publish, when `part` has the sizes and sums: the manifest, and the name. */
+bool checkpoint_name(CheckpointStore *store, const CheckpointState *state, Status *status);
 
 /* Drops the pages of this rank's part that the system caches, so that the disk is read next.
  * Returns the bytes that it keeps nevertheless, as of a file in memory; `bytes`: of the part. */

@@ -20,9 +20,8 @@ static int64_t step_of_any(const char *name, bool *is_file) {
   return *rest == '\0' || *is_file ? step : -1;
 }
 
-/* The greatest step below `below`, or -1. False: the directory cannot be read. */
-static bool newest_below(const char *directory, int64_t below, int64_t *newest, bool *is_file,
-                         Status *status) {
+bool pick_newest_below(const char *directory, int64_t below, int64_t *newest, bool *is_file,
+                       Status *status) {
   *newest = -1;
   DIR *folder = opendir(directory);
   if (!folder && errno == ENOENT) return true;
@@ -100,7 +99,7 @@ void pick_path(const CheckpointSearch *search, Picked *picked, CheckpointFault *
     pick_named(search, picked, fault, status);
     return;
   }
-  if (!newest_below(search->directory, *search->below, search->below, &is_file, status)) {
+  if (!pick_newest_below(search->directory, *search->below, search->below, &is_file, status)) {
     picked->state = PICKED_FAILED;
     *fault = CHECKPOINT_UNREAD;
     return;

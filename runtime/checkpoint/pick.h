@@ -11,6 +11,9 @@ typedef struct Picked {
   uint64_t text_bytes; /* of the manifest */
 } Picked;
 
+/* The greatest step below `below`, or -1. False: the directory cannot be read. */
+bool pick_newest_below(const char *directory, int64_t below, int64_t *newest, bool *is_file,
+                       Status *status);
 /* Chooses a path; nothing is opened yet. */
 void pick_path(const CheckpointSearch *search, Picked *picked, CheckpointFault *fault,
                Status *status);

@@ -58,7 +58,7 @@ static bool open_part(CheckpointStore *store, Status *status) {
   return (store->header && store->sums && store->block) || no_memory(status);
 }
 
-/* Rank 0 writes of all parts. */
+/* The manifest is of all parts. */
 static bool open_manifest(CheckpointStore *store, Status *status) {
   const Plan *plan = store->plan;
   const State *state = &store->state;
@@ -84,7 +84,7 @@ bool checkpoint_is_milestone(const CheckpointStore *store, int64_t step) {
 }
 
 bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const Mesh *mesh, int32_t rank,
-                           CheckpointData data, Status *status) {
+                           bool names, CheckpointData data, Status *status) {
   *store = (CheckpointStore){
       .plan = plan, .rank = rank, .number = mesh_number(mesh, rank), .data = data};
   store->class = mesh_class(mesh, plan, rank);
@@ -97,7 +97,7 @@ bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const Mesh 
   const PlanSetting *milestone = plan_setting(plan, "checkpoint.milestone");
   if (milestone != NULL) store->milestone = (int64_t)milestone->real;
   return state_open(&store->state, plan, status) && open_part(store, status) &&
-         (rank != 0 || open_manifest(store, status));
+         (!names || open_manifest(store, status));
 }
 
 bool checkpoint_store_list(CheckpointStore *store, Status *status) {
@@ -201,10 +201,19 @@ static bool is_named(const CheckpointStore *store, const char *path) {
 static bool give_name(CheckpointStore *store, const char *from, int64_t step, Status *status) {
   char path[CHECKPOINT_PATH_BYTES];
   checkpoint_path(path, store->directory, step);
-  store->is_lost = !owner_is(store->directory, store->steps.generation, status);
+  store->is_lost =
+      !store->is_memory && !owner_is(store->directory, store->steps.generation, status);
   if (store->is_lost) return false;
   if (rename(from, path) != 0 && !is_named(store, path)) return refuse_write(path, errno, status);
   return checkpoint_sync_folder(store->directory) || refuse_write(path, errno, status);
+}
+
+bool checkpoint_name(CheckpointStore *store, const CheckpointState *state, Status *status) {
+  char folder[CHECKPOINT_PATH_BYTES];
+  checkpoint_new_path(folder, store, state->step);
+  if (!write_manifest(store, state, folder, status)) return false;
+  if (!checkpoint_sync_folder(folder)) return refuse_write(folder, errno, status);
+  return give_name(store, folder, state->step, status);
 }
 
 bool checkpoint_publish(CheckpointStore *store, const CheckpointState *state, const char *record,
@@ -214,9 +223,7 @@ bool checkpoint_publish(CheckpointStore *store, const CheckpointState *state, co
   for (int32_t i = 0; i < store->part_count; i++)
     if (!look_at_part(folder, &store->part[i], status)) return false;
   if (record != NULL) checkpoint_keep_files(store, record, folder);
-  if (!write_manifest(store, state, folder, status)) return false;
-  if (!checkpoint_sync_folder(folder)) return refuse_write(folder, errno, status);
-  return give_name(store, folder, state->step, status);
+  return checkpoint_name(store, state, status);
 }
 
 /* ---- what may go */

@@ -159,8 +159,9 @@ static void close_observe(Rank *rank) {
 }
 
 /* A rank's threads end before it leaves, because they may read memory of peers. */
-static void close_rank(Rank *rank) {
+static void close_rank(Rank *rank, bool is_done) {
   rank_async_close(rank);
+  rank_kept_close(rank, is_done);
   checkpoint_store_close(&rank->store);
   staging_stop(rank->staging);
   threads_free(rank->threads);
@@ -223,6 +224,7 @@ static bool live(Rank *rank, Status *status) {
   const Run *run = rank->run;
   resume_begin(&rank->start);
   rank_note_phase(rank, FLIGHT_RESUMING, 0);
+  if (!rank_kept_drain(rank, status)) return false;
   if (!resume_find(run, rank->number, rank->comm, &rank->start, status)) return false;
   rank_note_phase(rank, FLIGHT_RESTORING, rank->start.first_step - 1);
   if (!open_rank(rank, status) || !measure_peak(rank, status) || !take_state(rank, status) ||
@@ -254,6 +256,6 @@ bool rank_main(void *context, int32_t number, Status *status) {
   if (!done && status->code != STATUS_ECHO) rank.comm->ops->abort(rank.comm);
   if (!done) replay_graph_free(&rank.replay);
   if (!done) nccl_world_abort(rank.nccl); /* otherwise NCCL would wait for what is under way */
-  close_rank(&rank);
+  close_rank(&rank, done);
   return done;
 }

@@ -147,11 +147,12 @@ bool rank_open_store(Rank *rank, Status *status) {
   (void)snprintf(rank->record_path, sizeof rank->record_path, "%.4000s/job.json",
                  job_run_dir(rank->plan));
   const CheckpointData data = {run->data_sum, run->data_sum != 0 ? run->train.count : 0};
-  if (!checkpoint_store_open(store, run->plan, &run->mesh, rank->number, data, status))
+  if (!checkpoint_store_open(store, run->plan, &run->mesh, rank->number, rank->number == 0, data,
+                             status))
     return false;
   if (rank->number == 0 && !checkpoint_store_list(store, status)) return false;
   if (comm->ops->broadcast_bytes(comm, 0, &store->steps, sizeof store->steps))
-    return rank_async_open(rank, status);
+    return rank_async_open(rank, status) && rank_kept_open(rank, status);
   status->code = STATUS_ECHO;
   return false;
 }

@@ -1,7 +1,7 @@
 /* rank_state.h -- one rank, for the files that implement it: rank.c opens and closes it,
  * rank_steps.c trains, rank_asked.c handles requests, rank_blame.c finds where a NaN began,
- * rank_save.c saves and loads its state, rank_async.c saves it beside steps, rank_report.c reports.
- */
+ * rank_save.c saves and loads its state, rank_async.c saves it beside steps, rank_kept.c keeps it
+ * in memory, rank_report.c reports. */
 #ifndef LOCKSTEP_RANK_STATE_H
 #define LOCKSTEP_RANK_STATE_H
 
@@ -16,6 +16,7 @@
 #include "runtime/process/cgroup.h"
 #include "runtime/rank/rank.h"
 #include "runtime/rank/rank_async.h"
+#include "runtime/rank/rank_kept.h"
 #include "runtime/rank/resume.h"
 #include "runtime/replay/replay.h"
 #include "runtime/replay/replay_look.h"
@@ -111,6 +112,7 @@ struct Rank {
   int64_t save_wait_ns; /* since the last step ended */
   RankSaves saves;
   RankAsync async;
+  RankKept kept;
   int64_t begun_ns, first_step_begun_ns, first_step_ns; /* of this start */
   CheckpointStore store;                                /* of a rank that writes */
   RankFacts facts;

@@ -177,8 +177,9 @@ static bool pauses_after(const Rank *rank, int64_t step) {
          (rank->eval && staging_validates(&rank->staging_setup, step)) ||
          (rank_checkpoints(rank) && every > 0 && step % every == 0) ||
          (rank_checkpoints(rank) && checkpoint_is_milestone(&rank->store, step)) ||
-         rank->asks_stop || (rank->asks_checkpoint && !rank->async.is_under_way) ||
-         rank->async.has_failed || (rank->observe && observe_compares(rank->observe, step));
+         rank_keeps_after(rank, step) || rank->asks_stop ||
+         (rank->asks_checkpoint && !rank->async.is_under_way) || rank->async.has_failed ||
+         (rank->observe && observe_compares(rank->observe, step));
 }
 
 static bool compare_ranks(Rank *rank, Status *status) {
@@ -221,6 +222,9 @@ static bool after_step(Rank *rank, int64_t step, Status *status) {
     return false;
   if (rank->async.has_failed && !rank_async_end(rank, status)) return false;
   if ((asked || last) && rank_checkpoints(rank) && !rank_save_due(rank, step, last, status))
+    return false;
+  if (!last && rank->saved_step != step && rank_keeps_after(rank, step) &&
+      !rank_keep(rank, step, status))
     return false;
   if (!last && step == rank->start.first_step && !rank_drill(rank, status)) return false;
   rank->stopped = stop;

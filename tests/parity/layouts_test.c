@@ -356,7 +356,7 @@ static bool meet(Comm *comm) {
 static bool save_as(LayoutWorld *world, int32_t rank, Comm *comm, CheckpointState *state,
                     Status *status) {
   CheckpointStore *store = &world->store[rank];
-  bool good = checkpoint_store_open(store, &world->plan, &world->mesh, rank,
+  bool good = checkpoint_store_open(store, &world->plan, &world->mesh, rank, rank == 0,
                                     (CheckpointData){.sum = 7}, status);
   if (good && rank == 0) good = checkpoint_store_list(store, status);
   good = good && comm->ops->broadcast_bytes(comm, 0, &store->steps, sizeof store->steps);

@@ -30,6 +30,7 @@ bool saves_of(const Plan *plan, const Job *job, int64_t nodes, Saves *saves) {
   saves->bytes = totals.bytes;
   saves->largest_part_bytes = totals.largest_bytes;
   saves->parts = totals.parts;
+  if (job->checkpoint.memory.value > 0) saves->kept_bytes = 2 * totals.largest_bytes;
   saves->write_s = (double)totals.bytes / job->slurm.write;
   saves->stall_s = saves->write_s;
   add_snapshots(plan, saves);

@@ -12,6 +12,7 @@ typedef struct Saves {
   double write_s; /* by slurm.write */
   double stall_s; /* in which ranks wait: all of it, or with snapshots what copying takes at most */
   int64_t snapshot_bytes; /* of the rank that has most; 0: there are none */
+  int64_t kept_bytes;     /* checkpoint.memory: two copies of the largest part; 0: none is kept */
   double restart_s;       /* reading is as fast as writing */
   double failure_s;       /* between failures of any node, by cluster.mtbf; 0: unknown */
   double best_s;          /* the interval that loses least; 0: unknown */

@@ -202,8 +202,14 @@ static void add_size(Arena *arena, const ModelSize *size, SettingList *out) {
   VEC_PUSH(arena, out, setting);
 }
 
+/* A key that only plans have whose jobs set it, so that others stay as they were. */
+static bool is_left_out(const Job *job, int32_t field) {
+  return field == FIELD_checkpoint_memory && !job->set[field];
+}
+
 static void add_field(Arena *arena, const Job *job, const Derived *derived, int32_t field,
                       SettingList *out) {
+  if (is_left_out(job, field)) return;
   Setting setting = value_of(arena, job, derived, field);
   setting.effect = field_effect(field);
   setting.key = field_name(arena, field);

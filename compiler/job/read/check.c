@@ -51,6 +51,7 @@ static const Range ranges[] = {
     {FIELD_checkpoint_every, 1, 1e12, false},
     {FIELD_checkpoint_keep, 1, 1e6, false},
     {FIELD_checkpoint_milestone, 1, 1e12, false},
+    {FIELD_checkpoint_memory, 1, 1e12, false},
     {FIELD_checkpoint_part, 1, 1e15, false},
     {FIELD_log_every, 1, 1e12, false},
     {FIELD_log_ranks_every, 0, 1e12, false},

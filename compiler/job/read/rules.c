@@ -151,6 +151,8 @@ static void check_needs(Compile *c, Job *job) {
        "checkpoints that are written", "every is \"never\""},
       {job->checkpoint.every.unit != UNIT_NEVER, FIELD_checkpoint_milestone,
        "checkpoints that are written", "every is \"never\""},
+      {job->checkpoint.every.unit != UNIT_NEVER, FIELD_checkpoint_memory,
+       "checkpoints that are written", "every is \"never\""},
       {job->checkpoint.every.unit != UNIT_NEVER, FIELD_checkpoint_drill,
        "checkpoints that are written", "every is \"never\""},
       {job->checkpoint.every.unit != UNIT_NEVER, FIELD_checkpoint_part,

@@ -365,6 +365,16 @@ static void print_file(MemoryTable *table) {
   print_row(table, "", "file of a rank", whole, compiled->job->offload.path);
 }
 
+/* Of each column the same: that of the rank with the largest part. */
+static void print_kept(MemoryTable *table) {
+  Saves saves;
+  double kept[COLUMNS_MAX] = {0};
+  if (!explain_saves(table->compiled, &saves) || saves.kept_bytes == 0) return;
+  for (uint32_t i = 0; i < table->columns.count; i++)
+    kept[i] = (double)saves.kept_bytes;
+  print_row(table, "node", "kept", kept, "checkpoint.memory: two copies of the largest part");
+}
+
 static void print_limits(MemoryTable *table) {
   const Compiled *compiled = table->compiled;
   Arena *arena = compiled->draft->compile->arena;
@@ -379,6 +389,7 @@ static void print_limits(MemoryTable *table) {
                          count_text(compiled, compiled->draft->arena_bytes)));
   print_pinned(table);
   print_communicators(table);
+  print_kept(table);
   print_row(table, "budget", "of a rank", budget,
             arena_printf(arena, "%s, %s outside the arena", compiled->cluster.device,
                          bytes_text(compiled, compiled->cluster.reserve_bytes)));
