@@ -132,6 +132,7 @@ Draft *compile_once(Compile *c, const Job *job, const Compiled *known, Recompute
                .state_in_files = job->offload.optimizer == CHOICE_OFFLOAD_NVME,
                .offloads_weights = job->offload.weights != CHOICE_OFFLOAD_NONE,
                .weights_in_files = job->offload.weights == CHOICE_OFFLOAD_NVME,
+               .offloads_grads = job->offload.grads == CHOICE_OFFLOAD_CPU,
                .offloads_frames = job->offload.activations == CHOICE_OFFLOAD_CPU,
                .has_moment2 = optimizer_rows[job->optimizer.head].moments > 1,
                .train = train.graph,

@@ -31,7 +31,10 @@ typedef struct Block {
   int32_t init, gather, fetch, refetch, reduce, clear, pad, norm, update;
   int32_t host_init, host_update; /* of layers whose states are in host memory */
   int32_t grads_out;              /* of the same: copies gradients there; NO_ID */
-  int32_t read, write;            /* of states in a file; NO_ID */
+  /* Of layers whose gradients accumulate there: from host memory before backward, back after it,
+   * and what an update reads after the last micro-batch. NO_ID: they stay. */
+  int32_t grads_in, grads_back, grads_last;
+  int32_t read, write; /* of states in a file; NO_ID */
   /* Copy what a checkpoint has of a layer, for a snapshot; far: of one whose parameters are in host
    * memory. NO_ID: there are no snapshots. */
   int32_t save, far_save;

@@ -21,6 +21,11 @@ bool role_persists(const Draft *d, const Block *block, BaseRole role);
 /* True if the parameters of layers whose states are in host memory are there, too: not of blocks of
  * which each rank updates a piece, and all have the whole. */
 bool block_is_far(const Draft *d, const Block *block);
+/* True if gradients of such layers accumulate in host memory: not of a parameter that several
+ * regions read. */
+bool block_grads_pass(const Draft *d, const Block *block);
+/* The base in which a micro-batch leaves the gradients that the block's ranks update by. */
+BaseRole grad_role(const Block *block);
 /* Buffers of a tier begin at multiples of this; of a file, layers do, too. */
 int64_t tier_align(Tier tier);
 /* From layer to layer of what persists in a tier. */

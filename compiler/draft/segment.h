@@ -51,6 +51,7 @@ typedef enum BaseRole {
   BASE_DRAWN,      /* initial values of the master, drawn on the device */
   BASE_MIRROR,     /* the copy of the control block in host memory */
   BASE_FAR_PARAM,  /* parameters as they persist, in host memory; of a file's for their update */
+  BASE_FAR_GRAD,   /* accumulated gradients in host memory, between micro-batches */
   BASE_FILE_PARAM, /* parameters as they persist, in a file */
   BASE_CAME_PARAM, /* the same in host memory, from the file on their way to the device */
   BASE_FILE_STATE, /* the states from here on, as from BASE_MASTER on, in a file */

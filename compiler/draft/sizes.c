@@ -63,6 +63,7 @@ DType role_dtype(const Draft *d, const Block *block, BaseRole role) {
   case BASE_CAME_PARAM:
   case BASE_PARAM_SHARD: return d->train->param_dtype;
   case BASE_HOST_GRAD:
+  case BASE_FAR_GRAD:
   case BASE_GRAD:
   case BASE_GRAD_SHARD: return d->train->grad_dtype;
   case BASE_MASTER: return d->truth == TRUTH_SPLIT ? DTYPE_I16 : DTYPE_F32;
@@ -127,6 +128,7 @@ bool role_is_shard(const Block *block, BaseRole role) {
   case BASE_PARAM:
   case BASE_PARAM_STORED:
   case BASE_GRAD: return false;
+  case BASE_FAR_GRAD: return block->shards_grads;
   default: return block->shards_state;
   }
 }
@@ -140,6 +142,14 @@ int64_t block_stride_bytes(const Draft *d, const Block *block, BaseRole role) {
   int64_t elements =
       role_is_shard(block, role) ? block->shard_stride_elements : block->stride_elements;
   return round_up(role_bytes(d, block, role, elements), STRIDE_ALIGN_BYTES);
+}
+
+bool block_grads_pass(const Draft *d, const Block *block) {
+  return d->offloads_grads && !block->tied;
+}
+
+BaseRole grad_role(const Block *block) {
+  return block->shards_grads ? BASE_GRAD_SHARD : BASE_GRAD;
 }
 
 int64_t tier_align(Tier tier) {

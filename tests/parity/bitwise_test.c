@@ -294,6 +294,22 @@ static void test_weights(void) {
   }
 }
 
+static void test_grads(void) {
+  TEST("gradients that accumulate in host memory: the bits of those on the device") {
+    static const char all[] = "={ optimizer = \"cpu\", grads = \"cpu\" }";
+    check_offload(all, "cluster.devices=1", "precision=bf16", "memory.recompute=block", NULL);
+    check_offload(all, "cluster.devices=1", "train.microbatch=8", "precision=bf16", NULL);
+    check_offload(all, "cluster.devices=2", "parallel.zero=0", "optimizer.clip=0.1", NULL);
+    check_offload(all, "cluster.devices=2", "parallel.zero=1",
+                  "precision={\"bf16\", reduce=\"bf16\"}", "model.layers=4");
+    check_offload("={ optimizer = { \"cpu\", share = \"50%\" }, grads = \"cpu\", prefetch = 0 }",
+                  "cluster.devices=4", "parallel.zero=2", "parallel.pp=2", "model.layers=4");
+    check_offload("={ optimizer = \"cpu\", grads = \"cpu\", weights = \"cpu\", "
+                  "activations = \"cpu\" }",
+                  "cluster.devices=4", "parallel.zero=3", "parallel.cp=2", "precision=bf16");
+  }
+}
+
 static void test_files(void) {
   TEST("states in files: the bits of states on the device, of a run that moves them, too") {
     char all[120], half[160];
@@ -371,6 +387,7 @@ int main(void) {
   test_states();
   test_frames();
   test_weights();
+  test_grads();
   test_files();
   TEST("the order of ranks changes no bit: parts, slants by one axis and by two") {
     check_order("dp*2 tp cp pp dp", "parallel.pp=1");

@@ -208,7 +208,8 @@ static void each_norm(Calls *t) {
   for (int32_t b = t->draft->blocks.count - 1; b >= 0; b--) {
     const StageBlock *held = &t->stage->blocks[b];
     for (int64_t l = t->draft->blocks.at[b].layers - 1; held->in_norm && l >= 0; l--)
-      if (held->position[l] >= 0) calls_add(t, t->draft->blocks.at[b].norm, b, l);
+      if (held->position[l] >= 0 && !passing_is_far(t, b, l))
+        calls_add(t, t->draft->blocks.at[b].norm, b, l);
   }
 }
 

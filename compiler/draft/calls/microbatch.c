@@ -87,6 +87,7 @@ static void backward_link(Calls *t, int32_t u, int32_t microbatch, uint32_t flag
                     BUFFER_GRAD_ACTIVATION, parts->d_input_bytes, use->layer);
   calls_buffer_if(t, &f->weight_frame[i], region_name(t, use->region, "kept for weights"),
                   BUFFER_GRAD_ACTIVATION, parts->weight_frame_bytes, use->layer);
+  passing_arrive(t, u, microbatch, flags);
   sharded_clear(t, u, microbatch, flags);
   calls_add_layer(t, parts->backward, u, microbatch, flags, false);
   sharded_release(t, u, CHOICE_RESHARD_CHUNK);
@@ -115,6 +116,8 @@ void calls_backward(Calls *t, int32_t microbatch, uint32_t flags) {
       backward_link(t, u, microbatch, flags);
     end = first;
   }
+  passing_leave(t);
+  t->going.count = 0;
 }
 
 void calls_weight(Calls *t, int32_t microbatch, uint32_t flags) {

@@ -104,6 +104,14 @@ static bool is_state(BaseRole role) {
   return role >= BASE_MASTER && role <= BASE_STATE_LAST;
 }
 
+static BufferBinding bind_far_grads(const Calls *t, const SegmentBase *base, int64_t layer) {
+  const Block *block = &t->draft->blocks.at[base->number];
+  const StageBlock *held = &t->stage->blocks[base->number];
+  const BaseRole role = grad_role(block);
+  return (BufferBinding){held->host_buffers[role], (held->position[layer] - held->host_first) *
+                                                       block_stride_bytes(t->draft, block, role)};
+}
+
 static BufferBinding bind_block(Calls *t, const SegmentBase *base, const CallTarget *at) {
   const Draft *d = t->draft;
   const Block *block = &d->blocks.at[base->number];
@@ -115,6 +123,9 @@ static BufferBinding bind_block(Calls *t, const SegmentBase *base, const CallTar
   const BaseRole role = is_far                          ? stored_role(d, block)
                         : base->role >= BASE_FILE_STATE ? BASE_MASTER + base->role - BASE_FILE_STATE
                                                         : base->role;
+  if (base->role == BASE_FAR_GRAD) return bind_far_grads(t, base, layer);
+  if (base->role == grad_role(block) && passing_is_far(t, base->number, layer))
+    return passing_bind(t, base, slot, layer);
   if (base->role == BASE_CAME_PARAM) return bind_came(t, base, layer);
   if (on_host >= 0 && (is_state(base->role) ? d->state_in_files
                                             : base->role == BASE_FAR_PARAM && d->weights_in_files))
@@ -211,6 +222,7 @@ static BufferBinding bind_base(Calls *t, const SegmentBase *base, const CallTarg
   case BASE_PARAM_STORED:
   case BASE_PARAM_SHARD:
   case BASE_FAR_PARAM:
+  case BASE_FAR_GRAD:
   case BASE_FILE_PARAM:
   case BASE_CAME_PARAM:
   case BASE_FILE_STATE ... BASE_FILE_STATE_LAST:
@@ -402,10 +414,11 @@ void calls_open(Calls *t, Draft *d, Stage *stage, ProgramKind kind) {
   for (int32_t u = 0; u < d->chain_length; u++)
     t->coded[u] = NO_ID;
   t->brought = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count + 1);
+  t->shards = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count + 1);
   t->far_grads = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count + 1);
   t->states = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count * PASSING + 1);
   for (int32_t i = 0; i < t->slot_count; i++)
-    t->gathered[i] = t->brought[i] = t->far_grads[i] = NO_ID;
+    t->shards[i] = t->gathered[i] = t->brought[i] = t->far_grads[i] = NO_ID;
   for (int32_t i = 0; i < t->slot_count * PASSING; i++)
     t->states[i] = NO_ID;
 }

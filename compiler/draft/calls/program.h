@@ -18,6 +18,16 @@ typedef struct Flight {
 
 typedef VEC(int32_t) BufferList;
 
+/* Gradients of a layer that accumulate in host memory, and have all of a micro-batch. */
+typedef struct FarGrad {
+  int32_t block;
+  int64_t layer;
+  int32_t microbatch;
+  uint32_t flags;
+} FarGrad;
+
+typedef VEC(FarGrad) FarGrads;
+
 /* "h output": there are thousands of buffers with few names. */
 typedef struct BufferName {
   const char *of, *word, *text;
@@ -38,6 +48,9 @@ typedef struct Calls {
   int32_t *coded;     /* by layer of the model: codes of its weights that are present now */
   int32_t *far_grads; /* by slot: gradients in host memory, which an update will read; NO_ID */
   int64_t leaving_ns; /* predicted time of gradients that are on their way to host memory */
+  int32_t *shards;    /* by slot: gradients that are here now and accumulate in host memory */
+  BufferList going;   /* those that the last copies to host memory may still read */
+  FarGrads ready;     /* gradients that leave when the next reduction begins */
   int32_t *states;    /* by slot and state: what an update reads and writes of states in a file */
   int32_t *brought;   /* by slot: parameters as they persist, copied from host memory */
   VEC(BufferName) names;
@@ -112,6 +125,14 @@ void sharded_clear(Calls *t, int32_t u, int32_t microbatch, uint32_t flags);
 /* Copies the gradients of a layer to host memory for an update there, if that has not been done. */
 void sharded_grads_leave(Calls *t, int32_t b, int64_t layer);
 void sharded_reduce(Calls *t, int32_t u, int32_t microbatch, uint32_t flags);
+
+/* passing.c: accumulated gradients come for backward of layer u and of those ahead, and leave after
+ * it: when they are reduced, at the latest with `flush`. */
+bool passing_is_far(const Calls *t, int32_t b, int64_t layer);
+void passing_arrive(Calls *t, int32_t u, int32_t microbatch, uint32_t flags);
+void passing_add(Calls *t, int32_t u, int32_t microbatch, uint32_t flags);
+void passing_leave(Calls *t);
+BufferBinding passing_bind(Calls *t, const SegmentBase *base, int32_t slot, int64_t layer);
 
 /* frames.c: copies what layer u keeps for backward to host memory; brings back what layers
  * [first, end) need, and as many before them as the job asks. */

@@ -246,6 +246,7 @@ static void leave_early(Calls *t, int32_t u) {
 void sharded_reduce(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
   const LayerUse *use = &t->draft->chain[u];
   bool begun = false;
+  passing_leave(t);
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     const Block *block = &t->draft->blocks.at[b];
     if (block->reduce == NO_ID || !block_is_read(use, block)) continue;
@@ -255,5 +256,6 @@ void sharded_reduce(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
     begun = true;
     calls_add_block(t, block->reduce, b, block_layer(block, use->layer), microbatch, flags);
   }
+  if (t->graph->training) passing_add(t, u, microbatch, flags);
   if ((flags & CALL_LAST_MICROBATCH) != 0) leave_early(t, u);
 }

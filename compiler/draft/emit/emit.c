@@ -53,6 +53,7 @@ static const RoleWords role_words[BASE_ROLE_COUNT] = {
     [BASE_DRAWN] = {BUFFER_MASTER, "master_drawn"},
     [BASE_MIRROR] = {BUFFER_MIRROR, "control_mirror"},
     [BASE_FAR_PARAM] = {BUFFER_PARAM, "parameters_stored_on_host"},
+    [BASE_FAR_GRAD] = {BUFFER_GRAD, "gradients_accumulated_on_host"},
     [BASE_FILE_PARAM] = {BUFFER_PARAM, "parameters_in_file"},
     [BASE_CAME_PARAM] = {BUFFER_PARAM, "parameters_from_file"},
     [BASE_FILE_STATE] = {BUFFER_MASTER, "master_in_file"},

@@ -418,7 +418,8 @@ static int32_t build_pad(Draft *d, int32_t b) {
   const DType dtype = d->train->grad_dtype;
   int64_t width = dtype_bytes(dtype), bytes = block_bytes(d, &d->blocks.at[b], BASE_GRAD);
   int32_t segment = NO_ID;
-  if (!d->blocks.at[b].shards_grads) return NO_ID;
+  const bool passes = block_grads_pass(d, &d->blocks.at[b]);
+  if (!d->blocks.at[b].shards_grads && !passes) return NO_ID;
   for (int32_t i = 0; i < d->blocks.at[b].params.count; i++) {
     const ParamPlace *at = &d->params[d->blocks.at[b].params.at[i]];
     int64_t padding = at->piece * d->derived.shard_ranks - at->elements;
@@ -426,6 +427,7 @@ static int32_t build_pad(Draft *d, int32_t b) {
     if (segment == NO_ID) segment = block_segment(d, b, "pad");
     Record *record = clear_record(d, segment, padding);
     record->direction = DIRECTION_BACKWARD;
+    if (!d->blocks.at[b].shards_grads) record->when_all = CALL_FIRST_MICROBATCH;
     record_operand(record, segment_base(d, segment, BASE_GRAD, b, bytes),
                    (at->first + at->elements) * width, padding * width, dtype, ACCESS_WRITE);
   }

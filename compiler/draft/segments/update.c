@@ -71,6 +71,16 @@ static int32_t build_file(Draft *d, int32_t b, bool reads) {
   return segment;
 }
 
+/* Gradients of a layer as a micro-batch leaves them, with padding. */
+static int32_t build_grads_pass(Draft *d, int32_t b, bool arrives) {
+  const BaseRole here = grad_role(&d->blocks.at[b]);
+  int32_t segment = block_segment(d, b, arrives ? "grads.in" : "grads.back");
+  pass_layer(d, segment, b, RECORD_COPY, arrives ? LANE_H2D : LANE_D2H,
+             arrives ? BASE_FAR_GRAD : here, arrives ? here : BASE_FAR_GRAD,
+             block_bytes(d, &d->blocks.at[b], here));
+  return segment;
+}
+
 static int32_t build_bring(Draft *d, int32_t b) {
   const Block *block = &d->blocks.at[b];
   const BaseRole stored = stored_role(d, block);
@@ -180,7 +190,10 @@ static int32_t build_init(Draft *d, int32_t b, bool on_host) {
     init_param(d, segment, d->blocks.at[b].params.at[i], on_host);
   if (on_host && block_is_far(d, block))
     copy_layer(d, segment, b, LANE_D2H, stored_role(d, block), BASE_FAR_PARAM);
-  zero_block(d, segment, b, block->shards_grads ? BASE_GRAD_SHARD : BASE_GRAD, LANE_COMPUTE);
+  if (on_host && block_grads_pass(d, block))
+    zero_block(d, segment, b, BASE_FAR_GRAD, LANE_HOST);
+  else
+    zero_block(d, segment, b, grad_role(block), LANE_COMPUTE);
   zero_block(d, segment, b, BASE_MOMENT1, lane);
   if (d->has_moment2) zero_block(d, segment, b, BASE_MOMENT2, lane);
   if (block->has_codes) zero_block(d, segment, b, BASE_MOMENT1_MAX, lane);
@@ -276,7 +289,8 @@ static void update_param(Draft *d, int32_t segment, ParamId p, bool on_host) {
     record_attr(record, update_number(d->job, kernel->attrs[i].name, d->train->params.at[p].decay));
   add_element_numbers(d, record, p, block->shards_state);
   record_dim(record, block->has_codes ? (own_elements(d, p) + CODES_BLOCK - 1) / CODES_BLOCK : 0);
-  own_operand(d, segment, record, p, on_host ? BASE_HOST_GRAD : grad, ACCESS_READ);
+  const BaseRole far_grad = block_grads_pass(d, block) ? BASE_FAR_GRAD : BASE_HOST_GRAD;
+  own_operand(d, segment, record, p, on_host ? far_grad : grad, ACCESS_READ);
   own_operand(d, segment, record, p, param, makes_param ? ACCESS_WRITE : ACCESS_UPDATE);
   for (int32_t i = STATES; i < kernel->operand_count; i++)
     if (block->has_codes || !kernel->operands[i].may_be_absent)
@@ -287,10 +301,10 @@ static void update_param(Draft *d, int32_t segment, ParamId p, bool on_host) {
 }
 
 /* Gradients leave by themselves: as soon as they are complete, long before the update. */
-static int32_t build_grads_out(Draft *d, int32_t b) {
+static int32_t build_grads_out(Draft *d, int32_t b, BaseRole to) {
   int32_t segment = block_segment(d, b, "grads.out");
   for (int32_t i = 0; i < d->blocks.at[b].params.count; i++)
-    copy_own(d, segment, d->blocks.at[b].params.at[i], LANE_D2H, own_grad(d, b), BASE_HOST_GRAD);
+    copy_own(d, segment, d->blocks.at[b].params.at[i], LANE_D2H, own_grad(d, b), to);
   return segment;
 }
 
@@ -406,7 +420,13 @@ void block_segments_build(Draft *d) {
     int32_t norm = build_norm(d, b);
     int32_t update = any_here ? build_update(d, b, false) : NO_ID;
     int32_t host_update = d->offloads_state ? build_update(d, b, true) : NO_ID;
-    int32_t grads_out = d->offloads_state ? build_grads_out(d, b) : NO_ID;
+    const bool passes = block_grads_pass(d, &d->blocks.at[b]);
+    const bool several = passes && d->derived.accumulation > 1;
+    int32_t grads_in = several ? build_grads_pass(d, b, true) : NO_ID;
+    int32_t grads_back = several ? build_grads_pass(d, b, false) : NO_ID;
+    int32_t grads_last = passes ? build_grads_out(d, b, BASE_FAR_GRAD) : NO_ID;
+    int32_t grads_out =
+        d->offloads_state && !passes ? build_grads_out(d, b, BASE_HOST_GRAD) : NO_ID;
     int32_t read = d->state_in_files ? build_file(d, b, true) : NO_ID;
     int32_t write = d->state_in_files ? build_file(d, b, false) : NO_ID;
     int32_t bring = block_is_far(d, &d->blocks.at[b]) ? build_bring(d, b) : NO_ID;
@@ -423,6 +443,9 @@ void block_segments_build(Draft *d) {
     block->update = update;
     block->host_update = host_update;
     block->bring = bring;
+    block->grads_in = grads_in;
+    block->grads_back = grads_back;
+    block->grads_last = grads_last;
     block->grads_out = grads_out;
     block->read = read;
     block->write = write;

@@ -104,12 +104,14 @@ static void place_block(Draft *d, Stage *stage, int32_t b) {
   StageBlock *held = &stage->blocks[b];
   for (BaseRole role = BASE_PARAM; role <= BASE_STATE_LAST; role++) {
     held->buffers[role] = held->host_buffers[role] = NO_ID;
-    const bool may_leave =
-        is_state(role) || (role == stored_role(d, block) && block_is_far(d, block));
+    const bool may_leave = is_state(role) ||
+                           (role == stored_role(d, block) && block_is_far(d, block)) ||
+                           (role == grad_role(block) && block_grads_pass(d, block));
     const int32_t here = may_leave ? held->host_first : held->held;
     if (held->held == 0 || !role_persists(d, block, role)) continue;
     const char *name = arena_printf(d->compile->arena, "%s %s", block->name, roles[role].word);
-    const bool in_file = is_state(role) ? d->state_in_files : d->weights_in_files;
+    const bool is_grad = roles[role].kind == BUFFER_GRAD;
+    const bool in_file = is_state(role) ? d->state_in_files : d->weights_in_files && !is_grad;
     const Tier far = in_file ? TIER_FILE : TIER_HOST;
     if (here > 0)
       held->buffers[role] =
@@ -151,8 +153,9 @@ static bool grads_fit_on_host(const Draft *d, const Stage *stage) {
       stage->persistent_bytes[TIER_HOST] + (is_shared ? stage->persistent_bytes[TIER_DEVICE] : 0);
   if (!d->offloads_state || d->state_in_files) return false;
   for (int32_t b = 0; b < d->blocks.count; b++)
-    bytes += (stage->blocks[b].held - stage->blocks[b].host_first) *
-             block_stride_bytes(d, &d->blocks.at[b], BASE_HOST_GRAD);
+    if (!block_grads_pass(d, &d->blocks.at[b]))
+      bytes += (stage->blocks[b].held - stage->blocks[b].host_first) *
+               block_stride_bytes(d, &d->blocks.at[b], BASE_HOST_GRAD);
   return node_bytes < 0 || bytes <= node_bytes / d->cluster->devices;
 }
 

@@ -56,6 +56,13 @@ static void check_users(Compile *c, const Job *job, const Derived *out) {
              sharing_text(c->arena, out), state);
     fix_last(c, "parallel = { zero = 3 }");
   }
+  if (job->offload.grads != CHOICE_OFFLOAD_NONE && out->pp > 1 &&
+      pipe_rules[job->parallel.pipeline].is_split) {
+    error_at(c, field_place(job, FIELD_offload_grads), "conflict",
+             "offload.grads: a layer's gradients pass through the device once a micro-batch, and "
+             "this pipeline makes those of weights later than the others");
+    fix_last(c, "parallel = { pipeline = \"1f1b\" }");
+  }
   if (out->zero < 2) refuse_useless(c, job, FIELD_parallel_zero_reduce, "zero 2 or 3", state);
   if (out->zero == 0) refuse_useless(c, job, FIELD_parallel_zero_group, "zero 1 to 3", state);
 }

@@ -82,6 +82,13 @@ void offload_rules(Compile *c, Job *job) {
         "files states are there, too");
     fix_last(c, "offload = { optimizer = \"nvme\", weights = \"nvme\" }");
   }
+  if (job->offload.grads != CHOICE_OFFLOAD_NONE && states_of(job) != CHOICE_OFFLOAD_CPU &&
+      states_of(job) != CHOICE_OFFLOAD_NVME) {
+    error_at(c, job->origin[FIELD_offload_grads].span, "conflict",
+             "offload.grads: gradients accumulate where updates run, and states do not leave the "
+             "device");
+    fix_last(c, "offload = { optimizer = \"cpu\", grads = \"cpu\" }");
+  }
   check_path(c, job);
   if (job->set[FIELD_offload_optimizer]) return;
   job->offload.optimizer = job->offload.head;

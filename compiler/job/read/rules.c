@@ -160,8 +160,10 @@ static void check_needs(Compile *c, Job *job) {
       {job->checkpoint.every.unit != UNIT_NEVER, FIELD_checkpoint_async,
        "checkpoints that are written", "every is \"never\""},
       {job->offload.weights != CHOICE_OFFLOAD_NONE || job->offload.head == CHOICE_OFFLOAD_NVME ||
-           job->offload.activations != CHOICE_OFFLOAD_NONE,
-       FIELD_offload_prefetch, "weights or activations in host memory", "neither is there"},
+           job->offload.activations != CHOICE_OFFLOAD_NONE ||
+           job->offload.grads != CHOICE_OFFLOAD_NONE,
+       FIELD_offload_prefetch, "weights, gradients or activations in host memory",
+       "none of them is there"},
       {job->slurm.retries > 0, FIELD_slurm_spares, "retries above 0", "retries is 0"},
       {job->slurm.retries > 0, FIELD_slurm_elastic, "retries above 0", "retries is 0"},
       {job->set[FIELD_slurm_container], FIELD_slurm_mounts, "slurm.container", "there is none"},

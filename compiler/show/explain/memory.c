@@ -283,10 +283,12 @@ static void print_host_rows(MemoryTable *table, const Peak *peaks, const char *h
       all += value[i] = (double)peaks[i].by_kind[memory_rows[r].kind];
     if (all == 0) continue;
     const BufferKind kind = memory_rows[r].kind;
-    const char *note = kind == BUFFER_GRAD         ? "on their way to updates"
-                       : kind == BUFFER_ACTIVATION ? "until their layer's backward"
-                       : kind == BUFFER_SNAPSHOT   ? "the state, written while steps go on"
-                       : kind != BUFFER_PARAM      ? ""
+    const bool accumulate = table->compiled->draft->offloads_grads;
+    const char *note = kind == BUFFER_GRAD && accumulate ? "accumulated, and for updates"
+                       : kind == BUFFER_GRAD             ? "on their way to updates"
+                       : kind == BUFFER_ACTIVATION       ? "until their layer's backward"
+                       : kind == BUFFER_SNAPSHOT         ? "the state, written while steps go on"
+                       : kind != BUFFER_PARAM            ? ""
                        : table->compiled->draft->offloads_weights ? "copied when layers read them"
                                                                   : "on their way back";
     print_row(table, head, memory_rows[r].name, value, note);

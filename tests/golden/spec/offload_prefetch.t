@@ -7,8 +7,8 @@ return job {
   offload = { optimizer = "cpu", prefetch = 4 },
 }
 -- >>> exit 1
-job.lua:6:45: error[conflict]: offload.prefetch is for weights or activations in
-    host memory; neither is there
+job.lua:6:45: error[conflict]: offload.prefetch is for weights, gradients or
+    activations in host memory; none of them is there
     6 |   offload = { optimizer = "cpu", prefetch = 4 },
       |                                             ^
         fix: remove prefetch
