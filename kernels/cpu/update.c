@@ -2,8 +2,9 @@
  *
  * A block of 256 elements goes through three passes, between which its numbers are fp32 in the
  * first cache: the optimizer makes a step and moves the moments, the parameter takes the step,
- * moments that are no fp32 are stored. So how a state is stored is written once for all optimizers:
- * reference/update.h says what the storages are. */
+ * moments become codes. So how a state is stored is written once for all optimizers:
+ * reference/update.h says what the storages are. Roots and divisions keep one unit of the processor
+ * busy, so the draws that round the next 64 elements' moments are made between them. */
 #include <math.h>
 
 #include "kernels/cpu/philox_lanes.h"
@@ -31,6 +32,8 @@ typedef struct Rates {
   int32_t maxima[STREAMS];            /* operands of the moments' maxima; 0: they are no codes */
   InitPart part;                      /* where draws are: of which elements, */
   uint64_t key[STREAMS], updates;     /* and of which streams and update */
+  PhiloxKeys keys[STREAMS];
+  StochasticStream last_moment;
 } Rates;
 
 enum { BLOCK = CODES_BLOCK };
@@ -41,6 +44,11 @@ typedef struct Elements {
   int64_t first, n;
   float moment[STREAMS][BLOCK], step[BLOCK];
   float most[STREAMS]; /* the largest magnitude of a moment that becomes codes */
+  /* Draws of the moments: of those before the current group, of it, and where elements are adjacent
+   * in the whole tensor of the next one, which may be the next block's first. */
+  uint16_t draws[STREAMS][BLOCK + PHILOX_DRAWS];
+  uint64_t draw_first; /* Philox block of the first element */
+  uint64_t drawn_next; /* of the draws that are there already, of a block after this; 0: none are */
 } Elements;
 
 #define EACH_VEC(i, n)                                                                             \
@@ -73,8 +81,21 @@ static int64_t draw_run(const Rates *r, StochasticStream stream, int64_t i, int6
   return taken;
 }
 
-static void draw_all(const Rates *r, StochasticStream stream, const Elements *at,
-                     uint16_t to[BLOCK]) {
+/* True if the block's draws follow one another, so that they may be made group by group. */
+static bool begin_draws(const Rates *r, Elements *at) {
+  const InitRun run = init_run(&r->part, at->first);
+  if (run.padding || run.length < BLOCK || run.element % STOCHASTIC_ELEMENTS != 0) return false;
+  at->draw_first = (uint64_t)run.element / STOCHASTIC_ELEMENTS;
+  for (StochasticStream stream = STREAM_M; stream <= r->last_moment; stream++)
+    if (at->drawn_next == at->draw_first && at->drawn_next != 0)
+      memcpy(at->draws[stream], at->draws[stream] + BLOCK, PHILOX_DRAWS * sizeof **at->draws);
+    else
+      philox_draws(r->key[stream], r->updates, at->draw_first, 1, at->draws[stream]);
+  at->drawn_next = at->draw_first + BLOCK / STOCHASTIC_ELEMENTS;
+  return true;
+}
+
+static void draw_all(const Rates *r, StochasticStream stream, const Elements *at, uint16_t *to) {
   for (int64_t k = 0; k < at->n;)
     k += draw_run(r, stream, at->first + k, at->n - k, to + k);
 }
@@ -131,22 +152,14 @@ static void store_codes(StochasticStream stream, const float from[BLOCK], int64_
   if (n < BLOCK) memcpy(codes, all, (size_t)n);
 }
 
-/* Moments in fp32 are where they belong already. */
+/* Other moments are where they belong already. */
 static void store_moment(const KernelArgs *args, const Rates *r, StochasticStream stream,
-                         Elements *at) {
-  void *to = args->operand[1 + (int32_t)stream];
-  const uint32_t dtype = args->dtype[1 + (int32_t)stream];
-  float *from = at->moment[stream];
-  if (dtype == DTYPE_U8) {
-    float *most = (float *)args->operand[r->maxima[stream]] + at->first / CODES_BLOCK;
-    *most = at->most[stream];
-    store_codes(stream, from, at->n, *most, (uint8_t *)to + at->first);
-  } else if (dtype == DTYPE_BF16) {
-    uint16_t draws[BLOCK];
-    draw_all(r, stream, at, draws);
-    for (EACH_VEC(i, at->n))
-      v_put_stochastic_n((uint16_t *)to + at->first + i, at->n - i, v_load(from + i), draws + i);
-  }
+                         const Elements *at) {
+  if (args->dtype[1 + (int32_t)stream] != DTYPE_U8) return;
+  uint8_t *codes = (uint8_t *)args->operand[1 + (int32_t)stream] + at->first;
+  float *most = (float *)args->operand[r->maxima[stream]] + at->first / CODES_BLOCK;
+  *most = at->most[stream];
+  store_codes(stream, at->moment[stream], at->n, *most, codes);
 }
 
 /* ---- steps */
@@ -178,39 +191,89 @@ ALWAYS_INLINE Vec step_of(const Rates *r, Kind kind, Vec g, Vec *m, Vec *v) {
   return step;
 }
 
-/* Stores an fp32 moment; keeps another for store_moment, which rounds or encodes it. Returns the
- * largest magnitude so far, which scales the codes of a block. */
+/* Stores a moment; keeps one that becomes a code for store_moment. Returns the largest magnitude so
+ * far, which scales the codes of a block. */
 ALWAYS_INLINE Vec put_moment(const KernelArgs *args, StochasticStream stream, DType dtype,
-                             Elements *at, int64_t i, Vec x, Vec most) {
+                             Elements *at, int64_t i, int64_t left, Vec x, Vec most) {
   if (dtype == DTYPE_F32) {
-    v_put_n(args->operand[1 + (int32_t)stream], at->first + i, at->n - i, DTYPE_F32, x);
+    v_put_n(args->operand[1 + (int32_t)stream], at->first + i, left, DTYPE_F32, x);
+    return most;
+  }
+  if (dtype == DTYPE_BF16) {
+    uint16_t *to = (uint16_t *)args->operand[1 + (int32_t)stream] + at->first + i;
+    v_put_stochastic_n(to, left, x, at->draws[stream] + i);
     return most;
   }
   v_store(at->moment[stream] + i, x);
-  if (dtype != DTYPE_U8) return most;
-  if (at->n - i < LANES) x = v_keep_n(x, at->n - i, v_set(0.0f));
+  if (left < LANES) x = v_keep_n(x, left, v_set(0.0f));
   return v_max(most, v_abs(x));
+}
+
+/* Where the moments of a block are read, and what is known of it so far. */
+typedef struct Pass {
+  Moment from[STREAMS];
+  Vec most[STREAMS];
+  DType grad_dtype;
+} Pass;
+
+/* Elements [i, i + LANES) of a block. */
+ALWAYS_INLINE void make_step(const KernelArgs *args, const Rates *r, Kind kind, DType dtype,
+                             DType grad_dtype, Pass *pass, Elements *at, int64_t i, int64_t left) {
+  const bool has_v = kind == KIND_ADAMW;
+  Vec g = v_get_n(args->operand[0], at->first + i, left, grad_dtype);
+  g = v_mul(g, v_set(r->clip));
+  Vec m = moment_at(&pass->from[STREAM_M], dtype, true, i, left);
+  Vec v = has_v ? moment_at(&pass->from[STREAM_V], dtype, false, i, left) : g;
+  v_store(at->step + i, step_of(r, kind, g, &m, &v));
+  pass->most[STREAM_M] = put_moment(args, STREAM_M, dtype, at, i, left, m, pass->most[STREAM_M]);
+  if (has_v)
+    pass->most[STREAM_V] = put_moment(args, STREAM_V, dtype, at, i, left, v, pass->most[STREAM_V]);
+}
+
+/* A block whose draws are made group by group: those of the next group between the steps of this
+ * one. Its elements are whole vectors. */
+ALWAYS_INLINE void make_steps_drawing(const KernelArgs *args, const Rates *r, Kind kind,
+                                      DType grad_dtype, Pass *pass, Elements *at) {
+  enum { STEPS = PHILOX_DRAWS / LANES };
+  const bool has_v = kind == KIND_ADAMW;
+  for (int64_t group = 0; group < BLOCK; group += PHILOX_DRAWS) {
+    const int64_t next = group + PHILOX_DRAWS;
+    const uint64_t first = at->draw_first + (uint64_t)next / STOCHASTIC_ELEMENTS;
+    PhiloxRun m = philox_begin(r->updates, first), v = m;
+    UNROLL for (int k = 0; k < STEPS; k++) {
+      const int from = k * PHILOX_ROUNDS / STEPS, to = (k + 1) * PHILOX_ROUNDS / STEPS;
+      philox_rounds(&m, &r->keys[STREAM_M], from, to);
+      if (has_v) philox_rounds(&v, &r->keys[STREAM_V], from, to);
+      make_step(args, r, kind, DTYPE_BF16, grad_dtype, pass, at, group + k * LANES, LANES);
+    }
+    philox_end(&m, at->draws[STREAM_M] + next);
+    if (has_v) philox_end(&v, at->draws[STREAM_V] + next);
+  }
 }
 
 ALWAYS_INLINE void make_steps(const KernelArgs *args, const Rates *r, Kind kind, DType dtype,
                               Elements *at) {
-  const DType grad_dtype = (DType)args->dtype[0];
-  const bool has_v = kind == KIND_ADAMW;
   uint8_t tail[STREAMS][BLOCK];
-  const Moment m_from = moment_of(args, r, STREAM_M, dtype, at, tail[STREAM_M]);
-  const Moment v_from = has_v ? moment_of(args, r, STREAM_V, dtype, at, tail[STREAM_V]) : m_from;
-  Vec m_most = v_set(0.0f), v_most = v_set(0.0f);
-  for (EACH_VEC(i, at->n)) {
-    Vec g = v_get_n(args->operand[0], at->first + i, at->n - i, grad_dtype);
-    g = v_mul(g, v_set(r->clip));
-    Vec m = moment_at(&m_from, dtype, true, i, at->n - i);
-    Vec v = has_v ? moment_at(&v_from, dtype, false, i, at->n - i) : g;
-    v_store(at->step + i, step_of(r, kind, g, &m, &v));
-    m_most = put_moment(args, STREAM_M, dtype, at, i, m, m_most);
-    if (has_v) v_most = put_moment(args, STREAM_V, dtype, at, i, v, v_most);
+  Pass pass = {.grad_dtype = (DType)args->dtype[0],
+               .most = {[STREAM_M] = v_set(0.0f), [STREAM_V] = v_set(0.0f)}};
+  for (StochasticStream stream = STREAM_M; stream <= r->last_moment; stream++)
+    pass.from[stream] = moment_of(args, r, stream, dtype, at, tail[stream]);
+  if (dtype == DTYPE_BF16 && at->n == BLOCK && begin_draws(r, at)) {
+    if (pass.grad_dtype == DTYPE_F32)
+      make_steps_drawing(args, r, kind, DTYPE_F32, &pass, at);
+    else if (pass.grad_dtype == DTYPE_BF16)
+      make_steps_drawing(args, r, kind, DTYPE_BF16, &pass, at);
+    else
+      make_steps_drawing(args, r, kind, pass.grad_dtype, &pass, at);
+    return;
   }
-  at->most[STREAM_M] = v_largest(m_most);
-  at->most[STREAM_V] = v_largest(v_most);
+  for (StochasticStream stream = STREAM_M; dtype == DTYPE_BF16 && stream <= r->last_moment;
+       stream++)
+    draw_all(r, stream, at, at->draws[stream]);
+  for (EACH_VEC(i, at->n))
+    make_step(args, r, kind, dtype, pass.grad_dtype, &pass, at, i, at->n - i);
+  at->most[STREAM_M] = v_largest(pass.most[STREAM_M]);
+  at->most[STREAM_V] = v_largest(pass.most[STREAM_V]);
 }
 
 ALWAYS_INLINE void make_steps_of(const KernelArgs *args, const Rates *r, Kind kind, Elements *at) {
@@ -293,6 +356,7 @@ _Static_assert(GRAIN_STREAM % BLOCK == 0, "a block of codes is in one range");
 
 static void update_range(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
   Elements at;
+  at.drawn_next = 0;
   for (int64_t i = first; i < end; i += BLOCK) {
     at.first = i;
     at.n = min64(end - i, BLOCK);
@@ -322,8 +386,11 @@ static Rates rates_of(const KernelArgs *args, Kind kind, Storage storage, int32_
              .rest = has_rest ? 2 + moments : 1,
              .part = init_part_at(args, numbers),
              .updates = (uint64_t) * (const int64_t *)args->control[1]};
-  for (StochasticStream stream = STREAM_PARAM; stream < STREAMS; stream++)
+  for (StochasticStream stream = STREAM_PARAM; stream < STREAMS; stream++) {
     r.key[stream] = stochastic_key(kernel_seed(args), args->key, stream);
+    r.keys[stream] = philox_keys(r.key[stream]);
+  }
+  r.last_moment = kind == KIND_ADAMW ? STREAM_V : STREAM_M;
   for (int32_t k = 0; k < moments && first_maximum + k < args->operand_count; k++)
     r.maxima[STREAM_M + k] = first_maximum + k;
   if (kind == KIND_ADAMW) {
