@@ -26,9 +26,9 @@ typedef struct Compiled {
   int64_t disk_budget_bytes; /* the same of their files */
   int64_t host_budget_bytes; /* of the ranks of one node, in its host memory; -1: unknown */
   Recompute recompute;       /* of draft */
-  /* By stage: bytes of states that offload = "auto" moves to host memory, at least. NULL: none. */
-  const int64_t *hosted_bytes;
-  bool leaves_snapshots; /* checkpoint.async = "auto", and a copy of the state does not fit */
+  Moves moves;               /* by offload = "auto" */
+  const char *const *why;    /* how it chose these, by lines; ends with NULL. NULL: it did not */
+  bool leaves_snapshots;     /* checkpoint.async = "auto", and a copy of the state does not fit */
   /* Where recompute = "auto" recomputes: what a rank needs without. 0 elsewhere. */
   int64_t without_recompute_bytes;
   const Draft *draft;

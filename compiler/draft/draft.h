@@ -85,6 +85,21 @@ typedef struct StepSegments { /* NO_ID: targets, where all of them count; both, 
   int32_t load, targets, control, mirror; /* mirror NO_ID: no kernel runs on the host */
 } StepSegments;
 
+/* What offload = "auto" moves, in addition to what keys say: whole layers, of each stage at least
+ * so many bytes. NULL: none. */
+typedef struct Moves {
+  const int64_t *state_bytes, *frame_bytes; /* by stage */
+  bool weights;                             /* of layers whose states are moved */
+  bool to_files;                            /* states are, instead of host memory */
+} Moves;
+
+/* What has left the device: bytes of states, of what forward keeps; and of the last layer of each.
+ */
+typedef struct Moved {
+  int64_t state_bytes, last_state_bytes, all_state_bytes; /* all: of the stage */
+  int64_t frame_bytes, last_frame_bytes, all_frame_bytes;
+} Moved;
+
 /* ---- ranks of one pipeline stage: a class of the plan */
 
 typedef struct Stage {
@@ -97,6 +112,7 @@ typedef struct Stage {
   int32_t control_buffer, control_ring_buffer, mirror_buffer, staging_buffer, samples_buffer;
   int32_t norms_buffer, snapshot_buffer; /* NO_ID: no snapshots */
   int64_t persistent_bytes[Tier_COUNT], arena_bytes[Tier_COUNT];
+  Moved moved;
   bool grads_leave_early; /* for updates on the host: all of them fit into its memory at once */
 } Stage;
 
@@ -121,14 +137,14 @@ struct Draft {
   int64_t group_layers; /* layers of a recompute group; 0: nothing is recomputed */
   TruthStorage truth;
   bool has_moment2;
-  bool offloads_state;         /* states are on the host, updates run there */
-  bool state_in_files;         /* of offloads_state: they are in a file, and come for updates */
-  bool offloads_weights;       /* parameters are there, too, and are copied when layers read them */
-  bool weights_in_files;       /* of both: parameters are in the file, too */
-  bool offloads_grads;         /* gradients of layers whose states are there accumulate there */
-  bool offloads_frames;        /* what forward keeps for backward is on the host until then */
-  bool snapshots;              /* checkpoints are written from a copy of the state */
-  const int64_t *hosted_bytes; /* of compile.h */
+  bool offloads_state;   /* states are on the host, updates run there */
+  bool state_in_files;   /* of offloads_state: they are in a file, and come for updates */
+  bool offloads_weights; /* parameters are there, too, and are copied when layers read them */
+  bool weights_in_files; /* of both: parameters are in the file, too */
+  bool offloads_grads;   /* gradients of layers whose states are there accumulate there */
+  bool offloads_frames;  /* what forward keeps for backward is on the host until then */
+  bool snapshots;        /* checkpoints are written from a copy of the state */
+  Moves moves;           /* that offload = "auto" has chosen */
   Graph *train, *eval;
   Mesh mesh;
   int64_t parameters;      /* of the whole model */

@@ -5,6 +5,7 @@
 #include "compiler/draft/cost/nodes.h"
 #include "compiler/draft/cost/saves.h"
 #include "compiler/search/advice.h"
+#include "compiler/search/automatic.h"
 #include "compiler/search/lints.h"
 
 enum { RECOMPUTE_TRIES = 4 };
@@ -32,8 +33,7 @@ static int32_t candidates(const Job *job, Model *model, Recompute out[RECOMPUTE_
   }
 }
 
-/* True if a node's memory takes the snapshots of its ranks, which are in host memory there. */
-static bool hosts_fit(const Compiled *out, const Draft *d) {
+bool fit_hosts(const Compiled *out, const Draft *d) {
   int64_t most = 0;
   for (int32_t s = 0; s < d->stage_count; s++)
     if (d->stages[s].arena_bytes[TIER_HOST] > most) most = d->stages[s].arena_bytes[TIER_HOST];
@@ -41,46 +41,28 @@ static bool hosts_fit(const Compiled *out, const Draft *d) {
          (out->host_budget_bytes >= 0 && most * out->cluster.devices <= out->host_budget_bytes);
 }
 
-/* A draft; without snapshots if checkpoint.async is "auto" and they do not fit. NULL when reported.
- */
-static Draft *draft_once(Compile *c, const Job *job, Compiled *out, Recompute recompute) {
+Draft *fit_once(Compile *c, const Job *job, Compiled *out, Recompute recompute) {
   out->leaves_snapshots = false;
   Draft *d = compile_once(c, job, out, recompute);
   if (d == NULL || !d->snapshots || job->checkpoint.async != CHOICE_ASYNC_AUTO ||
-      (d->arena_bytes <= out->budget_bytes && hosts_fit(out, d)))
+      (d->arena_bytes <= out->budget_bytes && fit_hosts(out, d)))
     return d;
   out->leaves_snapshots = true;
   return compile_once(c, job, out, recompute);
 }
 
-/* offload = "auto": moves states of the draft's stages to host memory, as few layers as make each
- * fit. The other bytes of a stage hardly change, so the second draft mostly fits; the
- * other tries make up for gaps of the packing. False when reported. */
-static bool fit_by_offload(Compile *c, const Job *job, Compiled *out) {
-  enum { TRIES = 4 };
-  const int32_t stages = out->draft->stage_count;
-  int64_t *hosted = ARENA_ARRAY(c->arena, int64_t, stages);
-  for (int32_t i = 0; i < TRIES && out->draft->arena_bytes > out->budget_bytes; i++) {
-    for (int32_t s = 0; s < stages; s++) {
-      const int64_t over = out->draft->stages[s].arena_bytes[TIER_DEVICE] - out->budget_bytes;
-      if (over > 0) hosted[s] += over;
-    }
-    out->hosted_bytes = hosted;
-    Draft *d = draft_once(c, job, out, out->recompute);
-    if (d == NULL) return false;
-    out->draft = d;
-  }
-  return true;
-}
-
 bool fit_draft(Compile *c, const Job *job, Compiled *out) {
   Recompute tries[RECOMPUTE_TRIES];
   int32_t count = candidates(job, out->model, tries);
+  Draft *drafts[RECOMPUTE_TRIES];
+  int32_t drawn = 0;
   out->draft = NULL;
-  out->hosted_bytes = NULL;
+  out->moves = (Moves){0};
+  out->why = NULL;
   for (int32_t i = 0; i < count; i++) {
-    Draft *d = draft_once(c, job, out, tries[i]);
+    Draft *d = fit_once(c, job, out, tries[i]);
     if (d == NULL) return false;
+    drafts[drawn++] = d;
     if (i == 0) out->without_recompute_bytes = d->arena_bytes;
     if (out->draft == NULL || d->arena_bytes < out->draft->arena_bytes) {
       out->draft = d;
@@ -89,7 +71,8 @@ bool fit_draft(Compile *c, const Job *job, Compiled *out) {
     if (d->arena_bytes <= out->budget_bytes) break;
   }
   if (out->recompute.choice == tries[0].choice) out->without_recompute_bytes = 0;
-  return job->offload.optimizer != CHOICE_OFFLOAD_AUTO || fit_by_offload(c, job, out);
+  return job->offload.optimizer != CHOICE_OFFLOAD_AUTO ||
+         automatic_choose(c, job, out, tries, drafts, drawn);
 }
 
 static Span place_of_host(const Job *job) {
@@ -145,8 +128,8 @@ static bool kept_fits(Compile *c, const Job *job, const Compiled *out) {
   const bool is_shared = out->cluster.target == TARGET_CPU;
   int64_t room = out->budget_bytes - out->draft->arena_bytes;
   const Span at = field_place(job, FIELD_checkpoint_memory);
-  if (job->checkpoint.memory.value <= 0 ||
-      !saves_of(&out->plan, job, out->cluster.nodes, &saves) || saves.kept_bytes == 0)
+  if (job->checkpoint.memory.value <= 0 || !saves_of(&out->plan, job, out->cluster.nodes, &saves) ||
+      saves.kept_bytes == 0)
     return true;
   if (!is_shared && out->host_budget_bytes < 0) {
     error_at(c, at, "missing-key",

@@ -9,6 +9,14 @@
  */
 bool fit_draft(Compile *c, const Job *job, Compiled *out);
 
+/* A draft; without snapshots if checkpoint.async is "auto" and they do not fit. NULL when reported.
+ */
+Draft *fit_once(Compile *c, const Job *job, Compiled *out, Recompute recompute);
+
+/* True if a node's memory takes what its ranks keep in host memory. On processors fit_plan counts
+ * both tiers. */
+bool fit_hosts(const Compiled *out, const Draft *d);
+
 /* (job, machine) -> proven plan. Reports `does-not-fit`, with changes that would fit, where none
  * does; the plan of the last attempt remains then, so that its table of bytes can be shown. False
  * when errors were reported. */

@@ -414,7 +414,7 @@ void block_segments_build(Draft *d) {
   for (int32_t b = 0; b < d->blocks.count; b++) {
     /* Some layers' states may be on the device, others' on the host. */
     const bool any_here =
-        !d->offloads_state || d->hosted_bytes != NULL || d->job->offload_part.value > 0;
+        !d->offloads_state || d->moves.state_bytes != NULL || d->job->offload_part.value > 0;
     int32_t init = any_here ? build_init(d, b, false) : NO_ID;
     int32_t host_init = d->offloads_state ? build_init(d, b, true) : NO_ID;
     int32_t norm = build_norm(d, b);

@@ -55,7 +55,9 @@ static int64_t most_in_flight(const Pipeline *pipeline, int32_t stage, int32_t k
 
 static void choose_stage(Draft *d, const Pipeline *pipeline, int32_t s) {
   const Amount *part = &d->job->frames_part;
-  const bool is_most = part->value > 0 && part->unit != UNIT_PERCENT;
+  const int64_t *chosen = d->moves.frame_bytes;
+  Moved *moved = &d->stages[s].moved;
+  const bool is_most = chosen == NULL && part->value > 0 && part->unit != UNIT_PERCENT;
   double all_bytes = 0, moved_bytes = 0;
   for (int32_t k = 0; k < draft_chunks(d); k++) {
     const int32_t c = draft_chunk(d, s, k);
@@ -64,9 +66,12 @@ static void choose_stage(Draft *d, const Pipeline *pipeline, int32_t s) {
       all_bytes += (double)(kept_bytes(d, &d->chain[u]) * most_in_flight(pipeline, s, k));
     }
   }
-  const double wanted = part->value == 0 ? all_bytes
-                        : is_most        ? part->value
-                                         : all_bytes * part->value / 100;
+  moved->all_frame_bytes = (int64_t)all_bytes;
+  if (!d->offloads_frames) return;
+  const double wanted = chosen != NULL     ? (double)chosen[s]
+                        : part->value == 0 ? all_bytes
+                        : is_most          ? part->value
+                                           : all_bytes * part->value / 100;
   for (int32_t k = 0; k < draft_chunks(d); k++) {
     const int64_t flights = most_in_flight(pipeline, s, k);
     const int32_t c = draft_chunk(d, s, k), end = end_of_movable(d, c, flights);
@@ -76,12 +81,13 @@ static void choose_stage(Draft *d, const Pipeline *pipeline, int32_t s) {
       if (is_most ? moved_bytes + bytes > wanted : moved_bytes >= wanted) return;
       d->chain[u].keeps_on_host = true;
       moved_bytes += bytes;
+      moved->frame_bytes = (int64_t)moved_bytes;
+      moved->last_frame_bytes = (int64_t)bytes;
     }
   }
 }
 
 void frames_choose(Draft *d) {
-  if (!d->offloads_frames) return;
   const Pipeline *pipeline = draft_pipeline(d);
   for (int32_t s = 0; s < d->stage_count; s++)
     choose_stage(d, pipeline, s);

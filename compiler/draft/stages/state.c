@@ -66,11 +66,12 @@ static void choose_hosted(const Draft *d, Stage *stage) {
   int64_t all_bytes = 0, hosted_bytes = 0;
   for (int32_t b = 0; b < d->blocks.count; b++)
     all_bytes += stage->blocks[b].held * state_bytes(d, &d->blocks.at[b]);
-  const double wanted = d->hosted_bytes != NULL      ? (double)d->hosted_bytes[stage->number]
+  const int64_t *moved = d->moves.state_bytes;
+  const double wanted = moved != NULL                ? (double)moved[stage->number]
                         : part->value == 0           ? (double)all_bytes
                         : part->unit == UNIT_PERCENT ? (double)all_bytes * part->value / 100
                                                      : part->value;
-  const bool is_most = d->hosted_bytes == NULL && part->value > 0 && part->unit != UNIT_PERCENT;
+  const bool is_most = moved == NULL && part->value > 0 && part->unit != UNIT_PERCENT;
   for (int32_t b = d->blocks.count - 1; b >= 0; b--) {
     StageBlock *held = &stage->blocks[b];
     const int64_t bytes = state_bytes(d, &d->blocks.at[b]);
@@ -79,8 +80,11 @@ static void choose_hosted(const Draft *d, Stage *stage) {
            (is_most ? (double)(hosted_bytes + bytes) <= wanted : (double)hosted_bytes < wanted)) {
       held->host_first--;
       hosted_bytes += bytes;
+      stage->moved.last_state_bytes = bytes;
     }
   }
+  stage->moved.state_bytes = hosted_bytes;
+  stage->moved.all_state_bytes = all_bytes;
 }
 
 static void place_block(Draft *d, Stage *stage, int32_t b) {

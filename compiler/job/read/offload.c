@@ -47,13 +47,18 @@ static int32_t states_of(const Job *job) {
 }
 
 static void check_path(Compile *c, Job *job) {
-  if (states_of(job) != CHOICE_OFFLOAD_NVME) {
+  const bool may_choose = states_of(job) == CHOICE_OFFLOAD_AUTO;
+  if (may_choose && !job->set[FIELD_offload_path] && job->slurm.scratch != NULL) {
+    job->offload.path = job->slurm.scratch;
+    field_derive(job, FIELD_offload_path, "slurm.scratch");
+  }
+  if (states_of(job) != CHOICE_OFFLOAD_NVME && !(may_choose && job->set[FIELD_offload_path])) {
     const int32_t fields[] = {FIELD_offload_path, FIELD_offload_disk, FIELD_offload_verify};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
       refuse_useless(c, job, fields[i], "states in files", "no key of offload is \"nvme\"");
     return;
   }
-  if (job->set[FIELD_offload_path]) return;
+  if (job->set[FIELD_offload_path]) return; /* auto goes there last */
   if (job->slurm.scratch != NULL) {
     job->offload.path = job->slurm.scratch;
     field_derive(job, FIELD_offload_path, "slurm.scratch");

@@ -84,7 +84,7 @@ static const char *row_note(const Compiled *compiled, const MemoryRow *row, int6
   Arena *arena = d->compile->arena;
   const bool is_state = row->kind == BUFFER_MASTER || row->kind == BUFFER_COMPENSATION ||
                         row->kind == BUFFER_MOMENT1 || row->kind == BUFFER_MOMENT2;
-  const bool is_split = d->job->offload_part.value > 0 || d->hosted_bytes != NULL;
+  const bool is_split = d->job->offload_part.value > 0 || d->moves.state_bytes != NULL;
   if (is_state && d->offloads_state && passing_bytes == 0)
     return arena_printf(arena, "%sin %s", is_split ? "the rest is " : "",
                         d->state_in_files ? "a file" : "host memory");
@@ -311,21 +311,6 @@ static void print_pinned(MemoryTable *table) {
     print_row(table, "", "snapshot", snapshot, "pinned: the state, written while steps go on");
 }
 
-/* Prints the bytes that offload = "auto" has moved, and the key that moves as many. */
-static void print_moved(MemoryTable *table, const Peak *peaks) {
-  Arena *arena = table->compiled->draft->compile->arena;
-  int64_t most = 0;
-  for (uint32_t i = 0; i < table->columns.count; i++) {
-    const int64_t *kind = peaks[i].by_kind;
-    const int64_t bytes = kind[BUFFER_MASTER] + kind[BUFFER_COMPENSATION] + kind[BUFFER_MOMENT1] +
-                          kind[BUFFER_MOMENT2];
-    if (bytes > most) most = bytes;
-  }
-  put_line(table->out, "auto",
-           arena_printf(arena, "%s of states moved: optimizer = { \"cpu\", most = \"%lldB\" }",
-                        bytes_text(table->compiled, most), (long long)most));
-}
-
 /* Host memory of a plan that offloads. */
 static void print_host(MemoryTable *table) {
   const Compiled *compiled = table->compiled;
@@ -339,7 +324,8 @@ static void print_host(MemoryTable *table) {
   }
   print_host_rows(table, peaks, "host");
   print_row(table, "", "arena in host memory", whole, "pinned");
-  if (compiled->draft->hosted_bytes != NULL) print_moved(table, peaks);
+  for (const char *const *line = compiled->why; line != NULL && *line != NULL; line++)
+    put_line(table->out, line == compiled->why ? "auto" : "", *line);
   const NodeNeeds needs = node_needs(arena, &compiled->plan);
   const bool is_shared = compiled->cluster.target == TARGET_CPU;
   for (int32_t i = 0; i < needs.count; i++) {

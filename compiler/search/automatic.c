@@ -1,0 +1,324 @@
+#include "compiler/search/automatic.h"
+
+#include "compiler/draft/cost/cost.h"
+#include "compiler/plan/simulate/simulate.h"
+#include "compiler/search/fit.h"
+
+/* Shares of a kind are tried in fourths; the other kind makes up what is missing, by layers. */
+enum { FILLS_MOST = 6, LEVELS = 4, OTHERS_MOST = 8 };
+
+/* A way to make the job fit. */
+typedef struct Place {
+  Recompute recompute;
+  Moves moves;
+  int64_t *states, *frames; /* of moves, by stage */
+  Draft *draft;
+  bool fits;
+  int64_t step_ns; /* 0: not known */
+} Place;
+
+typedef struct Auto {
+  Compile *c;
+  const Job *job;
+  Compiled *out;
+  int32_t stages;
+  bool is_timed; /* the rates of all that would move are known */
+  bool takes_frames, takes_weights, takes_files;
+  bool has_best;
+  Place best;               /* has_best: that fits; else the smallest */
+  Place tried[OTHERS_MOST]; /* the best of each recomputation, for the reasons */
+  int32_t tried_count;
+} Auto;
+
+static int64_t step_ns(const Auto *a, const Place *place) {
+  Job job = *a->job; /* emit completes it */
+  Compiled out = *a->out;
+  int64_t longest_ns = 0;
+  if (!a->is_timed) return 0;
+  out.draft = place->draft;
+  out.recompute = place->recompute;
+  compile_emit(a->c, &job, &out);
+  const LaneTimes *times = simulate(a->c->arena, &out.plan, PROGRAM_TRAIN_STEP);
+  for (uint32_t i = 0; i < out.plan.classes_count; i++)
+    if (times[i].span_ns > longest_ns) longest_ns = times[i].span_ns;
+  return longest_ns;
+}
+
+static bool has_bytes(const Auto *a, const int64_t *bytes) {
+  for (int32_t s = 0; s < a->stages; s++)
+    if (bytes[s] > 0) return true;
+  return false;
+}
+
+/* False when reported. */
+static bool draw(Auto *a, Place *place) {
+  place->moves.state_bytes = has_bytes(a, place->states) ? place->states : NULL;
+  place->moves.frame_bytes = has_bytes(a, place->frames) ? place->frames : NULL;
+  a->out->moves = place->moves;
+  place->draft = fit_once(a->c, a->job, a->out, place->recompute);
+  if (place->draft == NULL) return false;
+  place->fits =
+      place->draft->arena_bytes <= a->out->budget_bytes && fit_hosts(a->out, place->draft);
+  return true;
+}
+
+static Place place_of(const Auto *a, Recompute recompute, Draft *draft) {
+  return (Place){.recompute = recompute,
+                 .states = ARENA_ARRAY(a->c->arena, int64_t, a->stages),
+                 .frames = ARENA_ARRAY(a->c->arena, int64_t, a->stages),
+                 .draft = draft};
+}
+
+static int64_t moved_bytes(const Auto *a, const Draft *draft) {
+  int64_t bytes = 0;
+  for (int32_t s = 0; s < a->stages; s++)
+    bytes += draft->stages[s].moved.state_bytes + draft->stages[s].moved.frame_bytes;
+  return bytes;
+}
+
+/* Moves as much more of a kind as each stage lacks. The other bytes of a stage hardly change, so
+ * the second draft mostly fits; the other tries make up for what does not lie at the peak. */
+static bool fill(Auto *a, Place *place, int64_t *bytes) {
+  int64_t before = -1;
+  for (int32_t i = 0; i < FILLS_MOST && place->draft->arena_bytes > a->out->budget_bytes; i++) {
+    const int64_t moved = moved_bytes(a, place->draft);
+    if (moved == before) break; /* all of it has moved */
+    before = i == 0 ? -1 : moved;
+    for (int32_t s = 0; s < a->stages; s++) {
+      const int64_t over = place->draft->stages[s].arena_bytes[TIER_DEVICE] - a->out->budget_bytes;
+      if (over > 0) bytes[s] += over;
+    }
+    if (!draw(a, place)) return false;
+  }
+  return true;
+}
+
+static void consider(Auto *a, Place *place) {
+  if (place->fits) place->step_ns = step_ns(a, place);
+  const bool is_better = a->has_best ? place->fits && place->step_ns < a->best.step_ns
+                                     : place->fits || a->best.draft == NULL ||
+                                           place->draft->arena_bytes < a->best.draft->arena_bytes;
+  a->has_best |= place->fits;
+  if (is_better) a->best = *place;
+  Place *tried = &a->tried[a->tried_count - 1];
+  if (place->fits && (!tried->fits || place->step_ns < tried->step_ns)) *tried = *place;
+}
+
+/* Some fourths of one kind move, and of the other as much as is missing then. */
+static bool try_level(Auto *a, Recompute recompute, Draft *draft, int32_t level, bool of_frames,
+                      Moves more) {
+  Place place = place_of(a, recompute, draft);
+  place.moves = more;
+  for (int32_t s = 0; s < a->stages; s++) {
+    const Moved *all = &draft->stages[s].moved;
+    if (of_frames)
+      place.frames[s] = all->all_frame_bytes / LEVELS * level;
+    else
+      place.states[s] = all->all_state_bytes / LEVELS * level;
+  }
+  if ((level > 0 || more.weights || more.to_files) && !draw(a, &place)) return false;
+  if (level > 0 && place.draft->arena_bytes <= a->out->budget_bytes)
+    return true; /* more than is needed: less of it is tried, too */
+  if (!fill(a, &place, of_frames ? place.states : place.frames)) return false;
+  consider(a, &place);
+  return true;
+}
+
+/* Large plans are tried in fewer ways: each is compiled. */
+static int32_t stride_of(const Draft *draft) {
+  enum { MANY_CALLS = 6000 };
+  int64_t calls = 0;
+  for (int32_t s = 0; s < draft->stage_count; s++)
+    calls += draft->stages[s].programs[PROGRAM_TRAIN_STEP].calls.count;
+  return calls > MANY_CALLS ? LEVELS : 1;
+}
+
+/* All ways with this recomputation, or, without rates, the first that fits. */
+static bool try_moves(Auto *a, Recompute recompute, Draft *draft, Moves more) {
+  const int32_t stride = stride_of(draft);
+  for (int32_t level = 0; level <= (a->takes_frames ? LEVELS : 0); level += stride) {
+    if (!a->is_timed && a->has_best) return true;
+    if (!try_level(a, recompute, draft, level, true, more)) return false;
+  }
+  for (int32_t level = 0; level < LEVELS && a->takes_frames; level += stride) {
+    if (!a->is_timed && a->has_best) return true;
+    if (!try_level(a, recompute, draft, level, false, more)) return false;
+  }
+  return true;
+}
+
+/* With moves a step takes no less time than without. */
+static bool try_recompute(Auto *a, Recompute recompute, Draft *draft) {
+  Place place = place_of(a, recompute, draft);
+  place.fits = draft->arena_bytes <= a->out->budget_bytes && fit_hosts(a->out, draft);
+  if (a->tried_count < OTHERS_MOST) a->tried[a->tried_count++] = (Place){.recompute = recompute};
+  if (a->is_timed && a->has_best && step_ns(a, &place) >= a->best.step_ns) return true;
+  consider(a, &place);
+  return place.fits || try_moves(a, recompute, draft, (Moves){0});
+}
+
+/* What costs more than any of the rest: only where nothing else fits. */
+static bool try_more(Auto *a, Recompute recompute, Draft *draft) {
+  const Moves more[] = {{.weights = true}, {.to_files = true}, {.weights = true, .to_files = true}};
+  for (size_t i = 0; i < sizeof more / sizeof *more && !a->has_best; i++) {
+    if ((more[i].weights && !a->takes_weights) || (more[i].to_files && !a->takes_files)) continue;
+    if (!try_moves(a, recompute, draft, more[i])) return false;
+  }
+  return true;
+}
+
+/* ---- why */
+
+static const char *recompute_words(const Auto *a, Recompute recompute) {
+  static const char *const words[] = {[CHOICE_RECOMPUTE_NONE] = "none",
+                                      [CHOICE_RECOMPUTE_SELECTIVE] = "selective",
+                                      [CHOICE_RECOMPUTE_BLOCK] = "block"};
+  if (recompute.choice == CHOICE_RECOMPUTE_EVERY)
+    return arena_printf(a->c->arena, "every %lld blocks", (long long)recompute.group_layers);
+  return words[recompute.choice];
+}
+
+static int64_t most_of(const Auto *a, const Place *place, bool of_frames) {
+  int64_t most = 0;
+  for (int32_t s = 0; s < a->stages; s++) {
+    const Moved *moved = &place->draft->stages[s].moved;
+    const int64_t bytes = of_frames ? moved->frame_bytes : moved->state_bytes;
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
+static const char *moved_words(const Auto *a, const Place *place) {
+  Arena *arena = a->c->arena;
+  const int64_t states = most_of(a, place, false), frames = most_of(a, place, true);
+  const char *text =
+      states == 0 ? "" : arena_printf(arena, "%s of states", format_bytes(arena, states));
+  if (states > 0 && place->moves.weights) text = arena_printf(arena, "%s with their weights", text);
+  if (frames > 0)
+    text = arena_printf(arena, "%s%s%s of what forward keeps", text, states > 0 ? ", " : "",
+                        format_bytes(arena, frames));
+  return *text == '\0' ? "nothing" : text;
+}
+
+/* As a value of memory.recompute. */
+static const char *recompute_key(Arena *arena, Recompute recompute) {
+  switch (recompute.choice) {
+  case CHOICE_RECOMPUTE_NONE: return "\"none\"";
+  case CHOICE_RECOMPUTE_SELECTIVE: return "\"selective\"";
+  case CHOICE_RECOMPUTE_BLOCK: return "\"block\"";
+  default:
+    return arena_printf(arena, "{ \"every\", blocks = %lld }", (long long)recompute.group_layers);
+  }
+}
+
+/* The keys that say the same. */
+static const char *keys_words(const Auto *a, const Place *place) {
+  Arena *arena = a->c->arena;
+  const int64_t states = most_of(a, place, false), frames = most_of(a, place, true);
+  const char *text = "";
+  if (states > 0)
+    text = arena_printf(arena, "optimizer = { \"%s\", most = \"%lldB\" }",
+                        place->moves.to_files ? "nvme" : "cpu", (long long)states);
+  if (states > 0 && place->moves.weights) text = arena_printf(arena, "%s, weights = \"cpu\"", text);
+  if (frames > 0)
+    text = arena_printf(arena, "%s%sactivations = { \"cpu\", most = \"%lldB\" }", text,
+                        *text == '\0' ? "" : ", ", (long long)frames);
+  const bool is_chosen = *text != '\0' && a->job->memory.recompute == CHOICE_RECOMPUTE_AUTO;
+  return is_chosen ? arena_printf(arena, "%s; memory.recompute = %s", text,
+                                  recompute_key(arena, place->recompute))
+                   : text;
+}
+
+static const char *duration_words(const Auto *a, int64_t ns) {
+  return ns >= 1000000000 ? arena_printf(a->c->arena, "%.2f s", (double)ns * 1e-9)
+                          : arena_printf(a->c->arena, "%.1f ms", (double)ns * 1e-6);
+}
+
+/* Without the last layer that has moved, and with one more. False when reported. */
+static bool neighbours(Auto *a, const char **text) {
+  Arena *arena = a->c->arena;
+  const bool of_frames = most_of(a, &a->best, false) == 0;
+  Place less = place_of(a, a->best.recompute, NULL), more = less;
+  more.states = ARENA_ARRAY(arena, int64_t, a->stages);
+  more.frames = ARENA_ARRAY(arena, int64_t, a->stages);
+  less.moves = more.moves = a->best.moves;
+  for (int32_t s = 0; s < a->stages; s++) {
+    const Moved *moved = &a->best.draft->stages[s].moved;
+    less.states[s] = moved->state_bytes - (of_frames ? 0 : moved->last_state_bytes);
+    less.frames[s] = moved->frame_bytes - (of_frames ? moved->last_frame_bytes : 0);
+    more.states[s] = moved->state_bytes + !of_frames;
+    more.frames[s] = moved->frame_bytes + of_frames;
+  }
+  if (!draw(a, &less) || !draw(a, &more)) return false;
+  const int64_t over = less.draft->arena_bytes - a->out->budget_bytes;
+  *text = over > 0 ? arena_printf(arena, "a layer less: %s too much", format_bytes(arena, over))
+                   : "a layer less would fit, too";
+  const int64_t saved = a->best.draft->arena_bytes - more.draft->arena_bytes;
+  *text = saved > 0
+              ? arena_printf(arena, "%s; one more: %s less", *text, format_bytes(arena, saved))
+              : arena_printf(arena, "%s; one more would free nothing", *text);
+  if (a->is_timed && saved > 0)
+    *text =
+        arena_printf(arena, "%s, and a step of %s", *text, duration_words(a, step_ns(a, &more)));
+  return true;
+}
+
+static bool explain(Auto *a) {
+  Arena *arena = a->c->arena;
+  VEC(const char *) lines = {0};
+  const char *keys = keys_words(a, &a->best), *around = NULL;
+  const char *moved = moved_words(a, &a->best);
+  VEC_PUSH(arena, &lines,
+           *keys == '\0' ? "nothing moved" : arena_printf(arena, "%s moved: %s", moved, keys));
+  for (int32_t i = 0; i < a->tried_count && a->is_timed; i++) {
+    const Place *tried = &a->tried[i];
+    if (!tried->fits) continue;
+    VEC_PUSH(arena, &lines,
+             arena_printf(arena, "recompute %s, %s moved: %s a step%s",
+                          recompute_words(a, tried->recompute), moved_words(a, tried),
+                          duration_words(a, tried->step_ns),
+                          tried->draft == a->best.draft ? ", taken" : ""));
+  }
+  if (*keys != '\0' && a->has_best) {
+    if (!neighbours(a, &around)) return false;
+    VEC_PUSH(arena, &lines, around);
+  }
+  VEC_PUSH(arena, &lines, NULL);
+  a->out->why = lines.at;
+  return true;
+}
+
+static bool rates_are_known(const Draft *draft) {
+  const Cluster *cluster = draft->cluster;
+  return cost_peak(draft) > 0 && cluster->host_link_bytes_per_s > 0 &&
+         (cluster->host_bytes_per_s > 0 || cluster->update_bytes_per_s > 0 ||
+          cluster->target == TARGET_CPU);
+}
+
+bool automatic_choose(Compile *c, const Job *job, Compiled *out, const Recompute *tries,
+                      Draft *const *drafts, int32_t count) {
+  const bool all_kinds =
+      job->offload.head == CHOICE_OFFLOAD_AUTO && !field_is_said(job, FIELD_offload_optimizer);
+  const Derived *derived = &out->derived;
+  Auto a = {.c = c,
+            .job = job,
+            .out = out,
+            .stages = drafts[0]->stage_count,
+            .is_timed = all_kinds && rates_are_known(drafts[0]),
+            .takes_frames = all_kinds && !field_is_said(job, FIELD_offload_activations),
+            .takes_weights = all_kinds && !field_is_said(job, FIELD_offload_weights) &&
+                             (derived->zero == 3 || derived->dp * derived->cp == 1),
+            .takes_files = job->offload.path != NULL};
+  if (drafts[0]->arena_bytes <= out->budget_bytes) return true;
+  const int32_t first = a.is_timed ? 0 : count - 1; /* recomputation comes first, then moves */
+  for (int32_t i = first; i < count; i++)
+    if (!try_recompute(&a, tries[i], drafts[i])) return false;
+  for (int32_t i = count - 1; i >= 0 && !a.has_best; i -= count)
+    if (!try_more(&a, tries[i], drafts[i])) return false;
+  out->recompute = a.best.recompute;
+  const Moves moves = a.best.moves;
+  const bool explained = explain(&a);
+  out->moves = moves;
+  out->draft = a.best.draft;
+  return explained;
+}
