@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/draft/cost/range.h"
 #include "compiler/show/explain/explain.h"
 #include "runtime/plan/plan_io.h"
 #include "runtime/plan/plan_place.h"
@@ -14,7 +15,9 @@
 #include "slurm/partitions.h"
 
 enum { STEPS_AHEAD = 2 };
-static const double SLOWER_THAN_PEAK = 4; /* a step, beside the time that no step undercuts */
+/* A step that other users of the network or a file system hold up, over the long end of what is
+ * expected. */
+static const double HELD_UP = 2;
 static const double STEP_UNKNOWN_S = 10;
 
 typedef struct LaunchMaking {
@@ -64,11 +67,15 @@ static const char *lead_text(const LaunchMaking *m, double step_s, double save_s
                       format_seconds(arena, save_s), m->launch->job->slurm.margin.value);
 }
 
+static double slow_step_s(const LaunchMaking *m) {
+  return step_seconds(m->compiled) * time_range(&m->compiled->cluster).high * HELD_UP;
+}
+
 /* When the ranks are told that the limit comes. False when reported: there would be no time to
  * train. */
 static bool add_signal(const LaunchMaking *m) {
   const Job *job = m->launch->job;
-  double step_s = step_seconds(m->compiled) * SLOWER_THAN_PEAK;
+  double step_s = slow_step_s(m);
   if (step_s <= 0) step_s = STEP_UNKNOWN_S;
   double save_s = (double)m->launch->checkpoint_bytes / job->slurm.write;
   double lead_s = ceil(STEPS_AHEAD * step_s + save_s + job->slurm.margin.value);
@@ -91,7 +98,7 @@ static bool add_signal(const LaunchMaking *m) {
 static void add_chain(const LaunchMaking *m) {
   Launch *launch = m->launch;
   const Job *job = launch->job;
-  double step_s = step_seconds(m->compiled) * SLOWER_THAN_PEAK;
+  double step_s = slow_step_s(m);
   double run_s = step_s * (double)m->compiled->derived.steps;
   double each_s = job->slurm.time.value - (double)launch->lead_s;
   const char *why = because(m, FIELD_slurm_chain, "slurm.chain");

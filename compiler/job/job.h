@@ -5,6 +5,7 @@
 
 #include "compiler/base/base.h"
 #include "compiler/job/choices.h"
+#include "compiler/job/profile.h"
 #include "runtime/plan/loss_scales.h"
 #include "runtime/plan/optimizers.h"
 #include "runtime/plan/plan.h"
@@ -143,8 +144,7 @@ typedef struct ClusterType {
   Span hwloc_at, nccl_topo_at, hosts_at;
 } ClusterType;
 
-/* The machine the job is compiled for. `here` is filled by topology/ before compile, so compile
- * stays pure. */
+/* The machine of the job. `here` is filled by topology/ before compile, which stays pure. */
 typedef struct Cluster {
   const char *name;
   int64_t nodes, devices; /* devices: of a node that has most */
@@ -169,8 +169,10 @@ typedef struct Cluster {
   double update_bytes_per_s;    /* of updates on it, for all ranks of a node; 0 = not measured */
   int64_t disk_bytes;           /* of a node, for offload.path; 0 = unknown */
   double disk_read_bytes_per_s, disk_write_bytes_per_s; /* of all ranks of a node; 0 = unknown */
-  int64_t intra_latency_ns; /* of a message between ranks of a node; 0 = unknown */
-  int64_t inter_latency_ns; /* between nodes */
+  int64_t intra_latency_ns, inter_latency_ns; /* of a message in a node, and between nodes */
+  Sustained sustained;
+  Software software;
+  bool is_calibrated; /* rates of products were measured on this machine */
 } Cluster;
 
 /* The rate of products among the cluster's `flops`. Processors round fp16 and tf32 and multiply in

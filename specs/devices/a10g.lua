@@ -3,4 +3,4 @@
 -- host_link: PCIe 4.0 x16.
 return { gpu = "NVIDIA A10G",
          memory = "22.4GiB", reserve = "1.2GB", fp32 = "31.5TFLOP/s", bf16 = "70TFLOP/s", fp16 = "70TFLOP/s", tf32 = "35TFLOP/s",
-         bandwidth = "600GB/s", host_link = "32GB/s" }
+         bandwidth = "600GB/s", host_link = "32GB/s", power = 150 }

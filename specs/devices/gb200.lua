@@ -3,4 +3,4 @@
 -- host_link: half of a Grace's C2C, 450 GB/s one way.
 return { gpu = "NVIDIA GB200",
          memory = "185GiB", reserve = "1.2GB", fp32 = "80TFLOP/s", bf16 = "2.5PFLOP/s", fp16 = "2.5PFLOP/s", tf32 = "1.25PFLOP/s", fp8 = "5PFLOP/s",
-         bandwidth = "8TB/s", host_link = "225GB/s" }
+         bandwidth = "8TB/s", host_link = "225GB/s", power = 1200 }

@@ -2,4 +2,4 @@
 -- host_link: PCIe 5.0 x16.
 return { gpu = "NVIDIA H100 NVL",
          memory = "93.5GiB", reserve = "1.2GB", fp32 = "60TFLOP/s", bf16 = "835TFLOP/s", fp16 = "835TFLOP/s", tf32 = "417TFLOP/s", fp8 = "1.671PFLOP/s",
-         bandwidth = "3.9TB/s", host_link = "64GB/s" }
+         bandwidth = "3.9TB/s", host_link = "64GB/s", power = 400 }

@@ -2,4 +2,4 @@
 -- host_link: PCIe 4.0 x16.
 return { gpu = "NVIDIA L40S",
          memory = "44.9GiB", reserve = "1.2GB", fp32 = "91.6TFLOP/s", bf16 = "362TFLOP/s", fp16 = "362TFLOP/s", tf32 = "183TFLOP/s", fp8 = "733TFLOP/s",
-         bandwidth = "864GB/s", host_link = "32GB/s" }
+         bandwidth = "864GB/s", host_link = "32GB/s", power = 350 }

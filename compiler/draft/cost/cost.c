@@ -1,5 +1,6 @@
 #include "compiler/draft/cost/cost.h"
 
+#include "compiler/draft/cost/kernel.h"
 #include "compiler/draft/cost/link.h"
 
 double cost_peak_of(const Draft *d, DType dtype) {
@@ -43,17 +44,18 @@ static int64_t host_ns(const Draft *d, const Record *record) {
 }
 
 int64_t cost_kernel_ns(const Draft *d, const Record *record) {
-  const Cluster *cluster = d->cluster;
-  double seconds = 0;
   if (record->kind == RECORD_COPY || record->lane >= LANE_HOST) return host_ns(d, record);
   if (record->kind != RECORD_KERNEL) return 0;
-  const double peak = record->flops > 0 ? cost_peak_of(d, record->operands[0].dtype) : 0;
-  if (peak > 0) seconds = (double)record->flops / peak;
-  double moving = cluster->memory_bytes_per_s > 0
-                      ? (double)(record->bytes - record->fused_bytes) / cluster->memory_bytes_per_s
-                      : 0;
-  if (moving > seconds) seconds = moving;
-  return (int64_t)(seconds * 1e9 + 0.5);
+  const KernelWork work = {
+      .kernel = contract_find(record->kernel),
+      .dims = record->dims,
+      .flops = (double)record->flops,
+      .bytes = (double)(record->bytes - record->fused_bytes),
+      .peak = record->flops > 0 ? cost_peak_of(d, record->operands[0].dtype) : 0,
+      .is_causal = record->attr_count > 0 && record->attrs[0] != 0,
+      .is_fused = record->fused_bytes > 0,
+  };
+  return (int64_t)(kernel_seconds(d->cluster, &work) * 1e9 + 0.5);
 }
 
 void cost_segments(Draft *d) {

@@ -1,7 +1,10 @@
 #include "compiler/draft/cost/floor.h"
 
+#include <math.h>
+
 #include "compiler/draft/cost/cost.h"
 #include "compiler/draft/cost/demand.h"
+#include "compiler/draft/cost/link.h"
 #include "compiler/plan/simulate/price.h"
 #include "kernels/contract/contract.h"
 
@@ -17,6 +20,7 @@ static bool is_device_kernel(const Plan *plan, const PlanRecord *record) {
 
 static double compute_seconds(const Draft *d, const Plan *plan, const PlanRecord *record) {
   if (!is_device_kernel(plan, record) || record->purpose == PURPOSE_RECOMPUTE) return 0;
+  if (record->flops == 0 || record->operands_count == 0) return 0;
   const KernelContract *kernel =
       contract_find(plan_string(plan, plan->kernels[record->kernel].name));
   double peak = cost_peak_of(d, (DType)plan->operands[record->operands_first].dtype);
@@ -43,7 +47,7 @@ static double least_bytes(const Traffic *t, double node_members, double nodes) {
   }
 }
 
-static void add_communication(Floor *floor, const Plan *plan, uint32_t class,
+static void add_communication(const Draft *d, Floor *floor, const Plan *plan, uint32_t class,
                               const PlanRecord *record, double times) {
   if (plan->links_count == 0) return;
   const PlanLink *link = &plan->links[class * plan->comms_count + record->comm];
@@ -52,6 +56,9 @@ static void add_communication(Floor *floor, const Plan *plan, uint32_t class,
   double here = link->node_members > 0 ? link->node_members : traffic.members;
   double nodes = traffic.members / here;
   if (rate <= 0) return;
+  /* The whole of it. In a domain of several nodes the larger of two, which is no less. */
+  const double inside = link_share(d->cluster, true), between = link_share(d->cluster, nodes <= 1);
+  rate /= d->cluster->block > 1 ? fmin(inside, between) : between;
   floor->seconds[nodes > 1 ? FLOOR_NETWORK : FLOOR_INSIDE] +=
       times * least_bytes(&traffic, here, nodes) / rate;
 }
@@ -69,7 +76,7 @@ static Floor floor_of_class(const Draft *d, const Plan *plan, uint32_t class) {
     if (n == 0) continue;
     floor.seconds[FLOOR_COMPUTE] += n * compute_seconds(d, plan, record);
     floor.seconds[FLOOR_MEMORY] += n * memory_seconds(d, plan, record);
-    if (plan_is_communication(record)) add_communication(&floor, plan, class, record, n);
+    if (plan_is_communication(record)) add_communication(d, &floor, plan, class, record, n);
   }
   return floor;
 }

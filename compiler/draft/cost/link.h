@@ -6,8 +6,12 @@
 #include "compiler/draft/draft.h"
 #include "compiler/machine/place/place.h"
 
-/* Its class and comm are the caller's to fill. */
-PlanLink link_of(const Reach *reach);
+/* Rates are what large messages get of the cluster's. Its class and comm are the caller's to fill.
+ */
+PlanLink link_of(const Reach *reach, const Cluster *cluster);
+
+/* The share of a link's rate that its PlanLink has. */
+double link_share(const Cluster *cluster, bool is_inside);
 
 /* How long a communication takes with ranks in the usual order; 0 where the link is unknown. */
 int64_t link_record_ns(const Draft *d, const Record *record);

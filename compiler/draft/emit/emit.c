@@ -425,7 +425,7 @@ Choice emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
     emit_class(t, d, &d->stages[s]);
   Choice choice = emit_places(t, d);
   table_view(t, plan);
-  emit_predictions(t, plan);
+  emit_predictions(t, d, plan);
   if (d->job->checkpoint.every.unit == UNIT_AUTO) emit_interval(t, d, plan);
   table_view(t, plan);
   return choice;

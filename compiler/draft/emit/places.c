@@ -39,7 +39,7 @@ static void emit_links(Tables *t, const Draft *d, const Placement *at) {
   for (int32_t class = 0; class < t->classes.count; class ++)
     for (int32_t comm = 0; comm < t->comms.count; comm++) {
       Reach reach = place_reach(d->fabric, at, t->comms.at[comm].axes_mask, class);
-      PlanLink link = link_of(&reach);
+      PlanLink link = link_of(&reach, d->cluster);
       link.class = (uint32_t) class;
       link.comm = (uint32_t)comm;
       TABLE_PUSH(t, links, link);

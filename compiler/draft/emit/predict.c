@@ -3,6 +3,7 @@
 
 #include "compiler/draft/cost/saves.h"
 #include "compiler/draft/emit/tables.h"
+#include "compiler/draft/lane.h"
 #include "compiler/plan/simulate/simulate.h"
 #include "runtime/plan/plan_job.h"
 
@@ -21,15 +22,34 @@ static void emit_parts(Tables *t, PlanProgram *program, const LaneParts *parts) 
   emit_part(t, program, PART_BUBBLE, PLAN_NONE, parts->bubble_ns);
 }
 
-void emit_predictions(Tables *t, const Plan *plan) {
-  const LaneTimes *times[ProgramKind_COUNT];
+/* Without overlap what the lane of gradients and weights did beside others comes on top. */
+static int64_t undo_overlap(const Draft *d, LaneTimes *times) {
+  int64_t exposed_ns = 0;
+  const uint32_t axes[] = {MESH_REPLICATE, MESH_DP};
+  if (d->cluster->software.overlaps) return 0;
+  for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
+    exposed_ns += times->parts.exposed_ns[axes[i]];
+  const int64_t hidden_ns = times->busy_ns[LANE_DP] - exposed_ns;
+  if (hidden_ns <= 0) return 0;
+  times->parts.exposed_ns[MESH_DP] += hidden_ns;
+  return hidden_ns;
+}
+
+/* What the software of the cluster makes of a simulated span. */
+static int64_t expected_ns(const Draft *d, LaneTimes *times) {
+  const int64_t hidden_ns = undo_overlap(d, times);
+  return (int64_t)((double)(times->span_ns + hidden_ns) * d->cluster->software.slack + 0.5);
+}
+
+void emit_predictions(Tables *t, const Draft *d, const Plan *plan) {
+  LaneTimes *times[ProgramKind_COUNT];
   for (int32_t kind = 0; kind < ProgramKind_COUNT; kind++)
     times[kind] = simulate(t->arena, plan, (ProgramKind)kind);
   for (int32_t c = 0; c < t->classes.count; c++) {
     const PlanClass *class = &t->classes.at[c];
     for (uint32_t i = 0; i < class->programs_count; i++) {
       PlanProgram *program = &t->programs.at[class->programs_first + i];
-      program->predicted_ns = times[program->kind][c].span_ns;
+      program->predicted_ns = expected_ns(d, &times[program->kind][c]);
       emit_parts(t, program, &times[program->kind][c].parts);
     }
   }

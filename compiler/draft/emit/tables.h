@@ -46,7 +46,7 @@ void emit_tensors(Tables *t, const Draft *d, const Stage *stage);
 void table_view(const Tables *t, Plan *plan);
 
 /* How long programs take, and what the time goes into. Needs all other tables. */
-void emit_predictions(Tables *t, const Plan *plan);
+void emit_predictions(Tables *t, const Draft *d, const Plan *plan);
 
 /* The interval of checkpoint.every = "auto", from the bytes of a checkpoint of the plan. */
 void emit_interval(Tables *t, const Draft *d, const Plan *plan);

@@ -101,6 +101,42 @@ static double fact_of(const Facts *facts, int32_t fact) {
   return facts->is_known[fact] ? facts->number[fact] : 0;
 }
 
+/* Of GPUs whose files do not say it. Products: the median of 13 of NVIDIA's that were measured
+ * (stas00/ml-engineering at 744d01e18b79, compute/accelerator: 0.72 to 0.87). Copies, attention and
+ * the time between kernels: an H100 80GB, docs/measurements/expected.md. Links: NVLink as NCCL's
+ * tuning model counts it, 20 of 25 GB/s of a link (src/graph/topo.h);
+ * networks as NCCL reports a DGX A100's, 192 of 200 GB/s of a node. */
+static const Sustained usual_gpu = {.product = 0.80,
+                                    .attention = 0.84,
+                                    .attention_backward = 0.66,
+                                    .copy = 0.90,
+                                    .intra = 0.80,
+                                    .inter = 0.96,
+                                    .kernel_ns = 1500};
+static const Sustained all_of_it = {
+    .product = 1, .attention = 1, .attention_backward = 1, .copy = 1, .intra = 1, .inter = 1};
+
+static void settle_share(double *share, const Facts *facts, int32_t fact, double whole) {
+  if (facts->is_known[fact] && whole > 0) *share = facts->number[fact] / whole;
+}
+
+/* Processors give what their files say, which was measured. */
+static Sustained sustained_of(const Facts *facts, const Facts *device, bool is_gpu) {
+  Sustained all = is_gpu ? usual_gpu : all_of_it;
+  const double peak = fact_of(
+      device, DEVICE_RATES + (device->is_known[DEVICE_RATES + RATE_BF16] ? RATE_BF16 : RATE_FP16));
+  settle_share(&all.product, device, DEVICE_PRODUCT, peak);
+  settle_share(&all.attention, device, DEVICE_ATTENTION, peak);
+  settle_share(&all.attention_backward, device, DEVICE_ATTENTION_BACKWARD, peak);
+  settle_share(&all.copy, device, DEVICE_COPY, fact_of(device, DEVICE_BANDWIDTH));
+  settle_share(&all.intra, facts, CLUSTER_INTRA_RING, fact_of(facts, CLUSTER_INTRA));
+  settle_share(&all.inter, facts, CLUSTER_INTER_RING, fact_of(facts, CLUSTER_INTER));
+  all.power_w = fact_of(device, DEVICE_POWER);
+  all.multiprocessors = (int64_t)fact_of(device, DEVICE_MULTIPROCESSORS);
+  if (device->is_known[DEVICE_KERNEL]) all.kernel_ns = (int64_t)fact_of(device, DEVICE_KERNEL);
+  return all;
+}
+
 double cluster_flops(const Cluster *cluster, Rate rate) {
   bool is_fp32 = cluster->target == TARGET_CPU && (rate == RATE_FP16 || rate == RATE_TF32);
   if (cluster->target == TARGET_CPU && rate == RATE_FP8) rate = RATE_BF16; /* decoded */
@@ -375,6 +411,7 @@ static bool read_all_types(Compile *c, lua_State *L, Job *job, const Facts *fact
   cluster->types = types;
   cluster->type_count = count;
   cluster->target = TARGET_CUDA;
+  cluster->sustained = usual_gpu;
   cluster->threads = 1;
   cluster->is_device_said = true;
   if (!check_device(c, job, cluster)) return false;
@@ -449,6 +486,7 @@ static bool read_one_type(Compile *c, lua_State *L, Job *job, const Machine *mac
   for (int32_t rate = 0; rate < RATES; rate++)
     cluster->flops[rate] = fact_of(&device, DEVICE_RATES + rate) * share;
   cluster->memory_bytes_per_s = fact_of(&device, DEVICE_BANDWIDTH) * share;
+  cluster->sustained = sustained_of(facts, &device, !is_cpu);
   bool is_listed = !by_gpus || device.gpu != NULL;
   return !is_listed || check_device(c, job, cluster);
 }
@@ -477,6 +515,7 @@ bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster
   if (is_good)
     is_good = facts.types ? read_all_types(c, L, job, &facts, cluster)
                           : read_one_type(c, L, job, machine, &facts, cluster);
+  if (is_good) is_good = software_read(c, L, job, cluster);
   sandbox_close(L);
   return is_good;
 }

@@ -35,6 +35,8 @@ static const Key cluster_keys[] = {
     {"disk", units_bytes, "\"30TB\""},
     {"disk_read", units_rate, "\"7GB/s\""},
     {"disk_write", units_rate, "\"5GB/s\""},
+    [CLUSTER_INTRA_RING] = {"intra_ring", units_rate, "\"370GB/s\""},
+    [CLUSTER_INTER_RING] = {"inter_ring", units_rate, "\"46GB/s\""},
 };
 static const Key device_keys[] = {
     [DEVICE_MEMORY] = {"memory", units_bytes, "\"80GiB\""},
@@ -47,13 +49,20 @@ static const Key device_keys[] = {
     [DEVICE_BANDWIDTH] = {"bandwidth", units_rate, "\"3.35TB/s\""},
     [DEVICE_CORES] = {"cores", NULL, whole},
     [DEVICE_HOST_LINK] = {"host_link", units_rate, "\"64GB/s\""},
+    [DEVICE_PRODUCT] = {"product", units_flops, "\"730TFLOP/s\""},
+    [DEVICE_ATTENTION] = {"attention", units_flops, "\"830TFLOP/s\""},
+    [DEVICE_ATTENTION_BACKWARD] = {"attention_backward", units_flops, "\"650TFLOP/s\""},
+    [DEVICE_COPY] = {"copy", units_rate, "\"3TB/s\""},
+    [DEVICE_MULTIPROCESSORS] = {"multiprocessors", NULL, whole},
+    [DEVICE_POWER] = {"power", NULL, whole},
+    [DEVICE_KERNEL] = {"kernel", units_latency, "\"1.5us\""},
 };
 enum {
   CLUSTER_KEYS = sizeof cluster_keys / sizeof *cluster_keys,
   DEVICE_KEYS = sizeof device_keys / sizeof *device_keys
 };
 
-_Static_assert((int)DEVICE_HOST_LINK < (int)CLUSTER_NUMBERS, "facts of a device have room");
+_Static_assert((int)DEVICE_NUMBERS <= (int)CLUSTER_NUMBERS, "facts of a device have room");
 
 static const struct {
   const char *name, *expected;

@@ -22,6 +22,8 @@ enum {
   CLUSTER_DISK,
   CLUSTER_DISK_READ,
   CLUSTER_DISK_WRITE,
+  CLUSTER_INTRA_RING, /* what large collectives get of intra */
+  CLUSTER_INTER_RING,
   CLUSTER_NUMBERS
 };
 enum {
@@ -30,7 +32,15 @@ enum {
   DEVICE_RATES, /* of choices.h, in their order */
   DEVICE_BANDWIDTH = DEVICE_RATES + RATES,
   DEVICE_CORES, /* that the rates are of: the device is a processor */
-  DEVICE_HOST_LINK
+  DEVICE_HOST_LINK,
+  DEVICE_PRODUCT, /* what products reach of the peak in bf16, else fp16; as the next two */
+  DEVICE_ATTENTION,
+  DEVICE_ATTENTION_BACKWARD,
+  DEVICE_COPY, /* of the bandwidth */
+  DEVICE_MULTIPROCESSORS,
+  DEVICE_KERNEL,
+  DEVICE_POWER,
+  DEVICE_NUMBERS
 };
 enum {
   FACT_DEVICE,
@@ -62,6 +72,10 @@ const char *facts_device_of(Compile *c, lua_State *L, const char *gpu);
 /* kind: "clusters" or "devices". False: reported. */
 bool facts_read(Compile *c, lua_State *L, const char *kind, const char *name, const char *directory,
                 Span at, Facts *facts);
+
+/* Fills cluster->software, of GPUs from the file of specs/software that the job names. False:
+ * reported. */
+bool software_read(Compile *c, lua_State *L, const Job *job, Cluster *cluster);
 
 /* One of facts->types: { "dgx-a100", nodes = 4 }. */
 bool facts_read_type(Compile *c, lua_State *L, const Facts *all, int32_t number, Facts *facts);

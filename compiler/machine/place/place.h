@@ -76,6 +76,7 @@ typedef struct Reach {
   int64_t latency_ns;      /* of one message between the members that are farthest apart */
   int64_t inside_latency_ns; /* of one message inside a node */
   int32_t distance;          /* as fabric_distance, between the members that are farthest apart */
+  bool is_in_domain;         /* no message leaves a node, or the NVLink domain of several */
   bool is_slow_inside;       /* members on one node use links that are slower than its fast ones */
   int32_t node_members;      /* on one node, the fewest */
   double ring_mean_s_per_byte, pair_mean_s_per_byte; /* mean over all communicators */

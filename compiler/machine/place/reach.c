@@ -198,6 +198,8 @@ Reach place_reach(const Fabric *fabric, const Placement *at, uint32_t axes, int3
     if (class->stage < 0 || class->stage == stage || (stage < 0 && is_new))
       visit_nodes(&s, class, &all, &seen);
   }
+  all.is_in_domain = all.distance == 0 || (all.distance <= fabric->level_count &&
+                                           fabric->levels[all.distance - 1].bytes_per_s > 0);
   all.inside_latency_ns = fabric->intra_latency_ns;
   all.latency_ns = all.distance > 0 ? fabric->inter_latency_ns : fabric->intra_latency_ns;
   if (seen > 0) {

@@ -19,6 +19,7 @@ typedef struct Traffic {
   double members, largest_bytes, sent_bytes, received_bytes;
   double calls; /* of a library that moves one run of memory a call; 1 where threads move pieces */
   int32_t sends, receives;
+  bool has_library; /* NCCL moves it, which starts kernels and chooses a protocol */
 } Traffic;
 
 void traffic_add(Traffic *t, double size_bytes, Access access);

@@ -62,8 +62,8 @@ void explain_compare_json(const Compiled *job, const Compiled *against, FILE *ou
 /* Fills in the sizes and predicted times of a save. False: the job writes no checkpoints. */
 bool explain_saves(const Compiled *compiled, Saves *saves);
 
-/* Expected time of a step: this plan's lanes and stages, simulated with every kernel and link at
- * its peak; 0: unknown. */
+/* Expected time of a step: this plan's lanes and stages, simulated with kernels and communications
+ * as cost/kernel.h and plan/simulate/price.h price them; 0: unknown. */
 double step_seconds(const Compiled *compiled);
 
 /* A time that no program takes less than for a step: cost/floor.h; 0: unknown. */

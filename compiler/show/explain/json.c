@@ -1,5 +1,6 @@
 /* json.c -- the results of a compile as JSON. */
 #include "compiler/draft/cost/nodes.h"
+#include "compiler/draft/cost/range.h"
 #include "compiler/job/pipelines/pipeline.h"
 #include "compiler/show/explain/communicators.h"
 #include "compiler/show/explain/work.h"
@@ -72,6 +73,7 @@ void explain_json(const Compiled *compiled, FILE *out) {
   Peak peak = find_peak(compiled, 0);
   const Pipeline *pipeline = draft_pipeline(compiled->draft);
   Work work = work_of(compiled);
+  const TimeRange range = time_range(&compiled->cluster);
   fprintf(out, "{\"version\":2,\"job\":");
   print_json_text(compiled->job->job.name, out);
   fprintf(out, ",\"reason\":");
@@ -102,11 +104,13 @@ void explain_json(const Compiled *compiled, FILE *out) {
           pipeline == NULL ? 0 : pipeline_bubble_share(pipeline), work.excess);
   fprintf(out,
           " \"recompute\":\"%s\",\"without_recompute\":%lld,\"threads\":%lld,\"predicted_step_ns\":"
-          "%lld,\n \"floor_step_ns\":%lld,\"floor_bound\":\"%s\",\n "
-          "\"memory\":{",
+          "%lld,\"expected_step_ns\":%lld,\n \"range_ns\":[%.0f,%.0f],"
+          "\"floor_step_ns\":%lld,\"floor_bound\":\"%s\",\"software\":\"%s\",\n \"memory\":{",
           recompute_text(compiled), (long long)compiled->without_recompute_bytes,
           (long long)compiled->cluster.threads, (long long)(step_seconds(compiled) * 1e9),
-          (long long)(floor_seconds(compiled) * 1e9), floor_word(compiled));
+          (long long)(step_seconds(compiled) * 1e9), step_seconds(compiled) * 1e9 * range.low,
+          step_seconds(compiled) * 1e9 * range.high, (long long)(floor_seconds(compiled) * 1e9),
+          floor_word(compiled), compiled->cluster.software.name);
   for (size_t i = 0; i < MEMORY_ROWS; i++)
     fprintf(out, "\"%s\":%lld,", memory_rows[i].name, (long long)peak.by_kind[memory_rows[i].kind]);
   fprintf(out, "\"live\":%lld,\"peak\":%lld,\"arena\":%lld,\"budget\":%lld},\n \"classes\":[",

@@ -3,21 +3,22 @@
 #include <math.h>
 #include <string.h>
 
+#include "compiler/draft/cost/breakdown.h"
 #include "compiler/draft/cost/cost.h"
 #include "compiler/show/explain/words.h"
 
 enum { TEXT_BYTES = 256 };
 
+static const char *const compute_words[COMPUTE_KINDS] = {
+    [COMPUTE_PRODUCTS] = "products",   [COMPUTE_ATTENTION] = "attention", [COMPUTE_LOSS] = "loss",
+    [COMPUTE_OPTIMIZER] = "optimizer", [COMPUTE_OTHER] = "memory-bound",
+};
+
 /* The train step that takes longest; NULL: no time is predicted. */
 static const PlanProgram *longest_step(const Compiled *compiled) {
-  const PlanProgram *longest = NULL;
-  for (uint32_t i = 0; i < compiled->plan.classes_count; i++) {
-    const PlanProgram *step =
-        plan_program(&compiled->plan, &compiled->plan.classes[i], PROGRAM_TRAIN_STEP);
-    if (step == NULL || step->predicted_ns <= 0) continue;
-    if (longest == NULL || step->predicted_ns > longest->predicted_ns) longest = step;
-  }
-  return longest;
+  const Plan *plan = &compiled->plan;
+  const uint32_t class = longest_class(plan);
+  return class == PLAN_NONE ? NULL : plan_program(plan, &plan->classes[class], PROGRAM_TRAIN_STEP);
 }
 
 static const char *part_word(const Plan *plan, const PlanPart *part) {
@@ -26,13 +27,54 @@ static const char *part_word(const Plan *plan, const PlanPart *part) {
   return part->axis == PLAN_NONE ? "several" : plan_string(plan, plan->axes[part->axis].name);
 }
 
+static double share_of_peak(const Compiled *compiled, double flops) {
+  double peak = cost_peak(compiled->draft) * (double)rank_count(compiled);
+  double seconds = step_seconds(compiled);
+  return peak > 0 && seconds > 0 ? flops / peak / seconds : NAN;
+}
+
 /* FLOPs of the model, without recomputation, with half the scores of causal attention. */
 static double mfu_of(const Compiled *compiled) {
   const Derived *d = &compiled->derived;
   double flops = (double)compiled->flops_per_token * (double)(d->batch_samples * d->sample_tokens);
-  double peak = cost_peak(compiled->draft) * (double)rank_count(compiled);
-  double seconds = step_seconds(compiled);
-  return peak > 0 && seconds > 0 ? flops / peak / seconds : NAN;
+  return share_of_peak(compiled, flops);
+}
+
+/* The largest part of the step in one sentence. */
+static const char *bound_text(const Compiled *compiled, const PlanProgram *step,
+                              const Breakdown *breakdown) {
+  const Plan *plan = &compiled->plan;
+  double most = 0;
+  const char *what = "", *how = "";
+  for (int i = 0; i < COMPUTE_KINDS; i++)
+    if (breakdown->seconds[i] > most) {
+      most = breakdown->seconds[i];
+      what = compute_words[i];
+      how = i == COMPUTE_OTHER ? " kernels" : "";
+    }
+  for (uint32_t i = 0; i < step->parts_count; i++) {
+    const PlanPart *part = &plan->parts[step->parts_first + i];
+    const double seconds = (double)part->predicted_ns * 1e-9;
+    if (part->kind == PART_COMPUTE || seconds <= most) continue;
+    most = seconds;
+    what = part_word(plan, part);
+    how = part->kind == PART_EXPOSED ? ", communication that nothing hides" : " of the pipeline";
+  }
+  return arena_printf(compiled->draft->compile->arena, "%s%s: %.0f %% of the step", what, how,
+                      100 * most / ((double)step->predicted_ns * 1e-9));
+}
+
+static void print_kinds(const Compiled *compiled, const PlanProgram *step,
+                        const Breakdown *breakdown, FILE *out) {
+  char text[TEXT_BYTES] = "", *end = text + sizeof text, *at = text;
+  for (int i = 0; i < COMPUTE_KINDS; i++) {
+    double percent = 100 * breakdown->seconds[i] / ((double)step->predicted_ns * 1e-9);
+    if (percent < 0.05) continue;
+    at += snprintf(at, (size_t)(end - at), "%s%s %.*f %%", at == text ? "" : ", ", compute_words[i],
+                   percent < 9.95, percent);
+  }
+  if (at > text) put_line(out, "compute", text);
+  put_line(out, "bound", bound_text(compiled, step, breakdown));
 }
 
 static int64_t unnamed_ns(const Plan *plan, const PlanProgram *step) {
@@ -61,11 +103,14 @@ void print_parts(const Compiled *compiled, FILE *out) {
     has_exposed |= is_exposed;
   }
   put_line(out, "parts", text);
+  const Breakdown breakdown = breakdown_of(compiled->draft->compile->arena, plan);
+  Arena *arena = compiled->draft->compile->arena;
+  print_kinds(compiled, step, &breakdown, out);
   if (isfinite(mfu_of(compiled)))
     put_line(out, "mfu",
-             arena_printf(
-                 compiled->draft->compile->arena, "%-18s of the peak, if all runs at it",
-                 arena_printf(compiled->draft->compile->arena, "%.1f %%", 100 * mfu_of(compiled))));
+             arena_printf(arena, "%-18s of the peak; HFU %.1f %%, with what is computed again",
+                          arena_printf(arena, "%.1f %%", 100 * mfu_of(compiled)),
+                          100 * share_of_peak(compiled, breakdown.flops)));
 }
 
 void print_parts_json(const Compiled *compiled, FILE *out) {
@@ -74,7 +119,7 @@ void print_parts_json(const Compiled *compiled, FILE *out) {
   int64_t compute_ns = 0, bubble_ns = 0;
   const char *comma = "";
   if (step == NULL) {
-    fputs(" \"parts\":null,\"mfu\":null,\n", out);
+    fputs(" \"parts\":null,\"compute\":null,\"mfu\":null,\"hfu\":null,\n", out);
     return;
   }
   fputs(" \"parts\":{\"exposed_ns\":{", out);
@@ -86,10 +131,15 @@ void print_parts_json(const Compiled *compiled, FILE *out) {
     fprintf(out, "%s\"%s\":%lld", comma, part_word(plan, part), (long long)part->predicted_ns);
     comma = ",";
   }
-  fprintf(out, "},\"compute_ns\":%lld,\"bubble_ns\":%lld,\"other_ns\":%lld},\"mfu\":",
+  fprintf(out, "},\"compute_ns\":%lld,\"bubble_ns\":%lld,\"other_ns\":%lld},\n \"compute\":{",
           (long long)compute_ns, (long long)bubble_ns, (long long)unnamed_ns(plan, step));
+  const Breakdown breakdown = breakdown_of(compiled->draft->compile->arena, plan);
+  for (int i = 0; i < COMPUTE_KINDS; i++)
+    fprintf(out, "%s\"%s_ns\":%.0f", i > 0 ? "," : "", compute_words[i],
+            1e9 * breakdown.seconds[i]);
   if (isfinite(mfu_of(compiled)))
-    fprintf(out, "%.4f,\n", mfu_of(compiled));
+    fprintf(out, "},\"mfu\":%.4f,\"hfu\":%.4f,\n", mfu_of(compiled),
+            share_of_peak(compiled, breakdown.flops));
   else
-    fputs("null,\n", out);
+    fputs("},\"mfu\":null,\"hfu\":null,\n", out);
 }

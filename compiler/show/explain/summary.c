@@ -1,6 +1,7 @@
 /* summary.c -- the dozen lines that `compile` prints. */
 #include <string.h>
 
+#include "compiler/draft/cost/range.h"
 #include "compiler/draft/roles.h"
 #include "compiler/show/explain/words.h"
 
@@ -124,12 +125,17 @@ static void print_time(const Compiled *compiled, FILE *out) {
   Arena *arena = compiled->draft->compile->arena;
   double samples = (double)(derived->batch_samples * derived->sample_tokens);
   double seconds = step_seconds(compiled);
+  const TimeRange range = time_range(&compiled->cluster);
   if (seconds <= 0) return;
   put_line(out, "time",
-           arena_printf(arena, "%-18s a step at peak rates   %s %s/s",
-                        duration_text(compiled, seconds),
+           arena_printf(arena, "%-18s a step, expected   %s %s/s", duration_text(compiled, seconds),
                         count_text(compiled, (int64_t)(samples / seconds)),
                         by_tokens(compiled) ? "tokens" : "samples"));
+  put_line(out, "range",
+           arena_printf(arena, "%-18s 8 of 10 runs take from %s to %s",
+                        arena_printf(arena, "%.2f to %.2f", range.low, range.high),
+                        duration_text(compiled, seconds * range.low),
+                        duration_text(compiled, seconds * range.high)));
   static const char *const bounds[] = {
       [FLOOR_COMPUTE] = "FLOPs at the device's peak",
       [FLOOR_MEMORY] = "memory traffic of the update",
@@ -176,9 +182,9 @@ static void print_run(const Compiled *compiled, FILE *out) {
   const char *unit = by_tokens(compiled) ? "token" : "sample";
   const char *steps = arena_printf(arena, "%s step%s", count_text(compiled, derived->steps),
                                    plural(derived->steps));
-  double seconds = floor_seconds(compiled) * (double)derived->steps;
+  double seconds = step_seconds(compiled) * (double)derived->steps;
   const char *least =
-      seconds > 0 ? arena_printf(arena, "   at least %s", duration_text(compiled, seconds)) : "";
+      seconds > 0 ? arena_printf(arena, "   %s", duration_text(compiled, seconds)) : "";
   put_line(out, "run",
            arena_printf(arena, "%-18s of %s = %s %s%s%s", steps, count_text(compiled, samples),
                         count_text(compiled, derived->steps * samples), unit,

@@ -43,13 +43,14 @@ void put_line(FILE *out, const char *head, const char *text);
 /* The bound of the floor: compute, memory, inside (links of a node) or network. */
 const char *floor_word(const Compiled *compiled);
 
-/* Prints the least cost of the run, by the floor of a step: GPU-hours (of processors
- * core-hours), node-hours, and money where cluster.price is set. */
+/* Prints the cost of the run: GPU-hours (of processors core-hours), node-hours, money where
+ * cluster.price is set, and energy where the device's power is known. */
 void print_cost(const Compiled *compiled, FILE *out);
-void print_cost_json(const Compiled *compiled, FILE *out); /* as the member "at_least" */
+void print_cost_json(const Compiled *compiled, FILE *out); /* the members "at_least", "expected" */
 
-/* Prints where the simulated time of a step goes, and the share of the peak that the model's FLOPs
- * are; as JSON the members "parts" and "mfu". Nothing, or null, where no time is predicted. */
+/* Prints where the expected time of a step goes, its largest part, and the shares of the peak that
+ * the FLOPs of the model and of kernels are; as JSON the members "parts", "compute", "mfu", "hfu".
+ * Nothing, or null, where no time is predicted. */
 void print_parts(const Compiled *compiled, FILE *out);
 void print_parts_json(const Compiled *compiled, FILE *out);
 

@@ -19,4 +19,4 @@ return {
 }
 -- >>> exit 0
 offload  a step: d2h 27.0 GB in 499 ms, h2d 13.5 GB in 250 ms, host in 1.0 s
-         1.0 s of it exposed, 38 % of the step
+         920 ms of it exposed, 28 % of the step

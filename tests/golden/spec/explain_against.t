@@ -26,5 +26,5 @@ control  what changes between steps    0.000000    0.000000   +0.000000
 budget   of a rank                    84.269849   84.269849   +0.000000
 sent     by a rank in a step           1.885505    0.938398   +0.947107 +100.9%
          over dp                       1.885505    0.938398   +0.947107 +100.9%
-time     of a step, ms                 5.604793    5.862882   -0.258089   -4.4%
-         tokens a second                1461606     1397265      +64341   +4.6%
+time     of a step, ms                10.959766    8.872040   +2.087726  +23.5%
+         tokens a second                 747461      923350     -175889  -19.0%

@@ -30,7 +30,7 @@ return job {
    "control, mirrored":0,
    "snapshot":0,
    "arena":1302780672,"budget":84269849190,"fits":true},
-  "sent_bytes":1885504620,"predicted_step_ns":5604793,"tokens_per_s":1461606},
+  "sent_bytes":1885504620,"predicted_step_ns":10959766,"tokens_per_s":747461},
  "against":{"ranks":4,"memory":{
    "parameters":312799232,
    "parameters, cast":0,
@@ -52,4 +52,4 @@ return job {
    "control, mirrored":0,
    "snapshot":0,
    "arena":3275491072,"budget":84269849190,"fits":true},
-  "sent_bytes":938397768,"predicted_step_ns":5862882,"tokens_per_s":1397265}}
+  "sent_bytes":938397768,"predicted_step_ns":8872040,"tokens_per_s":923350}}

@@ -28,5 +28,5 @@ budget   of a rank                    84.269849    1.800000  +82.469849 +4581.7%
                                            fits   too large
 sent     by a rank in a step           1.885505    0.938398   +0.947107 +100.9%
          over dp                       1.885505    0.938398   +0.947107 +100.9%
-time     of a step, ms                 5.604793    6.251764   -0.646971  -10.3%
-         tokens a second                1461606     1310350     +151256  +11.5%
+time     of a step, ms                10.959766    9.532583   +1.427183  +15.0%
+         tokens a second                 747461      859368     -111907  -13.0%

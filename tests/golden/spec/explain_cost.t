@@ -1,4 +1,4 @@
--- RUN: explain job.lua --json 2>&1 | grep -o "gpu_hours.*"
+-- RUN: explain job.lua --json 2>&1 | grep -o "\"node_hours.*"
 return job {
   model = { "gpt2", layers = 2, width = 64, heads = 2, vocab = 256, positions = 64 },
   data = "synthetic",
@@ -7,4 +7,5 @@ return job {
   cluster = { "dgx-h100", nodes = 2, price = "$98.32/h" },
 }
 -- >>> exit 0
-gpu_hours":0.0135711,"core_hours":null,"node_hours":0.00169638,"cost":0.166788},
+"node_hours":0.00169638,"cost":0.166788,"kwh":0.00949974},
+"node_hours":0.228686,"cost":22.4844,"kwh":1.28064},

@@ -9,12 +9,12 @@ return job {
 }
 -- >>> exit 0
 "bubble":0.272727
-"imbalance":0.469714
+"imbalance":0.463442
 "name":"stage 0"
-"microbatch_ns":35132
+"microbatch_ns":162312
 "name":"stage 1"
-"microbatch_ns":51347
+"microbatch_ns":237008
 "name":"stage 2"
-"microbatch_ns":34232
+"microbatch_ns":158005
 "name":"stage 3"
-"microbatch_ns":19036
+"microbatch_ns":90484

@@ -75,7 +75,7 @@ clip, over tp: 2 ranks
 
 sent by one rank in a step                              NCCL calls
  over tp                           2 ranks   2.66 MB               59
-  at 450 GB/s and 0.8 us a message
+  at 360 GB/s and 0.8 us a message
 
 NCCL's communicators, of each lane its own; buffers outside the arena are
 estimated from NCCL 2.30's sizes, not measured

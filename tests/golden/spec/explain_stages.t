@@ -14,13 +14,16 @@ ranks    8                  = tp 1 x cp 1 x pp 8 x dp 1   zero 0
 passes   1f1b               recompute none   precision bf16
 cluster  dgx-h100           8 x h100-sxm, 1 thread a rank
 memory   49.1 MB to 53.7 MB of 84.3 GB a rank (0 %); packing 0.0 % above bound
-time     96.9 us            a step at peak rates   5,284,615 tokens/s
+time     886 us             a step, expected   577,570 tokens/s
+range    0.88 to 1.13       8 of 10 runs take from 780 us to 1.00 ms
 floor    7.81 us            no program takes less: memory traffic of the update
-parts    compute 44 %, exposed pp 20 %, bubble 35 %, other lanes 1.3 %
-mfu      2.6 %              of the peak, if all runs at it
+parts    compute 47 %, exposed pp 9.5 %, bubble 42 %, other lanes 1.2 %
+compute  products 21 %, attention 3.0 %, optimizer 1.5 %, memory-bound 22 %
+bound    bubble of the pipeline: 42 % of the step
+mfu      0.3 %              of the peak; HFU 0.3 %, with what is computed again
 proof    ok                 8 ranks, 8 classes, 1 communicator, 9475 accesses
-run      10 steps           of 512 = 5,120 tokens   at least 78.1 us
-cost     at least 1.73e-07 GPU-hours, 2.17e-08 node-hours
+run      10 steps           of 512 = 5,120 tokens   8.86 ms
+cost     1.97e-05 GPU-hours (at least 1.73e-07), 2.46e-06 node-hours
 
 memory of one rank at the peak of a step, GB = 1e9 bytes
 4 of 8 stages; --json has all

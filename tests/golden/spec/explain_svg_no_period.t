@@ -10,4 +10,4 @@ return job {
 }
 -- >>> exit 0
 svg" width="1698"
->35 ms<
+>100 ms<

@@ -9,8 +9,8 @@ return job {
   cluster   = { "dgx-h100", devices = 4 },
 }
 -- >>> exit 0
-M_grad   gradients                    0.001890   0.002601
-M_opt    master                       0.000849   0.000602
+M_grad   gradients                    0.002290   0.001801
+M_opt    master                       0.001050   0.000401
 --
-gradients: fp32; 8 passes; 1/2 (zero 2) and 2.00 MB not yet reduced; tied
+gradients: fp32; 8 passes; 1/2 (zero 2) and 1.40 MB not yet reduced; tied
     wte.weight: whole

@@ -15,12 +15,15 @@ ranks    1                  = tp 1 x cp 1 x pp 1 x dp 1   zero 0
 passes   one stage          recompute none   precision bf16
 cluster  dgx-h100           1 x h100-sxm, 1 thread a rank
 memory   5.98 GB            of 5.50 GB a rank (109 %); packing 0.0 % above bound
-time     44.4 ms            a step at peak rates   368,982 tokens/s
+time     77.4 ms            a step, expected   211,686 tokens/s
+range    0.88 to 1.13       8 of 10 runs take from 68.1 ms to 87.5 ms
 floor    27.5 ms            no program takes less: FLOPs at the device's peak
 parts    compute 100 %
-mfu      62.0 %             of the peak, if all runs at it
-run      1 step             of 16,384 = 16,384 tokens   at least 27.5 ms
-cost     at least 7.65e-06 GPU-hours, 7.65e-06 node-hours
+compute  products 51 %, attention 17 %, optimizer 3.6 %, memory-bound 28 %
+bound    products: 51 % of the step
+mfu      35.6 %             of the peak; HFU 36.3 %, with what is computed again
+run      1 step             of 16,384 = 16,384 tokens   77.4 ms
+cost     2.15e-05 GPU-hours (at least 7.65e-06), 2.15e-05 node-hours
 
 memory of one rank at the peak of a step, GB = 1e9 bytes
 M_model  parameters                   0.487655  243,827,712 x bf16

@@ -3,7 +3,7 @@
   models          39 names
   clusters        13 names
   sites           6 names
-  devices         21 names
+  devices         22 names
   ops             19 names
   optimizers      3 names
   schedules       6 names

@@ -11,6 +11,10 @@
   h100-nvl        NVIDIA H100 NVL 94GB, one card of a bridged pair
   h100-pcie       NVIDIA H100 PCIe 80GB
   h100-sxm        NVIDIA H100 SXM5 80GB
+  h100-sxm-96     NVIDIA H100 SXM5 96GB with HBM2e at 2.4 TB/s and 500 W, as
+                  torchtitan's benchmarks describe theirs
+                  (github.com/pytorch/torchtitan,
+                  benchmarks/llama3_h100_202412_torchtitan.md)
   h200-sxm        NVIDIA H200 SXM 141GB
   l40s            NVIDIA L40S 48GB
   mi250x          AMD MI250X, one of its two dies, which is what a rank has; for

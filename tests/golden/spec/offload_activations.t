@@ -12,7 +12,7 @@ return job {
 -- >>> exit 0
 memory   50.9 GB            of 84.3 GB a rank (60 %); packing 0.0 % above bound
 offload  a step: d2h 36.1 GB in 565 ms, h2d 20.1 GB in 314 ms, host in 392 ms
-         384 ms of it exposed, 24 % of the step
+         379 ms of it exposed, 17 % of the step
 proof    ok                 1 rank, 1 class, 0 communicators, 19397 accesses
 M_act    activations                  2.504032
 node     225 GB of host memory for 1 rank; 1.98 TB may be used

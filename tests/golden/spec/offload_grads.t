@@ -11,7 +11,7 @@ return job {
 -- >>> exit 0
 memory   37.1 GB            of 84.3 GB a rank (44 %); packing 0.4 % above bound
 offload  a step: d2h 108 GB in 1.7 s, h2d 94.3 GB in 1.5 s, host in 329 ms
-         1.4 s of it exposed, 64 % of the step
+         1.1 s of it exposed, 49 % of the step
 proof    ok                 1 rank, 1 class, 0 communicators, 26995 accesses
 memory of one rank at the peak of a step, GB = 1e9 bytes
 M_grad   gradients                    2.952905  fp32; 4 passes

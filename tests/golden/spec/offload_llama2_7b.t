@@ -10,7 +10,7 @@ return job {
 }
 -- >>> exit 0
 memory   61.0 GB            of 84.3 GB a rank (72 %); packing 0.0 % above bound
-time     1.9 s              a step at peak rates   17,292 tokens/s
+time     2.6 s              a step, expected   12,424 tokens/s
 proof    ok                 1 rank, 1 class, 0 communicators, 26587 accesses
 memory of one rank at the peak of a step, GB = 1e9 bytes
 M_opt    master                       0.000000  in host memory

@@ -28,5 +28,5 @@ control  what changes between steps    0.000000    0.000000   +0.000000
 budget   of a rank                    84.269849   84.269849   +0.000000
 sent     by a rank in a step           0.000268    0.000268   +0.000000
          over tp                       0.000268    0.000268   +0.000000
-time     of a step, ms                 0.002476    0.002425   +0.000051   +2.1%
-         tokens a second               51696284    52783505    -1087221   -2.1%
+time     of a step, ms                 0.246043    0.249890   -0.003847   -1.5%
+         tokens a second                 520234      512225       +8009   +1.6%

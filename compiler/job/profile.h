@@ -1,0 +1,31 @@
+/* profile.h -- what predictions know beyond data sheets: of hardware, from specs/devices and
+ * specs/clusters, and of programs, from specs/software. */
+#ifndef LOCKSTEP_JOB_PROFILE_H
+#define LOCKSTEP_JOB_PROFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What hardware gives of the rates of its data sheet; shares are of these. */
+typedef struct Sustained {
+  double product;                       /* of the peak: large matrix products in a step */
+  double attention, attention_backward; /* of the peak: long sequences, wide heads */
+  double copy;                          /* of the memory's bandwidth */
+  double intra, inter;                  /* of a link: large collectives */
+  int64_t multiprocessors;              /* 0: products of all sizes fill the device */
+  int64_t kernel_ns;                    /* between the kernels of a lane */
+  double power_w;                       /* that one draws at most; 0: unknown */
+} Sustained;
+
+/* How a program runs a step, for predictions: a file of specs/software. Ours is "lockstep". */
+typedef struct Software {
+  const char *name;
+  bool has_flash; /* attention is one kernel; else products and softmax, with scores in memory */
+  bool remakes_scores; /* without flash: backward makes them again instead of keeping them */
+  bool overlaps;       /* communication of gradients and weights runs beside compute */
+  double traffic;      /* bytes of kernels that are bound by memory, over those of our records */
+  double product;      /* time of products over that at the device's rate */
+  double slack;        /* time of a step over that of its kernels and communications */
+} Software;
+
+#endif
