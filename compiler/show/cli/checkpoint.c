@@ -45,10 +45,10 @@ static bool check_words(const SavedVerb *verb, const Options *options) {
   if (!is_right) return false;
   if (options->weights && verb->run != saved_verb_merge)
     return complain(EXIT_USER, "--weights belongs to checkpoint merge") == EXIT_DONE;
-  bool is_from = options->from || options->step || options->samples;
+  bool is_from = options->from || options->step || options->samples || options->names;
   if (is_from && (verb->run != saved_verb_convert || !options->from || options->to))
-    return complain(EXIT_USER, "--from, --step and --samples belong to checkpoint convert FOLDER "
-                               "--from dcp -o OUT --for JOB.lua") == EXIT_DONE;
+    return complain(EXIT_USER, "--from, --names, --step and --samples belong to checkpoint convert "
+                               "FOLDER --from dcp -o OUT --for JOB.lua") == EXIT_DONE;
   if (options->from && strcmp(options->from, "dcp") != 0)
     return complain(EXIT_USER, "--from takes dcp, not '%.40s'", options->from) == EXIT_DONE;
   if (options->to && verb->run != saved_verb_convert)

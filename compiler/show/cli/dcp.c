@@ -171,8 +171,13 @@ bool dcp_open(DcpFolder *folder, Arena *arena, const char *path, ExitCode *code)
   return root != NULL ? read_metadata(folder, root, file, code) : refuse(code, file, why);
 }
 
-void dcp_close(DcpFolder *folder) {
+static void close_file(DcpFolder *folder) {
   if (folder->descriptor >= 0) (void)close(folder->descriptor);
+}
+
+void dcp_close(DcpFolder *folder) {
+  close_file(folder);
+  free(folder->elements);
 }
 
 DType dcp_dtype(const DcpTensor *tensor) {
@@ -200,7 +205,7 @@ static uint64_t little(const uint8_t *at, int32_t bytes) {
 static bool read_at(DcpFolder *folder, const DcpChunk *chunk, int64_t at, void *bytes,
                     size_t count) {
   if (folder->open == NULL || strcmp(folder->open, chunk->file) != 0) {
-    dcp_close(folder);
+    close_file(folder);
     folder->open = chunk->file;
     folder->descriptor =
         open(arena_printf(folder->arena, "%s/%s", folder->path, chunk->file), O_RDONLY | O_CLOEXEC);

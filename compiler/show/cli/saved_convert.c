@@ -27,7 +27,7 @@ typedef struct Converting {
   const Options *options;
   const SavedOpen *from; /* NULL: `dcp` is converted, */
   DcpFolder *dcp;
-  DcpTensor **tensor; /* of which these have the elements, by item of `to` */
+  DcpPlace *place; /* of which these are the elements, by item of `to` */
   const Plan *plan;
   State to;
   uint32_t *source; /* by item of `to`: the item of `from` that has its elements */
@@ -69,90 +69,6 @@ static bool match_items(Converting *cv) {
   return is_good;
 }
 
-/* ---- which tensor of torch has them */
-
-static bool refuse(Converting *cv, const char *why) {
-  cv->code = complain(EXIT_USER, "%s: %s", cv->dcp->path, why);
-  return false;
-}
-
-/* Rectangles that lie in the whole and have as many elements may not overlap each other. */
-static bool is_covered(const DcpTensor *tensor, int64_t elements) {
-  int64_t found = 0;
-  for (int32_t i = 0; i < tensor->chunk.count && found <= elements; i++) {
-    const StatePiece *one = &tensor->chunk.at[i].piece;
-    found += one->range_count;
-    for (int32_t k = 0; k < i && one->range_count > 0; k++) {
-      const StatePiece *other = &tensor->chunk.at[k].piece;
-      bool meets = other->range_count > 0;
-      for (int32_t d = 0; d < tensor->dims; d++)
-        meets &= one->first[d] < other->first[d] + other->count[d] &&
-                 other->first[d] < one->first[d] + one->count[d];
-      if (meets) return false;
-    }
-  }
-  return found == elements;
-}
-
-static const char *shape_text(Arena *arena, int32_t dims, const int64_t *shape) {
-  const char *text = "";
-  for (int32_t i = 0; i < dims; i++)
-    text = arena_printf(arena, "%s%s%lld", text, i > 0 ? ", " : "", (long long)shape[i]);
-  return text;
-}
-
-/* A weight and a master are the same tensor there. */
-static bool match_tensor(Converting *cv, uint32_t index) {
-  Arena *arena = cv->c->arena;
-  const StateItem *item = &cv->to.item[index];
-  int64_t shape[STATE_DIMS_MAX];
-  int32_t dims = saved_shape(&cv->to, index, shape);
-  uint32_t kind = state_tensor(&cv->to, item)->kind;
-  const char *name = dcp_key(arena, item->name, kind);
-  DcpTensor *tensor = name ? dcp_find(cv->dcp, name) : NULL;
-  if (tensor == NULL)
-    return refuse(cv, arena_printf(arena, "has no tensor %s, and the job has it as %s",
-                                   name ? name : item->name, saved_kind(&cv->to, item)));
-  bool is_same =
-      tensor->dims == dims && memcmp(shape, tensor->shape, (size_t)dims * sizeof *shape) == 0;
-  if (!is_same)
-    return refuse(cv, arena_printf(arena, "tensor %s has shape [%s], and the job wants [%s]", name,
-                                   shape_text(arena, tensor->dims, tensor->shape),
-                                   shape_text(arena, dims, shape)));
-  DType from = dcp_dtype(tensor), to = state_saved_dtype(state_tensor(&cv->to, item));
-  bool is_weight = kind == BUFFER_PARAM || kind == BUFFER_MASTER;
-  if (from == DTYPE_COUNT || (!is_weight && from != to))
-    return refuse(cv, arena_printf(arena, "tensor %s is %s, and the job keeps %s", name,
-                                   tensor->dtype, dtype_name(to)));
-  if (!is_covered(tensor, saved_elements(&cv->to, index)))
-    return refuse(cv, arena_printf(arena, "tensor %s: not each element is there once", name));
-  cv->tensor[index] = tensor;
-  return true;
-}
-
-static bool is_step(const char *name) {
-  size_t length = strlen(name);
-  return strncmp(name, "optimizer.", 10) == 0 && length > 5 &&
-         strcmp(name + length - 5, ".step") == 0;
-}
-
-/* All or nothing: each tensor of either side is on the other. */
-static bool match_dcp(Converting *cv) {
-  cv->tensor = ARENA_ARRAY(cv->c->arena, DcpTensor *, cv->to.item_count + 1);
-  for (uint32_t i = 0; i < cv->to.item_count; i++)
-    if (!match_tensor(cv, i)) return false;
-  for (int32_t t = 0; t < cv->dcp->tensor.count; t++) {
-    const DcpTensor *tensor = &cv->dcp->tensor.at[t];
-    bool is_used = is_step(tensor->name);
-    for (uint32_t i = 0; !is_used && i < cv->to.item_count; i++)
-      is_used = cv->tensor[i] == tensor;
-    if (!is_used)
-      return refuse(cv,
-                    arena_printf(cv->c->arena, "has tensor %s, which the job lacks", tensor->name));
-  }
-  return true;
-}
-
 /* ---- parts */
 
 static DType dtype_of(const State *state, uint32_t item) {
@@ -170,8 +86,9 @@ static const void *in_dtype(Converting *cv, DType from, DType to, int64_t count)
 }
 
 static bool read_elements(Converting *cv, uint32_t item, const StatePiece *want) {
-  return cv->from ? saved_read_piece(cv->reader, cv->source[item], want, cv->chunk, &cv->code)
-                  : dcp_read(cv->dcp, cv->tensor[item], want, cv->chunk, &cv->code);
+  return cv->from
+             ? saved_read_piece(cv->reader, cv->source[item], want, cv->chunk, &cv->code)
+             : dcp_read_place(cv->dcp, &cv->place[item], &cv->to, item, want, cv->chunk, &cv->code);
 }
 
 static bool convert_piece(void *context, const StateStored *stored) {
@@ -179,7 +96,7 @@ static bool convert_piece(void *context, const StateStored *stored) {
   Status status = {0};
   uint32_t item = (uint32_t)(stored->item - cv->to.item);
   DType from = cv->from ? dtype_of(&cv->from->checkpoint.manifest.state, cv->source[item])
-                        : dcp_dtype(cv->tensor[item]);
+                        : dcp_dtype(cv->place[item].tensor);
   DType to = dtype_of(&cv->to, item);
   int64_t most = CHUNK_BYTES / ELEMENT_BYTES_MAX;
   for (int64_t done = 0; done < stored->piece.range_count; done += most) {
@@ -309,7 +226,10 @@ static ExitCode convert(Converting *cv) {
   cv->code = EXIT_WORLD;
   if (!state_open(&cv->to, cv->plan, &status))
     return complain(status.code == STATUS_WORLD ? EXIT_WORLD : EXIT_OURS, "%s", status.text);
-  bool is_good = cv->from ? match_items(cv) : match_dcp(cv);
+  if (!cv->from) cv->place = ARENA_ARRAY(cv->c->arena, DcpPlace, cv->to.item_count + 1);
+  bool is_good =
+      cv->from ? match_items(cv)
+               : dcp_places(cv->c, cv->dcp, &cv->to, cv->options->names, cv->place, &cv->code);
   if (is_good && cv->from) {
     cv->reader = saved_reader(cv->from);
     is_good =
@@ -358,7 +278,7 @@ static ExitCode import_dcp(Compile *c, const Options *options) {
   Converting cv = {.c = c, .options = options, .dcp = dcp, .plan = &compiled.plan, .facts = facts};
   code = convert(&cv);
   dcp_close(dcp);
-  return code;
+  return compile_failed(c) ? report(c, &of_job) : code; /* the page of names */
 }
 
 ExitCode saved_verb_convert(Compile *c, const Options *options) {
