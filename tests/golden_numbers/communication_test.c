@@ -1,14 +1,18 @@
 /* communication_test.c -- how often ranks communicate, how much, and how long it takes: numbers
  * that textbooks and papers print, asked of compiled plans.
  *
- * Predicted times are bytes that a ring sends over the link's rate, one way, without latency: the
- * device and its links come from specs/, as the rates of the data sheets. */
+ * Predicted times are bytes that a ring sends over what it gets of the link's rate, one way, and
+ * NCCL's start of each: the device and its links come from specs/. */
 #include "compiler/show/explain/explain.h"
 #include "tests/golden_numbers/golden.h"
 #include "tests/unit/check.h"
 
 /* These tests do not ask whether the job fits: the formulas are of bytes alone. */
 #define WHOLE_MEMORY "memory = \"1000TB\", intra_latency = \"0ns\", inter_latency = \"0ns\""
+/* What rings get of NVLink and of a network, and how long NCCL takes to start one with Simple:
+ * compiler/job/derive/cluster.c, compiler/plan/simulate/price.c. */
+static const double INSIDE = 0.80, BETWEEN = 0.96, START_S = 8.4e-6;
+
 #define GPT                                                                                        \
   "model = { \"gpt2\", layers = 2, width = 512, heads = 8, vocab = 1024, positions = 256 }, "
 #define LLAMA                                                                                      \
@@ -97,8 +101,10 @@ static void test_tensor_messages(void) {
   TEST("tp: 0.11 s at 450 GB/s when each byte is sent once, as two ranks do; 7/4 of it on eight") {
     Found two = tensor_messages("\"dgx-h100\", devices = 2", 2);
     Found eight = tensor_messages("\"dgx-h100\"", 8);
-    CHECK_NEAR((double)two.predicted_ns * 1e-9, 0.1145, 0.0001);
-    CHECK_NEAR((double)eight.predicted_ns, 1.75 * (double)two.predicted_ns, 384);
+    CHECK_NEAR((double)two.predicted_ns * 1e-9, 0.1145 / INSIDE + 384 * START_S, 0.0002);
+    const double start_ns = 384 * START_S * 1e9;
+    CHECK_NEAR((double)eight.predicted_ns - start_ns, 1.75 * ((double)two.predicted_ns - start_ns),
+               768);
   }
 }
 
@@ -129,7 +135,7 @@ static void test_gradients(void) {
     CHECK(g.is_compiled);
     if (g.is_compiled) {
       Found f = golden_find(g.plan, 0, (Which){"*.reduce", "dp", "*gradients", RECORD_ALL_REDUCE});
-      CHECK_NEAR((double)f.predicted_ns * 1e-9, 55.1, 0.15);
+      CHECK_NEAR((double)f.predicted_ns * 1e-9, 55.1 / BETWEEN, 0.15);
       CHECK(f.bytes >= g.compiled.parameters * 4);
     }
     golden_close(&g);
@@ -160,15 +166,17 @@ static void test_gathers(void) {
     Found f = layer_gathers("\"dgx-h100\"");
     CHECK_NEAR(f.message_bytes, 437.5e6, 0.1e6);
     CHECK_INT(f.runs, 2 * 32);
-    /* 383 MB come from the seven others: what a ring moves, at 450 GB/s */
-    CHECK_NEAR((double)f.predicted_ns / (double)f.runs * 0.45, 383e6 * 1e-3, 0.3e3);
-    CHECK_NEAR((double)f.predicted_ns / (double)f.runs * 1e-6, 0.85, 0.005);
-    CHECK_NEAR((double)f.predicted_ns * 1e-6, 54.4, 0.1);
+    /* 383 MB come from the seven others: what a ring moves, at 450 GB/s of the data sheet. */
+    const double gather_s = (double)f.predicted_ns / (double)f.runs * 1e-9 - START_S;
+    CHECK_NEAR(gather_s * 450e9 * INSIDE, 383e6, 0.3e6);
+    CHECK_NEAR(gather_s * INSIDE * 1e3, 0.85, 0.005);
+    CHECK_NEAR(gather_s * INSIDE * (double)f.runs * 1e3, 54.4, 0.1);
   }
   TEST("zero 3 of 7B between nodes, at 50 GB/s: 7.7 ms a gather, 493 ms a step") {
     Found f = layer_gathers("\"dgx-h100\", nodes = 8, devices = 1");
-    CHECK_NEAR((double)f.predicted_ns / (double)f.runs * 1e-6, 7.7, 0.05);
-    CHECK_NEAR((double)f.predicted_ns * 1e-6, 493, 4); /* 64 x 7.66; the text has 64 x 7.7 */
+    CHECK_NEAR((double)f.predicted_ns / (double)f.runs * 1e-6 * BETWEEN, 7.7, 0.05);
+    CHECK_NEAR((double)f.predicted_ns * 1e-6 * BETWEEN, 493,
+               4); /* 64 x 7.66; the text has 64 x 7.7 */
   }
 }
 
@@ -276,8 +284,8 @@ static void test_sharing(void) {
     CHECK_NEAR(early.sent_bytes / ddp.sent_bytes, 1.5, 0.015);
   }
   TEST("that is 15 % of a step; so much longer is one that hides no gather, and no other") {
-    CHECK_NEAR((early.communicates_ms - ddp.communicates_ms) / ddp.step_ms, 0.15, 0.02);
-    CHECK_NEAR(late.step_ms / ddp.step_ms - 1, 0.15, 0.02);
+    CHECK_NEAR((early.communicates_ms - ddp.communicates_ms) / ddp.step_ms, 0.16, 0.02);
+    CHECK_NEAR(late.step_ms / ddp.step_ms - 1, 0.18, 0.03);
     CHECK(early.step_ms < ddp.step_ms); /* an eighth of the update is left to each */
   }
 }
@@ -302,11 +310,12 @@ static void check_ring(const char *kv_heads, const char *said) {
 }
 
 static void test_ring(void) {
-  /* Liu et al. 2023, arXiv:2310.01889, table 2: 312 TFLOP/s over 300 GB/s, 1.0e3 tokens. */
-  TEST("ring: an A100 on NVLink hides the exchange from 1,040 tokens a rank on")
-  check_ring("8", "hidden from 1,040 tokens on: it is");
+  /* Liu et al. 2023, arXiv:2310.01889, table 2: 312 TFLOP/s over 300 GB/s, 1.0e3 tokens. Of both
+   * 0.8 is sustained. */
+  TEST("ring: an A100 on NVLink hides the exchange from 1,030 tokens a rank on")
+  check_ring("8", "hidden from 1,030 tokens on: it is");
   TEST("ring: with two heads to a key, from half as many")
-  check_ring("4", "hidden from 520 tokens on: it is");
+  check_ring("4", "hidden from 515 tokens on: it is");
 }
 
 static void test_degrees(void) {

@@ -132,7 +132,7 @@ static void print_ring(const Compiled *compiled, FILE *out) {
   const Derived *d = &compiled->derived;
   if (d->cp == 1 || compiled->job->parallel.cp_kind != CHOICE_RING) return;
   const Graph *g = compiled->draft->train;
-  double flops = cost_peak(compiled->draft),
+  double flops = cost_peak(compiled->draft) * compiled->cluster.sustained.product,
          bytes = slowest_bytes_per_s(&compiled->plan, MESH_BIT(MESH_CP));
   int64_t tokens = d->sample_tokens / d->cp;
   fprintf(out, "\nring: %s tokens a rank; keys and values travel while a block computes\n",

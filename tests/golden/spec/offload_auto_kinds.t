@@ -13,10 +13,10 @@ return job {
 auto     57.4 GB of states moved: optimizer = { "cpu", most = "57430720512B" };
                             memory.recompute = "block"
          recompute none, 64.7 GB of states, 151 GB of what forward keeps moved:
-                            5.05 s a step
+                            5.08 s a step
          recompute selective, 74.4 GB of states, 76.4 GB of what forward keeps
-                            moved: 3.01 s a step
-         recompute block, 57.4 GB of states moved: 2.07 s a step, taken
+                            moved: 3.30 s a step
+         recompute block, 57.4 GB of states moved: 2.99 s a step, taken
          a layer less: 2.34 GB too much; one more: 2.43 GB less, and a step of
-                            2.07 s
+                            2.98 s
 node     158 GB of host memory for 1 rank; 1.98 TB may be used
