@@ -124,42 +124,13 @@ ALWAYS_INLINE void philox_end(const PhiloxRun *run, uint16_t draws[PHILOX_DRAWS]
  * (stochastic.h). Runs go side by side, because the rounds of one wait for one another. */
 ALWAYS_INLINE void philox_draws(uint64_t key, uint64_t counter_high, uint64_t first, int runs,
                                 uint16_t *draws) {
-  const __m512i low = _mm512_set1_epi64(0xffffffff);
-  const __m512i multiplier0 = _mm512_set1_epi64(0xD2511F53);
-  const __m512i multiplier1 = _mm512_set1_epi64(0xCD9E8D57);
-  /* Lanes 2i and 2i + 1 take blocks i and 4 + i, so that unpacking leaves the words in order. */
-  const __m512i order = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
-  __m512i word[PHILOX_RUNS][4];
-  uint32_t key0 = (uint32_t)key, key1 = (uint32_t)(key >> 32);
-  UNROLL for (int r = 0; r < runs; r++) {
-    const uint64_t begin = first + 8 * (uint64_t)r;
-    word[r][0] = _mm512_add_epi64(_mm512_set1_epi64((int64_t)begin), order);
-    word[r][1] = _mm512_srli_epi64(word[r][0], 32);
-    word[r][2] = _mm512_set1_epi64((int64_t)counter_high);
-    word[r][3] = _mm512_set1_epi64((int64_t)(counter_high >> 32));
-  }
-  UNROLL for (int round = 0; round < 10; round++) {
-    const __m512i xor0 = _mm512_set1_epi64(key0), xor1 = _mm512_set1_epi64(key1);
-    UNROLL for (int r = 0; r < runs; r++) {
-      __m512i *w = word[r];
-      const __m512i product0 = _mm512_mul_epu32(multiplier0, w[0]);
-      const __m512i product1 = _mm512_mul_epu32(multiplier1, w[2]);
-      w[0] = _mm512_ternarylogic_epi64(_mm512_srli_epi64(product1, 32), w[1], xor0, 0x96);
-      w[1] = product1;
-      w[2] = _mm512_ternarylogic_epi64(_mm512_srli_epi64(product0, 32), w[3], xor1, 0x96);
-      w[3] = product0;
-    }
-    key0 += 0x9E3779B9u;
-    key1 += 0xBB67AE85u;
-  }
-  UNROLL for (int r = 0; r < runs; r++) {
-    const __m512i *w = word[r];
-    const __m512i front = _mm512_or_si512(_mm512_and_si512(w[0], low), _mm512_slli_epi64(w[1], 32));
-    const __m512i back = _mm512_or_si512(_mm512_and_si512(w[2], low), _mm512_slli_epi64(w[3], 32));
-    uint16_t *to = draws + PHILOX_DRAWS * r;
-    _mm512_storeu_si512(to, _mm512_unpacklo_epi64(front, back));
-    _mm512_storeu_si512(to + PHILOX_DRAWS / 2, _mm512_unpackhi_epi64(front, back));
-  }
+  const PhiloxKeys keys = philox_keys(key);
+  PhiloxRun run[PHILOX_RUNS];
+  UNROLL for (int r = 0; r < runs; r++) run[r] =
+      philox_begin(counter_high, first + 8 * (uint64_t)r);
+  UNROLL for (int round = 0; round < PHILOX_ROUNDS; round++) UNROLL for (int r = 0; r < runs; r++)
+      philox_rounds(&run[r], &keys, round, round + 1);
+  UNROLL for (int r = 0; r < runs; r++) philox_end(&run[r], draws + PHILOX_DRAWS * r);
 }
 
 #else
