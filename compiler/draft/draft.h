@@ -209,6 +209,9 @@ uint64_t record_flat_calls(const Record *record);
 bool pieces_are_gathered(const Draft *d); /* collectives of many pieces are */
 bool tensors_run_batch(const Draft *d);   /* kernels on many tensors are started once for all */
 
+/* The largest arena of a stage. */
+int64_t draft_tier_bytes(const Draft *d, Tier tier);
+
 /* The number of a control slot among those that the plan has, in the order of control.h, and its
  * offset in the control block. */
 int32_t draft_slot_number(const Draft *d, ControlSlot slot);

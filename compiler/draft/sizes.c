@@ -179,6 +179,13 @@ bool stage_saves(const Draft *d, const Stage *stage, int32_t b) {
   return stage->blocks[b].held > 0;
 }
 
+int64_t draft_tier_bytes(const Draft *d, Tier tier) {
+  int64_t most = 0;
+  for (int32_t s = 0; s < d->stage_count; s++)
+    if (d->stages[s].arena_bytes[tier] > most) most = d->stages[s].arena_bytes[tier];
+  return most;
+}
+
 /* ---- collectives */
 
 bool pieces_are_gathered(const Draft *d) {

@@ -167,15 +167,10 @@ static Rung *const rungs[] = {write_at_once,   shard_optimizer,  shard_gradients
 
 enum { RUNG_COUNT = sizeof rungs / sizeof *rungs };
 
-/* True if a node's memory takes what its ranks keep there. On processors it is the memory that is
- * too small already. */
-static bool host_fits(const Compiled *out, const Draft *draft) {
-  int64_t most = 0;
-  for (int32_t s = 0; s < draft->stage_count; s++)
-    if (draft->stages[s].arena_bytes[TIER_HOST] > most)
-      most = draft->stages[s].arena_bytes[TIER_HOST];
-  return !draft_offloads(draft) || (out->cluster.target != TARGET_CPU &&
-                                    most <= out->host_budget_bytes / out->cluster.devices);
+/* True if a node takes what its ranks keep there. On processors it is the memory that is too small
+ * already. */
+static bool node_fits(const Compiled *out, const Draft *draft) {
+  return fit_hosts(out, draft) && !(draft_offloads(draft) && out->cluster.target == TARGET_CPU);
 }
 
 typedef struct ClimbStep {
@@ -218,7 +213,7 @@ static void climb_up(Climb *climb, uint32_t tries) {
     compile_close(&trial);
     if (!compiled) break;
     int64_t tried_bytes = trial.draft->arena_bytes;
-    if (!host_fits(&trial, trial.draft)) {
+    if (!node_fits(&trial, trial.draft)) {
       *changed = before;
       derived = derived_before;
       continue;

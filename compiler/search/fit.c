@@ -34,11 +34,11 @@ static int32_t candidates(const Job *job, Model *model, Recompute out[RECOMPUTE_
 }
 
 bool fit_hosts(const Compiled *out, const Draft *d) {
-  int64_t most = 0;
-  for (int32_t s = 0; s < d->stage_count; s++)
-    if (d->stages[s].arena_bytes[TIER_HOST] > most) most = d->stages[s].arena_bytes[TIER_HOST];
-  return out->cluster.target == TARGET_CPU ||
-         (out->host_budget_bytes >= 0 && most * out->cluster.devices <= out->host_budget_bytes);
+  const int64_t host_bytes = draft_tier_bytes(d, TIER_HOST) * out->cluster.devices;
+  const int64_t file_bytes = draft_tier_bytes(d, TIER_FILE) * out->cluster.devices;
+  if (out->disk_budget_bytes >= 0 && file_bytes > out->disk_budget_bytes) return false;
+  return host_bytes == 0 || out->cluster.target == TARGET_CPU ||
+         (out->host_budget_bytes >= 0 && host_bytes <= out->host_budget_bytes);
 }
 
 Draft *fit_once(Compile *c, const Job *job, Compiled *out, Recompute recompute) {

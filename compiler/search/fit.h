@@ -13,8 +13,8 @@ bool fit_draft(Compile *c, const Job *job, Compiled *out);
  */
 Draft *fit_once(Compile *c, const Job *job, Compiled *out, Recompute recompute);
 
-/* True if a node's memory takes what its ranks keep in host memory. On processors fit_plan counts
- * both tiers. */
+/* True if a node has room for its ranks' arenas in host memory, as snapshots have, and for their
+ * files. On processors host memory is the device's. */
 bool fit_hosts(const Compiled *out, const Draft *d);
 
 /* (job, machine) -> proven plan. Reports `does-not-fit`, with changes that would fit, where none
