@@ -149,7 +149,7 @@ typedef struct Graph {
   bool has_weights; /* parameters begin with the tensors of files, whose hash is weights_sum */
   uint64_t weights_sum;
   const char *config_json, *model_folder; /* as in settings.def */
-  const char *tied_tensors;               /* "A=B": of these files, to be equal; NULL: none */
+  const char *tied_tensors;               /* "A=B C=D": of these files, to be equal; NULL: none */
   Target target; /* the plan's target and the threads of a rank: workspaces depend on them */
   int32_t threads;
   Span tp_at, cp_at;           /* where the job sets these degrees; no file: it does not */

@@ -1,7 +1,8 @@
 /* loss.cu -- cross-entropy, a block a row, the slopes over the logits; and squared error.
  *
- * A row is read twice. Of wide rows a multiprocessor works on few at once, so that all that are
- * being worked on are in the second level of cache when they are read again. */
+ * A row is read twice, and with smoothing once more for the sum of its logits. Of wide rows a
+ * multiprocessor works on few at once, so that all that are being worked on are in the second level
+ * of cache when they are read again. */
 #include "kernels/cuda/vectors.h"
 extern "C" {
 #include "kernels/math/mse.h"

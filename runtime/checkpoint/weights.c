@@ -85,14 +85,15 @@ static bool equal_tensors(const SafePlace *a, const SafePlace *b, Status *status
 }
 
 bool weight_files_check_tied(const WeightFiles *files, Status *status) {
-  const char *text = text_of(files->plan, PLAN_TIED_KEY), *equals = strchr(text, '=');
-  char name[WEIGHTS_NAME_BYTES];
-  if (equals == NULL || files->set.place_count == 0) return true;
-  (void)snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
-  SafePlace a = safe_set_find(&files->set, name), b = safe_set_find(&files->set, equals + 1);
-  return a.tensor == NULL || b.tensor == NULL || a.tensor->bytes != b.tensor->bytes
-             ? status_fail(status, STATUS_OURS, "plan: tied tensors %s", text)
-             : equal_tensors(&a, &b, status);
+  const char *text = text_of(files->plan, PLAN_TIED_KEY), *rest = text;
+  char name[WEIGHTS_NAME_BYTES], like[WEIGHTS_NAME_BYTES];
+  while (files->set.place_count > 0 && weights_next_tied(&rest, name, like)) {
+    SafePlace a = safe_set_find(&files->set, name), b = safe_set_find(&files->set, like);
+    if (a.tensor == NULL || b.tensor == NULL || a.tensor->bytes != b.tensor->bytes)
+      return status_fail(status, STATUS_OURS, "plan: tied tensors %s", text);
+    if (!equal_tensors(&a, &b, status)) return false;
+  }
+  return true;
 }
 
 /* ---- one tensor */

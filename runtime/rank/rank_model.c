@@ -72,17 +72,16 @@ static void add_tensor(Text *text, const Rank *rank, const PlanParameter *parame
            dtype_of(rank->run, source));
 }
 
-/* A tied tensor that the files had beside its parameter is written again. */
+/* Tied tensors that the files had beside their parameters are written again. */
 static void add_tied(Text *text, const Rank *rank) {
   const Plan *plan = rank->plan;
   const PlanSetting *tied = plan_setting(plan, PLAN_TIED_KEY);
-  const char *pair = tied != NULL ? plan->strings + tied->text : "", *equals = strchr(pair, '=');
-  char name[WEIGHTS_NAME_BYTES];
-  if (equals == NULL) return;
-  (void)snprintf(name, sizeof name, "%.*s", (int)(equals - pair), pair);
-  for (uint32_t i = 0; i < plan->parameters_count; i++)
-    if (strcmp(plan->strings + plan->parameters[i].source, equals + 1) == 0)
-      add_tensor(text, rank, &plan->parameters[i], name, false);
+  const char *pairs = tied != NULL ? plan->strings + tied->text : "";
+  char name[WEIGHTS_NAME_BYTES], like[WEIGHTS_NAME_BYTES];
+  while (weights_next_tied(&pairs, name, like))
+    for (uint32_t i = 0; i < plan->parameters_count; i++)
+      if (strcmp(plan->strings + plan->parameters[i].source, like) == 0)
+        add_tensor(text, rank, &plan->parameters[i], name, false);
 }
 
 static bool write_tensors(const Rank *rank, const char *path, Status *status) {

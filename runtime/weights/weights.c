@@ -141,3 +141,15 @@ bool weights_name(char name[WEIGHTS_NAME_BYTES], const char *source, int32_t lay
                               (int)layer, star + 1);
   return length < WEIGHTS_NAME_BYTES;
 }
+
+bool weights_next_tied(const char **pairs, char tensor[WEIGHTS_NAME_BYTES],
+                       char like[WEIGHTS_NAME_BYTES]) {
+  const char *at = *pairs + strspn(*pairs, " ");
+  const size_t before = strcspn(at, "= "), after = at[before] == '=' ? before + 1 : before;
+  const size_t width = strcspn(at + after, " ");
+  if (after == before || before >= WEIGHTS_NAME_BYTES || width >= WEIGHTS_NAME_BYTES) return false;
+  (void)snprintf(tensor, WEIGHTS_NAME_BYTES, "%.*s", (int)before, at);
+  (void)snprintf(like, WEIGHTS_NAME_BYTES, "%.*s", (int)width, at + after);
+  *pairs = at + after + width;
+  return true;
+}

@@ -35,6 +35,11 @@ bool weights_is_checkpoint(const char *folder);
  * hash. NULL: `status`. */
 char *weights_manifest(const char *folder, size_t *bytes, uint64_t *sum, Status *status);
 
+/* The next pair of "A=B C=D" (PLAN_TIED_KEY), which *pairs is moved beyond. False: there is none.
+ */
+bool weights_next_tied(const char **pairs, char tensor[WEIGHTS_NAME_BYTES],
+                       char like[WEIGHTS_NAME_BYTES]);
+
 /* The name of a layer's tensor. False: it is too long. */
 bool weights_name(char name[WEIGHTS_NAME_BYTES], const char *source, int32_t layer);
 

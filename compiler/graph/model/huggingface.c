@@ -123,6 +123,10 @@ static void read_must(Reading *r) {
     qsort(r->out->must.at, (size_t)r->out->must.count, sizeof *r->out->must.at, compare_must);
 }
 
+static int compare_tied(const void *a, const void *b) {
+  return strcmp(((const TiedTensor *)a)->tensor, ((const TiedTensor *)b)->tensor);
+}
+
 static void read_tied(Reading *r) {
   lua_State *L = r->L;
   int type = lua_getfield(L, -1, "tied");
@@ -136,6 +140,8 @@ static void read_tied(Reading *r) {
       else
         refuse(r, "tied", "names of tensors and of the parameters that they equal");
     }
+  if (r->out->tied.count > 1) /* Lua has its own order each time */
+    qsort(r->out->tied.at, (size_t)r->out->tied.count, sizeof *r->out->tied.at, compare_tied);
   lua_pop(L, 1);
 }
 

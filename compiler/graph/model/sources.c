@@ -1,5 +1,6 @@
 /* sources.c -- the tensors of a model's parameters in files of Hugging Face: their names, and
  * whether the files of a folder have them, in the model's shapes, and nothing else. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/graph/model/huggingface.h"
@@ -167,7 +168,9 @@ static void find_tied(Search *s) {
     if (a->dtype != b->dtype || a->rank != b->rank ||
         memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) != 0)
       refuse(s, "tensor %s must equal %s, which has another shape or dtype", a->name, b->name);
-    g->tied_tensors = arena_printf(g->compile->arena, "%s=%s", a->name, b->name);
+    const char *before = g->tied_tensors != NULL ? g->tied_tensors : "";
+    g->tied_tensors =
+        arena_printf(g->compile->arena, "%s%s%s=%s", before, *before ? " " : "", a->name, b->name);
   }
 }
 
@@ -189,26 +192,54 @@ static const char *pattern_of(Search *s, const char *name) {
   return text;
 }
 
+/* Tensors that no parameter takes, of one pattern. */
+typedef struct Unused {
+  const char *pattern;
+  int32_t first, count;
+} Unused;
+
+static int by_pattern(const void *a, const void *b) {
+  const Unused *x = a, *y = b;
+  const int names = strcmp(x->pattern, y->pattern);
+  return names != 0 ? names : (x->first > y->first) - (x->first < y->first);
+}
+
+static int by_first(const void *a, const void *b) {
+  const Unused *x = a, *y = b;
+  return (x->first > y->first) - (x->first < y->first);
+}
+
+static bool is_unused(const Search *s, int32_t place) {
+  const char *name = s->set->place[place].tensor->name, *plain = name;
+  const size_t prefix = s->family->prefix ? strlen(s->family->prefix) : 0;
+  if (prefix > 0 && strncmp(name, s->family->prefix, prefix) == 0) plain = name + prefix;
+  return !s->used[place] && !matches_any(&s->family->drop, plain) &&
+         !matches_any(&s->t->model->job->model.ignore, name);
+}
+
+/* In the order of the first tensor of each pattern. */
 static void refuse_unused(Search *s) {
-  const char *told = "";
-  for (int32_t i = 0; i < s->set->place_count; i++) {
-    const char *name = s->set->place[i].tensor->name;
-    const char *plain = name;
-    size_t prefix = s->family->prefix ? strlen(s->family->prefix) : 0;
-    if (prefix > 0 && strncmp(name, s->family->prefix, prefix) == 0) plain = name + prefix;
-    if (s->used[i] || matches_any(&s->family->drop, plain) ||
-        matches_any(&s->t->model->job->model.ignore, name))
-      continue;
-    const char *pattern = pattern_of(s, name);
-    int64_t count = 0;
-    for (int32_t k = i; k < s->set->place_count; k++)
-      count += !s->used[k] && strcmp(pattern_of(s, s->set->place[k].tensor->name), pattern) == 0;
-    if (strstr(told, arena_printf(s->t->g->compile->arena, " %s ", pattern)) != NULL) continue;
-    told = arena_printf(s->t->g->compile->arena, "%s %s ", told, pattern);
-    refuse(s, "tensor %s%s%s is no parameter of the model",
-           text_plain(s->t->g->compile->arena, pattern), count > 1 ? ", of each layer," : "", "");
+  Arena *arena = s->t->g->compile->arena;
+  VEC(Unused) list = {0};
+  int32_t count = 0;
+  for (int32_t i = 0; i < s->set->place_count; i++)
+    if (is_unused(s, i))
+      VEC_PUSH(arena, &list, (Unused){pattern_of(s, s->set->place[i].tensor->name), i, 1});
+  if (list.count == 0) return;
+  qsort(list.at, (size_t)list.count, sizeof *list.at, by_pattern);
+  for (int32_t i = 0; i < list.count; i++) {
+    if (count > 0 && strcmp(list.at[count - 1].pattern, list.at[i].pattern) == 0)
+      list.at[count - 1].count++;
+    else
+      list.at[count++] = list.at[i];
+  }
+  qsort(list.at, (size_t)count, sizeof *list.at, by_first);
+  for (int32_t i = 0; i < count; i++) {
+    const char *pattern = text_plain(arena, list.at[i].pattern);
+    refuse(s, "tensor %s%s is no parameter of the model", pattern,
+           list.at[i].count > 1 ? ", of each layer," : "");
     note_at(s->t->g->compile, (Span){0}, "model.ignore = { \"%s\" } leaves it out on purpose",
-            text_plain(s->t->g->compile->arena, pattern));
+            pattern);
   }
 }
 

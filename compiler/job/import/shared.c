@@ -102,11 +102,9 @@ static bool is_in_known_table(Import *im, const Leaf *leaf) {
     const WordRow *row = word_row(i);
     if (row->tool != leaf->tool) continue;
     for (const char *at = row->names; *at; at += strspn(at, " ")) {
-      char name[64];
       size_t length = strcspn(at, " .");
-      snprintf(name, sizeof name, "%.*s", (int)length, at);
       if (tolower((unsigned char)*at) == tolower((unsigned char)*table) &&
-          word_is_same(name, table))
+          word_is_same(arena_copy_n(im->c->arena, at, length), table))
         return true;
       at += strcspn(at, " ");
     }

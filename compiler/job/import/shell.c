@@ -21,6 +21,7 @@ typedef struct Shell {
   Import *im;
   const char *at, *end, *line_start;
   int32_t line, depth; /* inside if, for, a function */
+  ShellWords here;     /* what ends the documents (<<) that begin after this line */
   VEC(Variable)
   variables;
 } Shell;
@@ -86,7 +87,7 @@ static bool sum_name(void *data, const char *name, size_t length, double *number
   Variable *known = find(data, name, length);
   if (!known || known->is_unread || known->values.count != 1) return false;
   known->is_used = true;
-  return text_number(known->values.at[0].text, number);
+  return sum_read_whole(known->values.at[0].text, NULL, NULL, number);
 }
 
 /* $((...)) at `at`; the end, or NULL. */
@@ -101,7 +102,7 @@ static const char *expand_sum(Expansion *x, const char *at, const char *end) {
     if (*p != '$' && *p != '{' && *p != '}') *to++ = *p;
   *to = 0;
   double number;
-  if (!sum_read(plain, sum_name, x->s, &number)) return NULL;
+  if (!sum_read_whole(plain, sum_name, x->s, &number)) return NULL;
   const char *text = arena_printf(x->s->im->c->arena, "%lld", (long long)number);
   put(x, text, strlen(text));
   return close;
@@ -351,6 +352,41 @@ static void take_structure(Shell *s) {
   }
 }
 
+static bool is_line(const Shell *s, const char *end, const char *word) {
+  const char *at = s->at;
+  size_t width = strlen(word);
+  while (at < end && *at == '\t') /* of <<-; nobody ends another document so */
+    at++;
+  while (end > at && end[-1] == '\r')
+    end--;
+  return (size_t)(end - at) == width && memcmp(at, word, width) == 0;
+}
+
+/* After the end of a line: documents are no commands. */
+static void skip_documents(Shell *s) {
+  for (int32_t i = 0; i < s->here.count; i++)
+    for (bool is_end = false; s->at < s->end && !is_end;) {
+      const char *end = memchr(s->at, '\n', (size_t)(s->end - s->at));
+      if (end == NULL) end = s->end;
+      is_end = is_line(s, end, s->here.at[i].text);
+      run_to(s, end + 1);
+    }
+  s->here.count = 0;
+}
+
+/* A redirection and its word. False: reported. */
+static bool take_redirection(Shell *s) {
+  ShellWords word = {0};
+  bool is_document = s->at + 2 < s->end && s->at[0] == '<' && s->at[1] == '<' && s->at[2] != '<';
+  while (s->at < s->end && strchr("<>&|", *s->at))
+    s->at++;
+  if (is_document && s->at < s->end && *s->at == '-') s->at++;
+  skip_to_word(s);
+  if (s->at < s->end && *s->at != '\n' && !read_word(s, &word)) return false;
+  if (is_document && word.count > 0) VEC_PUSH(s->im->c->arena, &s->here, word.at[0]);
+  return true;
+}
+
 /* The words of one command. False: reported. */
 static bool read_command(Shell *s, ShellWords *words) {
   bool is_begin = true, is_exported = false;
@@ -358,12 +394,8 @@ static bool read_command(Shell *s, ShellWords *words) {
   for (;;) {
     skip_to_word(s);
     if (s->at >= s->end || strchr("\n;&|()", *s->at)) break;
-    if (strchr("<>", *s->at)) { /* a redirection and its word */
-      ShellWords ignored = {0};
-      while (s->at < s->end && strchr("<>&|", *s->at))
-        s->at++;
-      skip_to_word(s);
-      if (s->at < s->end && *s->at != '\n' && !read_word(s, &ignored)) return false;
+    if (strchr("<>", *s->at)) {
+      if (!take_redirection(s)) return false;
       continue;
     }
     if (is_begin) {
@@ -380,8 +412,11 @@ static bool read_command(Shell *s, ShellWords *words) {
     is_begin = false;
     if (!read_word(s, words)) return false;
   }
-  while (s->at < s->end && strchr("\n;&|()", *s->at))
+  while (s->at < s->end && strchr("\n;&|()", *s->at)) {
+    const bool is_end = *s->at == '\n';
     step(s);
+    if (is_end) skip_documents(s);
+  }
   return true;
 }
 

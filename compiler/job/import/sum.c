@@ -13,6 +13,7 @@ typedef struct Sum {
   SumName *name;
   void *data;
   int depth;
+  bool is_whole; /* as a shell computes: each quotient loses what is after the point */
 } Sum;
 
 static bool read_sum(Sum *s, double *number);
@@ -46,7 +47,8 @@ static bool read_part(Sum *s, double *number) {
       if (s->at[i] != '_') plain[count++] = s->at[i];
     plain[count] = 0;
     char *end;
-    *number = strtod(plain, &end);
+    *number =
+        s->is_whole ? (double)strtoll(plain, &end, *plain == '0' ? 8 : 10) : strtod(plain, &end);
     s->at += width;
     is_good = *end == 0;
   } else if (isalpha((unsigned char)*s->at) || *s->at == '_') {
@@ -83,6 +85,7 @@ static bool read_product(Sum *s, double *number) {
     if (!read_power(s, &other) || (sign != '*' && other == 0)) return false;
     *number = sign == '*' ? *number * other : sign == '%' ? fmod(*number, other) : *number / other;
     if (is_whole) *number = floor(*number);
+    if (s->is_whole) *number = trunc(*number);
   }
 }
 
@@ -99,9 +102,17 @@ static bool read_sum(Sum *s, double *number) {
   }
 }
 
-bool sum_read(const char *text, SumName *name, void *data, double *number) {
-  Sum s = {text, name, data, 0};
+static bool read_all(Sum s, double *number) {
   if (!read_sum(&s, number)) return false;
   skip(&s);
   return *s.at == 0 && isfinite(*number);
+}
+
+bool sum_read(const char *text, SumName *name, void *data, double *number) {
+  return read_all((Sum){.at = text, .name = name, .data = data}, number);
+}
+
+bool sum_read_whole(const char *text, SumName *name, void *data, double *number) {
+  return read_all((Sum){.at = text, .name = name, .data = data, .is_whole = true}, number) &&
+         fabs(*number) < 0x1p63;
 }

@@ -53,7 +53,7 @@ static void convert_batch(Import *im) {
   const char *note = arena_printf(im->c->arena, "%lld x %lld steps of accumulation x %lld ranks",
                                   (long long)micro, (long long)sum, (long long)dp);
   if (dp > 0 && from)
-    take_sequences(im, from, (double)(micro * sum * dp), note);
+    take_sequences(im, from, (double)micro * (double)sum * (double)dp, note);
   else if (dp > 0)
     take_default(im, "train.batch",
                  arena_printf(im->c->arena, "\"%.0f sequences\"", (double)micro * (double)dp),
