@@ -1,9 +1,10 @@
 /* compile.c -- the table of contents of the compiler: every pass, in the order in which they run.
  *
- *   compile_open    job, machine         the cluster, the degrees, the budget; the model file is
- * open compile_once    graph, draft         one draft of the plan: memory is packed, times are
- * known compile_emit    draft/emit           the plan compile_prove   plan/prove           the
- * proof, from the plan alone
+ *   compile_open      job, machine   the cluster, the degrees, the budget; the model file is open
+ *   compile_segments  graph, draft   a draft with segments and their times
+ *   compile_once      draft          one draft of the plan: memory is packed, times are known
+ *   compile_emit      draft/emit     the plan
+ *   compile_prove     plan/prove     the proof, from the plan alone
  *
  * No pass returns to an earlier one. Questions that need several drafts (how much to recompute,
  * what to change when nothing fits) are loops around compile_once, in search/. */
@@ -110,7 +111,7 @@ static Whole rank_graph(Compile *c, const Job *job, const Compiled *known, Recom
   return whole;
 }
 
-Draft *compile_once(Compile *c, const Job *job, const Compiled *known, Recompute recompute) {
+Draft *compile_segments(Compile *c, const Job *job, const Compiled *known, Recompute recompute) {
   const bool validates = job->data.valid.count > 0;
   const Whole train = rank_graph(c, job, known, recompute, true);
   if (train.graph == NULL) return NULL;
@@ -145,23 +146,45 @@ Draft *compile_once(Compile *c, const Job *job, const Compiled *known, Recompute
   d->usual = place_in_order(d->fabric, &d->mesh, &order_usual); /* link of each communicator */
   blocks_layout(d); /* parameters -> blocks with one layout */
   d->snapshots = draft_wants_snapshots(d) && !known->leaves_snapshots;
-  inputs_layout(d);                /* buffers of a micro-batch's samples */
-  region_segments_build(d);        /* ops -> straight-line code per layer kind */
-  block_segments_build(d);         /* init, gather, reduce, norm, update */
-  step_segments_build(d);          /* load; control values that all ranks share */
-  pieces_gather(d);                /* collectives of many pieces: one run a member */
-  records_fuse(d);                 /* marks records that kernels may fuse */
-  cost_segments(d);                /* predicted time of each segment */
-  if (!stages_cut(d)) return NULL; /* layers -> pipeline stages */
-  state_layout(d);                 /* parameters, gradients, optimizer state */
-  frames_choose(d);                /* what forward keeps in host memory */
-  calls_build(d);                  /* calls, and the live ranges of their buffers */
-  memory_pack(d);                  /* live ranges -> offsets */
-  edges_build(d);                  /* dependencies between lanes */
+  inputs_layout(d);         /* buffers of a micro-batch's samples */
+  region_segments_build(d); /* ops -> straight-line code per layer kind */
+  block_segments_build(d);  /* init, gather, reduce, norm, update */
+  step_segments_build(d);   /* load; control values that all ranks share */
+  pieces_gather(d);         /* collectives of many pieces: one run a member */
+  records_fuse(d);          /* marks records that kernels may fuse */
+  cost_segments(d);         /* predicted time of each segment */
   return d;
 }
 
-bool compile_open(Compile *c, Job *job, const Machine *machine, Compiled *out) {
+/* From segments to calls. False when reported. */
+static bool call_segments(Draft *d) {
+  if (!stages_cut(d)) return false; /* layers -> pipeline stages */
+  state_layout(d);                  /* parameters, gradients, optimizer state */
+  frames_choose(d);                 /* what forward keeps in host memory */
+  calls_build(d);                   /* calls, and the live ranges of their buffers */
+  return true;
+}
+
+Draft *compile_once(Compile *c, const Job *job, const Compiled *known, Recompute recompute) {
+  Draft *d = compile_segments(c, job, known, recompute);
+  if (d == NULL || !call_segments(d)) return NULL;
+  memory_pack(d); /* live ranges -> offsets */
+  edges_build(d); /* dependencies between lanes */
+  return d;
+}
+
+Draft *compile_sketch(Compile *c, const Job *job, const Compiled *known, Recompute recompute) {
+  Draft *d = compile_segments(c, job, known, recompute);
+  if (d == NULL || !call_segments(d)) return NULL;
+  memory_pack(d);
+  for (int32_t s = 0; s < d->stage_count; s++)
+    for (int32_t kind = 0; kind < ProgramKind_COUNT; kind++)
+      d->stages[s].programs[kind].exists &= kind == PROGRAM_TRAIN_STEP;
+  edges_build(d);
+  return d;
+}
+
+bool compile_meet(Compile *c, Job *job, const Machine *machine, Compiled *out) {
   *out = (Compiled){.job = job};
   if (!spec_cluster(c, job, machine, &out->cluster)) return false;
   out->fabric = fabric_make(c, &out->cluster);
@@ -171,13 +194,24 @@ bool compile_open(Compile *c, Job *job, const Machine *machine, Compiled *out) {
   out->model = model_open(c, job);
   if (out->model == NULL) return false;
   model_complete(out->model, c, job);
-  const ModelFacts facts = {.positions = (int64_t)model_size(out->model, "positions", 0),
-                            .heads = (int64_t)model_size(out->model, "heads", 0)};
-  if (!spec_derive(c, job, &out->cluster, &facts, &out->derived)) return false;
   out->budget_bytes = spec_budget(c, job, &out->cluster);
   out->disk_budget_bytes = spec_disk_budget(job, &out->cluster);
   out->host_budget_bytes = spec_host_budget(job, &out->cluster);
   return true;
+}
+
+ModelFacts compile_facts(const Compiled *met) {
+  return (ModelFacts){.positions = (int64_t)model_size(met->model, "positions", 0),
+                      .heads = (int64_t)model_size(met->model, "heads", 0)};
+}
+
+bool compile_derive(Compile *c, Job *job, Compiled *out) {
+  const ModelFacts facts = compile_facts(out);
+  return spec_derive(c, job, &out->cluster, &facts, &out->derived);
+}
+
+bool compile_open(Compile *c, Job *job, const Machine *machine, Compiled *out) {
+  return compile_meet(c, job, machine, out) && compile_derive(c, job, out);
 }
 
 void compile_close(Compiled *out) {

@@ -43,8 +43,20 @@ typedef struct Compiled {
 bool compile_open(Compile *c, Job *job, const Machine *machine, Compiled *out);
 void compile_close(Compiled *out);
 
+/* The two halves of compile_open: the machine and the model, whatever the degrees; and then the
+ * degrees. */
+bool compile_meet(Compile *c, Job *job, const Machine *machine, Compiled *out);
+bool compile_derive(Compile *c, Job *job, Compiled *out);
+ModelFacts compile_facts(const Compiled *met);
+
 /* One run of all passes, as far as memory and times are known. NULL when reported. */
 Draft *compile_once(Compile *c, const Job *job, const Compiled *known, Recompute recompute);
+
+/* The first passes of it: segments and their times; nothing is cut into stages yet. */
+Draft *compile_segments(Compile *c, const Job *job, const Compiled *known, Recompute recompute);
+
+/* The same for estimates: of its programs only the train step has dependencies and is emitted. */
+Draft *compile_sketch(Compile *c, const Job *job, const Compiled *known, Recompute recompute);
 
 /* Writes out->draft as out->plan, ranks in the order that communicates best. */
 void compile_emit(Compile *c, Job *job, Compiled *out);

@@ -61,6 +61,7 @@
 ---@field linear? "compute"|"fp8" what linear layers inside stacks multiply; fp8: codes of eight bits, E4M3 and for gradients E5M2, with scales that are powers of two, of the tensor's own maximum; {"fp8", scaling = "block"}: of each block of 128 numbers. Default: compute
 
 ---@class (exact) lockstep.parallel
+---@field [1]? "none"|"auto" how ranks divide the work; auto: compile chooses the keys that are not set, as lockstep tune does, and train.microbatch and memory.recompute
 ---@field tp? integer|string tensor parallelism: ranks that share one matrix. Default: 1
 ---@field cp? integer|string context parallelism: ranks that share one sequence. Default: 1
 ---@field pp? integer|string pipeline parallelism: stages that share the layers. Default: 1
@@ -192,7 +193,7 @@
 ---@field optimizer? lockstep.optimizer|string the update
 ---@field schedule? lockstep.schedule|string learning rate over steps
 ---@field precision? lockstep.precision|string one word sets the row; keys change one cell
----@field parallel? lockstep.parallel how ranks divide the work
+---@field parallel? lockstep.parallel|string how ranks divide the work; auto: compile chooses the keys that are not set, as lockstep tune does, and train.microbatch and memory.recompute
 ---@field memory? lockstep.memory device memory
 ---@field offload? lockstep.offload|string what lies in host memory, or in files, instead of the device's; cpu: the optimizer's states; nvme: they are in files, and weights where they may be; auto: as few of them as make the job fit
 ---@field checkpoint? lockstep.checkpoint state on disk

@@ -172,6 +172,7 @@ struct Draft {
   bool uses[Tier_COUNT];
   /* memory/ */
   int64_t arena_bytes; /* in device memory, of the stage that needs most */
+  int64_t live_bytes;  /* alive there at once: without the gaps of packing */
 };
 
 static inline bool draft_offloads(const Draft *d) {

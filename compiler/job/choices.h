@@ -34,8 +34,9 @@ typedef enum {
   CHOICE_OFFLOAD_CPU,
   CHOICE_OFFLOAD_NVME,
   CHOICE_OFFLOAD_AUTO
-} OffloadChoice;                                           /* offload.* */
-typedef enum { CHOICE_RING, CHOICE_ULYSSES } CpKindChoice; /* parallel.cp_kind */
+} OffloadChoice;                                                            /* offload.* */
+typedef enum { CHOICE_PARALLEL_SAID, CHOICE_PARALLEL_AUTO } ParallelChoice; /* parallel.head */
+typedef enum { CHOICE_RING, CHOICE_ULYSSES } CpKindChoice;                  /* parallel.cp_kind */
 typedef enum {
   CHOICE_REDUCE_MICRO,
   CHOICE_REDUCE_STEP

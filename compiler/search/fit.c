@@ -7,6 +7,7 @@
 #include "compiler/search/advice.h"
 #include "compiler/search/automatic.h"
 #include "compiler/search/lints.h"
+#include "compiler/search/workers.h"
 
 enum { RECOMPUTE_TRIES = 4 };
 
@@ -170,10 +171,60 @@ static void finish(Compile *c, Job *job, Compiled *out) {
   compile_prove(c, job, out);
 }
 
-bool fit_plan(Compile *c, Job *job, const Machine *machine, Compiled *out) {
+static bool fit_said(Compile *c, Job *job, const Machine *machine, Compiled *out) {
   const bool ok = compile_open(c, job, machine, out) && fit_draft(c, job, out) &&
                   model_check_inputs(c, job, out->draft->train);
   if (ok) finish(c, job, out);
   compile_close(out);
   return ok && !compile_failed(c);
+}
+
+/* True if a packed draft of the setting fits. */
+static bool is_packed(const Subject *subject, const Setting *setting) {
+  Bench bench;
+  bool fits = bench_open(&bench, subject);
+  if (fits) {
+    setting_apply(setting, &bench.job);
+    fits = compile_derive(bench.compile, &bench.job, &bench.known) &&
+           fit_draft(bench.compile, &bench.job, &bench.known) &&
+           bench.known.draft->arena_bytes <= bench.known.budget_bytes;
+  }
+  bench_close(&bench);
+  return fits;
+}
+
+bool fit_tuned(Compile *c, const Subject *subject, const Tuned *tuned, int32_t *row) {
+  for (*row = 0; *row < tuned->row_count; ++*row)
+    if (is_packed(subject, &tuned->row[*row].candidate.setting)) return true;
+  error_at(c, field_place(subject->job, FIELD_parallel_pp), "does-not-fit",
+           "no degrees, order, micro-batch or recomputation make the job fit on %lld rank%s of %s",
+           (long long)tuned->cluster.ranks, plural(tuned->cluster.ranks),
+           format_bytes(c->arena, tuned->budget_bytes));
+  if (tuned->smallest.least_bytes > 0)
+    note_at(c, (Span){0}, "the nearest needs %s or more: %s",
+            format_bytes(c->arena, tuned->smallest.least_bytes),
+            setting_words(c->arena, &tuned->smallest.setting, tuned->smallest.dp));
+  if (tuned->row_count == 0 && tuned->smallest.least_bytes == 0)
+    note_at(c, (Span){0}, "no degrees divide the ranks, the batch and the model");
+  return false;
+}
+
+/* Sets what the job leaves open. */
+static bool choose_setting(Compile *c, Job *job, const Machine *machine) {
+  Job *before = ARENA_NEW(c->arena, Job);
+  *before = *job;
+  const Subject subject = {before, machine, c->specs_dir};
+  Tuned tuned;
+  int32_t row;
+  if (!tune(c, &subject, workers_available(), NULL, &tuned) ||
+      !fit_tuned(c, &subject, &tuned, &row))
+    return false;
+  setting_apply(&tuned.row[row].candidate.setting, job);
+  return true;
+}
+
+bool fit_plan(Compile *c, Job *job, const Machine *machine, Compiled *out) {
+  *out = (Compiled){.job = job};
+  if (job->parallel.head == CHOICE_PARALLEL_AUTO && !choose_setting(c, job, machine)) return false;
+  return fit_said(c, job, machine, out);
 }

@@ -2,7 +2,7 @@
 #ifndef LOCKSTEP_FIT_H
 #define LOCKSTEP_FIT_H
 
-#include "compiler/compile.h"
+#include "compiler/search/tune.h"
 
 /* Takes the first draft that fits among those that memory.recompute allows, cheapest first, or the
  * one that needs least memory when none fits, into out->draft. `out` is open. False when reported.
@@ -17,9 +17,13 @@ Draft *fit_once(Compile *c, const Job *job, Compiled *out, Recompute recompute);
  * files. On processors host memory is the device's. */
 bool fit_hosts(const Compiled *out, const Draft *d);
 
-/* (job, machine) -> proven plan. Reports `does-not-fit`, with changes that would fit, where none
- * does; the plan of the last attempt remains then, so that its table of bytes can be shown. False
- * when errors were reported. */
+/* The number of the first of tuned's rows that fits when its memory is packed. False when none
+ * does: reported. */
+bool fit_tuned(Compile *c, const Subject *subject, const Tuned *tuned, int32_t *row);
+
+/* (job, machine) -> proven plan; where parallel = "auto", with the keys that tune chooses. Reports
+ * `does-not-fit`, with changes that would fit, where none does; the plan of the last attempt
+ * remains then, so that its table of bytes can be shown. False when errors were reported. */
 bool fit_plan(Compile *c, Job *job, const Machine *machine, Compiled *out);
 
 #endif

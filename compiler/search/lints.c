@@ -5,6 +5,7 @@
 
 #include "compiler/draft/roles.h"
 #include "compiler/search/advice.h"
+#include "compiler/search/bounds.h"
 
 typedef struct Look {
   Compile *c;
@@ -252,7 +253,7 @@ static const char *tp_over_pcie(const Look *look, const char **fix) {
 static const char *memory_tight(const Look *look, const char **fix) {
   const Compiled *out = look->out;
   double share = (double)out->draft->arena_bytes / (double)out->budget_bytes;
-  if (share < 0.97 || field_is_said(look->job, FIELD_memory_budget)) return NULL;
+  if (share < TIGHT_SHARE || field_is_said(look->job, FIELD_memory_budget)) return NULL;
   *fix = "memory = { budget = \"95%\" }";
   return arena_printf(
       look->c->arena,

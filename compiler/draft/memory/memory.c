@@ -27,13 +27,16 @@ static void pack_program(Stage *stage, int32_t kind, Tier tier) {
 }
 
 void memory_pack(Draft *d) {
-  d->arena_bytes = 0;
+  d->arena_bytes = d->live_bytes = 0;
   for (int32_t s = 0; s < d->stage_count; s++) {
     Stage *stage = &d->stages[s];
     for (Tier tier = 0; tier < Tier_COUNT; tier++) {
       stage->arena_bytes[tier] = stage->persistent_bytes[tier];
       for (int32_t kind = 0; d->uses[tier] && kind < ProgramKind_COUNT; kind++)
         if (stage->programs[kind].exists) pack_program(stage, kind, tier);
+      for (int32_t kind = 0; tier == TIER_DEVICE && kind < ProgramKind_COUNT; kind++)
+        if (stage->programs[kind].live_bytes[tier] > d->live_bytes)
+          d->live_bytes = stage->programs[kind].live_bytes[tier];
     }
     if (stage->arena_bytes[TIER_DEVICE] > d->arena_bytes)
       d->arena_bytes = stage->arena_bytes[TIER_DEVICE];

@@ -34,20 +34,22 @@ static int32_t cell(const Cutter *c, int32_t groups, int32_t units) {
   return groups * (c->units + 1) + units;
 }
 
-/* Finds the best last group of a cut of the first `units` into `groups`. */
+/* Finds the best last group of a cut of the first `units` into `groups`: of equally good ones the
+ * longest. Groups are tried from short to long, so that all later ones cost more. */
 static void extend(Cutter *c, int32_t groups, int32_t units, double limit, bool squares) {
   int32_t here = cell(c, groups, units);
-  c->best[here] = INFINITY;
-  for (int32_t from = 0; from < units; from++) {
+  double best = INFINITY;
+  for (int32_t from = units - 1; from >= 0; from--) {
     double cost = c->cost_before[units] - c->cost_before[from];
     double before = c->best[cell(c, groups - 1, from)];
-    if (cost > limit || c->layers_before[units] - c->layers_before[from] < c->layers_least)
-      continue;
-    double total = squares ? before + cost * cost : fmax(before, cost);
-    if (!isfinite(total) || total >= c->best[here] * (1 - ROUNDING)) continue;
-    c->best[here] = total;
+    if (cost > limit || (squares ? cost * cost : cost) > best * (1 + ROUNDING)) break;
+    if (c->layers_before[units] - c->layers_before[from] < c->layers_least) continue;
+    double total = squares ? before + cost * cost : before > cost ? before : cost;
+    if (!isfinite(total) || total > best * (1 + ROUNDING)) continue;
+    best = total;
     c->last_from[here] = from;
   }
+  c->best[here] = best;
 }
 
 /* The lowest maximum cost of a group (or sum of squares) with no group above `limit`. */

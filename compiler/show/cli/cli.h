@@ -69,6 +69,7 @@ const Verb *verb_find(const char *name);             /* or NULL */
 ExitCode verb_check(const Options *options);
 ExitCode verb_compile(const Options *options);
 ExitCode verb_explain(const Options *options);
+ExitCode verb_tune(const Options *options);
 ExitCode verb_show(const Options *options);
 ExitCode verb_prove(const Options *options);
 ExitCode verb_sbatch(const Options *options);
@@ -120,6 +121,14 @@ Compile *open_compile(void);
 /* Reads the job of words[0] with its data and compiles it. False when something was reported;
  * `compiled->draft` is there even so when all that failed is that it does not fit. */
 bool compile_job(Compile *c, const Options *options, Compiled *compiled);
+
+/* The first half of it: the job with its data, and this machine where the job is for it. NULL when
+ * reported. */
+Job *read_job(Compile *c, const Options *options, Machine *machine);
+
+/* The picture of --svg: a file of its own, whole or not at all. */
+typedef bool Draw(const void *state, FILE *out); /* false: not all was written */
+ExitCode write_picture(const Options *options, Draw *draw, const void *state);
 
 /* Diagnostics: text on stderr, or JSON on stdout. Returns the exit code that they mean. */
 ExitCode report(const Compile *c, const Options *options);

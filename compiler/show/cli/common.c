@@ -1,8 +1,10 @@
 /* common.c -- what several verbs do. */
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "compiler/job/data.h"
@@ -134,29 +136,64 @@ bool say_environment(Compile *c) {
   return true;
 }
 
-bool compile_job(Compile *c, const Options *options, Compiled *compiled) {
-  *compiled = (Compiled){0};
+Job *read_job(Compile *c, const Options *options, Machine *machine) {
   const char *path = options->words.at[0];
-  if (is_plan_file(path)) return refuse_plan(c, options->verb, path);
+  if (is_plan_file(path)) {
+    refuse_plan(c, options->verb, path);
+    return NULL;
+  }
   Job *job = spec_load(c, path, options->overrides.at, options->overrides.count);
-  if (!job) return false;
+  if (!job) return NULL;
   if (options->no_data)
     spec_data_assume(job);
   else if (!spec_data(c, job) && job->is_data_absent && strcmp(options->verb, "run") != 0)
     note_at(c, (Span){0}, "with --no-data, %s does not look for the data files", options->verb);
   if (job->data.format == 0) spec_data_assume(job);
-  Machine machine = {.memory_bytes = (int64_t)1 << 33, .cores = 1};
+  *machine = (Machine){.memory_bytes = (int64_t)1 << 33, .cores = 1};
   if (strcmp(job->cluster.head_text, "here") == 0) {
-    if (!say_environment(c)) return false;
-    machine = topology_here();
-    machine.processor = product_choice()->processor;
+    if (!say_environment(c)) return NULL;
+    *machine = topology_here();
+    machine->processor = product_choice()->processor;
     Gpus gpus = topology_gpus(c->arena);
     bool has_cuda = topology_has_cuda() || (options->on && strcmp(options->on, "cuda-host") == 0);
-    topology_use_gpus(c->arena, &gpus, has_cuda, &machine);
+    topology_use_gpus(c->arena, &gpus, has_cuda, machine);
   }
+  return job;
+}
+
+bool compile_job(Compile *c, const Options *options, Compiled *compiled) {
+  *compiled = (Compiled){0};
+  Machine machine;
+  Job *job = read_job(c, options, &machine);
+  if (!job) return false;
   bool is_good = fit_plan(c, job, &machine, compiled);
   if (is_good && !compile_failed(c)) spec_data_ids(c, job, job_vocab(&compiled->plan));
   return is_good && !compile_failed(c);
+}
+
+ExitCode write_picture(const Options *options, Draw *draw, const void *state) {
+  const char *path = options->svg;
+  struct stat status;
+  bool is_special = stat(path, &status) == 0 && !S_ISREG(status.st_mode); /* a pipe, a device */
+  char temporary[PATH_MAX];
+  int length = snprintf(temporary, sizeof temporary, "%s%s", path, is_special ? "" : ".part");
+  if (length >= PATH_MAX) return complain(EXIT_USER, "--svg: the name is too long");
+  errno = 0;
+  FILE *out = fopen(temporary, "w");
+  bool is_good = out != NULL && draw(state, out);
+  if (out != NULL) is_good = fclose(out) == 0 && is_good;
+  if (is_good && !is_special) is_good = rename(temporary, path) == 0;
+  int reason = errno;
+  if (out != NULL && !is_good && !is_special) unlink(temporary);
+  if (!is_good)
+    return complain(EXIT_WORLD, "cannot write %s%s%s", path, reason ? ": " : "",
+                    reason ? strerror(reason) : "");
+  fflush(stdout); /* whole lines, where both streams go to one place */
+  if (options->quiet) return EXIT_DONE;
+  fputs("wrote    ", stderr);
+  print_plain(path, stderr);
+  fputc('\n', stderr);
+  return EXIT_DONE;
 }
 
 ExitCode report_code(const Compile *c) {

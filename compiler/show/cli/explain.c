@@ -2,12 +2,8 @@
  * by side, or where the value of a key came from. */
 #include "compiler/show/explain/explain.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "compiler/job/hints/help.h"
 #include "compiler/show/cli/elastic.h"
@@ -32,31 +28,16 @@ static bool find_rank(const Compiled *compiled, const char *text, int64_t *rank)
   return parse_rank(text, rank) && *rank < count_ranks(compiled);
 }
 
-/* The picture goes to a file of its own, whole or not at all. */
-static ExitCode write_picture(const Compiled *compiled, const Options *options) {
-  const char *path = options->svg;
-  struct stat status;
-  bool is_special = stat(path, &status) == 0 && !S_ISREG(status.st_mode); /* a pipe, a device */
-  char temporary[PATH_MAX];
-  int length = snprintf(temporary, sizeof temporary, "%s%s", path, is_special ? "" : ".part");
-  if (length >= PATH_MAX) return complain(EXIT_USER, "--svg: the name is too long");
-  errno = 0;
-  FILE *out = fopen(temporary, "w");
-  bool is_good = out != NULL && (options->map ? explain_map_svg(compiled, out)
-                                              : timeline_svg(&compiled->plan, out));
-  if (out != NULL) is_good = fclose(out) == 0 && is_good;
-  if (is_good && !is_special) is_good = rename(temporary, path) == 0;
-  int reason = errno;
-  if (out != NULL && !is_good && !is_special) unlink(temporary);
-  if (!is_good)
-    return complain(EXIT_WORLD, "cannot write %s%s%s", path, reason ? ": " : "",
-                    reason ? strerror(reason) : "");
-  fflush(stdout); /* whole lines, where both streams go to one place */
-  if (options->quiet) return EXIT_DONE;
-  fputs("wrote    ", stderr);
-  print_plain(path, stderr);
-  fputc('\n', stderr);
-  return EXIT_DONE;
+static bool draw_map(const void *compiled, FILE *out) {
+  return explain_map_svg(compiled, out);
+}
+
+static bool draw_timeline(const void *compiled, FILE *out) {
+  return timeline_svg(&((const Compiled *)compiled)->plan, out);
+}
+
+static ExitCode write_explained(const Compiled *compiled, const Options *options) {
+  return write_picture(options, options->map ? draw_map : draw_timeline, compiled);
 }
 
 /* "parallel.zero=0 parallel.dp=4" */
@@ -138,7 +119,7 @@ static ExitCode explain_places(const Options *options, const Compiled *compiled)
     explain_map_json(compiled, stdout);
   else
     explain_map(compiled, stdout);
-  return options->svg ? write_picture(compiled, options) : EXIT_DONE;
+  return options->svg ? write_explained(compiled, options) : EXIT_DONE;
 }
 
 static ExitCode explain_one(const Options *options, Compile *c, const Compiled *compiled) {
@@ -158,7 +139,7 @@ static ExitCode explain_one(const Options *options, Compile *c, const Compiled *
     return explain_launch(c, options, compiled);
   } else if (options->schedule || options->svg) {
     explain_schedule(compiled, stdout);
-    if (options->svg) return write_picture(compiled, options);
+    if (options->svg) return write_explained(compiled, options);
   } else if (options->values) {
     help_values(c, compiled->job, NULL, stdout);
   } else if (options->words.count == 2) {

@@ -1,0 +1,53 @@
+/* bounds.h -- what settings need and take at least, a few hundred nanoseconds each.
+ *
+ * Parts of a job (one layer's code at given tp, cp, micro-batch, recomputation) are traced, cut and
+ * priced once. From them follow, for every arrangement of parts (pp, chunks, order, dp, zero),
+ * bytes and times that no plan of the arrangement is below. */
+#ifndef LOCKSTEP_BOUNDS_H
+#define LOCKSTEP_BOUNDS_H
+
+#include "compiler/search/space.h"
+
+typedef struct Candidate {
+  Setting setting;
+  int64_t dp, microbatches;
+  int64_t least_bytes; /* of device memory, on the stage that needs most */
+  int64_t least_ns;    /* of a step; 0: unknown */
+} Candidate;
+
+typedef struct Candidates {
+  Candidate *at;
+  int32_t count, capacity;
+  int64_t seen; /* settings looked at */
+  int64_t cut[CUT_RULES];
+  Candidate smallest; /* of those that CUT_MEMORY left out, the one that needs least */
+} Candidates;
+
+/* The job before anything is derived from it, and the machine for cluster = "here". */
+typedef struct Subject {
+  const Job *job;
+  const Machine *machine;
+  const char *specs_dir;
+} Subject;
+
+/* Above this part of what a device has, other programs or a driver that needs more make a run fail:
+ * only a job that says its budget is given more. */
+#define TIGHT_SHARE 0.97
+
+/* A compile of its own with a copy of the subject's job, its cluster, fabric and model open. */
+typedef struct Bench {
+  Compile *compile;
+  Job job;
+  Compiled known;
+} Bench;
+
+/* False: the job cannot be compiled at all; what is wrong is in `compile`. bench_close follows in
+ * both cases. */
+bool bench_open(Bench *bench, const Subject *subject);
+void bench_close(Bench *bench);
+
+/* Bounds of all arrangements of the parts of one of the keys, appended to `out`. */
+void bounds_of(Arena *arena, const Subject *subject, const PartsKeys *keys, int32_t number,
+               Candidates *out);
+
+#endif

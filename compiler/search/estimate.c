@@ -1,0 +1,164 @@
+#include "compiler/search/estimate.h"
+
+#include "compiler/draft/cost/cost.h"
+#include "compiler/draft/roles.h"
+
+const char *const estimate_part_words[ESTIMATE_PARTS] = {
+    [PART_OF_COMPUTE] = "compute", [PART_OF_TP] = "tp", [PART_OF_CP] = "cp",
+    [PART_OF_DP] = "dp",           [PART_OF_PP] = "pp", [PART_OF_BUBBLE] = "bubble"};
+
+/* A draft whose pipeline has `microbatches`, and its estimate. */
+typedef struct Sketch {
+  const Draft *draft; /* NULL when reported */
+  int64_t microbatches;
+  bool has_loops; /* on every stage: more micro-batches change no buffer of a call */
+  Estimate estimate;
+} Sketch;
+
+static int64_t most_of(const Draft *d, Tier tier) {
+  int64_t most = 0;
+  for (int32_t s = 0; s < d->stage_count; s++)
+    if (d->stages[s].arena_bytes[tier] > most) most = d->stages[s].arena_bytes[tier];
+  return most;
+}
+
+static EstimatePart part_of(const PlanPart *part) {
+  if (part->kind == PART_COMPUTE) return PART_OF_COMPUTE;
+  if (part->kind == PART_BUBBLE) return PART_OF_BUBBLE;
+  switch (part->axis) {
+  case MESH_TP:
+  case MESH_TP_GROUP: return PART_OF_TP;
+  case MESH_CP: return PART_OF_CP;
+  case MESH_PP: return PART_OF_PP;
+  default: return PART_OF_DP; /* also of several axes at once, of which it is one */
+  }
+}
+
+static void take_times(const Plan *plan, Estimate *out) {
+  const PlanProgram *longest = NULL;
+  for (uint32_t i = 0; i < plan->programs_count; i++)
+    if (plan->programs[i].kind == PROGRAM_TRAIN_STEP &&
+        (longest == NULL || plan->programs[i].predicted_ns > longest->predicted_ns))
+      longest = &plan->programs[i];
+  if (longest == NULL) return;
+  out->step_ns = longest->predicted_ns;
+  for (uint32_t i = 0; i < longest->parts_count; i++) {
+    const PlanPart *part = &plan->parts[longest->parts_first + i];
+    out->part_ns[part_of(part)] += part->predicted_ns;
+  }
+}
+
+static bool has_loops(const Draft *d) {
+  for (int32_t s = 0; s < d->stage_count; s++)
+    if (d->stages[s].programs[PROGRAM_TRAIN_STEP].loops.count == 0) return false;
+  return true;
+}
+
+static Sketch sketch_of(Compile *c, Job *job, const Compiled *known, Recompute recompute,
+                        int64_t microbatches) {
+  Compiled sketch = *known;
+  sketch.derived.accumulation = microbatches;
+  sketch.draft = compile_sketch(c, job, &sketch, recompute);
+  if (sketch.draft == NULL) return (Sketch){0};
+  compile_emit(c, job, &sketch);
+  Sketch out = {.draft = sketch.draft,
+                .microbatches = microbatches,
+                .has_loops = has_loops(sketch.draft),
+                .estimate = {.live_bytes = sketch.draft->live_bytes,
+                             .arena_bytes = sketch.draft->arena_bytes,
+                             .host_bytes = most_of(sketch.draft, TIER_HOST)}};
+  take_times(&sketch.plan, &out.estimate);
+  return out;
+}
+
+/* ---- from few micro-batches to all */
+
+/* Bytes of the samples of a step, which a stage has beside everything else. */
+static int64_t staged_bytes(const Draft *d, int64_t microbatches, Tier tier) {
+  const bool apart = d->cluster->target != TARGET_CPU;
+  const int64_t steps = (tier == TIER_DEVICE) == apart ? 1 : draft_prefetch_steps(d);
+  if (tier == TIER_HOST && !apart) return 0;
+  return round_up(d->sample_bytes * microbatches * steps, tier_align(tier));
+}
+
+static int64_t further(int64_t before, int64_t now, const Sketch *a, const Sketch *b, int64_t m) {
+  const double each = (double)(now - before) / (double)(b->microbatches - a->microbatches);
+  return now + (int64_t)(each * (double)(m - b->microbatches));
+}
+
+/* In the steady state each round takes as long as the one before. */
+static Estimate extend(const Sketch *a, const Sketch *b, int64_t m) {
+  Estimate out = b->estimate;
+  const Estimate *before = &a->estimate, *now = &b->estimate;
+  const int64_t staged =
+      staged_bytes(b->draft, m, TIER_DEVICE) - staged_bytes(b->draft, b->microbatches, TIER_DEVICE);
+  out.live_bytes += staged;
+  out.arena_bytes += staged;
+  out.host_bytes +=
+      staged_bytes(b->draft, m, TIER_HOST) - staged_bytes(b->draft, b->microbatches, TIER_HOST);
+  out.step_ns = further(before->step_ns, now->step_ns, a, b, m);
+  for (int32_t i = 0; i < ESTIMATE_PARTS; i++)
+    out.part_ns[i] = further(before->part_ns[i], now->part_ns[i], a, b, m);
+  return out;
+}
+
+/* Rounds of a pipeline take `pp` micro-batches, or a divisor. Sketches with more and more of them
+ * are made until all stages repeat themselves. */
+static bool estimate_pipeline(Compile *c, Job *job, const Compiled *known, Recompute recompute,
+                              Sketch *last, Estimate *out) {
+  enum { WARM_UP = 2 };
+  const int64_t m = known->derived.accumulation, pp = known->derived.pp;
+  const int64_t least = pipeline_least((PipeKind)job->parallel.pipeline, (int32_t)pp);
+  Sketch before = {0};
+  int64_t count = m % pp + WARM_UP * pp, more = pp;
+  while (count < least)
+    count += pp;
+  for (; count < m; count += more) {
+    Sketch now = sketch_of(c, job, known, recompute, count);
+    if (now.draft == NULL) return false;
+    if (before.draft != NULL && now.has_loops) {
+      *last = now;
+      *out = extend(&before, &now, m);
+      return true;
+    }
+    if (before.draft != NULL) more *= 2;
+    before = now;
+  }
+  *last = sketch_of(c, job, known, recompute, m);
+  *out = last->estimate;
+  return last->draft != NULL;
+}
+
+static double mfu_of(const Draft *d, int64_t step_ns) {
+  const double peak = cost_peak(d) * (double)mesh_count(&d->mesh, MESH_BIT(MESH_AXES) - 1);
+  const double tokens = (double)(d->derived.batch_samples * d->derived.sample_tokens);
+  if (peak <= 0 || step_ns <= 0) return 0;
+  return (double)d->flops_per_token * tokens / (1e-9 * (double)step_ns * peak);
+}
+
+static bool estimate_once(Compile *c, Job *job, const Compiled *known, Recompute recompute,
+                          Sketch *last, Estimate *out) {
+  const int64_t m = known->derived.accumulation;
+  if (known->derived.pp > 1) {
+    if (!estimate_pipeline(c, job, known, recompute, last, out)) return false;
+  } else {
+    *last = sketch_of(c, job, known, recompute, m);
+    if (last->draft == NULL) return false;
+    *out = last->estimate;
+  }
+  out->mfu = mfu_of(last->draft, out->step_ns);
+  return true;
+}
+
+bool estimate(Compile *c, Job *job, const Compiled *known, Recompute recompute, Estimate *out) {
+  Sketch last = {0};
+  if (!estimate_once(c, job, known, recompute, &last, out)) return false;
+  const bool fits = out->arena_bytes <= known->budget_bytes &&
+                    (known->cluster.target == TARGET_CPU ||
+                     (known->host_budget_bytes >= 0 &&
+                      out->host_bytes * known->cluster.devices <= known->host_budget_bytes));
+  if (!last.draft->snapshots || job->checkpoint.async != CHOICE_ASYNC_AUTO || fits) return true;
+  Compiled without = *known; /* as fit.c does */
+  without.leaves_snapshots = true;
+  return estimate_once(c, job, &without, recompute, &last, out);
+}

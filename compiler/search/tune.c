@@ -1,0 +1,274 @@
+#include "compiler/search/tune.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/search/workers.h"
+
+/* Settings that are estimated before it is looked again at which of the others may be better: as
+ * many on any number of threads. */
+enum { ROUND = 8, ROWS_LEAST = 2, ESTIMATES_MOST = 1024 };
+
+typedef struct Tuning {
+  const Subject *subject;
+  const TuneProgress *progress;
+  int32_t threads;
+  PartsKeys keys;
+  Arena **arenas;       /* by thread */
+  Candidates *bounded;  /* by key */
+  const Candidate *all; /* in the order of their bounds */
+  int32_t count;
+  struct Estimated *round; /* of ROUND */
+  int32_t round_first;
+} Tuning;
+
+typedef enum Fate { FATE_REFUSED, FATE_TOO_LARGE, FATE_FITS } Fate;
+
+typedef struct Estimated {
+  const Candidate *candidate;
+  Estimate estimate;
+  int64_t steps;
+  Fate fate;
+} Estimated;
+
+static void tell(const Tuning *t, const char *what, int64_t done, int64_t all) {
+  if (t->progress != NULL) t->progress->tell(t->progress->state, what, done, all);
+}
+
+/* ---- bounds */
+
+static void bound_key(void *state, int32_t thread, int32_t i) {
+  Tuning *t = state;
+  bounds_of(t->arenas[thread], t->subject, &t->keys, i, &t->bounded[i]);
+  tell(t, "parts of the model priced", i, t->keys.count);
+}
+
+static int compare_candidates(const void *a, const void *b) {
+  const Candidate *x = *(const Candidate *const *)a, *y = *(const Candidate *const *)b;
+  if (x->least_ns != y->least_ns) return x->least_ns < y->least_ns ? -1 : 1;
+  if (x->least_bytes != y->least_bytes) return x->least_bytes < y->least_bytes ? -1 : 1;
+  return x->setting.zero < y->setting.zero ? -1 : x->setting.zero > y->setting.zero;
+}
+
+/* Candidates that are equal in all that is compared keep the order in which they were found. */
+typedef struct Ordered {
+  const Candidate *candidate;
+  int32_t number;
+} Ordered;
+
+static int compare_ordered(const void *a, const void *b) {
+  const Ordered *x = a, *y = b;
+  const int by_bounds = compare_candidates(&x->candidate, &y->candidate);
+  return by_bounds != 0 ? by_bounds : (x->number > y->number) - (x->number < y->number);
+}
+
+static void gather(Tuning *t, Arena *arena, Tuned *out) {
+  int32_t count = 0;
+  for (int32_t k = 0; k < t->keys.count; k++)
+    count += t->bounded[k].count;
+  Ordered *ordered = ARENA_ARRAY(arena, Ordered, count + 1);
+  Candidate *all = ARENA_ARRAY(arena, Candidate, count + 1);
+  count = 0;
+  for (int32_t k = 0; k < t->keys.count; k++) {
+    const Candidates *from = &t->bounded[k];
+    const bool is_first = out->cut[CUT_MEMORY] == 0;
+    if (from->cut[CUT_MEMORY] > 0 &&
+        (is_first || from->smallest.least_bytes < out->smallest.least_bytes))
+      out->smallest = from->smallest;
+    out->seen += from->seen;
+    for (int32_t r = 0; r < CUT_RULES; r++)
+      out->cut[r] += from->cut[r];
+    for (int32_t i = 0; i < from->count; i++, count++)
+      ordered[count] = (Ordered){&from->at[i], count};
+  }
+  qsort(ordered, (size_t)count, sizeof *ordered, compare_ordered);
+  for (int32_t i = 0; i < count; i++)
+    all[i] = *ordered[i].candidate;
+  t->all = all;
+  t->count = count;
+  out->has_candidates = count > 0;
+}
+
+/* ---- estimates */
+
+static void estimate_one(void *state, int32_t thread, int32_t i) {
+  Tuning *t = state;
+  Estimated *at = &t->round[i];
+  Bench bench;
+  (void)thread;
+  at->fate = FATE_REFUSED;
+  if (bench_open(&bench, t->subject)) {
+    setting_apply(&at->candidate->setting, &bench.job);
+    if (compile_derive(bench.compile, &bench.job, &bench.known) &&
+        estimate(bench.compile, &bench.job, &bench.known, at->candidate->setting.recompute,
+                 &at->estimate)) {
+      at->steps = bench.known.derived.steps;
+      at->fate = at->estimate.arena_bytes <= bench.known.budget_bytes ? FATE_FITS : FATE_TOO_LARGE;
+    }
+  }
+  bench_close(&bench);
+}
+
+/* True if b does the work of a and more: it cannot be faster, and a fits. */
+static bool dominates(const Setting *a, const Setting *b) {
+  Setting same = *b;
+  const bool sends_more = b->zero >= 2 && a->zero == 1;
+  if (sends_more) same.zero = a->zero;
+  if (b->regather && !a->regather) same.regather = false;
+  if (b->recompute.choice > a->recompute.choice) same.recompute = a->recompute;
+  return setting_equals(&same, a) && !setting_equals(b, a);
+}
+
+static bool is_dominated(const TuneRow *fit, int32_t count, const Candidate *candidate) {
+  for (int32_t i = 0; i < count; i++)
+    if (dominates(&fit[i].candidate.setting, &candidate->setting)) return true;
+  return false;
+}
+
+/* True if they differ in nothing but the number of chunks: one row is enough for both. */
+static bool are_alike(const Setting *a, const Setting *b) {
+  Setting same = *b;
+  same.chunks = a->chunks;
+  return setting_equals(&same, a);
+}
+
+static void insert_row(Tuned *out, const TuneRow *row) {
+  int32_t at = 0, end = 0;
+  while (at < out->row_count && out->row[at].estimate.step_ns <= row->estimate.step_ns)
+    if (are_alike(&out->row[at++].candidate.setting, &row->candidate.setting)) return;
+  for (end = at; end < out->row_count; end++)
+    if (are_alike(&out->row[end].candidate.setting, &row->candidate.setting)) break;
+  if (end == out->row_count && end < TUNE_ROWS) out->row_count++;
+  if (end == TUNE_ROWS) end--; /* the last one leaves */
+  if (at == TUNE_ROWS) return;
+  memmove(&out->row[at + 1], &out->row[at], (size_t)(end - at) * sizeof *row);
+  out->row[at] = *row;
+}
+
+static void take_round(const Tuning *t, int32_t count, TuneRow *fit, int32_t *fit_count,
+                       Tuned *out) {
+  for (int32_t i = 0; i < count; i++) {
+    const Estimated *at = &t->round[i];
+    const TuneRow row = {*at->candidate, at->estimate, at->steps};
+    out->estimates++;
+    out->cut[at->fate == FATE_REFUSED ? CUT_DIVIDES : CUT_ESTIMATE]++;
+    if (at->fate == FATE_FITS) {
+      fit[(*fit_count)++] = row;
+      insert_row(out, &row);
+    } else if (at->fate == FATE_TOO_LARGE && out->row_count == 0 &&
+               (out->smallest.least_bytes == 0 ||
+                at->estimate.live_bytes < out->smallest.least_bytes)) {
+      out->smallest = *at->candidate;
+      out->smallest.least_bytes = at->estimate.live_bytes;
+    }
+  }
+}
+
+/* Rows of which no other is faster with no more memory, the fastest first. */
+static void keep_front(const TuneRow *fit, int32_t count, Arena *arena, Tuned *out) {
+  TuneRow *front = ARENA_ARRAY(arena, TuneRow, count + 1);
+  int32_t kept = 0;
+  for (int32_t i = 0; i < count; i++) {
+    bool is_beaten = false;
+    for (int32_t k = 0; k < count && !is_beaten; k++) {
+      const Estimate *a = &fit[i].estimate, *b = &fit[k].estimate;
+      const bool is_same = a->step_ns == b->step_ns && a->live_bytes == b->live_bytes;
+      is_beaten = b->step_ns <= a->step_ns && b->live_bytes <= a->live_bytes &&
+                  (!is_same || k < i) && k != i;
+    }
+    if (is_beaten) continue;
+    int32_t at = kept++;
+    for (; at > 0 && fit[i].estimate.step_ns < front[at - 1].estimate.step_ns; at--)
+      front[at] = front[at - 1];
+    front[at] = fit[i];
+  }
+  out->front = front;
+  out->front_count = kept;
+}
+
+static void estimate_best(Tuning *t, Arena *arena, Tuned *out) {
+  TuneRow *fit = ARENA_ARRAY(arena, TuneRow, ESTIMATES_MOST + ROUND);
+  int32_t fit_count = 0, next = 0;
+  t->round = ARENA_ARRAY(arena, Estimated, ROUND);
+  while (next < t->count && out->estimates < ESTIMATES_MOST) {
+    int32_t count = 0;
+    const int64_t worst_ns = out->row_count < ROWS_LEAST ? INT64_MAX : out->row[0].estimate.step_ns;
+    for (; next < t->count && count < ROUND && t->all[next].least_ns < worst_ns; next++) {
+      if (is_dominated(fit, fit_count, &t->all[next]))
+        out->cut[CUT_DOMINATED]++;
+      else
+        t->round[count++].candidate = &t->all[next];
+    }
+    if (count == 0) break;
+    workers_run(t->threads, count, estimate_one, t);
+    take_round(t, count, fit, &fit_count, out);
+    tell(t, "settings estimated", out->estimates, next);
+  }
+  out->cut[CUT_TIME] += t->count - next;
+  keep_front(fit, fit_count, arena, out);
+}
+
+/* ---- all */
+
+static bool refuse_unknown(Compile *c, const Job *job, const Bench *bench) {
+  error_at(c, field_place(job, FIELD_cluster_device), "no-rates",
+           "nothing says how fast %s computes, so no setting is faster than another",
+           bench->known.cluster.device);
+  note_at(c, (Span){0}, "specs/devices has the rates of GPUs: `lockstep list devices`");
+  return false;
+}
+
+static bool is_rated(const Cluster *cluster) {
+  return cluster_flops(cluster, RATE_FP32) > 0 || cluster_flops(cluster, RATE_BF16) > 0;
+}
+
+static void copy_errors(Compile *c, const Compile *from) {
+  for (int32_t i = 0; i < from->diags.list.count; i++) {
+    const Diag *diag = &from->diags.list.at[i];
+    if (diag->severity != SEVERITY_ERROR) continue;
+    error_at(c, diag->span, diag->name, "%s", diag->message);
+    if (diag->fix != NULL) fix_last(c, "%s", diag->fix);
+  }
+}
+
+/* The cluster and the batch; and all keys of parts. */
+static bool open_subject(Compile *c, const Subject *subject, Tuned *out, PartsKeys *keys) {
+  Bench bench;
+  const bool is_open = bench_open(&bench, subject);
+  bool is_good = is_open;
+  if (!is_open) copy_errors(c, bench.compile);
+  if (is_open && !is_rated(&bench.known.cluster)) is_good = refuse_unknown(c, subject->job, &bench);
+  if (is_good) {
+    out->cluster = bench.known.cluster; /* and its texts, which end with the bench */
+    out->cluster.name = arena_copy(c->arena, out->cluster.name);
+    out->cluster.device = arena_copy(c->arena, out->cluster.device);
+    out->budget_bytes = bench.known.budget_bytes;
+    out->batch_samples = bench.known.derived.batch_samples;
+    out->sample_tokens = bench.known.derived.sample_tokens;
+    *keys = parts_keys(c->arena, &bench.job, &bench.known);
+  }
+  bench_close(&bench);
+  return is_good;
+}
+
+bool tune(Compile *c, const Subject *subject, int32_t threads, const TuneProgress *progress,
+          Tuned *out) {
+  Tuning t = {.subject = subject, .progress = progress, .threads = threads};
+  *out = (Tuned){0};
+  if (!open_subject(c, subject, out, &t.keys)) return false;
+  for (int32_t r = 0; r < CUT_RULES; r++)
+    out->seen += out->cut[r] = t.keys.cut[r];
+  out->parts = t.keys.count;
+  t.arenas = ARENA_ARRAY(c->arena, Arena *, threads);
+  t.bounded = ARENA_ARRAY(c->arena, Candidates, t.keys.count + 1);
+  for (int32_t i = 0; i < threads; i++)
+    t.arenas[i] = arena_new();
+  workers_run(threads, t.keys.count, bound_key, &t);
+  Arena *sorted = arena_new();
+  gather(&t, sorted, out);
+  for (int32_t i = 0; i < threads; i++)
+    arena_free(t.arenas[i]);
+  estimate_best(&t, c->arena, out);
+  arena_free(sorted);
+  return true;
+}

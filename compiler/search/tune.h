@@ -1,0 +1,46 @@
+/* tune.h -- which degrees, order, micro-batch, ZeRO and recomputation make a job fastest.
+ *
+ * Bounds leave few settings over: those whose least time is below what the best of them were
+ * estimated to take. These are estimated in full, in the order of their bounds, until no bound is
+ * better. The answer does not depend on the number of threads. */
+#ifndef LOCKSTEP_TUNE_H
+#define LOCKSTEP_TUNE_H
+
+#include "compiler/search/bounds.h"
+#include "compiler/search/estimate.h"
+
+enum { TUNE_ROWS = 5 };
+
+typedef struct TuneRow {
+  Candidate candidate;
+  Estimate estimate;
+  int64_t steps; /* of the run */
+} TuneRow;
+
+typedef struct Tuned {
+  Cluster cluster;
+  int64_t batch_samples, sample_tokens, budget_bytes;
+  /* That fit, the fastest first: of the first none is faster; the others are the fastest of those
+   * that had to be estimated to know that. */
+  TuneRow row[TUNE_ROWS];
+  int32_t row_count;
+  int64_t seen, cut[CUT_RULES]; /* settings looked at, and left out by each rule */
+  int64_t parts, estimates;
+  bool has_candidates;  /* bounds alone leave out not all */
+  Candidate smallest;   /* of those that do not fit; with bytes that it needs at least */
+  const TuneRow *front; /* of all that were estimated and fit: none is faster with less memory */
+  int32_t front_count;
+} Tuned;
+
+/* Is told how many of how many steps are done, from any thread. */
+typedef struct TuneProgress {
+  void (*tell)(void *state, const char *what, int64_t done, int64_t all);
+  void *state;
+} TuneProgress;
+
+/* `c` takes results and errors. False when reported: the job cannot be compiled, whatever the
+ * degrees, or the device's rates are unknown. No row: nothing fits. */
+bool tune(Compile *c, const Subject *subject, int32_t threads, const TuneProgress *progress,
+          Tuned *out);
+
+#endif

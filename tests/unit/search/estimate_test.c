@@ -1,0 +1,138 @@
+/* Estimates and bounds against plans of random settings.   LINK: search
+ *   estimate_test [COUNT]     40 */
+#include <stdlib.h>
+
+#include "compiler/job/data.h"
+#include "compiler/search/estimate.h"
+#include "compiler/search/fit.h"
+#include "tests/unit/check.h"
+
+enum { CHANGES_MOST = 8, TEXT = 96 };
+
+typedef struct Changes {
+  char text[CHANGES_MOST][TEXT];
+  const char *at[CHANGES_MOST];
+  int32_t count;
+} Changes;
+
+static int64_t one_of(int64_t most) { /* a power of two */
+  int64_t n = 1;
+  while (n < most && rand() % 2 == 0)
+    n *= 2;
+  return n;
+}
+
+#define ADD(changes, ...)                                                                          \
+  ((void)snprintf((changes)->text[(changes)->count], TEXT, __VA_ARGS__),                           \
+   (changes)->at[(changes)->count] = (changes)->text[(changes)->count], (changes)->count++)
+
+static void draw(Changes *changes) {
+  static const char *const orders[] = {"gpipe", "1f1b", "{\"interleaved\", chunks=2}", "zb-h1",
+                                       "zb-v"};
+  const int64_t tp = one_of(4), pp = one_of(4);
+  *changes = (Changes){0};
+  ADD(changes, "train.batch=%lld sequences", (long long)(64 * one_of(8)));
+  ADD(changes, "parallel.tp=%lld", (long long)tp);
+  ADD(changes, "parallel.pp=%lld", (long long)pp);
+  ADD(changes, "parallel.zero=%d", rand() % 4);
+  ADD(changes, "train.microbatch=%lld", (long long)one_of(2));
+  ADD(changes, "precision=%s", rand() % 2 == 0 ? "bf16" : "fp32");
+  if (pp > 1) ADD(changes, "parallel.pipeline=%s", orders[rand() % 5]);
+  if (rand() % 3 == 0) ADD(changes, "parallel.zero_keep=0");
+}
+
+static Recompute draw_recompute(void) {
+  static const Recompute all[] = {{CHOICE_RECOMPUTE_NONE, 0},
+                                  {CHOICE_RECOMPUTE_SELECTIVE, 1},
+                                  {CHOICE_RECOMPUTE_BLOCK, 1},
+                                  {CHOICE_RECOMPUTE_EVERY, 2}};
+  return all[rand() % 4];
+}
+
+static int64_t step_of(const Plan *plan) {
+  int64_t most = 0;
+  for (uint32_t i = 0; i < plan->programs_count; i++)
+    if (plan->programs[i].kind == PROGRAM_TRAIN_STEP && plan->programs[i].predicted_ns > most)
+      most = plan->programs[i].predicted_ns;
+  return most;
+}
+
+static void say(const Changes *changes, Recompute recompute) {
+  for (int32_t i = 0; i < changes->count; i++)
+    printf(" %s", changes->at[i]);
+  printf(" recompute %d every %lld\n", (int)recompute.choice, (long long)recompute.group_layers);
+}
+
+/* What bounds say of this setting; none: it is left out. */
+static void check_bounds(const Job *job, const Machine *machine, const Compiled *known,
+                         Recompute recompute, int64_t live_bytes, int64_t step_ns) {
+  const Subject subject = {job, machine, SOURCE_FOLDER "/specs"};
+  const Derived *d = &known->derived;
+  Bench bench;
+  Arena *arena = arena_new();
+  CHECK(bench_open(&bench, &subject));
+  const PartsKeys keys = parts_keys(arena, &bench.job, &bench.known);
+  for (int32_t k = 0; k < keys.count; k++) {
+    const PartsKey *key = &keys.at[k];
+    if (key->recompute.choice != recompute.choice || key->regather || key->cp != 1) continue;
+    if (key->recompute.group_layers != recompute.group_layers) continue;
+    Candidates out = {0};
+    bounds_of(arena, &subject, &keys, k, &out);
+    for (int32_t i = 0; i < out.count; i++) {
+      const Candidate *at = &out.at[i];
+      const Setting *s = &at->setting;
+      if (s->zero != d->zero || s->groups_are_nodes || s->chunks != d->chunks ||
+          (d->pp > 1 && s->pipeline != job->parallel.pipeline))
+        continue;
+      CHECK_INT(at->microbatches, d->accumulation);
+      CHECK(at->least_bytes <= live_bytes);
+      CHECK(at->least_ns <= step_ns);
+      if (at->least_bytes > live_bytes || at->least_ns > step_ns)
+        printf("least %lld of %lld bytes, %lld of %lld ns\n", (long long)at->least_bytes,
+               (long long)live_bytes, (long long)at->least_ns, (long long)step_ns);
+    }
+  }
+  bench_close(&bench);
+  arena_free(arena);
+}
+
+/* False: the job cannot be compiled. */
+static bool check_one(const Machine *machine) {
+  Changes changes;
+  draw(&changes);
+  const Recompute recompute = draw_recompute();
+  const int before = check_failures;
+  Compile *c = compile_new(SOURCE_FOLDER "/specs");
+  Job *job = spec_load(c, SOURCE_FOLDER "/tests/unit/search/small.lua", changes.at, changes.count);
+  Job pristine = job != NULL ? *job : (Job){0};
+  Compiled known = {0};
+  Estimate got = {0};
+  const bool is_legal = job != NULL && spec_data(c, job) && compile_open(c, job, machine, &known) &&
+                        estimate(c, job, &known, recompute, &got);
+  if (is_legal) {
+    known.draft = compile_once(c, job, &known, recompute);
+    compile_emit(c, job, &known);
+    const int64_t live_bytes = known.draft->live_bytes, step_ns = step_of(&known.plan);
+    CHECK_INT(got.live_bytes, live_bytes);
+    CHECK_NEAR(got.step_ns, step_ns, 0.01 * (double)step_ns);
+    check_bounds(&pristine, machine, &known, recompute, live_bytes, step_ns);
+  }
+  if (check_failures > before) say(&changes, recompute);
+  compile_close(&known);
+  compile_free(c);
+  return is_legal;
+}
+
+int main(int count, char **words) {
+  enum { USUAL = 40 };
+  const Machine machine = {.memory_bytes = (int64_t)1 << 33, .cores = 2};
+  const int32_t wanted = count > 1 ? atoi(words[1]) : USUAL;
+  int32_t compiled = 0, drawn = 0;
+  srand(count > 2 ? (unsigned)atoi(words[2]) : 38);
+  TEST("an estimate has the bytes of the plan, and its time within 1 %; bounds are below both") {
+    for (; compiled < wanted && drawn < 4 * wanted; drawn++)
+      compiled += check_one(&machine);
+    CHECK(compiled == wanted);
+  }
+  return check_failures > 0;
+}

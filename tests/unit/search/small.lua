@@ -1,0 +1,8 @@
+-- Jobs of the tests of search/: a model that is quick to compile, on GPUs whose rates are known.
+return job {
+  model     = { "llama", layers = 6, width = 256, heads = 8, kv_heads = 4, ffn = 512, vocab = 1024 },
+  data      = "synthetic",
+  train     = { batch = "64 sequences", context = 256, steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+  cluster   = { "dgx-h100", nodes = 2 },
+}

@@ -1,0 +1,84 @@
+/* What tune chooses, against every setting that is legal.   LINK: search */
+#include <string.h>
+
+#include "compiler/job/data.h"
+#include "compiler/search/tune.h"
+#include "compiler/search/workers.h"
+#include "tests/unit/check.h"
+
+static const Machine machine = {.memory_bytes = (int64_t)1 << 33, .cores = 2};
+
+static Job *load(Compile *c, const char *const *changes, int32_t count) {
+  Job *job = spec_load(c, SOURCE_FOLDER "/tests/unit/search/small.lua", changes, count);
+  CHECK(job != NULL && spec_data(c, job));
+  return job;
+}
+
+/* The least time of all settings that fit, each estimated. */
+static int64_t best_of_all(const Subject *subject, const Tuned *tuned) {
+  Arena *arena = arena_new();
+  Bench bench;
+  int64_t best_ns = INT64_MAX;
+  CHECK(bench_open(&bench, subject));
+  const PartsKeys keys = parts_keys(arena, &bench.job, &bench.known);
+  bench_close(&bench);
+  for (int32_t k = 0; k < keys.count; k++) {
+    Candidates all = {0};
+    bounds_of(arena, subject, &keys, k, &all);
+    for (int32_t i = 0; i < all.count; i++) {
+      Estimate got;
+      CHECK(bench_open(&bench, subject));
+      setting_apply(&all.at[i].setting, &bench.job);
+      if (compile_derive(bench.compile, &bench.job, &bench.known) &&
+          estimate(bench.compile, &bench.job, &bench.known, all.at[i].setting.recompute, &got) &&
+          got.arena_bytes <= tuned->budget_bytes && got.step_ns < best_ns)
+        best_ns = got.step_ns;
+      bench_close(&bench);
+    }
+  }
+  arena_free(arena);
+  return best_ns;
+}
+
+int main(void) {
+  const char *const few[] = {"cluster.nodes=1", "cluster.devices=4", "train.batch=8 sequences",
+                             "memory.recompute=none", "model.layers=3"};
+  TEST("no setting that is left out is faster than the first") {
+    Compile *c = compile_new(SOURCE_FOLDER "/specs");
+    const Subject subject = {load(c, few, 5), &machine, SOURCE_FOLDER "/specs"};
+    Tuned tuned;
+    CHECK(tune(c, &subject, 1, NULL, &tuned));
+    CHECK(tuned.row_count > 0);
+    CHECK_INT(tuned.row[0].estimate.step_ns, best_of_all(&subject, &tuned));
+    int64_t left_out = 0;
+    for (int32_t r = 0; r < CUT_RULES; r++)
+      left_out += tuned.cut[r];
+    CHECK_INT(left_out, tuned.seen);
+    compile_free(c);
+  }
+  TEST("any number of threads has the same answer") {
+    Compile *c = compile_new(SOURCE_FOLDER "/specs");
+    const Subject subject = {load(c, few, 5), &machine, SOURCE_FOLDER "/specs"};
+    Tuned one, three;
+    CHECK(tune(c, &subject, 1, NULL, &one) && tune(c, &subject, 3, NULL, &three));
+    CHECK_INT(one.row_count, three.row_count);
+    for (int32_t i = 0; i < one.row_count && i < three.row_count; i++)
+      CHECK(setting_equals(&one.row[i].candidate.setting, &three.row[i].candidate.setting));
+    CHECK(memcmp(one.cut, three.cut, sizeof one.cut) == 0);
+    compile_free(c);
+  }
+  TEST("keys that the job sets are kept") {
+    const char *const kept[] = {"parallel.tp=2", "parallel.zero=0", "train.microbatch=2"};
+    Compile *c = compile_new(SOURCE_FOLDER "/specs");
+    const Subject subject = {load(c, kept, 3), &machine, SOURCE_FOLDER "/specs"};
+    Tuned tuned;
+    CHECK(tune(c, &subject, 2, NULL, &tuned) && tuned.row_count > 0);
+    for (int32_t i = 0; i < tuned.row_count; i++) {
+      CHECK_INT(tuned.row[i].candidate.setting.tp, 2);
+      CHECK_INT(tuned.row[i].candidate.setting.zero, 0);
+      CHECK_INT(tuned.row[i].candidate.setting.microbatch, 2);
+    }
+    compile_free(c);
+  }
+  return check_failures > 0;
+}
