@@ -185,12 +185,25 @@ bool setting_equals(const Setting *a, const Setting *b) {
          a->recompute.group_layers == b->recompute.group_layers;
 }
 
-static void say(Job *job, int32_t field) {
+static const char by_auto[] = "parallel = \"auto\"";
+
+static void choose(Job *job, int32_t field) {
+  if (field_is_said(job, field)) return;
   job->set[field] = true;
-  if (!field_is_said(job, field)) job->origin[field] = (Origin){.kind = ORIGIN_OVERRIDE};
+  job->origin[field] = (Origin){.kind = ORIGIN_DERIVED, .rule = by_auto};
+}
+
+/* For keys that are derived again where nobody says them. */
+static void say(Job *job, int32_t field) {
+  if (field_is_said(job, field)) return;
+  job->set[field] = true;
+  job->origin[field] = (Origin){.kind = ORIGIN_OVERRIDE, .span = {.file = by_auto}};
 }
 
 void setting_apply(const Setting *s, Job *job) {
+  static const int32_t fields[] = {FIELD_parallel_tp,      FIELD_parallel_cp,
+                                   FIELD_parallel_pp,      FIELD_parallel_regather,
+                                   FIELD_train_microbatch, FIELD_memory_recompute};
   job->sizes.capacity = job->sizes.count; /* the copy grows on its own */
   job->parallel.tp = s->tp;
   job->parallel.cp = s->cp;
@@ -199,6 +212,12 @@ void setting_apply(const Setting *s, Job *job) {
   job->pipeline_chunks = s->chunks;
   job->parallel.regather = s->regather;
   job->train.microbatch = s->microbatch;
+  job->memory.recompute = (int32_t)s->recompute.choice;
+  if (s->recompute.choice == CHOICE_RECOMPUTE_EVERY)
+    job->recompute_blocks = s->recompute.group_layers;
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    choose(job, fields[i]);
+  if (s->pp > 1) choose(job, FIELD_parallel_pipeline);
   if (!setting_is_kept(job, FIELD_parallel_zero) && !setting_is_kept(job, FIELD_parallel_shard)) {
     job->parallel.zero = s->zero;
     say(job, FIELD_parallel_zero);
@@ -207,9 +226,6 @@ void setting_apply(const Setting *s, Job *job) {
     job->parallel.zero_group = ZERO_GROUP_NODE;
     say(job, FIELD_parallel_zero_group);
   }
-  job->memory.recompute = (int32_t)s->recompute.choice;
-  if (s->recompute.choice == CHOICE_RECOMPUTE_EVERY)
-    job->recompute_blocks = s->recompute.group_layers;
 }
 
 /* ---- as text */
@@ -229,9 +245,14 @@ typedef struct Chosen {
 } Chosen;
 typedef VEC(Chosen) ChosenList;
 
+/* A key of -D is not in the file that the section is pasted into. */
+static bool is_in_file(const Job *job, int32_t field) {
+  return field_is_said(job, field) && job->origin[field].kind != ORIGIN_OVERRIDE;
+}
+
 static void add_count(Arena *arena, ChosenList *list, const Job *job, int32_t field,
                       const char *section, const char *key, int64_t value, int64_t usual) {
-  if (setting_is_kept(job, field) || value == usual) return;
+  if (is_in_file(job, field) || value == usual) return;
   VEC_PUSH(arena, list, (Chosen){section, key, arena_printf(arena, "%lld", (long long)value)});
 }
 
@@ -251,19 +272,19 @@ static const char *recompute_value(Arena *arena, const Setting *s) {
 static ChosenList chosen_of(Arena *arena, const Job *job, const Setting *s) {
   ChosenList list = {0};
   const bool keeps_zero =
-      setting_is_kept(job, FIELD_parallel_zero) || setting_is_kept(job, FIELD_parallel_shard);
+      is_in_file(job, FIELD_parallel_zero) || is_in_file(job, FIELD_parallel_shard);
   /* A job with parallel = "auto" would look for the keys that are left out. */
   const int64_t usual = job->parallel.head == CHOICE_PARALLEL_AUTO ? -1 : 1;
   add_count(arena, &list, job, FIELD_train_microbatch, "train", "microbatch", s->microbatch, -1);
   add_count(arena, &list, job, FIELD_parallel_tp, "parallel", "tp", s->tp, usual);
   add_count(arena, &list, job, FIELD_parallel_cp, "parallel", "cp", s->cp, usual);
   add_count(arena, &list, job, FIELD_parallel_pp, "parallel", "pp", s->pp, usual);
-  if (s->pp > 1 && !setting_is_kept(job, FIELD_parallel_pipeline))
+  if (s->pp > 1 && !is_in_file(job, FIELD_parallel_pipeline))
     VEC_PUSH(arena, &list, (Chosen){"parallel", "pipeline", pipeline_value(arena, s)});
   if (!keeps_zero)
     add_count(arena, &list, job, FIELD_parallel_zero, "parallel", "zero", s->zero, -1);
   if (s->groups_are_nodes) VEC_PUSH(arena, &list, (Chosen){"parallel", "zero_group", "\"node\""});
-  if (s->regather && !setting_is_kept(job, FIELD_parallel_regather))
+  if (s->regather && !is_in_file(job, FIELD_parallel_regather))
     VEC_PUSH(arena, &list, (Chosen){"parallel", "regather", "true"});
   if (job->memory.recompute == CHOICE_RECOMPUTE_AUTO)
     VEC_PUSH(arena, &list, (Chosen){"memory", "recompute", recompute_value(arena, s)});

@@ -1,13 +1,12 @@
+-- RUN: explain job.lua parallel.pp --no-data
+-- Degrees, order, micro-batch, ZeRO and recomputation are chosen; the micro-batch of the job is kept.
 return job {
-  model = { "gpt2", layers = 4, width = 32, heads = 4, vocab = 256, positions = 64 },
-  data = "synthetic",
-  train = { batch = "64 sequences", steps = 10 },
+  model     = { "llama", layers = 6, width = 256, heads = 8, kv_heads = 4, ffn = 512, vocab = 1024 },
+  data      = "synthetic",
+  train     = { batch = "64 sequences", context = 256, steps = 10, microbatch = 2 },
   optimizer = { "adamw", lr = 1e-3 },
-  cluster = { "here", devices = 8 },
-  parallel = { "auto" },
+  parallel  = "auto",
+  cluster   = { "dgx-h100", nodes = 1 },
 }
--- >>> exit 1
-job.lua:7:14: error[not-built]: parallel = "auto" is not built yet; write the
-    degrees, or nothing: then all ranks are replicas
-    7 |   parallel = { "auto" },
-      |              ^
+-- >>> exit 0
+parallel.pp            2                       derived: parallel = "auto"

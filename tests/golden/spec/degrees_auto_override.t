@@ -8,5 +8,6 @@ return job {
   parallel = { tp = 2 },
 }
 -- >>> exit 1
--D parallel=auto: error[not-built]: parallel = "auto" is not built yet; write
-    the degrees, or nothing: then all ranks are replicas
+job.lua: error[no-rates]: nothing says how fast cpu computes, so no setting is
+    faster than another
+    note: specs/devices has the rates of GPUs: `lockstep list devices`

@@ -8,6 +8,7 @@ return job {
   parallel = { tp = 2, cp = 2, pp = 2 },
 }
 -- >>> exit 0
+parallel               none                    default
 parallel.tp            2                       job: job.lua:7:21
 parallel.cp            2                       job: job.lua:7:29
 parallel.pp            2                       job: job.lua:7:37

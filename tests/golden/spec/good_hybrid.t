@@ -8,6 +8,7 @@ return job {
   parallel = { cp = 2, shard = "hybrid" },
 }
 -- >>> exit 0
+parallel               none                    default
 parallel.tp            1                       default
 parallel.cp            2                       job: job.lua:7:21
 parallel.pp            1                       default

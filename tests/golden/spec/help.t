@@ -5,6 +5,8 @@ usage: lockstep VERB ... [options]
   check JOB.lua           is it right?
   compile JOB.lua         what will run? writes NAME.plan
   explain JOB.lua [KEY]   why? memory, layouts, schedule, or a key's origin
+  tune JOB.lua            which degrees, order and micro-batch are the fastest
+                          that fit?
   show PLAN               the plan as text that parses back
   prove PLAN              does the plan keep its promises?
   run JOB.lua|PLAN        train here
@@ -51,8 +53,8 @@ lockstep VERB --help lists all options of a verb. Several verbs have:
                         file of rates for cluster.calibration, to which they add
                         rows; bench --kernels: the table of processors, where it
                         puts its row
-  --svg FILE            the timeline of --schedule, the ranks of --map, or the
-                        machine, as a picture too
+  --svg FILE            the timeline of --schedule, the ranks of --map, memory
+                        against time of tune, or the machine, as a picture too
   --rank N              explain: where a rank is, what it has, with whom it
                         talks over what, and why; logs: of this rank instead of
                         rank 0

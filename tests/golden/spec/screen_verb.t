@@ -6,4 +6,4 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-lockstep: check takes no --svg; that is an option of: explain topology
+lockstep: check takes no --svg; that is an option of: explain tune topology
