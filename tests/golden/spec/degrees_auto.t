@@ -9,4 +9,4 @@ return job {
   cluster   = { "dgx-h100", nodes = 1 },
 }
 -- >>> exit 0
-parallel.pp            2                       derived: parallel = "auto"
+parallel.pp            1                       derived: parallel = "auto"
