@@ -167,6 +167,14 @@ static Rung *const rungs[] = {write_at_once,   shard_optimizer,  shard_gradients
 
 enum { RUNG_COUNT = sizeof rungs / sizeof *rungs };
 
+/* From this one on a step waits for the host. */
+static bool is_offload(int32_t rung) {
+  int32_t first = 0;
+  while (rungs[first] != offload_states)
+    first++;
+  return rung >= first;
+}
+
 /* True if a node takes what its ranks keep there. On processors it is the memory that is too small
  * already. */
 static bool node_fits(const Compiled *out, const Draft *draft) {
@@ -177,6 +185,7 @@ typedef struct ClimbStep {
   int32_t rung;
   const char *change;
   int64_t needs_bytes;
+  int64_t step_ns, before_ns; /* of offload: predicted, and without any; 0: not known */
 } ClimbStep;
 
 typedef struct Climb {
@@ -200,6 +209,8 @@ static void climb_up(Climb *climb, uint32_t tries) {
   Derived derived = climb->out->derived;
   int64_t needs_bytes = climb->out->draft->arena_bytes;
   Graph *train = climb->out->draft->train;
+  Compiled resident = *climb->out; /* the last one that offloads nothing */
+  int64_t before_ns = -1;
   climb->count = 0;
   for (int32_t i = 0; i < RUNG_COUNT && !is_enough(climb); i++) {
     const Job before = *changed;
@@ -227,7 +238,15 @@ static void climb_up(Climb *climb, uint32_t tries) {
     needs_bytes = tried_bytes;
     train = trial.draft->train;
     if (climb->count == 0 || climb->steps[climb->count - 1].rung != i) climb->count++;
-    climb->steps[climb->count - 1] = (ClimbStep){i, change, needs_bytes};
+    ClimbStep *step = &climb->steps[climb->count - 1];
+    *step = (ClimbStep){.rung = i, .change = change, .needs_bytes = needs_bytes};
+    if (is_offload(i)) {
+      if (before_ns < 0) before_ns = fit_step_ns(c, &before, &resident, resident.draft);
+      step->before_ns = before_ns;
+      step->step_ns = fit_step_ns(c, changed, &trial, trial.draft);
+    } else {
+      resident = trial;
+    }
     i--; /* perhaps more of it */
   }
 }
@@ -279,6 +298,27 @@ static Span place_of_budget(const Job *job) {
   return at.file != NULL ? at : (Span){.file = job->path};
 }
 
+/* ", a step of 1.24 s, 1.00 s without" */
+static const char *slower_text(Arena *arena, const ClimbStep *step) {
+  if (step->step_ns == 0 || step->before_ns == 0) return "";
+  return arena_printf(arena, ", a step %.2f times as long",
+                      (double)step->step_ns / (double)step->before_ns);
+}
+
+/* The use of host memory is a large model on few devices. */
+static void note_scale(Compile *c, const Compiled *out) {
+  enum { MANY_RANKS = 64 };
+  const int64_t ranks = out->cluster.ranks;
+  note_at(
+      c, (Span){0},
+      ranks < MANY_RANKS
+          ? "host memory is for large models on few devices, such as 70B on one node: with more "
+            "nodes parallel.zero divides states, and nothing is copied"
+          : "at %lld ranks host memory rarely pays: more ranks that share the model "
+            "(parallel.tp, pp, zero) hold states without copies",
+      (long long)ranks);
+}
+
 void advice_unfit(Compile *c, const Job *job, const Compiled *out) {
   Climb climb = {.compile = c, .job = job, .out = out};
   climb_up(&climb, ~0u); /* before the error is reported: rooms stop after an error */
@@ -289,12 +329,16 @@ void advice_unfit(Compile *c, const Job *job, const Compiled *out) {
            format_bytes(c->arena, out->draft->arena_bytes),
            format_bytes(c->arena, out->budget_bytes));
   int64_t needs_bytes = out->draft->arena_bytes;
+  bool offloads = false;
   for (int32_t i = 0; i < climb.count; i++) {
     const ClimbStep *step = &climb.steps[i];
     needs_bytes = step->needs_bytes;
-    note_at(c, (Span){0}, "with %-30s it needs %s%s", step->change,
-            format_bytes(c->arena, needs_bytes), needs_bytes <= out->budget_bytes ? ": fits" : "");
+    note_at(c, (Span){0}, "with %-30s it needs %s%s%s", step->change,
+            format_bytes(c->arena, needs_bytes), needs_bytes <= out->budget_bytes ? ": fits" : "",
+            slower_text(c->arena, step));
+    offloads |= is_offload(step->rung);
   }
+  if (offloads) note_scale(c, out);
   if (fits)
     fix_last(c, "%s", options_of(c->arena, &climb));
   else

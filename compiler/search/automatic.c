@@ -1,7 +1,6 @@
 #include "compiler/search/automatic.h"
 
 #include "compiler/draft/cost/cost.h"
-#include "compiler/plan/simulate/simulate.h"
 #include "compiler/search/fit.h"
 
 /* Shares of a kind are tried in fourths; the other kind makes up what is missing, by layers. */
@@ -31,17 +30,7 @@ typedef struct Auto {
 } Auto;
 
 static int64_t step_ns(const Auto *a, const Place *place) {
-  Job job = *a->job; /* emit completes it */
-  Compiled out = *a->out;
-  int64_t longest_ns = 0;
-  if (!a->is_timed) return 0;
-  out.draft = place->draft;
-  out.recompute = place->recompute;
-  compile_emit(a->c, &job, &out);
-  const LaneTimes *times = simulate(a->c->arena, &out.plan, PROGRAM_TRAIN_STEP);
-  for (uint32_t i = 0; i < out.plan.classes_count; i++)
-    if (times[i].span_ns > longest_ns) longest_ns = times[i].span_ns;
-  return longest_ns;
+  return a->is_timed ? fit_step_ns(a->c, a->job, a->out, place->draft) : 0;
 }
 
 static bool has_bytes(const Auto *a, const int64_t *bytes) {

@@ -2,8 +2,10 @@
 
 #include <math.h>
 
+#include "compiler/draft/cost/cost.h"
 #include "compiler/draft/cost/nodes.h"
 #include "compiler/draft/cost/saves.h"
+#include "compiler/plan/simulate/simulate.h"
 #include "compiler/search/advice.h"
 #include "compiler/search/automatic.h"
 #include "compiler/search/lints.h"
@@ -50,6 +52,19 @@ Draft *fit_once(Compile *c, const Job *job, Compiled *out, Recompute recompute) 
     return d;
   out->leaves_snapshots = true;
   return compile_once(c, job, out, recompute);
+}
+
+int64_t fit_step_ns(Compile *c, const Job *job, const Compiled *out, const Draft *d) {
+  Job completed = *job;
+  Compiled trial = *out;
+  int64_t longest_ns = 0;
+  if (cost_peak(d) == 0) return 0;
+  trial.draft = d;
+  compile_emit(c, &completed, &trial);
+  const LaneTimes *times = simulate(c->arena, &trial.plan, PROGRAM_TRAIN_STEP);
+  for (uint32_t i = 0; i < trial.plan.classes_count; i++)
+    if (times[i].span_ns > longest_ns) longest_ns = times[i].span_ns;
+  return longest_ns;
 }
 
 bool fit_draft(Compile *c, const Job *job, Compiled *out) {

@@ -7,6 +7,8 @@
 #ifndef LOCKSTEP_BENCH_H
 #define LOCKSTEP_BENCH_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "runtime/process/status.h"
@@ -18,6 +20,14 @@ bool bench_copies(FILE *out, Status *status);
 
 /* A rank's file in that directory: written, read, and both at once. */
 bool bench_files(const char *directory, FILE *out, Status *status);
+
+/* The same alone, of a file of that size, each way for `limit_s` at most. */
+typedef struct FileRates {
+  double read_per_s, write_per_s;
+  bool is_direct; /* past the page cache */
+} FileRates;
+bool bench_file(const char *directory, uint64_t size_bytes, double limit_s, FileRates *rates,
+                Status *status);
 
 /* Seconds since some moment. */
 double bench_now_s(void);

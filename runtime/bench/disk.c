@@ -9,11 +9,12 @@
 
 enum { PASS_BYTES = 64 << 20 };
 static const uint64_t least_bytes = (uint64_t)PASS_BYTES * 2, most_bytes = (uint64_t)1 << 30;
-static const double limit_s = 3;
+static const double longest_s = 3;
 
 typedef struct Pass {
   uint8_t *file, *memory;
   uint64_t size_bytes; /* of the file */
+  double limit_s;
   bool reads;
   double bytes_per_s;
   Status status;
@@ -24,7 +25,7 @@ static void run_pass(Pass *pass) {
   const double from_s = bench_now_s();
   double took_s = 0;
   uint64_t at = 0;
-  for (; at < pass->size_bytes && took_s < limit_s; at += PASS_BYTES) {
+  for (; at < pass->size_bytes && took_s < pass->limit_s; at += PASS_BYTES) {
     const bool good =
         pass->reads ? tier_file_read(pass->file + at, pass->memory, PASS_BYTES, &pass->status)
                     : tier_file_write(pass->file + at, pass->memory, PASS_BYTES, &pass->status);
@@ -64,39 +65,55 @@ static uint64_t room_in(const char *directory) {
   return fourth < most_bytes ? fourth / PASS_BYTES * PASS_BYTES : most_bytes;
 }
 
-static bool measure(Pass pass[2], FILE *out, Status *status) {
-  Pass read = pass[0], write = pass[1];
-  read.file = write.file;
+static bool open_pass(const char *directory, Pass *pass, Status *status) {
+  pass->memory = malloc(PASS_BYTES);
+  if (pass->memory == NULL) return status_fail(status, STATUS_WORLD, "not enough memory");
+  for (uint64_t word = 0; word < PASS_BYTES / 8; word++) /* a disk may compress zeros */
+    ((uint64_t *)(void *)pass->memory)[word] = (word + 1) * 0x9e3779b97f4a7c15u;
+  return tier_file_open(&(TierFileSetup){directory, pass->size_bytes, true}, &pass->file, status);
+}
+
+static void close_pass(Pass *pass) {
+  if (pass->file != NULL) tier_file_close(pass->file);
+  free(pass->memory);
+}
+
+/* Writes the pass's file, then reads what was written. */
+static bool measure_alone(const Pass *of, FileRates *rates, Status *status) {
+  Pass write = *of, read = *of;
+  write.reads = false;
+  read.reads = true;
   if (!run_one(&write, status) || !run_one(&read, status)) return false;
-  if (!run_one(&(Pass){pass[0].file, pass[0].memory, pass[0].size_bytes, false, 0, {0}}, status) ||
-      !run_both(pass, status))
-    return false;
-  fprintf(out, "disk_read %.0f\ndisk_write %.0f\nboth_read %.0f\nboth_write %.0f\n",
-          read.bytes_per_s, write.bytes_per_s, pass[0].bytes_per_s, pass[1].bytes_per_s);
+  *rates = (FileRates){read.bytes_per_s, write.bytes_per_s, tier_file_is_direct(of->file)};
   return true;
+}
+
+bool bench_file(const char *directory, uint64_t size_bytes, double limit_s, FileRates *rates,
+                Status *status) {
+  Pass pass = {.size_bytes = size_bytes, .limit_s = limit_s};
+  const bool good = open_pass(directory, &pass, status) && measure_alone(&pass, rates, status);
+  close_pass(&pass);
+  return good;
 }
 
 bool bench_files(const char *directory, FILE *out, Status *status) {
   const uint64_t size_bytes = room_in(directory);
-  Pass pass[2] = {{.reads = true, .size_bytes = size_bytes}, {.size_bytes = size_bytes}};
+  Pass pass[2] = {{.size_bytes = size_bytes, .limit_s = longest_s},
+                  {.size_bytes = size_bytes, .limit_s = longest_s}};
+  FileRates alone, first;
   if (size_bytes < least_bytes)
     return status_fail(status, STATUS_WORLD,
                        "%s: too little room to measure there: it takes %llu bytes, a fourth of "
                        "what is free",
                        directory, (unsigned long long)least_bytes);
-  bool good = true;
-  for (int32_t i = 0; i < 2 && good; i++) {
-    pass[i].memory = malloc(PASS_BYTES);
-    good = pass[i].memory != NULL || status_fail(status, STATUS_WORLD, "not enough memory");
-    for (uint64_t word = 0; good && word < PASS_BYTES / 8; word++) /* a disk may compress zeros */
-      ((uint64_t *)(void *)pass[i].memory)[word] = (word + 1) * 0x9e3779b97f4a7c15u;
-    good = good &&
-           tier_file_open(&(TierFileSetup){directory, size_bytes, true}, &pass[i].file, status);
-  }
-  good = good && measure(pass, out, status);
-  for (int32_t i = 0; i < 2; i++) {
-    if (pass[i].file != NULL) tier_file_close(pass[i].file);
-    free(pass[i].memory);
-  }
+  bool good = open_pass(directory, &pass[0], status) && open_pass(directory, &pass[1], status) &&
+              measure_alone(&pass[1], &alone, status) && measure_alone(&pass[0], &first, status);
+  pass[0].reads = true;
+  good = good && run_both(pass, status);
+  if (good)
+    fprintf(out, "disk_read %.0f\ndisk_write %.0f\nboth_read %.0f\nboth_write %.0f\n",
+            alone.read_per_s, alone.write_per_s, pass[0].bytes_per_s, pass[1].bytes_per_s);
+  close_pass(&pass[0]);
+  close_pass(&pass[1]);
   return good;
 }

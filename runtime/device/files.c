@@ -426,17 +426,21 @@ static bool allocate(TierFile *file, Status *status) {
                      known ? (unsigned long long)is.f_bavail * (unsigned long long)is.f_bsize : 0);
 }
 
-static void warn_of_network(const char *directory) {
+const char *tier_file_apart(const char *directory) {
   enum { NFS = 0x6969, SMB = 0x517b, LUSTRE = 0x0bd00bd0 };
   struct statfs is;
-  if (statfs(directory, &is) != 0) return;
+  if (statfs(directory, &is) != 0) return NULL;
   const uint32_t kind = (uint32_t)is.f_type;
-  const char *name = kind == NFS                          ? "NFS"
-                     : kind == LUSTRE                     ? "Lustre"
-                     : kind == SMB || kind == 0xff534d42u ? "SMB"
-                     : kind == 0x47504653u                ? "GPFS"
-                     : kind == 0x01021994u                ? "memory (tmpfs)"
-                                                          : NULL;
+  return kind == NFS                          ? "NFS"
+         : kind == LUSTRE                     ? "Lustre"
+         : kind == SMB || kind == 0xff534d42u ? "SMB"
+         : kind == 0x47504653u                ? "GPFS"
+         : kind == 0x01021994u                ? "memory (tmpfs)"
+                                              : NULL;
+}
+
+static void warn_of_network(const char *directory) {
+  const char *name = tier_file_apart(directory);
   if (name != NULL)
     fprintf(stderr, "warning: offload.path: %s is %s; states belong on a disk of the node\n",
             directory, name);
@@ -493,6 +497,11 @@ bool tier_file_open(const TierFileSetup *setup, uint8_t **base, Status *status) 
   pthread_mutex_unlock(&all_lock);
   *base = file->base;
   return true;
+}
+
+bool tier_file_is_direct(const uint8_t *base) {
+  const TierFile *file = file_of(base);
+  return file != NULL && file->is_direct;
 }
 
 void tier_file_way(const uint8_t *base, char way[TIER_WAY_BYTES]) {

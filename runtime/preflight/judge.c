@@ -51,8 +51,8 @@ static bool parse_line(const char *line, Preflight *f) {
   return data != NULL;
 }
 
-/* A library may have printed a warning before the line. The folder of checkpoints has a line after
- * it. */
+/* A library may have printed a warning before the line. The folders of checkpoints and of offload
+ * have lines after it. */
 static bool read_line(const char *path, Preflight *f) {
   char line[1024];
   bool is_there = false;
@@ -61,9 +61,9 @@ static bool read_line(const char *path, Preflight *f) {
     line[strcspn(line, "\n")] = 0;
     is_there = parse_line(line, f);
   }
-  bool has_disk = !is_there;
-  while (!has_disk && fgets(line, sizeof line, file) != NULL)
-    has_disk = disk_read_line(line, &f->checkpoints);
+  f->states.free_bytes = -1;
+  while (is_there && fgets(line, sizeof line, file) != NULL)
+    if (!disk_read_line(line, &f->checkpoints)) (void)offload_read_line(line, &f->states);
   if (file != NULL) (void)fclose(file);
   return is_there;
 }
@@ -75,7 +75,8 @@ uint64_t preflight_node_bytes(const Plan *plan) {
   for (uint32_t i = 0; i < plan->classes_count; i++) {
     uint64_t all = 0;
     for (Tier tier = 0; tier < Tier_COUNT; tier++)
-      all += plan_arena_bytes(plan, &plan->classes[i], tier);
+      if (tier == TIER_HOST || (tier == TIER_DEVICE && job_target(plan) == TARGET_CPU))
+        all += plan_arena_bytes(plan, &plan->classes[i], tier);
     if (all > most) most = all;
   }
   const PlanPlace *place = &plan->places[0];
@@ -120,6 +121,23 @@ static int64_t planned_cores(const Plan *plan) {
   return least;
 }
 
+/* The disk of offload.path, where the plan has states in files. */
+static void check_states(Judge *j, const Preflight *f) {
+  const OffloadDisk *disk = &f->states;
+  const uint64_t need = offload_node_bytes(j->plan);
+  if (need == 0) return;
+  if (disk->why[0] != '\0') {
+    say_bad(j, f, disk->why);
+    return;
+  }
+  check_quantity(j, f, disk->free_bytes, need, "the file system of offload.path");
+  if (disk->apart[0] != '\0')
+    fprintf(j->out, "slow %s: offload.path is %s; states belong on a disk of the node\n", f->node,
+            disk->apart);
+  if (!disk->is_direct)
+    fprintf(j->out, "slow %s: offload.path has no O_DIRECT: pages pass through memory\n", f->node);
+}
+
 static void check_node(Judge *j, const Preflight *f) {
   uint64_t saved_bytes = j->save.bytes > 0 ? checkpoints_bytes(j, f) : 0;
   uint64_t memory = preflight_node_bytes(j->plan);
@@ -136,6 +154,7 @@ static void check_node(Judge *j, const Preflight *f) {
   if (f->memory > 0)
     check_quantity(j, f, f->memory, memory,
                    f->checkpoints.in_memory ? "memory, with checkpoints in tmpfs" : "memory");
+  check_states(j, f);
   check_quantity(j, f, f->shm, SHM_LEAST_BYTES, "/dev/shm");
   if (j->save.bytes > 0)
     check_quantity(j, f, f->disk, saved_bytes, "the file system of checkpoints");
@@ -163,6 +182,9 @@ static int64_t median(const Judge *j, int64_t (*value)(const Preflight *)) {
 static int64_t rate_of(const Preflight *f) {
   return f->mflops;
 }
+static int64_t disk_of(const Preflight *f) {
+  return f->states.read_mbs < f->states.write_mbs ? f->states.read_mbs : f->states.write_mbs;
+}
 static int64_t clock_of(const Preflight *f) {
   return f->clock_ms;
 }
@@ -182,7 +204,7 @@ static uint64_t common_program(const Judge *j) {
 
 static void compare_nodes(Judge *j) {
   uint64_t program = common_program(j);
-  int64_t rate = median(j, rate_of), clock = median(j, clock_of);
+  int64_t rate = median(j, rate_of), clock = median(j, clock_of), disk = median(j, disk_of);
   for (int32_t i = 0; i < j->count; i++) {
     const Preflight *f = &j->node[i];
     if (f->program != program) say_bad(j, f, "another lockstep-rank than most nodes");
@@ -191,6 +213,10 @@ static void compare_nodes(Judge *j) {
     if (j->count >= NODES_TO_COMPARE && f->mflops < rate / 2)
       fprintf(j->out, "slow %s: matrix products at %" PRId64 " %% of the middle node's rate\n",
               f->node, rate > 0 ? 100 * f->mflops / rate : 0);
+    if (j->count >= NODES_TO_COMPARE && disk_of(f) < disk / 2)
+      fprintf(j->out,
+              "slow %s: the disk of offload.path at %" PRId64 " %% of the middle node's rate\n",
+              f->node, 100 * disk_of(f) / disk);
   }
 }
 

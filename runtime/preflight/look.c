@@ -106,6 +106,7 @@ void preflight_look(const Plan *plan, Preflight *facts) {
   disk_look(plan, &facts->checkpoints);
   facts->disk = facts->checkpoints.free_bytes;
   facts->saved = facts->checkpoints.saved;
+  offload_look(plan, &facts->states);
   look_at_data(plan, facts->data);
   facts->mflops = measure_product(plan);
 }
@@ -118,4 +119,5 @@ void preflight_print(const Preflight *f, FILE *out) {
           f->node, f->program, f->plan, f->cores, f->memory, f->lacking, f->shm, f->disk, f->saved,
           f->clock_ms, f->mflops, f->data);
   disk_print(&f->checkpoints, out);
+  if (f->states.free_bytes >= 0 || f->states.why[0] != '\0') offload_print(&f->states, out);
 }

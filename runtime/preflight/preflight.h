@@ -11,22 +11,24 @@
 
 #include "runtime/plan/plan.h"
 #include "runtime/preflight/disk.h"
+#include "runtime/preflight/offload.h"
 #include "runtime/process/status.h"
 
 typedef struct Preflight {
   char node[128];
-  uint64_t program; /* checksum of lockstep-rank */
-  uint64_t plan;    /* its id */
-  int64_t cores;    /* that this process may use */
-  int64_t memory;   /* bytes that the node has to give */
-  int64_t lacking;  /* devices of the plan's seats that are not on its PCI bus */
-  int64_t shm;      /* bytes free in /dev/shm */
-  int64_t disk;     /* bytes free where checkpoints go */
-  int64_t saved;    /* whole checkpoints that new ones replace */
-  int64_t clock_ms; /* since 1970 */
-  int64_t mflops;   /* of the matrix product, with the threads of one rank */
-  char data[200];   /* why the data cannot be read, or "" */
-  Disk checkpoints; /* in a line after the others */
+  uint64_t program;   /* checksum of lockstep-rank */
+  uint64_t plan;      /* its id */
+  int64_t cores;      /* that this process may use */
+  int64_t memory;     /* bytes that the node has to give */
+  int64_t lacking;    /* devices of the plan's seats that are not on its PCI bus */
+  int64_t shm;        /* bytes free in /dev/shm */
+  int64_t disk;       /* bytes free where checkpoints go */
+  int64_t saved;      /* whole checkpoints that new ones replace */
+  int64_t clock_ms;   /* since 1970 */
+  int64_t mflops;     /* of the matrix product, with the threads of one rank */
+  char data[200];     /* why the data cannot be read, or "" */
+  Disk checkpoints;   /* in a line after the others */
+  OffloadDisk states; /* in the next one, where the plan has files */
 } Preflight;
 
 /* Describes this node; takes about half a second. */

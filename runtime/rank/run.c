@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "kernels/product.h"
@@ -148,11 +149,38 @@ static bool check_memory(const Run *run, Status *status) {
   size_t available = arena_available_bytes();
   if (first != own || available == 0 || needed <= available) return true;
   char need[QUANTITY_BYTES], have[QUANTITY_BYTES];
+  const bool is_beside = run->cuda != NULL; /* devices have memory of their own */
   return status_fail(
-      status, STATUS_USER,
-      "%d rank%s together: %s needed, this machine has %s to give: compile with a memory.budget "
-      "below that, or fewer ranks",
-      ranks, plural(ranks), text_bytes(need, (double)needed), text_bytes(have, (double)available));
+      status, is_beside ? STATUS_WORLD : STATUS_USER,
+      "%d rank%s together: %s needed%s, this machine has %s to give: compile with %s below that, "
+      "or fewer ranks",
+      ranks, plural(ranks), text_bytes(need, (double)needed), is_beside ? " of host memory" : "",
+      text_bytes(have, (double)available), is_beside ? "an offload.budget" : "a memory.budget");
+}
+
+/* The same of the disk: memory would be touched before a rank's file finds out. */
+static bool check_room(const Run *run, Status *status) {
+  const int32_t *node = run->boot->node;
+  const uint32_t tier = plan_tier(run->plan, TIER_FILE);
+  struct statvfs room;
+  uint64_t needed = 0;
+  int32_t ranks = 0, own = run->boot->rank_first, first = -1;
+  if (tier == PLAN_NONE) return true;
+  const char *directory = plan_string(run->plan, run->plan->tiers[tier].path);
+  for (int32_t rank = 0; rank < run->mesh.rank_count; rank++) {
+    const PlanClass *class = mesh_class(&run->mesh, run->plan, rank);
+    if (class == NULL || (node && node[rank] != node[own])) continue;
+    if (ranks++ == 0) first = rank;
+    needed += plan_arena_bytes(run->plan, class, TIER_FILE);
+  }
+  if (first != own || statvfs(directory, &room) != 0) return true; /* making a file says why */
+  const uint64_t have = (uint64_t)room.f_bavail * room.f_frsize;
+  char need_text[QUANTITY_BYTES], have_text[QUANTITY_BYTES];
+  return needed <= have ||
+         status_fail(status, STATUS_WORLD,
+                     "offload.path: %s: the file%s of %d rank%s need%s %s, %s are free there",
+                     directory, plural(ranks), ranks, plural(ranks), ranks == 1 ? "s" : "",
+                     text_bytes(need_text, (double)needed), text_bytes(have_text, (double)have));
 }
 
 /* The one place that chooses how ranks come up. */
@@ -243,7 +271,7 @@ static bool open_run(Run *run, Status *status) {
     return false;
   run->data_sum = samples_identity(&run->train);
   if (!weight_files_open(&run->weights, run->plan, status)) return false;
-  return check_memory(run, status);
+  return check_memory(run, status) && check_room(run, status);
 }
 
 static void close_run(Run *run) {

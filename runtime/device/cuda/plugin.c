@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "kernels/cuda/attentions.h"
 #include "kernels/cuda/choices.h"
@@ -122,8 +123,19 @@ static bool clear(void *at, size_t size_bytes, Status *status) {
 
 static bool pin(void **at, size_t size_bytes, Status *status) {
   if (!cuda_done(cudaHostAlloc(at, size_bytes, cudaHostAllocDefault), "pin memory of the host",
-                 status))
+                 status)) {
+    struct rlimit locked;
+    const bool is_limited =
+        getrlimit(RLIMIT_MEMLOCK, &locked) == 0 && locked.rlim_cur != RLIM_INFINITY;
+    const size_t length = strlen(status->text), room = sizeof status->text - length;
+    (void)snprintf(status->text + length, room, "; %zu bytes were asked for", size_bytes);
+    if (is_limited)
+      (void)snprintf(status->text + strlen(status->text),
+                     sizeof status->text - strlen(status->text),
+                     ", and locked memory is limited to %llu (ulimit -l)",
+                     (unsigned long long)locked.rlim_cur);
     return false;
+  }
   memset(*at, 0, size_bytes);
   return true;
 }

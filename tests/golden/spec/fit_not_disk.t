@@ -15,4 +15,7 @@ job.lua:7:49: error[does-not-fit]: a rank needs 123 GB, its budget is 46.8 GB
       |                                                 ^~~~~~
         fix: -D precision.moments=int8 -D offload.optimizer=nvme
     note: with precision.moments = "int8"     it needs 83.9 GB
-    note: with offload.optimizer = "nvme"     it needs 42.4 GB: fits
+    note: with offload.optimizer = "nvme"     it needs 42.4 GB: fits, a step
+    1.59 times as long
+    note: host memory is for large models on few devices, such as 70B on one
+    node: with more nodes parallel.zero divides states, and nothing is copied
