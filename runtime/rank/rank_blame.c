@@ -170,11 +170,15 @@ static bool look_at_squares(Rank *rank, BadSquares *bad, Status *status) {
   return read;
 }
 
-bool rank_find_squares(Rank *rank, RankCause *cause, Status *status) {
+bool rank_find_squares(Rank *rank, int64_t step, RankCause *cause, Status *status) {
+  char later[64] = "";
   const int32_t ranks = rank->run->mesh.rank_count;
   BadSquares own = {0}, *all = calloc((size_t)ranks, sizeof *all);
   *cause = (RankCause){.rank = -1};
   if (all == NULL) return status_fail(status, STATUS_WORLD, "not enough memory for a report");
+  if (rank->started > step)
+    (void)snprintf(later, sizeof later, " of step %lld, which had begun,",
+                   (long long)rank->started);
   bool gathered = look_at_squares(rank, &own, status);
   if (gathered && !rank->comm->ops->gather_bytes(rank->comm, &own, all, sizeof own)) {
     status->code = STATUS_ECHO;
@@ -183,9 +187,10 @@ bool rank_find_squares(Rank *rank, RankCause *cause, Status *status) {
   for (int32_t i = 0; gathered && i < ranks && cause->rank < 0; i++)
     if (all[i].count > 0) {
       cause->rank = i;
-      (void)snprintf(cause->text, sizeof cause->text, " Of rank %d %d gradient%s not finite: %s%s.",
-                     i, all[i].count, all[i].count == 1 ? " is" : "s are", all[i].names,
-                     all[i].count > all[i].named ? " and others" : "");
+      (void)snprintf(cause->text, sizeof cause->text,
+                     " Of rank %d %d gradient%s%s %s not finite: %s%s.", i, all[i].count,
+                     all[i].count == 1 ? "" : "s", later, all[i].count == 1 ? "is" : "are",
+                     all[i].names, all[i].count > all[i].named ? " and others" : "");
     }
   free(all);
   return gathered;
@@ -199,7 +204,7 @@ bool rank_check_finite(Rank *rank, int64_t step, const Control *out, Status *sta
   if (!rank_async_end(rank, status)) return false; /* it is of an earlier step */
   if (rank_can_look(rank, step) && !rank_find_cause(rank, step, &cause, status)) return false;
   if (rank->run->cuda != NULL &&
-      !(rank_settle(rank, step, status) && rank_find_squares(rank, &cause, status)))
+      !(rank_settle(rank, step, status) && rank_find_squares(rank, step, &cause, status)))
     return false;
   if (rank->number != (cause.rank < 0 ? 0 : cause.rank)) {
     status->code = STATUS_ECHO;

@@ -19,6 +19,16 @@ bool rank_skips(const Rank *rank, const Control *out) {
   return rank->scale.is_on && out->skipped > rank->scale.before.skipped;
 }
 
+bool rank_storm_nears(const Rank *rank) {
+  const RankScale *scale = &rank->scale;
+  const double *number = scale->of.number;
+  const bool moves = number[LOSS_SCALE_OF_WINDOW] > 0;
+  if (!scale->is_on) return false;
+  return (moves && scale->before.loss_scale <= number[LOSS_SCALE_OF_MIN] &&
+          scale->before.hysteresis_left <= 1) ||
+         (double)scale->before.skipped_in_row + 1 >= number[LOSS_SCALE_OF_MOST_SKIPS];
+}
+
 /* An overflow that the scale cannot answer, or too many in a row. */
 static bool is_storm(const RankScale *scale, const Control *out) {
   const double *number = scale->of.number;
@@ -51,7 +61,7 @@ static bool fail_in_storm(Rank *rank, int64_t step, const Control *out, Status *
                                      rank_find_cause(rank, step, &cause, status)))
     return false;
   if (!rank_settle(rank, step, status) ||
-      (rank->run->cuda != NULL && !rank_find_squares(rank, &cause, status)) ||
+      (rank->run->cuda != NULL && !rank_find_squares(rank, step, &cause, status)) ||
       !save_last_update(rank, status))
     return false;
   if (rank->number != (cause.rank < 0 ? 0 : cause.rank)) {

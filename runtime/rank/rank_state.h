@@ -173,7 +173,7 @@ bool rank_find_cause(Rank *rank, int64_t step, RankCause *cause, Status *status)
 
 /* On every rank, where memory cannot be looked at while a step runs (GPUs), and no work is under
  * way: names the gradients whose squares are not finite, of the first rank that has some. */
-bool rank_find_squares(Rank *rank, RankCause *cause, Status *status);
+bool rank_find_squares(Rank *rank, int64_t step, RankCause *cause, Status *status);
 /* Waits for the steps that the device runs ahead of this one. */
 bool rank_settle(Rank *rank, int64_t step, Status *status);
 
@@ -191,6 +191,8 @@ bool rank_scale_begin(Rank *rank, Status *status);
 /* True if the step made no update, for its gradients overflowed. */
 bool rank_skips(const Rank *rank, const Control *out);
 /* False: no loss scale helps any more. The state of the last update is saved. */
+/* True if an overflow of the step that ends next would end the run. */
+bool rank_storm_nears(const Rank *rank);
 bool rank_check_skip(Rank *rank, int64_t step, const Control *out, Status *status);
 
 /* ---- rank_asked.c: of rank 0 */

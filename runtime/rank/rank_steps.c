@@ -177,7 +177,7 @@ static bool pauses_after(const Rank *rank, int64_t step) {
          (rank->eval && staging_validates(&rank->staging_setup, step)) ||
          (rank_checkpoints(rank) && every > 0 && step % every == 0) ||
          (rank_checkpoints(rank) && checkpoint_is_milestone(&rank->store, step)) ||
-         rank_keeps_after(rank, step) || rank->asks_stop ||
+         rank_keeps_after(rank, step) || rank->asks_stop || rank_storm_nears(rank) ||
          (rank->asks_checkpoint && !rank->async.is_under_way) || rank->async.has_failed ||
          (rank->observe && observe_compares(rank->observe, step));
 }
