@@ -134,6 +134,7 @@ Draft *compile_segments(Compile *c, const Job *job, const Compiled *known, Recom
       .state_in_files = job->offload.optimizer == CHOICE_OFFLOAD_NVME || known->moves.to_files,
       .offloads_weights = job->offload.weights != CHOICE_OFFLOAD_NONE || known->moves.weights,
       .weights_in_files = job->offload.weights == CHOICE_OFFLOAD_NVME,
+      .updates_here = job->offload.update == CHOICE_UPDATES_DEVICE || known->updates_here,
       .offloads_grads = job->offload.grads == CHOICE_OFFLOAD_CPU,
       .offloads_frames =
           job->offload.activations == CHOICE_OFFLOAD_CPU || known->moves.frame_bytes != NULL,

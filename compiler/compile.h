@@ -28,7 +28,10 @@ typedef struct Compiled {
   Recompute recompute;       /* of draft */
   Moves moves;               /* by offload = "auto" */
   const char *const *why;    /* how it chose these, by lines; ends with NULL. NULL: it did not */
-  bool leaves_snapshots;     /* checkpoint.async = "auto", and a copy of the state does not fit */
+  bool updates_here;         /* offload.update = "auto", and they are faster on the device */
+  /* By where updates run: predicted time of a step; 0: not compared. */
+  int64_t host_step_ns, device_step_ns;
+  bool leaves_snapshots; /* checkpoint.async = "auto", and a copy of the state does not fit */
   /* Where recompute = "auto" recomputes: what a rank needs without. 0 elsewhere. */
   int64_t without_recompute_bytes;
   const Draft *draft;

@@ -141,6 +141,7 @@ struct Draft {
   bool state_in_files;   /* of offloads_state: they are in a file, and come for updates */
   bool offloads_weights; /* parameters are there, too, and are copied when layers read them */
   bool weights_in_files; /* of both: parameters are in the file, too */
+  bool updates_here;     /* of offloads_state: states in host memory stream to updates here */
   bool offloads_grads;   /* gradients of layers whose states are there accumulate there */
   bool offloads_frames;  /* what forward keeps for backward is on the host until then */
   bool snapshots;        /* checkpoints are written from a copy of the state */

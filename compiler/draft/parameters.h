@@ -34,6 +34,7 @@ typedef struct Block {
   /* Of layers whose gradients accumulate there: from host memory before backward, back after it,
    * and what an update reads after the last micro-batch. NO_ID: they stay. */
   int32_t grads_in, grads_back, grads_last;
+  int32_t come, go;    /* of states in host memory that are updated on the device; NO_ID */
   int32_t read, write; /* of states in a file; NO_ID */
   /* Copy what a checkpoint has of a layer, for a snapshot; far: of one whose parameters are in host
    * memory. NO_ID: there are no snapshots. */

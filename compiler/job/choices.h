@@ -34,7 +34,12 @@ typedef enum {
   CHOICE_OFFLOAD_CPU,
   CHOICE_OFFLOAD_NVME,
   CHOICE_OFFLOAD_AUTO
-} OffloadChoice;                                                            /* offload.* */
+} OffloadChoice; /* offload.* */
+typedef enum {
+  CHOICE_UPDATES_AUTO,
+  CHOICE_UPDATES_HOST,
+  CHOICE_UPDATES_DEVICE
+} UpdatesChoice;                                                            /* offload.update */
 typedef enum { CHOICE_PARALLEL_SAID, CHOICE_PARALLEL_AUTO } ParallelChoice; /* parallel.head */
 typedef enum { CHOICE_RING, CHOICE_ULYSSES } CpKindChoice;                  /* parallel.cp_kind */
 typedef enum {

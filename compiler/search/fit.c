@@ -174,8 +174,37 @@ static bool kept_fits(Compile *c, const Job *job, const Compiled *out) {
   return false;
 }
 
+/* Of the stage that takes longest. */
+static int64_t step_ns(const Plan *plan) {
+  int64_t longest_ns = 0;
+  for (uint32_t i = 0; i < plan->programs_count; i++)
+    if (plan->programs[i].kind == PROGRAM_TRAIN_STEP && plan->programs[i].predicted_ns > longest_ns)
+      longest_ns = plan->programs[i].predicted_ns;
+  return longest_ns;
+}
+
+/* offload.update = "auto": takes the plan whose states stream to the device if it is predicted to
+ * be faster, and fits. Without rates of the link and of host memory there is no prediction. */
+static void choose_update(Compile *c, Job *job, Compiled *out) {
+  const Draft *d = out->draft;
+  const Cluster *cluster = &out->cluster;
+  Compiled here = *out;
+  if (job->offload.update != CHOICE_UPDATES_AUTO || job->offload.optimizer != CHOICE_OFFLOAD_CPU ||
+      d->offloads_weights || d->offloads_grads || cluster->host_link_bytes_per_s <= 0 ||
+      cluster->host_bytes_per_s <= 0)
+    return;
+  here.updates_here = true;
+  here.draft = fit_once(c, job, &here, here.recompute);
+  if (here.draft == NULL || here.draft->arena_bytes > here.budget_bytes) return;
+  compile_emit(c, job, &here);
+  out->host_step_ns = here.host_step_ns = step_ns(&out->plan);
+  out->device_step_ns = here.device_step_ns = step_ns(&here.plan);
+  if (out->device_step_ns < out->host_step_ns) *out = here;
+}
+
 static void finish(Compile *c, Job *job, Compiled *out) {
   compile_emit(c, job, out);
+  choose_update(c, job, out);
   if (out->draft->arena_bytes > out->budget_bytes) {
     advice_unfit(c, job, out);
     return;

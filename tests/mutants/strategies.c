@@ -62,6 +62,8 @@ const Strategy strategies[] = {
      "memory = { recompute = 'none' }, offload = { activations = 'cpu', prefetch = 0 }, "},
     {"offload, grads", "llama", 2, "zero = 2",
      BF16 "offload = { optimizer = 'cpu', grads = 'cpu', prefetch = 1 }, "},
+    {"offload, updates here", "llama", 2, "zero = 1",
+     BF16 "offload = { optimizer = 'cpu', update = 'device' }, "},
     {"offload, weights", "llama", 2, "zero = 3, zero_keep = \"0B\"",
      BF16 "offload = { optimizer = 'cpu', weights = 'cpu', prefetch = 1 }, "},
     {"offload, files", "gpt2", 1, "", BF16 "offload = { optimizer = 'nvme', path = '/tmp' }, "},

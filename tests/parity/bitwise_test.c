@@ -294,6 +294,20 @@ static void test_weights(void) {
   }
 }
 
+static void test_updates(void) {
+  TEST("states that stream from host memory to updates on the device: the bits of those there") {
+    static const char all[] = "={ optimizer = \"cpu\", update = \"device\" }";
+    check_offload(all, "cluster.devices=1", "precision=bf16", "memory.recompute=block", NULL);
+    check_offload(all, "cluster.devices=2", "parallel.zero=1", "precision=bf16",
+                  "precision.master=split");
+    check_offload(
+        "={ optimizer = { \"cpu\", share = \"50%\" }, update = \"device\", activations = \"cpu\" }",
+        "cluster.devices=4", "parallel.pp=2", "parallel.zero=2", "model.layers=4");
+    check_offload(all, "cluster.devices=2", "parallel.zero=3", "precision=bf16",
+                  "precision.moments=int8");
+  }
+}
+
 static void test_grads(void) {
   TEST("gradients that accumulate in host memory: the bits of those on the device") {
     static const char all[] = "={ optimizer = \"cpu\", grads = \"cpu\" }";
@@ -388,6 +402,7 @@ int main(void) {
   test_frames();
   test_weights();
   test_grads();
+  test_updates();
   test_files();
   TEST("the order of ranks changes no bit: parts, slants by one axis and by two") {
     check_order("dp*2 tp cp pp dp", "parallel.pp=1");

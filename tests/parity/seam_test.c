@@ -66,6 +66,8 @@ int main(void) {
               "cluster.devices=4", "parallel.pp=2", "parallel.zero=2", "model.layers=4");
     check_set("llama", "offload={ optimizer = \"cpu\", grads = \"cpu\" }", "cluster.devices=2",
               "precision=bf16", "parallel.zero=2", NULL);
+    check_set("llama", "offload={ optimizer = \"cpu\", update = \"device\" }", "cluster.devices=2",
+              "precision=bf16", "parallel.zero=1", NULL);
     check_set("llama", "offload={ optimizer = \"nvme\", path = \"/tmp\" }", "cluster.devices=4",
               "parallel.tp=2", "precision=bf16", "optimizer.clip=0.1");
   }

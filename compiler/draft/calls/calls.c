@@ -268,6 +268,7 @@ static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline) {
     serial_microbatches(&t);
   join_tied(&t);
   updates_grads_follow(&t, &far);
+  updates_come(&t, &far);
   int32_t norms = calls_here(&t);
   each_norm(&t);
   int32_t norms_end = calls_here(&t);
@@ -277,7 +278,7 @@ static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline) {
   int32_t updates = calls_here(&t);
   each_layer(&t, false, update_of);
   int32_t updates_end = calls_here(&t);
-  updates_on_host(&t, &far);
+  updates_of_far(&t, &far);
   each_layer(&t, true, gather_of);
   int32_t moved = calls_here(&t);
   if (pipeline != NULL) calls_rotate(&t); /* a loop may take the place of what is before */

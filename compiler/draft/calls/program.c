@@ -104,6 +104,17 @@ static bool is_state(BaseRole role) {
   return role >= BASE_MASTER && role <= BASE_STATE_LAST;
 }
 
+/* The buffer on the device of a state that comes for its update. */
+static BufferBinding bind_streamed(Calls *t, const SegmentBase *base, int32_t slot, int64_t layer) {
+  const Block *block = &t->draft->blocks.at[base->number];
+  const StageBlock *held = &t->stage->blocks[base->number];
+  const BufferKind kind = t->stage->buffers.at[held->host_buffers[base->role]].kind;
+  int32_t *buffer = &t->states[slot * PASSING + (int32_t)(base->role - BASE_MASTER)];
+  return (BufferBinding){calls_buffer_if(t, buffer, "states, streamed", kind,
+                                         block_stride_bytes(t->draft, block, base->role), layer),
+                         0};
+}
+
 static BufferBinding bind_far_grads(const Calls *t, const SegmentBase *base, int64_t layer) {
   const Block *block = &t->draft->blocks.at[base->number];
   const StageBlock *held = &t->stage->blocks[base->number];
@@ -123,6 +134,8 @@ static BufferBinding bind_block(Calls *t, const SegmentBase *base, const CallTar
   const BaseRole role = is_far                          ? stored_role(d, block)
                         : base->role >= BASE_FILE_STATE ? BASE_MASTER + base->role - BASE_FILE_STATE
                                                         : base->role;
+  if (on_host >= 0 && is_state(base->role) && d->updates_here && t->kind == PROGRAM_TRAIN_STEP)
+    return bind_streamed(t, base, slot, layer);
   if (base->role == BASE_FAR_GRAD) return bind_far_grads(t, base, layer);
   if (base->role == grad_role(block) && passing_is_far(t, base->number, layer))
     return passing_bind(t, base, slot, layer);

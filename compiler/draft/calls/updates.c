@@ -97,9 +97,28 @@ static void hold_staged(Calls *t, int32_t calls_of_layer) {
   }
 }
 
+static void come(Calls *t, const FarLayers *far, int32_t i) {
+  if (i < far->count)
+    calls_add(t, block_of(t, &far->at[i])->come, far->at[i].block, far->at[i].layer);
+}
+
+void updates_come(Calls *t, const FarLayers *far) {
+  for (int32_t i = 0; i < LAYERS_AHEAD && t->draft->updates_here; i++)
+    come(t, far, i);
+}
+
+/* While one layer is updated, the states of the next come and those of the one before go. */
+static void here(Calls *t, const FarLayers *far) {
+  for (int32_t i = 0; i < far->count; i++) {
+    come(t, far, i + LAYERS_AHEAD);
+    calls_add(t, block_of(t, &far->at[i])->update, far->at[i].block, far->at[i].layer);
+    calls_add(t, block_of(t, &far->at[i])->go, far->at[i].block, far->at[i].layer);
+  }
+}
+
 /* A file's lane reads two layers ahead of the update. Gradients that have not left leave as far
  * ahead. */
-void updates_on_host(Calls *t, const FarLayers *far) {
+static void on_host(Calls *t, const FarLayers *far) {
   for (int32_t i = 0; i < far->count; i++) {
     for (int32_t k = i; k <= i + LAYERS_AHEAD && k < far->count; k++)
       sharded_grads_leave(t, far->at[k].block, far->at[k].layer);
@@ -108,4 +127,8 @@ void updates_on_host(Calls *t, const FarLayers *far) {
     read_states(t, far, i + LAYERS_AHEAD);
   }
   hold_staged(t, t->draft->state_in_files ? 4 : 1);
+}
+
+void updates_of_far(Calls *t, const FarLayers *far) {
+  (t->draft->updates_here ? here : on_host)(t, far);
 }

@@ -21,6 +21,10 @@ void updates_begin(Calls *t, const FarLayers *far);
  * waits for the norm. */
 void updates_grads_follow(Calls *t, FarLayers *far);
 
-void updates_on_host(Calls *t, const FarLayers *far);
+/* By the host's processors, or by the device, which the states pass. */
+void updates_of_far(Calls *t, const FarLayers *far);
+
+/* The states of the first layers that are updated on the device come before the norm is known. */
+void updates_come(Calls *t, const FarLayers *far);
 
 #endif

@@ -417,7 +417,7 @@ static void build_program(Edges *e) {
   e->call = ARENA_ARRAY(arena, int32_t, 4 * program->calls.count + 1);
   e->starts = ARENA_ARRAY(arena, EdgeMarks *, 4 * program->calls.count + 1);
   walk_program(e);
-  if (program != &e->stage->programs[PROGRAM_TRAIN_STEP] || (lanes >> LANE_HOST & 1) == 0) return;
+  if (program != &e->stage->programs[PROGRAM_TRAIN_STEP] || !e->draft->offloads_state) return;
   cross_seam(e);
   walk_program(e);
 }

@@ -250,6 +250,9 @@ static void emit_record(Tables *t, const Draft *d, const Record *record) {
 
 static const char *base_name(Tables *t, const Draft *d, const SegmentBase *base) {
   const char *name = role_words[base->role].name;
+  if (d->updates_here && base->role >= BASE_FILE_STATE && base->role <= BASE_FILE_STATE_LAST)
+    name = arena_printf(t->arena, "%s_on_host",
+                        role_words[BASE_MASTER + base->role - BASE_FILE_STATE].name);
   if (base->role == BASE_TRANSFER || base->role == BASE_PARTIALS)
     return arena_printf(t->arena, "%s.%d", name, base->number);
   bool block = base->role <= BASE_STATE_LAST ||

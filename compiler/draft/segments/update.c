@@ -71,6 +71,19 @@ static int32_t build_file(Draft *d, int32_t b, bool reads) {
   return segment;
 }
 
+/* The same from host memory to the device, and back, where updates run there. */
+static int32_t build_stream(Draft *d, int32_t b, bool comes) {
+  const Block *block = &d->blocks.at[b];
+  int32_t segment = block_segment(d, b, comes ? "states.in" : "states.out");
+  for (BaseRole role = BASE_MASTER; role <= BASE_STATE_LAST; role++) {
+    const BaseRole far = BASE_FILE_STATE + role - BASE_MASTER;
+    if (role_persists(d, block, role))
+      pass_layer(d, segment, b, RECORD_COPY, comes ? LANE_H2D : LANE_D2H, comes ? far : role,
+                 comes ? role : far, block_stride_bytes(d, block, role));
+  }
+  return segment;
+}
+
 /* Gradients of a layer as a micro-batch leaves them, with padding. */
 static int32_t build_grads_pass(Draft *d, int32_t b, bool arrives) {
   const BaseRole here = grad_role(&d->blocks.at[b]);
@@ -372,7 +385,7 @@ static int32_t build_mirror(Draft *d) {
 
 static StepSegments build_step(Draft *d, const Graph *g, const char *load, const char *control) {
   StepSegments ends = {.load = build_load(d, g, load), .targets = NO_ID, .mirror = NO_ID};
-  if (g->training && d->offloads_state) ends.mirror = build_mirror(d);
+  if (g->training && d->offloads_state && !d->updates_here) ends.mirror = build_mirror(d);
   if (g->training && g->may_lack_targets)
     ends.targets =
         build_control(d, "targets", "targets that count", CONTROL_targets, CONTROL_targets);
@@ -415,18 +428,20 @@ void block_segments_build(Draft *d) {
     /* Some layers' states may be on the device, others' on the host. */
     const bool any_here =
         !d->offloads_state || d->moves.state_bytes != NULL || d->job->offload_part.value > 0;
+    const bool on_host = d->offloads_state && !d->updates_here;
     int32_t init = any_here ? build_init(d, b, false) : NO_ID;
     int32_t host_init = d->offloads_state ? build_init(d, b, true) : NO_ID;
     int32_t norm = build_norm(d, b);
-    int32_t update = any_here ? build_update(d, b, false) : NO_ID;
-    int32_t host_update = d->offloads_state ? build_update(d, b, true) : NO_ID;
+    int32_t update = any_here || !on_host ? build_update(d, b, false) : NO_ID;
+    int32_t host_update = on_host ? build_update(d, b, true) : NO_ID;
+    int32_t come = d->updates_here ? build_stream(d, b, true) : NO_ID;
+    int32_t go = d->updates_here ? build_stream(d, b, false) : NO_ID;
     const bool passes = block_grads_pass(d, &d->blocks.at[b]);
     const bool several = passes && d->derived.accumulation > 1;
     int32_t grads_in = several ? build_grads_pass(d, b, true) : NO_ID;
     int32_t grads_back = several ? build_grads_pass(d, b, false) : NO_ID;
     int32_t grads_last = passes ? build_grads_out(d, b, BASE_FAR_GRAD) : NO_ID;
-    int32_t grads_out =
-        d->offloads_state && !passes ? build_grads_out(d, b, BASE_HOST_GRAD) : NO_ID;
+    int32_t grads_out = on_host && !passes ? build_grads_out(d, b, BASE_HOST_GRAD) : NO_ID;
     int32_t read = d->state_in_files ? build_file(d, b, true) : NO_ID;
     int32_t write = d->state_in_files ? build_file(d, b, false) : NO_ID;
     int32_t bring = block_is_far(d, &d->blocks.at[b]) ? build_bring(d, b) : NO_ID;
@@ -442,6 +457,8 @@ void block_segments_build(Draft *d) {
     block->norm = norm;
     block->update = update;
     block->host_update = host_update;
+    block->come = come;
+    block->go = go;
     block->bring = bring;
     block->grads_in = grads_in;
     block->grads_back = grads_back;

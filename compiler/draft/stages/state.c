@@ -155,7 +155,7 @@ static bool grads_fit_on_host(const Draft *d, const Stage *stage) {
   const int64_t node_bytes = spec_host_budget(d->job, d->cluster);
   int64_t bytes =
       stage->persistent_bytes[TIER_HOST] + (is_shared ? stage->persistent_bytes[TIER_DEVICE] : 0);
-  if (!d->offloads_state || d->state_in_files) return false;
+  if (!d->offloads_state || d->state_in_files || d->updates_here) return false;
   for (int32_t b = 0; b < d->blocks.count; b++)
     if (!block_grads_pass(d, &d->blocks.at[b]))
       bytes += (stage->blocks[b].held - stage->blocks[b].host_first) *

@@ -72,6 +72,37 @@ static void check_path(Compile *c, Job *job) {
                       : "path = \"/local/scratch\"");
 }
 
+/* States that stream to the device come from host memory, to gradients and weights that are here.
+ */
+static void check_update(Compile *c, const Job *job) {
+  const bool is_device = job->offload.update == CHOICE_UPDATES_DEVICE;
+  const Span at = field_place(job, FIELD_offload_update);
+  if (states_of(job) == CHOICE_OFFLOAD_NONE)
+    refuse_useless(c, job, FIELD_offload_update, "states in host memory", "they do not leave");
+  if (is_device && states_of(job) == CHOICE_OFFLOAD_NVME) {
+    error_at(c, at, "not-built",
+             "offload.update = \"device\" with states in files is not built yet: the host's "
+             "processors update them where they pass");
+    fix_last(c, "update = \"host\"");
+  }
+  if (is_device && states_of(job) == CHOICE_OFFLOAD_AUTO) {
+    error_at(
+        c, at, "not-built",
+        "offload.update = \"device\" with optimizer = \"auto\" is not built yet: auto may move "
+        "more than states");
+    fix_last(c, "offload = { optimizer = \"cpu\", update = \"device\" }");
+  }
+  const FieldId far[] = {FIELD_offload_weights, FIELD_offload_grads};
+  for (size_t i = 0; i < sizeof far / sizeof *far && is_device; i++) {
+    if (*(const int32_t *)field_at((Job *)job, far[i]) == CHOICE_OFFLOAD_NONE) continue;
+    error_at(c, at, "not-built",
+             "offload.update = \"device\" with %s in host memory is not built yet: they are where "
+             "the host updates",
+             i == 0 ? "weights" : "gradients");
+    fix_last(c, "update = \"host\"");
+  }
+}
+
 void offload_rules(Compile *c, Job *job) {
   if (job->offload.weights != CHOICE_OFFLOAD_NONE && states_of(job) != CHOICE_OFFLOAD_CPU &&
       states_of(job) != CHOICE_OFFLOAD_NVME) {
@@ -94,6 +125,7 @@ void offload_rules(Compile *c, Job *job) {
              "device");
     fix_last(c, "offload = { optimizer = \"cpu\", grads = \"cpu\" }");
   }
+  check_update(c, job);
   check_path(c, job);
   if (job->set[FIELD_offload_optimizer]) return;
   job->offload.optimizer = job->offload.head;

@@ -12,8 +12,9 @@ job.lua:3:25: error[declined]: data.num_workers does not exist: batches are
     staged by one thread; data.prefetch says how many ahead
     3 |   data = { "synthetic", num_workers = 4, pin_memory = true },
       |                         ^~~~~~~~~~~
-job.lua:3:42: error[declined]: data.pin_memory does not exist: batches are
-    staged into an arena of the plan, which is pinned where there is a GPU
+job.lua:3:42: error[declined]: data.pin_memory does not exist: batches and
+    offloaded bytes are in an arena of the plan, which is pinned where there is
+    a GPU
     3 |   data = { "synthetic", num_workers = 4, pin_memory = true },
       |                                          ^~~~~~~~~~
 job.lua:6:3: error[unknown-section]: mixed_precision: no such key; that is
