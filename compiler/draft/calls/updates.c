@@ -87,9 +87,12 @@ void updates_grads_follow(Calls *t, FarLayers *far) {
 }
 
 /* While one layer is updated, the next one's gradients arrive and the one before returns: three
- * layers have buffers in host memory at once. */
-static void hold_staged(Calls *t, int32_t calls_of_layer) {
+ * layers have buffers in host memory at once. A layer has its update; a copy of its gradients,
+ * unless they have left; and for states in a file a write, and the read of a later layer. */
+static void hold_staged(Calls *t) {
   const int32_t last = calls_here(t) - 1;
+  const int32_t calls_of_layer =
+      1 + !t->stage->grads_leave_early + (t->draft->state_in_files ? 2 : 0);
   for (int32_t i = 0; i < t->staged.count; i++) {
     Buffer *buffer = &t->stage->buffers.at[t->staged.at[i]];
     buffer->last_call += LAYERS_AHEAD * calls_of_layer;
@@ -126,7 +129,7 @@ static void on_host(Calls *t, const FarLayers *far) {
     calls_add(t, block_of(t, &far->at[i])->write, far->at[i].block, far->at[i].layer);
     read_states(t, far, i + LAYERS_AHEAD);
   }
-  hold_staged(t, t->draft->state_in_files ? 4 : 1);
+  hold_staged(t);
 }
 
 void updates_of_far(Calls *t, const FarLayers *far) {

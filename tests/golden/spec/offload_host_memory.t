@@ -9,7 +9,7 @@ return job {
   offload = { "cpu", budget = "60GB" },
 }
 -- >>> exit 1
-job.lua:8:31: error[does-not-fit]: host memory: the rank of a node needs 84.1
+job.lua:8:31: error[does-not-fit]: host memory: the rank of a node needs 84.5
     GB, offload.budget is 60.0 GB
     8 |   offload = { "cpu", budget = "60GB" },
       |                               ^~~~~~
