@@ -29,26 +29,62 @@ static int64_t longest(Arena *arena, const Plan *plan, const LaneTimes **times, 
   return (*times)[*class].span_ns;
 }
 
+/* The plan with `times` as many tokens in each micro-batch, as far as its time goes: computing and
+ * what forward keeps grow, weights, gradients and states do not. `offloads`: else copies and
+ * updates on the host take no time. */
+static int64_t scaled_ns(Arena *arena, const Plan *plan, double times, bool offloads) {
+  Plan scaled = *plan;
+  PlanRecord *records = ARENA_ARRAY(arena, PlanRecord, plan->records_count);
+  const LaneTimes *lanes;
+  uint32_t class;
+  for (uint32_t s = 0; s < plan->segments_count; s++)
+    for (uint32_t i = 0; i < plan->segments[s].records_count; i++) {
+      const uint32_t r = plan->segments[s].records_first + i;
+      const PlanRecord *record = &plan->records[r];
+      const uint32_t base =
+          record->operands_count > 0 ? plan->operands[record->operands_first].base : 0;
+      const bool is_kept =
+          plan_is_copy(record) &&
+          plan->bases[plan->segments[s].bases_first + base].kind == BUFFER_ACTIVATION;
+      const bool grows =
+          is_kept || (record->purpose != PURPOSE_UPDATE && !is_offload(plan, record));
+      records[r] = *record;
+      if (grows) records[r].predicted_ns = (uint64_t)((double)record->predicted_ns * times);
+      if (!offloads && is_offload(plan, record)) records[r].predicted_ns = 0;
+    }
+  scaled.records = records;
+  return longest(arena, &scaled, &lanes, &class);
+}
+
+/* The fewest tokens of a step, by doubling, of which less than a hundredth is exposed. */
+static double hidden_tokens(const Compiled *compiled) {
+  enum { TIMES_MOST = 64 };
+  Arena *arena = compiled->draft->compile->arena;
+  const double tokens =
+      (double)compiled->derived.batch_samples * (double)compiled->derived.sample_tokens;
+  for (double times = 1; times <= TIMES_MOST; times *= 2) {
+    const int64_t with = scaled_ns(arena, &compiled->plan, times, true);
+    const int64_t without = scaled_ns(arena, &compiled->plan, times, false);
+    if ((double)(with - without) < 0.01 * (double)with) return times * tokens;
+  }
+  return 0;
+}
+
 OffloadTimes offload_times(const Compiled *compiled) {
   Arena *arena = compiled->draft->compile->arena;
   const Plan *plan = &compiled->plan;
   OffloadTimes out = {0};
   const LaneTimes *times;
-  uint32_t class, unused;
+  uint32_t class;
   if (!draft_offloads(compiled->draft)) return out;
-  const int64_t span_ns = longest(arena, plan, &times, &class);
-  Plan without = *plan;
-  PlanRecord *records = ARENA_ARRAY(arena, PlanRecord, plan->records_count);
-  for (uint32_t i = 0; i < plan->records_count; i++) {
-    records[i] = plan->records[i];
-    if (is_offload(plan, &records[i])) records[i].predicted_ns = 0;
-  }
-  without.records = records;
-  for (uint32_t lane = 0; lane < plan->lanes_count; lane++)
+  out.span_ns = longest(arena, plan, &times, &class);
+  for (uint32_t lane = 0; lane < plan->lanes_count; lane++) {
     out.busy_ns[lane] = times[class].busy_ns[lane];
+    if (out.busy_ns[lane] > out.busy_ns[out.bound]) out.bound = lane;
+  }
   add_copied(plan, find_peak(compiled, class).program, out.copied_bytes);
-  out.exposed_ns = span_ns - longest(arena, &without, &times, &unused);
-  out.span_ns = span_ns;
+  out.exposed_ns = out.span_ns - scaled_ns(arena, plan, 1, false);
+  out.hidden_tokens = hidden_tokens(compiled);
   return out;
 }
 
@@ -85,6 +121,17 @@ static bool is_used(const Plan *plan, const PlanProgram *program, uint32_t lane)
   return false;
 }
 
+/* Whether micro-batches of more tokens would hide the rest. */
+static const char *hidden_text(const Compiled *compiled, double tokens) {
+  const double now =
+      (double)compiled->derived.batch_samples * (double)compiled->derived.sample_tokens;
+  if (tokens == 0) return "64 times the tokens a micro-batch would not hide it";
+  if (tokens <= now) return "all is hidden";
+  return arena_printf(compiled->draft->compile->arena,
+                      "hidden with %.0f times the tokens a micro-batch, %s a step", tokens / now,
+                      count_text(compiled, (int64_t)tokens));
+}
+
 void explain_offload(const Compiled *compiled, FILE *out) {
   Arena *arena = compiled->draft->compile->arena;
   const Plan *plan = &compiled->plan;
@@ -117,6 +164,9 @@ void explain_offload(const Compiled *compiled, FILE *out) {
                         duration_text(compiled, (double)times.exposed_ns * 1e-9),
                         100 * (double)times.exposed_ns / (double)times.span_ns));
   explain_update(compiled, out);
+  put_line(out, "",
+           arena_printf(arena, "lane %s works longest; %s", plan_lane_name(plan, times.bound),
+                        hidden_text(compiled, times.hidden_tokens)));
 }
 
 void explain_offload_json(const Compiled *compiled, FILE *out) {
@@ -129,7 +179,8 @@ void explain_offload_json(const Compiled *compiled, FILE *out) {
   if (compiled->host_step_ns > 0)
     fprintf(out, "\"host_step_ns\":%lld,\"device_step_ns\":%lld,",
             (long long)compiled->host_step_ns, (long long)compiled->device_step_ns);
-  fprintf(out, "\"lanes\":[");
+  fprintf(out, "\"longest_lane\":\"%s\",\"hidden_tokens\":%.0f,\"lanes\":[",
+          plan_lane_name(plan, times.bound), times.hidden_tokens);
   for (uint32_t lane = 0; lane < plan->lanes_count; lane++) {
     if (times.copied_bytes[lane] == 0 && !plan_is_host_lane(plan, lane)) continue;
     fprintf(out, "%s{\"lane\":\"%s\",\"copied_bytes\":%.0f,\"busy_ns\":%lld}", comma,

@@ -78,6 +78,8 @@ typedef struct OffloadTimes {
   int64_t span_ns, exposed_ns; /* exposed: the step is so much shorter if they take no time */
   int64_t busy_ns[PLAN_LANES_MAX];
   double copied_bytes[PLAN_LANES_MAX];
+  uint32_t bound;       /* the lane that works longest */
+  double hidden_tokens; /* of a step, from which nothing is exposed; 0: of none that was tried */
 } OffloadTimes;
 
 OffloadTimes offload_times(const Compiled *compiled);

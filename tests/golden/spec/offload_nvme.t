@@ -16,6 +16,7 @@ memory   84.0 GB            of 84.3 GB a rank (100 %); packing 0.0 % above bound
 offload  a step: d2h 16.7 GB in 261 ms, h2d 8.36 GB in 131 ms, host in 204 ms,
                             file 100 GB in 4.3 s
          3.8 s of it exposed, 61 % of the step
+         lane file works longest; hidden with 64 times the tokens a micro-batch,
 proof    ok                 1 rank, 1 class, 0 communicators, 27771 accesses
 M_opt    master                      10.238689  the rest is in a file
          moment m                    10.238689  the rest is in a file

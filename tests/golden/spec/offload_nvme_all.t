@@ -14,6 +14,7 @@ memory   48.7 GB            of 84.3 GB a rank (58 %); packing 0.0 % above bound
 offload  a step: d2h 27.0 GB in 421 ms, h2d 214 GB in 3.3 s, host in 351 ms,
                             file 389 GB in 8.2 s
          5.9 s of it exposed, 71 % of the step
+         lane file works longest; 64 times the tokens a micro-batch would not
 proof    ok                 1 rank, 1 class, 0 communicators, 27723 accesses
 M_model  parameters                   1.214300  6,738,415,616 x bf16
 M_opt    master                       0.000000  in a file

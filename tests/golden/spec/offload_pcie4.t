@@ -1,4 +1,4 @@
--- RUN: explain job.lua | grep -E "^(time|offload)|exposed"
+-- RUN: explain job.lua | grep -E "^(time|offload)|exposed|longest|a step$"
 return job {
   model = "llama2-7b",
   data = "synthetic",
@@ -12,3 +12,5 @@ return job {
 time     1.1 s              a step, expected   3,801 tokens/s
 offload  a step: d2h 27.0 GB in 842 ms, h2d 13.5 GB in 421 ms, host in 494 ms
          249 ms of it exposed, 23 % of the step
+         lane d2h works longest; hidden with 16 times the tokens a micro-batch,
+                            65,536 a step
