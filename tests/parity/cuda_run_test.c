@@ -116,6 +116,31 @@ static void check_choices(void) {
   plan_close(&plan);
 }
 
+/* The device's updates are the same wherever states are; the host's round some operations
+ * differently. */
+static void check_offload(void) {
+  static const struct {
+    const char *offload;
+    bool is_same;
+  } sets[] = {{"offload={ optimizer = \"cpu\", update = \"device\" }", true},
+              {"offload={ optimizer = \"cpu\", update = \"host\" }", false},
+              {"offload={ optimizer = \"cpu\", grads = \"cpu\" }", false}};
+  static RunRecord stays, leaves;
+  Plan plan;
+  if (!make_plan(&plan, (const char *[]){"cluster.devices=1", "precision=bf16", NULL})) return;
+  const bool done = train(&plan, host, KERNEL_FAST, &stays);
+  plan_close(&plan);
+  for (size_t i = 0; done && i < sizeof sets / sizeof *sets; i++) {
+    const char *more[] = {"cluster.devices=1", "precision=bf16", sets[i].offload, NULL};
+    if (!make_plan(&plan, more)) return;
+    if (train(&plan, host, KERNEL_FAST, &leaves) && sets[i].is_same)
+      check_same(&leaves, &stays);
+    else
+      check_close(&leaves, &stays, 1e-5);
+    plan_close(&plan);
+  }
+}
+
 /* Each rank's steps but the first are one call of the host; nothing else is seen of it. */
 static void check_graphs(int32_t ranks, const char *const *more) {
   static RunRecord issued, replayed;
@@ -264,6 +289,9 @@ int main(void) {
     }
     TEST("NCCL is told of arenas, and lets go of them") {
       check_held();
+    }
+    TEST("states in host memory, updated there or on the device") {
+      check_offload();
     }
     TEST("steps as graphs are the same steps") {
       check_graphs(1, (const char *[]){"cluster.devices=1", NULL});
