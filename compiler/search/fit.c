@@ -91,6 +91,18 @@ bool fit_draft(Compile *c, const Job *job, Compiled *out) {
          automatic_choose(c, job, out, tries, drafts, drawn);
 }
 
+bool fit_estimate(Compile *c, Job *job, const Compiled *known, Estimate *out) {
+  Recompute tries[RECOMPUTE_TRIES];
+  const int32_t count = candidates(job, known->model, tries);
+  for (int32_t i = 0; i < count; i++) {
+    Estimate now;
+    if (!estimate(c, job, known, tries[i], &now)) return false;
+    if (i == 0 || now.arena_bytes < out->arena_bytes) *out = now;
+    if (now.arena_bytes <= known->budget_bytes) break;
+  }
+  return true;
+}
+
 static Span place_of_host(const Job *job) {
   const FieldId keys[] = {FIELD_offload_budget, FIELD_offload_optimizer, FIELD_checkpoint_async};
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)

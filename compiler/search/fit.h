@@ -20,6 +20,9 @@ int64_t fit_step_ns(Compile *c, const Job *job, const Compiled *out, const Draft
  * files. On processors host memory is the device's. */
 bool fit_hosts(const Compiled *out, const Draft *d);
 
+/* The same without a plan: the estimate of the recomputation that fit_draft would take. */
+bool fit_estimate(Compile *c, Job *job, const Compiled *known, Estimate *out);
+
 /* The number of the first of tuned's rows that fits when its memory is packed. False when none
  * does: reported. */
 bool fit_tuned(Compile *c, const Subject *subject, const Tuned *tuned, int32_t *row);

@@ -334,12 +334,13 @@ const char *setting_words(Arena *arena, const Setting *s, int64_t dp) {
       recompute_word(arena, s->recompute), s->regather ? ", regather" : "");
 }
 
-const char setting_head[] = " tp  cp  pp    dp  order            mb  zero     recompute";
+const char setting_head[] = " tp cp pp    dp order           mb z  recompute         ";
 
 const char *setting_text(Arena *arena, const Setting *s, int64_t dp) {
-  return arena_printf(arena, "%3lld %3lld %3lld %5lld  %-15s %3lld  %lld%-5s  %s%s",
-                      (long long)s->tp, (long long)s->cp, (long long)s->pp, (long long)dp,
-                      order_word(arena, s), (long long)s->microbatch, (long long)s->zero,
-                      s->groups_are_nodes ? " node" : "", recompute_word(arena, s->recompute),
-                      s->regather ? " regather" : "");
+  const char *recompute = arena_printf(arena, "%s%s", recompute_word(arena, s->recompute),
+                                       s->regather ? "+regather" : "");
+  return arena_printf(arena, "%3lld%3lld%3lld%6lld %-15s%3lld %lld%s %-18s", (long long)s->tp,
+                      (long long)s->cp, (long long)s->pp, (long long)dp, order_word(arena, s),
+                      (long long)s->microbatch, (long long)s->zero, s->groups_are_nodes ? "n" : " ",
+                      recompute);
 }

@@ -80,7 +80,7 @@ const char *setting_section(Arena *arena, const Job *job, const Setting *setting
 /* "tp 8, pp 4, dp 16, 1f1b, micro-batch 2, zero 1, recompute none" */
 const char *setting_words(Arena *arena, const Setting *setting, int64_t dp);
 
-/* The same as a row of a table, below setting_head. */
+/* The same as a row of a table, below setting_head; zero with n: its groups are nodes. */
 extern const char setting_head[];
 const char *setting_text(Arena *arena, const Setting *setting, int64_t dp);
 

@@ -70,6 +70,8 @@ ExitCode verb_check(const Options *options);
 ExitCode verb_compile(const Options *options);
 ExitCode verb_explain(const Options *options);
 ExitCode verb_tune(const Options *options);
+ExitCode verb_diff(const Options *options);
+ExitCode verb_estimate(const Options *options);
 ExitCode verb_show(const Options *options);
 ExitCode verb_prove(const Options *options);
 ExitCode verb_sbatch(const Options *options);

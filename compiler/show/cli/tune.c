@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "compiler/job/units.h"
 #include "compiler/search/workers.h"
@@ -151,14 +152,12 @@ static ExitCode print_screen(TuneScreen *screen) {
   return code;
 }
 
-static ExitCode tune_all(TuneScreen *screen, int32_t threads, const TuneProgress *progress,
-                         double start_s) {
+static ExitCode tune_all(TuneScreen *screen, int32_t threads, const TuneProgress *progress) {
   Tune *first = &screen->all[screen->count++];
   const bool is_good = tune_nodes(screen->options, 0, threads, progress, first);
   if (first->compile == NULL) return EXIT_WORLD;
   if (!is_good) return report(first->compile, screen->options);
   if (screen->goal != GOAL_FASTEST) tune_fewer(screen, threads, progress);
-  screen->took_s = now_s() - start_s;
   return print_screen(screen);
 }
 
@@ -169,8 +168,8 @@ ExitCode verb_tune(const Options *options) {
   if (threads == 0 || !read_goal(options, &screen)) return EXIT_USER;
   Spoken spoken = {.start_s = now_s()};
   const TuneProgress progress = {tell, &spoken};
-  const ExitCode code =
-      tune_all(&screen, threads, options->quiet ? NULL : &progress, spoken.start_s);
+  const bool is_watched = !options->quiet && isatty(STDERR_FILENO);
+  const ExitCode code = tune_all(&screen, threads, is_watched ? &progress : NULL);
   for (int32_t i = 0; i < screen.count; i++)
     if (all[i].compile != NULL) compile_free(all[i].compile);
   return code;

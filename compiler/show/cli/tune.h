@@ -24,7 +24,6 @@ typedef struct TuneScreen {
   double deadline_s;
   Tune *all; /* by number of nodes, the most last */
   int32_t count, best;
-  double took_s;
   const Compiled *compiled; /* all's best: its plan, proven */
 } TuneScreen;
 

@@ -25,19 +25,19 @@ static void print_head(const TuneScreen *screen, const Tune *tune, FILE *out) {
   fprintf(out, "tune     %s on %lld x %s (%s), %s sequences a step\n",
           screen->compiled->draft->train->model_name, (long long)t->cluster.ranks,
           t->cluster.device, t->cluster.name, format_count(arena, t->batch_samples));
-  fprintf(out, "looked   at %s settings, %s of them in full, in %s\n", format_count(arena, t->seen),
-          format_count(arena, t->estimates), format_seconds(arena, screen->took_s));
+  fprintf(out, "looked   at %s settings, %s of them in full\n", format_count(arena, t->seen),
+          format_count(arena, t->estimates));
 }
 
 static void print_rows(const TuneScreen *screen, const Tune *tune, FILE *out) {
   Arena *arena = arena_of(screen);
-  fprintf(out, "\n    %-63s memory       step    MFU\n", setting_head);
+  fprintf(out, "\n  %s   memory    step  MFU\n", setting_head);
   for (int32_t i = tune->row; i < tune->tuned.row_count; i++) {
     const TuneRow *row = &tune->tuned.row[i];
-    fprintf(out, "%-3d %-59s %10s %7.4g ms %5.1f%%\n", i - tune->row + 1,
+    fprintf(out, "%-2d%s%9s%8s%4.0f%%\n", i - tune->row + 1,
             setting_text(arena, &row->candidate.setting, row->candidate.dp),
-            format_bytes(arena, row->estimate.arena_bytes), ms_of(row->estimate.step_ns),
-            100 * row->estimate.mfu);
+            format_bytes(arena, row->estimate.arena_bytes),
+            format_seconds(arena, 1e-9 * (double)row->estimate.step_ns), 100 * row->estimate.mfu);
   }
   fputc('\n', out);
 }
@@ -64,6 +64,11 @@ static void print_cuts(const TuneScreen *screen, const Tune *tune, FILE *out) {
               format_count(arena_of(screen), tune->tuned.cut[r]), cut_texts[r]);
 }
 
+static const char *number_text(Arena *arena, double number) {
+  return number >= 100 ? format_count(arena, (int64_t)(number + 0.5))
+                       : arena_printf(arena, "%.3g", number);
+}
+
 static void print_nodes(const TuneScreen *screen, FILE *out) {
   Arena *arena = arena_of(screen);
   const double price = screen->compiled->job->set[FIELD_cluster_price]
@@ -77,12 +82,12 @@ static void print_nodes(const TuneScreen *screen, FILE *out) {
     if (tune->row < 0) continue;
     const double run_s = tune_seconds(tune);
     const double hours = run_s / 3600 * (double)tune->tuned.cluster.nodes;
-    fprintf(out, "%-8lld %5lld %8.4g ms %11s %11s", (long long)tune->tuned.cluster.nodes,
-            (long long)tune->tuned.cluster.ranks, ms_of(tune_row(tune)->estimate.step_ns),
-            format_seconds(arena, run_s), format_count(arena, (int64_t)(hours + 0.5)));
+    fprintf(out, "%-8lld %5lld %11s %11s %11s", (long long)tune->tuned.cluster.nodes,
+            (long long)tune->tuned.cluster.ranks,
+            format_seconds(arena, 1e-9 * (double)tune_row(tune)->estimate.step_ns),
+            format_seconds(arena, run_s), number_text(arena, hours));
     if (price > 0)
-      fprintf(out, " %11s",
-              arena_printf(arena, "$%s", format_count(arena, (int64_t)(hours * price + 0.5))));
+      fprintf(out, " %11s", arena_printf(arena, "$%s", number_text(arena, hours * price)));
     fputs(i == screen->best ? "   <- this goal's\n" : "\n", out);
   }
 }
@@ -146,9 +151,12 @@ void tune_print_steps(const TuneScreen *screen, FILE *out) {
                            .replicas = cluster->ranks,
                            .devices_of_domain = cluster->devices * cluster->block};
   const double all = (double)(sizes.param_bytes + sizes.grad_bytes + sizes.state_bytes);
-  fprintf(out, "1 fits?       weights, gradients and states are %s: of %lld device%s alone; %s\n",
-          format_bytes(arena, (int64_t)all), (long long)share_of(all, compiled->budget_bytes),
-          plural(share_of(all, compiled->budget_bytes)), tree_texts[tree_leaf(&sizes)]);
+  const int64_t devices = share_of(all, compiled->budget_bytes);
+  const char *fits = arena_printf(
+      arena, "1 fits?       weights, gradients and states are %s, the memory of %s device%s; %s",
+      format_bytes(arena, (int64_t)all), format_count(arena, devices), plural(devices),
+      tree_texts[tree_leaf(&sizes)]);
+  print_wrapped(out, fits, 0, 14, COLUMNS_MOST);
   fprintf(out, "2 fast links? %lld device%s: tp %lld\n", (long long)sizes.devices_of_domain,
           plural(sizes.devices_of_domain), (long long)derived->tp);
   fprintf(out, "3 layers?     %d, and the model's ends: pp %lld, %s%d a stage\n", d->chain_length,

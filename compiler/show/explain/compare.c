@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compiler/draft/cost/breakdown.h"
 #include "compiler/show/explain/words.h"
 
 enum { JOB, AGAINST, SIDES };
@@ -112,6 +113,40 @@ static void print_sent(const Compiled *const both[SIDES], FILE *out) {
     }
 }
 
+/* Of the stage that takes longest: a part of its step by kind and axis, in milliseconds. */
+static double part_ms(const Compiled *compiled, PartKind kind, uint32_t axis) {
+  const Plan *plan = &compiled->plan;
+  const uint32_t class = longest_class(plan);
+  if (class == PLAN_NONE) return 0;
+  const PlanProgram *step = plan_program(plan, &plan->classes[class], PROGRAM_TRAIN_STEP);
+  double ms = 0;
+  for (uint32_t i = 0; i < step->parts_count; i++) {
+    const PlanPart *part = &plan->parts[step->parts_first + i];
+    if (part->kind == (uint32_t)kind && part->axis == axis) ms += 1e-6 * (double)part->predicted_ns;
+  }
+  return ms;
+}
+
+static void print_time_row(const Compiled *const both[SIDES], PartKind kind, uint32_t axis,
+                           const char *name, FILE *out) {
+  CompareRow row = {"", name, 6, {0}};
+  for (int i = 0; i < SIDES; i++)
+    row.value[i] = part_ms(both[i], kind, axis);
+  if (row.value[JOB] != 0 || row.value[AGAINST] != 0) print_row(&row, out);
+}
+
+static void print_times(const Compiled *const both[SIDES], FILE *out) {
+  const Plan *plan = &both[JOB]->plan;
+  Arena *arena = both[JOB]->draft->compile->arena;
+  print_time_row(both, PART_COMPUTE, PLAN_NONE, "compute", out);
+  for (uint32_t axis = 0; axis < plan->axes_count; axis++)
+    print_time_row(both, PART_EXPOSED, axis,
+                   arena_printf(arena, "exposed %s", plan_string(plan, plan->axes[axis].name)),
+                   out);
+  print_time_row(both, PART_EXPOSED, PLAN_NONE, "exposed several", out);
+  print_time_row(both, PART_BUBBLE, PLAN_NONE, "bubble", out);
+}
+
 void explain_compare(const Compiled *job, const Compiled *against, const char *changes, FILE *out) {
   const Compiled *const both[SIDES] = {job, against};
   put_line(out, "against", changes);
@@ -129,9 +164,25 @@ void explain_compare(const Compiled *job, const Compiled *against, const char *c
   }
   if (step.value[JOB] > 0 && step.value[AGAINST] > 0) {
     print_row(&step, out);
+    print_times(both, out);
     print_row(&rate, out);
   }
   if (ranks.value[JOB] != ranks.value[AGAINST]) print_row(&ranks, out);
+}
+
+bool explain_is_same(const Compiled *job, const Compiled *against) {
+  const Plan *plan = &job->plan, *other = &against->plan;
+  if (plan->classes_count != other->classes_count || rank_count(job) != rank_count(against) ||
+      job->budget_bytes != against->budget_bytes)
+    return false;
+  for (uint32_t i = 0; i < plan->classes_count; i++) {
+    const Peak a = find_peak(job, i), b = find_peak(against, i);
+    if (a.arena_bytes != b.arena_bytes || a.program->predicted_ns != b.program->predicted_ns ||
+        memcmp(a.by_kind, b.by_kind, sizeof a.by_kind) != 0 ||
+        class_traffic(job, i, 0).sent_bytes != class_traffic(against, i, 0).sent_bytes)
+      return false;
+  }
+  return true;
 }
 
 /* ---- as JSON */
@@ -145,6 +196,12 @@ static void print_side(const Compiled *compiled, const char *name, FILE *out) {
   fprintf(out, "   \"arena\":%lld,\"budget\":%lld,\"fits\":%s},\n",
           (long long)compiled->draft->arena_bytes, (long long)compiled->budget_bytes,
           fits(compiled) ? "true" : "false");
+  fprintf(out, "  \"compute_ms\":%.6f,\"bubble_ms\":%.6f,\"exposed_ms\":{",
+          part_ms(compiled, PART_COMPUTE, PLAN_NONE), part_ms(compiled, PART_BUBBLE, PLAN_NONE));
+  for (uint32_t axis = 0; axis < compiled->plan.axes_count; axis++)
+    fprintf(out, "\"%s\":%.6f,", plan_string(&compiled->plan, compiled->plan.axes[axis].name),
+            part_ms(compiled, PART_EXPOSED, axis));
+  fprintf(out, "\"several\":%.6f},\n", part_ms(compiled, PART_EXPOSED, PLAN_NONE));
   fprintf(out, "  \"sent_bytes\":%.0f,\"predicted_step_ns\":%lld,\"tokens_per_s\":%.0f}",
           most_sent(compiled, 0), (long long)(step_seconds(compiled) * 1e9),
           samples_per_s(compiled));

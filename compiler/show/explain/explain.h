@@ -57,6 +57,8 @@ const char *order_price_text(const Compiled *compiled);
  * of a step, and the differences. `changes` are the settings of the second one: `explain
  * --against`. */
 void explain_compare(const Compiled *job, const Compiled *against, const char *changes, FILE *out);
+/* True if each rank of both has the same bytes of each kind, sends as many, and takes as long. */
+bool explain_is_same(const Compiled *job, const Compiled *against);
 void explain_compare_json(const Compiled *job, const Compiled *against, FILE *out);
 
 /* Fills in the sizes and predicted times of a save. False: the job writes no checkpoints. */

@@ -30,6 +30,7 @@ return job {
    "control, mirrored":0,
    "snapshot":0,
    "arena":1302780672,"budget":84269849190,"fits":true},
+  "compute_ms":5.444999,"bubble_ms":0.000000,"exposed_ms":{"dp_replicate":0.000000,"dp":5.243527,"pp":0.000000,"cp":0.000000,"tp":0.000000,"tp_group":0.000000,"several":0.000000},
   "sent_bytes":1885504620,"predicted_step_ns":10959766,"tokens_per_s":747461},
  "against":{"ranks":4,"memory":{
    "parameters":312799232,
@@ -52,4 +53,5 @@ return job {
    "control, mirrored":0,
    "snapshot":0,
    "arena":3275491072,"budget":84269849190,"fits":true},
+  "compute_ms":7.026146,"bubble_ms":0.000000,"exposed_ms":{"dp_replicate":0.000000,"dp":1.845894,"pp":0.000000,"cp":0.000000,"tp":0.000000,"tp_group":0.000000,"several":0.000000},
   "sent_bytes":938397768,"predicted_step_ns":8872040,"tokens_per_s":923350}}

@@ -7,6 +7,9 @@ usage: lockstep VERB ... [options]
   explain JOB.lua [KEY]   why? memory, layouts, schedule, or a key's origin
   tune JOB.lua            which degrees, order and micro-batch are the fastest
                           that fit?
+  diff JOB.lua JOB.lua    what differs in memory, bytes sent and time? exit 0:
+                          nothing, 1: something
+  estimate                a table of settings, with the memory and time of each
   show PLAN               the plan as text that parses back
   prove PLAN              does the plan keep its promises?
   run JOB.lua|PLAN        train here
@@ -45,14 +48,15 @@ lockstep VERB --help lists all options of a verb. Several verbs have:
                         file, 'parallel.pipeline={"interleaved", chunks=4}', or
                         by key, parallel.pipeline.chunks=4
   --no-data             do not look for the data files
-  -o PATH               import: the job file, else stdout; compile: the plan
-                        file, else NAME.plan; tokenize: the folder; topology
-                        gather: the file, else stdout; trace: the file, else
-                        RUN/trace.json; checkpoint merge: the file, convert: the
-                        folder; export: the folder; bench copies and files: the
-                        file of rates for cluster.calibration, to which they add
-                        rows; bench --kernels: the table of processors, where it
-                        puts its row
+  -o PATH               import: the job file, else stdout; estimate: the table,
+                        else stdout; compile: the plan file, else NAME.plan;
+                        tokenize: the folder; topology gather: the file, else
+                        stdout; trace: the file, else RUN/trace.json; checkpoint
+                        merge: the file, convert: the folder; export: the
+                        folder; bench copies and files: the file of rates for
+                        cluster.calibration, to which they add rows; bench
+                        --kernels: the table of processors, where it puts its
+                        row
   --svg FILE            the timeline of --schedule, the ranks of --map, memory
                         against time of tune, or the machine, as a picture too
   --rank N              explain: where a rank is, what it has, with whom it

@@ -1,0 +1,43 @@
+-- RUN: tune job.lua --goal cheapest
+return job {
+  model     = { "llama", layers = 6, width = 256, heads = 8, kv_heads = 4, ffn = 512, vocab = 1024 },
+  data      = "synthetic",
+  train     = { batch = "64 sequences", context = 256, steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+  cluster   = { "dgx-h100", nodes = 2, price = "$98/h" },
+}
+-- >>> exit 0
+tune     llama on 8 x h100-sxm (dgx-h100), 64 sequences a step
+looked   at 3,306 settings, 16 of them in full
+left out          288  ranks, batch, layers or sequence do not divide so
+                  272  another does the same work and keeps or sends less
+                2,730  their computation alone takes longer than the best
+                   16  estimated in full, and slower or too large
+
+   tp cp pp    dp order           mb z  recompute            memory    step  MFU
+1   1  1  1     8 -                8 0  none                 210 MB  824 us   6%
+2   1  1  1     8 -                8 0  selective            177 MB  884 us   6%
+3   1  1  1     8 -                8 2  none                 155 MB  929 us   6%
+4   1  1  1     8 -                8 1  none                 167 MB  933 us   6%
+5   1  1  1     8 -                8 3  none                 151 MB 1.02 ms   5%
+
+second   takes 0.05977 ms more: compute +0.05977
+proof    ok                 the first is compiled: 210 MB of 84.3 GB a rank
+
+nodes    ranks        step         run  node-hours        cost
+1            8      824 us     8.24 ms    2.29e-06   $0.000224   <- this goal's
+2           16      672 us     6.72 ms    3.73e-06   $0.000366
+
+1 fits?       weights, gradients and states are 73.2 MB, the memory of 1 device;
+              all of it fits on one device: replicas alone (DDP)
+2 fast links? 8 devices: tp 1
+3 layers?     8, and the model's ends: pp 1, 8 a stage
+4 batches?    1 micro-batch of 8: stages idle 0.0 % of a step
+5 the rest?   8 ranks / (tp 1 x cp 1 x pp 1) = dp 8, zero 0
+
+to paste into the job:
+
+  train    = { microbatch = 8 },
+  parallel = { zero = 0 },
+  memory   = { recompute = "none" },
+  cluster  = { "dgx-h100", nodes = 1 },
