@@ -85,7 +85,7 @@ typedef struct StepSegments { /* NO_ID: targets, where all of them count; both, 
   int32_t load, targets, control, mirror; /* mirror NO_ID: no kernel runs on the host */
 } StepSegments;
 
-/* What offload = "auto" moves, in addition to what keys say: whole layers, of each stage at least
+/* The moves of offload = "auto", in addition to those of keys: whole layers, of each stage at least
  * so many bytes. NULL: none. */
 typedef struct Moves {
   const int64_t *state_bytes, *frame_bytes; /* by stage */
@@ -93,8 +93,8 @@ typedef struct Moves {
   bool to_files;                            /* states are, instead of host memory */
 } Moves;
 
-/* What has left the device: bytes of states, of what forward keeps; and of the last layer of each.
- */
+/* Bytes that have left the device: of states, of frames and kept inputs; and of the last layer of
+ * each. */
 typedef struct Moved {
   int64_t state_bytes, last_state_bytes, all_state_bytes; /* all: of the stage */
   int64_t frame_bytes, last_frame_bytes, all_frame_bytes;

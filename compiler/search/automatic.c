@@ -146,7 +146,7 @@ static bool try_recompute(Auto *a, Recompute recompute, Draft *draft) {
   return place.fits || try_moves(a, recompute, draft, (Moves){0});
 }
 
-/* What costs more than any of the rest: only where nothing else fits. */
+/* Weights and files cost more than the other kinds: they move only where nothing else fits. */
 static bool try_more(Auto *a, Recompute recompute, Draft *draft) {
   const Moves more[] = {{.weights = true}, {.to_files = true}, {.weights = true, .to_files = true}};
   for (size_t i = 0; i < sizeof more / sizeof *more && !a->has_best; i++) {

@@ -103,7 +103,7 @@ static int32_t layer_end(const PlanTensor *tensor) {
   return tensor->layer_first < 0 ? 0 : tensor->layer_first + (int32_t)tensor->layer_count;
 }
 
-/* Of a block whose layers are in several tiers each tier has a row. */
+/* A block whose layers are in several tiers has a row for each tier. */
 static bool shares_layers(const PlanTensor *a, const PlanTensor *b) {
   return a->layer_first < 0 || b->layer_first < 0 ||
          (a->layer_first < layer_end(b) && b->layer_first < layer_end(a));

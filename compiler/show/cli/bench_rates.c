@@ -14,7 +14,7 @@
 
 enum { RATES_MOST = 32 };
 
-/* What lockstep-rank answered. */
+/* The answer of lockstep-rank. */
 typedef struct Answer {
   const char *device; /* NULL: a machine without GPUs */
   int32_t devices, count;
