@@ -312,6 +312,51 @@ static const char *warmup_short(const Look *look, const char **fix) {
       (long long)warmup, memory / 2, job->optimizer.beta2);
 }
 
+/* The bytes of the largest layer that ZeRO 3 gathers, and of all layers. */
+typedef struct Gathered {
+  int64_t layer_bytes, all_bytes;
+} Gathered;
+
+static Gathered gathered_of(const Draft *d) {
+  Gathered of = {0};
+  for (RegionId r = 0; r < d->train->regions.count; r++) {
+    int64_t bytes = 0;
+    for (int32_t b = 0; b < d->blocks.count && d->train->regions.at[r].is_stack; b++)
+      if (d->blocks.at[b].shards_params && d->blocks.at[b].reads[r])
+        bytes += block_bytes(d, &d->blocks.at[b], BASE_PARAM);
+    if (bytes > of.layer_bytes) of.layer_bytes = bytes;
+    of.all_bytes += bytes * d->train->regions.at[r].repeat;
+  }
+  return of;
+}
+
+/* A gather of less than 1 MiB a rank takes the time of its latency; one of much memory leaves less
+ * for activations. */
+static const char *gather_size(const Look *look, const char **fix) {
+  const int64_t least_bytes = 1 << 20, unit_bytes = look->job->parallel.zero_unit;
+  const Compiled *out = look->out;
+  Arena *arena = look->c->arena;
+  const Gathered of = gathered_of(out->draft);
+  const int64_t ranks = out->derived.shard_ranks;
+  int64_t bytes = unit_bytes > of.layer_bytes ? unit_bytes : of.layer_bytes;
+  if (bytes > of.all_bytes) bytes = of.all_bytes;
+  if (out->cluster.target != TARGET_CUDA || out->derived.zero < 3 || bytes == 0) return NULL;
+  if (bytes > of.layer_bytes && bytes > out->budget_bytes / 10) {
+    *fix = "zero_unit = \"layer\"";
+    return arena_printf(arena, "ZeRO 3 gathers %s at once, %.0f %% of what a rank may use",
+                        format_bytes(arena, bytes),
+                        100 * (double)bytes / (double)out->budget_bytes);
+  }
+  if (bytes / ranks >= least_bytes || bytes == of.all_bytes) return NULL;
+  *fix = of.all_bytes > ranks * least_bytes
+             ? arena_printf(arena, "zero_unit = \"%lldMiB\"", (long long)ranks)
+             : "zero = 2";
+  return arena_printf(arena,
+                      "ZeRO 3 gathers pieces of %s a rank: below 1 MiB the latency of a message is "
+                      "most of its time",
+                      format_bytes(arena, bytes / ranks));
+}
+
 typedef struct Row {
   const char *name; /* in diagnostics.def */
   int32_t field;    /* where the lint is placed */
@@ -348,6 +393,7 @@ static const Row rows[] = {
     {"few-layers", FIELD_parallel_pp, true, layers_few},
     {"states-replicated", FIELD_parallel_zero, true, states_replicated},
     {"warmup-short", FIELD_schedule_warmup, true, warmup_short},
+    {"gather-size", FIELD_parallel_zero, true, gather_size},
 };
 
 void plan_lints(Compile *c, const Job *job, const Compiled *out) {

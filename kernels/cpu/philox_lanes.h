@@ -7,7 +7,7 @@
 
 enum { PHILOX_ELEMENTS = 4 * LANES, PHILOX_DRAWS = 64, PHILOX_RUNS = 4, PHILOX_ROUNDS = 10 };
 
-/* What each round adds by xor, of one key. */
+/* The two words that each round adds by xor, of one key. */
 typedef struct PhiloxKeys {
   uint64_t at[PHILOX_ROUNDS][2];
 } PhiloxKeys;

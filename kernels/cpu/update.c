@@ -209,7 +209,7 @@ ALWAYS_INLINE Vec put_moment(const KernelArgs *args, StochasticStream stream, DT
   return v_max(most, v_abs(x));
 }
 
-/* Where the moments of a block are read, and what is known of it so far. */
+/* The moments of a block as they were, and the largest magnitudes of the new ones so far. */
 typedef struct Pass {
   Moment from[STREAMS];
   Vec most[STREAMS];

@@ -46,7 +46,8 @@ static void lint_master(Compile *c, const Job *job) {
 /* ---- job.accept */
 
 static const char lint_names[] =
-    "bubble budget-above few-layers gpu-unused imbalance learning-rate lost-updates nccl-forced "
+    "bubble budget-above few-layers gather-size gpu-unused imbalance learning-rate lost-updates "
+    "nccl-forced "
     "no-effect outside-arena schedule-length slurm-env states-replicated tight-memory token-ids "
     "tp-over-pcie unused-value warmup-short weights-both";
 
