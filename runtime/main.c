@@ -56,7 +56,8 @@ static const char usage[] =
     "                             are the nodes of these lines fit for the plan ID, and for\n"
     "                             checkpoints at so many bytes/s?\n"
     "  --version, --help\n"
-    "lockstep-rank --bench copies, or files DIRECTORY: rates of this machine, for lockstep bench\n"
+    "lockstep-rank --bench copies, kernels, or files DIRECTORY: rates of this machine, for "
+    "lockstep bench\n"
     "SIGINT, SIGTERM, SIGHUP and the limit's signal end the run after its step, saved; a second\n"
     "SIGINT or SIGTERM ends it at once, unsaved.\n"
     "exit: 0 done, 1 the job must change, 2 the machine failed and a retry may help, 3 a defect,\n"
@@ -271,11 +272,14 @@ static int bench(int count, char **word) {
   Status status = {0};
   process_prepare("lockstep-rank");
   const bool is_copies = count == 3 && strcmp(word[2], "copies") == 0;
-  if (!is_copies && (count != 4 || strcmp(word[2], "files") != 0)) {
+  const bool is_kernels = count == 3 && strcmp(word[2], "kernels") == 0;
+  if (!is_copies && !is_kernels && (count != 4 || strcmp(word[2], "files") != 0)) {
     fputs(usage, stderr);
     return STATUS_USER;
   }
-  if (is_copies ? bench_copies(stdout, &status) : bench_files(word[3], stdout, &status))
+  if (is_copies    ? bench_copies(stdout, &status)
+      : is_kernels ? bench_kernels(stdout, &status)
+                   : bench_files(word[3], stdout, &status))
     return fflush(stdout) == 0 ? STATUS_DONE : STATUS_WORLD;
   text_warn("%s", status.text);
   return status.code;

@@ -172,7 +172,7 @@ typedef struct Cluster {
   int64_t intra_latency_ns, inter_latency_ns; /* of a message in a node, and between nodes */
   Sustained sustained;
   Software software;
-  bool is_calibrated; /* rates of products were measured on this machine */
+  MeasuredRates measured; /* of its processors */
 } Cluster;
 
 /* The rate of products among the cluster's `flops`. Processors round fp16 and tf32 and multiply in

@@ -17,6 +17,15 @@ typedef struct Sustained {
   double power_w;                       /* that one draws at most; 0: unknown */
 } Sustained;
 
+/* Of processors, by `lockstep bench kernels`; of a rank in a cluster: its share. FLOP/s of products
+ * and attention, the others bytes a second of fp32; 0: not measured. */
+typedef struct MeasuredRates {
+  double product_fp32, product_bf16, attention, attention_backward;
+  double norm, activation, loss, update, memory;
+  double records; /* a second, of a few numbers each; not shared */
+  bool is_taken;  /* ranks are on these processors */
+} MeasuredRates;
+
 /* How a program runs a step, for predictions: a file of specs/software. Ours is "lockstep". */
 typedef struct Software {
   const char *name;

@@ -2,8 +2,8 @@
  * training runs: copies by the queues of a device, updates by the kernels of processors, files by
  * the tier of files.
  *
- * The answer is one line for each fact: a name, a blank, a text or a number. Numbers are bytes a
- * second. */
+ * The answer is one line for each fact: a name, a blank, a text or a number, which is a second's.
+ */
 #ifndef LOCKSTEP_BENCH_H
 #define LOCKSTEP_BENCH_H
 
@@ -17,6 +17,10 @@
  * two places of its memory, as plans for processors copy. Then what all cores get of host memory,
  * and of it in updates. */
 bool bench_copies(FILE *out, Status *status);
+
+/* Kernels of processors: products and attention as FLOP/s, norms, activations and the loss as bytes
+ * a second, records of a few numbers a second; then memory and updates as above. */
+bool bench_kernels(FILE *out, Status *status);
 
 /* A rank's file in that directory: written, read, and both at once. */
 bool bench_files(const char *directory, FILE *out, Status *status);

@@ -51,6 +51,7 @@ int64_t cost_kernel_ns(const Draft *d, const Record *record) {
       .dims = record->dims,
       .flops = (double)record->flops,
       .bytes = (double)(record->bytes - record->fused_bytes),
+      .number_bytes = (double)dtype_bytes(record->operands[0].dtype),
       .peak = record->flops > 0 ? cost_peak_of(d, record->operands[0].dtype) : 0,
       .is_causal = record->attr_count > 0 && record->attrs[0] != 0,
       .is_fused = record->fused_bytes > 0,

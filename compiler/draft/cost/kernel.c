@@ -93,11 +93,36 @@ static bool is_of_states(KernelRole role) {
   return role == ROLE_UPDATE || role == ROLE_SQUARE_SUM || role == ROLE_FILL;
 }
 
+/* Seconds by a rate that was measured on these processors; 0: none was. */
+static double measured_seconds(const Cluster *cluster, const KernelWork *work, KernelRole role) {
+  const MeasuredRates *m = &cluster->measured;
+  const double fp32_bytes = work->number_bytes > 0 ? work->bytes * 4 / work->number_bytes : 0;
+  double rate = 0, amount = fp32_bytes;
+  switch (role) {
+  case ROLE_ATTENTION:
+    rate = is_backward(work) ? m->attention_backward : m->attention;
+    amount = work->flops;
+    break;
+  case ROLE_NORM: rate = m->norm; break;
+  case ROLE_ACTIVATION: rate = m->activation; break;
+  case ROLE_LOSS: rate = m->loss; break;
+  case ROLE_UPDATE:
+    rate = m->update;
+    amount = work->bytes;
+    break;
+  default: break;
+  }
+  return rate > 0 ? amount / rate : 0;
+}
+
 double kernel_seconds(const Cluster *cluster, const KernelWork *work) {
   const KernelRole role = work->kernel ? work->kernel->row->role : ROLE_NONE;
   const double copy = cluster->memory_bytes_per_s * cluster->sustained.copy;
   double seconds = 0, moving = copy > 0 ? work->bytes / copy : 0;
-  if (role == ROLE_LINEAR && work->flops > 0) {
+  if (cluster->measured.is_taken) seconds = measured_seconds(cluster, work, role);
+  if (seconds > 0) {
+    moving = 0;
+  } else if (role == ROLE_LINEAR && work->flops > 0) {
     seconds = product_seconds(cluster, work);
   } else if (role == ROLE_ATTENTION && work->flops > 0) {
     seconds =

@@ -4,6 +4,8 @@
  *   products     FLOPs / (peak x sustained share x fill x K / (K + K0)), or bytes where that is
  * more attention    FLOPs / (peak x sustained share x s / (s + S0) x d / (d + D0)); unfused: two
  *                batched products, and the scores through memory
+ *   processors   with `lockstep bench kernels`: attention, norms, activations, the loss and updates
+ *                at the rates that were measured
  *   others       bytes / (bandwidth x sustained share)
  * and on a GPU the time between two kernels of a lane. fill: the share of the multiprocessors that
  * the tiles of the result keep busy in the last wave, the best of several tiles and splits of K. */
@@ -17,6 +19,7 @@ typedef struct KernelWork {
   const KernelContract *kernel;
   const int64_t *dims; /* as the contract orders them */
   double flops, bytes;
+  double number_bytes;      /* of one number of its first operand */
   double peak;              /* FLOP/s of its dtype; 0: unknown */
   bool is_causal, is_fused; /* fused: with the kernel before it, which pays the time between */
 } KernelWork;

@@ -13,7 +13,7 @@ typedef struct TimeRange {
 } TimeRange;
 
 static inline TimeRange time_range(const Cluster *cluster) {
-  return cluster->is_calibrated ? (TimeRange){0.93, 1.08} : (TimeRange){0.88, 1.13};
+  return cluster->measured.is_taken ? (TimeRange){0.93, 1.08} : (TimeRange){0.88, 1.13};
 }
 
 #endif

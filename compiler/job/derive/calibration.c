@@ -131,24 +131,38 @@ static bool is_of(Compile *c, const Job *job, const Calibration *of, const Machi
 
 bool calibration_take(Compile *c, const Job *job, const Machine *machine, const char *gpu,
                       Facts *facts, Cluster *cluster) {
-  static const int32_t fact[CALIBRATION_RATES] = {[CALIBRATION_host_link] = CLUSTER_HOST_LINK,
-                                                  [CALIBRATION_host_bandwidth] =
-                                                      CLUSTER_HOST_BANDWIDTH,
-                                                  [CALIBRATION_host_update] = -1,
-                                                  [CALIBRATION_disk_read] = CLUSTER_DISK_READ,
-                                                  [CALIBRATION_disk_write] = CLUSTER_DISK_WRITE};
+  /* Of others the cluster has members. */
+  static const struct {
+    int32_t rate, fact;
+  } facts_of[] = {{CALIBRATION_host_link, CLUSTER_HOST_LINK},
+                  {CALIBRATION_host_bandwidth, CLUSTER_HOST_BANDWIDTH},
+                  {CALIBRATION_disk_read, CLUSTER_DISK_READ},
+                  {CALIBRATION_disk_write, CLUSTER_DISK_WRITE}};
   Calibration of;
   if (!job->set[FIELD_cluster_calibration] || job->cluster.calibration == NULL) return true;
   if (!calibration_read(c, job->cluster.calibration, job->origin[FIELD_cluster_calibration].span,
                         &of) ||
       !is_of(c, job, &of, machine, gpu))
     return false;
-  for (int32_t i = 0; i < CALIBRATION_RATES; i++) {
-    if (of.per_s[i] == 0 || fact[i] < 0) continue;
-    facts->number[fact[i]] = of.per_s[i];
-    facts->is_known[fact[i]] = true;
-    facts->span[fact[i]] = of.at[i];
+  for (size_t i = 0; i < sizeof facts_of / sizeof *facts_of; i++) {
+    const int32_t rate = facts_of[i].rate, fact = facts_of[i].fact;
+    if (of.per_s[rate] == 0) continue;
+    facts->number[fact] = of.per_s[rate];
+    facts->is_known[fact] = true;
+    facts->span[fact] = of.at[rate];
   }
   cluster->update_bytes_per_s = of.per_s[CALIBRATION_host_update];
+  cluster->measured = (MeasuredRates){
+      .product_fp32 = of.per_s[CALIBRATION_product_fp32],
+      .product_bf16 = of.per_s[CALIBRATION_product_bf16],
+      .attention = of.per_s[CALIBRATION_attention_fwd],
+      .attention_backward = of.per_s[CALIBRATION_attention_bwd],
+      .norm = of.per_s[CALIBRATION_norm],
+      .activation = of.per_s[CALIBRATION_activation],
+      .loss = of.per_s[CALIBRATION_loss],
+      .update = of.per_s[CALIBRATION_host_update],
+      .memory = of.per_s[CALIBRATION_host_bandwidth],
+      .records = of.per_s[CALIBRATION_records],
+  };
   return true;
 }

@@ -447,6 +447,22 @@ static void settle_counts(Job *job, const Facts *facts, bool is_open, int64_t gp
   cluster->devices_at = job->origin[FIELD_cluster_devices].span;
 }
 
+/* Rates of all cores are divided among the ranks of a node. */
+static void take_measured(Cluster *cluster, double sharers) {
+  MeasuredRates *m = &cluster->measured;
+  double *const shared[] = {
+      &m->product_fp32, &m->product_bf16, &m->attention, &m->attention_backward,
+      &m->norm,         &m->activation,   &m->loss,      &m->update,
+      &m->memory};
+  for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+    *shared[i] /= sharers;
+  cluster->flops[RATE_FP32] = m->product_fp32;
+  cluster->flops[RATE_BF16] = m->product_bf16 > 0 ? m->product_bf16 : m->product_fp32;
+  if (m->memory > 0) cluster->memory_bytes_per_s = m->memory;
+  if (m->records > 0) cluster->sustained.kernel_ns = (int64_t)(1e9 / m->records + 0.5);
+  cluster->measured.is_taken = true;
+}
+
 static bool read_one_type(Compile *c, lua_State *L, Job *job, const Machine *machine, Facts *facts,
                           Cluster *cluster) {
   bool is_here = strcmp(job->cluster.head_text, "here") == 0;
@@ -487,6 +503,8 @@ static bool read_one_type(Compile *c, lua_State *L, Job *job, const Machine *mac
     cluster->flops[rate] = fact_of(&device, DEVICE_RATES + rate) * share;
   cluster->memory_bytes_per_s = fact_of(&device, DEVICE_BANDWIDTH) * share;
   cluster->sustained = sustained_of(facts, &device, !is_cpu);
+  if (is_cpu && cluster->measured.product_fp32 > 0)
+    take_measured(cluster, sharers > 0 ? (double)sharers : 1);
   bool is_listed = !by_gpus || device.gpu != NULL;
   return !is_listed || check_device(c, job, cluster);
 }

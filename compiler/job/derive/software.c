@@ -11,9 +11,10 @@ enum {
   WORD_COUNT = sizeof words / sizeof *words
 };
 
-static void refuse(Compile *c, const SpecFile *file, const RawEntry *entry, const char *example) {
+static void refuse(Compile *c, const SpecFile *file, const RawEntry *entry, const char *expected,
+                   const char *example) {
   error_at(c, span_of_value(file->spans, entry->key), "wrong-type", "%s: expected %s; got %s",
-           entry->key, example, raw_show(c->arena, entry->value));
+           entry->key, expected, raw_show(c->arena, entry->value));
   fix_last(c, "%s = %s", entry->key, example);
 }
 
@@ -22,7 +23,7 @@ static void read_attention(Compile *c, const SpecFile *file, const RawEntry *ent
   out->has_flash = strcmp(text, "flash") == 0;
   out->remakes_scores = strcmp(text, "selective") == 0;
   if (!out->has_flash && !out->remakes_scores && strcmp(text, "unfused") != 0)
-    refuse(c, file, entry, "\"flash\", \"unfused\" or \"selective\"");
+    refuse(c, file, entry, "\"flash\", \"unfused\" or \"selective\"", "\"flash\"");
 }
 
 static void read_entry(Compile *c, const SpecFile *file, const RawEntry *entry, Software *out) {
@@ -39,12 +40,12 @@ static void read_entry(Compile *c, const SpecFile *file, const RawEntry *entry, 
     read_attention(c, file, entry, out);
   } else if (word == WORD_OVERLAP) {
     out->overlaps = entry->value->number != 0;
-    if (entry->value->kind != RAW_FLAG) refuse(c, file, entry, "true");
+    if (entry->value->kind != RAW_FLAG) refuse(c, file, entry, "true or false", "true");
   } else {
     const double number = entry->value->number;
     *numbers[word - WORDS_FIRST_NUMBER] = number;
     if (entry->value->kind != RAW_NUMBER || !(number >= 0.1 && number <= 100))
-      refuse(c, file, entry, "1.2");
+      refuse(c, file, entry, "a number from 0.1 to 100", "1.2");
   }
 }
 

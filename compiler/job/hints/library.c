@@ -23,6 +23,7 @@ static const struct {
     {"models", "a model", "model = { \"%\", ... }", FROM_FILES},
     {"clusters", "a cluster", "cluster = \"%\"", FROM_FILES},
     {"sites", "a site", "slurm = \"%\"", FROM_FILES},
+    {"software", "a program", "cluster = { ..., software = \"%\" }", FROM_FILES},
     {"devices", "a device", "cluster = { ..., device = \"%\" }", FROM_FILES},
     {"ops", "a call of model files", "", FROM_CALLS},
     {"optimizers", "an optimizer", "optimizer = { \"%\", ... }", FROM_WORDS},

@@ -4,7 +4,7 @@
 
 #include "compiler/show/cli/cli.h"
 
-/* copies, files DIRECTORY: what its first word says. */
+/* kernels, copies, files DIRECTORY: what its first word says. */
 ExitCode bench_rates(const Options *options);
 
 #endif

@@ -1,5 +1,5 @@
-/* bench_rates.c -- lockstep bench copies, bench files DIRECTORY: rates that predictions use, as a
- * table, as JSON, and as rows of a calibration file. lockstep-rank measures, with the code that
+/* bench_rates.c -- lockstep bench kernels, copies, files DIRECTORY: rates that predictions use, as
+ * a table, as JSON, and as rows of a calibration file. lockstep-rank measures, with the code that
  * training runs. */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,6 +32,14 @@ static const struct {
     {"host_link", "the last of these, for predictions"},
     {"host_bandwidth", "what all cores read and write in memory"},
     {"host_update", "what updates of AdamW read and write there"},
+    {"product_fp32", "FLOP: products of fp32"},
+    {"product_bf16", "FLOP: products of bf16"},
+    {"attention_fwd", "FLOP: attention, forward"},
+    {"attention_bwd", "FLOP: its backward"},
+    {"norm", "what norms and their backward read and write"},
+    {"activation", "the same of GELU"},
+    {"loss", "the same of the cross entropy of logits"},
+    {"records", "records of a few numbers; no bytes"},
     {"disk_read", "reading a file of offload.path"},
     {"disk_write", "writing it"},
     {"both_read", "reading, while a second file is written"},
@@ -73,7 +81,7 @@ static void print_text(const Answer *answer) {
   if (answer->device != NULL) printf("; %d x %s", answer->devices, answer->device);
   printf("\n\n");
   for (int32_t i = 0; i < answer->count; i++)
-    printf("%-14s  %7.2f GB/s  %s\n", answer->name[i], answer->per_s[i] * 1e-9,
+    printf("%-18s  %7.2f G/s  %s\n", answer->name[i], answer->per_s[i] * 1e-9,
            about(answer->name[i]));
 }
 
@@ -146,9 +154,11 @@ static ExitCode measure(Arena *arena, const Options *options, Answer *answer) {
 ExitCode bench_rates(const Options *options) {
   const Words *words = &options->words;
   const bool is_files = strcmp(words->at[0], "files") == 0;
-  if ((!is_files && strcmp(words->at[0], "copies") != 0) || words->count != (is_files ? 2 : 1))
-    return complain(EXIT_USER, "what to measure: lockstep bench copies, lockstep bench files "
-                               "DIRECTORY, lockstep bench --kernels");
+  const bool is_known =
+      is_files || strcmp(words->at[0], "copies") == 0 || strcmp(words->at[0], "kernels") == 0;
+  if (!is_known || words->count != (is_files ? 2 : 1))
+    return complain(EXIT_USER, "what to measure: lockstep bench copies, kernels, files "
+                               "DIRECTORY, or bench --kernels");
   Compile *c = open_compile();
   if (c == NULL) return EXIT_WORLD;
   Calibration file;

@@ -35,7 +35,7 @@ usage: lockstep VERB ... [options]
                           check FILE
   import FILE...          a job from files of DeepSpeed, Accelerate, Megatron-LM
                           and other tools
-  bench [copies|files DIR]how fast are copies, memory, disks, matrix products
+  bench [WHAT [DIR]]      how fast are copies, kernels, disks, matrix products
                           here?
   list [KIND]             which models, clusters, devices, ops ... are there?
   help [WORD]             what does this verb, key, name or diagnostic mean?
@@ -53,10 +53,10 @@ lockstep VERB --help lists all options of a verb. Several verbs have:
                         tokenize: the folder; topology gather: the file, else
                         stdout; trace: the file, else RUN/trace.json; checkpoint
                         merge: the file, convert: the folder; export: the
-                        folder; bench copies and files: the file of rates for
-                        cluster.calibration, to which they add rows; bench
-                        --kernels: the table of processors, where it puts its
-                        row
+                        folder; bench copies, kernels and files: the file of
+                        rates for cluster.calibration, to which they add rows;
+                        bench --kernels: the table of processors, where it puts
+                        its row
   --svg FILE            the timeline of --schedule, the ranks of --map, memory
                         against time of tune, or the machine, as a picture too
   --rank N              explain: where a rank is, what it has, with whom it
