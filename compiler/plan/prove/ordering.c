@@ -305,7 +305,7 @@ static void run_call(Ordering *o) {
 
 /* ---- from one run to the next */
 
-/* What the runtime copies in for the next run, on the main lane. */
+/* Logs the copies that the runtime makes for the next run, on the main lane. */
 static void log_copies_in(const Ordering *o, LaneLog *log, uint32_t number) {
   const Plan *plan = o->view->plan;
   Touch touch = {.number = number, .record = PLAN_NONE};

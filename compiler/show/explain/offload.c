@@ -88,7 +88,7 @@ OffloadTimes offload_times(const Compiled *compiled) {
   return out;
 }
 
-/* Where updates of states in host memory run, and why. */
+/* Prints on which side updates of states in host memory run, and why. */
 static void explain_update(const Compiled *compiled, FILE *out) {
   Arena *arena = compiled->draft->compile->arena;
   const bool is_here = compiled->draft->updates_here;
