@@ -61,7 +61,7 @@ static Whole whole_graph(Compile *c, const Job *job, const Compiled *known, bool
   for (int32_t i = 0; i < g->inputs.count; i++) /* a table may have classes below 0 */
     g->may_lack_targets |=
         (job->data.head == CHOICE_TABLE && g->inputs.at[i].role == INPUT_CLASSES) ||
-        (job->is_train_masked && g->inputs.at[i].role == INPUT_TARGETS);
+        (job_may_lack_targets(job) && g->inputs.at[i].role == INPUT_TARGETS);
   graph_pad_dim(g, "vocab", job->model.vocab_multiple);
   if (training && !grad_derive(g)) return (Whole){0}; /* + backward, parameter gradients */
   whole.flops_per_token = op_flops_per_token(g, samples * derived->sample_tokens);

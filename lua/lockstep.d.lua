@@ -14,6 +14,7 @@
 ---@field train? string|string[] training shards; required unless synthetic. Default: derived
 ---@field valid? string|string[] validation shards. Default: none
 ---@field format? "auto"|"u8"|"u16"|"u32"|"llmc"|"megatron"|"tok" token layout; auto reads the header, raw files must say theirs. Default: auto
+---@field documents? "joined"|"apart" apart: attention sees its own document only, positions begin again in each, and no token predicts the first of the next; of .tok files, which say where documents begin. Default: joined
 ---@field shuffle? boolean order is a function of (seed, epoch, step); disjoint over dp. Default: true
 ---@field prefetch? integer|string batches in memory: the one in use and those staged ahead. Default: 2
 ---@field columns? table<string, string|string[]> which CSV columns feed which input; required for table. Default: none

@@ -4,6 +4,7 @@
 #define LOCKSTEP_CHOICES_H
 
 typedef enum { CHOICE_TOKENS, CHOICE_TABLE, CHOICE_SYNTHETIC } DataChoice; /* data.head */
+typedef enum { CHOICE_JOINED, CHOICE_APART } DocumentsChoice;              /* data.documents */
 typedef enum {
   CHOICE_CONSTANT,
   CHOICE_LINEAR,

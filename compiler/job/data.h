@@ -36,4 +36,8 @@ bool spec_data_inputs(Compile *c, const Job *job, const DataInputs *inputs, bool
  * every one it reads), and for marks of another width or byte order. False when reported. */
 bool spec_data_ids(Compile *c, const Job *job, int64_t vocab);
 
+/* Refuses .tok files whose ids another tokenizer made than that of the model's folder (NULL or "":
+ * unknown), or than that of the files before them. */
+bool spec_data_tokenizer(Compile *c, const Job *job, const char *folder);
+
 #endif

@@ -239,6 +239,15 @@ const char *field_name(Arena *arena, int32_t field); /* "train.batch"; keys of j
 /* Resolves job->cluster against specs/clusters and specs/devices, and the machine for "here". */
 bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster);
 
+/* data.documents = "apart". */
+static inline bool job_is_apart(const Job *job) {
+  return job->data.documents == CHOICE_APART;
+}
+/* Some targets of training may not count: by a mask, or because another document begins. */
+static inline bool job_may_lack_targets(const Job *job) {
+  return job->is_train_masked || job_is_apart(job);
+}
+
 /* How its optimizer keeps the truth of parameters. */
 TruthStorage job_truth(const Job *job);
 

@@ -19,11 +19,12 @@ typedef struct Scratch {
 typedef struct Forward {
   Attention a;
   ForwardBlocks blocks;
+  int32_t scratch; /* operand */
 } Forward;
 
 static Scratch scratch_of(const Forward *f, int64_t task, int32_t worker) {
   const ForwardBlocks *b = &f->blocks;
-  float *at = attention_part(f->a.args, 5, b->thread_bytes, b->threads, task, worker);
+  float *at = attention_part(f->a.args, f->scratch, b->thread_bytes, b->threads, task, worker);
   return (Scratch){at + b->q,      at + b->out,    at + b->k,       at + b->v,
                    at + b->scores, at + b->paired, at + b->highest, at + b->sum};
 }
@@ -87,9 +88,9 @@ static Vec softmax_column(const AttentionStep *t, float *scores, int64_t j, floa
   int64_t q0 = t->q0 + j * LANES, keys = t->keys, k0 = t->k0;
   float *column = scores + j * LANES;
   Vec scale = v_set(a->scale), old = v_load(highest + j * LANES);
-  int64_t from = min64(max64(first_key(a, q0 + LANES - 1) - k0, 0), keys);
+  int64_t from = min64(max64(first_key(a, t->b, q0 + LANES - 1) - k0, 0), keys);
   int64_t to = max64(min64(visible_keys(a, q0) - k0, keys), from);
-  SeenKeys seen = {first_keys(a, q0), last_keys(a, q0)};
+  SeenKeys seen = {first_keys(a, t->b, q0), last_keys(a, q0)};
   if (a->softcap > 0) {
     scale = v_set(1);
     for (int64_t key = 0; key < keys; key++)
@@ -190,7 +191,7 @@ static void write_panel(const AttentionStep *t, Scratch *s, int64_t panel) {
   const float *sum = s->sum + panel * QUERY_PANEL, *highest = s->highest + panel * QUERY_PANEL;
   float factor[QUERY_PANEL];
   for (int64_t q = 0; q < t->queries; q++) {
-    bool sees = visible_keys(a, t->q0 + q) > first_key(a, t->q0 + q);
+    bool sees = visible_keys(a, t->q0 + q) > first_key(a, t->b, t->q0 + q);
     factor[q] = sees ? 1 / sum[q] : 0;
     lse[q] = sees ? highest[q] + logf(sum[q]) : -INFINITY;
   }
@@ -214,7 +215,7 @@ static int64_t keys_seen(const AttentionStep *t) {
 
 /* The first key of the first block that has one which a query of the panel, or the block, sees. */
 static int64_t keys_first(const AttentionStep *t) {
-  return first_key(t->a, t->q0) / KEY_BLOCK * KEY_BLOCK;
+  return first_key(t->a, t->b, t->q0) / KEY_BLOCK * KEY_BLOCK;
 }
 
 static void begin_panel(const AttentionStep *t, Scratch *s, int64_t panel, const Factor *q) {
@@ -268,18 +269,25 @@ static void block_task(void *context, int64_t task, int32_t worker) {
   }
 }
 
-void CPU(attention)(const KernelArgs *args) {
+/* scratch: its operand. False: the reference must run. */
+static bool run_fast(const KernelArgs *args, const int32_t *begin, int32_t scratch) {
   bool bf16 =
       args->dtype[0] == DTYPE_BF16 && args->dtype[1] == DTYPE_BF16 && args->dtype[2] == DTYPE_BF16;
-  if (!cpu_floats(args, 4, 0) || args->dtype[4] != DTYPE_F32 || args->dim[4] > HEAD_MAX) {
-    reference_attention(args);
-    return;
-  }
+  if (!cpu_floats(args, 4, 0) || args->dtype[4] != DTYPE_F32 || args->dim[4] > HEAD_MAX)
+    return false;
   Forward f = {.a = attention_of(args, bf16),
-               .blocks = forward_blocks(args->dim, bf16, threads_count(args->threads))};
-  if (cpu_scratch_bytes(args, 5) < f.blocks.threads * f.blocks.thread_bytes) {
-    reference_attention(args);
-    return;
-  }
+               .blocks = forward_blocks(args->dim, bf16, threads_count(args->threads)),
+               .scratch = scratch};
+  f.a.begin = begin;
+  if (cpu_scratch_bytes(args, scratch) < f.blocks.threads * f.blocks.thread_bytes) return false;
   threads_run(args->threads, f.a.batch * f.a.heads * f.blocks.count, block_task, &f);
+  return true;
+}
+
+void CPU(attention)(const KernelArgs *args) {
+  if (!run_fast(args, NULL, 5)) reference_attention(args);
+}
+
+void CPU(attention_apart)(const KernelArgs *args) {
+  if (!run_fast(args, (const int32_t *)args->operand[5], 6)) reference_attention_apart(args);
 }

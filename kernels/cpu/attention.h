@@ -5,8 +5,9 @@
  * a panel of the product with v (gemm.h).
  *
  * A query sees a range of k, because positions ascend: under a causal mask it ends before
- * visible_keys, with a window it begins at first_key. Both grow with the query, so that masked keys
- * are skipped by counts of keys and queries, wherever the tokens are in the sequence. */
+ * visible_keys, with a window or documents it begins at first_key. Both grow with the query, so
+ * that masked keys are skipped by counts of keys and queries, wherever the tokens are in the
+ * sequence. */
 #ifndef LOCKSTEP_KERNELS_CPU_ATTENTION_H
 #define LOCKSTEP_KERNELS_CPU_ATTENTION_H
 
@@ -23,7 +24,8 @@ typedef struct Attention {
   int64_t units;  /* of one row of q or k */
   GemmKind kind;
   bool causal, drop;
-  int64_t window; /* 0: none */
+  int64_t window;       /* 0: none */
+  const int32_t *begin; /* by token: the position of the first key it sees; NULL: 0 */
   float scale, keep_scale, softcap;
   Runs q_runs, k_runs;                    /* positions of q's tokens, and of k's and v's */
   int64_t head_first, all_heads, all_seq; /* of the whole that dropout is numbered by */
@@ -81,16 +83,28 @@ static inline Factor flip(Factor f) {
 static inline int64_t visible_keys(const Attention *a, int64_t q) {
   return a->causal ? runs_before(a->k_runs, runs_position(a->q_runs, q) + 1) : a->seq;
 }
-static inline int64_t first_key(const Attention *a, int64_t q) {
-  return a->window > 0 ? runs_before(a->k_runs, runs_position(a->q_runs, q) - a->window + 1) : 0;
+static inline int64_t first_key(const Attention *a, int64_t b, int64_t q) {
+  int64_t bound = a->window > 0 ? runs_position(a->q_runs, q) - a->window + 1 : 0;
+  if (a->begin) bound = max64(bound, a->begin[b * a->seq + min64(q, a->seq - 1)]);
+  return bound > 0 ? runs_before(a->k_runs, bound) : 0;
 }
 
 /* Queries first_query .. end_query - 1 see key `key`, if any does. */
 static inline int64_t first_query(const Attention *a, int64_t key) {
   return a->causal ? runs_before(a->q_runs, runs_position(a->k_runs, key)) : 0;
 }
-static inline int64_t end_query(const Attention *a, int64_t key) {
-  return a->window > 0 ? runs_before(a->q_runs, runs_position(a->k_runs, key) + a->window) : a->seq;
+static inline int64_t end_query(const Attention *a, int64_t b, int64_t key) {
+  int64_t position = runs_position(a->k_runs, key), end = a->seq, low = 0;
+  if (a->window > 0) end = runs_before(a->q_runs, position + a->window);
+  if (a->begin == NULL) return end;
+  while (low < end) { /* begin never falls along the queries */
+    int64_t middle = (low + end) / 2;
+    if (a->begin[b * a->seq + middle] > position)
+      end = middle;
+    else
+      low = middle + 1;
+  }
+  return end;
 }
 
 /* The first and the last key each of the queries q0 .. q0+15 sees, for comparing with a key's
@@ -105,10 +119,10 @@ static inline Vec last_keys(const Attention *a, int64_t q0) {
     number[l] = (float)(visible_keys(a, q0 + l) - 1);
   return v_load(number);
 }
-static inline Vec first_keys(const Attention *a, int64_t q0) {
+static inline Vec first_keys(const Attention *a, int64_t b, int64_t q0) {
   float number[LANES] = {0};
-  for (int l = 0; l < LANES && a->window > 0; l++)
-    number[l] = (float)first_key(a, q0 + l);
+  for (int l = 0; l < LANES && (a->window > 0 || a->begin); l++)
+    number[l] = (float)first_key(a, b, q0 + l);
   return v_load(number);
 }
 

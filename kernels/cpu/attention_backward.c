@@ -27,6 +27,7 @@ typedef struct Backward {
   Attention a;
   BackwardBlocks blocks;
   int64_t group;
+  int32_t scratch; /* operand */
 } Backward;
 
 /* The current block of a task; changes as it goes through groups and blocks. */
@@ -124,7 +125,7 @@ static int64_t seen_keys(const Task *t, int64_t first, int64_t queries) {
 
 /* Keys of the block before the first that one of these queries sees: whole runs of `step`. */
 static int64_t passed_keys(const Task *t, int64_t first, int64_t step) {
-  return max64(0, first_key(t->a, t->q0 + first) - t->k0) / step * step;
+  return max64(0, first_key(t->a, t->b, t->q0 + first) - t->k0) / step * step;
 }
 
 /* Keys [from, to), which no query of the panel sees. */
@@ -160,7 +161,7 @@ static void slope_panel(const Task *t, int64_t panel) {
   float first_key_of[QUERY_PANEL] __attribute__((aligned(64)));
   for (int64_t j = 0; j < vectors; j++) {
     v_store(s->last_key + j * LANES, last_keys(a, t->q0 + first + j * LANES));
-    v_store(first_key_of + j * LANES, first_keys(a, t->q0 + first + j * LANES));
+    v_store(first_key_of + j * LANES, first_keys(a, t->b, t->q0 + first + j * LANES));
   }
   zero_slopes(t, panel, vectors, 0, key);
   for (; by_k.row < seen; by_v.row = by_k.row += step) {
@@ -191,7 +192,7 @@ static int64_t unseen_units(const Task *t, int64_t key) {
 
 /* Units of queries up to the last that sees `key`. */
 static int64_t met_units(const Task *t, int64_t key) {
-  int64_t end = max64(0, end_query(t->a, t->k0 + key) - t->q0);
+  int64_t end = max64(0, end_query(t->a, t->b, t->k0 + key) - t->q0);
   return gemm_units(t->a->kind, min64(end, t->queries));
 }
 
@@ -326,7 +327,7 @@ static void key_block(Task *t, const Backward *f) {
   CPU(gemm_fill_row_panels)(a->kind, &k, t->k0, t->keys, 0, a->head, s->k);
   CPU(gemm_fill_row_panels)(a->kind, &v, t->k0, t->keys, 0, a->head, s->v);
   CPU(gemm_fill_row_panels)(a->kind, &k_flipped, 0, a->head, t->k0, t->keys, s->k_flipped);
-  int64_t first = first_block(a, t->k0), end = end_query(a, t->k0 + t->keys - 1);
+  int64_t first = first_block(a, t->k0), end = end_query(a, t->b, t->k0 + t->keys - 1);
   memset(s->d_k, 0, (size_t)(t->keys * a->padded) * sizeof *s->d_k);
   memset(s->d_v, 0, (size_t)(t->keys * a->padded) * sizeof *s->d_v);
   for (int64_t member = 0; member < f->group; member++) {
@@ -360,7 +361,8 @@ static void head_task(void *context, int64_t task, int32_t worker) {
   const Backward *f = (const Backward *)context;
   const Attention *a = &f->a;
   Task t = {.a = a, .blocks = &f->blocks, .b = task / a->kv_heads, .kv_head = task % a->kv_heads};
-  t.memory = attention_part(a->args, 9, f->blocks.thread_bytes, f->blocks.threads, task, worker);
+  t.memory =
+      attention_part(a->args, f->scratch, f->blocks.thread_bytes, f->blocks.threads, task, worker);
   t.s = scratch_at(&f->blocks, t.memory);
   for (int64_t member = 0; member < f->group; member++) {
     select_head(&t, f, member);
@@ -380,20 +382,28 @@ static void head_task(void *context, int64_t task, int32_t worker) {
   }
 }
 
-void CPU(attention_backward)(const KernelArgs *args) {
+/* scratch: its operand. False: the reference must run. */
+static bool run_fast(const KernelArgs *args, const int32_t *begin, int32_t scratch) {
   bool bf16 = true;
   for (int i = 0; i < 4; i++)
     bf16 = bf16 && args->dtype[i] == DTYPE_BF16;
-  if (!cpu_floats(args, 9, 1u << 5) || args->dtype[5] != DTYPE_F32 || args->dim[4] > HEAD_MAX) {
-    reference_attention_backward(args);
-    return;
-  }
+  if (!cpu_floats(args, 9, 1u << 5) || args->dtype[5] != DTYPE_F32 || args->dim[4] > HEAD_MAX)
+    return false;
   Backward f = {.a = attention_of(args, bf16),
                 .blocks = backward_blocks(args->dim, threads_count(args->threads)),
-                .group = args->dim[2] / args->dim[3]};
-  if (cpu_scratch_bytes(args, 9) < f.blocks.threads * f.blocks.thread_bytes) {
-    reference_attention_backward(args);
-    return;
-  }
+                .group = args->dim[2] / args->dim[3],
+                .scratch = scratch};
+  f.a.begin = begin;
+  if (cpu_scratch_bytes(args, scratch) < f.blocks.threads * f.blocks.thread_bytes) return false;
   threads_run(args->threads, f.a.batch * f.a.kv_heads, head_task, &f);
+  return true;
+}
+
+void CPU(attention_backward)(const KernelArgs *args) {
+  if (!run_fast(args, NULL, 9)) reference_attention_backward(args);
+}
+
+void CPU(attention_apart_backward)(const KernelArgs *args) {
+  if (!run_fast(args, (const int32_t *)args->operand[9], 10))
+    reference_attention_apart_backward(args);
 }

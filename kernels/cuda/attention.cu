@@ -19,6 +19,7 @@ struct Attention {
   Runs q_runs, k_runs; /* positions of q's tokens, and of k's and v's */
   bool causal, tf32;
   int64_t window;                   /* 0: none */
+  const int32_t *begin;             /* by token: the first key it sees; NULL: 0 */
   float scale, keep_scale, softcap; /* keep_scale: 1 / (1 - rate); softcap 0: none */
   uint32_t threshold;
   uint64_t record_key;
@@ -156,11 +157,19 @@ template <class S> struct Row {
 struct Query {
   int sample, head, kv_head;
   int i, position, last_position; /* the last of the block */
-  int first_key;                  /* that a query of the block sees: a window's beginning */
+  int lowest;                     /* position of the first key that it sees */
+  int first_key;                  /* that a query of the block sees */
   bool is_there;
   uint64_t key;
   int64_t step;
 };
+
+/* The position of the first key that a query sees: by window and document. */
+static __device__ int64_t lower_bound(const Attention &a, int64_t sample, int64_t q_token) {
+  int64_t bound = a.window > 0 ? runs_position(a.q_runs, q_token) - a.window + 1 : 0;
+  const int64_t begin = a.begin ? a.begin[sample * a.seq + q_token] : 0;
+  return begin > bound ? begin : bound;
+}
 
 template <int ROWS, int GROUP> static __device__ Query query_of(const Attention &a) {
   Query query;
@@ -173,8 +182,8 @@ template <int ROWS, int GROUP> static __device__ Query query_of(const Attention 
   query.position = (int)runs_position(a.q_runs, query.is_there ? query.i : a.seq - 1);
   int64_t last = first + ROWS < a.seq ? first + ROWS - 1 : a.seq - 1;
   query.last_position = (int)runs_position(a.q_runs, last);
-  const int64_t from = runs_position(a.q_runs, first) - a.window + 1;
-  query.first_key = a.window > 0 ? (int)runs_before(a.k_runs, from) : 0;
+  query.lowest = (int)lower_bound(a, query.sample, query.is_there ? query.i : a.seq - 1);
+  query.first_key = (int)runs_before(a.k_runs, lower_bound(a, query.sample, first));
   query.key = a.threshold > 0 ? philox_mix(*a.seed, a.record_key) : 0;
   query.step = a.threshold > 0 ? *a.step : 0;
   return query;
@@ -197,8 +206,7 @@ static __device__ bool stage_keys(float *k_tile, float *v_tile, const T *k, cons
 static __device__ bool sees(const Attention &a, const Query &query, int64_t k_token) {
   if (k_token >= a.seq) return false;
   const int64_t position = runs_position(a.k_runs, k_token);
-  return (!a.causal || position <= query.position) &&
-         (a.window == 0 || position > query.position - a.window);
+  return (!a.causal || position <= query.position) && position >= query.lowest;
 }
 
 /* Dropout's factor of the probability of a key. */
@@ -328,8 +336,7 @@ __global__ void __launch_bounds__(THREADS, S::WIDTH <= 16 ? 3 : 0)
   int64_t k_position = runs_position(a.k_runs, is_there ? j : a.seq - 1);
   int64_t first_position = runs_position(a.k_runs, k_first);
   int64_t k_last = k_first + S::ROWS < a.seq ? k_first + S::ROWS - 1 : a.seq - 1;
-  int64_t seen_until =
-      runs_position(a.k_runs, k_last) + a.window; /* with a window: by none after */
+  int64_t last_position = runs_position(a.k_runs, k_last);
   uint64_t random_key = a.threshold > 0 ? philox_mix(*a.seed, a.record_key) : 0;
   int64_t step = a.threshold > 0 ? *a.step : 0;
   Row<S> key, value, k_sum, v_sum;
@@ -341,7 +348,7 @@ __global__ void __launch_bounds__(THREADS, S::WIDTH <= 16 ? 3 : 0)
     for (int64_t first = 0; first < a.seq; first += TILE) {
       int64_t last = first + TILE < a.seq ? first + TILE - 1 : a.seq - 1;
       if (a.causal && runs_position(a.q_runs, last) < first_position) continue;
-      if (a.window > 0 && runs_position(a.q_runs, first) >= seen_until) continue;
+      if (lower_bound(a, b, first) > last_position) continue; /* nor do later queries see it */
       stage(q_tile, q + b * a.seq * a.q_stride + h * a.head, a.q_stride, first, TILE, a.seq, WIDTH,
             a.head, a.tf32);
       stage(d_tile, d_out + b * a.seq * a.out_stride + h * a.head, a.out_stride, first, TILE, a.seq,
@@ -355,7 +362,7 @@ __global__ void __launch_bounds__(THREADS, S::WIDTH <= 16 ? 3 : 0)
       for (int i = 0; i < TILE; i++) {
         int64_t q_token = first + i, q_position = runs_position(a.q_runs, q_token);
         bool seen = is_there && q_token < a.seq && (!a.causal || k_position <= q_position) &&
-                    (a.window == 0 || k_position > q_position - a.window);
+                    k_position >= lower_bound(a, b, q_token);
         float score = score_of(a, key.dot(q_tile + i * WIDTH)), d_p = value.dot(d_tile + i * WIDTH);
         if (!seen) continue;
         float p = expf(score - row_tile[i]);
@@ -397,13 +404,15 @@ template <class Run> static void with_split(int64_t head, Run run) {
     run(Split<HEAD_MOST>());
 }
 
-CUDA_KERNEL(attention) {
+static KernelStatus run_forward(const KernelArgs *args, const char **why, const char *name,
+                           const int32_t *begin) {
   Attention a = attention_of(args);
+  a.begin = begin;
   if (!is_taken(a, why)) return KERNEL_REFUSED;
   return with_float(args->dtype[0], why, [=](auto number) {
     typedef decltype(number) T;
     void *const *at = args->operand;
-    Launch run(args, why, "attention");
+    Launch run(args, why, name);
     with_split(a.head, [&](auto split) {
       typedef decltype(split) S;
       run.blocks(grid_of(a, S::ROWS, a.heads), THREADS, attend<T, S>, (const T *)at[0],
@@ -413,14 +422,18 @@ CUDA_KERNEL(attention) {
   });
 }
 
-/* Operands 0 .. 9 are d_out q k v out lse d_q d_k d_v work. */
+CUDA_KERNEL(attention) { return run_forward(args, why, "attention", NULL); }
+CUDA_KERNEL(attention_apart) {
+  return run_forward(args, why, "attention_apart", (const int32_t *)args->operand[5]);
+}
+
+/* Operands 0 .. 8 are d_out q k v out lse d_q d_k d_v; term is scratch. */
 template <class T>
-static void launch_backward(Launch &run, const KernelArgs *args, const Attention &a) {
+static void launch_backward(Launch &run, const KernelArgs *args, const Attention &a, float *term) {
   void *const *at = args->operand;
   const T *d_out = (const T *)at[0], *q = (const T *)at[1], *k = (const T *)at[2];
   const T *v = (const T *)at[3], *out = (const T *)at[4];
   const float *lse = (const float *)at[5];
-  float *term = (float *)at[9];
   run.flat(a.batch * a.heads * a.seq, row_terms<T>, d_out, out, term, a);
   with_split(a.head, [&](auto split) {
     typedef decltype(split) S;
@@ -431,17 +444,24 @@ static void launch_backward(Launch &run, const KernelArgs *args, const Attention
   });
 }
 
-CUDA_KERNEL(attention_backward) {
+static KernelStatus run_backward(const KernelArgs *args, const char **why, const char *name,
+                            const int32_t *begin, int32_t scratch) {
   Attention a = attention_of(args);
+  a.begin = begin;
   if (!is_taken(a, why)) return KERNEL_REFUSED;
   a.d_q_stride = args->dim[8];
   a.d_k_stride = args->dim[9];
   a.d_v_stride = args->dim[10];
   return with_float(args->dtype[0], why, [=](auto number) {
-    Launch run(args, why, "attention_backward");
-    launch_backward<decltype(number)>(run, args, a);
+    Launch run(args, why, name);
+    launch_backward<decltype(number)>(run, args, a, (float *)args->operand[scratch]);
     return run.status;
   });
+}
+
+CUDA_KERNEL(attention_backward) { return run_backward(args, why, "attention_backward", NULL, 9); }
+CUDA_KERNEL(attention_apart_backward) {
+  return run_backward(args, why, "attention_apart_backward", (const int32_t *)args->operand[9], 10);
 }
 
 /* ---- two sets of keys ---- */

@@ -18,7 +18,8 @@ typedef struct Attention {
   int64_t q_stride, k_stride, v_stride, out_stride;
   Runs q_runs, k_runs; /* positions of q's tokens, and of k's and v's */
   bool causal, tf32;
-  int64_t window; /* 0: none */
+  int64_t window;       /* 0: none */
+  const int32_t *begin; /* of each token: the position of the first key it sees; NULL: 0 */
   double scale, softcap;
   double keep_scale; /* 1 / (1 - rate) */
   uint64_t key;
@@ -29,7 +30,7 @@ typedef struct Attention {
 
 /* The tokens of one head of one sample: offsets of token 0, and which mask elements are its. */
 typedef struct Head {
-  int64_t q, k, v, out, lse, mask;
+  int64_t token, q, k, v, out, lse, mask; /* token: of the sample's first one */
 } Head;
 
 static Attention attention_of(const KernelArgs *args, int32_t q) {
@@ -70,6 +71,7 @@ static Attention attention_of(const KernelArgs *args, int32_t q) {
 static Head head_of(const Attention *a, int64_t b, int64_t h) {
   int64_t token = b * a->seq, kv_head = h / (a->heads / a->kv_heads);
   return (Head){
+      .token = token,
       .q = token * a->q_stride + h * a->head,
       .k = token * a->k_stride + kv_head * a->head,
       .v = token * a->v_stride + kv_head * a->head,
@@ -112,19 +114,21 @@ static double mask(const Attention *a, Head h, int64_t i, int64_t j) {
 }
 
 /* The position of the first key that query i sees. */
-static int64_t lower_bound(const Attention *a, int64_t i) {
-  return a->window > 0 ? runs_position(a->q_runs, i) - a->window + 1 : 0;
+static int64_t lower_bound(const Attention *a, Head h, int64_t i) {
+  int64_t bound = a->window > 0 ? runs_position(a->q_runs, i) - a->window + 1 : 0;
+  return a->begin && a->begin[h.token + i] > bound ? a->begin[h.token + i] : bound;
 }
 
-static bool sees(const Attention *a, int64_t i, int64_t j) {
+static bool sees(const Attention *a, Head h, int64_t i, int64_t j) {
   int64_t position = runs_position(a->k_runs, j);
-  return (!a->causal || position <= runs_position(a->q_runs, i)) && position >= lower_bound(a, i);
+  return (!a->causal || position <= runs_position(a->q_runs, i)) &&
+         position >= lower_bound(a, h, i);
 }
 
 static void forward_row(const Attention *a, Head h, int64_t i) {
   double highest = -INFINITY, sum = 0;
   for (int64_t j = 0; j < a->seq; j++) {
-    if (!sees(a, i, j)) continue;
+    if (!sees(a, h, i, j)) continue;
     double s = score(a, h, i, j);
     if (s > highest) {
       sum *= exp(highest - s);
@@ -138,7 +142,7 @@ static void forward_row(const Attention *a, Head h, int64_t i) {
     double out[CHUNK] = {0};
     int64_t width = a->head - first < CHUNK ? a->head - first : CHUNK;
     for (int64_t j = 0; j < a->seq; j++) {
-      if (!sees(a, i, j)) continue;
+      if (!sees(a, h, i, j)) continue;
       double p = weight(a, exp(score(a, h, i, j) - lse) * mask(a, h, i, j));
       for (int64_t c = 0; c < width; c++)
         out[c] += p * factor(a->v, h.v + j * a->v_stride + first + c, a->tf32);
@@ -148,12 +152,22 @@ static void forward_row(const Attention *a, Head h, int64_t i) {
   }
 }
 
+static void forward(const Attention *a) {
+  for (int64_t b = 0; b < a->batch; b++)
+    for (int64_t h = 0; h < a->heads; h++)
+      for (int64_t i = 0; i < a->seq; i++)
+        forward_row(a, head_of(a, b, h), i);
+}
+
 void reference_attention(const KernelArgs *args) {
   Attention a = attention_of(args, 0);
-  for (int64_t b = 0; b < a.batch; b++)
-    for (int64_t h = 0; h < a.heads; h++)
-      for (int64_t i = 0; i < a.seq; i++)
-        forward_row(&a, head_of(&a, b, h), i);
+  forward(&a);
+}
+
+void reference_attention_apart(const KernelArgs *args) {
+  Attention a = attention_of(args, 0);
+  a.begin = args->operand[5];
+  forward(&a);
 }
 
 /* d_score = p (mask d_p - sum over the row) softcap's slope, where the row's sum is d_out . out. */
@@ -172,7 +186,7 @@ static void backward_q_row(const Attention *a, Head h, int64_t i, Tensor d_q, in
     double sum[CHUNK] = {0};
     int64_t width = a->head - first < CHUNK ? a->head - first : CHUNK;
     for (int64_t j = 0; j < a->seq; j++) {
-      if (!sees(a, i, j)) continue;
+      if (!sees(a, h, i, j)) continue;
       double p_masked, d_score;
       pair_slopes(a, h, i, j, &p_masked, &d_score);
       for (int64_t c = 0; c < width; c++)
@@ -209,7 +223,7 @@ static void backward_kv_row(const Attention *a, int64_t b, int64_t kv_head, int6
     for (int64_t member = 0; member < group; member++) {
       Head h = head_of(a, b, kv_head * group + member);
       for (int64_t i = 0; i < a->seq; i++)
-        if (sees(a, i, j)) add_kv_slopes(a, h, i, j, first, width, k_sum, v_sum);
+        if (sees(a, h, i, j)) add_kv_slopes(a, h, i, j, first, width, k_sum, v_sum);
     }
     for (int64_t c = 0; c < width; c++) {
       store(d_k, d_k_at + first + c, k_sum[c]);
@@ -218,9 +232,10 @@ static void backward_kv_row(const Attention *a, int64_t b, int64_t kv_head, int6
   }
 }
 
-void reference_attention_backward(const KernelArgs *args) {
+static void backward(const KernelArgs *args, const int32_t *begin) {
   Attention a = attention_of(args, 1);
   a.d_out = tensor(args, 0);
+  a.begin = begin;
   Tensor d_q = tensor(args, 6), d_k = tensor(args, 7), d_v = tensor(args, 8);
   int64_t d_q_stride = args->dim[8], d_k_stride = args->dim[9], d_v_stride = args->dim[10];
   for (int64_t b = 0; b < a.batch; b++)
@@ -232,4 +247,12 @@ void reference_attention_backward(const KernelArgs *args) {
         backward_kv_row(&a, b, h, i, d_k, token * d_k_stride + h * a.head, d_v,
                         token * d_v_stride + h * a.head);
     }
+}
+
+void reference_attention_backward(const KernelArgs *args) {
+  backward(args, NULL);
+}
+
+void reference_attention_apart_backward(const KernelArgs *args) {
+  backward(args, args->operand[9]);
 }

@@ -10,6 +10,7 @@
 #include "kernels/contract/contract.h"
 #include "kernels/math/floats.h"
 #include "kernels/math/philox.h"
+#include "runtime/data/apart.h"
 #include "runtime/data/permute.h"
 #include "runtime/plan/plan_control.h"
 #include "runtime/plan/plan_inputs.h"
@@ -75,6 +76,11 @@ static bool open_tokens(Samples *samples, const Plan *plan, Status *status) {
                          "%s: has a mask of targets, and had none when the plan was compiled: "
                          "compile the job again",
                          file->path);
+    if (samples->is_apart && file->tokens.document_count == 0)
+      return status_fail(status, STATUS_USER,
+                         "%s: does not say where documents begin, which data.documents = \"apart\" "
+                         "needs",
+                         file->path);
     if (samples->file_count <= FILES_LOOKED_AT && !check_ids(file, job_vocab(plan), status))
       return false;
     samples->tokens += file->tokens.count;
@@ -114,6 +120,8 @@ static bool check_inputs(const Plan *plan, Status *status) {
 bool samples_open(Samples *samples, const Plan *plan, bool valid, Status *status) {
   *samples = (Samples){
       .plan = plan, .valid = valid, .may_lack_targets = plan_slot(plan, CONTROL_targets) != NULL};
+  const PlanSetting *documents = plan_setting(plan, "data.documents");
+  samples->is_apart = documents && strcmp(plan_string(plan, documents->text), "apart") == 0;
   if (!check_inputs(plan, status)) return false;
   bool good = true;
   if (job_data(plan) == DATA_TOKENS)
@@ -158,7 +166,7 @@ uint64_t samples_input_offset(const Plan *plan, uint32_t input) {
   return offset;
 }
 
-static const SampleFile *file_of(const Samples *samples, int64_t token) {
+const SampleFile *samples_file(const Samples *samples, int64_t token) {
   int32_t low = 0, high = samples->file_count - 1;
   while (low < high) {
     int32_t middle = (low + high + 1) / 2;
@@ -177,7 +185,7 @@ static bool read_tokens(const Samples *samples, int64_t first, int64_t count, bo
   uint32_t vocab = job_vocab(samples->plan);
   int64_t done = 0;
   while (done < count && first + done < samples->tokens) {
-    const SampleFile *file = file_of(samples, first + done);
+    const SampleFile *file = samples_file(samples, first + done);
     int64_t at = first + done - file->first;
     int64_t take = file->tokens.count - at < count - done ? file->tokens.count - at : count - done;
     for (int64_t i = 0; i < take; i++) {
@@ -196,9 +204,15 @@ static bool fill_tokens(const Samples *samples, const PlanInput *input, int64_t 
                         int32_t *out, Status *status) {
   int64_t context = job_sample_tokens(samples->plan);
   int64_t shift = input->role == INPUT_TARGETS ? 1 : 0;
+  if (input_is_of_documents(input->role)) {
+    documents_fill(samples, input, number * context, out);
+    return true;
+  }
   if (!read_tokens(samples, number * context + shift, input->sample_elements, shift > 0, out,
                    status))
     return false;
+  if (shift > 0 && samples->is_apart)
+    documents_leave_out(samples, number * context + 1, input->sample_elements, out);
   for (int64_t i = 0; shift == 0 && i < input->sample_elements; i++)
     if (out[i] < 0) out[i] = 0;
   return true;
@@ -309,7 +323,7 @@ double samples_unigram_entropy(const Samples *samples) {
       samples->tokens / parts > ENTROPY_PART_TOKENS ? samples->tokens / parts : ENTROPY_PART_TOKENS;
   for (int64_t first = 0; first < samples->tokens; first += stride)
     for (int64_t i = first; i < first + ENTROPY_PART_TOKENS && i < samples->tokens; i++) {
-      const SampleFile *file = file_of(samples, i);
+      const SampleFile *file = samples_file(samples, i);
       uint32_t id = tokens_id(&file->tokens, i - file->first);
       if (id >= vocab) continue; /* reported when it is staged */
       seen[id]++;

@@ -22,6 +22,7 @@ typedef struct SampleFile {
 typedef struct Samples {
   const Plan *plan;
   bool valid;
+  bool is_apart;         /* data.documents */
   bool may_lack_targets; /* the plan has the control slot `targets` */
   int64_t count;         /* 0: no files of this kind */
   int64_t tokens;
@@ -36,6 +37,9 @@ typedef struct Samples {
  * compared with the vocabulary; samples_fill compares all that it reads. */
 bool samples_open(Samples *samples, const Plan *plan, bool valid, Status *status);
 void samples_close(Samples *samples);
+
+/* The file that has token `token` of all files. */
+const SampleFile *samples_file(const Samples *samples, int64_t token);
 
 /* The sample at a position of the stream. */
 int64_t samples_at(const Samples *samples, int64_t position);

@@ -45,7 +45,8 @@ enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
   E(Optimizer) OPTIMIZERS(OPTIMIZER_VALUE, V) X(Optimizer) \
   E(InitKind) V(INIT_NORMAL, "normal") V(INIT_UNIFORM, "uniform") V(INIT_CONSTANT, "constant") X(InitKind) \
   E(InputRole) V(INPUT_TOKENS, "tokens") V(INPUT_TARGETS, "targets") \
-  V(INPUT_COLUMNS, "columns") V(INPUT_CLASSES, "classes") X(InputRole) \
+  V(INPUT_COLUMNS, "columns") V(INPUT_CLASSES, "classes") V(INPUT_BEGINS, "begins") \
+  V(INPUT_PLACES, "places") X(InputRole) \
   E(BufferKind) V(BUFFER_PARAM, "parameters") V(BUFFER_GRAD, "gradients") \
   V(BUFFER_MASTER, "master") V(BUFFER_MOMENT1, "moment m") V(BUFFER_MOMENT2, "moment v") \
   V(BUFFER_ACTIVATION, "activations") V(BUFFER_GRAD_ACTIVATION, "activation gradients") \

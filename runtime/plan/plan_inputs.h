@@ -9,4 +9,9 @@ static inline bool input_is_columns(uint32_t role) {
   return role == INPUT_COLUMNS || role == INPUT_CLASSES;
 }
 
+/* Of tokens: where the document of each begins in the sample, and its place in that. */
+static inline bool input_is_of_documents(uint32_t role) {
+  return role == INPUT_BEGINS || role == INPUT_PLACES;
+}
+
 #endif

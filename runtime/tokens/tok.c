@@ -119,6 +119,15 @@ bool tokens_sum_matches(const TokenFile *file) {
   return get(head + 48, 8) == XXH3_64bits(head + HEADER_BYTES, file->mapped_bytes - HEADER_BYTES);
 }
 
+bool tokens_hash_file(const char *path, uint64_t *hash) {
+  char why[TOKENS_WHY_BYTES];
+  TokenFile file;
+  if (!tokens_open_bytes(&file, path, why)) return false;
+  *hash = XXH3_64bits(file.mapped, file.mapped_bytes);
+  tokens_close(&file);
+  return true;
+}
+
 /* ---- writing */
 
 static bool is_written(FILE *file, XXH3_state_t *sum, const void *bytes, size_t count) {

@@ -79,6 +79,9 @@ static inline int64_t tokens_document(const TokenFile *file, int64_t number) {
  */
 bool tokens_sum_matches(const TokenFile *file);
 
+/* XXH3-64 of a whole file, as .tok files have it of their tokenizer's. False: it cannot be read. */
+bool tokens_hash_file(const char *path, uint64_t *hash);
+
 /* The position of the first id >= vocab in [first, first + count), or -1. */
 int64_t tokens_find_bad(const TokenFile *file, int64_t first, int64_t count, uint32_t vocab);
 

@@ -56,12 +56,19 @@ static const char *path_to(char path[PATH_BYTES], const char *name) {
   return path;
 }
 
+static void write_file(const TokDocuments *all) {
+  TokensWritten written;
+  char why[TOKENS_WHY_BYTES] = "";
+  if (tokens_write_documents(all, folder, 0, NULL, &written, why)) return;
+  printf("%s\n", why);
+  abort();
+}
+
 /* Returns how many targets count. */
 static int write_tokens(Mask mask) {
   static uint32_t ids[TARGETS + 1];
   static uint8_t is_target[TARGETS + 1];
   static const int64_t start[] = {0, TARGETS + 1};
-  char why[TOKENS_WHY_BYTES] = "";
   int counted = 0;
   for (int i = 0; i <= TARGETS; i++) {
     ids[i] = (uint32_t)(i * 29 + i * i % 13) % VOCAB;
@@ -69,11 +76,54 @@ static int write_tokens(Mask mask) {
     counted += is_target[i];
   }
   TokDocuments all = {ids, mask == EVERY ? NULL : is_target, start, 1, VOCAB, 0};
-  TokensWritten written;
-  if (!tokens_write_documents(&all, folder, 0, NULL, &written, why)) {
-    printf("%s\n", why);
-    abort();
+  write_file(&all);
+  return counted;
+}
+
+/* ---- documents */
+
+enum { DOCUMENTS_MOST = 64 };
+
+/* The set of documents that the next job reads, which is data.documents, and in how many
+ * sequences. */
+typedef enum Documents { ONE_DOCUMENT, CROSSING, POISONED, PACKED, ALONE } Documents;
+static Documents documents;
+static int sequences = SEQUENCES;
+
+/* Documents of 5 and 11 tokens, two a window; ALONE: one a window, and then filler. */
+static int length_of(int document) {
+  static const int crossing[] = {5, 11, 3, 20, 1, 9};
+  return documents == CROSSING || documents == POISONED ? crossing[document % 6]
+         : document % 2 == 0                            ? 5
+                                                        : 11;
+}
+
+static uint32_t id_of(int document, int place) {
+  bool is_poisoned = documents == POISONED && document % 2 == 1;
+  return (uint32_t)(document * 7 + place * 29 + place * place % 13 + is_poisoned * (place + 3)) %
+         VOCAB;
+}
+
+/* Only even documents have targets where odd ones are poisoned, or will be. Returns how many. */
+static int write_documents(void) {
+  static uint32_t ids[2 * TARGETS + 1];
+  static uint8_t is_target[2 * TARGETS + 1];
+  int64_t start[DOCUMENTS_MOST + 1] = {0};
+  const bool is_half = documents == CROSSING || documents == POISONED;
+  int count = 0, at = 0, counted = 0;
+  while (at <= sequences * CONTEXT && count < DOCUMENTS_MOST) {
+    start[count] = at;
+    const int length = length_of(count), end = documents == ALONE ? at + CONTEXT : at + length;
+    for (int i = 0; at < end && at <= sequences * CONTEXT; i++, at++) {
+      ids[at] = id_of(count, i);
+      is_target[at] = i > 0 && i < length && !(is_half && count % 2 == 1);
+      counted += is_target[at];
+    }
+    count++;
   }
+  start[count] = at;
+  TokDocuments all = {ids, is_target, start, count, VOCAB, 0};
+  write_file(&all);
   return counted;
 }
 
@@ -84,10 +134,12 @@ static void write_job(const char *path, const char *way, bool is_bf16) {
   fprintf(file,
           "return job { model = { 'gpt2', layers = 4, width = 32, heads = 4, vocab = %d, positions "
           "= %d },\n"
-          "  data = { 'tokens', train = '%s/train.tok', shuffle = false },\n"
+          "  data = { 'tokens', train = '%s/train.tok', shuffle = false, documents = '%s' },\n"
           "  optimizer = { 'sgd', lr = 1e-30 }, precision = '%s',\n"
           "  train = { batch = '%d sequences', context = %d, steps = 1, %s }\n",
-          VOCAB, CONTEXT, folder, is_bf16 ? "bf16" : "fp32", SEQUENCES, CONTEXT, way);
+          VOCAB, CONTEXT, folder,
+          documents == ONE_DOCUMENT || documents == ALONE ? "joined" : "apart",
+          is_bf16 ? "bf16" : "fp32", sequences, CONTEXT, way);
   fclose(file);
 }
 
@@ -111,7 +163,7 @@ static RunOf run_step(const char *way, Mask mask, bool is_bf16) {
   char job_path[PATH_BYTES], plan[PATH_BYTES], data[PATH_BYTES];
   const char *error = "";
   JobCompile job;
-  RunOf run = {.targets = write_tokens(mask)};
+  RunOf run = {.targets = documents == ONE_DOCUMENT ? write_tokens(mask) : write_documents()};
   write_job(path_to(job_path, "job.lua"), way, is_bf16);
   bool done = job_compile(&job, job_path, path_to(plan, "plan"), &error);
   if (!done) diags_print(&job.compile->diags, stdout, false);
@@ -179,6 +231,35 @@ static void check_way(const char *way, Mask mask, bool is_bf16) {
   tensors_free(&want.gradients), tensors_free(&run.gradients);
 }
 
+static RunOf run_documents(Documents which, const char *way) {
+  documents = which;
+  sequences = which == ALONE ? 2 * SEQUENCES : SEQUENCES;
+  RunOf run = run_step(way, EVERY, false);
+  documents = ONE_DOCUMENT;
+  sequences = SEQUENCES;
+  return run;
+}
+
+/* Bit for bit. */
+static void check_same(const char *way, const RunOf *a, const RunOf *b) {
+  CHECK(a->loss == b->loss);
+  for (int32_t i = 0; i < a->gradients.count; i++) {
+    const Tensor *x = &a->gradients.at[i], *y = same_tensor(&b->gradients, x);
+    bool same = true;
+    for (int64_t k = 0; k < x->count; k++)
+      same = same && x->values[k] == y->values[k];
+    if (!same) printf("%s: %s differs\n", way, x->name);
+    CHECK(same);
+  }
+}
+
+static void check_documents(const char *way, const RunOf *want) {
+  RunOf run = run_documents(CROSSING, way), poisoned = run_documents(POISONED, way);
+  compare(way, &run, want, false);
+  check_same(way, &run, &poisoned);
+  tensors_free(&run.gradients), tensors_free(&poisoned.gradients);
+}
+
 int main(void) {
   (void)snprintf(folder, sizeof folder, "/tmp/lockstep_masked_XXXXXX");
   if (mkdtemp(folder) == NULL) return 2;
@@ -192,6 +273,20 @@ int main(void) {
       check_way(ways[i], masks[i % 3], false);
     check_way(ways[0], ONE, false);
     check_way(way_bf16, SCATTERED, true);
+  }
+  TEST("two documents in a window, apart, are as each in a window of its own") {
+    RunOf packed = run_documents(PACKED, one_rank);
+    RunOf alone = run_documents(ALONE, "microbatch = 16 }, cluster = { 'here', devices = 1 }");
+    CHECK_INT(packed.targets, alone.targets);
+    compare("packed, and alone", &packed, &alone, false);
+    tensors_free(&packed.gradients), tensors_free(&alone.gradients);
+  }
+  TEST("what a document says changes no bit of the others, however ranks share it") {
+    RunOf want = run_documents(CROSSING, one_rank);
+    check_documents(one_rank, &want);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+      check_documents(ways[i], &want);
+    tensors_free(&want.gradients);
   }
   (void)rmdir(folder);
   CHECK_DONE();

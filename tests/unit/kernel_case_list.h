@@ -327,6 +327,10 @@ static const KernelCase kernel_cases[] = {
     {"rmsnorm_backward", {37, 33}, {1}, 0},
     WINDOWED("attention"),
     WINDOWED("attention_backward"),
+    ATTENTION("attention_apart"),
+    ATTENTION("attention_apart_backward"),
+    WINDOWED("attention_apart"),
+    WINDOWED("attention_apart_backward"),
     /* smoothing and z */
     {"cross_entropy", {17, 500, 499}, {0.1, 1e-3}, 0},
     {"cross_entropy_train", {17, 500, 499}, {0.125, 0.1, 1e-3}, 0},

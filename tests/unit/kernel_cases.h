@@ -7,6 +7,7 @@
 #define LOCKSTEP_TESTS_KERNEL_CASES_H
 
 #include "kernels/contract/contract.h"
+#include "kernels/runs.h"
 #include "tests/unit/kernel_call.h"
 
 typedef enum Mode {
@@ -95,6 +96,17 @@ static inline void fill_ids(CaseCall *c, int32_t operand) {
     ids[i] = (int32_t)(philox_mix(c->seed, (uint64_t)i) % (uint64_t)(vocab + 1)) - 1;
 }
 
+/* Documents of 7 tokens, of the second sample of 40. */
+static inline void fill_begins(CaseCall *c, int32_t operand) {
+  const int64_t seq = c->call.dim[1];
+  const Runs runs = {seq, (int64_t)c->call.attr[3], (int64_t)c->call.attr[4]};
+  int32_t *begin = c->call.operand[operand];
+  for (int64_t i = 0; i < call_count(&c->call, operand); i++) {
+    const int64_t position = runs_position(runs, i % seq);
+    begin[i] = (int32_t)(position - position % (i < seq ? 7 : 40));
+  }
+}
+
 /* Not cleared: a kernel may rely on nothing there. A large one is kept from case to case of its
  * size, for the system takes longer to hand out new pages than most cases take to run. */
 static inline void lay_scratch(CaseCall *c) {
@@ -119,7 +131,10 @@ static inline void lay_operand(CaseCall *c, int32_t i) {
   }
   call_add(&c->call, case_dtype(c, i), contract_elements(c->contract, i, c->call.dim));
   call_fill(&c->call, i, c->seed);
-  if (operand->dtype == DTYPE_I32 && operand->access == KERNEL_READ) fill_ids(c, i);
+  if (strcmp(operand->name, "begin") == 0)
+    fill_begins(c, i);
+  else if (operand->dtype == DTYPE_I32 && operand->access == KERNEL_READ)
+    fill_ids(c, i);
   if (strstr(operand->name, "scale") != NULL) /* powers of two */
     for (int64_t k = 0; k < call_count(&c->call, i); k++)
       call_set(&c->call, i, k, ldexp(1, (int)(k % 3) - 2));

@@ -25,7 +25,9 @@ static double compute_seconds(const Draft *d, const Plan *plan, const PlanRecord
       contract_find(plan_string(plan, plan->kernels[record->kernel].name));
   double peak = cost_peak_of(d, (DType)plan->operands[record->operands_first].dtype);
   double flops = (double)record->flops;
-  if (kernel == contract_of(KERNEL_attention_backward)) flops *= ATTENTION_BACKWARD_SHARE;
+  if (kernel == contract_of(KERNEL_attention_backward) ||
+      kernel == contract_of(KERNEL_attention_apart_backward))
+    flops *= ATTENTION_BACKWARD_SHARE;
   return peak > 0 ? flops / peak : 0;
 }
 

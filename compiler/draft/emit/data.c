@@ -14,7 +14,8 @@ uint32_t token_vocab(const Graph *g) {
   uint32_t count = 0;
   for (int32_t i = 0; i < g->inputs.count; i++) {
     const GraphInput *input = &g->inputs.at[i];
-    if (input_is_columns(input->role) || input->vocab == 0) continue;
+    if (input_is_columns(input->role) || input_is_of_documents(input->role) || input->vocab == 0)
+      continue;
     if (count == 0 || vocab_of(input) < count) count = vocab_of(input);
   }
   return count;
@@ -60,7 +61,7 @@ void emit_files(Tables *t, const Draft *d) {
   uint32_t format = job->data.head == CHOICE_TABLE ? FORMAT_CSV : (uint32_t)job->data.format - 1;
   for (uint32_t v = 0; v < 2; v++)
     for (int32_t i = 0; i < lists[v]->count; i++)
-      TABLE_PUSH(
-          t, files,
-          (PlanFile){v, format, table_string(t, lists[v]->at[i]), v == 0 && job->is_train_masked});
+      TABLE_PUSH(t, files,
+                 (PlanFile){v, format, table_string(t, lists[v]->at[i]),
+                            v == 0 && job_may_lack_targets(job)});
 }

@@ -1,6 +1,7 @@
 /* ids.c -- what the ids of an input mean: rows of a table, or classes of a loss. That gives the
  * limit below which they must lie, and shows that the loss compares with the right ids. */
 #include "compiler/graph/model/trace.h"
+#include "runtime/plan/plan_inputs.h"
 
 /* The smallest limit is the one that all uses of an input accept. */
 static void bound(GraphInput *input, int64_t ids) {
@@ -21,6 +22,9 @@ static bool check_table(Trace *t, const Node *n) {
   if (input->role == INPUT_TARGETS)
     return error_at(g->compile, n->origin, "wrong-ids",
                     "%s: '%s' are what the model must predict; only the loss may read them",
+                    op_def(n->op)->name, input->name);
+  if (input->role == INPUT_BEGINS)
+    return error_at(g->compile, n->origin, "wrong-ids", "%s: '%s' is read by attention only",
                     op_def(n->op)->name, input->name);
   bound(input, g->dims.at[table->dims[0]].size);
   return true;
@@ -58,11 +62,12 @@ static bool check_loss(Trace *t, const Node *n) {
   Graph *g = t->g;
   const Value *ids = graph_value(g, n->inputs[1]);
   GraphInput *input = ids->kind == VALUE_INPUT ? &g->inputs.at[ids->input] : NULL;
-  if (input == NULL || input->role == INPUT_TOKENS) {
+  bool is_position = input == NULL || input_is_of_documents(input->role);
+  if (is_position || input->role == INPUT_TOKENS) {
     error_at(g->compile, n->origin, "wrong-ids", "%s: %s", op_def(n->op)->name,
-             input == NULL ? "positions are counted, not learned; targets come from "
-                             "input(\"targets\", { \"batch\", \"seq\" }, \"ids\")"
-                           : "these are the tokens that the model sees, not those that come next");
+             is_position ? "positions are counted, not learned; targets come from "
+                           "input(\"targets\", { \"batch\", \"seq\" }, \"ids\")"
+                         : "these are the tokens that the model sees, not those that come next");
     fix_last(g->compile, "input(\"targets\", { \"batch\", \"seq\" }, \"ids\")");
     return false;
   }

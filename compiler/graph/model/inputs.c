@@ -1,6 +1,7 @@
 /* inputs.c -- checks that the job's data provide what the model reads. */
 #include "compiler/graph/model/model.h"
 #include "compiler/job/data.h"
+#include "runtime/plan/plan_inputs.h"
 
 bool model_check_inputs(Compile *c, const Job *job, Graph *g) {
   DataInputs inputs = {0};
@@ -11,7 +12,8 @@ bool model_check_inputs(Compile *c, const Job *job, Graph *g) {
                      .elements = value_elements(g, input->value) / job->train.microbatch,
                      .is_ids = value->dtype == DTYPE_I32,
                      .vocab = g->inputs.at[i].vocab,
-                     .is_stream = input->role == INPUT_TOKENS || input->role == INPUT_TARGETS,
+                     .is_stream = input->role == INPUT_TOKENS || input->role == INPUT_TARGETS ||
+                                  input_is_of_documents(input->role),
                      .at = input->at};
     if (value->dim_count == 2) out.feature = g->dims.at[value->dims[1]].name;
     VEC_PUSH(c->arena, &inputs, out);

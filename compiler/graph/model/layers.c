@@ -173,7 +173,9 @@ static bool table_argument(Trace *t, ParamId *table, const char **path) {
 
 static bool check_positions(Trace *t, const Param *table, ValueId ids) {
   const Value *value = graph_value(t->g, ids);
-  if (value->producer == NO_ID || !op_def(graph_node(t->g, value->producer)->op)->is_position)
+  bool is_place = value->kind == VALUE_INPUT && t->g->inputs.at[value->input].role == INPUT_PLACES;
+  if (!is_place &&
+      (value->producer == NO_ID || !op_def(graph_node(t->g, value->producer)->op)->is_position))
     return true;
   int64_t rows = t->g->dims.at[table->dims[0]].size;
   if (rows >= t->context) return true;
@@ -297,6 +299,17 @@ static bool check_softcap(Trace *t, double softcap) {
   return false;
 }
 
+/* Of data.documents = "apart": a token sees those from the first one of its document on. */
+static int attention_apart(Trace *t, ValueId q, ValueId k, ValueId v, const double *attrs) {
+  if (attrs[0] == 0)
+    return trace_fault(t, "wrong-option", "causal = true",
+                       "attention: with data.documents = \"apart\" it is causal");
+  ValueId begins = document_input(t, INPUT_BEGINS);
+  if (begins == NO_ID) return value_push(t, NO_ID);
+  return value_push(
+      t, trace_append(t, OP_attention_apart, "attention", INPUTS(q, k, v, begins), attrs));
+}
+
 int call_attention(lua_State *L) {
   static const char *const keys[] = {"causal", "dropout", "scale", "softcap", "window", NULL};
   Trace *t = trace_enter(L, "attention");
@@ -315,6 +328,7 @@ int call_attention(lua_State *L) {
                        "attention: scale is not 0, by which no key differs from another; without "
                        "it, it is 1/sqrt(head)");
   const double *attrs = ATTRS(causal, scale, dropout, 0, window, softcap);
+  if (job_is_apart(t->model->job)) return attention_apart(t, q, k, v, attrs);
   return value_push(t, trace_append(t, OP_attention, "attention", INPUTS(q, k, v), attrs));
 }
 

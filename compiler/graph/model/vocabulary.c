@@ -71,6 +71,24 @@ static int call_input(lua_State *L) {
   return value_push(t, v);
 }
 
+ValueId document_input(Trace *t, InputRole role) {
+  Graph *g = t->g;
+  const char *name = role == INPUT_BEGINS ? "document_begins" : "document_places";
+  for (int32_t i = 0; i < g->inputs.count; i++)
+    if (g->inputs.at[i].role == role) return g->inputs.at[i].value;
+  const DimId dims[] = {graph_dim(g, "batch"), graph_dim(g, "seq")};
+  if (dims[0] == NO_ID || dims[1] == NO_ID) {
+    trace_fault(t, "no-seq", NULL, "%s: data.documents = \"apart\" needs samples of tokens", t->op);
+    return NO_ID;
+  }
+  ValueId v = graph_value_dims(g, dims, 2, DTYPE_I32, name);
+  graph_value(g, v)->kind = VALUE_INPUT;
+  graph_value(g, v)->input = g->inputs.count;
+  VEC_PUSH(g->compile->arena, &g->inputs, (GraphInput){name, v, role, 0, t->at});
+  VEC_PUSH(g->compile->arena, &t->input_places, t->at);
+  return v;
+}
+
 static int call_positions(lua_State *L) {
   Trace *t = trace_enter(L, "positions");
   ValueId ids;
@@ -79,6 +97,7 @@ static int call_positions(lua_State *L) {
   if (seq == NO_ID || !value_has_dim(t->g, ids, seq))
     return trace_fault(t, "no-seq", NULL, "positions: %s has no 'seq' to count along",
                        value_dims_text(t->g, ids));
+  if (job_is_apart(t->model->job)) return value_push(t, document_input(t, INPUT_PLACES));
   if (t->positions == NO_ID)
     t->positions = trace_append(t, OP_positions, "positions", INPUTS(NO_ID), NULL);
   return value_push(t, t->positions);

@@ -10,6 +10,9 @@
  * how many members of cp back the member is whose k and v these are (set by shard/);
  * window and softcap, 0: none.
  *
+ * attention_apart: has one more input, begin [batch, seq]: the position of the first token of each
+ * token's document, before which a token sees none.
+ *
  * attention_merge: merges out and lse of a block of keys into those of the blocks before (two
  * inputs: the first block). Backward of a block reads the merged ones. */
 #include <math.h>
@@ -89,20 +92,28 @@ static bool shape(Graph *g, Node *n) {
   return true;
 }
 
-static void backward(Grad *b, const Node *n) {
-  ValueId d[3];
+static void backward_by(Grad *b, const Node *n, OpKind op) {
+  ValueId d[3], begin = n->input_count > 3 ? n->inputs[3] : NO_ID;
   bool any = false;
   for (int32_t i = 0; i < 3; i++) {
     d[i] = grad_like(b, n->inputs[i]);
     any |= grad_needed(b, n->inputs[i]);
   }
   if (!any) return;
-  grad_append(b, n, OP_attention_backward,
+  grad_append(b, n, op,
               (const ValueId[]){grad_output(b, n, 0), n->inputs[0], n->inputs[1], n->inputs[2],
-                                n->outputs[0], n->outputs[1], NO_ID},
+                                n->outputs[0], n->outputs[1], begin, NO_ID},
               (const ValueId[]){d[0], d[1], d[2], NO_ID});
   for (int32_t i = 0; i < 3; i++)
     if (grad_needed(b, n->inputs[i])) grad_add(b, n->inputs[i], d[i]);
+}
+
+static void backward(Grad *b, const Node *n) {
+  backward_by(b, n, OP_attention_backward);
+}
+
+static void backward_apart(Grad *b, const Node *n) {
+  backward_by(b, n, OP_attention_apart_backward);
 }
 
 /* attrs[attr] by the member along cp whose block is here now; member numbers wrap around. */
@@ -181,6 +192,28 @@ static void lower_backward(const Graph *g, const Node *n, Lowered *out) {
     out->dims[out->dim_count++] = value_row_stride(g, n->outputs[i]);
 }
 
+/* Kernels have begin after their outputs. */
+static void move_begin(const Node *n, Lowered *out) {
+  const int32_t at = n->input_count - 1;
+  const ValueId begin = out->operands[at];
+  for (int32_t i = at; i + 1 < out->operand_count; i++) {
+    out->operands[i] = out->operands[i + 1];
+    out->access[i] = out->access[i + 1];
+  }
+  out->operands[out->operand_count - 1] = begin;
+  out->access[out->operand_count - 1] = ACCESS_READ;
+}
+
+static void lower_apart(const Graph *g, const Node *n, Lowered *out) {
+  lower(g, n, out);
+  move_begin(n, out);
+}
+
+static void lower_apart_backward(const Graph *g, const Node *n, Lowered *out) {
+  lower_backward(g, n, out);
+  move_begin(n, out);
+}
+
 static void lower_merge(const Graph *g, const Node *n, Lowered *out) {
   ValueId merged = n->outputs[0];
   bool first = n->input_count == 2;
@@ -215,5 +248,22 @@ const OpDef op_attention_backward = {.name = "attention_backward",
                                      .writes_views = 7,
                                      .divide = divide_attention_backward,
                                      .layout = LAYOUT_HEADS | LAYOUT_WHOLE_TOKENS};
+const OpDef op_attention_apart = {.name = "attention_apart",
+                                  .shape = shape,
+                                  .backward = backward_apart,
+                                  .lower = lower_apart,
+                                  .in_place = -1,
+                                  .reads_views = 7,
+                                  .divide = divide_attention,
+                                  .blames = (const AttrBlame[]){{"dropout-rate", DROPOUT}, {0}},
+                                  .layout = LAYOUT_HEADS | LAYOUT_WHOLE_TOKENS};
+const OpDef op_attention_apart_backward = {.name = "attention_apart_backward",
+                                           .shape = rule_given,
+                                           .lower = lower_apart_backward,
+                                           .in_place = -1,
+                                           .reads_views = 7 << 1,
+                                           .writes_views = 7,
+                                           .divide = divide_attention_backward,
+                                           .layout = LAYOUT_HEADS | LAYOUT_WHOLE_TOKENS};
 const OpDef op_attention_merge = {
     .name = "attention_merge", .shape = rule_given, .lower = lower_merge, .in_place = -1};

@@ -5,7 +5,8 @@
  * travel round again, and the gradients of a block follow it, one step later, until they are back
  * at its owner.
  *
- * Ulysses: all_to_all gives each member all tokens of some heads, and back. */
+ * Ulysses: all_to_all gives each member all tokens of some heads, and back. Where documents begin
+ * is an input, which all members have whole. */
 #include <assert.h>
 
 #include "compiler/graph/ops/divide.h"
@@ -90,7 +91,15 @@ static MergedBlocks merge(Shard *s, const Node *n, MergedBlocks before, MergedBl
   return into;
 }
 
+/* Each token's own document begins where its queries are. */
+static void cut_begin(Shard *s, Node *n, int32_t input) {
+  const DimId part = part_of(s, s->seq);
+  if (n->input_count > input)
+    n->inputs[input] = convert(s, n->inputs[input], OP_slice, s->axes, part, n);
+}
+
 static void ring_forward(Shard *s, Node *n) {
+  cut_begin(s, n, 3);
   ValueId out = n->outputs[0], lse = n->outputs[1];
   DType dtype = graph_value(s->g, out)->dtype, wide = sum_dtype(dtype);
   cut_seq(s, out);
@@ -167,6 +176,7 @@ static void ring_step(Shard *s, const Node *n, int64_t step, BlockPair block, co
 }
 
 static void ring_backward(Shard *s, Node *n) {
+  cut_begin(s, n, 6);
   ValueId whole[3];
   for (int32_t i = 0; i < 3; i++) {
     cut_seq(s, n->outputs[i]);

@@ -202,9 +202,10 @@ static void add_size(Arena *arena, const ModelSize *size, SettingList *out) {
   VEC_PUSH(arena, out, setting);
 }
 
-/* A key that only plans have whose jobs set it, so that others stay as they were. */
+/* Keys that a plan has only where they change what it does, so that others stay as they were. */
 static bool is_left_out(const Job *job, int32_t field) {
-  return field == FIELD_checkpoint_memory && !job->set[field];
+  return (field == FIELD_checkpoint_memory && !job->set[field]) ||
+         (field == FIELD_data_documents && !job_is_apart(job));
 }
 
 static void add_field(Arena *arena, const Job *job, const Derived *derived, int32_t field,

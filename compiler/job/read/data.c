@@ -175,6 +175,18 @@ static bool check_sum(Shards *s, const char *path, const TokenFile *file) {
   return false;
 }
 
+static bool check_documents(Shards *s, const char *path, const TokenFile *file) {
+  if (!job_is_apart(s->job) || file->document_count > 0) return true;
+  if (s->reported++ >= REPORTED_FILES) return false;
+  error_at(s->c, field_place(s->job, FIELD_data_documents), "data",
+           "documents = \"apart\" needs to know where documents begin, and %s does not say it",
+           path);
+  note_at(s->c, (Span){0},
+          "lockstep tokenize --tokenizer PATH makes .tok files of texts, and of .jsonl files with "
+          "the ids of documents");
+  return false;
+}
+
 static bool count_tokens(Shards *s, const char *path, int64_t *total) {
   char why[TOKENS_WHY_BYTES] = "";
   TokenFile file = {0};
@@ -182,7 +194,7 @@ static bool count_tokens(Shards *s, const char *path, int64_t *total) {
   if (is_good) {
     *total += file.count;
     s->job->is_train_masked |= s->field == FIELD_data_train && file.mask != NULL;
-    is_good = check_sum(s, path, &file);
+    is_good = check_sum(s, path, &file) && check_documents(s, path, &file);
   } else if (s->reported++ < REPORTED_FILES) {
     error_at(s->c, s->at, "data", "%s", why);
     DataFormat format = FORMAT_U8;

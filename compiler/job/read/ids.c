@@ -168,6 +168,49 @@ static bool check_said_width(Compile *c, const Job *job, int64_t vocab) {
   return false;
 }
 
+/* ---- tokenizers */
+
+/* Of all files: the first one that names its tokenizer, and which. */
+typedef struct Tokenizers {
+  const char *path; /* a token file, or the model's tokenizer.json; NULL: none yet */
+  uint64_t hash;
+  bool is_model;
+} Tokenizers;
+
+static bool check_tokenizer(Compile *c, Span at, const char *path, Tokenizers *first) {
+  char why[TOKENS_WHY_BYTES] = "";
+  TokenFile file = {0};
+  uint64_t hash = tokens_open(&file, path, FORMAT_TOK, why) ? file.tokenizer : 0;
+  tokens_close(&file);
+  if (hash == 0) return true; /* ids from elsewhere */
+  if (first->path == NULL) *first = (Tokenizers){path, hash, false};
+  if (hash == first->hash) return true;
+  if (first->is_model)
+    error_at(c, at, "data", "%s: its ids are of another tokenizer than the model's, %s", path,
+             first->path);
+  else
+    error_at(c, at, "data", "%s: its ids are of another tokenizer than those of %s", path,
+             first->path);
+  fix_last(c, "lockstep tokenize TEXT... -o FOLDER --tokenizer %s",
+           first->is_model ? first->path : "PATH");
+  return false;
+}
+
+bool spec_data_tokenizer(Compile *c, const Job *job, const char *folder) {
+  static const int32_t lists[] = {FIELD_data_train, FIELD_data_valid};
+  Tokenizers first = {0};
+  if (job->data.head != CHOICE_TOKENS || data_format(job) != FORMAT_TOK || job->train_tokens == 0)
+    return true;
+  const char *json = folder && *folder ? path_join(c->arena, folder, "tokenizer.json") : NULL;
+  if (json && tokens_hash_file(json, &first.hash)) first.path = json, first.is_model = true;
+  for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
+    const TextList *list = field_at((Job *)job, lists[l]);
+    for (int32_t i = 0; i < list->count && i < FILES_MOST; i++)
+      if (!check_tokenizer(c, job->origin[lists[l]].span, list->at[i], &first)) return false;
+  }
+  return true;
+}
+
 bool spec_data_ids(Compile *c, const Job *job, int64_t vocab) {
   static const int32_t lists[] = {FIELD_data_train, FIELD_data_valid};
   if (job->data.head != CHOICE_TOKENS || vocab <= 0 || vocab > UINT32_MAX) return true;

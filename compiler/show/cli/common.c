@@ -167,7 +167,10 @@ bool compile_job(Compile *c, const Options *options, Compiled *compiled) {
   Job *job = read_job(c, options, &machine);
   if (!job) return false;
   bool is_good = fit_plan(c, job, &machine, compiled);
-  if (is_good && !compile_failed(c)) spec_data_ids(c, job, job_vocab(&compiled->plan));
+  if (is_good && !compile_failed(c)) {
+    spec_data_ids(c, job, job_vocab(&compiled->plan));
+    spec_data_tokenizer(c, job, job_model_folder(&compiled->plan));
+  }
   return is_good && !compile_failed(c);
 }
 

@@ -4,5 +4,5 @@
 -- >>> exit 0
 wrote    out/train.tok   19 tokens
 wrote    out/valid.tok   24 tokens
-         3 documents, 20 of the tokens are targets; ids are below 388
+         3 documents, 19 of the tokens are targets; ids are below 388
 counted  1 text of special tokens taken as letters (--special)

@@ -176,7 +176,10 @@ static uint32_t role_of(const View *view, uint32_t input) {
   if (value->dtype != DTYPE_I32 || layout->dims_count != 2 ||
       strcmp(plan_string(plan, dim[1].name), "seq") != 0)
     return is_compared(view, input) ? INPUT_CLASSES : INPUT_COLUMNS;
-  return strcmp(plan_string(plan, value->name), "targets") == 0 ? INPUT_TARGETS : INPUT_TOKENS;
+  const char *name = plan_string(plan, value->name);
+  if (strcmp(name, "document_begins") == 0) return INPUT_BEGINS;
+  if (strcmp(name, "document_places") == 0) return INPUT_PLACES;
+  return strcmp(name, "targets") == 0 ? INPUT_TARGETS : INPUT_TOKENS;
 }
 
 /* A staged input must be the value that the model reads under its name: a micro-batch of samples,
@@ -225,7 +228,7 @@ static void check_vocab(const View *view) {
   const Plan *plan = view->plan;
   uint32_t least = 0;
   for (const PlanInput *at = plan->inputs; at < plan->inputs + plan->inputs_count; at++)
-    if (!input_is_columns(at->role) && at->vocab > 0 && (least == 0 || at->vocab < least))
+    if (!input_is_columns(at->role) && !input_is_of_documents(at->role) && at->vocab > 0 && (least == 0 || at->vocab < least))
       least = at->vocab;
   if (job_vocab(plan) != least)
     prove_finding(view, NULL, -1, "records", "%u tokens are known, and inputs have %u",

@@ -65,8 +65,11 @@ static uint32_t token_axis(const Typing *t) {
 /* Merged by softmax in forward, as a sum in backward. */
 bool is_ring_sum(const Typing *t, const PlanNode *node) {
   KernelId id = record_contract(t)->id;
-  if (is_op(t->plan, node, "attention")) return id == KERNEL_attention_merge || id == KERNEL_cast;
-  return is_op(t->plan, node, "attention_backward") && (id == KERNEL_add || id == KERNEL_cast);
+  if (is_op(t->plan, node, "attention") || is_op(t->plan, node, "attention_apart"))
+    return id == KERNEL_attention_merge || id == KERNEL_cast;
+  return (is_op(t->plan, node, "attention_backward") ||
+          is_op(t->plan, node, "attention_apart_backward")) &&
+         (id == KERNEL_add || id == KERNEL_cast);
 }
 
 /* The operand's type, if the node makes that value or a part of it. */

@@ -1,0 +1,56 @@
+/* apart.c -- documents of a sample's tokens. Files list where each begins, in order. */
+#include "runtime/data/apart.h"
+
+/* The number of documents that begin before token `at` of a file. */
+static int64_t begun_before(const TokenFile *file, int64_t at) {
+  int64_t low = 0, high = file->document_count;
+  while (low < high) {
+    int64_t middle = (low + high) / 2;
+    if (tokens_document(file, middle) < at)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+void documents_fill(const Samples *samples, const PlanInput *input, int64_t first, int32_t *out) {
+  const int64_t count = input->sample_elements;
+  const bool is_place = input->role == INPUT_PLACES;
+  const TokenFile *file = NULL;
+  int64_t next = 0, begin = 0, file_first = 0; /* next: the document that begins next in the file */
+  for (int64_t i = 0; i < count; i++) {
+    const int64_t token = first + i;
+    if (token >= samples->tokens) {
+      out[i] = is_place ? 0 : (int32_t)i;
+      continue;
+    }
+    if (!file || token - file_first >= file->count) {
+      const SampleFile *here = samples_file(samples, token);
+      file = &here->tokens;
+      file_first = here->first;
+      next = begun_before(file, token - file_first);
+    }
+    if (next < file->document_count && tokens_document(file, next) == token - file_first) {
+      begin = i;
+      next++;
+    }
+    out[i] = (int32_t)(is_place ? i - begin : begin);
+  }
+}
+
+void documents_leave_out(const Samples *samples, int64_t first, int64_t count, int32_t *out) {
+  int64_t at = first;
+  const int64_t end = first + count < samples->tokens ? first + count : samples->tokens;
+  while (at < end) {
+    const SampleFile *here = samples_file(samples, at);
+    const TokenFile *file = &here->tokens;
+    const int64_t file_end = here->first + file->count < end ? here->first + file->count : end;
+    for (int64_t d = begun_before(file, at - here->first); d < file->document_count; d++) {
+      const int64_t token = here->first + tokens_document(file, d);
+      if (token >= file_end) break;
+      out[token - first] = -1;
+    }
+    at = file_end;
+  }
+}

@@ -1,0 +1,15 @@
+/* apart.h -- where documents begin, for data.documents = "apart". */
+#ifndef LOCKSTEP_DATA_APART_H
+#define LOCKSTEP_DATA_APART_H
+
+#include "runtime/data/samples.h"
+
+/* Tokens from `first` on: of each the position in the sample where its document begins, or its
+ * place there. A document that began before the sample begins at 0. Tokens beyond the end are
+ * documents of one token. */
+void documents_fill(const Samples *samples, const PlanInput *input, int64_t first, int32_t *out);
+
+/* Sets the targets among tokens [first, first + count) that begin a document to -1. */
+void documents_leave_out(const Samples *samples, int64_t first, int64_t count, int32_t *out);
+
+#endif
