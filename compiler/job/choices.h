@@ -5,6 +5,7 @@
 
 typedef enum { CHOICE_TOKENS, CHOICE_TABLE, CHOICE_SYNTHETIC } DataChoice; /* data.head */
 typedef enum { CHOICE_JOINED, CHOICE_APART } DocumentsChoice;              /* data.documents */
+typedef enum { CHOICE_STREAM, CHOICE_PACK } FillChoice;                    /* data.fill */
 typedef enum {
   CHOICE_CONSTANT,
   CHOICE_LINEAR,

@@ -11,6 +11,9 @@
  * and data.format may be "auto". */
 bool spec_data(Compile *c, Job *job);
 
+/* Of data.fill = "pack": counts the windows of this many tokens, once the files were read. */
+void spec_data_pack(Job *job, int64_t context);
+
 /* For machines that do not have the data: names a format where the headers would have. */
 void spec_data_assume(Job *job);
 

@@ -127,6 +127,7 @@ typedef struct Job {
   bool is_train_masked;  /* some ids of data.train are no targets, after spec_data */
   int64_t train_tokens;  /* of data.train after spec_data; rows of a table; 0: not counted */
   int64_t valid_tokens;
+  int64_t packed_context, train_windows, valid_windows; /* of data.fill = "pack", at this context */
 } Job;
 #undef SECTION
 #undef FIELD
@@ -243,9 +244,14 @@ bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster
 static inline bool job_is_apart(const Job *job) {
   return job->data.documents == CHOICE_APART;
 }
-/* Some targets of training may not count: by a mask, or because another document begins. */
+/* data.fill = "pack". */
+static inline bool job_is_packed(const Job *job) {
+  return job->data.fill == CHOICE_PACK;
+}
+/* Some targets of training may not count: by a mask, because another document begins, or padding.
+ */
 static inline bool job_may_lack_targets(const Job *job) {
-  return job->is_train_masked || job_is_apart(job);
+  return job->is_train_masked || job_is_apart(job) || job_is_packed(job);
 }
 
 /* How its optimizer keeps the truth of parameters. */

@@ -1,6 +1,8 @@
 /* apart.c -- documents of a sample's tokens. Files list where each begins, in order. */
 #include "runtime/data/apart.h"
 
+#include "runtime/plan/plan_inputs.h"
+
 /* The number of documents that begin before token `at` of a file. */
 static int64_t begun_before(const TokenFile *file, int64_t at) {
   int64_t low = 0, high = file->document_count;
@@ -53,4 +55,32 @@ void documents_leave_out(const Samples *samples, int64_t first, int64_t count, i
     }
     at = file_end;
   }
+}
+
+/* ---- packed windows */
+
+static bool fill_piece(const Samples *samples, const PlanInput *input, const TokPiece *piece,
+                       int64_t at, int32_t *out, Status *status) {
+  const bool is_target = input->role == INPUT_TARGETS;
+  if (input_is_of_documents(input->role)) {
+    for (int32_t i = 0; i < piece->length; i++)
+      out[at + i] = input->role == INPUT_PLACES ? i : (int32_t)at;
+    return true;
+  }
+  int64_t count = is_target && !piece->goes_on ? piece->length - 1 : piece->length;
+  if (count < piece->length) out[at + count] = -1;
+  return samples_read(samples, piece->first + is_target, count, is_target, out + at, status);
+}
+
+bool packed_fill(const Samples *samples, const PlanInput *input, int64_t number, int32_t *out,
+                 Status *status) {
+  const TokPacking *packing = &samples->packing;
+  int64_t at = 0;
+  for (int64_t p = packing->first_piece[number]; p < packing->first_piece[number + 1]; p++) {
+    if (!fill_piece(samples, input, &packing->piece[p], at, out, status)) return false;
+    at += packing->piece[p].length;
+  }
+  for (; at < input->sample_elements; at++)
+    out[at] = input->role == INPUT_TARGETS ? -1 : input->role == INPUT_BEGINS ? (int32_t)at : 0;
+  return true;
 }

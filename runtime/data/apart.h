@@ -1,4 +1,4 @@
-/* apart.h -- where documents begin, for data.documents = "apart". */
+/* apart.h -- samples that know their documents: data.documents = "apart", data.fill = "pack". */
 #ifndef LOCKSTEP_DATA_APART_H
 #define LOCKSTEP_DATA_APART_H
 
@@ -11,5 +11,10 @@ void documents_fill(const Samples *samples, const PlanInput *input, int64_t firs
 
 /* Sets the targets among tokens [first, first + count) that begin a document to -1. */
 void documents_leave_out(const Samples *samples, int64_t first, int64_t count, int32_t *out);
+
+/* Fills an input of sample `number` of packed windows: its documents, then padding, which is of
+ * targets -1. A document's last token has no target. */
+bool packed_fill(const Samples *samples, const PlanInput *input, int64_t number, int32_t *out,
+                 Status *status);
 
 #endif

@@ -12,13 +12,19 @@ static void add(Checksum *sum, const void *bytes, size_t count) {
   checksum_add(sum, one, sizeof one);
 }
 
-static void add_file(Checksum *sum, const TokenFile *file) {
+static void add_file(Checksum *sum, const TokenFile *file, bool has_documents) {
   size_t bytes = (size_t)file->count * (size_t)file->id_bytes;
   size_t end = bytes < END_BYTES ? bytes : END_BYTES;
   add(sum, &file->count, sizeof file->count);
   add(sum, &file->id_bytes, sizeof file->id_bytes);
   add(sum, file->ids, end);
   add(sum, file->ids + (bytes - end), end);
+  if (has_documents) {
+    size_t documents = (size_t)file->document_count * 8;
+    size_t documents_end = documents < END_BYTES ? documents : END_BYTES;
+    add(sum, file->documents, documents_end);
+    add(sum, file->documents + (documents - documents_end), documents_end);
+  }
   if (file->mask == NULL) return;
   size_t mask = ((size_t)file->count + 7) / 8, mask_end = mask < END_BYTES ? mask : END_BYTES;
   add(sum, file->mask, mask_end);
@@ -31,7 +37,7 @@ uint64_t samples_identity(const Samples *samples) {
   Checksum sum;
   checksum_begin(&sum);
   for (int32_t i = 0; i < samples->file_count; i++)
-    add_file(&sum, &samples->file[i].tokens);
+    add_file(&sum, &samples->file[i].tokens, samples->is_apart || samples->packing.windows > 0);
   if (table->values)
     add(&sum, table->values, (size_t)table->rows * (size_t)table->columns * sizeof *table->values);
   return checksum_end(&sum);

@@ -57,8 +57,24 @@ static bool check_ids(const SampleFile *file, uint32_t vocab, Status *status) {
   return bad < 0 || refuse_id(file, bad, vocab, status);
 }
 
+static bool is_set(const Plan *plan, const char *key, const char *word) {
+  const PlanSetting *setting = plan_setting(plan, key);
+  return setting && strcmp(plan_string(plan, setting->text), word) == 0;
+}
+
+static bool pack(Samples *samples, int64_t context, Status *status) {
+  const TokenFile **files = calloc((size_t)samples->file_count + 1, sizeof *files);
+  for (int32_t i = 0; files && i < samples->file_count; i++)
+    files[i] = &samples->file[i].tokens;
+  bool is_good = files && tokens_pack(files, samples->file_count, context, &samples->packing);
+  free(files);
+  samples->count = samples->packing.windows;
+  return is_good || status_fail(status, STATUS_WORLD, "not enough memory to pack documents");
+}
+
 static bool open_tokens(Samples *samples, const Plan *plan, Status *status) {
   enum { FILES_LOOKED_AT = 64 };
+  const bool is_packed = is_set(plan, "data.fill", "pack");
   samples->file = calloc(plan->files_count + 1, sizeof *samples->file);
   if (!samples->file) return status_fail(status, STATUS_WORLD, "not enough memory to open data");
   for (uint32_t i = 0; i < plan->files_count; i++) {
@@ -76,10 +92,10 @@ static bool open_tokens(Samples *samples, const Plan *plan, Status *status) {
                          "%s: has a mask of targets, and had none when the plan was compiled: "
                          "compile the job again",
                          file->path);
-    if (samples->is_apart && file->tokens.document_count == 0)
+    if ((samples->is_apart || is_packed) && file->tokens.document_count == 0)
       return status_fail(status, STATUS_USER,
                          "%s: does not say where documents begin, which data.documents = \"apart\" "
-                         "needs",
+                         "and data.fill = \"pack\" need",
                          file->path);
     if (samples->file_count <= FILES_LOOKED_AT && !check_ids(file, job_vocab(plan), status))
       return false;
@@ -88,6 +104,7 @@ static bool open_tokens(Samples *samples, const Plan *plan, Status *status) {
   int64_t context = job_sample_tokens(plan), targets = samples->tokens - 1;
   samples->count = has_short(samples) ? (targets + context - 1) / context : targets / context;
   if (samples->tokens == 0) samples->count = 0;
+  if (is_packed) return pack(samples, context, status);
   if (samples->tokens > 0 && samples->count == 0)
     return status_fail(status, STATUS_USER,
                        "%s: %" PRId64 " tokens are too few for a context of %" PRId64 " and one",
@@ -120,8 +137,7 @@ static bool check_inputs(const Plan *plan, Status *status) {
 bool samples_open(Samples *samples, const Plan *plan, bool valid, Status *status) {
   *samples = (Samples){
       .plan = plan, .valid = valid, .may_lack_targets = plan_slot(plan, CONTROL_targets) != NULL};
-  const PlanSetting *documents = plan_setting(plan, "data.documents");
-  samples->is_apart = documents && strcmp(plan_string(plan, documents->text), "apart") == 0;
+  samples->is_apart = is_set(plan, "data.documents", "apart");
   if (!check_inputs(plan, status)) return false;
   bool good = true;
   if (job_data(plan) == DATA_TOKENS)
@@ -144,6 +160,7 @@ void samples_close(Samples *samples) {
     tokens_close(&samples->file[i].tokens);
   free(samples->file);
   table_close(&samples->table);
+  tokens_free_packing(&samples->packing);
   *samples = (Samples){0};
 }
 
@@ -178,10 +195,8 @@ const SampleFile *samples_file(const Samples *samples, int64_t token) {
   return &samples->file[low];
 }
 
-/* Tokens [first, first + count) of all files; -1 for those beyond the end and, of targets, for
- * those that a file's mask leaves out. */
-static bool read_tokens(const Samples *samples, int64_t first, int64_t count, bool targets,
-                        int32_t *out, Status *status) {
+bool samples_read(const Samples *samples, int64_t first, int64_t count, bool targets, int32_t *out,
+                  Status *status) {
   uint32_t vocab = job_vocab(samples->plan);
   int64_t done = 0;
   while (done < count && first + done < samples->tokens) {
@@ -204,12 +219,13 @@ static bool fill_tokens(const Samples *samples, const PlanInput *input, int64_t 
                         int32_t *out, Status *status) {
   int64_t context = job_sample_tokens(samples->plan);
   int64_t shift = input->role == INPUT_TARGETS ? 1 : 0;
+  if (samples->packing.windows > 0) return packed_fill(samples, input, number, out, status);
   if (input_is_of_documents(input->role)) {
     documents_fill(samples, input, number * context, out);
     return true;
   }
-  if (!read_tokens(samples, number * context + shift, input->sample_elements, shift > 0, out,
-                   status))
+  if (!samples_read(samples, number * context + shift, input->sample_elements, shift > 0, out,
+                    status))
     return false;
   if (shift > 0 && samples->is_apart)
     documents_leave_out(samples, number * context + 1, input->sample_elements, out);

@@ -29,10 +29,12 @@ typedef struct Samples {
   SampleFile *file;
   int32_t file_count;
   Table table;
+  TokPacking packing; /* windows 0: samples are cut from the stream of tokens */
 } Samples;
 
 /* Training samples are whole windows of context + 1 tokens that overlap by one; validation of a
- * cross-entropy also has the last, short one, and at most validate_samples in all. Opening
+ * cross-entropy also has the last, short one, and at most validate_samples in all. With data.fill =
+ * "pack" samples are windows of whole documents (tokens.h). Opening
  * validation of a plan without such files succeeds with count 0. Some ids of each token file are
  * compared with the vocabulary; samples_fill compares all that it reads. */
 bool samples_open(Samples *samples, const Plan *plan, bool valid, Status *status);
@@ -40,6 +42,11 @@ void samples_close(Samples *samples);
 
 /* The file that has token `token` of all files. */
 const SampleFile *samples_file(const Samples *samples, int64_t token);
+
+/* Tokens [first, first + count) of all files; -1 for those beyond the end and, of targets, for
+ * those that a file's mask leaves out. */
+bool samples_read(const Samples *samples, int64_t first, int64_t count, bool targets, int32_t *out,
+                  Status *status);
 
 /* The sample at a position of the stream. */
 int64_t samples_at(const Samples *samples, int64_t position);

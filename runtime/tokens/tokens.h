@@ -125,6 +125,27 @@ typedef struct TokDocuments {
   uint64_t tokenizer; /* 0: the ids were given */
 } TokDocuments;
 
+/* A document, or a part of one that is longer than a window. */
+typedef struct TokPiece {
+  int64_t first; /* token, counted over all files */
+  int32_t length;
+  bool goes_on; /* the document's next token follows it in another piece */
+} TokPiece;
+
+/* Windows of `context` positions: window i has the pieces first_piece[i] .. first_piece[i + 1] - 1.
+ */
+typedef struct TokPacking {
+  TokPiece *piece;
+  int64_t *first_piece;
+  int64_t windows;
+} TokPacking;
+
+/* Puts all documents of the files into windows, whole ones where they fit: the longest first, each
+ * into the fullest window that holds it. False: no memory, or over 2^31 documents. */
+bool tokens_pack(const TokenFile *const *files, int32_t count, int64_t context,
+                 TokPacking *packing);
+void tokens_free_packing(TokPacking *packing);
+
 /* FOLDER/train.tok and, of the last documents, `hold_out` of the tokens in FOLDER/valid.tok: at
  * least one document stays in each. tokenizer_json: a file to copy beside them, or NULL. Otherwise
  * as tokens_write_bytes. */

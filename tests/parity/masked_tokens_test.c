@@ -86,7 +86,7 @@ enum { DOCUMENTS_MOST = 64 };
 
 /* The set of documents that the next job reads, which is data.documents, and in how many
  * sequences. */
-typedef enum Documents { ONE_DOCUMENT, CROSSING, POISONED, PACKED, ALONE } Documents;
+typedef enum Documents { ONE_DOCUMENT, CROSSING, POISONED, PACKED, FILLED, ALONE } Documents;
 static Documents documents;
 static int sequences = SEQUENCES;
 
@@ -131,15 +131,16 @@ static int write_documents(void) {
 static void write_job(const char *path, const char *way, bool is_bf16) {
   FILE *file = fopen(path, "w");
   if (!file) abort();
-  fprintf(file,
-          "return job { model = { 'gpt2', layers = 4, width = 32, heads = 4, vocab = %d, positions "
-          "= %d },\n"
-          "  data = { 'tokens', train = '%s/train.tok', shuffle = false, documents = '%s' },\n"
-          "  optimizer = { 'sgd', lr = 1e-30 }, precision = '%s',\n"
-          "  train = { batch = '%d sequences', context = %d, steps = 1, %s }\n",
-          VOCAB, CONTEXT, folder,
-          documents == ONE_DOCUMENT || documents == ALONE ? "joined" : "apart",
-          is_bf16 ? "bf16" : "fp32", sequences, CONTEXT, way);
+  fprintf(
+      file,
+      "return job { model = { 'gpt2', layers = 4, width = 32, heads = 4, vocab = %d, positions "
+      "= %d },\n"
+      "  data = { 'tokens', train = '%s/train.tok', shuffle = false, documents = '%s', fill = '%s' "
+      "},\n"
+      "  optimizer = { 'sgd', lr = 1e-30 }, precision = '%s',\n"
+      "  train = { batch = '%d sequences', context = %d, steps = 1, %s }\n",
+      VOCAB, CONTEXT, folder, documents == ONE_DOCUMENT || documents == ALONE ? "joined" : "apart",
+      documents == FILLED ? "pack" : "stream", is_bf16 ? "bf16" : "fp32", sequences, CONTEXT, way);
   fclose(file);
 }
 
@@ -279,6 +280,10 @@ int main(void) {
     RunOf alone = run_documents(ALONE, "microbatch = 16 }, cluster = { 'here', devices = 1 }");
     CHECK_INT(packed.targets, alone.targets);
     compare("packed, and alone", &packed, &alone, false);
+    RunOf filled = run_documents(FILLED, one_rank), ring = run_documents(FILLED, ways[0]);
+    compare("packed by length, and alone", &filled, &alone, false);
+    compare("packed by length over a ring", &ring, &alone, false);
+    tensors_free(&filled.gradients), tensors_free(&ring.gradients);
     tensors_free(&packed.gradients), tensors_free(&alone.gradients);
   }
   TEST("what a document says changes no bit of the others, however ranks share it") {

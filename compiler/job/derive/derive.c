@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compiler/job/data.h"
 #include "compiler/job/job_room.h"
 #include "compiler/job/units.h"
 
@@ -32,6 +33,7 @@ static bool derive_context(Deriving *d, int64_t positions) {
     field_derive(job, FIELD_train_context, "model.positions");
   }
   d->out->sample_tokens = job->train.context;
+  spec_data_pack(job, job->train.context);
   if (positions <= 0 || job->train.context <= positions) return true;
   error_at(d->c, field_place(job, FIELD_train_context), "range",
            "context %lld is longer than the model's %lld positions", (long long)job->train.context,
@@ -160,11 +162,13 @@ static bool derive_accumulation(Deriving *d) {
 
 static int64_t samples_of_data(const Deriving *d) {
   if (d->is_table) return d->job->train_tokens;
+  if (job_is_packed(d->job)) return d->job->train_windows;
   return d->job->train_tokens > 0 ? (d->job->train_tokens - 1) / d->out->sample_tokens : 0;
 }
 
 static int64_t samples_of_valid(const Deriving *d) {
   if (d->is_table) return d->job->valid_tokens;
+  if (job_is_packed(d->job)) return d->job->valid_windows;
   int64_t tokens = d->out->sample_tokens, targets = d->job->valid_tokens - 1;
   return targets > 0 ? (targets + tokens - 1) / tokens : 0;
 }

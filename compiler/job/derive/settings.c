@@ -205,7 +205,8 @@ static void add_size(Arena *arena, const ModelSize *size, SettingList *out) {
 /* Keys that a plan has only where they change what it does, so that others stay as they were. */
 static bool is_left_out(const Job *job, int32_t field) {
   return (field == FIELD_checkpoint_memory && !job->set[field]) ||
-         (field == FIELD_data_documents && !job_is_apart(job));
+         (field == FIELD_data_documents && !job_is_apart(job)) ||
+         (field == FIELD_data_fill && !job_is_packed(job));
 }
 
 static void add_field(Arena *arena, const Job *job, const Derived *derived, int32_t field,

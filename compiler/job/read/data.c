@@ -2,6 +2,7 @@
  */
 #include <errno.h>
 #include <glob.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -176,11 +177,12 @@ static bool check_sum(Shards *s, const char *path, const TokenFile *file) {
 }
 
 static bool check_documents(Shards *s, const char *path, const TokenFile *file) {
-  if (!job_is_apart(s->job) || file->document_count > 0) return true;
+  const bool is_apart = job_is_apart(s->job);
+  if ((!is_apart && !job_is_packed(s->job)) || file->document_count > 0) return true;
   if (s->reported++ >= REPORTED_FILES) return false;
-  error_at(s->c, field_place(s->job, FIELD_data_documents), "data",
-           "documents = \"apart\" needs to know where documents begin, and %s does not say it",
-           path);
+  error_at(s->c, field_place(s->job, is_apart ? FIELD_data_documents : FIELD_data_fill), "data",
+           "%s needs to know where documents begin, and %s does not say it",
+           is_apart ? "documents = \"apart\"" : "fill = \"pack\"", path);
   note_at(s->c, (Span){0},
           "lockstep tokenize --tokenizer PATH makes .tok files of texts, and of .jsonl files with "
           "the ids of documents");
@@ -214,6 +216,34 @@ static bool read_tokens(Shards *s, const TextList *list, int64_t *total) {
   for (int32_t i = 0; is_good && i < list->count; i++)
     if (!count_tokens(s, list->at[i], total) && s->reported >= REPORTED_FILES) break;
   return is_good && s->reported == 0;
+}
+
+/* ---- packing */
+
+static int64_t count_windows(const Job *job, const TextList *list, int64_t context) {
+  char why[TOKENS_WHY_BYTES];
+  TokPacking packing = {0};
+  TokenFile *file = calloc((size_t)list->count + 1, sizeof *file);
+  const TokenFile **files = calloc((size_t)list->count + 1, sizeof *files);
+  int32_t count = 0;
+  for (; file && files && count < list->count; count++) {
+    files[count] = &file[count];
+    if (!tokens_open(&file[count], list->at[count], data_format(job), why)) break;
+  }
+  bool is_packed = count == list->count && tokens_pack(files, count, context, &packing);
+  const int64_t windows = is_packed ? packing.windows : 0;
+  tokens_free_packing(&packing);
+  for (int32_t i = 0; file && i < list->count; i++)
+    tokens_close(&file[i]);
+  free(file), free(files);
+  return windows;
+}
+
+void spec_data_pack(Job *job, int64_t context) {
+  if (!job_is_packed(job) || job->train_tokens == 0 || job->packed_context == context) return;
+  job->packed_context = context;
+  job->train_windows = count_windows(job, &job->data.train, context);
+  if (job->valid_tokens > 0) job->valid_windows = count_windows(job, &job->data.valid, context);
 }
 
 /* ---- entry points */

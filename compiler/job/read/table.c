@@ -226,9 +226,11 @@ static bool check_ids_of_files(Compile *c, const Job *job, const DataInputs *inp
 }
 
 bool spec_data_inputs(Compile *c, const Job *job, const DataInputs *inputs, bool has_vocab) {
-  if (job_is_apart(job) && job->data.head != CHOICE_TOKENS)
-    return error_at(c, field_place(job, FIELD_data_documents), "conflict",
-                    "documents = \"apart\" is about files of tokens");
+  if ((job_is_apart(job) || job_is_packed(job)) && job->data.head != CHOICE_TOKENS) {
+    int32_t field = job_is_apart(job) ? FIELD_data_documents : FIELD_data_fill;
+    return error_at(c, field_place(job, field), "conflict", "data.%s is about files of tokens",
+                    spec_fields[field].key);
+  }
   bool is_table = job->data.head == CHOICE_TABLE;
   if (is_table && (!check_twice(c, job) || !check_unknown(c, job, inputs))) return false;
   bool is_good = true;

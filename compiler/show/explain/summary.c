@@ -18,7 +18,13 @@ static void print_data(const Compiled *compiled, FILE *out) {
   const char *what = arena_printf(arena, "%s %s%s", format_count(arena, have),
                                   is_table ? "row" : "token", plural(have));
   const char *samples = "every row is a sample";
-  if (!is_table)
+  const int64_t windows = compiled->job->train_windows;
+  if (job_is_packed(compiled->job))
+    samples =
+        arena_printf(arena, "packed into %s sequence%s of %s, %.1f %% full",
+                     format_count(arena, windows), plural(windows), format_count(arena, context),
+                     100.0 * (double)have / (double)(windows * context));
+  else if (!is_table)
     samples = arena_printf(arena, "%s sequence%s of %s; last %s token%s not used",
                            format_count(arena, (have - 1) / context), plural((have - 1) / context),
                            format_count(arena, context), format_count(arena, (have - 1) % context),

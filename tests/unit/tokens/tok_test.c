@@ -124,12 +124,41 @@ static void test_lines(void) {
   }
 }
 
+static void test_packed(void) {
+  TEST("documents are packed the longest first, each into the fullest window that holds it") {
+    static const int64_t starts[] = {0, 3, 19, 24, 35, 55};
+    static uint32_t many[55];
+    TokDocuments all = {many, NULL, starts, 5, 1, 0};
+    TokensWritten written;
+    TokenFile file;
+    TokPacking packing;
+    CHECK(tokens_write_documents(&all, folder, 0, NULL, &written, why));
+    CHECK(tokens_open(&file, name("train.tok"), FORMAT_TOK, why));
+    const TokenFile *files[] = {&file, &file};
+    CHECK(tokens_pack(files, 1, 16, &packing));
+    CHECK_INT(packing.windows, 4); /* 16; 16 of the 20; 11 and 5; the other 4 and 3 */
+    CHECK_INT(packing.piece[0].first, 3);
+    CHECK(packing.piece[1].first == 35 && packing.piece[1].length == 16 &&
+          packing.piece[1].goes_on);
+    CHECK(packing.piece[2].first == 24 && packing.piece[3].first == 19);
+    CHECK(packing.piece[4].first == 51 && !packing.piece[4].goes_on);
+    CHECK(packing.piece[5].first == 0 && packing.first_piece[3] == 4 &&
+          packing.first_piece[4] == 6);
+    tokens_free_packing(&packing);
+    CHECK(tokens_pack(files, 2, 16, &packing) && packing.windows == 7); /* 4 4 3 3 in one */
+    CHECK_INT(packing.piece[packing.first_piece[7] - 1].first, 55);
+    tokens_free_packing(&packing);
+    tokens_close(&file);
+  }
+}
+
 int main(void) {
   (void)snprintf(folder, sizeof folder, "/tmp/lockstep_tok_XXXXXX");
   if (mkdtemp(folder) == NULL) return 2;
   test_written();
   test_damaged();
   test_lines();
+  test_packed();
   static const char *const files[] = {"train.tok", "valid.tok", "bad.tok", "a.jsonl"};
   for (size_t i = 0; i < sizeof files / sizeof *files; i++)
     (void)unlink(name(files[i]));
