@@ -22,6 +22,7 @@
 #include "compiler/graph/model/model.h"
 #include "compiler/graph/ops/op.h"
 #include "compiler/graph/shard/shard.h"
+#include "compiler/job/data.h"
 #include "compiler/job/pipelines/pipeline.h"
 #include "compiler/plan/prove/prove.h"
 

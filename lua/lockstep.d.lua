@@ -15,6 +15,7 @@
 ---@field valid? string|string[] validation shards. Default: none
 ---@field format? "auto"|"u8"|"u16"|"u32"|"llmc"|"megatron"|"tok" token layout; auto reads the header, raw files must say theirs. Default: auto
 ---@field documents? "joined"|"apart" apart: attention sees its own document only, positions begin again in each, and no token predicts the first of the next; of .tok files, which say where documents begin. Default: joined
+---@field fill? "stream"|"pack" pack: a sample has whole documents, the longest first, each in the fullest sample that holds it; longer ones are cut, and what is left has no targets; of .tok files. stream: samples are cut from all tokens one after another. Default: stream
 ---@field shuffle? boolean order is a function of (seed, epoch, step); disjoint over dp. Default: true
 ---@field prefetch? integer|string batches in memory: the one in use and those staged ahead. Default: 2
 ---@field columns? table<string, string|string[]> which CSV columns feed which input; required for table. Default: none

@@ -6,12 +6,26 @@
 
 #include "compiler/job/job.h"
 
+/* data.documents = "apart". */
+static inline bool job_is_apart(const Job *job) {
+  return job->data.documents == CHOICE_APART;
+}
+/* data.fill = "pack". */
+static inline bool job_is_packed(const Job *job) {
+  return job->data.fill == CHOICE_PACK;
+}
+/* Some targets of training may not count: by a mask, because another document begins, or padding.
+ */
+static inline bool job_may_lack_targets(const Job *job) {
+  return job->is_train_masked || job_is_apart(job) || job_is_packed(job);
+}
+
 /* Looks at the data files: data.train and data.valid become the files themselves, sorted,
  * data.format what their headers say, and tokens are counted. Without it patterns stay as written
  * and data.format may be "auto". */
 bool spec_data(Compile *c, Job *job);
 
-/* Of data.fill = "pack": counts the windows of this many tokens, once the files were read. */
+/* data.fill = "pack": counts the windows of this many tokens, once the files were read. */
 void spec_data_pack(Job *job, int64_t context);
 
 /* For machines that do not have the data: names a format where the headers would have. */

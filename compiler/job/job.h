@@ -126,8 +126,7 @@ typedef struct Job {
   const char *directory; /* of the file, for relative paths */
   bool is_train_masked;  /* some ids of data.train are no targets, after spec_data */
   int64_t train_tokens;  /* of data.train after spec_data; rows of a table; 0: not counted */
-  int64_t valid_tokens;
-  int64_t packed_context, train_windows, valid_windows; /* of data.fill = "pack", at this context */
+  int64_t valid_tokens, packed_context, train_windows, valid_windows; /* of spec_data_pack */
 } Job;
 #undef SECTION
 #undef FIELD
@@ -239,20 +238,6 @@ const char *field_name(Arena *arena, int32_t field); /* "train.batch"; keys of j
 
 /* Resolves job->cluster against specs/clusters and specs/devices, and the machine for "here". */
 bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster);
-
-/* data.documents = "apart". */
-static inline bool job_is_apart(const Job *job) {
-  return job->data.documents == CHOICE_APART;
-}
-/* data.fill = "pack". */
-static inline bool job_is_packed(const Job *job) {
-  return job->data.fill == CHOICE_PACK;
-}
-/* Some targets of training may not count: by a mask, because another document begins, or padding.
- */
-static inline bool job_may_lack_targets(const Job *job) {
-  return job->is_train_masked || job_is_apart(job) || job_is_packed(job);
-}
 
 /* How its optimizer keeps the truth of parameters. */
 TruthStorage job_truth(const Job *job);

@@ -2,6 +2,7 @@
 #include "runtime/data/apart.h"
 
 #include "runtime/plan/plan_inputs.h"
+#include "runtime/plan/plan_job.h"
 
 /* The number of documents that begin before token `at` of a file. */
 static int64_t begun_before(const TokenFile *file, int64_t at) {
@@ -55,6 +56,22 @@ void documents_leave_out(const Samples *samples, int64_t first, int64_t count, i
     }
     at = file_end;
   }
+}
+
+/* ---- where samples come from */
+
+SampleSource samples_source(const Samples *samples, int64_t number) {
+  const TokPacking *packing = &samples->packing;
+  const bool is_packed = packing->windows > 0;
+  const int64_t context = job_sample_tokens(samples->plan);
+  const int64_t token =
+      is_packed ? packing->piece[packing->first_piece[number]].first : number * context;
+  const SampleFile *file = samples_file(samples, token);
+  SampleSource source = {.file = (int32_t)(file - samples->file), .token = token - file->first};
+  source.count = is_packed ? packing->piece[packing->first_piece[number]].length : context;
+  source.sample = is_packed ? number : source.token / context;
+  source.document = begun_before(&file->tokens, source.token + 1) - 1;
+  return source;
 }
 
 /* ---- packed windows */

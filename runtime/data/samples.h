@@ -48,6 +48,16 @@ const SampleFile *samples_file(const Samples *samples, int64_t token);
 bool samples_read(const Samples *samples, int64_t first, int64_t count, bool targets, int32_t *out,
                   Status *status);
 
+/* Where a training sample of token files begins. */
+typedef struct SampleSource {
+  int32_t file;     /* as data.train lists them */
+  int64_t sample;   /* counted within the file; packed: the window */
+  int64_t token;    /* of the file */
+  int64_t document; /* of the file; -1: it does not say */
+  int64_t count;    /* tokens of the sample from there on, packed: those of its first piece */
+} SampleSource;
+SampleSource samples_source(const Samples *samples, int64_t number);
+
 /* The sample at a position of the stream. */
 int64_t samples_at(const Samples *samples, int64_t position);
 

@@ -144,8 +144,8 @@ static int64_t special_id(const Worker *w, const char *name) {
   return tokenizer_id(w->options->tokenizer, name);
 }
 
-/* Texts in a row that are all targets, or none, are encoded as one. Letters of content never are
- * special tokens. */
+/* Adjacent texts that are all targets, or none, are joined before they are encoded. Letters of
+ * content never are special tokens. */
 static bool add_kept_text(Worker *w, bool is_target) {
   TokenizerSpecial special =
       w->options->special == SPECIAL_PARSE ? SPECIAL_TEXT : w->options->special;

@@ -15,7 +15,7 @@ typedef struct Worker {
   uint8_t *is_target;
   int64_t target_room;
   bool has_mask;
-  char *text; /* of pieces that are encoded as one */
+  char *text; /* of pieces that are encoded together */
   size_t text_bytes, text_room;
   int64_t pairs, pairs_otherwise;
   char why[TOKENS_WHY_BYTES];

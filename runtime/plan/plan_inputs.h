@@ -9,7 +9,7 @@ static inline bool input_is_columns(uint32_t role) {
   return role == INPUT_COLUMNS || role == INPUT_CLASSES;
 }
 
-/* Of tokens: where the document of each begins in the sample, and its place in that. */
+/* For each token: where its document begins in the sample, or its place in the document. */
 static inline bool input_is_of_documents(uint32_t role) {
   return role == INPUT_BEGINS || role == INPUT_PLACES;
 }

@@ -28,7 +28,7 @@ static int32_t child_of(const Trie *trie, int32_t node, uint8_t byte) {
   return child;
 }
 
-/* Of two tokens with the same text the first stays. */
+/* If two tokens have the same text, the first one stays. */
 static bool trie_add(Trie *trie, const char *text, size_t bytes, int32_t added) {
   int32_t node = trie->count > 0 ? 0 : new_node(trie, 0);
   if (bytes == 0) return true;

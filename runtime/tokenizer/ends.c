@@ -45,7 +45,7 @@ static void look_beside(Tokenizer *t) {
   json_decref(model);
 }
 
-/* Of a template: special tokens before the text are bos, those after it eos. */
+/* A special token before the text of a template is bos, one after it eos. */
 static bool read_template(Reading *r, json_t *step, const char *place) {
   Tokenizer *t = r->t;
   json_t *single = json_object_get(step, "single");

@@ -15,7 +15,7 @@ enum { TOKENIZER_WHY_BYTES = 512 };
 /* Read once; threads share it. */
 typedef struct Tokenizer Tokenizer;
 
-/* Of a tokenizer.json, or of a folder with one. NULL: `why` has the path and the reason. */
+/* Opens a tokenizer.json, or the one of a folder. NULL: `why` has the path and the reason. */
 Tokenizer *tokenizer_open(const char *path, char why[TOKENIZER_WHY_BYTES]);
 /* The same of a file's text; `path` is for messages and for the files beside it. */
 Tokenizer *tokenizer_read(const char *path, const char *text, size_t bytes,

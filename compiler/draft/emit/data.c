@@ -1,4 +1,6 @@
 /* data.c -- what a run reads: the inputs of the model, and the files that they come from. */
+#include "compiler/job/data.h"
+
 #include <string.h>
 
 #include "compiler/draft/emit/tables.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compiler/graph/model/trace.h"
+#include "compiler/job/data.h"
 
 static int64_t dims_product(const Graph *g, const DimList *dims) {
   int64_t n = 1;
@@ -299,7 +300,7 @@ static bool check_softcap(Trace *t, double softcap) {
   return false;
 }
 
-/* Of data.documents = "apart": a token sees those from the first one of its document on. */
+/* data.documents = "apart": a token sees the tokens of its own document only. */
 static int attention_apart(Trace *t, ValueId q, ValueId k, ValueId v, const double *attrs) {
   if (attrs[0] == 0)
     return trace_fault(t, "wrong-option", "causal = true",

@@ -146,10 +146,11 @@ int weight_push(Trace *t, ParamId p);
 /* Arguments of the current call. False: one is void, or an error was reported; then return
  * value_push(t, NO_ID). */
 bool value_argument(Trace *t, int index, ValueId *v); /* numbers, not ids */
-/* The input of this role, which data.documents = "apart" adds to a model; made when first asked for.
+/* The input of this role, which data.documents = "apart" adds to a model; made when first asked
+ * for.
  */
 ValueId document_input(Trace *t, InputRole role);
-bool ids_argument(Trace *t, int index, ValueId *v);   /* token ids, positions */
+bool ids_argument(Trace *t, int index, ValueId *v); /* token ids, positions */
 bool weight_argument(Trace *t, int index, ParamId *p);
 bool value_is_void(Trace *t, int index);
 const char *value_what(Trace *t, int index); /* "nil", "a number", "[batch, seq]": for messages */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "compiler/graph/model/trace.h"
+#include "compiler/job/data.h"
 
 /* ---- inputs */
 

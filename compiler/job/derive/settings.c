@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "compiler/job/data.h"
 #include "compiler/job/offload.h"
 #include "compiler/job/units.h"
 

@@ -73,7 +73,7 @@ static bool make_room(ChatPage *page, int32_t count) {
   return true;
 }
 
-/* Of the last diagnostic; it goes into `why`, with the line of the documents. */
+/* Moves the last diagnostic into `why`, because the caller names the line of the documents. */
 static bool take_report(ChatPage *page, char why[TOKENS_WHY_BYTES]) {
   Diags *diags = &page->c->diags;
   const Diag *diag = &diags->list.at[--diags->list.count];

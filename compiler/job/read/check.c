@@ -508,6 +508,10 @@ static bool check_list(Compile *c, const Value *value, int32_t field, Job *job) 
   bool is_list = raw->kind == RAW_TABLE && raw->named.count == 0 && !raw->bad_key;
   if (!is_list || raw->list.count == 0) return refuse_type(c, value, field);
   for (int32_t i = 0; i < raw->list.count; i++) {
+    if (raw->list.at[i]->kind == RAW_TABLE && field == FIELD_data_train)
+      return error_at(c, value->origin.span, "not-built",
+                      "weights of sources are not built yet: each file is read once an epoch, so "
+                      "write their paths alone");
     if (raw->list.at[i]->kind != RAW_TEXT) return refuse_type(c, value, field);
     if (!add_paths(c, value, raw->list.at[i]->text, list)) return false;
   }

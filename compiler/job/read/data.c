@@ -1,5 +1,7 @@
 /* data.c -- the data files that a job names: whether they exist, their format, how much they hold.
  */
+#include "compiler/job/data.h"
+
 #include <errno.h>
 #include <glob.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
  * that data.format says. Raw files have no header, so both are judged by the ids themselves. */
 #include <string.h>
 
+#include "compiler/job/data.h"
 #include "compiler/job/job_room.h"
 #include "runtime/tokens/tokens.h"
 
@@ -170,7 +171,7 @@ static bool check_said_width(Compile *c, const Job *job, int64_t vocab) {
 
 /* ---- tokenizers */
 
-/* Of all files: the first one that names its tokenizer, and which. */
+/* The first file that names its tokenizer, and the hash of that. */
 typedef struct Tokenizers {
   const char *path; /* a token file, or the model's tokenizer.json; NULL: none yet */
   uint64_t hash;

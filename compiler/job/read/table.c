@@ -2,6 +2,7 @@
  * feed. */
 #include <string.h>
 
+#include "compiler/job/data.h"
 #include "compiler/job/job_room.h"
 #include "compiler/job/units.h"
 #include "runtime/csv/csv.h"

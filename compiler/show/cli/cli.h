@@ -146,6 +146,9 @@ ExitCode finish_output(ExitCode code);
 /* For show and prove: opens the plan words[0], or reports what is wrong with it. */
 ExitCode open_plan(const Options *options, Plan *plan);
 
+/* explain --samples: what steps read. */
+ExitCode explain_samples(Compile *c, const Options *options, const Plan *plan);
+
 /* True if the file begins as plans do. */
 bool is_plan_file(const char *path);
 

@@ -129,6 +129,8 @@ static ExitCode explain_one(const Options *options, Compile *c, const Compiled *
     return explain_where(options, compiled);
   } else if (options->against.count > 0) {
     return explain_against(options, compiled);
+  } else if (options->samples_of) {
+    return explain_samples(c, options, &compiled->plan);
   } else if (options->map) {
     return explain_places(options, compiled);
   } else if (options->layouts) {
@@ -156,7 +158,7 @@ static ExitCode explain_one(const Options *options, Compile *c, const Compiled *
 }
 
 /* Says so when two screens are asked for. --svg draws what --schedule or --map writes; --against,
- * --map and --layouts have their own JSON. */
+ * --map, --layouts and --samples have their own JSON. */
 static bool is_one_screen(const Options *options) {
   const struct {
     bool is_asked;
@@ -168,11 +170,13 @@ static bool is_one_screen(const Options *options) {
       {options->values, "--values"},
       {options->layouts, "--layouts"},
       {options->map, "--map"},
+      {options->samples_of != NULL, "--samples"},
       {options->launch, "--launch"},
       {options->schedule || (options->svg && !options->map),
        options->schedule ? "--schedule" : "--svg"},
       {options->against.count > 0, "--against"},
-      {options->json && options->against.count == 0 && !options->map && !options->layouts,
+      {options->json && options->against.count == 0 && !options->map && !options->layouts &&
+           !options->samples_of,
        "--json"},
   };
   const char *first = NULL;

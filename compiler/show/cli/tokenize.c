@@ -60,7 +60,7 @@ static void print_json(const Report *r) {
   puts("}");
 }
 
-/* What of the texts may not be as their author meant it. */
+/* Counts that may surprise the author of the texts. */
 static void print_counts(Compile *c, const DocumentCounts *counts) {
   const struct {
     int64_t count;
@@ -68,7 +68,7 @@ static void print_counts(Compile *c, const DocumentCounts *counts) {
   } row[] = {{counts->texts.specials, "text%s of special tokens taken as letters (--special)"},
              {counts->texts.unassigned, "character%s newer than this build's Unicode tables"},
              {counts->texts.dropped, "character%s without a token left out"},
-             {counts->pairs_otherwise, "pair%s with other ids if encoded as one text"}};
+             {counts->pairs_otherwise, "pair%s with other ids if encoded joined"}};
   for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
     if (row[i].count == 0) continue;
     printf("counted  %s ", format_count(c->arena, row[i].count));

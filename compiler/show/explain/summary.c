@@ -19,7 +19,7 @@ static void print_data(const Compiled *compiled, FILE *out) {
                                   is_table ? "row" : "token", plural(have));
   const char *samples = "every row is a sample";
   const int64_t windows = compiled->job->train_windows;
-  if (job_is_packed(compiled->job))
+  if (windows > 0)
     samples =
         arena_printf(arena, "packed into %s sequence%s of %s, %.1f %% full",
                      format_count(arena, windows), plural(windows), format_count(arena, context),

@@ -5,6 +5,6 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:3:37: error[conflict]: documents = "apart" is about files of tokens
+job.lua:3:37: error[conflict]: data.documents is about files of tokens
     3 |   data = { "synthetic", documents = "apart" },
       |                                     ^~~~~~~

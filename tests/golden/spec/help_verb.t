@@ -19,6 +19,8 @@ usage: lockstep explain JOB.lua [KEY] [options]
   --why rank=N|place    every buffer of a rank that is alive at its peak; or why
                         ranks are where they are: other orders and what they
                         cost
+  --samples A..B        what these steps read: files, documents, and the text
+                        that samples begin with; with --json for programs
   --values              every key: its value, and where that came from
   --against KEY=VALUE   beside this job, the one that -D KEY=VALUE makes
   --rank N              explain: where a rank is, what it has, with whom it

@@ -228,7 +228,8 @@ static void check_vocab(const View *view) {
   const Plan *plan = view->plan;
   uint32_t least = 0;
   for (const PlanInput *at = plan->inputs; at < plan->inputs + plan->inputs_count; at++)
-    if (!input_is_columns(at->role) && !input_is_of_documents(at->role) && at->vocab > 0 && (least == 0 || at->vocab < least))
+    if (!input_is_columns(at->role) && !input_is_of_documents(at->role) && at->vocab > 0 &&
+        (least == 0 || at->vocab < least))
       least = at->vocab;
   if (job_vocab(plan) != least)
     prove_finding(view, NULL, -1, "records", "%u tokens are known, and inputs have %u",

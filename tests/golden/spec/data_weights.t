@@ -1,0 +1,11 @@
+return job {
+  model = { "gpt2", layers = 4, width = 32, heads = 4, vocab = 64, positions = 32 },
+  data = { train = { { "dd/train.tok", weight = 5 }, "dd/valid.tok" } },
+  train = { batch = "16 sequences", context = 32, steps = 20 },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- >>> exit 1
+job.lua:3:20: error[not-built]: weights of sources are not built yet: each file
+    is read once an epoch, so write their paths alone
+    3 |   data = { train = { { "dd/train.tok", weight = 5 }, "dd/valid.tok" } },
+      |                    ^
