@@ -1,5 +1,7 @@
 #include "compiler/search/automatic.h"
 
+#include <assert.h>
+
 #include "compiler/draft/cost/cost.h"
 #include "compiler/search/fit.h"
 
@@ -304,6 +306,7 @@ bool automatic_choose(Compile *c, const Job *job, Compiled *out, const Recompute
     if (!try_recompute(&a, tries[i], drafts[i])) return false;
   for (int32_t i = count - 1; i >= 0 && !a.has_best; i -= count)
     if (!try_more(&a, tries[i], drafts[i])) return false;
+  assert(a.best.draft != NULL); /* of the last recomputation at least */
   out->recompute = a.best.recompute;
   const Moves moves = a.best.moves;
   const bool explained = explain(&a);

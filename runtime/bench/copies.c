@@ -147,7 +147,7 @@ bool bench_copies(FILE *out, Status *status) {
               {"all", 3, true}};
   const CudaPlugin *cuda;
   const uint32_t gpus = count_gpus(&cuda), count = gpus < DEVICES_MOST ? gpus : DEVICES_MOST;
-  double rate, link = 0;
+  double rate = 0, link = 0;
   GpuId id;
   if (cuda != NULL) {
     if (!cuda->look(0, &id, status)) return false;

@@ -16,12 +16,13 @@ struct FileRing {
 
 /* Containers and careful systems refuse it, in different ways. */
 static void say_refusal(int error, char why[RING_WHY_BYTES]) {
-  int setting = 0;
+  char setting[16] = "";
   FILE *file = error == EPERM ? fopen("/proc/sys/kernel/io_uring_disabled", "r") : NULL;
-  const bool is_known = file != NULL && fscanf(file, "%d", &setting) == 1 && setting > 0;
+  const bool is_known = file != NULL && fgets(setting, sizeof setting, file) != NULL;
   if (file != NULL) (void)fclose(file);
-  if (is_known)
-    (void)snprintf(why, RING_WHY_BYTES, "kernel.io_uring_disabled is %d", setting);
+  setting[strcspn(setting, "\n")] = '\0';
+  if (is_known && strcmp(setting, "0") != 0)
+    (void)snprintf(why, RING_WHY_BYTES, "kernel.io_uring_disabled is %s", setting);
   else
     (void)snprintf(why, RING_WHY_BYTES, "the system refuses io_uring%s: %s",
                    error == EPERM ? ", probably a container's filter" : "", strerror(error));

@@ -161,8 +161,8 @@ ExitCode bench_rates(const Options *options) {
                                "DIRECTORY, or bench --kernels");
   Compile *c = open_compile();
   if (c == NULL) return EXIT_WORLD;
-  Calibration file;
-  Answer answer;
+  Calibration file = {0};
+  Answer answer = {0};
   ExitCode code = options->out != NULL ? open_file(c, options, &file) : EXIT_DONE;
   if (code == EXIT_DONE) code = measure(c->arena, options, &answer);
   if (code == EXIT_DONE) (options->json ? print_json : print_text)(&answer);

@@ -32,7 +32,7 @@ static int64_t longest(Arena *arena, const Plan *plan, const LaneTimes **times, 
 /* The plan with `times` as many tokens in each micro-batch, as far as its time goes: computing and
  * what forward keeps grow, weights, gradients and states do not. `offloads`: else copies and
  * updates on the host take no time. */
-static int64_t scaled_ns(Arena *arena, const Plan *plan, double times, bool offloads) {
+static int64_t scaled_ns(Arena *arena, const Plan *plan, int64_t times, bool offloads) {
   Plan scaled = *plan;
   PlanRecord *records = ARENA_ARRAY(arena, PlanRecord, plan->records_count);
   const LaneTimes *lanes;
@@ -49,7 +49,7 @@ static int64_t scaled_ns(Arena *arena, const Plan *plan, double times, bool offl
       const bool grows =
           is_kept || (record->purpose != PURPOSE_UPDATE && !is_offload(plan, record));
       records[r] = *record;
-      if (grows) records[r].predicted_ns = (uint64_t)((double)record->predicted_ns * times);
+      if (grows) records[r].predicted_ns = record->predicted_ns * times;
       if (!offloads && is_offload(plan, record)) records[r].predicted_ns = 0;
     }
   scaled.records = records;
@@ -62,10 +62,10 @@ static double hidden_tokens(const Compiled *compiled) {
   Arena *arena = compiled->draft->compile->arena;
   const double tokens =
       (double)compiled->derived.batch_samples * (double)compiled->derived.sample_tokens;
-  for (double times = 1; times <= TIMES_MOST; times *= 2) {
+  for (int64_t times = 1; times <= TIMES_MOST; times *= 2) {
     const int64_t with = scaled_ns(arena, &compiled->plan, times, true);
     const int64_t without = scaled_ns(arena, &compiled->plan, times, false);
-    if ((double)(with - without) < 0.01 * (double)with) return times * tokens;
+    if ((double)(with - without) < 0.01 * (double)with) return (double)times * tokens;
   }
   return 0;
 }
