@@ -256,6 +256,6 @@ bool rank_main(void *context, int32_t number, Status *status) {
   if (!done && status->code != STATUS_ECHO) rank.comm->ops->abort(rank.comm);
   if (!done) replay_graph_free(&rank.replay);
   if (!done) nccl_world_abort(rank.nccl); /* otherwise NCCL would wait for what is under way */
-  close_rank(&rank, done);
+  close_rank(&rank, done || status->code == STATUS_NOTHING_LEFT);
   return done;
 }

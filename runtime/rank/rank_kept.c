@@ -284,7 +284,9 @@ bool rank_kept_open(Rank *rank, Status *status) {
 
 void rank_kept_close(Rank *rank, bool is_done) {
   RankKept *kept = &rank->kept;
-  if (is_done && kept->leads) memory_clear(kept->path);
+  const bool is_open = kept->path[0] != '\0';
+  if (!is_open) memory_path(kept->path, job_checkpoint_dir(rank->plan));
+  if (is_done && (kept->leads || !is_open) && rank_checkpoints(rank)) memory_clear(kept->path);
   checkpoint_store_close(&kept->store);
   free(kept->told);
   free(kept->end);

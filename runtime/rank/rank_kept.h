@@ -28,7 +28,7 @@ typedef struct RankKept {
 bool rank_kept_drain(Rank *rank, Status *status);
 /* After the store is open: what was in memory before goes, and there must be room. */
 bool rank_kept_open(Rank *rank, Status *status);
-/* `is_done`: the run has ended well, so its state is on disk. */
+/* `is_done`: the run has ended well, or had before, so its state is on disk. */
 void rank_kept_close(Rank *rank, bool is_done);
 bool rank_keeps_after(const Rank *rank, int64_t step);
 /* All ranks write their parts into memory, and wait for each other. A failure does not end the run.
