@@ -400,6 +400,18 @@ static int64_t node_group(const Bounds *b, const Candidate *at) {
   return group;
 }
 
+/* Ranks that share states, as the job says, or all. */
+static int64_t usual_group(const Bounds *b, const Candidate *at) {
+  const Job *job = &b->bench->job;
+  const int64_t sharing = at->dp * at->setting.cp, said = job->parallel.zero_group;
+  const bool is_hybrid =
+      setting_is_kept(job, FIELD_parallel_shard) && job->parallel.shard == CHOICE_SHARD_HYBRID;
+  const int64_t in_node = b->bench->known.cluster.devices / (at->setting.tp * at->setting.pp);
+  if (is_hybrid) return in_node > 0 ? in_node : 1;
+  if (!setting_is_kept(job, FIELD_parallel_zero_group)) return sharing;
+  return said != ZERO_GROUP_NODE ? said : in_node > 0 ? in_node : 1;
+}
+
 static void take_zeros(Bounds *b, const Cut *cut, Candidate at) {
   const int64_t sharing = at.dp * at.setting.cp;
   for (int64_t zero = 0; zero <= 3; zero++) {
@@ -407,8 +419,11 @@ static void take_zeros(Bounds *b, const Cut *cut, Candidate at) {
     at.setting.zero = zero;
     at.setting.groups_are_nodes = false;
     b->out->seen++;
-    if (cut != NULL)
-      take(b, cut, at, sharing);
+    const int64_t shared = zero > 0 ? usual_group(b, &at) : sharing;
+    if (zero > 0 && (shared < 2 || shared % at.setting.cp != 0 || sharing % shared != 0))
+      b->out->cut[CUT_DIVIDES]++;
+    else if (cut != NULL)
+      take(b, cut, at, shared);
     else
       b->out->cut[b->why]++;
     const int64_t group = zero > 0 ? node_group(b, &at) : 0;

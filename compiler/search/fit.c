@@ -252,6 +252,12 @@ static bool is_packed(const Subject *subject, const Setting *setting) {
 bool fit_tuned(Compile *c, const Subject *subject, const Tuned *tuned, int32_t *row) {
   for (*row = 0; *row < tuned->row_count; ++*row)
     if (is_packed(subject, &tuned->row[*row].candidate.setting)) return true;
+  if (tuned->row_count == 0 && tuned->smallest.least_bytes == 0) {
+    error_at(c, field_place(subject->job, FIELD_parallel_pp), "degrees",
+             "no degrees that keep the job's keys divide %lld rank%s, the batch and the model",
+             (long long)tuned->cluster.ranks, plural(tuned->cluster.ranks));
+    return false;
+  }
   error_at(c, field_place(subject->job, FIELD_parallel_pp), "does-not-fit",
            "no degrees, order, micro-batch or recomputation make the job fit on %lld rank%s of %s",
            (long long)tuned->cluster.ranks, plural(tuned->cluster.ranks),
@@ -260,8 +266,6 @@ bool fit_tuned(Compile *c, const Subject *subject, const Tuned *tuned, int32_t *
     note_at(c, (Span){0}, "the nearest needs %s or more: %s",
             format_bytes(c->arena, tuned->smallest.least_bytes),
             setting_words(c->arena, &tuned->smallest.setting, tuned->smallest.dp));
-  if (tuned->row_count == 0 && tuned->smallest.least_bytes == 0)
-    note_at(c, (Span){0}, "no degrees divide the ranks, the batch and the model");
   return false;
 }
 

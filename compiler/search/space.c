@@ -272,7 +272,7 @@ static const char *recompute_value(Arena *arena, const Setting *s) {
 static ChosenList chosen_of(Arena *arena, const Job *job, const Setting *s) {
   ChosenList list = {0};
   const bool keeps_zero =
-      is_in_file(job, FIELD_parallel_zero) || is_in_file(job, FIELD_parallel_shard);
+      is_in_file(job, FIELD_parallel_zero) || setting_is_kept(job, FIELD_parallel_shard);
   /* A job with parallel = "auto" would look for the keys that are left out. */
   const int64_t usual = job->parallel.head == CHOICE_PARALLEL_AUTO ? -1 : 1;
   add_count(arena, &list, job, FIELD_train_microbatch, "train", "microbatch", s->microbatch, -1);

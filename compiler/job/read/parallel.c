@@ -72,7 +72,9 @@ void parallel_rules(Compile *c, Job *job) {
   if (!job->set[FIELD_parallel_stages])
     job->origin[FIELD_parallel_stages].rule = job->parallel.pp > 1 ? "balanced" : "pp is 1";
   if (!job->set[FIELD_parallel_shard]) job->origin[FIELD_parallel_shard].rule = "zero says it";
-  check_owners(c, job);
-  check_stages(c, job);
+  if (job->parallel.head != CHOICE_PARALLEL_AUTO) { /* degrees are not chosen yet */
+    check_owners(c, job);
+    check_stages(c, job);
+  }
   settle_shard(c, job);
 }
