@@ -47,7 +47,7 @@ typedef struct NamesPage NamesPage;
 /* The dims of a tensor of the folder; -1: there is none of that name. */
 typedef int32_t NamesSizes(void *user, const char *tensor, int64_t size[NAMES_DIMS_MAX]);
 
-/* What a page is told. */
+/* The facts that a page reads. */
 typedef struct NamesFacts {
   const NamesParameter *all; /* one row of each name */
   int32_t count, layers;

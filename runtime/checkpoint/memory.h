@@ -29,7 +29,7 @@ int64_t memory_free_bytes(const char *path);
 /* The newest whole manifest there: its step, or -1, and its text, which the caller frees. */
 int64_t memory_newest(const char *path, char **text, uint64_t *text_bytes);
 
-/* How many parts of a checkpoint a node has given to a folder on disk. */
+/* Counts the parts of a checkpoint that a node has copied to a folder on disk. */
 typedef struct MemoryGiven {
   int32_t parts;
   int32_t failed; /* 1: one could not be written, as `status` says */

@@ -39,7 +39,7 @@ static bool no_memory(Status *status) {
 
 /* ---- what the last start has kept */
 
-/* What a rank finds on its node. */
+/* The newest copy that a rank finds on its node. */
 typedef struct Found {
   uint64_t node;
   int64_t step; /* -1: nothing that is whole */
@@ -59,7 +59,7 @@ static int32_t ranks_of(const Rank *rank) {
   return rank->run->mesh.rank_count;
 }
 
-/* Which rank has the newest, and how many nodes there are. */
+/* Finds the rank that has the newest copy, and counts nodes. */
 static void choose(Draining *d) {
   const int32_t ranks = ranks_of(d->rank);
   d->leads = true;

@@ -32,7 +32,7 @@
  * - snapshot: its program copies every tensor that a checkpoint has, once, into a buffer that no
  *   other program touches, and a record that writes copied bytes comes after the copy.
  * - saves: by the tables from which it follows who saves what (state/rows.h) each element of the
- *   state is in a checkpoint once: pieces are all of a tensor, no two tensors are saved as one, and
+ *   state is in a checkpoint once: pieces are all of a tensor, no two tensors have one key, and
  *   a tied one is left out only where an earlier stage has all of its kinds.
  * - types: memory holds the model's values where the model needs them (types/types.c). Every span
  *   of a buffer has a type: which value, layer and micro-batch, in which parts along the axes of

@@ -1,7 +1,7 @@
 /* saves.c -- a checkpoint has each element of the state once, from a rank that has it.
  *
- * Which rank saves which bytes follows from the tables of a plan by arithmetic (state/rows.h). It
- * is exact if these tables say three things, which are shown here; that memory holds what the
+ * The bytes that a rank saves follow from the tables of a plan by arithmetic (state/rows.h). It is
+ * exact if these tables say three things, which are shown here; that memory holds what the
  * tables say is shown by types.
  *
  *   elements   the pieces of a layout, over the ranks of a class, have each element of the whole
@@ -125,7 +125,7 @@ static void check_ties(const View *whole, const Named *first, const Named *end, 
     const bool is_same_kind = other->tensor->kind == at->tensor->kind;
     if (other != at && other->class == at->class && is_same_kind &&
         shares_layers(other->tensor, at->tensor))
-      why = "is in the table twice, so two tensors would be saved as one";
+      why = "is in the table twice, so two tensors would have one key";
     if (other->class == first->class) has_twin |= is_twin(whole->plan, other->tensor, at->tensor);
   }
   if (why == NULL && at->class != first->class && !has_twin)

@@ -353,7 +353,7 @@ static void print_file(MemoryTable *table) {
   print_row(table, "", "file of a rank", whole, compiled->job->offload.path);
 }
 
-/* Of each column the same: that of the rank with the largest part. */
+/* All columns have the number of the rank with the largest part. */
 static void print_kept(MemoryTable *table) {
   Saves saves;
   double kept[COLUMNS_MAX] = {0};

@@ -134,7 +134,7 @@ static void test_findings(void) {
   TEST("two tensors are not saved as one") {
     (void)build_tensors(&b, b.tensors[b.tensors_count - 1]);
     b.classes[b.classes_count - 1].tensors_count++;
-    CHECK(has_finding("is in the table twice, so two tensors would be saved as one"));
+    CHECK(has_finding("is in the table twice, so two tensors would have one key"));
     b.classes[b.classes_count - 1].tensors_count--;
     b.tensors_count--;
   }
