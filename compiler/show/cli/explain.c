@@ -36,8 +36,16 @@ static bool draw_timeline(const void *compiled, FILE *out) {
   return timeline_svg(&((const Compiled *)compiled)->plan, out);
 }
 
+static bool draw_breakdown(const void *compiled, FILE *out) {
+  return explain_breakdown_svg(compiled, out);
+}
+
 static ExitCode write_explained(const Compiled *compiled, const Options *options) {
-  return write_picture(options, options->map ? draw_map : draw_timeline, compiled);
+  return write_picture(options,
+                       options->map         ? draw_map
+                       : options->breakdown ? draw_breakdown
+                                            : draw_timeline,
+                       compiled);
 }
 
 /* "parallel.zero=0 parallel.dp=4" */
@@ -139,8 +147,8 @@ static ExitCode explain_one(const Options *options, Compile *c, const Compiled *
     explain_json(compiled, stdout);
   } else if (options->launch) {
     return explain_launch(c, options, compiled);
-  } else if (options->schedule || options->svg) {
-    explain_schedule(compiled, stdout);
+  } else if (options->schedule || options->breakdown || options->svg) {
+    (options->breakdown ? explain_breakdown : explain_schedule)(compiled, stdout);
     if (options->svg) return write_explained(compiled, options);
   } else if (options->values) {
     help_values(c, compiled->job, NULL, stdout);
@@ -157,8 +165,8 @@ static ExitCode explain_one(const Options *options, Compile *c, const Compiled *
   return EXIT_DONE;
 }
 
-/* Says so when two screens are asked for. --svg draws what --schedule or --map writes; --against,
- * --map, --layouts and --samples have their own JSON. */
+/* Says so when two screens are asked for. --svg draws what --schedule, --breakdown or --map writes;
+ * --against, --map, --layouts and --samples have their own JSON. */
 static bool is_one_screen(const Options *options) {
   const struct {
     bool is_asked;
@@ -172,7 +180,8 @@ static bool is_one_screen(const Options *options) {
       {options->map, "--map"},
       {options->samples_of != NULL, "--samples"},
       {options->launch, "--launch"},
-      {options->schedule || (options->svg && !options->map),
+      {options->breakdown, "--breakdown"},
+      {options->schedule || (options->svg && !options->map && !options->breakdown),
        options->schedule ? "--schedule" : "--svg"},
       {options->against.count > 0, "--against"},
       {options->json && options->against.count == 0 && !options->map && !options->layouts &&

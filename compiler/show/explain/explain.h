@@ -64,6 +64,11 @@ void explain_compare_json(const Compiled *job, const Compiled *against, FILE *ou
 /* Fills in the sizes and predicted times of a save. False: the job writes no checkpoints. */
 bool explain_saves(const Compiled *compiled, Saves *saves);
 
+/* The expected step, part after part, and the communication that kernels hide: `explain
+ * --breakdown`, with --svg as a picture. */
+void explain_breakdown(const Compiled *compiled, FILE *out);
+bool explain_breakdown_svg(const Compiled *compiled, FILE *out); /* false: not all was written */
+
 /* Expected time of a step: this plan's lanes and stages, simulated with kernels and communications
  * as cost/kernel.h and plan/simulate/price.h price them; 0: unknown. */
 double step_seconds(const Compiled *compiled);

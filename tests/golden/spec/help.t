@@ -57,8 +57,9 @@ lockstep VERB --help lists all options of a verb. Several verbs have:
                         rates for cluster.calibration, to which they add rows;
                         bench --kernels: the table of processors, where it puts
                         its row
-  --svg FILE            the timeline of --schedule, the ranks of --map, memory
-                        against time of tune, or the machine, as a picture too
+  --svg FILE            the timeline of --schedule, the parts of --breakdown,
+                        the ranks of --map, memory against time of tune, or the
+                        machine, as a picture too
   --rank N              explain: where a rank is, what it has, with whom it
                         talks over what, and why; logs: of this rank instead of
                         rank 0

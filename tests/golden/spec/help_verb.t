@@ -11,8 +11,10 @@ usage: lockstep explain JOB.lua [KEY] [options]
   --layouts             every communication: layout before and after, bytes;
                         with --json for programs
   --schedule            pipeline stages, bubble, the step as a timeline
-  --svg FILE            the timeline of --schedule, the ranks of --map, memory
-                        against time of tune, or the machine, as a picture too
+  --breakdown           where the expected time of a step goes, part after part
+  --svg FILE            the timeline of --schedule, the parts of --breakdown,
+                        the ranks of --map, memory against time of tune, or the
+                        machine, as a picture too
   --map                 which rank is which coordinate, on which node; with
                         --json each rank
   --launch              what Slurm is asked for, and which key says so
