@@ -3,7 +3,7 @@
  *   compile_open      job, machine   the cluster, the degrees, the budget; the model file is open
  *   compile_segments  graph, draft   a draft with segments and their times
  *   compile_once      draft          one draft of the plan: memory is packed, times are known
- *   compile_emit      draft/emit     the plan
+ *   compile_emit      draft/emit     the plan, with the edges between its lanes
  *   compile_prove     plan/prove     the proof, from the plan alone
  *
  * No pass returns to an earlier one. Questions that need several drafts (how much to recompute,
@@ -171,7 +171,6 @@ Draft *compile_once(Compile *c, const Job *job, const Compiled *known, Recompute
   Draft *d = compile_segments(c, job, known, recompute);
   if (d == NULL || !call_segments(d)) return NULL;
   memory_pack(d); /* live ranges -> offsets */
-  edges_build(d); /* dependencies between lanes */
   return d;
 }
 
@@ -182,7 +181,6 @@ Draft *compile_sketch(Compile *c, const Job *job, const Compiled *known, Recompu
   for (int32_t s = 0; s < d->stage_count; s++)
     for (int32_t kind = 0; kind < ProgramKind_COUNT; kind++)
       d->stages[s].programs[kind].exists &= kind == PROGRAM_TRAIN_STEP;
-  edges_build(d);
   return d;
 }
 
@@ -224,6 +222,8 @@ void compile_close(Compiled *out) {
 void compile_emit(Compile *c, Job *job, Compiled *out) {
   out->parameters = out->draft->parameters;
   out->flops_per_token = out->draft->flops_per_token;
+  if (!out->draft->has_edges) edges_build(out->draft); /* dependencies between lanes */
+  out->draft->has_edges = true;
   /* the plan's tables, ranks in the order that communicates best */
   out->choice = emit_plan(out->draft, out->parameters, &out->plan);
   spec_order(job, order_text(c->arena, &out->choice.taken->order));

@@ -34,7 +34,7 @@ typedef struct Compiled {
   bool leaves_snapshots; /* checkpoint.async = "auto", and a copy of the state does not fit */
   /* Where recompute = "auto" recomputes: what a rank needs without. 0 elsewhere. */
   int64_t without_recompute_bytes;
-  const Draft *draft;
+  Draft *draft;
   Choice choice;      /* where ranks are placed, and what other orders cost */
   ProveReport *proof; /* NULL if the plan does not fit */
   Plan plan;          /* its tables are in the compile's arena */

@@ -171,6 +171,7 @@ struct Draft {
   int32_t stage_count;
   double stage_excess; /* of the heaviest stage's work, above the mean: 0.08 = 8 % */
   bool uses[Tier_COUNT];
+  bool has_edges; /* edges/: only a draft that becomes a plan has them */
   /* memory/ */
   int64_t arena_bytes; /* in device memory, of the stage that needs most */
   int64_t live_bytes;  /* alive there at once: without the gaps of packing */

@@ -54,7 +54,7 @@ Draft *fit_once(Compile *c, const Job *job, Compiled *out, Recompute recompute) 
   return compile_once(c, job, out, recompute);
 }
 
-int64_t fit_step_ns(Compile *c, const Job *job, const Compiled *out, const Draft *d) {
+int64_t fit_step_ns(Compile *c, const Job *job, const Compiled *out, Draft *d) {
   Job completed = *job;
   Compiled trial = *out;
   int64_t longest_ns = 0;

@@ -14,7 +14,7 @@ bool fit_draft(Compile *c, const Job *job, Compiled *out);
 Draft *fit_once(Compile *c, const Job *job, Compiled *out, Recompute recompute);
 
 /* The predicted time of a step of that draft; 0: the device has no rates. */
-int64_t fit_step_ns(Compile *c, const Job *job, const Compiled *out, const Draft *d);
+int64_t fit_step_ns(Compile *c, const Job *job, const Compiled *out, Draft *d);
 
 /* True if a node has room for its ranks' arenas in host memory, as snapshots have, and for their
  * files. On processors host memory is the device's. */
