@@ -218,9 +218,9 @@ typedef struct Pass {
 
 /* Elements [i, i + LANES) of a block. */
 ALWAYS_INLINE void make_step(const KernelArgs *args, const Rates *r, Kind kind, DType dtype,
-                             DType grad_dtype, Pass *pass, Elements *at, int64_t i, int64_t left) {
+                             Pass *pass, Elements *at, int64_t i, int64_t left) {
   const bool has_v = kind == KIND_ADAMW;
-  Vec g = v_get_n(args->operand[0], at->first + i, left, grad_dtype);
+  Vec g = v_get_n(args->operand[0], at->first + i, left, pass->grad_dtype);
   g = v_mul(g, v_set(r->clip));
   Vec m = moment_at(&pass->from[STREAM_M], dtype, true, i, left);
   Vec v = has_v ? moment_at(&pass->from[STREAM_V], dtype, false, i, left) : g;
@@ -233,9 +233,10 @@ ALWAYS_INLINE void make_step(const KernelArgs *args, const Rates *r, Kind kind, 
 /* A block whose draws are made group by group: those of the next group between the steps of this
  * one. Its elements are whole vectors. */
 ALWAYS_INLINE void make_steps_drawing(const KernelArgs *args, const Rates *r, Kind kind,
-                                      DType grad_dtype, Pass *pass, Elements *at) {
+                                      DType grad_dtype, Pass pass, Elements *at) {
   enum { STEPS = PHILOX_DRAWS / LANES };
   const bool has_v = kind == KIND_ADAMW;
+  pass.grad_dtype = grad_dtype; /* a constant, so that no step asks for it */
   for (int64_t group = 0; group < BLOCK; group += PHILOX_DRAWS) {
     const int64_t next = group + PHILOX_DRAWS;
     const uint64_t first = at->draw_first + (uint64_t)next / STOCHASTIC_ELEMENTS;
@@ -244,7 +245,7 @@ ALWAYS_INLINE void make_steps_drawing(const KernelArgs *args, const Rates *r, Ki
       const int from = k * PHILOX_ROUNDS / STEPS, to = (k + 1) * PHILOX_ROUNDS / STEPS;
       philox_rounds(&m, &r->keys[STREAM_M], from, to);
       if (has_v) philox_rounds(&v, &r->keys[STREAM_V], from, to);
-      make_step(args, r, kind, DTYPE_BF16, grad_dtype, pass, at, group + k * LANES, LANES);
+      make_step(args, r, kind, DTYPE_BF16, &pass, at, group + k * LANES, LANES);
     }
     philox_end(&m, at->draws[STREAM_M] + next);
     if (has_v) philox_end(&v, at->draws[STREAM_V] + next);
@@ -260,18 +261,18 @@ ALWAYS_INLINE void make_steps(const KernelArgs *args, const Rates *r, Kind kind,
     pass.from[stream] = moment_of(args, r, stream, dtype, at, tail[stream]);
   if (dtype == DTYPE_BF16 && at->n == BLOCK && begin_draws(r, at)) {
     if (pass.grad_dtype == DTYPE_F32)
-      make_steps_drawing(args, r, kind, DTYPE_F32, &pass, at);
+      make_steps_drawing(args, r, kind, DTYPE_F32, pass, at);
     else if (pass.grad_dtype == DTYPE_BF16)
-      make_steps_drawing(args, r, kind, DTYPE_BF16, &pass, at);
+      make_steps_drawing(args, r, kind, DTYPE_BF16, pass, at);
     else
-      make_steps_drawing(args, r, kind, pass.grad_dtype, &pass, at);
+      make_steps_drawing(args, r, kind, pass.grad_dtype, pass, at);
     return;
   }
   for (StochasticStream stream = STREAM_M; dtype == DTYPE_BF16 && stream <= r->last_moment;
        stream++)
     draw_all(r, stream, at, at->draws[stream]);
   for (EACH_VEC(i, at->n))
-    make_step(args, r, kind, dtype, pass.grad_dtype, &pass, at, i, at->n - i);
+    make_step(args, r, kind, dtype, &pass, at, i, at->n - i);
   at->most[STREAM_M] = v_largest(pass.most[STREAM_M]);
   at->most[STREAM_V] = v_largest(pass.most[STREAM_V]);
 }

@@ -107,9 +107,9 @@ static bool say_derived(Compile *c, const Value *value, int32_t field) {
 /* The nearest word, or NULL: then the default, or to leave a derived key out. */
 static void fix_choice(Compile *c, int32_t field, const char *near) {
   const FieldInfo *info = &spec_fields[field];
-  if (near == NULL && word_index(info->values, info->initial) >= 0) near = info->initial;
-  if (near != NULL)
-    fix_last(c, "%s = \"%s\"", info->key, near);
+  const bool has_default = word_index(info->values, info->initial) >= 0;
+  if (near != NULL || has_default)
+    fix_last(c, "%s = \"%s\"", info->key, near != NULL ? near : info->initial);
   else if (strcmp(info->initial, "=") == 0)
     fix_last(c, "remove %s", info->key);
 }
