@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What hardware gives of the rates of its data sheet; shares are of these. */
+/* Hardware sustains these shares of the rates of its data sheet. */
 typedef struct Sustained {
   double product;                       /* of the peak: large matrix products in a step */
   double attention, attention_backward; /* of the peak: long sequences, wide heads */
@@ -17,8 +17,8 @@ typedef struct Sustained {
   double power_w;                       /* that one draws at most; 0: unknown */
 } Sustained;
 
-/* Of processors, by `lockstep bench kernels`; of a rank in a cluster: its share. FLOP/s of products
- * and attention, the others bytes a second of fp32; 0: not measured. */
+/* Rates of processors by `lockstep bench kernels`; in a cluster the share of a rank. FLOP/s of
+ * products and attention, the others bytes a second of fp32; 0: not measured. */
 typedef struct MeasuredRates {
   double product_fp32, product_bf16, attention, attention_backward;
   double norm, activation, loss, update, memory;

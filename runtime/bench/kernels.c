@@ -16,7 +16,7 @@ typedef struct Case {
   double attrs[NUMBERS_MOST];
 } Case;
 
-/* What one run of a kernel takes and moves. */
+/* One run of a kernel. */
 typedef struct Taken {
   double seconds, bytes;
 } Taken;

@@ -1,5 +1,5 @@
-/* cost.h -- how long a kernel takes, by the roofline of the cluster's device (Williams et al.
- * 2009).
+/* cost.h -- the expected time of a record that is no communication: of kernels as kernel.h prices
+ * them, of copies and of work of the host by its rates.
  *
  * Integers of nanoseconds: predictions are part of the plan's bytes. 0 where the device's peaks are
  * unknown. */
@@ -14,7 +14,7 @@ double cost_peak(const Draft *d);
 /* The same of a product whose first factor has this dtype. */
 double cost_peak_of(const Draft *d, DType dtype);
 
-/* The larger of flops / peak and bytes / bandwidth; 0 of what is no kernel. */
+/* 0 of communications. */
 int64_t cost_kernel_ns(const Draft *d, const Record *record);
 
 /* Fills compute_ns of every segment. */

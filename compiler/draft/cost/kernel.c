@@ -34,9 +34,10 @@ static ProductSize product_size(const KernelWork *work) {
 /* The share of the sustained rate that sizes allow. */
 static double product_fill(const ProductSize *size, double units) {
   static const double tiles[][2] = {{256, 128}, {192, 192}, {128, 256}, {128, 128}, {64, 128}};
+  enum { SPLITS_MOST = 8 };
   double best = 0;
   for (size_t t = 0; t < sizeof tiles / sizeof *tiles; t++)
-    for (double split = 1; split <= 8; split *= 2) {
+    for (int32_t split = 1; split <= SPLITS_MOST; split *= 2) {
       double count = ceil(size->m / tiles[t][0]) * ceil(size->n / tiles[t][1]);
       double used = size->m * size->n / (count * tiles[t][0] * tiles[t][1]);
       double busy = units > 0 ? count * split / (ceil(count * split / units) * units) : 1;

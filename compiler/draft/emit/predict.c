@@ -35,7 +35,7 @@ static int64_t undo_overlap(const Draft *d, LaneTimes *times) {
   return hidden_ns;
 }
 
-/* What the software of the cluster makes of a simulated span. */
+/* A simulated span, as the cluster's software runs it. */
 static int64_t expected_ns(const Draft *d, LaneTimes *times) {
   const int64_t hidden_ns = undo_overlap(d, times);
   return (int64_t)((double)(times->span_ns + hidden_ns) * d->cluster->software.slack + 0.5);
