@@ -113,11 +113,12 @@ static Whole rank_graph(Compile *c, const Job *job, const Compiled *known, Recom
 }
 
 Draft *compile_segments(Compile *c, const Job *job, const Compiled *known, Recompute recompute) {
-  const bool validates = job->data.valid.count > 0;
-  const Whole train = rank_graph(c, job, known, recompute, true);
-  if (train.graph == NULL) return NULL;
+  const bool trains = job->use == USE_TRAIN, validates = job->data.valid.count > 0 || !trains;
+  Whole train = trains ? rank_graph(c, job, known, recompute, true) : (Whole){0};
+  if (trains && train.graph == NULL) return NULL;
   const Whole eval = validates ? rank_graph(c, job, known, recompute, false) : (Whole){0};
   if (validates && eval.graph == NULL) return NULL;
+  if (!trains) train = eval;
 
   Draft *d = ARENA_NEW(c->arena, Draft);
   *d = (Draft){
@@ -127,7 +128,8 @@ Draft *compile_segments(Compile *c, const Job *job, const Compiled *known, Recom
       .fabric = known->fabric,
       .derived = known->derived,
       .group_layers = recompute.group_layers,
-      .truth = job_truth(job),
+      .trains = trains,
+      .truth = trains ? job_truth(job) : TRUTH_PLAIN,
       .moves = known->moves,
       .offloads_state = job->offload.optimizer == CHOICE_OFFLOAD_CPU ||
                         job->offload.optimizer == CHOICE_OFFLOAD_NVME ||

@@ -136,7 +136,7 @@ struct Draft {
   Derived derived;
   int64_t group_layers; /* layers of a recompute group; 0: nothing is recomputed */
   TruthStorage truth;
-  bool has_moment2;
+  bool has_moment2, trains;
   bool offloads_state;   /* states are on the host, updates run there */
   bool state_in_files;   /* of offloads_state: they are in a file, and come for updates */
   bool offloads_weights; /* parameters are there, too, and are copied when layers read them */
@@ -146,7 +146,7 @@ struct Draft {
   bool offloads_frames;  /* what forward keeps for backward is on the host until then */
   bool snapshots;        /* checkpoints are written from a copy of the state */
   Moves moves;           /* that offload = "auto" has chosen */
-  Graph *train, *eval;
+  Graph *train, *eval;   /* eval NULL: it does not validate; train: eval, if it does not train */
   Mesh mesh;
   int64_t parameters;      /* of the whole model */
   int64_t flops_per_token; /* of the whole model, as op_flops_per_token counts */

@@ -101,6 +101,7 @@ BaseRole stored_role(const Draft *d, const Block *block) {
 }
 
 bool role_persists(const Draft *d, const Block *block, BaseRole role) {
+  if (!d->trains && role != stored_role(d, block)) return false;
   switch (role) {
   case BASE_PARAM:
   case BASE_PARAM_STORED:
@@ -243,7 +244,7 @@ bool draft_ends_apart(const Draft *d) {
 }
 
 const Pipeline *draft_pipeline(const Draft *d) {
-  if (d->stage_count == 1) return NULL;
+  if (d->stage_count == 1 || !d->trains) return NULL;
   return pipeline_make(d->compile->arena,
                        (PipeShape){.kind = draft_pipe_kind(d),
                                    .stages = d->stage_count,

@@ -3,6 +3,18 @@
 #ifndef LOCKSTEP_CHOICES_H
 #define LOCKSTEP_CHOICES_H
 
+#include <stdint.h>
+
+/* The plan of a job trains; or it only evaluates data.valid, or draws tokens, with weights that
+ * there are. */
+typedef enum JobUse { USE_TRAIN, USE_EVAL, USE_SAMPLE, USE_PREDICT } JobUse;
+
+/* How a class is drawn (kernels.def). */
+typedef struct DrawOptions {
+  double temperature, top_p;
+  int64_t top_k;
+} DrawOptions;
+
 typedef enum { CHOICE_TOKENS, CHOICE_TABLE, CHOICE_SYNTHETIC } DataChoice; /* data.head */
 typedef enum { CHOICE_JOINED, CHOICE_APART } DocumentsChoice;              /* data.documents */
 typedef enum { CHOICE_STREAM, CHOICE_PACK } FillChoice;                    /* data.fill */

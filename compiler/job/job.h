@@ -112,6 +112,8 @@ typedef struct ModelSize {
 
 typedef struct Job {
 #include "compiler/job/fields.def"
+  JobUse use;
+  DrawOptions draw;         /* of USE_SAMPLE */
   VEC(ModelSize) sizes;     /* of model */
   Amount offload_part;      /* of offload.optimizer = { "cpu", share = "60%" }, or most = "40GB" */
   Amount frames_part;       /* the same of offload.activations */
@@ -229,8 +231,7 @@ int64_t spec_budget(Compile *c, const Job *job, const Cluster *cluster);
 int64_t spec_host_budget(const Job *job, const Cluster *cluster);
 int64_t spec_disk_budget(const Job *job, const Cluster *cluster);
 
-/* Where the value of a key came from, "job: tiny.lua:8:29"; and the place for diagnostics: that of
- * the value, else that of the job. */
+/* Where a value came from, "job: tiny.lua:8:29"; its place for diagnostics, else the job's. */
 const char *origin_text(Arena *arena, const Origin *origin);
 Span field_place(const Job *job, int32_t field);
 bool field_is_said(const Job *job, int32_t field);   /* by a file or -D */
@@ -242,8 +243,7 @@ bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster
 /* How its optimizer keeps the truth of parameters. */
 TruthStorage job_truth(const Job *job);
 
-/* Values of the job's keys that it leaves open: the order in which ranks were placed, and counts
- * that the cluster's files say, which place/ has read. */
+/* Sets keys that the job leaves open: the order of ranks, and counts that cluster files have. */
 void spec_order(Job *job, const char *order);
 void spec_cluster_counts(Job *job, Cluster *cluster);
 

@@ -147,6 +147,7 @@ SpecFile spec_file_read(Compile *c, lua_State *L, const char *path, const char *
 void refuse_repeated(Compile *c, const SpanMap *spans);
 
 void override_apply(Compile *c, Merged *merged, const char *text);
+void override_apply_from(Compile *c, Merged *merged, const char *text, Origin origin);
 void merged_refuse(Compile *c, Merged *merged, const Value *value, int32_t section,
                    const char *name);
 void merged_set(Compile *c, Merged *merged, int32_t section, Value value);

@@ -223,7 +223,7 @@ static void finish(Compile *c, Job *job, Compiled *out) {
   }
   if (!nodes_fit(c, job, out) || !kept_fits(c, job, out)) return;
   if (!place_check_tp(c, job, out->fabric, out->choice.taken)) return;
-  plan_lints(c, job, out);
+  if (job->use == USE_TRAIN) plan_lints(c, job, out);
   compile_prove(c, job, out);
 }
 

@@ -336,11 +336,18 @@ static bool recode_layer(Filling *f, const StatePiece *piece, int32_t layer, uin
   return true;
 }
 
+/* A plan that does not train has no master to tell how weights were rounded. */
+static bool is_of_split(const Plan *plan) {
+  const PlanSetting *master = plan_setting(plan, "precision.master");
+  return master != NULL && strcmp(plan_string(plan, master->text), "split") == 0;
+}
+
 static Form form_of(const Plan *plan, const PlanClass *class, const PlanTensor *tensor,
                     int32_t layer, DType from) {
   if (tensor->dtype == DTYPE_I16) return FORM_LOW;
   const PlanTensor *master = checkpoint_tensor(plan, class, tensor->name, BUFFER_MASTER, layer);
-  bool is_half = tensor->kind == BUFFER_PARAM && master != NULL && master->dtype == DTYPE_I16;
+  bool is_half = tensor->kind == BUFFER_PARAM &&
+                 (master != NULL ? master->dtype == DTYPE_I16 : is_of_split(plan));
   return is_half ? FORM_HIGH : from == (DType)tensor->dtype ? FORM_AS_IS : FORM_ROUND;
 }
 

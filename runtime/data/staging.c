@@ -114,6 +114,10 @@ static void *produce_all(void *argument) {
   if (!wait_to_begin(staging)) return NULL;
   const StagingSetup *setup = &staging->setup;
   int64_t position = setup->samples_before;
+  if (!plan_trains(setup->plan)) {
+    (void)produce_validation(staging);
+    return NULL;
+  }
   for (int64_t step = setup->first_step; step <= setup->last_step; step++) {
     if (!produce(staging, setup->train, position, setup->train_loads)) break;
     position += job_batch_samples(setup->plan);

@@ -242,6 +242,7 @@ static inline const PlanProgram *plan_program(const Plan *plan, const PlanClass 
 }
 
 #include "runtime/plan/plan_lanes.h"
+#include "runtime/plan/plan_purpose.h"
 #include "runtime/plan/plan_when.h"
 
 #endif

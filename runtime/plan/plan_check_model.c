@@ -172,7 +172,7 @@ static bool check_parameters(const Plan *plan, char *why) {
   for (uint32_t i = 0; i < plan->values_count; i++) {
     const PlanValue *value = &plan->values[i];
     if (value->kind != VALUE_PARAM || value->region == PLAN_NONE ||
-        plan->regions[value->region].program != PROGRAM_TRAIN_STEP)
+        !plan_is_main(plan, &plan->regions[value->region]))
       continue;
     const PlanLayout *layout = &plan->layouts[value->layout];
     int64_t elements = plan->regions[value->region].repeat;

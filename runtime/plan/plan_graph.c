@@ -64,7 +64,7 @@ uint64_t plan_graph_hash(const Plan *plan) {
   if (plan_has_job(plan)) add_word(&hash, job_loss(plan));
   for (uint32_t r = 0; r < plan->regions_count; r++) {
     const PlanRegion *region = &plan->regions[r];
-    if (region->program != PROGRAM_TRAIN_STEP) continue;
+    if (!plan_is_main(plan, region)) continue;
     add_number(&hash, (uint64_t)region->repeat);
     add_number(&hash, region->input);
     add_number(&hash, region->output);

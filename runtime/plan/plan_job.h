@@ -4,6 +4,8 @@
 #ifndef LOCKSTEP_PLAN_JOB_H
 #define LOCKSTEP_PLAN_JOB_H
 
+#include <string.h>
+
 #include "runtime/plan/plan.h"
 
 /* The places of the rows in `settings`. */
@@ -53,6 +55,16 @@ const char *job_text(const Plan *plan, JobRow row);
 #include "runtime/plan/settings.def"
 #include "runtime/plan/settings_undef.h"
 #undef ACCESSOR
+
+/* The plan draws tokens. */
+static inline bool job_draws(const Plan *plan) {
+  return strcmp(job_loss(plan), "draw") == 0;
+}
+
+/* The plan hands out what the loss would compare. */
+static inline bool job_predicts(const Plan *plan) {
+  return strcmp(job_loss(plan), "pick") == 0;
+}
 
 /* Tokens of a sample; 1 for tables of numbers. */
 static inline int64_t job_sample_tokens(const Plan *plan) {

@@ -85,7 +85,7 @@ void plan_print_model(const Plan *plan, FILE *out) {
     const PlanValue *value = &plan->values[i];
     char dims[PLAN_LAYOUT_BYTES];
     if (value->kind != VALUE_PARAM || value->region == PLAN_NONE ||
-        plan->regions[value->region].program != PROGRAM_TRAIN_STEP)
+        !plan_is_main(plan, &plan->regions[value->region]))
       continue;
     fprintf(out, "  %s %s", plan_string(plan, value->name),
             plan_dims_text(plan, value->layout, dims));

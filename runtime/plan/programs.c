@@ -25,10 +25,12 @@ int64_t programs_loads(const Plan *plan, ProgramKind kind) {
 static bool check_class(const Plan *plan, const PlanClass *class, const int64_t loads[2],
                         Status *status) {
   const char *name = plan_string(plan, class->name);
-  bool has_eval = plan_program(plan, class, PROGRAM_EVAL_STEP) != NULL;
-  if (!plan_program(plan, class, PROGRAM_INIT) || !plan_program(plan, class, PROGRAM_TRAIN_STEP) ||
-      has_eval != (plan_program(plan, &plan->classes[0], PROGRAM_EVAL_STEP) != NULL))
+  if (!plan_program(plan, class, PROGRAM_INIT) || !plan_program(plan, class, plan_purpose(plan)))
     return status_fail(status, STATUS_OURS, "plan: class %s lacks a program", name);
+  for (ProgramKind kind = PROGRAM_TRAIN_STEP; kind <= PROGRAM_EVAL_STEP; kind++)
+    if ((plan_program(plan, class, kind) == NULL) !=
+        (plan_program(plan, &plan->classes[0], kind) == NULL))
+      return status_fail(status, STATUS_OURS, "plan: class %s lacks a program", name);
   int64_t train = class_loads(plan, class, PROGRAM_TRAIN_STEP);
   int64_t eval = class_loads(plan, class, PROGRAM_EVAL_STEP);
   if ((train == 0 && eval == 0) || (train == loads[0] && eval == loads[1])) return true;
@@ -43,12 +45,12 @@ bool programs_check(const Plan *plan, const Mesh *mesh, Status *status) {
   for (uint32_t i = 0; i < plan->classes_count; i++)
     if (!check_class(plan, &plan->classes[i], loads, status)) return false;
   int32_t replicas = mesh_replicas(mesh);
-  if (loads[0] != job_accumulation(plan) ||
-      job_batch_samples(plan) != loads[0] * job_microbatch_samples(plan) * replicas)
+  const int64_t loaded = plan_trains(plan) ? loads[0] : loads[1];
+  if (loaded != job_accumulation(plan) ||
+      job_batch_samples(plan) != loaded * job_microbatch_samples(plan) * replicas)
     return status_fail(status, STATUS_OURS,
                        "plan: %lld load%s of %lld sample%s on %d replica%s are not a batch of %lld",
-                       (long long)loads[0], plural(loads[0]),
-                       (long long)job_microbatch_samples(plan),
+                       (long long)loaded, plural(loaded), (long long)job_microbatch_samples(plan),
                        plural(job_microbatch_samples(plan)), replicas, plural(replicas),
                        (long long)job_batch_samples(plan));
   if (loads[1] > 1) /* the control block gives the padding of one micro-batch only */

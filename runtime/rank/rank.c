@@ -13,6 +13,7 @@
 #include "runtime/plan/programs.h"
 #include "runtime/process/plural.h"
 #include "runtime/rank/rank_state.h"
+#include "runtime/rank/rank_use.h"
 #include "runtime/replay/replay_graph.h"
 #include "runtime/watch/failure.h"
 
@@ -65,7 +66,9 @@ static bool start_data(Rank *rank, Status *status) {
       .valid_passes = rank->eval ? samples_passes(&run->valid, mesh_replicas(&run->mesh)) : 0,
       .is_held = true,
   };
-  if (plan_loads(rank->plan, rank->train) == 0) return true;
+  if (plan_loads(rank->plan, rank->train ? rank->train : rank->eval) == 0 ||
+      job_draws(rank->plan) || job_predicts(rank->plan))
+    return true;
   rank->staging = staging_start(&rank->staging_setup, status);
   return rank->staging != NULL;
 }
@@ -129,7 +132,8 @@ static bool open_rank(Rank *rank, Status *status) {
   rank->init = replay_program(&rank->replay, PROGRAM_INIT);
   rank->train = replay_program(&rank->replay, PROGRAM_TRAIN_STEP);
   rank->eval = replay_program(&rank->replay, PROGRAM_EVAL_STEP);
-  if (job_target(rank->plan) == TARGET_CPU) flight_predict(rank->flight, rank->train->predicted_ns);
+  const PlanProgram *purpose = rank->train != NULL ? rank->train : rank->eval;
+  if (job_target(rank->plan) == TARGET_CPU) flight_predict(rank->flight, purpose->predicted_ns);
   if (!start_data(rank, status)) return false;
   return start_threads(rank, &cores, status);
 }
@@ -220,8 +224,19 @@ static bool keep_plan(const Run *run, Status *status) {
                      strerror(errno));
 }
 
+/* A plan that does not train. */
+static bool evaluate(Rank *rank, Status *status) {
+  rank->start.first_step = 1;
+  if (!open_rank(rank, status) || !take_state(rank, status) || !rank_meet(rank, status))
+    return false;
+  return job_draws(rank->plan)      ? rank_sample(rank, status)
+         : job_predicts(rank->plan) ? rank_predict(rank, status)
+                                    : rank_evaluate(rank, status);
+}
+
 static bool live(Rank *rank, Status *status) {
   const Run *run = rank->run;
+  if (!plan_trains(rank->plan)) return evaluate(rank, status);
   resume_begin(&rank->start);
   rank_note_phase(rank, FLIGHT_RESUMING, 0);
   if (!rank_kept_drain(rank, status)) return false;

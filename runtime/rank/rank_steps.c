@@ -5,6 +5,7 @@
 #include "runtime/plan/plan_job.h"
 #include "runtime/plan/schedule.h"
 #include "runtime/rank/rank_state.h"
+#include "runtime/rank/rank_use.h"
 
 /* Consumed by the steps before this one. */
 int64_t rank_samples_before(const Rank *rank, int64_t step) {
@@ -41,25 +42,35 @@ static void give_samples_back(const Rank *rank) {
   if (rank->staging) staging_give_back(rank->staging);
 }
 
-/* Validates on the same samples whatever the degrees: padding in the last pass does not count. */
-static bool validate(Rank *rank, int64_t step, Status *status) {
-  double loss = 0.0, count = 0.0;
-  if (rank->observe) rank->observe->log.is_on = false;
+/* Padding in the last pass does not count. */
+bool rank_validate(Rank *rank, int64_t step, Validated *all, Status *status) {
   const StagingSetup *data = &rank->staging_setup;
-  rank_note_phase(rank, FLIGHT_VALIDATING, step);
-  for (int64_t pass = 0; pass < data->valid_passes; pass++) {
+  *all = (Validated){0};
+  for (int64_t pass = 0; pass < data->valid_passes && !rank->stopped; pass++) {
     Control in = rank_control_in(rank, step);
     ReplayLeft left;
     in.padded_samples = samples_padded(data->valid, data->replicas, data->replica, pass);
+    if (!rank->train) in.stop = atomic_load(&run_stop_requested) ? 1.0 : 0.0;
     const void *samples = take_samples(rank, status);
     if (status->code != 0 || !replay_run(&rank->replay, rank->eval, &in, samples, &left, status))
       return false;
     give_samples_back(rank);
     rank->sent_bytes = left.sent_bytes;
-    loss += left.control.loss;
-    count += left.control.count;
+    all->loss += left.control.loss;
+    all->count += left.control.count;
+    rank->stopped = !rank->train && left.control.stop > 0;
   }
-  if (rank->number == 0) report_valid(rank->report, step, count > 0 ? loss / count : NAN);
+  return true;
+}
+
+/* Validates on the same samples whatever the degrees. */
+static bool validate(Rank *rank, int64_t step, Status *status) {
+  Validated all;
+  if (rank->observe) rank->observe->log.is_on = false;
+  rank_note_phase(rank, FLIGHT_VALIDATING, step);
+  if (!rank_validate(rank, step, &all, status)) return false;
+  if (rank->number == 0)
+    report_valid(rank->report, step, all.count > 0 ? all.loss / all.count : NAN);
   return true;
 }
 

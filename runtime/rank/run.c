@@ -266,10 +266,11 @@ static bool open_run(Run *run, Status *status) {
   run->last_step = job_steps(run->plan);
   if (run->options->steps > 0 && run->options->steps < job_steps(run->plan))
     run->last_step = run->options->steps;
-  if (!samples_open(&run->train, run->plan, false, status) ||
+  const bool trains = plan_trains(run->plan);
+  if ((trains && !samples_open(&run->train, run->plan, false, status)) ||
       !samples_open(&run->valid, run->plan, true, status))
     return false;
-  run->data_sum = samples_identity(&run->train);
+  if (trains) run->data_sum = samples_identity(&run->train);
   if (!weight_files_open(&run->weights, run->plan, status)) return false;
   return check_memory(run, status) && check_room(run, status);
 }

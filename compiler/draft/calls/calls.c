@@ -339,7 +339,7 @@ void calls_build(Draft *d) {
   const Pipeline *pipeline = draft_pipeline(d);
   for (int32_t s = 0; s < d->stage_count; s++) {
     build_init(d, &d->stages[s]);
-    build_train(d, &d->stages[s], pipeline);
+    if (d->trains) build_train(d, &d->stages[s], pipeline);
     if (d->eval != NULL) build_eval(d, &d->stages[s]);
     if (d->stages[s].snapshot_buffer != NO_ID) build_snapshot(d, &d->stages[s]);
   }

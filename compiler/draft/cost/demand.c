@@ -40,7 +40,7 @@ static void add_record(Demand *demand, const Plan *plan, const PlanRecord *recor
 Demands demands_of(Arena *arena, const Plan *plan) {
   VEC(Demand) all = {0};
   for (uint32_t class = 0; class < plan->classes_count; class ++) {
-    const PlanProgram *program = plan_program(plan, &plan->classes[class], PROGRAM_TRAIN_STEP);
+    const PlanProgram *program = plan_program(plan, &plan->classes[class], plan_purpose(plan));
     int64_t *times = ARENA_ARRAY(arena, int64_t, plan->records_count + 1);
     int32_t first = all.count;
     if (program != NULL) count_records(arena, plan, program, times);

@@ -67,7 +67,7 @@ static void add_communication(const Draft *d, Floor *floor, const Plan *plan, ui
 
 static Floor floor_of_class(const Draft *d, const Plan *plan, uint32_t class) {
   Arena *arena = d->compile->arena;
-  const PlanProgram *program = plan_program(plan, &plan->classes[class], PROGRAM_TRAIN_STEP);
+  const PlanProgram *program = plan_program(plan, &plan->classes[class], plan_purpose(plan));
   int64_t *times = ARENA_ARRAY(arena, int64_t, plan->records_count + 1);
   Floor floor = {0};
   if (program == NULL) return floor;

@@ -420,7 +420,7 @@ Choice emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
                           .divides = mesh_axis_divides(axis),
                           .name = table_string(t, mesh_axis_name(axis))});
   emit_model(t, d->train->logical);
-  if (d->eval != NULL) emit_model(t, d->eval->logical);
+  if (d->eval != NULL && d->trains) emit_model(t, d->eval->logical);
   emit_settings(t, d, parameters);
   for (int32_t i = 0; i < d->segments.count; i++)
     emit_segment(t, d, &d->segments.at[i]);

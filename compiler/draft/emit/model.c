@@ -154,9 +154,10 @@ void emit_model(Tables *t, const Graph *model) {
   t->node_index[!model->training] = ARENA_ARRAY(t->arena, int32_t, model->nodes.count + 1);
   for (NodeId n = 0; n < model->nodes.count; n++)
     t->node_index[!model->training][n] = (int32_t)PLAN_NONE;
+  const int32_t first_region = t->regions.count;
   push_values(t, model);
   for (RegionId r = 0; r < model->regions.count; r++)
     push_region(t, model, &model->regions.at[r]);
-  for (ParamId p = 0; model->training && p < model->params.count; p++)
+  for (ParamId p = 0; first_region == 0 && p < model->params.count; p++)
     push_parameter(t, model, &model->params.at[p]);
 }

@@ -486,9 +486,10 @@ static int32_t build_join(Draft *d, int32_t b, bool to_last) {
 
 void reduce_segments_build(Draft *d, int32_t b) {
   int32_t gather = build_gather(d, b), fetch = build_fetch(d, b), refetch = build_refetch(d, b);
-  int32_t reduce = build_reduce(d, b);
-  int32_t clear = d->blocks.at[b].tied && draft_ends_apart(d) ? build_clear(d, b) : NO_ID;
-  int32_t pad = build_pad(d, b);
+  int32_t reduce = d->trains ? build_reduce(d, b) : NO_ID;
+  int32_t clear =
+      d->trains && d->blocks.at[b].tied && draft_ends_apart(d) ? build_clear(d, b) : NO_ID;
+  int32_t pad = d->trains ? build_pad(d, b) : NO_ID;
   if (mesh_used(&d->mesh, BATCH_AXES) != 0) { /* otherwise only the sum along tp is left */
     const bool moves = d->blocks.at[b].shards_params;
     if (gather != NO_ID) segment_set_lane(d, gather, LANE_DP);

@@ -324,5 +324,6 @@ static RegionSegments *build_regions(Draft *d, Graph *g) {
 
 void region_segments_build(Draft *d) {
   d->train_parts = build_regions(d, d->train);
-  if (d->eval != NULL) d->eval_parts = build_regions(d, d->eval);
+  d->eval_parts = d->train_parts;
+  if (d->eval != NULL && d->trains) d->eval_parts = build_regions(d, d->eval);
 }

@@ -203,6 +203,7 @@ static int32_t build_init(Draft *d, int32_t b, bool on_host) {
     init_param(d, segment, d->blocks.at[b].params.at[i], on_host);
   if (on_host && block_is_far(d, block))
     copy_layer(d, segment, b, LANE_D2H, stored_role(d, block), BASE_FAR_PARAM);
+  if (!d->trains) return segment;
   if (on_host && block_grads_pass(d, block))
     zero_block(d, segment, b, BASE_FAR_GRAD, LANE_HOST);
   else
@@ -395,7 +396,7 @@ static StepSegments build_step(Draft *d, const Graph *g, const char *load, const
 }
 
 void step_segments_build(Draft *d) {
-  d->train_ends = build_step(d, d->train, "load", "control");
+  if (d->trains) d->train_ends = build_step(d, d->train, "load", "control");
   if (d->eval != NULL) d->eval_ends = build_step(d, d->eval, "load.eval", "control.eval");
 }
 
@@ -431,8 +432,8 @@ void block_segments_build(Draft *d) {
     const bool on_host = d->offloads_state && !d->updates_here;
     int32_t init = any_here ? build_init(d, b, false) : NO_ID;
     int32_t host_init = d->offloads_state ? build_init(d, b, true) : NO_ID;
-    int32_t norm = build_norm(d, b);
-    int32_t update = any_here || !on_host ? build_update(d, b, false) : NO_ID;
+    int32_t norm = d->trains ? build_norm(d, b) : NO_ID;
+    int32_t update = d->trains && (any_here || !on_host) ? build_update(d, b, false) : NO_ID;
     int32_t host_update = on_host ? build_update(d, b, true) : NO_ID;
     int32_t come = d->updates_here ? build_stream(d, b, true) : NO_ID;
     int32_t go = d->updates_here ? build_stream(d, b, false) : NO_ID;

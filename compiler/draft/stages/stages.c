@@ -70,7 +70,7 @@ static const int32_t *stages_of_chunks(const Draft *d) {
  * gradient. */
 static int32_t units_without_gradient(const Draft *d) {
   int32_t count = 0;
-  for (int32_t u = 1; u < d->chain_length; u++)
+  for (int32_t u = 1; u < d->chain_length && d->trains; u++)
     if (d->chain[u].first && !region_feeds_back(d->train, d->chain[u].region)) count = u;
   return count;
 }

@@ -125,7 +125,7 @@ static void place_block(Draft *d, Stage *stage, int32_t b) {
           persistent_in(d, stage, far, name, roles[role].kind,
                         tier_stride_bytes(d, block, role, far) * (held->held - here));
   }
-  for (int32_t group = 0; group < NORM_GROUPS; group++) {
+  for (int32_t group = 0; group < NORM_GROUPS && d->trains; group++) {
     held->first_partial[group] = stage->partial_count[group];
     if (held->in_norm) stage->partial_count[group] += block->partials[group] * held->held;
   }
@@ -192,7 +192,8 @@ static void place_stage(Draft *d, Stage *stage) {
                                         : persistent(d, stage, "sums of squares", BUFFER_WORKSPACE,
                                                      stage->partial_count[group] * f64);
   stage->norms_buffer =
-      persistent(d, stage, "squares by group", BUFFER_WORKSPACE, NORM_GROUPS * f64);
+      d->trains ? persistent(d, stage, "squares by group", BUFFER_WORKSPACE, NORM_GROUPS * f64)
+                : NO_ID;
   place_snapshot(d, stage);
 }
 

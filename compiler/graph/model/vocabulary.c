@@ -198,6 +198,14 @@ static int call_dropout(lua_State *L) {
 
 /* ---- losses */
 
+/* Ids that nothing reads are below the number of classes all the same. */
+static void bound_classes(Graph *g, ValueId logits, ValueId target) {
+  const Value *ids = graph_value(g, target);
+  DimList classes = value_features_of(g, logits);
+  if (ids->kind == VALUE_INPUT && ids->dtype == DTYPE_I32 && classes.count > 0)
+    g->inputs.at[ids->input].vocab = g->dims.at[classes.at[classes.count - 1]].size;
+}
+
 static int make_loss(Trace *t, OpKind op, ValueId y, ValueId target, const double *attrs) {
   Graph *g = t->g;
   if (t->in_stack)
@@ -213,7 +221,10 @@ static int make_loss(Trace *t, OpKind op, ValueId y, ValueId target, const doubl
     return trace_fault(t, "loss-shape", NULL,
                        "%s: %s is the same for all samples: a loss is of values with 'batch'",
                        t->op, value_dims_text(g, y));
-  ValueId loss = trace_append(t, op, t->op, INPUTS(y, target), attrs);
+  const bool predicts = t->model->job->use == USE_PREDICT; /* the answer is not read */
+  ValueId loss = predicts ? trace_append(t, op, t->op, INPUTS(y), attrs)
+                          : trace_append(t, op, t->op, INPUTS(y, target), attrs);
+  if (predicts) bound_classes(g, y, target);
   if (loss == NO_ID) return value_push(t, NO_ID);
   g->loss = loss;
   t->loss_at = t->at;
@@ -241,6 +252,11 @@ static int call_cross_entropy(lua_State *L) {
                     "a share, 0 <= smoothing < 1") ||
       !check_option(t, "z", z, z >= 0 && z <= 1, "the factor of lse^2, 0 to 1, often 1e-4"))
     return value_push(t, NO_ID);
+  const Job *job = t->model->job;
+  if (job->use == USE_PREDICT) return make_loss(t, OP_pick, logits, targets, NULL);
+  if (job->use == USE_SAMPLE)
+    return make_loss(t, OP_draw, logits, targets,
+                     ATTRS(job->draw.temperature, (double)job->draw.top_k, job->draw.top_p));
   return make_loss(t, OP_cross_entropy, logits, targets, ATTRS(smoothing, z));
 }
 
@@ -249,7 +265,11 @@ static int call_mse(lua_State *L) {
   ValueId y, target;
   bool good = value_argument(t, 1, &y);
   if (!value_argument(t, 2, &target) || !good) return value_push(t, NO_ID);
-  return make_loss(t, OP_mse, y, target, NULL);
+  if (t->model->job->use == USE_SAMPLE) {
+    trace_fault(t, "wrong-use", NULL, "mse: sample draws of classes, and this model makes numbers");
+    return value_push(t, NO_ID);
+  }
+  return make_loss(t, t->model->job->use == USE_PREDICT ? OP_pick : OP_mse, y, target, NULL);
 }
 
 /* ---- the table */

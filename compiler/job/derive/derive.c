@@ -32,6 +32,8 @@ static bool derive_context(Deriving *d, int64_t positions) {
     job->train.context = positions;
     field_derive(job, FIELD_train_context, "model.positions");
   }
+  if (job->use == USE_SAMPLE && positions > 0 && job->train.context > positions)
+    job->train.context = positions; /* what is asked for is rounded up */
   d->out->sample_tokens = job->train.context;
   spec_data_pack(job, job->train.context);
   if (positions <= 0 || job->train.context <= positions) return true;
@@ -75,6 +77,17 @@ static int64_t least_of(const Deriving *d) {
 /* Samples that every batch is a multiple of. */
 static int64_t batch_step(const Deriving *d) {
   return d->out->dp * d->job->train.microbatch * group_of(d);
+}
+
+/* Evaluation runs one micro-batch of each replica at a time. */
+static bool derive_pass(Deriving *d) {
+  Job *job = d->job;
+  d->out->accumulation = 1;
+  d->out->batch_samples = d->out->dp * job->train.microbatch;
+  job->train.batch = (Amount){.value = (double)d->out->batch_samples,
+                              .unit = d->is_table ? UNIT_SAMPLES : UNIT_SEQUENCES};
+  field_derive(job, FIELD_train_batch, "a micro-batch of each replica");
+  return true;
 }
 
 static bool derive_samples(Deriving *d) {
@@ -236,6 +249,7 @@ static void derive_validate_steps(Deriving *d) {
     return;
   }
   int64_t most = TOKENS_MOST / d->out->sample_tokens, have = samples_of_valid(d);
+  if (job->use != USE_TRAIN && have > 0) most = have;
   if (most == 0) most = 1;
   d->out->validate_samples = most;
   bool is_whole = have > 0 && have <= most;
@@ -302,9 +316,11 @@ bool spec_derive(Compile *c, Job *job, const Cluster *cluster, const ModelFacts 
   is_good = derive_context(&d, model->positions) && is_good;
   if (!is_good) return false; /* the rest would be wrong for the same cause */
   is_good = derive_cuts(c, job, model, !d.is_table, derived);
-  is_good = derive_samples(&d) && derive_accumulation(&d) && is_good;
+  is_good =
+      (job->use != USE_TRAIN ? derive_pass(&d) : derive_samples(&d) && derive_accumulation(&d)) &&
+      is_good;
   if (!is_good) return false;
-  lint_bubble(c, job, derived, d.is_table ? "samples" : "sequences");
+  if (job->use == USE_TRAIN) lint_bubble(c, job, derived, d.is_table ? "samples" : "sequences");
   return check_data_size(&d) && derive_steps(&d) && derive_schedule(c, job, derived->steps) &&
          derive_validation(&d) && derive_requeue(c, job);
 }

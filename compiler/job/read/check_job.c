@@ -190,7 +190,9 @@ static void check_missing(Compile *c, const Merged *merged, bool has_optimizer, 
     report_missing(c, merged, field, job, required[i].fix);
   }
   bool is_synthetic = job->data.head == CHOICE_SYNTHETIC;
-  if (!is_synthetic && !is_written(merged, FIELD_data_train))
+  if ((job->use == USE_EVAL || job->use == USE_PREDICT) && !is_written(merged, FIELD_data_valid))
+    report_missing(c, merged, FIELD_data_valid, job, "-D data.valid=data/valid.bin");
+  if (job->use == USE_TRAIN && !is_synthetic && !is_written(merged, FIELD_data_train))
     report_missing(c, merged, FIELD_data_train, job, "data = { train = \"data/train_*.bin\" }");
   if (job->data.head == CHOICE_TABLE && !is_written(merged, FIELD_data_columns))
     report_missing(c, merged, FIELD_data_columns, job,

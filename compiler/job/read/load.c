@@ -7,6 +7,7 @@
 #include "compiler/job/job_room.h"
 #include "compiler/job/lua/sandbox.h"
 #include "compiler/job/lua/sandbox_state.h"
+#include "compiler/job/source.h"
 
 enum { LONGEST_CHAIN = 16 };
 
@@ -286,8 +287,10 @@ static bool load_chain(Compile *c, lua_State *L, Merged *merged, FileChain *chai
   return add_file(c, merged, &file, is_job ? ORIGIN_JOB : ORIGIN_BASE);
 }
 
-static Job *make_job(Compile *c, lua_State *L, Merged *merged, const char *path) {
+static Job *make_job(Compile *c, lua_State *L, Merged *merged, const char *path,
+                     const JobSource *source) {
   Job *job = ARENA_NEW(c->arena, Job);
+  if (source != NULL) job->use = source->use, job->draw = source->draw;
   job->path = path_join(c->arena, "", path);
   job->directory = path_directory(c->arena, job->path);
   merged_check(c, merged, job);
@@ -303,7 +306,55 @@ Job *spec_load(Compile *c, const char *path, const char *const *overrides, int32
   bool is_loaded = load_chain(c, L, merged, &chain, path_join(c->arena, "", path), (Span){0});
   for (int32_t i = 0; i < override_count; i++)
     override_apply(c, merged, overrides[i]);
-  Job *job = is_loaded ? make_job(c, L, merged, path) : NULL;
+  Job *job = is_loaded ? make_job(c, L, merged, path, NULL) : NULL;
+  sandbox_close(L);
+  return job && job_rules(c, job) ? job : NULL;
+}
+
+/* Keys that every job has, and only training reads. */
+static const char *const unread[] = {"train.batch=1 sequences", "train.steps=1", "optimizer=sgd",
+                                     "optimizer.lr=1", "checkpoint.every=never"};
+
+/* A key of -D that a use without training would ignore is refused. */
+static bool check_read(Compile *c, const char *override) {
+  static const char *const ignored[] = {
+      "optimizer",   "schedule",    "checkpoint", "slurm",          "log",
+      "offload",     "name",        "data.train", "data.shuffle",   "reason",
+      "train.batch", "train.steps", "accept",     "train.validate", "memory.recompute"};
+  const char *name = override + strspn(override, " \t");
+  for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) {
+    const size_t length = strlen(ignored[i]);
+    if (strncmp(name, ignored[i], length) != 0 ||
+        (name[length] != '\0' && strchr(".= \t_", name[length]) == NULL))
+      continue;
+    return error_at(c,
+                    (Span){.file = arena_printf(c->arena, "-D %s", text_show(c->arena, override))},
+                    "wrong-use", "only training reads this key: it has no effect here");
+  }
+  return true;
+}
+
+/* With a job file these say whose run is meant, and nothing else. */
+static bool names_run(const char *what, const char *override) {
+  const size_t length = strlen(what);
+  const char *name = override + strspn(override, " \t");
+  return length > 4 && strcmp(what + length - 4, ".lua") == 0 &&
+         (strncmp(name, "name", 4) == 0 || strncmp(name, "log.dir", 7) == 0);
+}
+
+Job *spec_load_source(Compile *c, const JobSource *source, const char *const *overrides,
+                      int32_t override_count) {
+  Merged *merged = ARENA_NEW(c->arena, Merged);
+  const Origin origin = {ORIGIN_BASE, {.file = source->what}, NULL};
+  lua_State *L = sandbox_open(c);
+  for (size_t i = 0; i < sizeof unread / sizeof *unread; i++)
+    override_apply_from(c, merged, unread[i], origin);
+  for (int32_t i = 0; i < source->setting_count; i++)
+    override_apply_from(c, merged, source->settings[i], origin);
+  for (int32_t i = 0; i < override_count; i++)
+    if (!names_run(source->what, overrides[i]) && check_read(c, overrides[i]))
+      override_apply(c, merged, overrides[i]);
+  Job *job = make_job(c, L, merged, source->what, source);
   sandbox_close(L);
   return job && job_rules(c, job) ? job : NULL;
 }

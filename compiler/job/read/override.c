@@ -167,7 +167,12 @@ static bool refuse_bare_key(Compile *c, Merged *merged, Value value) {
 }
 
 void override_apply(Compile *c, Merged *merged, const char *text) {
-  Span at = {.file = arena_printf(c->arena, "-D %s", text_show(c->arena, text))};
+  const Span at = {.file = arena_printf(c->arena, "-D %s", text_show(c->arena, text))};
+  override_apply_from(c, merged, text, (Origin){ORIGIN_OVERRIDE, at, NULL});
+}
+
+void override_apply_from(Compile *c, Merged *merged, const char *text, Origin origin) {
+  const Span at = origin.span;
   const char *equals = strchr(text, '=');
   if (!equals || equals == text) {
     refuse_form(c, at);
@@ -176,10 +181,8 @@ void override_apply(Compile *c, Merged *merged, const char *text) {
   const char *name = trim(c->arena, text, equals);
   const char *said = unquote(c->arena, trim(c->arena, equals + 1, text + strlen(text)));
   const char *dot = strchr(name, '.');
-  Value value = {.raw = raw_typed(c->arena, said),
-                 .origin = {ORIGIN_OVERRIDE, at, NULL},
-                 .key_span = at,
-                 .directory = "."};
+  Value value = {
+      .raw = raw_typed(c->arena, said), .origin = origin, .key_span = at, .directory = "."};
   const char *group = dot ? arena_copy_n(c->arena, name, (size_t)(dot - name)) : name;
   int32_t section = dot && strcmp(group, "job") == 0 ? SECTION_job : section_find(group);
   value.key = dot ? dot + 1 : name;

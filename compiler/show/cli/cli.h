@@ -23,11 +23,11 @@ typedef struct Options {
   const char *const *command; /* all words as they were given, the program's name first */
   int32_t command_count;
 #define VERB(name, words, least, most, question)
-#define SWITCH(member, names, verbs, doc)       bool member;
-#define VALUE(member, names, value, verbs, doc) const char *member;
-#define LIST(member, names, value, verbs, doc)  Words member;
-#define RANK_SWITCH(member, names, doc)         bool member;
-#define RANK_VALUE(member, names, value, doc)   const char *member;
+#define SWITCH(member, names, verbs, doc)            bool member;
+#define VALUE(member, names, value, verbs, doc)      const char *member;
+#define LIST(member, names, value, verbs, doc)       Words member;
+#define RANK_SWITCH(member, names, verbs, doc)       bool member;
+#define RANK_VALUE(member, names, value, verbs, doc) const char *member;
 #include "compiler/show/cli/options.def"
 #undef VERB
 #undef SWITCH
@@ -86,6 +86,9 @@ ExitCode verb_tokenize(const Options *options);
 ExitCode verb_topology(const Options *options);
 ExitCode verb_checkpoint(const Options *options);
 ExitCode verb_export(const Options *options);
+ExitCode verb_eval(const Options *options);
+ExitCode verb_predict(const Options *options);
+ExitCode verb_sample(const Options *options);
 ExitCode verb_trace(const Options *options);
 ExitCode verb_import(const Options *options);
 ExitCode verb_bench(const Options *options);
@@ -131,6 +134,17 @@ Job *read_job(Compile *c, const Options *options, Machine *machine);
 /* The picture of --svg: a file of its own, whole or not at all. */
 typedef bool Draw(const void *state, FILE *out); /* false: not all was written */
 ExitCode write_picture(const Options *options, Draw *draw, const void *state);
+
+/* The same of a job that is read. */
+bool compile_loaded(Compile *c, const Options *options, Job *job, Compiled *compiled);
+
+/* Fills `words` with the program lockstep-rank and what it is handed, a NULL at the end. False:
+ * /proc is not mounted. */
+enum { WORDS_RANK = 64 };
+bool rank_words(const Options *options, const char *plan_path, const char *keep_plan,
+                const char **words);
+/* A word of such an option that lockstep-rank would refuse; reported. */
+ExitCode check_rank_words(const Options *options);
 
 /* Diagnostics: text on stderr, or JSON on stdout. Returns the exit code that they mean. */
 ExitCode report(const Compile *c, const Options *options);

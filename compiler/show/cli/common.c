@@ -136,6 +136,26 @@ bool say_environment(Compile *c) {
   return true;
 }
 
+/* The job's data, and this machine where the job is for it. */
+static bool read_data(Compile *c, const Options *options, Job *job, Machine *machine) {
+  if (options->no_data)
+    spec_data_assume(job);
+  else if (!spec_data(c, job) && job->is_data_absent && job->use == USE_TRAIN &&
+           strcmp(options->verb, "run") != 0)
+    note_at(c, (Span){0}, "with --no-data, %s does not look for the data files", options->verb);
+  if (job->data.format == 0) spec_data_assume(job);
+  *machine = (Machine){.memory_bytes = (int64_t)1 << 33, .cores = 1};
+  if (strcmp(job->cluster.head_text, "here") == 0) {
+    if (!say_environment(c)) return false;
+    *machine = topology_here();
+    machine->processor = product_choice()->processor;
+    Gpus gpus = topology_gpus(c->arena);
+    bool has_cuda = topology_has_cuda() || (options->on && strcmp(options->on, "cuda-host") == 0);
+    topology_use_gpus(c->arena, &gpus, has_cuda, machine);
+  }
+  return true;
+}
+
 Job *read_job(Compile *c, const Options *options, Machine *machine) {
   const char *path = options->words.at[0];
   if (is_plan_file(path)) {
@@ -143,35 +163,28 @@ Job *read_job(Compile *c, const Options *options, Machine *machine) {
     return NULL;
   }
   Job *job = spec_load(c, path, options->overrides.at, options->overrides.count);
-  if (!job) return NULL;
-  if (options->no_data)
-    spec_data_assume(job);
-  else if (!spec_data(c, job) && job->is_data_absent && strcmp(options->verb, "run") != 0)
-    note_at(c, (Span){0}, "with --no-data, %s does not look for the data files", options->verb);
-  if (job->data.format == 0) spec_data_assume(job);
-  *machine = (Machine){.memory_bytes = (int64_t)1 << 33, .cores = 1};
-  if (strcmp(job->cluster.head_text, "here") == 0) {
-    if (!say_environment(c)) return NULL;
-    *machine = topology_here();
-    machine->processor = product_choice()->processor;
-    Gpus gpus = topology_gpus(c->arena);
-    bool has_cuda = topology_has_cuda() || (options->on && strcmp(options->on, "cuda-host") == 0);
-    topology_use_gpus(c->arena, &gpus, has_cuda, machine);
+  return job != NULL && read_data(c, options, job, machine) ? job : NULL;
+}
+
+static bool compile_read(Compile *c, Job *job, const Machine *machine, Compiled *compiled) {
+  bool is_good = fit_plan(c, job, machine, compiled);
+  if (is_good && !compile_failed(c)) {
+    spec_data_ids(c, job, job_vocab(&compiled->plan));
+    spec_data_tokenizer(c, job, job_model_folder(&compiled->plan));
   }
-  return job;
+  return is_good && !compile_failed(c);
+}
+
+bool compile_loaded(Compile *c, const Options *options, Job *job, Compiled *compiled) {
+  Machine machine;
+  return read_data(c, options, job, &machine) && compile_read(c, job, &machine, compiled);
 }
 
 bool compile_job(Compile *c, const Options *options, Compiled *compiled) {
   *compiled = (Compiled){0};
   Machine machine;
   Job *job = read_job(c, options, &machine);
-  if (!job) return false;
-  bool is_good = fit_plan(c, job, &machine, compiled);
-  if (is_good && !compile_failed(c)) {
-    spec_data_ids(c, job, job_vocab(&compiled->plan));
-    spec_data_tokenizer(c, job, job_model_folder(&compiled->plan));
-  }
-  return is_good && !compile_failed(c);
+  return job != NULL && compile_read(c, job, &machine, compiled);
 }
 
 ExitCode write_picture(const Options *options, Draw *draw, const void *state) {

@@ -7,6 +7,7 @@
 
 #include "compiler/job/hints/help.h"
 #include "compiler/show/cli/elastic.h"
+#include "compiler/show/cli/use.h"
 #include "compiler/show/explain/timeline.h"
 #include "runtime/plan/plan_job.h"
 #include "slurm/script.h"
@@ -176,6 +177,8 @@ static bool is_one_screen(const Options *options) {
       {options->why != NULL, "--why"},
       {options->rank != NULL, "--rank"},
       {options->values, "--values"},
+      {options->for_eval, "--eval"},
+      {options->for_sample, "--sample"},
       {options->layouts, "--layouts"},
       {options->map, "--map"},
       {options->samples_of != NULL, "--samples"},
@@ -201,8 +204,23 @@ static bool is_one_screen(const Options *options) {
   return true;
 }
 
+/* A plan that does not train has one screen. */
+static ExitCode explain_use(const Options *options, JobUse use) {
+  Used used;
+  ExitCode code = use_open(&used, options, use);
+  if (code == EXIT_DONE && use == USE_SAMPLE)
+    VEC_PUSH(used.c->arena, &used.settings, "train.microbatch=1");
+  if (code == EXIT_DONE)
+    code = use_compile(&used, options, use, (DrawOptions){.temperature = 1, .top_p = 1});
+  if (code == EXIT_DONE) explain_memory(&used.compiled, stdout);
+  use_close(&used);
+  return finish_output(code);
+}
+
 ExitCode verb_explain(const Options *options) {
   if (!is_one_screen(options)) return EXIT_USER;
+  if (options->for_eval || options->for_sample)
+    return explain_use(options, options->for_eval ? USE_EVAL : USE_SAMPLE);
   Compile *c = open_compile();
   if (!c) return EXIT_WORLD;
   Compiled compiled;

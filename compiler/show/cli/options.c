@@ -10,8 +10,8 @@
 #define SWITCH(member, names, verbs, doc)
 #define VALUE(member, names, value, verbs, doc)
 #define LIST(member, names, value, verbs, doc)
-#define RANK_SWITCH(member, names, doc)
-#define RANK_VALUE(member, names, value, doc)
+#define RANK_SWITCH(member, names, verbs, doc)
+#define RANK_VALUE(member, names, value, verbs, doc)
 const Verb verbs[] = {
 #include "compiler/show/cli/options.def"
 };
@@ -30,9 +30,10 @@ const int32_t verb_count = sizeof verbs / sizeof *verbs;
   {FLAG_VALUE, false, names, value, verbs, doc, AT(member)},
 #define LIST(member, names, value, verbs, doc)                                                     \
   {FLAG_LIST, false, names, value, verbs, doc, AT(member)},
-#define RANK_SWITCH(member, names, doc) {FLAG_SWITCH, true, names, "", "run", doc, AT(member)},
-#define RANK_VALUE(member, names, value, doc)                                                      \
-  {FLAG_VALUE, true, names, value, "run", doc, AT(member)},
+#define RANK_SWITCH(member, names, verbs, doc)                                                     \
+  {FLAG_SWITCH, true, names, "", verbs, doc, AT(member)},
+#define RANK_VALUE(member, names, value, verbs, doc)                                               \
+  {FLAG_VALUE, true, names, value, verbs, doc, AT(member)},
 const Flag flags[] = {
 #include "compiler/show/cli/options.def"
 };
@@ -158,13 +159,31 @@ static bool take_option(Options *options, int count, char **words, int *at) {
 
 static const char *other_name(const char *verb) {
   static const char *const others[][2] = {
-      {"train", "run"},     {"launch", "run"},         {"start", "run"},
-      {"build", "compile"}, {"plan", "compile"},       {"validate", "check"},
-      {"lint", "check"},    {"test", "check"},         {"describe", "explain"},
-      {"info", "explain"},  {"memory", "explain"},     {"why", "explain"},
-      {"dump", "show"},     {"print", "show"},         {"cat", "show"},
-      {"verify", "prove"},  {"prepare", "tokenize"},   {"tokens", "tokenize"},
-      {"ls", "list"},       {"models", "list models"},
+      {"train", "run"},
+      {"launch", "run"},
+      {"start", "run"},
+      {"build", "compile"},
+      {"plan", "compile"},
+      {"validate", "check"},
+      {"lint", "check"},
+      {"test", "check"},
+      {"describe", "explain"},
+      {"info", "explain"},
+      {"memory", "explain"},
+      {"why", "explain"},
+      {"dump", "show"},
+      {"print", "show"},
+      {"cat", "show"},
+      {"verify", "prove"},
+      {"prepare", "tokenize"},
+      {"tokens", "tokenize"},
+      {"ls", "list"},
+      {"evaluate", "eval"},
+      {"perplexity", "eval"},
+      {"generate", "sample"},
+      {"complete", "sample"},
+      {"chat", "sample"},
+      {"models", "list models"},
   };
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (strcmp(others[i][0], verb) == 0) return others[i][1];

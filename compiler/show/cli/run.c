@@ -52,17 +52,14 @@ static bool is_on_cuda_host(const Options *options) {
   return options->on != NULL && strcmp(options->on, "cuda-host") == 0;
 }
 
-/* The exit code from here on is lockstep-rank's. Returns only when it failed. `keep_plan` is the
- * name that lockstep-rank gives the plan when the run starts; NULL: none. */
-static ExitCode become_rank(const Options *options, const char *plan_path, const char *keep_plan) {
-  char folder[4096], program[4200];
+bool rank_words(const Options *options, const char *plan_path, const char *keep_plan,
+                const char **words) {
+  static char folder[4096], program[4200];
   bool on_cuda_host = is_on_cuda_host(options);
   Options passed = *options;
   if (on_cuda_host) passed.on = NULL; /* it has no other processor to be on */
-  if (!own_folder(folder, sizeof folder))
-    return refuse(options, EXIT_WORLD, "/proc is not mounted");
+  if (!own_folder(folder, sizeof folder)) return false;
   snprintf(program, sizeof program, "%s/lockstep-rank%s", folder, on_cuda_host ? "-cuda-host" : "");
-  const char *words[64]; /* more than twice the options */
   int32_t count = 0;
   words[count++] = program;
   words[count++] = plan_path;
@@ -71,12 +68,22 @@ static ExitCode become_rank(const Options *options, const char *plan_path, const
   if (options->quiet) words[count++] = "--quiet";
   if (options->json) words[count++] = "--json";
   words[count] = NULL;
+  return true;
+}
+
+/* The exit code from here on is lockstep-rank's. Returns only when it failed. `keep_plan` is the
+ * name that lockstep-rank gives the plan when the run starts; NULL: none. */
+static ExitCode become_rank(const Options *options, const char *plan_path, const char *keep_plan) {
+  const char *words[WORDS_RANK];
+  if (!rank_words(options, plan_path, keep_plan, words))
+    return refuse(options, EXIT_WORLD, "/proc is not mounted");
+  const char *program = words[0];
   fflush(stdout); /* a failure to print does not end training; lockstep-rank reports it once */
   fflush(stderr);
   execv(program, (char *const *)words);
   int failure = errno;
   if (keep_plan != NULL) (void)unlink(plan_path);
-  if (on_cuda_host && failure == ENOENT)
+  if (is_on_cuda_host(options) && failure == ENOENT)
     return refuse(
         options, EXIT_USER,
         "--on cuda-host is for trying the kernels for GPUs where Lockstep was built: %s is "
@@ -140,7 +147,7 @@ static bool has_word(const Flag *flag, const char *value) {
 }
 
 /* Checked here: lockstep-rank would refuse it only after the compile. */
-static ExitCode check_rank_words(const Options *options) {
+ExitCode check_rank_words(const Options *options) {
   for (int32_t i = 0; i < flag_count; i++) {
     const Flag *flag = &flags[i];
     if (!flag->is_of_rank || flag->kind != FLAG_VALUE) continue;

@@ -18,7 +18,7 @@ static const char *const compute_words[COMPUTE_KINDS] = {
 static const PlanProgram *longest_step(const Compiled *compiled) {
   const Plan *plan = &compiled->plan;
   const uint32_t class = longest_class(plan);
-  return class == PLAN_NONE ? NULL : plan_program(plan, &plan->classes[class], PROGRAM_TRAIN_STEP);
+  return class == PLAN_NONE ? NULL : plan_program(plan, &plan->classes[class], plan_purpose(plan));
 }
 
 static const char *part_word(const Plan *plan, const PlanPart *part) {

@@ -9,9 +9,8 @@ bool buffer_alive(const PlanBuffer *buffer, uint32_t program, uint32_t call) {
   return buffer->program == program && buffer->first_call <= call && call <= buffer->last_call;
 }
 
-/* Every class has a train step. */
 static void find_program(const Plan *plan, Peak *peak) {
-  peak->program = plan_program(plan, peak->class, PROGRAM_TRAIN_STEP);
+  peak->program = plan_program(plan, peak->class, plan_purpose(plan));
   peak->index = (uint32_t)(peak->program - plan->programs);
 }
 

@@ -27,6 +27,11 @@ usage: lockstep VERB ... [options]
                           merge, convert
   export WHAT             a run, a checkpoint or a model folder, as a folder of
                           Hugging Face
+  eval WHAT               the loss over all of data.valid, of a run, a
+                          checkpoint or a model folder
+  sample WHAT             text that a run, a checkpoint or a model folder goes
+                          on with
+  predict WHAT            what a model of tables says of each row of a CSV file
   trace RUN               when did each record run? the steps of run --trace,
                           for Perfetto
   tokenize FILE...        texts and .jsonl as documents of tokens; without
@@ -53,16 +58,25 @@ lockstep VERB --help lists all options of a verb. Several verbs have:
                         tokenize: the folder; topology gather: the file, else
                         stdout; trace: the file, else RUN/trace.json; checkpoint
                         merge: the file, convert: the folder; export: the
-                        folder; bench copies, kernels and files: the file of
-                        rates for cluster.calibration, to which they add rows;
-                        bench --kernels: the table of processors, where it puts
-                        its row
+                        folder; predict: the CSV file; bench copies, kernels and
+                        files: the file of rates for cluster.calibration, to
+                        which they add rows; bench --kernels: the table of
+                        processors, where it puts its row
   --svg FILE            the timeline of --schedule, the parts of --breakdown,
                         the ranks of --map, memory against time of tune, or the
                         machine, as a picture too
   --rank N              explain: where a rank is, what it has, with whom it
                         talks over what, and why; logs: of this rank instead of
                         rank 0
+  --kernels fast|reference
+                        which kernels to run; reference is plain and slow
+  --on cpu|cuda-host    runs a plan for other devices on this machine's
+                        processors, unchanged and slowly; without this it is
+                        refused. cuda-host: by the kernels for GPUs, compiled
+                        for processors, and stand-ins for their libraries; more
+                        slowly yet, and only from a build folder
+  --processes           a process for each rank, all on this machine, instead of
+                        threads of one
   --kernels             the variants of the matrix product: version says which
                         this processor is given, bench measures all and prints a
                         row for the table of processors

@@ -23,6 +23,10 @@ usage: lockstep explain JOB.lua [KEY] [options]
                         cost
   --samples A..B        what these steps read: files, documents, and the text
                         that samples begin with; with --json for programs
+  --eval                memory of a rank of lockstep eval; what is explained is
+                        a run, a checkpoint or a model folder
+  --sample              the same of lockstep sample, at the model's positions or
+                        -D train.context
   --values              every key: its value, and where that came from
   --against KEY=VALUE   beside this job, the one that -D KEY=VALUE makes
   --rank N              explain: where a rank is, what it has, with whom it

@@ -261,14 +261,27 @@ static void check_parameters(const DerivedModel *m) {
   }
 }
 
+/* Counts the losses of a region without backward. */
+static uint32_t losses_of(const Plan *plan, const PlanRegion *region) {
+  uint32_t losses = 0;
+  for (uint32_t i = 0; i < region->forward_count; i++) {
+    const PlanNode *node = &plan->nodes[region->forward_first + i];
+    for (uint32_t k = 0; k < node->outputs_count; k++)
+      losses += plan->values[node_output(plan, node, k)].kind == VALUE_LOSS;
+  }
+  return losses;
+}
+
 static void prove_model(DerivedModel *m, uint32_t count) {
+  const bool trains = regions_trained(m->plan) > 0;
   bool is_chain = true;
   for (uint32_t i = 0; i < count; i++) {
     m->region = &m->plan->regions[i];
     is_chain = check_chain(m, i + 1 < count ? m->region + 1 : NULL) && is_chain;
     go_forward(m);
+    if (!trains) m->losses += losses_of(m->plan, m->region);
   }
-  for (uint32_t i = count; i-- > 0 && is_chain;) {
+  for (uint32_t i = count; i-- > 0 && is_chain && trains;) {
     m->region = &m->plan->regions[i];
     m->asked = (Asked){.arena = m->view.arena};
     want(m);
@@ -276,13 +289,14 @@ static void prove_model(DerivedModel *m, uint32_t count) {
   }
   if (is_chain && m->losses != 1)
     prove_finding(&m->view, NULL, -1, "derivatives", "%u losses instead of one", m->losses);
-  if (is_chain) check_parameters(m);
+  if (is_chain && trains) check_parameters(m);
 }
 
 void prove_derivatives(const View *view) {
   const Plan *plan = view->plan;
   DerivedModel m = {.plan = plan, .view = *view};
-  uint32_t count = regions_trained(plan);
+  const uint32_t trained = regions_trained(plan);
+  const uint32_t count = trained > 0 ? trained : plan->regions_count; /* it only evaluates */
   m.name = ARENA_ARRAY(view->arena, Sum, plan->values_count);
   m.wanted = ARENA_ARRAY(view->arena, Sum, plan->values_count);
   m.made_by = ARENA_ARRAY(view->arena, uint32_t, plan->values_count);
@@ -359,7 +373,7 @@ void prove_evaluation(const View *view) {
   DerivedModel m = {.plan = plan, .view = *view};
   uint32_t trained = regions_trained(plan), evaluated = plan->regions_count - trained;
   check_shared(&m);
-  if (evaluated != 0 && evaluated != trained)
+  if (evaluated != 0 && trained != 0 && evaluated != trained)
     prove_finding(&m.view, NULL, -1, "derivatives", "%u regions are evaluated, %u trained",
                   evaluated, trained);
   if (evaluated != trained) return;

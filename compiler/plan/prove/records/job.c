@@ -153,13 +153,19 @@ static bool has_columns(const View *view, const char *said, const char *name, co
   return false;
 }
 
+/* Its second input are ids among the classes of the first. */
+static bool guesses_ids(const Plan *plan, const PlanNode *node) {
+  const char *op = plan_string(plan, node->op);
+  return strcmp(op, "cross_entropy") == 0 || strcmp(op, "draw") == 0;
+}
+
 /* True if a cross-entropy compares with this input. */
 static bool is_compared(const View *view, uint32_t value) {
   const Plan *plan = view->plan;
   for (uint32_t n = 0; n < plan->nodes_count; n++) {
     const PlanNode *node = &plan->nodes[n];
     const PlanUse *in = &plan->uses[node->inputs_first];
-    if (strcmp(plan_string(plan, node->op), "cross_entropy") == 0 && node->inputs_count > 1 &&
+    if (guesses_ids(plan, node) && node->inputs_count > 1 &&
         plan->values[in[1].value].kind == VALUE_INPUT &&
         value_named(view, in[1].value, VALUE_INPUT) == value)
       return true;
@@ -210,7 +216,7 @@ static const char *ids_fault(const View *view, const PlanInput *input, uint32_t 
     const PlanNode *node = &plan->nodes[n];
     const PlanUse *in = &plan->uses[node->inputs_first];
     bool looks_up = strcmp(plan_string(plan, node->op), "embedding") == 0;
-    bool guesses = strcmp(plan_string(plan, node->op), "cross_entropy") == 0;
+    bool guesses = guesses_ids(plan, node);
     if (node->inputs_count < 2 || !(looks_up || guesses) ||
         plan->values[in[1].value].kind != VALUE_INPUT ||
         value_named(view, in[1].value, VALUE_INPUT) != value)

@@ -115,7 +115,7 @@ static void check_streams(const View *view) {
                 plan_string(plan, plan->values[plan->parameters[i].value].name), "parameter");
   for (uint32_t r = 0; r < plan->regions_count; r++) {
     const PlanRegion *region = &plan->regions[r];
-    if (region->program != PROGRAM_TRAIN_STEP) continue;
+    if (!plan_is_main(plan, region)) continue;
     for (uint32_t n = region->forward_first; n < region->forward_first + region->forward_count; n++)
       if (draws(plan, &plan->nodes[n]))
         take_stream(view, &drawn, plan->nodes[n].key, plan_string(plan, plan->nodes[n].path),
@@ -123,9 +123,22 @@ static void check_streams(const View *view) {
   }
 }
 
+/* A plan that does not train has weights, and nothing that only updates need. */
+static void check_weights_alone(const View *view) {
+  const Plan *plan = view->plan;
+  for (uint32_t i = 0; i < plan->tensors_count; i++)
+    if (plan->tensors[i].kind != BUFFER_PARAM)
+      prove_finding(view, NULL, -1, "records", "nothing is trained, and there is %s of %.80s",
+                    BufferKind_names[plan->tensors[i].kind],
+                    plan_string(plan, plan->tensors[i].name));
+}
+
 void prove_model(const View *view) {
   check_graph(view);
-  check_truths(view);
+  if (plan_trains(view->plan))
+    check_truths(view);
+  else
+    check_weights_alone(view);
   check_moments(view);
   check_streams(view);
 }

@@ -37,13 +37,14 @@ static bool stands_apart(Typing *t, uint32_t target) {
   return !t->class.refused;
 }
 
-/* A loss and its weight, or sums over ranks. */
+/* A loss and its weight, or what is drawn in its place; or sums over ranks. */
 static bool counts(Typing *t, uint32_t target) {
   const KernelContract *contract = record_contract(t);
   const Where at = where(t, target);
   return t->call.at->purpose == PURPOSE_CONTROL ||
          (contract != NULL && contract->row->role == ROLE_LOSS &&
-          (int32_t)target == contract_operand(contract, "loss") &&
+          ((int32_t)target == contract_operand(contract, "loss") ||
+           (int32_t)target == contract_operand(contract, "drawn")) &&
           at.reached->start + at.first == loss_address(t));
 }
 

@@ -187,11 +187,11 @@ static void run(Typing *t, ProgramKind kind, Held *held) {
 /* Runs steps and evaluations until each begins with what init and all of them leave. */
 static void run_steps(Typing *t, Held *start, Held *held) {
   static const ProgramKind kinds[] = {PROGRAM_TRAIN_STEP, PROGRAM_EVAL_STEP};
+  const ProgramKind purpose = plan_purpose(t->plan);
   for (bool changed = true; changed && !t->class.refused;) {
     changed = false;
     for (uint32_t i = 0; i < 2 && !t->class.refused; i++) {
-      if (kinds[i] == PROGRAM_EVAL_STEP && plan_program(t->plan, t->view->class, kinds[i]) == NULL)
-        continue;
+      if (kinds[i] != purpose && plan_program(t->plan, t->view->class, kinds[i]) == NULL) continue;
       memcpy(held, start, t->class.cells.count * sizeof *held);
       run(t, kinds[i], held);
       changed = (!t->class.refused && tensors_meet(t, start, held)) || changed;
@@ -199,16 +199,22 @@ static void run_steps(Typing *t, Held *start, Held *held) {
   }
 }
 
+static bool has_regions(const Plan *plan, ProgramKind kind) {
+  for (uint32_t i = 0; i < plan->regions_count; i++)
+    if (plan->regions[i].program == (uint32_t)kind) return true;
+  return false;
+}
+
 /* Checks that need all stages together. */
 static void check_stages(Typing *t, uint64_t squares, const uint32_t *losses) {
   t->call.walk.call = NULL;
   t->call.at = NULL;
   check_joins(t);
-  if (!t->class.refused && squares != all_squares(t))
+  if (!t->class.refused && plan_trains(t->plan) && squares != all_squares(t))
     REFUSE(t, "the norm is not of the square of each gradient once, over all stages");
   for (ProgramKind kind = PROGRAM_TRAIN_STEP; kind <= PROGRAM_EVAL_STEP && !t->class.refused;
        kind++)
-    if (losses[kind] != (t->plan->regions[t->plan->regions_count - 1].program >= (uint32_t)kind))
+    if (losses[kind] != has_regions(t->plan, kind))
       REFUSE(t, "%u classes of ranks make the loss of %s, not one", losses[kind],
              ProgramKind_names[kind]);
 }

@@ -1,0 +1,54 @@
+/* draw.c -- in place of cross_entropy where a model is sampled: draws a class from each row whose
+ * target is 0 or more (kernels.def).
+ *
+ * inputs: logits [batch, seq, classes], targets [batch, seq]. attrs: temperature, top_k, top_p.
+ * Output: the sum of classes drawn, and of their log probabilities. All ranks have all logits, so
+ * that they draw the same. */
+#include "compiler/graph/ops/rule.h"
+
+enum { TEMPERATURE, TOP_K, TOP_P };
+
+static bool shape(Graph *g, Node *n) {
+  if (!rule_numbers(g, n, 1)) return false;
+  DimList classes = rule_features(g, n->inputs[0]), tokens = rule_carried(g, n->inputs[0]);
+  DimList have = rule_dims(g, n->inputs[1]);
+  if (classes.count != 1 || graph_value(g, n->inputs[1])->dtype != DTYPE_I32 ||
+      !rule_same_dims(&tokens, &have))
+    return error_at(g->compile, n->origin, "loss-shape",
+                    "draw: expected logits of one feature dimension and their ids, got %s and %s",
+                    value_dims_text(g, n->inputs[0]), value_dims_text(g, n->inputs[1]));
+  if (!rule_made(n)) rule_loss(g, n, "draw");
+  return true;
+}
+
+static void lower(const Graph *g, const Node *n, Lowered *out) {
+  DimId vocab = rule_features(g, n->inputs[0]).at[0];
+  const Dim *whole = &g->dims.at[rule_whole_dim(g, vocab)];
+  LOWER_DIMS(out, value_rows(g, n->inputs[0]), g->dims.at[vocab].size,
+             whole->real_size > 0 ? whole->real_size : whole->size);
+  LOWER_ATTRS(out, n->attrs[TEMPERATURE], n->attrs[TOP_K], n->attrs[TOP_P]);
+  out->random = n->attrs[TEMPERATURE] > 0;
+}
+
+/* pick: one element of input 0, which the host asks for; input 1, what a loss would compare it
+ * with, is not read. */
+static bool shape_pick(Graph *g, Node *n) {
+  if (!rule_made(n)) rule_loss(g, n, "pick");
+  return true;
+}
+
+static void lower_pick(const Graph *g, const Node *n, Lowered *out) {
+  LOWER_DIMS(out, value_elements(g, n->inputs[0]));
+}
+
+const OpDef op_pick = {.name = "pick",
+                       .shape = shape_pick,
+                       .lower = lower_pick,
+                       .in_place = -1,
+                       .layout = LAYOUT_WHOLE_FEATURES};
+const OpDef op_draw = {.name = "draw",
+                       .shape = shape,
+                       .lower = lower,
+                       .in_place = -1,
+                       .ids = IDS_OF_CLASSES,
+                       .layout = LAYOUT_WHOLE_FEATURES};

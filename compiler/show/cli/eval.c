@@ -1,0 +1,59 @@
+/* eval.c -- lockstep eval WHAT: the loss over all of data.valid, and of each document. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compiler/show/cli/use.h"
+
+/* The ranks fill this file. */
+static const char *documents_path(const Used *used) {
+  return arena_printf(used->c->arena, "%s/documents.jsonl", used->folder);
+}
+
+static ExitCode ask_for_documents(Used *used) {
+  const Derived *d = &used->compiled.derived;
+  FILE *file = fopen(documents_path(used), "w");
+  if (file == NULL || fclose(file) != 0)
+    return complain(EXIT_WORLD, "%s: %s", documents_path(used), strerror(errno));
+  if (used->compiled.job->data.fill == CHOICE_PACK)
+    return complain(EXIT_USER,
+                    "--documents reads data.valid as a stream, and data.fill is \"pack\": "
+                    "-D data.fill=stream");
+  if (d->dp == 1 && used->compiled.job->train.microbatch == 1) return EXIT_DONE;
+  return complain(EXIT_USER,
+                  "--documents runs one sequence at a time: ranks may divide the model and the "
+                  "sequence, and dp is %lld, train.microbatch %lld",
+                  (long long)d->dp, (long long)used->compiled.job->train.microbatch);
+}
+
+/* Beside its name first: a file is there as a whole or not at all. */
+static ExitCode keep_documents(const Used *used, const char *path) {
+  char bytes[1 << 16];
+  const char *fresh = arena_printf(used->c->arena, "%s.new", path);
+  FILE *in = fopen(documents_path(used), "rb"), *out = in != NULL ? fopen(fresh, "wb") : NULL;
+  bool good = out != NULL;
+  for (size_t count; good && (count = fread(bytes, 1, sizeof bytes, in)) > 0;)
+    good = fwrite(bytes, 1, count, out) == count;
+  good = good && !ferror(in) && fflush(out) == 0 && fsync(fileno(out)) == 0;
+  if (in != NULL) (void)fclose(in);
+  if (out != NULL && fclose(out) != 0) good = false;
+  if (good && rename(fresh, path) == 0) return EXIT_DONE;
+  const int failure = errno;
+  (void)unlink(fresh);
+  return complain(EXIT_WORLD, "%s: cannot be written: %s", path, strerror(failure));
+}
+
+ExitCode verb_eval(const Options *options) {
+  Used used;
+  const bool by_document = options->documents != NULL;
+  ExitCode code = use_open(&used, options, USE_EVAL);
+  if (code == EXIT_DONE && by_document)
+    VEC_PUSH(used.c->arena, &used.settings, "train.microbatch=1");
+  if (code == EXIT_DONE) code = use_compile(&used, options, USE_EVAL, (DrawOptions){0});
+  if (code == EXIT_DONE && by_document) code = ask_for_documents(&used);
+  if (code == EXIT_DONE) code = use_run(&used, options);
+  if (code == EXIT_DONE && by_document) code = keep_documents(&used, options->documents);
+  use_close(&used);
+  return code;
+}

@@ -1,0 +1,313 @@
+/* sample.c -- lockstep sample WHAT: goes on from prompts. */
+#include "compiler/show/cli/sample.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/json/json.h"
+
+enum { TOKENS_USUAL = 64, CONTEXT_STEP = 32, LINE_BYTES_MAX = 1 << 26 };
+
+typedef struct Prompt {
+  const char *text; /* NULL: given in ids */
+  CountList ids;
+} Prompt;
+
+typedef struct Sample {
+  const Options *options;
+  Used used;
+  Language language;
+  VEC(Prompt) prompts;
+  DrawOptions draw;
+  int64_t tokens, times, seed;
+  int64_t longest; /* prompt */
+} Sample;
+
+/* ---- numbers of the command line */
+
+static bool take_count(const char *name, const char *text, int64_t least, int64_t *count) {
+  char *end = NULL;
+  if (text == NULL) return true;
+  errno = 0;
+  *count = strtoll(text, &end, 10);
+  if (errno == 0 && end != text && *end == '\0' && *count >= least && *count < (int64_t)1 << 40)
+    return true;
+  complain(EXIT_USER, "%s wants a whole number from %lld on, not '%.40s'", name, (long long)least,
+           text);
+  return false;
+}
+
+static bool take_number(const char *name, const char *text, double least, double most,
+                        const char *range, double *number) {
+  char *end = NULL;
+  if (text == NULL) return true;
+  *number = strtod(text, &end);
+  if (end != text && *end == '\0' && *number >= least && *number <= most) return true;
+  complain(EXIT_USER, "%s wants %s, not '%.40s'", name, range, text);
+  return false;
+}
+
+static bool take_options(Sample *s) {
+  const Options *o = s->options;
+  s->draw = (DrawOptions){.temperature = 1, .top_p = 1};
+  s->tokens = TOKENS_USUAL;
+  s->times = s->seed = 1;
+  if (o->stop != NULL && *o->stop == '\0') {
+    complain(EXIT_USER, "--stop wants a text that is not empty");
+    return false;
+  }
+  return take_count("--tokens", o->token_count, 1, &s->tokens) &&
+         take_count("--samples", o->sample_count, 1, &s->times) &&
+         take_count("--seed", o->draw_seed, 0, &s->seed) &&
+         take_count("--top-k", o->top_k, 1, &s->draw.top_k) &&
+         take_number("--temperature", o->temperature, 0, 1e6, "a number from 0 on",
+                     &s->draw.temperature) &&
+         take_number("--top-p", o->top_p, 1e-9, 1, "a share above 0, up to 1", &s->draw.top_p);
+}
+
+/* ---- prompts */
+
+static ExitCode keep_prompt(Sample *s, Prompt prompt) {
+  if (prompt.ids.count == 0)
+    return complain(EXIT_USER, "a prompt has no token: there is nothing to go on from");
+  if (prompt.ids.count > s->longest) s->longest = prompt.ids.count;
+  VEC_PUSH(s->used.c->arena, &s->prompts, prompt);
+  return EXIT_DONE;
+}
+
+static ExitCode add_text(Sample *s, const char *text) {
+  Prompt prompt = {.text = text};
+  ExitCode code = language_encode(s->used.c, &s->language, text, &prompt.ids);
+  return code == EXIT_DONE ? keep_prompt(s, prompt) : code;
+}
+
+static ExitCode add_ids(Sample *s, const char *text) {
+  Prompt prompt = {0};
+  for (const char *at = text; *at != '\0';) {
+    char *end = NULL;
+    long long id = strtoll(at, &end, 10);
+    if (end == at || id < 0 || id > INT32_MAX || (*end != ',' && *end != '\0'))
+      return complain(EXIT_USER, "--ids wants token ids with commas, as 5,9, not '%.60s'", text);
+    VEC_PUSH(s->used.c->arena, &prompt.ids, id);
+    at = *end == ',' ? end + 1 : end;
+  }
+  return keep_prompt(s, prompt);
+}
+
+static ExitCode add_line(Sample *s, const char *line, size_t length, int64_t number) {
+  JsonFault fault;
+  json_t *root = json_read(line, length, &fault);
+  const char *text = json_text(root, "prompt"), *path = s->options->prompt_file;
+  const json_t *ids = json_object_get(root, "ids"), *item;
+  ExitCode code;
+  size_t i;
+  Prompt prompt = {0};
+  if (text != NULL) {
+    code = add_text(s, arena_copy(s->used.c->arena, text));
+  } else if (json_array_size(ids) > 0) {
+    json_array_foreach((json_t *)ids, i, item) VEC_PUSH(
+        s->used.c->arena, &prompt.ids, json_is_integer(item) ? json_integer_value(item) : -1);
+    code = keep_prompt(s, prompt);
+  } else {
+    code = complain(EXIT_USER, "%s, line %lld: %s", path, (long long)number,
+                    root == NULL ? fault.why : "expected {\"prompt\": TEXT} or {\"ids\": [5, 9]}");
+  }
+  json_decref(root);
+  return code;
+}
+
+static ExitCode add_file(Sample *s, const char *path) {
+  FILE *file = fopen(path, "r");
+  char *line = NULL;
+  size_t room = 0;
+  ssize_t length;
+  ExitCode code = EXIT_DONE;
+  if (file == NULL) return complain(EXIT_USER, "%s: %s", path, strerror(errno));
+  for (int64_t number = 1; code == EXIT_DONE && (length = getline(&line, &room, file)) > 0;
+       number++)
+    if (line[strspn(line, " \t\r\n")] != '\0') code = add_line(s, line, (size_t)length, number);
+  free(line);
+  (void)fclose(file);
+  return code;
+}
+
+static ExitCode read_prompts(Sample *s) {
+  const Options *o = s->options;
+  ExitCode code = EXIT_DONE;
+  for (int32_t i = 0; code == EXIT_DONE && i < o->prompts.count; i++)
+    code = add_text(s, o->prompts.at[i]);
+  for (int32_t i = 0; code == EXIT_DONE && i < o->prompt_ids.count; i++)
+    code = add_ids(s, o->prompt_ids.at[i]);
+  if (code == EXIT_DONE && o->prompt_file != NULL) code = add_file(s, o->prompt_file);
+  if (code == EXIT_DONE && s->prompts.count == 0)
+    code = complain(EXIT_USER, "sample wants a prompt: --prompt TEXT, --ids 5,9 or --prompts "
+                               "FILE.jsonl");
+  return code;
+}
+
+/* ---- the plan, and its ranks */
+
+static ExitCode compile_sample(Sample *s) {
+  Arena *arena = s->used.c->arena;
+  TextList *settings = &s->used.settings;
+  const int64_t needed = s->longest + s->tokens - 1;
+  const int64_t context = (needed + CONTEXT_STEP - 1) / CONTEXT_STEP * CONTEXT_STEP;
+  VEC_PUSH(arena, settings, arena_printf(arena, "train.context=%lld", (long long)context));
+  VEC_PUSH(arena, settings, arena_printf(arena, "train.seed=%lld", (long long)s->seed));
+  VEC_PUSH(arena, settings, "train.microbatch=1");
+  ExitCode code = use_compile(&s->used, s->options, USE_SAMPLE, s->draw);
+  const Derived *d = &s->used.compiled.derived;
+  if (code != EXIT_DONE) return code;
+  const int64_t rows = s->used.compiled.job->train.microbatch;
+  if (d->dp > 1 || d->cp > 1 || rows > 1)
+    return complain(EXIT_USER,
+                    "sample runs one sequence after another: ranks may divide the model (tp, pp), "
+                    "and not the data: dp is %lld, cp %lld, train.microbatch %lld",
+                    (long long)d->dp, (long long)d->cp, (long long)rows);
+  if (needed > d->sample_tokens)
+    return complain(EXIT_USER,
+                    "a prompt of %lld tokens and %lld more are longer than the %lld positions of "
+                    "the model",
+                    (long long)s->longest, (long long)s->tokens, (long long)d->sample_tokens);
+  return EXIT_DONE;
+}
+
+static json_t *counts_json(const CountList *counts) {
+  json_t *list = json_array();
+  for (int32_t i = 0; i < counts->count; i++)
+    (void)json_array_append_new(list, json_integer(counts->at[i]));
+  return list;
+}
+
+static ExitCode write_prompts(const Sample *s) {
+  const char *path = arena_printf(s->used.c->arena, "%s/prompts.json", s->used.folder);
+  json_t *list = json_array();
+  for (int32_t i = 0; i < s->prompts.count; i++)
+    for (int64_t k = 0; k < s->times; k++)
+      (void)json_array_append_new(list, counts_json(&s->prompts.at[i].ids));
+  json_t *all = json_pack("{s:o, s:I, s:o}", "sequences", list, "tokens", (json_int_t)s->tokens,
+                          "ends", counts_json(&s->language.ends));
+  bool written = all != NULL && json_dump_file(all, path, JSON_COMPACT) == 0;
+  json_decref(all);
+  return written ? EXIT_DONE : complain(EXIT_WORLD, "%s: %s", path, strerror(errno));
+}
+
+/* ---- what was drawn */
+
+typedef struct Drawn {
+  const char *prompt, *text; /* NULL: ids are no text */
+  CountList ids;
+  VEC(double) logprobs;
+} Drawn;
+
+/* The text ends before --stop. */
+static void cut_at_stop(const Sample *s, Drawn *drawn) {
+  const char *stop = s->options->stop;
+  Compile *c = s->used.c;
+  if (stop == NULL || drawn->text == NULL || strstr(drawn->text, stop) == NULL) return;
+  int32_t count = 0;
+  const char *text = "";
+  while (count < drawn->ids.count && strstr(text, stop) == NULL)
+    text = language_decode(c, &s->language, drawn->ids.at, ++count);
+  drawn->text = arena_copy_n(c->arena, text, (size_t)(strstr(text, stop) - text));
+  drawn->ids.count = drawn->logprobs.count = count;
+}
+
+static Drawn drawn_of(const Sample *s, const json_t *sequence, int32_t prompt) {
+  Arena *arena = s->used.c->arena;
+  Drawn drawn = {.prompt = s->prompts.at[prompt].text};
+  const json_t *item;
+  size_t i;
+  json_array_foreach(json_object_get(sequence, "ids"), i, item)
+      VEC_PUSH(arena, &drawn.ids, json_integer_value(item));
+  json_array_foreach(json_object_get(sequence, "logprobs"), i, item)
+      VEC_PUSH(arena, &drawn.logprobs, json_number_value(item));
+  drawn.text = language_decode(s->used.c, &s->language, drawn.ids.at, drawn.ids.count);
+  cut_at_stop(s, &drawn);
+  return drawn;
+}
+
+static void print_text_or_null(const char *text) {
+  if (text == NULL)
+    fputs("null", stdout);
+  else
+    print_json_text(text, stdout);
+}
+
+static void print_json_sample(const Drawn *drawn, bool is_first) {
+  fputs(is_first ? "{\"prompt\": " : ",\n  {\"prompt\": ", stdout);
+  print_text_or_null(drawn->prompt);
+  fputs(", \"ids\": [", stdout);
+  for (int32_t i = 0; i < drawn->ids.count; i++)
+    printf("%s%lld", i > 0 ? ", " : "", (long long)drawn->ids.at[i]);
+  fputs("], \"text\": ", stdout);
+  print_text_or_null(drawn->text);
+  fputs(", \"logprobs\": [", stdout);
+  for (int32_t i = 0; i < drawn->logprobs.count; i++)
+    printf("%s%.9g", i > 0 ? ", " : "", drawn->logprobs.at[i]);
+  fputs("]}", stdout);
+}
+
+/* A prompt in text is printed before what follows it. */
+static void print_sample(const Drawn *drawn) {
+  if (drawn->text == NULL) {
+    for (int32_t i = 0; i < drawn->ids.count; i++)
+      printf("%s%lld", i > 0 ? "," : "", (long long)drawn->ids.at[i]);
+  } else {
+    if (drawn->prompt != NULL) print_plain(drawn->prompt, stdout);
+    print_plain(drawn->text, stdout);
+  }
+  putchar('\n');
+}
+
+static double rate_of(const json_t *root, const char *tokens, const char *seconds) {
+  const double s = json_number_value(json_object_get(root, seconds));
+  return s > 0 ? (double)json_integer_value(json_object_get(root, tokens)) / s : 0;
+}
+
+static ExitCode print_drawn(const Sample *s) {
+  int failure = 0;
+  JsonFault fault;
+  const char *path = arena_printf(s->used.c->arena, "%s/drawn.json", s->used.folder);
+  json_t *root = json_read_file(path, LINE_BYTES_MAX, &failure, &fault);
+  const json_t *sequences = json_object_get(root, "sequences"), *sequence;
+  size_t i;
+  if (root == NULL) return complain(EXIT_WORLD, "%s: %s", path, strerror(failure));
+  if (s->options->json) fputs("{\"version\": 1, \"samples\": [", stdout);
+  json_array_foreach((json_t *)sequences, i, sequence) {
+    const Drawn drawn = drawn_of(s, sequence, (int32_t)((int64_t)i / s->times));
+    if (s->options->json)
+      print_json_sample(&drawn, i == 0);
+    else
+      print_sample(&drawn);
+  }
+  if (s->options->json)
+    printf("],\n \"batch\": 1, \"cache_bytes\": 0, \"prefill_tokens_per_s\": %.6g, "
+           "\"decode_tokens_per_s\": %.6g}\n",
+           rate_of(root, "first_tokens", "first_s"), rate_of(root, "next_tokens", "next_s"));
+  json_decref(root);
+  return finish_output(EXIT_DONE);
+}
+
+ExitCode verb_sample(const Options *options) {
+  Sample *s = calloc(1, sizeof *s);
+  if (s == NULL) return complain(EXIT_WORLD, "not enough memory");
+  s->options = options;
+  if (!take_options(s)) {
+    free(s);
+    return EXIT_USER;
+  }
+  ExitCode code = use_open(&s->used, options, USE_SAMPLE);
+  if (code == EXIT_DONE) code = language_open(&s->language, &s->used);
+  if (code == EXIT_DONE) code = read_prompts(s);
+  if (code == EXIT_DONE) code = compile_sample(s);
+  if (code == EXIT_DONE) code = write_prompts(s);
+  if (code == EXIT_DONE) code = use_run(&s->used, options);
+  if (code == EXIT_DONE) code = print_drawn(s);
+  language_close(&s->language);
+  use_close(&s->used);
+  free(s);
+  return code;
+}

@@ -1,0 +1,25 @@
+/* sample.h -- lockstep sample: prompts as ids and back. */
+#ifndef LOCKSTEP_SAMPLE_H
+#define LOCKSTEP_SAMPLE_H
+
+#include "compiler/show/cli/use.h"
+#include "runtime/tokenizer/tokenizer.h"
+
+/* The meaning of a model's ids: bytes, a tokenizer's tokens, or unknown. */
+typedef struct Language {
+  const char *model; /* the folder */
+  bool are_bytes;
+  Tokenizer *tokenizer; /* NULL: bytes, or none */
+  Encoder *encoder;
+  CountList ends; /* ids that end a text */
+} Language;
+
+/* language_close in any case. */
+ExitCode language_open(Language *l, const Used *used);
+void language_close(Language *l);
+/* Appends the ids of a text; with the token that begins texts, if the tokenizer adds one. */
+ExitCode language_encode(Compile *c, Language *l, const char *text, CountList *ids);
+/* NULL: ids are no text here. */
+const char *language_decode(Compile *c, const Language *l, const int64_t *ids, int64_t count);
+
+#endif

@@ -1,0 +1,153 @@
+/* use.c -- see use.h. */
+#include "compiler/show/cli/use.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "compiler/job/source.h"
+#include "compiler/show/cli/saved.h"
+#include "runtime/plan/plan_io.h"
+#include "runtime/process/folder.h"
+#include "runtime/process/process.h"
+
+static bool is_there(Arena *arena, const char *folder, const char *name) {
+  return access(arena_printf(arena, "%s/%s", folder, name), F_OK) == 0;
+}
+
+/* ---- the job */
+
+/* The folder of the run's model, with the config.json of one that came from a folder. */
+static const char *model_folder(Arena *arena, const char *checkpoint, const Plan *plan) {
+  const char *log = saved_setting(plan, "log.dir");
+  const char *places[] = {arena_printf(arena, "%s/../../model", checkpoint),
+                          arena_printf(arena, "%s/model", log != NULL ? log : ".")};
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+    if (is_there(arena, places[i], "config.json")) return places[i];
+  return NULL;
+}
+
+static ExitCode take_checkpoint(Used *used, const Options *options, JobUse use) {
+  Compile *c = used->c;
+  const char *path = saved_find(c, options, options->words.at[0]);
+  SavedOpen *saved = ARENA_NEW(c->arena, SavedOpen);
+  if (path == NULL) return EXIT_USER;
+  ExitCode code = saved_open_whole(saved, path);
+  const Plan *plan = &saved->checkpoint.manifest.plan;
+  char *absolute = realpath(path, NULL);
+  if (code == EXIT_DONE && absolute == NULL)
+    code = complain(EXIT_WORLD, "%s: %s", path, strerror(errno));
+  if (code == EXIT_DONE) {
+    const char *kept = arena_copy(c->arena, absolute);
+    const char *format = saved_setting(plan, "data.format");
+    used->model = model_folder(c->arena, kept, plan);
+    used->are_bytes = format != NULL && strcmp(format, "u8") == 0;
+    use_settings(c->arena, plan, use, kept, used->model, &used->settings);
+  }
+  free(absolute);
+  saved_close(saved);
+  return code;
+}
+
+static ExitCode take_folder(Used *used, const char *folder) {
+  char *absolute = realpath(folder, NULL);
+  if (absolute == NULL) return complain(EXIT_WORLD, "%s: %s", folder, strerror(errno));
+  used->model = arena_copy(used->c->arena, absolute);
+  VEC_PUSH(used->c->arena, &used->settings, arena_printf(used->c->arena, "model=%s", used->model));
+  free(absolute);
+  return EXIT_DONE;
+}
+
+/* ---- the plan's folder */
+
+static ExitCode make_folder(Used *used) {
+  const char *below = getenv("TMPDIR");
+  char *folder = arena_copy(used->c->arena, arena_printf(used->c->arena, "%s/lockstep-XXXXXX",
+                                                         below && *below ? below : "/tmp"));
+  if (mkdtemp(folder) == NULL) return complain(EXIT_WORLD, "%s: %s", folder, strerror(errno));
+  used->folder = folder;
+  used->plan_path = arena_printf(used->c->arena, "%s/use.plan", folder);
+  return EXIT_DONE;
+}
+
+static ExitCode write_plan(Used *used) {
+  char why[PLAN_WHY_BYTES];
+  return plan_write(&used->compiled.plan, used->plan_path, why) ? EXIT_DONE
+                                                                : complain(EXIT_WORLD, "%s", why);
+}
+
+ExitCode use_open(Used *used, const Options *options, JobUse use) {
+  const char *what = options->words.at[0];
+  *used = (Used){.c = open_compile()};
+  if (used->c == NULL) return EXIT_WORLD;
+  ExitCode code = check_rank_words(options);
+  if (code == EXIT_DONE)
+    code = is_there(used->c->arena, what, "config.json") ? take_folder(used, what)
+                                                         : take_checkpoint(used, options, use);
+  return code == EXIT_DONE ? make_folder(used) : code;
+}
+
+ExitCode use_compile(Used *used, const Options *options, JobUse use, DrawOptions draw) {
+  Compile *c = used->c;
+  VEC_PUSH(c->arena, &used->settings, arena_printf(c->arena, "log.dir=%s", used->folder));
+  VEC_PUSH(c->arena, &used->settings, "name=use");
+  const JobSource source = {use, draw, options->words.at[0], used->settings.at,
+                            used->settings.count};
+  Job *job = spec_load_source(c, &source, options->overrides.at, options->overrides.count);
+  const bool is_good = job != NULL && compile_loaded(c, options, job, &used->compiled);
+  Options said = *options;
+  said.quiet = true; /* lints are the training job's */
+  said.json = options->json && !is_good;
+  const ExitCode code = report(c, &said);
+  return is_good && code == EXIT_DONE ? write_plan(used) : code;
+}
+
+/* ---- its ranks */
+
+static volatile sig_atomic_t child; /* signals are passed on */
+
+static void pass_on(int number) {
+  if (child > 0) (void)kill((pid_t)child, number);
+}
+
+static _Noreturn void become(const char *const *words) {
+  (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+  (void)signal(SIGINT, SIG_DFL);
+  (void)signal(SIGTERM, SIG_DFL);
+  execv(words[0], (char *const *)words);
+  complain(EXIT_WORLD, "%s: %s", words[0], strerror(errno));
+  _exit(EXIT_WORLD);
+}
+
+/* The terminal sends SIGINT to both. */
+static ExitCode run_words(const char *const *words) {
+  int result = 0;
+  (void)signal(SIGINT, SIG_IGN);
+  (void)signal(SIGTERM, pass_on);
+  fflush(stdout);
+  fflush(stderr);
+  child = (sig_atomic_t)fork();
+  if (child == 0) become(words);
+  if (child < 0) return complain(EXIT_WORLD, "cannot start a process: %s", strerror(errno));
+  while (waitpid((pid_t)child, &result, 0) < 0 && errno == EINTR)
+    continue;
+  if (WIFEXITED(result)) return (ExitCode)WEXITSTATUS(result);
+  return complain(EXIT_WORLD, "%s was ended by signal %d", words[0], WTERMSIG(result));
+}
+
+ExitCode use_run(const Used *used, const Options *options) {
+  const char *words[WORDS_RANK];
+  if (!rank_words(options, used->plan_path, NULL, words))
+    return complain(EXIT_WORLD, "/proc is not mounted");
+  return run_words(words);
+}
+
+void use_close(Used *used) {
+  if (used->folder != NULL) folder_clear(used->folder);
+  if (used->c != NULL) compile_free(used->c);
+}

@@ -1,0 +1,121 @@
+/* draw.c -- what a use of weights takes from the last value of a model. draw: draws a class from
+ * each row whose target is 0 or more: temperature, then the k likeliest (and those as likely as the
+ * k-th), then the likeliest until their probabilities reach top_p; of these one by the row's random
+ * number, in order of classes. Temperature 0: the likeliest, of equals the first. */
+#include "kernels/math/draw.h"
+
+#include "kernels/reference/access.h"
+
+typedef struct Row {
+  Tensor logits;
+  int64_t first, classes; /* elements of the row that are no padding */
+  double temperature, highest;
+  uint32_t bound; /* the least key that is kept */
+  int64_t ties;   /* of that key so many are */
+} Row;
+
+static float logit_of(const Row *r, int64_t k) {
+  return (float)load(r->logits, r->first + k);
+}
+
+static double weight_of(const Row *r, float logit) {
+  return exp(((double)logit - r->highest) / r->temperature);
+}
+
+/* Counts the classes that have this key or a higher one, and sums their weights. */
+static int64_t count_from(const Row *r, uint64_t key, double *weight) {
+  int64_t count = 0;
+  *weight = 0;
+  for (int64_t k = 0; k < r->classes; k++) {
+    float logit = logit_of(r, k);
+    if (draw_key(logit) < key) continue;
+    *weight += weight_of(r, logit);
+    count++;
+  }
+  return count;
+}
+
+/* The highest key from which on there are so many classes, or so much weight. */
+static uint32_t highest_bound(const Row *r, int64_t count, double weight) {
+  uint32_t bound = 0;
+  for (int32_t bit = DRAW_KEY_BITS - 1; bit >= 0; bit--) {
+    double above;
+    uint32_t key = bound | 1u << bit;
+    if (count_from(r, key, &above) >= count && above >= weight) bound = key;
+  }
+  return bound;
+}
+
+static void choose_kept(Row *r, double top_k, double top_p) {
+  double total, above;
+  if (top_k > 0 && top_k < (double)r->classes) r->bound = highest_bound(r, (int64_t)top_k, 0);
+  if (top_p >= 1) return;
+  (void)count_from(r, r->bound, &total);
+  uint32_t bound = highest_bound(r, 1, top_p * total);
+  if (bound > r->bound) r->bound = bound;
+  (void)count_from(r, (uint64_t)r->bound + 1, &above);
+  for (int64_t k = 0; k < r->classes; k++)
+    if (draw_key(logit_of(r, k)) == r->bound)
+      r->ties = draw_ties(top_p * total, above, weight_of(r, logit_of(r, k)));
+}
+
+static int64_t draw_class(const Row *r, double uniform) {
+  double kept = 0, sum = 0;
+  int64_t ties = 0, last = 0;
+  for (int pass = 0; pass < 2; pass++, ties = 0)
+    for (int64_t k = 0; k < r->classes; k++) {
+      uint32_t key = draw_key(logit_of(r, k));
+      bool is_tie = key == r->bound;
+      if (key < r->bound || (is_tie && ties >= r->ties)) continue;
+      ties += is_tie;
+      double weight = weight_of(r, logit_of(r, k));
+      if (pass == 0) kept += weight;
+      if (pass == 0) continue;
+      last = k;
+      sum += weight;
+      if (sum > uniform * kept) return k;
+    }
+  return last;
+}
+
+static int64_t likeliest(const Row *r) {
+  int64_t best = 0;
+  for (int64_t k = 1; k < r->classes; k++)
+    if (draw_key(logit_of(r, k)) > draw_key(logit_of(r, best))) best = k;
+  return best;
+}
+
+void reference_draw(const KernelArgs *args) {
+  Tensor logits = tensor(args, 0);
+  const int32_t *targets = args->operand[1];
+  double *drawn = args->operand[2], ids = 0, log_probability = 0;
+  uint64_t key = philox_mix(kernel_seed(args), args->key);
+  for (int64_t row = 0; row < args->dim[0]; row++) {
+    Row r = {logits, row * args->dim[1], args->dim[2], args->attr[0], -INFINITY, 0, INT64_MAX};
+    double sum = 0;
+    if (targets[row] < 0) continue;
+    for (int64_t k = 0; k < r.classes; k++)
+      r.highest = fmax(r.highest, (double)logit_of(&r, k));
+    for (int64_t k = 0; k < r.classes; k++)
+      sum += exp((double)logit_of(&r, k) - r.highest);
+    int64_t class = likeliest(&r);
+    if (r.temperature > 0) {
+      choose_kept(&r, args->attr[1], args->attr[2]);
+      class = draw_class(&r, draw_uniform(key, kernel_step(args), row));
+    }
+    ids += (double)class;
+    log_probability += (double)logit_of(&r, class) - r.highest - log(sum);
+  }
+  drawn[0] = args->accumulate ? drawn[0] + ids : ids;
+  drawn[1] = args->accumulate ? drawn[1] + log_probability : log_probability;
+}
+
+/* One element, which the host has asked for by the step's number. */
+void reference_pick(const KernelArgs *args) {
+  double *drawn = args->operand[1];
+  const int64_t element = *(const int64_t *)args->control[0] - 1;
+  const bool is_there = element >= 0 && element < args->dim[0];
+  const double value = is_there ? load(tensor(args, 0), element) : 0;
+  drawn[0] = args->accumulate ? drawn[0] + value : value;
+  drawn[1] = args->accumulate ? drawn[1] + is_there : is_there;
+}

@@ -1,0 +1,112 @@
+/* rank_eval.c -- the loss over all of data.valid, of a plan that does not train. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/plan/plan_job.h"
+#include "runtime/plan/programs.h"
+#include "runtime/process/text.h"
+#include "runtime/rank/rank_use.h"
+
+enum { PATH_BYTES = 4200 };
+
+typedef struct Result {
+  double loss, count, tokens_per_s;
+  double bits_per_byte; /* NaN: the bytes of a token are not known */
+} Result;
+
+/* A token of these files is a byte of the text. */
+static bool are_bytes(const Plan *plan) {
+  for (uint32_t i = 0; i < plan->files_count; i++)
+    if (plan->files[i].format != FORMAT_U8) return false;
+  return plan->files_count > 0;
+}
+
+static bool is_of_tokens(const Plan *plan) {
+  return strcmp(job_loss(plan), "cross_entropy") == 0;
+}
+
+static double perplexity_of(const Plan *plan, const Result *result) {
+  return is_of_tokens(plan) ? exp(result->loss) : NAN;
+}
+
+/* Ranks that divide features have the same targets, and each counts them. */
+double rank_copies(const Plan *plan) {
+  double copies = 1;
+  for (uint32_t i = 0; i < plan->axes_count; i++)
+    if (plan->axes[i].divides == DIVIDES_FEATURES) copies *= plan->axes[i].size;
+  return copies;
+}
+
+static const char *unit_of(const Plan *plan) {
+  return job_data(plan) == DATA_TABLE ? "rows" : "tokens";
+}
+
+static void add_json(Text *text, const Plan *plan, const Result *result) {
+  const struct {
+    const char *name;
+    double value;
+  } numbers[] = {{"loss", result->loss},
+                 {"perplexity", perplexity_of(plan, result)},
+                 {unit_of(plan), result->count},
+                 {"bits_per_byte", result->bits_per_byte},
+                 {"tokens_per_s", result->tokens_per_s}};
+  text_add(text, "{\"version\": 1");
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    text_add(text, ", \"%s\": ", numbers[i].name);
+    text_add_json_number(text, numbers[i].value);
+  }
+  text_add(text, ", \"weights\": ");
+  text_add_json_string(text, job_weights(plan));
+  text_add(text, "}\n");
+}
+
+static void add_lines(Text *text, const Plan *plan, const Result *result) {
+  char number[QUANTITY_BYTES];
+  const char *weights = job_weights(plan);
+  text_add(text, "eval     %s\n", *weights ? weights : "random weights of train.seed");
+  text_add(text, "loss     %.6g", result->loss);
+  if (is_of_tokens(plan))
+    text_add(text, " nats a target   perplexity %.6g", perplexity_of(plan, result));
+  if (!isnan(result->bits_per_byte)) text_add(text, "   %.6g bits a byte", result->bits_per_byte);
+  text_add(text, "\nread     %s %s", text_grouped(number, (int64_t)result->count), unit_of(plan));
+  (void)text_count(number, result->tokens_per_s);
+  text_add(text, ", %s a second\n", text_squeeze(number));
+}
+
+static bool print_result(const Rank *rank, const Validated *all, int64_t took_ns, Status *status) {
+  static Text text;
+  Result result = {.loss = all->count > 0 ? all->loss / all->count : NAN, .count = all->count};
+  result.tokens_per_s = result.count / ((double)took_ns / 1e9);
+  result.bits_per_byte = are_bytes(rank->plan) ? result.loss / log(2) : NAN;
+  text_start(&text, STDOUT_FILENO);
+  if (rank->run->options->json)
+    add_json(&text, rank->plan, &result);
+  else
+    add_lines(&text, rank->plan, &result);
+  return text_flush(&text) || status_fail(status, STATUS_WORLD, "stdout: cannot be written");
+}
+
+/* By documents, where the caller has made their file. */
+static bool sum_up(Rank *rank, Validated *all, Status *status) {
+  char path[PATH_BYTES];
+  (void)snprintf(path, sizeof path, "%.4000s/documents.jsonl", job_run_dir(rank->plan));
+  if (access(path, F_OK) == 0) return rank_each_document(rank, path, all, status);
+  if (rank->staging) staging_begin(rank->staging, 1, 0);
+  if (!rank_validate(rank, 1, all, status)) return false;
+  all->count /= rank_copies(rank->plan);
+  all->loss /= rank_copies(rank->plan);
+  return true;
+}
+
+bool rank_evaluate(Rank *rank, Status *status) {
+  Validated all;
+  const int64_t begun_ns = rank_now_ns();
+  rank_note_phase(rank, FLIGHT_VALIDATING, 1);
+  if (!programs_reduce(rank->plan, rank->eval))
+    return status_fail(status, STATUS_OURS, "plan: the loss is of one rank alone");
+  if (!sum_up(rank, &all, status) || !rank_meet(rank, status)) return false;
+  if (rank->stopped || rank->number != 0) return true;
+  return print_result(rank, &all, rank_now_ns() - begun_ns, status);
+}

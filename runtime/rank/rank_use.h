@@ -1,0 +1,27 @@
+/* rank_use.h -- a rank whose plan does not train: it evaluates, or draws tokens. */
+#ifndef LOCKSTEP_RANK_USE_H
+#define LOCKSTEP_RANK_USE_H
+
+#include "runtime/rank/rank_state.h"
+
+/* Sums over data.valid. */
+typedef struct Validated {
+  double loss, count; /* count: of targets that count */
+} Validated;
+bool rank_validate(Rank *rank, int64_t step, Validated *all, Status *status);
+
+/* Writes a line for each document of data.valid; the plan has one sample a micro-batch and one
+ * replica. */
+bool rank_each_document(Rank *rank, const char *path, Validated *all, Status *status);
+/* Evaluates all of data.valid; rank 0 prints the result. */
+bool rank_evaluate(Rank *rank, Status *status);
+/* Returns how many ranks add the same summand to the sums of control values. */
+double rank_copies(const Plan *plan);
+
+/* Rank 0 writes RUN/predicted: of each row of data.valid what the loss would compare, doubles. */
+bool rank_predict(Rank *rank, Status *status);
+
+/* Goes on from the prompts of RUN/prompts.json; rank 0 writes RUN/drawn.json. */
+bool rank_sample(Rank *rank, Status *status);
+
+#endif
