@@ -1,5 +1,6 @@
 #include "compiler/search/fit.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "compiler/draft/cost/cost.h"
@@ -86,6 +87,7 @@ bool fit_draft(Compile *c, const Job *job, Compiled *out) {
     }
     if (d->arena_bytes <= out->budget_bytes) break;
   }
+  assert(out->draft != NULL); /* there is a candidate */
   if (out->recompute.choice == tries[0].choice) out->without_recompute_bytes = 0;
   return job->offload.optimizer != CHOICE_OFFLOAD_AUTO ||
          automatic_choose(c, job, out, tries, drafts, drawn);
