@@ -93,8 +93,7 @@ typedef struct Moves {
   bool to_files;                            /* states are, instead of host memory */
 } Moves;
 
-/* Bytes that have left the device: of states, of frames and kept inputs; and of the last layer of
- * each. */
+/* Bytes that have left the device, of states and of frames; last: of the last layer of each. */
 typedef struct Moved {
   int64_t state_bytes, last_state_bytes, all_state_bytes; /* all: of the stage */
   int64_t frame_bytes, last_frame_bytes, all_frame_bytes;
