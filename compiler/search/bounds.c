@@ -102,7 +102,7 @@ static int64_t whole_bytes(const Draft *d, const LayerUse *use, DType dtype) {
   return bytes;
 }
 
-/* What a layer's backward needs beside what forward has kept. */
+/* Bytes that a layer's backward needs in addition to those that forward has kept. */
 static int64_t working_bytes(const Draft *d, const LayerUse *use) {
   const RegionSegments *parts = &d->train_parts[use->region];
   int64_t bytes = base_bytes(d, parts->backward, BASE_SCRATCH) +
@@ -165,6 +165,18 @@ static bool is_read_on(const Draft *d, const Block *block, int64_t layer, int32_
   return false;
 }
 
+/* Time to move the bytes of a segment alone: its calls may share a launch. */
+static int64_t moving_ns(const Draft *d, int32_t segment) {
+  const double rate = d->cluster->memory_bytes_per_s;
+  double bytes = 0;
+  if (segment == NO_ID || rate <= 0) return 0;
+  const Segment *at = &d->segments.at[segment];
+  for (int32_t i = 0; i < at->records.count; i++)
+    if (at->records.at[i].lane == LANE_COMPUTE && at->records.at[i].kind == RECORD_KERNEL)
+      bytes += (double)(at->records.at[i].bytes - at->records.at[i].fused_bytes);
+  return (int64_t)(bytes / rate * 1e9);
+}
+
 static void add_block(const Draft *d, const Block *block, int64_t layers, StageNeeds *needs) {
   needs->param_bytes += layers * block_bytes(d, block, stored_role(d, block));
   needs->grad_bytes += layers * block_bytes(d, block, BASE_GRAD);
@@ -177,7 +189,7 @@ static void add_block(const Draft *d, const Block *block, int64_t layers, StageN
         elements * dtype_bytes(d->train->compute_dtype) < d->job->parallel.zero_keep;
     if (!is_kept) needs->gathered_elements += layers * elements;
   }
-  needs->update_ns += layers * (time_of(d, block->update) + time_of(d, block->norm));
+  needs->update_ns += layers * (moving_ns(d, block->update) + moving_ns(d, block->norm));
 }
 
 static void add_chunk_blocks(const Draft *d, int32_t chunk, StageNeeds *needs) {
@@ -236,13 +248,13 @@ static Cut *cut_into(Bounds *b, int64_t pp, int64_t chunks, int32_t kind) {
 
 /* ---- bounds of an arrangement */
 
-/* How many chunks of micro-batches a stage has run forward and not backward, at its most. */
+/* The most chunks of micro-batches that a stage has run forward and not yet backward. */
 static int64_t flights(int32_t kind, const Cut *cut, int32_t stage, int64_t m) {
-  const int64_t behind = cut->stages - stage, chunks = cut->chunks;
-  const int64_t most = m * chunks, ahead = 2 * (behind - 1) + (chunks - 1) * cut->stages + 1;
+  const int64_t left = cut->stages - stage, chunks = cut->chunks;
+  const int64_t most = m * chunks, ahead = 2 * (left - 1) + (chunks - 1) * cut->stages + 1;
   if (kind == PIPE_GPIPE) return most;
   if (kind == PIPE_INTERLEAVED) return ahead < most ? ahead : most;
-  return m < behind ? m : behind;
+  return m < left ? m : left;
 }
 
 /* Before its first backward a stage runs chunk after chunk, each for as many micro-batches as there
@@ -314,7 +326,7 @@ static double ring_rate(Bounds *b, int64_t group) {
   return rate;
 }
 
-/* What collectives of parameters and gradients take in a step, one after the other on their lane:
+/* Time of the collectives of parameters and gradients in a step, one after the other on their lane:
  * bytes alone. `updated`: of them, those that begin after the update. */
 static int64_t sharing_ns(const Bounds *b, const StageNeeds *needs, const Candidate *at,
                           int64_t group, double rate, int64_t *updated) {
@@ -351,6 +363,9 @@ static int64_t stage_ns(const StageNeeds *needs, int64_t m, int64_t zero, int64_
   return (with_tail > with_weights ? with_tail : with_weights) + update_ns;
 }
 
+/* Half a percent: work in the plan may be fused or cut a little better than in its parts. */
+enum { SLACK = 200 };
+
 static void bound(Bounds *b, const Cut *cut, Candidate *at, int64_t group) {
   const Draft *d = b->draft;
   const double rate = group > 1 ? ring_rate(b, group) : 0;
@@ -363,6 +378,7 @@ static void bound(Bounds *b, const Cut *cut, Candidate *at, int64_t group) {
     int64_t ns = stage_ns(needs, at->microbatches, at->setting.zero, group, updated_ns);
     if (lane_ns > ns) ns = lane_ns;
     if (bytes > at->least_bytes) at->least_bytes = bytes;
+    ns -= ns / SLACK;
     if (ns > at->least_ns) at->least_ns = ns;
   }
 }

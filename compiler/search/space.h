@@ -28,7 +28,7 @@ typedef enum CutRule {
 } CutRule;
 extern const char *const cut_texts[CUT_RULES], *const cut_words[CUT_RULES]; /* words: for JSON */
 
-/* What one layer's code depends on: all settings with one of these share it. */
+/* The keys that one layer's code depends on: all settings with equal ones share it. */
 typedef struct PartsKey {
   int64_t tp, cp, microbatch;
   bool is_split; /* backward, for the orders that defer weight gradients */
@@ -36,7 +36,7 @@ typedef struct PartsKey {
   Recompute recompute;
 } PartsKey;
 
-/* What a stage keeps at one moment of an order that defers weight gradients: chunks of
+/* A stage keeps this at one moment of an order that defers weight gradients: chunks of
  * micro-batches whose forward frames are needed, and of these those that wait for their weight
  * gradients only. */
 typedef struct KeptAt {

@@ -31,7 +31,7 @@ static inline const TuneRow *tune_row(const Tune *tune) {
   return &tune->tuned.row[tune->row];
 }
 
-/* Of all steps; 0: unknown. */
+/* Time of all steps; 0: unknown. */
 double tune_seconds(const Tune *tune);
 
 void tune_print(const TuneScreen *screen, FILE *out);

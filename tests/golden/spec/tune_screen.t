@@ -8,20 +8,20 @@ return job {
 }
 -- >>> exit 0
 tune     llama on 8 x h100-sxm (dgx-h100), 64 sequences a step
-looked   at 3,306 settings, 16 of them in full
+looked   at 3,306 settings, 11 of them in full
 left out          288  ranks, batch, layers or sequence do not divide so
-                  272  another does the same work and keeps or sends less
-                2,730  their computation alone takes longer than the best
-                   16  estimated in full, and slower or too large
+                  273  another does the same work and keeps or sends less
+                2,734  their computation alone takes longer than the best
+                   11  estimated in full, and slower or too large
 
    tp cp pp    dp order           mb z  recompute            memory    step  MFU
 1   1  1  1     8 -                8 0  none                 210 MB  824 us   6%
-2   1  1  1     8 -                8 0  selective            177 MB  884 us   6%
-3   1  1  1     8 -                8 2  none                 155 MB  929 us   6%
-4   1  1  1     8 -                8 1  none                 167 MB  933 us   6%
-5   1  1  1     8 -                8 3  none                 151 MB 1.02 ms   5%
+2   1  1  1     8 -                8 2  none                 155 MB  929 us   6%
+3   1  1  1     8 -                8 1  none                 167 MB  933 us   6%
+4   1  1  1     8 -                8 3  none                 151 MB 1.02 ms   5%
+5   1  1  2     4 interleaved x4   8 0  none                 174 MB 1.05 ms   5%
 
-second   takes 0.05977 ms more: compute +0.05977
+second   takes 0.1055 ms more: compute -0.04034, dp +0.1458
 proof    ok                 the first is compiled: 210 MB of 84.3 GB a rank
 
 nodes    ranks        step         run  node-hours        cost
