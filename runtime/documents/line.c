@@ -110,7 +110,8 @@ static bool keep_text(Worker *w, const char *text, size_t bytes) {
 /* Counts the pair if its text has other ids as a whole. */
 static bool compare_joined(Worker *w, const char *prompt, const char *completion, int64_t first,
                            int64_t last) {
-  w->joined.count = w->text_bytes = 0;
+  w->joined.count = 0;
+  w->text_bytes = 0;
   if (!keep_text(w, prompt, strlen(prompt)) || !keep_text(w, completion, strlen(completion)) ||
       !tokenizer_encode(w->encoder, w->text, w->text_bytes, w->options->special, &w->joined,
                         w->why))

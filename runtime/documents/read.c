@@ -149,6 +149,7 @@ static void run_batch(Reader *r) {
   pthread_t thread[WORKERS_MAX];
   Share share[WORKERS_MAX];
   int32_t threads = 0;
+  assert(r->workers > 0);
   atomic_store(&r->batch.next, 0);
   for (int32_t i = 0; i < r->workers; i++)
     share[i] = (Share){&r->batch, &r->worker[i]};

@@ -1,5 +1,6 @@
 /* added.c -- added tokens: read, and found in a text by a trie. Among tokens that begin at the same
  * place the longest is taken, as Hugging Face's automaton does. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,6 +106,7 @@ static bool place_texts(Reading *r) {
   for (int32_t i = 0; i < t->added_count; i++) {
     const Added *added = &t->added[i];
     Piece *text = &t->text[added->id];
+    assert(added->content != NULL);
     if (text->at && strcmp(text->at, added->content) != 0)
       return tokenizer_refuse(r, "added_tokens[%d]: id %u of \"%.60s\" is \"%.60s\" elsewhere", i,
                               added->id, added->content, text->at);

@@ -6,12 +6,17 @@
 
 static const char mark[] = "\xe2\x96\x81";
 
+/* -1: no digit as such tokens have it. */
+static int32_t hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
 /* <0xNN>, or -1 */
 static int32_t byte_of(Piece token) {
-  static const char digits[] = "0123456789ABCDEF";
   if (token.bytes != 6 || memcmp(token.at, "<0x", 3) != 0 || token.at[5] != '>') return -1;
-  const char *high = memchr(digits, token.at[3], 16), *low = memchr(digits, token.at[4], 16);
-  return high && low ? (int32_t)((high - digits) * 16 + (low - digits)) : -1;
+  const int32_t high = hex_digit(token.at[3]), low = hex_digit(token.at[4]);
+  return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
 static bool add_bytes(Buffer *out, Piece token) {

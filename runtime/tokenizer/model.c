@@ -2,6 +2,7 @@
  *
  * A byte-level vocabulary writes bytes as characters: words are kept by the bytes that they match.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -121,7 +122,7 @@ static bool fill_words(Reading *r, json_t *vocab, size_t bytes) {
     memcpy(at, token, count + 1);
     t->text[id] = (Piece){at, count};
     at += count + 1;
-    memcpy(matched, token, count);
+    memcpy(matched, token, count + 1);
     int64_t length = t->is_byte_level ? bytes_of_characters(token, count, matched) : (int64_t)count;
     if (length < 0) continue; /* no piece of a text can be this token */
     size_t slot = word_slot(&t->words, matched, (size_t)length);
@@ -136,6 +137,7 @@ static bool read_vocab(Reading *r, json_t *vocab) {
   Tokenizer *t = r->t;
   size_t bytes = 0;
   if (!count_tokens(r, vocab, &bytes)) return false;
+  assert(t->vocab > 0);
   t->words.room = room_for(json_object_size(vocab));
   t->words.text = calloc(t->words.room, sizeof *t->words.text);
   t->words.id = calloc(t->words.room, sizeof *t->words.id);
@@ -200,7 +202,7 @@ static bool read_merges(Reading *r, json_t *vocab, json_t *merges) {
   if (!t->merges) return tokenizer_refuse(r, "not enough memory");
   memset(t->merges, 0xff, t->merge_room * sizeof *t->merges);
   for (size_t rank = 0; is_good && rank < json_array_size(merges); rank++) {
-    Piece part[2];
+    Piece part[2] = {{"", 0}, {"", 0}};
     is_good = split_merge(r, json_array_get(merges, rank), rank, part) &&
               add_merge(r, vocab, rank, part, &joined);
   }

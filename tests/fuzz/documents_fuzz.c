@@ -1,5 +1,6 @@
 /* documents_fuzz.c -- LINK: documents
  * Bytes as one line of JSON: a document that is taken has tokens, and ids below the vocabulary. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,18 +34,19 @@ static bool pieces_of(void *user, const DocumentMessage *messages, int32_t count
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes) {
   static Tokenizer *tokenizer;
+  static Encoder *encoder; /* with a large cache: one for all inputs */
   static const DocumentChat chat = {NULL, pieces_of};
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static char why[TOKENIZER_WHY_BYTES];
   if (!tokenizer) tokenizer = tokenizer_read("/none/tokenizer.json", json, sizeof json - 1, why);
   if (!tokenizer) abort();
+  if (!encoder) encoder = encoder_new(tokenizer);
   const DocumentOptions options = {.tokenizer = tokenizer, .chat = &chat};
-  Worker w = {.options = &options, .chat_lock = &lock, .encoder = encoder_new(tokenizer)};
+  Worker w = {.options = &options, .chat_lock = &lock, .encoder = encoder};
   bool is_taken = document_of_line(&w, (const char *)bytes, size_bytes);
   if (is_taken ? w.ids.count == 0 : !*w.why) abort();
   for (int64_t i = 0; is_taken && i < w.ids.count; i++)
     if (w.ids.at[i] >= tokenizer_vocab(tokenizer) || w.is_target[i] > 1) abort();
-  encoder_free(w.encoder);
   tokenizer_free_ids(&w.ids);
   tokenizer_free_ids(&w.joined);
   free(w.is_target), free(w.text);

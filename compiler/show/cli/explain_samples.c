@@ -45,7 +45,7 @@ static const char *text_of(const Showing *s, const SampleFile *file, int64_t at,
   const char *numbers = "";
   for (int64_t i = 0; i < count; i++) {
     ids[i] = tokens_id(&file->tokens, at + i);
-    bytes[i] = ids[i] > 0 ? (char)ids[i] : '?';
+    bytes[i] = (char)(ids[i] > 0 ? ids[i] : '?');
     numbers = arena_printf(arena, "%s%s%u", numbers, i > 0 ? " " : "", ids[i]);
   }
   bytes[count] = '\0';
@@ -96,14 +96,22 @@ static void print_steps(const Showing *s, int64_t first, int64_t last) {
   if (s->is_json) puts("]}");
 }
 
+/* "3..5", or "3". */
+static bool parse_steps(const char *text, int64_t *first, int64_t *last) {
+  char *end;
+  *first = *last = strtoll(text, &end, 10);
+  if (end == text) return false;
+  if (strncmp(end, "..", 2) != 0) return *end == '\0';
+  text = end + 2;
+  *last = strtoll(text, &end, 10);
+  return end != text && *end == '\0';
+}
+
 ExitCode explain_samples(Compile *c, const Options *options, const Plan *plan) {
-  long long first, last;
-  char rest;
+  int64_t first, last;
   Status status;
-  int count = sscanf(options->samples_of, "%lld..%lld%c", &first, &last, &rest);
-  if (count == 1 && !strstr(options->samples_of, "..")) last = first;
-  if (count < 1 || count > 2 || first < 1 || last < first || last > job_steps(plan) ||
-      last - first >= STEPS_MOST)
+  if (!parse_steps(options->samples_of, &first, &last) || first < 1 || last < first ||
+      last > job_steps(plan) || last - first >= STEPS_MOST)
     return complain(EXIT_USER, "--samples wants steps A..B from 1 to %lld, at most %d, not '%.40s'",
                     (long long)job_steps(plan), STEPS_MOST, options->samples_of);
   if (job_data(plan) != DATA_TOKENS)

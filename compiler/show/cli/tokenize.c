@@ -191,6 +191,7 @@ static ExitCode with_chat(const Options *options, DocumentOptions *read, double 
   if (chat_open(c, options->chat, read->tokenizer, &chat)) {
     read->chat = &chat;
     code = read_documents(options, read, hold_out, report);
+    read->chat = NULL;
   } else {
     (void)diags_print(&c->diags, stderr, options->colored);
   }
