@@ -118,6 +118,8 @@ PLAIN(linear_dw)
 PLAIN(linear_db)
 PLAIN(attention)
 PLAIN(attention_backward)
+PLAIN(attention_apart)
+PLAIN(attention_apart_backward)
 
 /* ---- memory and numbers */
 
