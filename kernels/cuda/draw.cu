@@ -5,7 +5,7 @@ extern "C" {
 #include "kernels/math/draw.h"
 }
 
-enum { DRAW_THREADS = 1024 };
+enum { DRAW_THREADS = 512 }; /* more leave too few registers for sums in doubles */
 
 struct Kept {
   uint32_t bound;
