@@ -31,7 +31,7 @@ nodes    ranks        step         run  node-hours        cost
 1 fits?       weights, gradients and states are 73.2 MB, the memory of 1 device;
               all of it fits on one device: replicas alone (DDP)
 2 fast links? 8 devices: tp 1
-3 layers?     8, and the model's ends: pp 1, 8 a stage
+3 layers?     8, both ends of the model included: pp 1, 8 a stage
 4 batches?    1 micro-batch of 8: stages idle 0.0 % of a step
 5 the rest?   8 ranks / (tp 1 x cp 1 x pp 1) = dp 8, zero 0
 
