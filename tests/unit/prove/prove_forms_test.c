@@ -75,6 +75,8 @@ static const Case cases[] = {
     {KERNEL_cross_entropy_stats, "LV L %>LV", "..>. LL>L V.>V", PLAIN},
     {KERNEL_cross_entropy_parts, "LV L %LV > -", "...>. LLL>+ V..>.", PLAIN},
     {KERNEL_cross_entropy_parts_train, "^LV L %LV > -", "...>.. LLL>L+ V..>V.", PLAIN},
+    {KERNEL_draw, "LV L >", "..>. LL>+", PLAIN},
+    {KERNEL_pick, "E >", ".>.", PLAIN},
     {KERNEL_mse, "E E > -", "..>. EE>+", PLAIN},
     {KERNEL_mse_train, "E E > >E -", "..>.. EE>+E", PLAIN},
     {KERNEL_copy, "E >E", ".>. E>E +>+", PLAIN},
