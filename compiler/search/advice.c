@@ -4,6 +4,7 @@
 
 #include "compiler/draft/cost/communicators.h"
 #include "compiler/graph/backward/backward.h"
+#include "compiler/job/pipelines/pipeline.h"
 #include "compiler/search/fit.h"
 
 /* A change to the job, as its file would say it; NULL: the job has it already, or it would not
@@ -149,6 +150,19 @@ static const char *offload_weights(Compile *c, Job *job, Derived *derived, Graph
   return "offload.weights = \"cpu\"";
 }
 
+/* Pipelines that split backward are refused (derive/shards.c). */
+static const char *offload_grads(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)c, (void)train;
+  const bool are_states_far =
+      job->offload.optimizer == CHOICE_OFFLOAD_CPU || job->offload.optimizer == CHOICE_OFFLOAD_NVME;
+  if (job->offload.grads != CHOICE_OFFLOAD_NONE || !are_states_far ||
+      (derived->pp > 1 && pipe_rules[job->parallel.pipeline].is_split) ||
+      job->offload.update == CHOICE_UPDATES_DEVICE)
+    return NULL;
+  job->offload.grads = CHOICE_OFFLOAD_CPU;
+  return "offload.grads = \"cpu\"";
+}
+
 /* True if the job names a directory of a node for files of offload. */
 static const char *offload_to_files(Compile *c, Job *job, Derived *derived, Graph *train) {
   (void)c, (void)derived, (void)train;
@@ -163,7 +177,7 @@ static Rung *const rungs[] = {write_at_once,   shard_optimizer,  shard_gradients
                               divide_loss,     gather_again,     recompute_light, shard_parameters,
                               narrow_params,   recompute_blocks, split_masters,   narrow_wire,
                               narrow_grads,    narrow_moments,   offload_states,  offload_frames,
-                              offload_weights, offload_to_files};
+                              offload_weights, offload_grads,    offload_to_files};
 
 enum { RUNG_COUNT = sizeof rungs / sizeof *rungs };
 
