@@ -301,12 +301,13 @@ bool automatic_choose(Compile *c, const Job *job, Compiled *out, const Recompute
                              (derived->zero == 3 || derived->dp * derived->cp == 1),
             .takes_files = job->offload.path != NULL};
   if (drafts[0]->arena_bytes <= out->budget_bytes) return true;
-  const int32_t first = a.is_timed ? 0 : count - 1; /* recomputation comes first, then moves */
-  for (int32_t i = first; i < count; i++)
-    if (!try_recompute(&a, tries[i], drafts[i])) return false;
-  for (int32_t i = count - 1; i >= 0 && !a.has_best; i -= count)
-    if (!try_more(&a, tries[i], drafts[i])) return false;
-  assert(a.best.draft != NULL); /* of the last recomputation at least */
+  int32_t least = 0; /* the recomputation that leaves the smallest arena */
+  for (int32_t i = 1; i < count; i++)
+    if (drafts[i]->arena_bytes < drafts[least]->arena_bytes) least = i;
+  for (int32_t i = 0; i < count; i++) /* without rates recomputation comes first, then moves */
+    if ((a.is_timed || i == least) && !try_recompute(&a, tries[i], drafts[i])) return false;
+  if (!try_more(&a, tries[least], drafts[least])) return false;
+  assert(a.best.draft != NULL); /* of that recomputation at least */
   out->recompute = a.best.recompute;
   const Moves moves = a.best.moves;
   const bool explained = explain(&a);
