@@ -37,11 +37,15 @@ static void read_rate(Compile *c, const SpecFile *file, const RawEntry *entry, C
   }
   const Span at = span_of_value(file->spans, path);
   if (raw->kind != RAW_TABLE || raw->named.count > 0 || raw->bad_key || raw->list.count != 2 ||
-      raw->list.at[0]->kind != RAW_NUMBER || raw->list.at[1]->kind != RAW_TEXT ||
-      !(raw->list.at[0]->number >= 1 && raw->list.at[0]->number <= 1e18)) {
+      raw->list.at[0]->kind != RAW_NUMBER || raw->list.at[1]->kind != RAW_TEXT) {
     error_at(c, at, "wrong-type", "rates.%s: expected a number a second and a day; got %s",
-             entry->key, raw_show(c->arena, raw));
+             entry->key, raw->kind == RAW_TABLE ? "another table" : raw_show(c->arena, raw));
     fix_last(c, "%s = { 54200000000, \"2026-11-27\" }", entry->key);
+    return;
+  }
+  if (!(raw->list.at[0]->number >= 1 && raw->list.at[0]->number <= 1e18)) {
+    error_at(c, at, "range", "rates.%s: a rate is 1 to 1e18 a second; got %s", entry->key,
+             raw_show(c->arena, raw->list.at[0]));
     return;
   }
   out->per_s[i] = raw->list.at[0]->number;
@@ -57,14 +61,16 @@ static void read_entry(Compile *c, const SpecFile *file, const RawEntry *entry, 
     refuse_key(c, file, entry->key, entry->key, names, 3);
     return;
   }
-  if (entry->value->kind != (is_rates ? RAW_TABLE : RAW_TEXT) || entry->value->list.count > 0) {
+  const Raw *raw = entry->value;
+  if (raw->kind != (is_rates ? RAW_TABLE : RAW_TEXT) || raw->list.count > 0 || raw->bad_key) {
     error_at(c, span_of_value(file->spans, entry->key), "wrong-type", "%s: expected a %s; got %s",
-             entry->key, is_rates ? "table of rates" : "name", raw_show(c->arena, entry->value));
+             entry->key, is_rates ? "table of rates by name" : "name",
+             raw->kind == RAW_TABLE ? "another table" : raw_show(c->arena, raw));
     return;
   }
-  if (!is_rates) *(is_device ? &out->device : &out->processor) = entry->value->text;
-  for (int32_t i = 0; is_rates && i < entry->value->named.count; i++)
-    read_rate(c, file, &entry->value->named.at[i], out);
+  if (!is_rates) *(is_device ? &out->device : &out->processor) = raw->text;
+  for (int32_t i = 0; is_rates && i < raw->named.count; i++)
+    read_rate(c, file, &raw->named.at[i], out);
 }
 
 bool calibration_read(Compile *c, const char *path, Span at, Calibration *out) {
