@@ -104,11 +104,13 @@ static void check_update(Compile *c, const Job *job) {
 }
 
 void offload_rules(Compile *c, Job *job) {
+  const bool is_auto = states_of(job) == CHOICE_OFFLOAD_AUTO;
   if (job->offload.weights != CHOICE_OFFLOAD_NONE && states_of(job) != CHOICE_OFFLOAD_CPU &&
       states_of(job) != CHOICE_OFFLOAD_NVME) {
     error_at(c, job->origin[FIELD_offload_weights].span, "conflict",
              "offload.weights: weights are where their states are, which updates need beside "
-             "them, and those do not leave the device");
+             "them, and %s",
+             is_auto ? "auto may leave those on the device" : "those do not leave the device");
     fix_last(c, "offload = { optimizer = \"cpu\", weights = \"cpu\" }");
   }
   if (job->offload.weights == CHOICE_OFFLOAD_NVME && states_of(job) == CHOICE_OFFLOAD_CPU) {
@@ -121,8 +123,8 @@ void offload_rules(Compile *c, Job *job) {
   if (job->offload.grads != CHOICE_OFFLOAD_NONE && states_of(job) != CHOICE_OFFLOAD_CPU &&
       states_of(job) != CHOICE_OFFLOAD_NVME) {
     error_at(c, job->origin[FIELD_offload_grads].span, "conflict",
-             "offload.grads: gradients accumulate where updates run, and states do not leave the "
-             "device");
+             "offload.grads: gradients accumulate where updates run, and %s",
+             is_auto ? "auto may leave states on the device" : "states do not leave the device");
     fix_last(c, "offload = { optimizer = \"cpu\", grads = \"cpu\" }");
   }
   check_update(c, job);
