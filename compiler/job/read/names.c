@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "compiler/job/lua/sandbox.h"
+#include "compiler/job/paths.h"
 
+static const char *const page_keys[] = {"state", "ignore", "tensor"};
+static const char *const answer_keys[] = {"view", "take", "order", "rest"};
 enum { PAGE = 1, SHAPES = 2, IGNORE_MAX = 1024 };
 
 struct NamesPage {
@@ -19,6 +22,22 @@ struct NamesPage {
 static bool refuse(const NamesPage *page, const char *name, const char *what) {
   return error_at(page->c, (Span){.file = page->path}, "not-a-names-page", "%s%s%s", name,
                   *name != '\0' ? ": " : "", what);
+}
+
+/* Refuses a key of the table at `at` that is not one of the names; `first`: it may have [1]. */
+static bool knows_keys(const NamesPage *page, const char *name, int at, bool first,
+                       const char *const *names, int32_t count) {
+  lua_State *L = page->L;
+  for (lua_pushnil(L); lua_next(L, at) != 0; lua_pop(L, 1)) {
+    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+    bool is_known = first && key == NULL && lua_tonumber(L, -2) == 1;
+    for (int32_t i = 0; key != NULL && !is_known && i < count; i++)
+      is_known = strcmp(key, names[i]) == 0;
+    if (is_known) continue;
+    key = key != NULL ? text_show(page->c->arena, key) : "an item that has no name";
+    return refuse(page, name, arena_printf(page->c->arena, "`%s` is no key of a page", key));
+  }
+  return true;
 }
 
 static void push_sizes(lua_State *L, const int64_t *size, int32_t dims) {
@@ -53,6 +72,7 @@ NamesPage *names_open(Compile *c, const char *name, const NamesFacts *facts) {
   if (is_good && !lua_istable(L, PAGE)) is_good = refuse(page, "", "the file returns no table");
   if (is_good && lua_getfield(L, PAGE, "tensor") != LUA_TFUNCTION)
     is_good = refuse(page, "", "its `tensor` is no function");
+  is_good = is_good && knows_keys(page, "", PAGE, false, page_keys, 3);
   if (!is_good) {
     sandbox_close(L);
     return NULL;
@@ -146,6 +166,7 @@ static bool read_answer(NamesPage *page, const char *name, NamesPlace *place) {
   if (lua_isnil(L, -1))
     return refuse(page, name, "the page says of no tensor that it is this parameter");
   if (lua_istable(L, -1)) {
+    if (!knows_keys(page, name, lua_gettop(L), true, answer_keys, 4)) return false;
     lua_rawgeti(L, -1, 1);
     if (lua_type(L, -1) == LUA_TSTRING) tensor = arena_copy(page->c->arena, lua_tostring(L, -1));
     lua_pop(L, 1);
@@ -153,7 +174,7 @@ static bool read_answer(NamesPage *page, const char *name, NamesPlace *place) {
     lua_getfield(L, -1, "rest");
     const char *rest = lua_tostring(L, -1);
     place->is_padded = rest != NULL && strcmp(rest, "padding") == 0;
-    if (rest != NULL && !place->is_padded) return refuse(page, name, "`rest` is \"padding\"");
+    if (!lua_isnil(L, -1) && !place->is_padded) return refuse(page, name, "`rest` is \"padding\"");
     lua_pop(L, 1);
   }
   if (!tensor) return refuse(page, name, "the answer is no name, nor a table that begins with one");

@@ -88,6 +88,15 @@ static bool find_tensor(Placing *p, uint32_t index, const NamesParameter *parame
     place->tensor = find_named(p, kind, name);
   }
   if (place->tensor != NULL) return true;
+  if (p->page != NULL) {
+    const char *of = state_kind_of(kind)->name;
+    name = names_state(p->page, of, place->view.tensor);
+    if (name == NULL)
+      return refuse(p, arena_printf(arena,
+                                    "the page's `state` has no `%s` with a %%s, where the name of "
+                                    "the tensor goes, and the job has %s of %s",
+                                    of, saved_kind(p->state, item), item->name));
+  }
   return refuse(p, arena_printf(arena, "has no tensor %s, and the job has it as %s of %s",
                                 name != NULL ? name : item->name, saved_kind(p->state, item),
                                 item->name));
