@@ -156,6 +156,7 @@ typedef struct MemoryTable {
   const Compiled *compiled;
   StageColumns columns;
   VEC(const char *) notes; /* for below */
+  const Saves *saves;      /* NULL: the job writes no checkpoints */
   FILE *out;
 } MemoryTable;
 
@@ -355,11 +356,10 @@ static void print_file(MemoryTable *table) {
 
 /* All columns have the number of the rank with the largest part. */
 static void print_kept(MemoryTable *table) {
-  Saves saves;
   double kept[COLUMNS_MAX] = {0};
-  if (!explain_saves(table->compiled, &saves) || saves.kept_bytes == 0) return;
+  if (table->saves == NULL || table->saves->kept_bytes == 0) return;
   for (uint32_t i = 0; i < table->columns.count; i++)
-    kept[i] = (double)saves.kept_bytes;
+    kept[i] = (double)table->saves->kept_bytes;
   print_row(table, "node", "kept", kept, "checkpoint.memory: two copies of the largest part");
 }
 
@@ -386,13 +386,15 @@ static void print_limits(MemoryTable *table) {
 }
 
 void explain_memory(const Compiled *compiled, FILE *out) {
+  Saves saves; /* once: of thousands of ranks it takes longer than the rest */
   MemoryTable table = {.compiled = compiled, .columns = choose_columns(compiled), .out = out};
+  if (explain_saves(compiled, &saves)) table.saves = &saves;
   print_head(&table);
   print_kinds(&table);
   print_packing(&table);
   print_limits(&table);
   print_notes(&table);
-  print_saves(compiled, out);
+  if (table.saves != NULL) print_saves(compiled, table.saves, out);
   if (rank_count(compiled) == 1 && !compiled->draft->offloads_weights)
     print_states(compiled, &table.columns.peak[0], out);
 }

@@ -22,24 +22,22 @@ static double lost_share(const Saves *s, double every_s) {
   return interval_lost(every_s, s->stall_s, s->write_s, s->restart_s, s->failure_s);
 }
 
-void print_saves(const Compiled *compiled, FILE *out) {
-  Saves s;
+void print_saves(const Compiled *compiled, const Saves *s, FILE *out) {
   Arena *arena = compiled->draft->compile->arena;
-  if (!explain_saves(compiled, &s)) return;
   fputs("\ncheckpoint\n", out);
   put_line(out, "size",
            arena_printf(arena, "%s in %s part%s, the largest %s; %s at %s/s (slurm.write)",
-                        bytes_text(compiled, s.bytes), count_text(compiled, s.parts),
-                        plural((uint64_t)s.parts), bytes_text(compiled, s.largest_part_bytes),
-                        duration_text(compiled, s.write_s),
+                        bytes_text(compiled, s->bytes), count_text(compiled, s->parts),
+                        plural((uint64_t)s->parts), bytes_text(compiled, s->largest_part_bytes),
+                        duration_text(compiled, s->write_s),
                         bytes_text(compiled, (int64_t)compiled->job->slurm.write)));
-  if (s.snapshot_bytes > 0)
+  if (s->snapshot_bytes > 0)
     put_line(out, "async",
              arena_printf(arena, "written from a copy, %s on a rank, while steps go on",
-                          bytes_text(compiled, s.snapshot_bytes)));
+                          bytes_text(compiled, s->snapshot_bytes)));
   double every_s = every_seconds(compiled);
   if (every_s <= 0) return;
-  if (s.failure_s <= 0) {
+  if (s->failure_s <= 0) {
     put_line(out, "every",
              arena_printf(arena, "%s; cluster.mtbf = \"200d\", of a node, tells how often is best",
                           duration_text(compiled, every_s)));
@@ -49,9 +47,9 @@ void print_saves(const Compiled *compiled, FILE *out) {
            arena_printf(arena,
                         "%s, with a failure every %s: %.2g %% of the time lost; least is %.2g %%, "
                         "every %s",
-                        duration_text(compiled, every_s), duration_text(compiled, s.failure_s),
-                        100 * lost_share(&s, every_s), 100 * lost_share(&s, s.best_s),
-                        duration_text(compiled, s.best_s)));
+                        duration_text(compiled, every_s), duration_text(compiled, s->failure_s),
+                        100 * lost_share(s, every_s), 100 * lost_share(s, s->best_s),
+                        duration_text(compiled, s->best_s)));
 }
 
 static void print_number(const char *name, double value, bool is_known, FILE *out) {

@@ -55,8 +55,8 @@ void print_parts(const Compiled *compiled, FILE *out);
 void print_parts_json(const Compiled *compiled, FILE *out);
 
 /* Prints the size of a checkpoint, the time that it takes, and where cluster.mtbf is set how much
- * the run loses; as JSON the member "checkpoint". Nothing, or null, where none is written. */
-void print_saves(const Compiled *compiled, FILE *out);
+ * the run loses; as JSON the member "checkpoint". null where none is written. */
+void print_saves(const Compiled *compiled, const Saves *saves, FILE *out);
 void print_saves_json(const Compiled *compiled, FILE *out);
 
 char *count_text(const Compiled *compiled, int64_t n);
