@@ -69,8 +69,7 @@ bool replay_note_sent(const Work *work, Queue *queue, Status *status) {
   return true;
 }
 
-/* A run whose records are looked at, or timed,
- * is alone. */
+/* A run whose records are looked at or timed is alone. */
 uint32_t replay_end_call(const Replay *replay, const PlanProgram *program) {
   const Plan *plan = replay->setup.plan;
   const bool is_alone =

@@ -9,7 +9,8 @@
  *   bf16 before it adds the bias (kernels.def);
  * - bf16 in attention: 2^-6 rms + 2^-7 |plain|, probabilities may be rounded on the way; twice the
  *   first backward, and twice in attention_apart (few_keys);
- * - f32 in attention with tf32: 2^-9 (rms + |plain|), for the same reason; twice in attention_apart;
+ * - f32 in attention with tf32: 2^-9 (rms + |plain|), for the same reason; twice in
+ * attention_apart;
  * - f32 in attention_backward with tf32: half of that, for every kernel rounds the same numbers
  *   (kernels.def), and only a number near a tie may go to the other neighbour;
  * - f64: 2e-5 |plain|, losses and sums of squares made of f32 within blocks.

@@ -159,8 +159,9 @@ void tune_print_steps(const TuneScreen *screen, FILE *out) {
   print_wrapped(out, fits, 0, 14, COLUMNS_MOST);
   fprintf(out, "2 fast links? %lld device%s: tp %lld\n", (long long)sizes.devices_of_domain,
           plural(sizes.devices_of_domain), (long long)derived->tp);
-  fprintf(out, "3 layers?     %d, both ends of the model included: pp %lld, %s%d a stage\n", d->chain_length,
-          (long long)derived->pp, d->chain_length % derived->pp == 0 ? "" : "up to ",
+  fprintf(out, "3 layers?     %d, both ends of the model included: pp %lld, %s%d a stage\n",
+          d->chain_length, (long long)derived->pp,
+          d->chain_length % derived->pp == 0 ? "" : "up to ",
           (int)((d->chain_length + derived->pp - 1) / derived->pp));
   const Pipeline *pipeline = draft_pipeline(d);
   fprintf(out, "4 batches?    %lld micro-batch%s of %lld: stages idle %.1f %% of a step\n",
