@@ -9,6 +9,7 @@
 
 #include "compiler/plan/prove/prove.h"
 #include "runtime/replay/hostile.h"
+#include "runtime/tokens/tokens.h"
 #include "tests/mutants/attack.h"
 #include "tests/mutants/trial.h"
 #include "tests/unit/check.h"
@@ -130,7 +131,7 @@ static void run_file(const char *path, bool show, Count *count) {
   free(text);
 }
 
-/* Data to train and validate on, beside the job: words.u8 and others.u8. */
+/* Data to train and validate on, beside the job: words.u8, others.u8, and train.tok. */
 static void write_words(const char *name, int seed) {
   enum { WORDS = 4000, VOCAB = 64 };
   char path[80];
@@ -140,6 +141,21 @@ static void write_words(const char *name, int seed) {
   for (int i = 0; i < WORDS; i++)
     (void)fputc((i * i / 7 + seed) % VOCAB, file);
   (void)fclose(file);
+}
+
+/* Documents of 5 and 11 tokens. */
+static void write_documents(void) {
+  enum { DOCUMENTS = 100, VOCAB = 64 };
+  static uint32_t ids[DOCUMENTS * 8];
+  int64_t start[DOCUMENTS + 1] = {0};
+  char why[TOKENS_WHY_BYTES];
+  TokensWritten written;
+  for (int d = 0; d < DOCUMENTS; d++)
+    start[d + 1] = start[d] + (d % 2 == 0 ? 5 : 11);
+  for (int i = 0; i < DOCUMENTS * 8; i++)
+    ids[i] = (uint32_t)(i * 29 % VOCAB);
+  TokDocuments all = {ids, NULL, start, DOCUMENTS, VOCAB, 0};
+  if (!tokens_write_documents(&all, folder, 0, NULL, &written, why)) exit(1);
 }
 
 static void remove_words(const char *name) {
@@ -155,10 +171,12 @@ int main(int argc, char **argv) {
   if (mkdtemp(folder) == NULL) return 1;
   write_words("words.u8", 0);
   write_words("others.u8", 1);
+  write_documents();
   for (int i = 1 + show; i < argc; i++)
     run_file(argv[i], show, &count);
   remove_words("words.u8");
   remove_words("others.u8");
+  remove_words("train.tok");
   (void)rmdir(folder);
   printf("%d attacks, %d refused, %d with the record named\n", count.attacks, count.refused,
          count.good);
