@@ -62,7 +62,8 @@ static __device__ Kept choose_kept(const DrawRow<T> &r, double top_k, double top
   return kept;
 }
 
-/* Each thread has neighbouring classes; thread 0 finds whose classes the draw falls into. */
+/* Each thread has neighbouring classes; every thread finds whose classes the draw falls into. Where
+ * weights are not finite, any class is drawn. */
 template <class T>
 static __device__ int64_t draw_class(const DrawRow<T> &r, const Kept &kept, double uniform) {
   SHARED(double, part, DRAW_THREADS);
@@ -73,6 +74,7 @@ static __device__ int64_t draw_class(const DrawRow<T> &r, const Kept &kept, doub
   for (int64_t k = first; k < end; k++)
     ties += draw_key(to_float(r.logits[k])) == kept.bound;
   __syncthreads();
+  if (threadIdx.x == 0) drawn[0] = 0;
   part_ties[threadIdx.x] = ties;
   __syncthreads();
   ties = 0;
@@ -118,7 +120,7 @@ static __device__ int64_t draw_class(const DrawRow<T> &r, const Kept &kept, doub
 }
 
 template <class T> static __device__ int64_t likeliest(const DrawRow<T> &r, float highest) {
-  double first = (double)r.classes;
+  double first = (double)r.classes - 1; /* of logits that are not finite */
   for (int64_t k = threadIdx.x; k < r.classes; k += blockDim.x)
     if (draw_key(to_float(r.logits[k])) == draw_key(highest) && (double)k < first)
       first = (double)k;

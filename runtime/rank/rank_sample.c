@@ -1,7 +1,9 @@
 /* rank_sample.c -- tokens drawn one after another: each is the draw of one run of the plan's
  * program over the sequence so far, whose other places hold no target. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,7 +57,11 @@ static bool draw(Sampling *s, int64_t sequence, int64_t count, int64_t *id, doub
   *id = (int64_t)(left.control.loss / copies + 0.5);
   *logprob = left.control.count / copies;
   rank->stopped = left.control.stop > 0;
-  return true;
+  return rank->stopped || isfinite(*logprob) ||
+         status_fail(status, STATUS_USER,
+                     "prompt %lld: a logit after %lld token%s is not finite: the weights have "
+                     "diverged, or precision.compute is too narrow for them",
+                     (long long)sequence + 1, (long long)count, count == 1 ? "" : "s");
 }
 
 static bool is_end(const Sampling *s, int64_t id) {
@@ -68,6 +74,7 @@ static bool is_end(const Sampling *s, int64_t id) {
 /* False: `prompt` is no list of ids that leaves room. */
 static bool take_prompt(Sampling *s, const json_t *prompt, int64_t *count) {
   *count = (int64_t)json_array_size(prompt);
+  assert(s->ids != NULL && s->targets != NULL); /* by find_inputs */
   if (*count < 1 || *count + s->tokens > s->context + 1) return false;
   for (int64_t i = 0; i < s->context; i++) {
     const json_t *item = i < *count ? json_array_get(prompt, (size_t)i) : NULL;
@@ -88,7 +95,7 @@ static bool go_on(Sampling *s, int64_t number, const json_t *prompt, Status *sta
     return status_fail(status, STATUS_WORLD, "not enough memory to sample");
   if (!take_prompt(s, prompt, &count))
     return status_fail(status, STATUS_USER, "prompt %lld: its ids are not below %u, or too many",
-                       (long long)number, job_vocab(s->rank->plan));
+                       (long long)number + 1, job_vocab(s->rank->plan));
   for (int64_t i = 0; i < s->tokens && !s->rank->stopped; i++, count++) {
     const int64_t begun_ns = rank_now_ns();
     if (!draw(s, number, count, &id, &logprob, status)) return false;

@@ -7,8 +7,11 @@
 #include <string.h>
 
 #include "runtime/json/json.h"
+#include "runtime/plan/plan_job.h"
 
 enum { TOKENS_USUAL = 64, CONTEXT_STEP = 32, LINE_BYTES_MAX = 1 << 26 };
+
+static const int64_t tokens_most = 1 << 29, samples_most = 1 << 20, number_most = (int64_t)1 << 40;
 
 typedef struct Prompt {
   const char *text; /* NULL: given in ids */
@@ -27,15 +30,15 @@ typedef struct Sample {
 
 /* ---- numbers of the command line */
 
-static bool take_count(const char *name, const char *text, int64_t least, int64_t *count) {
+static bool take_count(const char *name, const char *text, int64_t least, int64_t most,
+                       int64_t *count) {
   char *end = NULL;
   if (text == NULL) return true;
   errno = 0;
   *count = strtoll(text, &end, 10);
-  if (errno == 0 && end != text && *end == '\0' && *count >= least && *count < (int64_t)1 << 40)
-    return true;
-  complain(EXIT_USER, "%s wants a whole number from %lld on, not '%.40s'", name, (long long)least,
-           text);
+  if (errno == 0 && end != text && *end == '\0' && *count >= least && *count <= most) return true;
+  complain(EXIT_USER, "%s wants a whole number from %lld to %lld, not '%.40s'", name,
+           (long long)least, (long long)most, text);
   return false;
 }
 
@@ -58,10 +61,10 @@ static bool take_options(Sample *s) {
     complain(EXIT_USER, "--stop wants a text that is not empty");
     return false;
   }
-  return take_count("--tokens", o->token_count, 1, &s->tokens) &&
-         take_count("--samples", o->sample_count, 1, &s->times) &&
-         take_count("--seed", o->draw_seed, 0, &s->seed) &&
-         take_count("--top-k", o->top_k, 1, &s->draw.top_k) &&
+  return take_count("--tokens", o->token_count, 1, tokens_most, &s->tokens) &&
+         take_count("--samples", o->sample_count, 1, samples_most, &s->times) &&
+         take_count("--seed", o->draw_seed, 0, number_most, &s->seed) &&
+         take_count("--top-k", o->top_k, 1, number_most, &s->draw.top_k) &&
          take_number("--temperature", o->temperature, 0, 1e6, "a number from 0 on",
                      &s->draw.temperature) &&
          take_number("--top-p", o->top_p, 1e-9, 1, "a share above 0, up to 1", &s->draw.top_p);
@@ -96,23 +99,34 @@ static ExitCode add_ids(Sample *s, const char *text) {
   return keep_prompt(s, prompt);
 }
 
+static bool are_ids(const json_t *list) {
+  const json_t *item;
+  size_t i;
+  json_array_foreach((json_t *)list, i,
+                     item) if (!json_is_integer(item) || json_integer_value(item) < 0) return false;
+  return json_array_size(list) > 0;
+}
+
 static ExitCode add_line(Sample *s, const char *line, size_t length, int64_t number) {
   JsonFault fault;
   json_t *root = json_read(line, length, &fault);
   const char *text = json_text(root, "prompt"), *path = s->options->prompt_file;
   const json_t *ids = json_object_get(root, "ids"), *item;
+  const bool is_alone = json_object_size(root) == 1;
   ExitCode code;
   size_t i;
   Prompt prompt = {0};
-  if (text != NULL) {
+  if (is_alone && text != NULL) {
     code = add_text(s, arena_copy(s->used.c->arena, text));
-  } else if (json_array_size(ids) > 0) {
-    json_array_foreach((json_t *)ids, i, item) VEC_PUSH(
-        s->used.c->arena, &prompt.ids, json_is_integer(item) ? json_integer_value(item) : -1);
+  } else if (is_alone && are_ids(ids)) {
+    json_array_foreach((json_t *)ids, i, item)
+        VEC_PUSH(s->used.c->arena, &prompt.ids, json_integer_value(item));
     code = keep_prompt(s, prompt);
   } else {
     code = complain(EXIT_USER, "%s, line %lld: %s", path, (long long)number,
-                    root == NULL ? fault.why : "expected {\"prompt\": TEXT} or {\"ids\": [5, 9]}");
+                    root == NULL ? fault.why
+                                 : "expected {\"prompt\": TEXT} or {\"ids\": [5, 9]}, and no other "
+                                   "key");
   }
   json_decref(root);
   return code;
@@ -128,6 +142,8 @@ static ExitCode add_file(Sample *s, const char *path) {
   for (int64_t number = 1; code == EXIT_DONE && (length = getline(&line, &room, file)) > 0;
        number++)
     if (line[strspn(line, " \t\r\n")] != '\0') code = add_line(s, line, (size_t)length, number);
+  if (code == EXIT_DONE && ferror(file))
+    code = complain(EXIT_WORLD, "%s: cannot be read: %s", path, strerror(errno));
   free(line);
   (void)fclose(file);
   return code;
@@ -149,6 +165,20 @@ static ExitCode read_prompts(Sample *s) {
 
 /* ---- the plan, and its ranks */
 
+/* Prompts have ids of the model: a tokenizer can have more. */
+static ExitCode check_ids(const Sample *s) {
+  const uint32_t vocab = job_vocab(&s->used.compiled.plan);
+  for (int32_t i = 0; i < s->prompts.count; i++)
+    for (int32_t k = 0; k < s->prompts.at[i].ids.count; k++)
+      if (s->prompts.at[i].ids.at[k] >= vocab)
+        return complain(EXIT_USER, "prompt %d has the token %lld, and the model's are below %u%s",
+                        i + 1, (long long)s->prompts.at[i].ids.at[k], vocab,
+                        s->language.tokenizer != NULL && s->prompts.at[i].text != NULL
+                            ? ": its folder has the tokenizer.json of another one"
+                            : "");
+  return EXIT_DONE;
+}
+
 static ExitCode compile_sample(Sample *s) {
   Arena *arena = s->used.c->arena;
   TextList *settings = &s->used.settings;
@@ -168,10 +198,11 @@ static ExitCode compile_sample(Sample *s) {
                     (long long)d->dp, (long long)d->cp, (long long)rows);
   if (needed > d->sample_tokens)
     return complain(EXIT_USER,
-                    "a prompt of %lld tokens and %lld more are longer than the %lld positions of "
-                    "the model",
-                    (long long)s->longest, (long long)s->tokens, (long long)d->sample_tokens);
-  return EXIT_DONE;
+                    "a prompt of %lld token%s and %lld more are longer than the %lld positions of "
+                    "the model: --tokens makes it fewer",
+                    (long long)s->longest, plural(s->longest), (long long)s->tokens,
+                    (long long)d->sample_tokens);
+  return check_ids(s);
 }
 
 static json_t *counts_json(const CountList *counts) {
