@@ -245,7 +245,8 @@ static bool check_first_line(Csv *csv) {
                   "the columns",
                   start[4]);
   csv->line = 0;
-  return at >= 0 && fseek(csv->in, at, SEEK_SET) == 0;
+  return (at >= 0 && fseek(csv->in, at, SEEK_SET) == 0) ||
+         refuse(csv, "is a pipe, which cannot be read again: write it to a file first");
 }
 
 bool csv_open(Csv *csv, const char *path) {

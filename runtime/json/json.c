@@ -42,7 +42,9 @@ json_t *json_read(const char *text, size_t bytes, JsonFault *fault) {
   if (!is_within_limits(text, bytes, fault)) return NULL;
   json_t *value = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
   if (value) return value;
-  return refuse(fault, error.position > 0 ? (size_t)error.position - 1 : 0, error.text);
+  const bool has_nul = json_error_code(&error) == json_error_null_character;
+  return refuse(fault, error.position > 0 ? (size_t)error.position - 1 : 0,
+                has_nul ? "a text has the character \\u0000" : error.text);
 }
 
 json_t *json_read_file(const char *path, size_t bytes_max, int *errno_out, JsonFault *fault) {

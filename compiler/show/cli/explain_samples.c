@@ -35,7 +35,7 @@ static Tokenizer *find_tokenizer(const Plan *plan, const Samples *samples) {
   return found;
 }
 
-/* The first ids as text, or as numbers where nothing decodes them. */
+/* The first ids as text, or as numbers where nothing decodes them. Not plain yet. */
 static const char *text_of(const Showing *s, const SampleFile *file, int64_t at, int64_t most) {
   uint32_t ids[TOKENS_SHOWN];
   int64_t count = file->tokens.count - at < TOKENS_SHOWN ? file->tokens.count - at : TOKENS_SHOWN;
@@ -49,12 +49,21 @@ static const char *text_of(const Showing *s, const SampleFile *file, int64_t at,
     numbers = arena_printf(arena, "%s%s%u", numbers, i > 0 ? " " : "", ids[i]);
   }
   bytes[count] = '\0';
-  if (file->tokens.id_bytes == 1) return text_plain(arena, bytes);
+  if (file->tokens.id_bytes == 1) return arena_copy(arena, bytes);
   size_t size = 0;
   char *text = s->tokenizer ? tokenizer_decode(s->tokenizer, ids, count, false, &size) : NULL;
-  const char *shown = text ? text_plain(arena, arena_copy(arena, text)) : numbers;
+  const char *shown = text ? arena_copy(arena, text) : numbers;
   free(text);
   return shown;
+}
+
+/* As much of a text as a line shows, in whole characters. */
+static const char *beginning(Arena *arena, const char *text) {
+  size_t count = strlen(text);
+  if (count > TEXT_SHOWN)
+    for (count = TEXT_SHOWN; count > 0 && ((unsigned char)text[count] & 0xc0) == 0x80;)
+      count--;
+  return text_plain(arena, arena_copy_n(arena, text, count));
 }
 
 static void print_sample(const Showing *s, int64_t number, bool is_first) {
@@ -76,9 +85,9 @@ static void print_sample(const Showing *s, int64_t number, bool is_first) {
   const char *document = source.document >= 0 ? arena_printf(arena, ", document %s",
                                                              format_count(arena, source.document))
                                               : "";
-  printf("  sample %s of %s: token %s%s\n    %.*s\n", format_count(arena, source.sample),
-         text_plain(arena, file->path), format_count(arena, source.token), document, TEXT_SHOWN,
-         text_of(s, file, source.token, source.count));
+  printf("  sample %s of %s: token %s%s\n    %s\n", format_count(arena, source.sample),
+         text_plain(arena, file->path), format_count(arena, source.token), document,
+         beginning(arena, text_of(s, file, source.token, source.count)));
 }
 
 static void print_steps(const Showing *s, int64_t first, int64_t last) {

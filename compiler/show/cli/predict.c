@@ -76,7 +76,9 @@ static ExitCode copy_table(Predict *p, Csv *csv, const TextList *columns, FILE *
 }
 
 static ExitCode make_table(Predict *p) {
-  const char *path = arena_printf(p->used.c->arena, "%s/rows.csv", p->used.folder);
+  const char *slash = strrchr(p->options->data, '/'); /* errors in rows name the copy */
+  const char *path = arena_printf(p->used.c->arena, "%s/rows_%s", p->used.folder,
+                                  slash != NULL ? slash + 1 : p->options->data);
   TextList columns = {0};
   ExitCode code = columns_of(p, &columns);
   if (code != EXIT_DONE) return code;
@@ -150,20 +152,20 @@ static ExitCode check_lacking(const Predict *p) {
                   (long long)d->dp, (long long)rows);
 }
 
-static bool write_header(const Predict *p, int64_t width, FILE *out) {
+static bool write_header(const Predict *p, bool has_classes, int64_t width, FILE *out) {
   const Columns *target = target_columns(p);
-  const bool has_names = !are_classes(p) && target != NULL && target->names.count == width;
+  const bool has_names = !has_classes && target != NULL && target->names.count == width;
   bool good = true;
   for (int64_t i = 0; i < width; i++) {
     const char *name = has_names ? quoted(p->used.c->arena, target->names.at[i])
                                  : arena_printf(p->used.c->arena, "%s%lld",
-                                                are_classes(p) ? "class_" : "y_", (long long)i);
+                                                has_classes ? "class_" : "y_", (long long)i);
     good = fprintf(out, "%s%s", i > 0 ? "," : "", name) >= 0 && good;
   }
   return fputc('\n', out) != EOF && good;
 }
 
-static bool write_row(const Predict *p, const double *value, int64_t width, FILE *out) {
+static bool write_row(const double *value, bool has_classes, int64_t width, FILE *out) {
   double highest = -INFINITY, sum = 0;
   bool good = true;
   for (int64_t i = 0; i < width; i++)
@@ -172,7 +174,7 @@ static bool write_row(const Predict *p, const double *value, int64_t width, FILE
     sum += exp(value[i] - highest);
   for (int64_t i = 0; i < width; i++)
     good = fprintf(out, "%s%.9g", i > 0 ? "," : "",
-                   are_classes(p) ? exp(value[i] - highest) / sum : value[i]) >= 0 &&
+                   has_classes ? exp(value[i] - highest) / sum : value[i]) >= 0 &&
            good;
   return fputc('\n', out) != EOF && good;
 }
@@ -188,10 +190,11 @@ static int64_t real_width(const Predict *p, int64_t width) {
 static bool write_rows(const Predict *p, FILE *in, FILE *out, int64_t rows, int64_t width) {
   double *value = ARENA_ARRAY(p->used.c->arena, double, width + 1);
   const int64_t real = real_width(p, width);
-  bool good = write_header(p, real, out);
+  const bool has_classes = are_classes(p);
+  bool good = write_header(p, has_classes, real, out);
   for (int64_t row = 0; row < rows && good; row++)
     good = fread(value, sizeof *value, (size_t)width, in) == (size_t)width &&
-           write_row(p, value, real, out);
+           write_row(value, has_classes, real, out);
   return good;
 }
 

@@ -107,8 +107,9 @@ static ExitCode write_text(const char *text, double hold_out, Report *report) {
     return complain(EXIT_USER, "%s is %s, not text: extract the text first", text, foreign.what);
   report->format = "u8";
   report->vocab = 256;
+  errno = 0; /* stays 0 where the text itself is refused */
   if (tokens_write_bytes(text, report->folder, hold_out, &report->written, why)) return EXIT_DONE;
-  return complain(EXIT_WORLD, "%s", why);
+  return complain(errno == 0 ? EXIT_USER : EXIT_WORLD, "%s", why);
 }
 
 /* ---- documents */
