@@ -16,6 +16,11 @@ bool units_bytes(const char *text, double *size_bytes);
 /* "450GB/s" (bytes), "400Gb/s" (bits): bytes per second. */
 bool units_rate(const char *text, double *bytes_per_s);
 
+/* The least rates, of bytes and FLOPs, that clusters may have: by slower ones the nanoseconds of a
+ * step would overflow 64 bits. */
+#define UNITS_RATE_LEAST  1e6
+#define UNITS_FLOPS_LEAST 1e9
+
 /* "989TFLOP/s". */
 bool units_flops(const char *text, double *flops);
 

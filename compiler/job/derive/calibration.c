@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "compiler/job/derive/cluster_file.h"
+#include "compiler/job/units.h"
 
 const char *const calibration_names[CALIBRATION_RATES] = {
 #define RATE(name, about) #name,
@@ -22,6 +23,17 @@ static void refuse_key(Compile *c, const SpecFile *file, const char *path, const
     fix_last(c, "%s", near);
   else
     note_at(c, (Span){0}, "`lockstep bench copies -o FILE.lua` writes such a file");
+}
+
+static double least_rate(int32_t rate) {
+  switch ((CalibrationRate)rate) {
+  case CALIBRATION_product_fp32:
+  case CALIBRATION_product_bf16:
+  case CALIBRATION_attention_fwd:
+  case CALIBRATION_attention_bwd: return UNITS_FLOPS_LEAST;
+  case CALIBRATION_records: return 1;
+  default: return UNITS_RATE_LEAST;
+  }
 }
 
 /* { 54200000000, "2026-11-27" } */
@@ -43,12 +55,13 @@ static void read_rate(Compile *c, const SpecFile *file, const RawEntry *entry, C
     fix_last(c, "%s = { 54200000000, \"2026-11-27\" }", entry->key);
     return;
   }
-  if (!(raw->list.at[0]->number >= 1 && raw->list.at[0]->number <= 1e18)) {
-    error_at(c, at, "range", "rates.%s: a rate is 1 to 1e18 a second; got %s", entry->key,
-             raw_show(c->arena, raw->list.at[0]));
+  const double number = raw->list.at[0]->number;
+  if (!(number >= least_rate(i) && number <= 1e18)) {
+    error_at(c, at, "range", "rates.%s is %.16g to 1e+18 a second; got %s", entry->key,
+             least_rate(i), raw_show(c->arena, raw->list.at[0]));
     return;
   }
-  out->per_s[i] = raw->list.at[0]->number;
+  out->per_s[i] = number;
   out->day[i] = raw->list.at[1]->text;
   out->at[i] = at;
 }

@@ -108,7 +108,10 @@ static void read_number(Compile *c, const FileTable *table, const RawEntry *entr
   bool is_good = key->parse
                      ? entry->value->kind == RAW_TEXT && key->parse(entry->value->text, &number)
                      : entry->value->kind == RAW_NUMBER && number == floor(number);
-  if (!is_good || !(number >= 1 && number <= 1e18)) {
+  const double least = key->parse == units_rate    ? UNITS_RATE_LEAST
+                       : key->parse == units_flops ? UNITS_FLOPS_LEAST
+                                                   : 1;
+  if (!is_good || !(number >= least && number <= 1e18)) {
     error_at(c, at, "wrong-type", "%s: expected %s; got %s", entry->key, key->example,
              raw_show(c->arena, entry->value));
     fix_last(c, "%s = %s", entry->key, key->parse ? key->example : "1");

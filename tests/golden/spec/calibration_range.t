@@ -11,11 +11,11 @@ return {
   rates = { host_link = { -5, "2026-11-27" }, disk_read = { 1e30, "2026-11-27" }, disk_write = { 5 } },
 }
 -- >>> exit 1
-rates.lua:3:25: error[range]: rates.host_link: a rate is 1 to 1e18 a second; got
+rates.lua:3:25: error[range]: rates.host_link is 1000000 to 1e+18 a second; got
     -5
     3 |   rates = { host_link = { -5, "2026-11-27" }, disk_read = { 1e30, "2026-11-27" }, disk_wri
       |                         ^
-rates.lua:3:59: error[range]: rates.disk_read: a rate is 1 to 1e18 a second; got
+rates.lua:3:59: error[range]: rates.disk_read is 1000000 to 1e+18 a second; got
     1e+30
     3 |   rates = { host_link = { -5, "2026-11-27" }, disk_read = { 1e30, "2026-11-27" }, disk_wri
       |                                                           ^
