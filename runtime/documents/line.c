@@ -1,6 +1,7 @@
 /* line.c -- the ids and the mask of one document. */
 #include "runtime/documents/line.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -174,6 +175,40 @@ static bool add_pieces(Worker *w, const DocumentPiece *pieces, int32_t count) {
   return count == 0 || add_kept_text(w, pieces[count - 1].is_target);
 }
 
+/* The page's pieces are replaced by its next call. NULL: no memory. */
+static DocumentPiece *copy_pieces(const DocumentPiece *pieces, int32_t count) {
+  size_t bytes = 1;
+  assert(pieces != NULL || count == 0);
+  for (int32_t i = 0; i < count; i++)
+    bytes += strlen(pieces[i].text) + 1;
+  DocumentPiece *copy = calloc(1, (size_t)count * sizeof *copy + bytes);
+  char *text = copy ? (char *)(copy + count) : NULL;
+  for (int32_t i = 0; copy && i < count; i++) {
+    const size_t length = strlen(pieces[i].text) + 1;
+    copy[i] = pieces[i];
+    copy[i].text = memcpy(text, pieces[i].text, length);
+    text += length;
+  }
+  return copy;
+}
+
+/* One thread at a time runs the page; all encode what it gave. */
+static bool add_conversation(Worker *w, const DocumentMessage *messages, int32_t count) {
+  const DocumentPiece *pieces = NULL;
+  DocumentPiece *kept = NULL;
+  int32_t piece_count = 0;
+  pthread_mutex_lock(w->chat_lock);
+  bool is_good = w->options->chat->pieces(w->options->chat->user, messages, count, &pieces,
+                                          &piece_count, w->why);
+  if (is_good) kept = copy_pieces(pieces, piece_count);
+  pthread_mutex_unlock(w->chat_lock);
+  if (!is_good) return false;
+  if (!kept) return refuse(w, "not enough memory");
+  is_good = add_pieces(w, kept, piece_count);
+  free(kept);
+  return is_good;
+}
+
 static bool read_messages(Worker *w, json_t *list) {
   const size_t count = json_array_size(list);
   if (!w->options->chat)
@@ -189,15 +224,7 @@ static bool read_messages(Worker *w, json_t *list) {
     if (!messages[i].role || !messages[i].content || json_object_size(one) != 2)
       is_good = refuse(w, "message %zu is not { \"role\": \"...\", \"content\": \"...\" }", i + 1);
   }
-  if (is_good) {
-    const DocumentPiece *pieces;
-    int32_t piece_count;
-    pthread_mutex_lock(w->chat_lock);
-    is_good = w->options->chat->pieces(w->options->chat->user, messages, (int32_t)count, &pieces,
-                                       &piece_count, w->why) &&
-              add_pieces(w, pieces, piece_count);
-    pthread_mutex_unlock(w->chat_lock);
-  }
+  is_good = is_good && add_conversation(w, messages, (int32_t)count);
   free(messages);
   return is_good && check_begin(w);
 }
