@@ -160,6 +160,7 @@ static void check_needs(Compile *c, Job *job) {
       {job->checkpoint.every.unit != UNIT_NEVER, FIELD_checkpoint_async,
        "checkpoints that are written", "every is \"never\""},
       {job->offload.weights != CHOICE_OFFLOAD_NONE || job->offload.head == CHOICE_OFFLOAD_NVME ||
+           job->offload.head == CHOICE_OFFLOAD_AUTO ||
            job->offload.activations != CHOICE_OFFLOAD_NONE ||
            job->offload.grads != CHOICE_OFFLOAD_NONE,
        FIELD_offload_prefetch, "weights, gradients or activations in host memory",

@@ -1,3 +1,4 @@
+-- RUN: check job.lua --no-data -D offload.prefetch=1
 -- The recomputation that leaves the smallest arena is taken, here that of each block, and weights move with the states.
 return job {
   model = { "llama", layers = 3, width = 64, heads = 4, kv_heads = 2, ffn = 128, vocab = 256, positions = 64 },
