@@ -14,10 +14,11 @@ static inline bool job_is_apart(const Job *job) {
 static inline bool job_is_packed(const Job *job) {
   return job->data.fill == CHOICE_PACK;
 }
-/* Some targets of training may not count: by a mask, because another document begins, or padding.
- */
+/* Some targets of training may not count: by a mask, because another document begins, or padding. A
+ * use of weights has no data to train on. */
 static inline bool job_may_lack_targets(const Job *job) {
-  return job->is_train_masked || job_is_apart(job) || job_is_packed(job);
+  const bool is_cut = job_is_apart(job) || job_is_packed(job);
+  return job->is_train_masked || (is_cut && job->data.train.count > 0);
 }
 
 /* Looks at the data files: data.train and data.valid become the files themselves, sorted,

@@ -242,9 +242,9 @@ static int64_t count_windows(const Job *job, const TextList *list, int64_t conte
 }
 
 void spec_data_pack(Job *job, int64_t context) {
-  if (!job_is_packed(job) || job->train_tokens == 0 || job->packed_context == context) return;
+  if (!job_is_packed(job) || job->packed_context == context) return;
   job->packed_context = context;
-  job->train_windows = count_windows(job, &job->data.train, context);
+  if (job->train_tokens > 0) job->train_windows = count_windows(job, &job->data.train, context);
   if (job->valid_tokens > 0) job->valid_windows = count_windows(job, &job->data.valid, context);
 }
 
