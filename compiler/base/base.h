@@ -124,6 +124,9 @@ const char *text_plain(Arena *arena, const char *text);
 /* A JSON string with its quotes; NULL is an empty one. A byte that is not UTF-8 is escaped. */
 void print_json_text(const char *text, FILE *out);
 
+/* Text inside an element or attribute of XML, such as SVG; '?' for what XML does not allow. */
+void print_xml_text(const char *text, FILE *out);
+
 /* The nearest of `count` words, or NULL if none is close enough for a typing error: words of up to
  * three letters must have the same letters; up to five letters allow one error, up to eight two,
  * longer ones three. */

@@ -58,6 +58,24 @@ void print_json_text(const char *text, FILE *out) {
   fputc('"', out);
 }
 
+void print_xml_text(const char *text, FILE *out) {
+  const char *end = text + strlen(text);
+  while (text < end) {
+    const int bytes = letter_bytes(text, end);
+    if (*text == '<')
+      fputs("&lt;", out);
+    else if (*text == '&')
+      fputs("&amp;", out);
+    else if (*text == '"')
+      fputs("&quot;", out);
+    else if (bytes == 0 || (unsigned char)*text < ' ')
+      fputc('?', out);
+    else
+      fwrite(text, 1, (size_t)bytes, out);
+    text += bytes > 0 ? bytes : 1;
+  }
+}
+
 /* ---- did you mean */
 
 static bool is_same_letter(char a, char b) {

@@ -21,22 +21,9 @@ enum {
   DOT = 17
 };
 
-static void print_text(FILE *out, const char *text) {
-  for (; *text; text++) {
-    if (*text == '<')
-      fputs("&lt;", out);
-    else if (*text == '&')
-      fputs("&amp;", out);
-    else if (*text == '"')
-      fputs("&quot;", out);
-    else
-      fputc((unsigned char)*text < 0x20 ? '?' : *text, out);
-  }
-}
-
 static void label(FILE *out, int32_t x, int32_t y, const char *text) {
   fprintf(out, "<text x=\"%d\" y=\"%d\">", x, y);
-  print_text(out, text);
+  print_xml_text(text, out);
   fputs("</text>\n", out);
 }
 

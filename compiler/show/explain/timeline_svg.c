@@ -49,19 +49,6 @@ static const char *ink_on(BoxKind kind, double opacity) {
   return kind == BOX_WEIGHT || opacity < 0.8 ? "#202020" : "#ffffff";
 }
 
-static void put_escaped(FILE *out, const char *text) {
-  for (; *text != '\0'; text++) {
-    if (*text == '&')
-      fputs("&amp;", out);
-    else if (*text == '<')
-      fputs("&lt;", out);
-    else if ((unsigned char)*text < ' ') /* not allowed in XML */
-      fputc('?', out);
-    else
-      fputc(*text, out);
-  }
-}
-
 static double x_of(const Picture *p, int64_t at) {
   return p->left + p->width * (double)at / (double)p->timeline->span;
 }
@@ -90,7 +77,7 @@ static void put_tooltip(const Picture *p, const Box *box) {
   if (box->kind == BOX_COMMUNICATION) {
     const Plan *plan = p->timeline->plan;
     fputs(": ", p->out);
-    put_escaped(p->out, plan_string(plan, plan->segments[box->segment].name));
+    print_xml_text(plan_string(plan, plan->segments[box->segment].name), p->out);
   }
   if (box->microbatch >= 0) fprintf(p->out, ", micro-batch %d", box->microbatch);
   if (box->layer_first >= 0 && box->layer_first == box->layer_last)
@@ -109,7 +96,7 @@ static void put_rect(const Picture *p, double x, double y, double width, int hei
 
 static void put_text(const Picture *p, double x, double y, const char *more, const char *text) {
   fprintf(p->out, "<text x=\"%.2f\" y=\"%.0f\"%s>", x, y, more);
-  put_escaped(p->out, text);
+  print_xml_text(text, p->out);
   fputs("</text>", p->out);
 }
 
@@ -306,7 +293,7 @@ bool timeline_svg(const Plan *plan, FILE *out) {
             "font-size=\"11\" fill=\"#202020\">\n<rect width=\"100%%\" height=\"100%%\" "
             "fill=\"#ffffff\"/>\n<text x=\"%.2f\" y=\"%d\" font-size=\"14\">",
             width, p.height, width, p.height, p.left, MARGIN + 12);
-    put_escaped(out, title);
+    print_xml_text(title, out);
     fputs("</text>\n", out);
     for (int32_t row = 0; row < timeline->row_count; row++)
       put_row(&p, row);

@@ -82,9 +82,10 @@ static bool waterfall_of(const Compiled *compiled, Waterfall *w) {
   for (int i = 0; i < COMPUTE_KINDS; i++)
     add_row(w, names[i], kinds.seconds[i], COMPUTE_HUE);
   add_parts(compiled, step, w);
-  const WaterfallRow *last = &w->row[w->count - 1];
-  if (w->count > 0)
+  if (w->count > 0) {
+    const WaterfallRow *last = &w->row[w->count - 1];
     add_row(w, "other lanes, host, slack", w->step_s - last->start_s - last->seconds, REST_HUE);
+  }
   add_moving(compiled, class, step, w);
   return true;
 }
@@ -129,9 +130,11 @@ bool explain_breakdown_svg(const Compiled *compiled, FILE *out) {
           "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
           "font-family=\"sans-serif\" font-size=\"12\">\n"
           "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
-          "<text x=\"10\" y=\"20\">%s, %lld ranks: %s a step, expected</text>\n",
-          LEFT + WIDE + 90, TOP + w.count * HIGH + 20, compiled->cluster.name,
-          (long long)rank_count(compiled), duration_text(compiled, w.step_s));
+          "<text x=\"10\" y=\"20\">",
+          LEFT + WIDE + 90, TOP + w.count * HIGH + 20);
+  print_xml_text(compiled->cluster.name, out);
+  fprintf(out, ", %lld rank%s: %s a step, expected</text>\n", (long long)rank_count(compiled),
+          plural(rank_count(compiled)), duration_text(compiled, w.step_s));
   for (int32_t i = 0; i < w.count; i++) {
     const WaterfallRow *row = &w.row[i];
     const double x = LEFT + WIDE * row->start_s / w.step_s;
