@@ -150,14 +150,19 @@ static bool estimate_once(Compile *c, Job *job, const Compiled *known, Recompute
   return true;
 }
 
+bool estimate_fits(const Compiled *known, const Estimate *estimate) {
+  const int64_t node_bytes = estimate->host_bytes * known->cluster.devices;
+  if (estimate->arena_bytes > known->budget_bytes) return false;
+  return known->cluster.target == TARGET_CPU || node_bytes == 0 ||
+         (known->host_budget_bytes >= 0 && node_bytes <= known->host_budget_bytes);
+}
+
 bool estimate(Compile *c, Job *job, const Compiled *known, Recompute recompute, Estimate *out) {
   Sketch last = {0};
   if (!estimate_once(c, job, known, recompute, &last, out)) return false;
-  const bool fits = out->arena_bytes <= known->budget_bytes &&
-                    (known->cluster.target == TARGET_CPU ||
-                     (known->host_budget_bytes >= 0 &&
-                      out->host_bytes * known->cluster.devices <= known->host_budget_bytes));
-  if (!last.draft->snapshots || job->checkpoint.async != CHOICE_ASYNC_AUTO || fits) return true;
+  if (!last.draft->snapshots || job->checkpoint.async != CHOICE_ASYNC_AUTO ||
+      estimate_fits(known, out))
+    return true;
   Compiled without = *known; /* as fit.c does */
   without.leaves_snapshots = true;
   return estimate_once(c, job, &without, recompute, &last, out);

@@ -31,4 +31,8 @@ typedef struct Estimate {
  * False when reported: the job cannot be compiled so. */
 bool estimate(Compile *c, Job *job, const Compiled *known, Recompute recompute, Estimate *out);
 
+/* True if device memory has room for it, and so has a node's memory for what its ranks keep there.
+ */
+bool estimate_fits(const Compiled *known, const Estimate *estimate);
+
 #endif

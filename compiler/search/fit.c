@@ -237,8 +237,9 @@ static bool fit_said(Compile *c, Job *job, const Machine *machine, Compiled *out
   return ok && !compile_failed(c);
 }
 
-/* True if a packed draft of the setting fits. */
-static bool is_packed(const Subject *subject, const Setting *setting) {
+/* True if a packed draft of the setting fits; `on_host` if its part in a node's memory does, too.
+ */
+static bool is_packed(const Subject *subject, const Setting *setting, bool *on_host) {
   Bench bench;
   bool fits = bench_open(&bench, subject);
   if (fits) {
@@ -247,27 +248,50 @@ static bool is_packed(const Subject *subject, const Setting *setting) {
            fit_draft(bench.compile, &bench.job, &bench.known) &&
            bench.known.draft->arena_bytes <= bench.known.budget_bytes;
   }
+  *on_host = fits && fit_hosts(&bench.known, bench.known.draft);
   bench_close(&bench);
   return fits;
 }
 
+static void note_unfit(Compile *c, const Subject *subject, const Tuned *tuned) {
+  if (tuned->smallest.least_bytes > 0)
+    note_at(c, (Span){0}, "the nearest needs %s or more: %s",
+            format_bytes(c->arena, tuned->smallest.least_bytes),
+            setting_words(c->arena, &tuned->smallest.setting, tuned->smallest.dp));
+  if (tuned->cut[CUT_LIMIT] > 0)
+    note_at(c, (Span){0},
+            "the search ended after %s estimates, before %s other settings: keys that the job "
+            "sets make it shorter",
+            format_count(c->arena, tuned->estimates),
+            format_count(c->arena, tuned->cut[CUT_LIMIT]));
+  if (subject->job->offload.optimizer == CHOICE_OFFLOAD_AUTO)
+    note_at(c, (Span){0},
+            "the search moves nothing out of device memory: with degrees that the job sets, "
+            "offload = \"auto\" may still fit");
+}
+
 bool fit_tuned(Compile *c, const Subject *subject, const Tuned *tuned, int32_t *row) {
-  for (*row = 0; *row < tuned->row_count; ++*row)
-    if (is_packed(subject, &tuned->row[*row].candidate.setting)) return true;
+  int32_t first = -1; /* that fits on devices */
+  bool on_host;
+  for (*row = 0; *row < tuned->row_count; ++*row) {
+    if (!is_packed(subject, &tuned->row[*row].candidate.setting, &on_host)) continue;
+    if (on_host) return true;
+    if (first < 0) first = *row;
+  }
+  *row = first;
+  if (first >= 0) return true; /* its plan is refused with what a node lacks */
   if (tuned->row_count == 0 && tuned->smallest.least_bytes == 0) {
     error_at(c, field_place(subject->job, FIELD_parallel_pp), "degrees",
              "no degrees that keep the job's keys divide %lld rank%s, the batch and the model",
              (long long)tuned->cluster.ranks, plural(tuned->cluster.ranks));
     return false;
   }
-  error_at(c, field_place(subject->job, FIELD_parallel_pp), "does-not-fit",
-           "no degrees, order, micro-batch or recomputation make the job fit on %lld rank%s of %s",
-           (long long)tuned->cluster.ranks, plural(tuned->cluster.ranks),
-           format_bytes(c->arena, tuned->budget_bytes));
-  if (tuned->smallest.least_bytes > 0)
-    note_at(c, (Span){0}, "the nearest needs %s or more: %s",
-            format_bytes(c->arena, tuned->smallest.least_bytes),
-            setting_words(c->arena, &tuned->smallest.setting, tuned->smallest.dp));
+  error_at(
+      c, field_place(subject->job, FIELD_parallel_pp), "does-not-fit",
+      "no degrees, order, micro-batch or recomputation%s make the job fit on %lld rank%s of %s",
+      tuned->cut[CUT_LIMIT] > 0 ? " that were estimated" : "", (long long)tuned->cluster.ranks,
+      plural(tuned->cluster.ranks), format_bytes(c->arena, tuned->budget_bytes));
+  note_unfit(c, subject, tuned);
   return false;
 }
 
@@ -278,7 +302,7 @@ static bool choose_setting(Compile *c, Job *job, const Machine *machine) {
   const Subject subject = {before, machine, c->specs_dir};
   Tuned tuned;
   int32_t row;
-  if (!tune(c, &subject, workers_available(), NULL, &tuned) ||
+  if (!tune(c, &subject, workers_available(), TUNE_ESTIMATES_MOST, NULL, &tuned) ||
       !fit_tuned(c, &subject, &tuned, &row))
     return false;
   setting_apply(&tuned.row[row].candidate.setting, job);

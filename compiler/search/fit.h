@@ -23,8 +23,9 @@ bool fit_hosts(const Compiled *out, const Draft *d);
 /* The same without a plan: the estimate of the recomputation that fit_draft would take. */
 bool fit_estimate(Compile *c, Job *job, const Compiled *known, Estimate *out);
 
-/* The number of the first of tuned's rows that fits when its memory is packed. False when none
- * does: reported. */
+/* The number of the first of tuned's rows that fits when its memory is packed; where the memory of
+ * nodes is too small for each, of the first that fits on devices. False when none does: reported.
+ */
 bool fit_tuned(Compile *c, const Subject *subject, const Tuned *tuned, int32_t *row);
 
 /* (job, machine) -> proven plan; where parallel = "auto", with the keys that tune chooses. Reports

@@ -7,12 +7,12 @@
 
 /* Settings that are estimated before it is looked again at which of the others may be better: as
  * many on any number of threads. */
-enum { ROUND = 8, ROWS_LEAST = 2, ESTIMATES_MOST = 1024 };
+enum { ROUND = 8, ROWS_LEAST = 2 };
 
 typedef struct Tuning {
   const Subject *subject;
   const TuneProgress *progress;
-  int32_t threads;
+  int32_t threads, estimates_most;
   PartsKeys keys;
   Arena **arenas;       /* by thread */
   Candidates *bounded;  /* by key */
@@ -186,13 +186,18 @@ static void keep_front(const TuneRow *fit, int32_t count, Arena *arena, Tuned *o
   out->front_count = kept;
 }
 
+/* A setting whose bound is not below this is not faster than the best. */
+static int64_t worst_bound(const Tuned *out) {
+  return out->row_count < ROWS_LEAST ? INT64_MAX : out->row[0].estimate.step_ns;
+}
+
 static void estimate_best(Tuning *t, Arena *arena, Tuned *out) {
-  TuneRow *fit = ARENA_ARRAY(arena, TuneRow, ESTIMATES_MOST + ROUND);
+  TuneRow *fit = ARENA_ARRAY(arena, TuneRow, t->estimates_most + ROUND);
   int32_t fit_count = 0, next = 0;
   t->round = ARENA_ARRAY(arena, Estimated, ROUND);
-  while (next < t->count && out->estimates < ESTIMATES_MOST) {
+  while (next < t->count && out->estimates < t->estimates_most) {
     int32_t count = 0;
-    const int64_t worst_ns = out->row_count < ROWS_LEAST ? INT64_MAX : out->row[0].estimate.step_ns;
+    const int64_t worst_ns = worst_bound(out);
     for (; next < t->count && count < ROUND && t->all[next].least_ns < worst_ns; next++) {
       if (is_dominated(fit, fit_count, &t->all[next]))
         out->cut[CUT_DOMINATED]++;
@@ -204,6 +209,8 @@ static void estimate_best(Tuning *t, Arena *arena, Tuned *out) {
     take_round(t, count, fit, &fit_count, out);
     tell(t, "settings estimated", out->estimates, next);
   }
+  for (; next < t->count && t->all[next].least_ns < worst_bound(out); next++)
+    out->cut[is_dominated(fit, fit_count, &t->all[next]) ? CUT_DOMINATED : CUT_LIMIT]++;
   out->cut[CUT_TIME] += t->count - next;
   keep_front(fit, fit_count, arena, out);
 }
@@ -222,13 +229,14 @@ static bool is_rated(const Cluster *cluster) {
   return cluster_flops(cluster, RATE_FP32) > 0 || cluster_flops(cluster, RATE_BF16) > 0;
 }
 
-static void copy_errors(Compile *c, const Compile *from) {
-  for (int32_t i = 0; i < from->diags.list.count; i++) {
-    const Diag *diag = &from->diags.list.at[i];
-    if (diag->severity != SEVERITY_ERROR) continue;
-    error_at(c, diag->span, diag->name, "%s", diag->message);
-    if (diag->fix != NULL) fix_last(c, "%s", diag->fix);
-  }
+/* A bench that cannot be opened ends with its errors, and the files that these point into: `c` gets
+ * them by the same pass. */
+static void report_again(Compile *c, const Subject *subject) {
+  Job job = *subject->job;
+  Compiled known;
+  job.sizes.capacity = job.sizes.count;
+  (void)compile_meet(c, &job, subject->machine, &known);
+  compile_close(&known);
 }
 
 /* The cluster and the batch; and all keys of parts. */
@@ -236,7 +244,7 @@ static bool open_subject(Compile *c, const Subject *subject, Tuned *out, PartsKe
   Bench bench;
   const bool is_open = bench_open(&bench, subject);
   bool is_good = is_open;
-  if (!is_open) copy_errors(c, bench.compile);
+  if (!is_open) report_again(c, subject);
   if (is_open && !is_rated(&bench.known.cluster)) is_good = refuse_unknown(c, subject->job, &bench);
   if (is_good) {
     out->cluster = bench.known.cluster; /* and its texts, which end with the bench */
@@ -251,9 +259,9 @@ static bool open_subject(Compile *c, const Subject *subject, Tuned *out, PartsKe
   return is_good;
 }
 
-bool tune(Compile *c, const Subject *subject, int32_t threads, const TuneProgress *progress,
-          Tuned *out) {
-  Tuning t = {.subject = subject, .progress = progress, .threads = threads};
+bool tune(Compile *c, const Subject *subject, int32_t threads, int32_t most,
+          const TuneProgress *progress, Tuned *out) {
+  Tuning t = {.subject = subject, .progress = progress, .threads = threads, .estimates_most = most};
   *out = (Tuned){0};
   if (!open_subject(c, subject, out, &t.keys)) return false;
   for (int32_t r = 0; r < CUT_RULES; r++)

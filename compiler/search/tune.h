@@ -2,14 +2,14 @@
  *
  * Bounds leave few settings over: those whose least time is below what the best of them were
  * estimated to take. These are estimated in full, in the order of their bounds, until no bound is
- * better. The answer does not depend on the number of threads. */
+ * better, or `most` are estimated. The answer does not depend on the number of threads. */
 #ifndef LOCKSTEP_TUNE_H
 #define LOCKSTEP_TUNE_H
 
 #include "compiler/search/bounds.h"
 #include "compiler/search/estimate.h"
 
-enum { TUNE_ROWS = 5 };
+enum { TUNE_ROWS = 5, TUNE_ESTIMATES_MOST = 1024 };
 
 typedef struct TuneRow {
   Candidate candidate;
@@ -20,8 +20,8 @@ typedef struct TuneRow {
 typedef struct Tuned {
   Cluster cluster;
   int64_t batch_samples, sample_tokens, budget_bytes;
-  /* That fit, the fastest first: of the first none is faster; the others are the fastest of those
-   * that had to be estimated to know that. */
+  /* That fit, the fastest first. No setting is faster than the first unless cut[CUT_LIMIT] counts
+   * some; the others are the fastest of those that had to be estimated to know that. */
   TuneRow row[TUNE_ROWS];
   int32_t row_count;
   int64_t seen, cut[CUT_RULES]; /* settings looked at, and left out by each rule */
@@ -39,8 +39,8 @@ typedef struct TuneProgress {
 } TuneProgress;
 
 /* `c` takes results and errors. False when reported: the job cannot be compiled, whatever the
- * degrees, or the device's rates are unknown. No row: nothing fits. */
-bool tune(Compile *c, const Subject *subject, int32_t threads, const TuneProgress *progress,
-          Tuned *out);
+ * degrees, or the device's rates are unknown. No row: nothing fits, or nothing of `most`. */
+bool tune(Compile *c, const Subject *subject, int32_t threads, int32_t most,
+          const TuneProgress *progress, Tuned *out);
 
 #endif

@@ -100,7 +100,7 @@ static bool tune_nodes(const Options *options, int64_t nodes, int32_t threads,
   out->job = job;
   if (job == NULL || compile_failed(c)) return false;
   const Subject subject = {job, &out->machine, c->specs_dir};
-  if (!tune(c, &subject, threads, progress, &out->tuned)) return false;
+  if (!tune(c, &subject, threads, TUNE_ESTIMATES_MOST, progress, &out->tuned)) return false;
   int32_t row;
   if (!fit_tuned(c, &subject, &out->tuned, &row)) return false;
   out->row = row;

@@ -1,5 +1,5 @@
-/* tune_print.c -- the answer of tune: a ranked table, why the second is slower, what was left out,
- * the five questions, and the section to paste. */
+/* tune_print.c -- the answer of tune: a ranked table, why the second row is slower, what was left
+ * out, the five questions, and the section to paste. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static void print_rows(const TuneScreen *screen, const Tune *tune, FILE *out) {
   fputc('\n', out);
 }
 
-/* "the second takes 12 ms more: compute +2.1, bubble +9.9" */
+/* "row 2    takes 12 ms more than row 1: compute +2.1, bubble +9.9" */
 static void print_why(const TuneScreen *screen, const Tune *tune, FILE *out) {
   if (tune->row + 1 >= tune->tuned.row_count) return;
   const Estimate *first = &tune_row(tune)->estimate, *second = &tune_row(tune)[1].estimate;
@@ -54,14 +54,31 @@ static void print_why(const TuneScreen *screen, const Tune *tune, FILE *out) {
       text = arena_printf(arena, "%s%s %s %+.4g", text, *text ? "," : ":", estimate_part_words[i],
                           more);
   }
-  fprintf(out, "second   takes %.4g ms more%s\n", ms_of(second->step_ns - first->step_ns), text);
+  fputs("rows     after the first are the fastest others that were estimated\n", out);
+  fprintf(out, "row 2    takes %.4g ms more than row 1%s\n",
+          ms_of(second->step_ns - first->step_ns), text);
 }
 
 static void print_cuts(const TuneScreen *screen, const Tune *tune, FILE *out) {
-  for (int32_t r = 0; r < CUT_RULES; r++)
-    if (tune->tuned.cut[r] > 0)
-      fprintf(out, "%-8s %12s  %s\n", r == 0 ? "left out" : "",
-              format_count(arena_of(screen), tune->tuned.cut[r]), cut_texts[r]);
+  const char *head = "left out";
+  for (int32_t r = 0; r < CUT_RULES; r++) {
+    if (tune->tuned.cut[r] == 0) continue;
+    fprintf(out, "%-8s %12s  %s\n", head, format_count(arena_of(screen), tune->tuned.cut[r]),
+            cut_texts[r]);
+    head = "";
+  }
+}
+
+/* Why a setting that is not in the table may be faster than its first row. */
+static void print_doubts(const TuneScreen *screen, const Tune *tune, FILE *out) {
+  const Tuned *t = &tune->tuned;
+  if (t->cut[CUT_LIMIT] > 0)
+    fprintf(out, "stopped  after %s estimates: another setting may be faster than row 1\n",
+            format_count(arena_of(screen), t->estimates));
+  if (tune->row > 0)
+    fprintf(out,
+            "skipped  %d faster, too large when packed: another setting may be faster than row 1\n",
+            tune->row);
 }
 
 static const char *number_text(Arena *arena, double number) {
@@ -101,6 +118,7 @@ void tune_print(const TuneScreen *screen, FILE *out) {
     print_cuts(screen, tune, out);
     print_rows(screen, tune, out);
     print_why(screen, tune, out);
+    print_doubts(screen, tune, out);
     fprintf(out, "proof    ok                 the first is compiled: %s of %s a rank\n",
             format_bytes(arena, compiled->draft->arena_bytes),
             format_bytes(arena, compiled->budget_bytes));
@@ -168,9 +186,10 @@ void tune_print_steps(const TuneScreen *screen, FILE *out) {
           (long long)derived->accumulation, plural_es(derived->accumulation),
           (long long)job->train.microbatch,
           pipeline == NULL ? 0 : 100 * pipeline_bubble_share(pipeline));
-  fprintf(out, "5 the rest?   %lld ranks / (tp %lld x cp %lld x pp %lld) = dp %lld, zero %lld\n",
-          (long long)cluster->ranks, (long long)derived->tp, (long long)derived->cp,
-          (long long)derived->pp, (long long)derived->dp, (long long)derived->zero);
+  fprintf(out, "5 the rest?   %lld rank%s / (tp %lld x cp %lld x pp %lld) = dp %lld, zero %lld\n",
+          (long long)cluster->ranks, plural(cluster->ranks), (long long)derived->tp,
+          (long long)derived->cp, (long long)derived->pp, (long long)derived->dp,
+          (long long)derived->zero);
 }
 
 /* ---- as JSON */

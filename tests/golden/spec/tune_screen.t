@@ -12,7 +12,7 @@ looked   at 3,306 settings, 11 of them in full
 left out          288  ranks, batch, layers or sequence do not divide so
                   273  another does the same work and keeps or sends less
                 2,734  their computation alone takes longer than the best
-                   11  estimated in full, and slower or too large
+                   11  estimated in full: rows below, slower or too large ones
 
    tp cp pp    dp order           mb z  recompute            memory    step  MFU
 1   1  1  1     8 -                8 0  none                 210 MB  824 us   6%
@@ -21,7 +21,8 @@ left out          288  ranks, batch, layers or sequence do not divide so
 4   1  1  1     8 -                8 3  none                 151 MB 1.02 ms   5%
 5   1  1  2     4 interleaved x4   8 0  none                 174 MB 1.05 ms   5%
 
-second   takes 0.1055 ms more: compute -0.04034, dp +0.1458
+rows     after the first are the fastest others that were estimated
+row 2    takes 0.1055 ms more than row 1: compute -0.04034, dp +0.1458
 proof    ok                 the first is compiled: 210 MB of 84.3 GB a rank
 
 nodes    ranks        step         run  node-hours        cost

@@ -47,7 +47,7 @@ int main(void) {
     Compile *c = compile_new(SOURCE_FOLDER "/specs");
     const Subject subject = {load(c, few, 5), &machine, SOURCE_FOLDER "/specs"};
     Tuned tuned;
-    CHECK(tune(c, &subject, 1, NULL, &tuned));
+    CHECK(tune(c, &subject, 1, TUNE_ESTIMATES_MOST, NULL, &tuned));
     CHECK(tuned.row_count > 0);
     CHECK_INT(tuned.row[0].estimate.step_ns, best_of_all(&subject, &tuned));
     int64_t left_out = 0;
@@ -60,11 +60,25 @@ int main(void) {
     Compile *c = compile_new(SOURCE_FOLDER "/specs");
     const Subject subject = {load(c, few, 5), &machine, SOURCE_FOLDER "/specs"};
     Tuned one, three;
-    CHECK(tune(c, &subject, 1, NULL, &one) && tune(c, &subject, 3, NULL, &three));
+    CHECK(tune(c, &subject, 1, TUNE_ESTIMATES_MOST, NULL, &one));
+    CHECK(tune(c, &subject, 3, TUNE_ESTIMATES_MOST, NULL, &three));
     CHECK_INT(one.row_count, three.row_count);
     for (int32_t i = 0; i < one.row_count && i < three.row_count; i++)
       CHECK(setting_equals(&one.row[i].candidate.setting, &three.row[i].candidate.setting));
     CHECK(memcmp(one.cut, three.cut, sizeof one.cut) == 0);
+    compile_free(c);
+  }
+  TEST("a search that ends at its limit counts what it did not estimate") {
+    Compile *c = compile_new(SOURCE_FOLDER "/specs");
+    const Subject subject = {load(c, few, 5), &machine, SOURCE_FOLDER "/specs"};
+    Tuned tuned;
+    int64_t left_out = 0;
+    CHECK(tune(c, &subject, 1, 1, NULL, &tuned)); /* one round */
+    CHECK(tuned.estimates > 0 && tuned.estimates < 10);
+    CHECK(tuned.cut[CUT_LIMIT] > 0);
+    for (int32_t r = 0; r < CUT_RULES; r++)
+      left_out += tuned.cut[r];
+    CHECK_INT(left_out, tuned.seen);
     compile_free(c);
   }
   TEST("keys that the job sets are kept") {
@@ -72,7 +86,7 @@ int main(void) {
     Compile *c = compile_new(SOURCE_FOLDER "/specs");
     const Subject subject = {load(c, kept, 3), &machine, SOURCE_FOLDER "/specs"};
     Tuned tuned;
-    CHECK(tune(c, &subject, 2, NULL, &tuned) && tuned.row_count > 0);
+    CHECK(tune(c, &subject, 2, TUNE_ESTIMATES_MOST, NULL, &tuned) && tuned.row_count > 0);
     for (int32_t i = 0; i < tuned.row_count; i++) {
       CHECK_INT(tuned.row[i].candidate.setting.tp, 2);
       CHECK_INT(tuned.row[i].candidate.setting.zero, 0);
