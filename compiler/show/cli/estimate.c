@@ -8,12 +8,14 @@
 
 typedef VEC(const char *) Cells;
 
-/* Splits a line at commas; a cell in quotes may have some, and "" is a quote in it. */
+/* Splits a line at commas; a cell in quotes may have some, and "" is a quote in it. No cell: a
+ * quote is not closed. */
 static Cells cells_of(Arena *arena, const char *line) {
   Cells cells = {0};
   const char *at = line;
+  char *end = arena_alloc(arena, strlen(line) + 1);
   for (;;) {
-    char *cell = arena_alloc(arena, strlen(at) + 1), *end = cell;
+    char *cell = end;
     bool is_quoted = false;
     for (; *at != '\0' && (is_quoted || *at != ','); at++) {
       if (*at != '"')
@@ -23,24 +25,43 @@ static Cells cells_of(Arena *arena, const char *line) {
       else
         is_quoted = !is_quoted;
     }
-    while (end > cell && (end[-1] == ' ' || end[-1] == '\r'))
-      *--end = '\0';
+    char *last = end;
+    while (last > cell && (last[-1] == ' ' || last[-1] == '\r'))
+      last--;
+    *last = *end++ = '\0'; /* over its comma */
+    if (is_quoted) return (Cells){0};
     VEC_PUSH(arena, &cells, cell + strspn(cell, " "));
     if (*at++ == '\0') return cells;
   }
 }
 
-static Cells lines_of(Arena *arena, FILE *file) {
-  Cells lines = {0};
+/* Of the table's lines that are not empty, each with its number. */
+typedef struct Line {
+  const char *text;
+  int32_t number;
+} Line;
+typedef VEC(Line) Lines;
+
+/* False: the file cannot be read (errno), or is not text (0). */
+static bool read_lines(Arena *arena, FILE *file, Lines *lines) {
+  static const char mark[] = "\xEF\xBB\xBF"; /* with which spreadsheets begin UTF-8 */
+  bool is_text = true;
+  int32_t number = 0;
   char *line = NULL;
   size_t room = 0;
-  for (ssize_t length; (length = getline(&line, &room, file)) >= 0;) {
+  errno = 0;
+  for (ssize_t length; is_text && (length = getline(&line, &room, file)) >= 0; number++) {
+    is_text = memchr(line, '\0', (size_t)length) == NULL;
     while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
       line[--length] = '\0';
-    if (length > 0) VEC_PUSH(arena, &lines, arena_copy(arena, line));
+    const bool is_marked = number == 0 && strncmp(line, mark, strlen(mark)) == 0;
+    const char *text = line + (is_marked ? strlen(mark) : 0);
+    if (*text != '\0') VEC_PUSH(arena, lines, (Line){arena_copy(arena, text), number + 1});
   }
+  const bool is_read = !ferror(file);
   free(line);
-  return lines;
+  if (!is_text) errno = 0;
+  return is_read && is_text;
 }
 
 typedef struct Table {
@@ -49,6 +70,33 @@ typedef struct Table {
   Cells keys;
   FILE *out;
 } Table;
+
+/* False: reported. Each line has a cell for each key, so that results are below their heads. */
+static bool check_lines(const Table *t, const Lines *lines) {
+  Arena *arena = t->arena;
+  const char *path = t->options->csv;
+  const Cells keys = cells_of(arena, lines->at[0].text);
+  if (keys.count + t->options->overrides.count >= WORDS_MAX)
+    return complain(EXIT_USER, "%s names %d keys, of %d that a command may set with -D", path,
+                    keys.count, WORDS_MAX - 1),
+           false;
+  for (int32_t i = 0; i < lines->count; i++) {
+    const Line *line = &lines->at[i];
+    const Cells cells = cells_of(arena, line->text);
+    if (cells.count == 0)
+      return complain(EXIT_USER, "%s:%d: a quote is not closed", path, line->number), false;
+    if (cells.count != keys.count)
+      return complain(EXIT_USER, "%s:%d: %d value%s, and %d key%s in the first line", path,
+                      line->number, cells.count, plural(cells.count), keys.count,
+                      plural(keys.count)),
+             false;
+  }
+  for (int32_t i = 0; i < keys.count; i++)
+    for (int32_t k = 0; k < i; k++)
+      if (strcmp(keys.at[i], keys.at[k]) == 0)
+        return complain(EXIT_USER, "%s: two columns are named '%.40s'", path, keys.at[i]), false;
+  return true;
+}
 
 static void add_override(Options *own, Arena *arena, const char *key, const char *value) {
   if (own->overrides.count < WORDS_MAX)
@@ -90,13 +138,16 @@ static bool estimate_line(const Table *t, const char *line) {
   Compiled known = {0};
   Estimate got = {0};
   Job *job = read_job(c, &own, &machine);
+  const bool is_moved = job != NULL && job->offload.optimizer == CHOICE_OFFLOAD_AUTO;
   const bool is_good = job != NULL && !compile_failed(c) &&
                        compile_open(c, job, &machine, &known) && fit_estimate(c, job, &known, &got);
-  if (is_good)
-    fprintf(t->out, "%s,%.6f,%lld,%lld,%lld,%s,%.4f,\n", line, 1e-6 * (double)got.step_ns,
+  const bool fits = is_good && estimate_fits(&known, &got);
+  if (is_good) {
+    fprintf(t->out, "%s,%.6f,%lld,%lld,%lld,%s,%.4f,%s\n", line, 1e-6 * (double)got.step_ns,
             (long long)got.live_bytes, (long long)got.arena_bytes, (long long)known.budget_bytes,
-            got.arena_bytes <= known.budget_bytes ? "yes" : "no", got.mfu);
-  else {
+            fits ? "yes" : "no", got.mfu,
+            is_moved && !fits ? "estimates do not have what offload = auto moves" : "");
+  } else {
     fprintf(t->out, "%s,,,,,,,", line);
     print_cell(first_error(c), t->out);
     fputc('\n', t->out);
@@ -106,13 +157,15 @@ static bool estimate_line(const Table *t, const char *line) {
   return true;
 }
 
-static ExitCode estimate_lines(Table *t, const Cells *lines, const char *path) {
+static ExitCode estimate_lines(Table *t, const Lines *lines, const char *path) {
   if (lines->count == 0)
     return complain(EXIT_USER, "%s is empty: its first line names keys, such as parallel.tp", path);
-  t->keys = cells_of(t->arena, lines->at[0]);
-  fprintf(t->out, "%s,step_ms,live_bytes,arena_bytes,budget_bytes,fits,mfu,error\n", lines->at[0]);
+  if (!check_lines(t, lines)) return EXIT_USER;
+  t->keys = cells_of(t->arena, lines->at[0].text);
+  fprintf(t->out, "%s,step_ms,live_bytes,arena_bytes,budget_bytes,fits,mfu,error\n",
+          lines->at[0].text);
   for (int32_t i = 1; i < lines->count; i++)
-    if (!estimate_line(t, lines->at[i])) return EXIT_WORLD;
+    if (!estimate_line(t, lines->at[i].text)) return EXIT_WORLD;
   return EXIT_DONE;
 }
 
@@ -122,9 +175,16 @@ ExitCode verb_estimate(const Options *options) {
   FILE *file = fopen(options->csv, "r");
   if (file == NULL) return complain(EXIT_USER, "cannot read %s: %s", options->csv, strerror(errno));
   Table t = {.options = options, .arena = arena_new(), .out = stdout};
-  const Cells lines = lines_of(t.arena, file);
-  fclose(file);
+  Lines lines = {0};
   ExitCode code = EXIT_DONE;
+  if (!read_lines(t.arena, file, &lines))
+    code = complain(EXIT_USER, "cannot read %s: %s", options->csv,
+                    errno != 0 ? strerror(errno) : "it is not text");
+  fclose(file);
+  if (code != EXIT_DONE) {
+    arena_free(t.arena);
+    return code;
+  }
   const char *part = options->out ? arena_printf(t.arena, "%s.part", options->out) : NULL;
   if (part != NULL) t.out = fopen(part, "w");
   if (t.out == NULL) {
