@@ -35,7 +35,7 @@ static Cells cells_of(Arena *arena, const char *line) {
   }
 }
 
-/* Of the table's lines that are not empty, each with its number. */
+/* A line of the table that is not empty. */
 typedef struct Line {
   const char *text;
   int32_t number;
