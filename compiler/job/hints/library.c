@@ -152,7 +152,7 @@ static const char *first_sentence(Arena *arena, const char *doc) {
 
 static void print_name(const char *name, const char *doc, FILE *out) {
   enum { DOC = 18, COLUMNS = 80 };
-  int32_t column = fprintf(out, "  %-*s", DOC - 2, name);
+  int32_t column = fprintf(out, "  %-*s ", DOC - 3, name);
   print_wrapped(out, doc, column, DOC, COLUMNS);
 }
 
