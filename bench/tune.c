@@ -65,7 +65,8 @@ static void measure(const Row *row, int32_t threads) {
   const TuneProgress progress = {tell, &times};
   const double start_s = now_s(CLOCK_MONOTONIC);
   if (job != NULL && spec_data(c, job) &&
-      tune(c, &(Subject){job, &machine, c->specs_dir}, threads, &progress, &tuned)) {
+      tune(c, &(Subject){job, &machine, c->specs_dir}, threads, TUNE_ESTIMATES_MOST, &progress,
+           &tuned)) {
     const double bounds_s = times.bounded_s - times.start_s;
     const double estimates_s = now_s(CLOCK_PROCESS_CPUTIME_ID) - times.bounded_s;
     printf("%-36s %9lld %6lld %9.0f %6lld %8.1f %7.2f %8.2f\n", row->name, (long long)tuned.seen,
@@ -80,7 +81,7 @@ static void measure(const Row *row, int32_t threads) {
 }
 
 int main(int count, char **words) {
-  const int32_t threads = count > 1 ? atoi(words[1]) : workers_available();
+  const int32_t threads = count > 1 ? (int32_t)strtol(words[1], NULL, 10) : workers_available();
   printf("%-36s %9s %6s %9s %6s %8s %7s %8s\n", "", "settings", "parts", "bounds/s", "est.",
          "ms each", "cpu s", "wall s");
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -31,10 +31,10 @@ static inline const PlanLaunch *plan_launch_of(const Plan *plan, const PlanProgr
   return NULL;
 }
 
-/* How many micro-batches a run of the program loads. */
+/* How many micro-batches a run of the program loads; 0 of NULL. */
 static inline int64_t plan_loads(const Plan *plan, const PlanProgram *program) {
   int64_t loads = 0;
-  for (uint32_t c = 0; c < program->calls_count; c++) {
+  for (uint32_t c = 0; program != NULL && c < program->calls_count; c++) {
     const PlanCall *call = &plan->calls[program->calls_first + c];
     const PlanSegment *segment = &plan->segments[call->segment];
     for (uint32_t i = 0; i < segment->records_count; i++) {

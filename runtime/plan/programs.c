@@ -9,7 +9,7 @@
 
 static int64_t class_loads(const Plan *plan, const PlanClass *class, ProgramKind kind) {
   const PlanProgram *program = plan_program(plan, class, kind);
-  return program ? plan_loads(plan, program) : 0;
+  return plan_loads(plan, program);
 }
 
 int64_t programs_loads(const Plan *plan, ProgramKind kind) {

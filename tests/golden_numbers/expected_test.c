@@ -34,7 +34,7 @@ static const struct {
          ROOM("none") "parallel = { pp = 8, stages = { 3, 4, 4, 4, 4, 4, 4, 3 } }, "
                       "precision = \"bf16\", "
                       "cluster = { \"dgx-a100\", nodes = 1, software = \"megatron-2023\" }",
-     72 / 8 / 3.5, 0.05},
+     72.0 / 8 / 3.5, 0.05},
     {"llm.c, GPT-2 774M on 8 A100",
      "model = { \"gpt2\", layers = 36, width = 1280, heads = 20, vocab = 50304, positions = 1024 "
      "}, " TRAIN("512", "1024", "32") ROOM("none") "parallel = { zero = 1 }, precision = \"bf16\", "

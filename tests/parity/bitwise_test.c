@@ -10,10 +10,10 @@
 #include "tests/unit/check.h"
 
 #ifdef __SANITIZE_THREAD__ /* looks at accesses, which are the same in each step */
-#define JOB_STEPS "8"
+#define STEPS_OPTION "train.steps=8"
 enum { STEPS = 8 };
 #else
-#define JOB_STEPS "50"
+#define STEPS_OPTION "train.steps=50"
 enum { STEPS = 50 };
 #endif
 enum { BATCH = 8, HALF = STEPS / 2, CONTEXT = 32, VOCAB = 64 };
@@ -87,7 +87,7 @@ static void check_job(const char *model, const char *devices, const char *other,
   (void)snprintf(log_dir, sizeof log_dir, "log.dir=%s/run", folder);
   (void)snprintf(plan_path, sizeof plan_path, "%s/job.plan", folder);
   JobChanges changes = {{"data=tokens", data, "data.format=u8", log_dir, "train.batch=8 sequences",
-                         "train.steps=" JOB_STEPS, "checkpoint.resume=auto", devices, other, more}};
+                         STEPS_OPTION, "checkpoint.resume=auto", devices, other, more}};
   Plan plan;
   static RunRecord record, again;
   bool planned = job_plan(model, &changes, plan_path, &plan);

@@ -74,7 +74,7 @@ const char *language_decode(Compile *c, const Language *l, const int64_t *ids, i
   if (l->are_bytes) {
     char *text = arena_alloc(c->arena, (size_t)count + 1);
     for (int64_t i = 0; i < count; i++)
-      text[i] = ids[i] == 0 ? ' ' : (char)ids[i];
+      text[i] = (char)(ids[i] == 0 ? ' ' : ids[i]);
     text[count] = '\0';
     return text;
   }

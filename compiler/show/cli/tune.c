@@ -147,6 +147,7 @@ static ExitCode print_screen(TuneScreen *screen) {
     screen->compiled = &compiled;
     (options->json ? tune_print_json : tune_print)(screen, stdout);
     if (options->svg) code = write_picture(options, tune_draw, screen);
+    screen->compiled = NULL;
   }
   compile_free(c);
   return code;
