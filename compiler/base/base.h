@@ -27,6 +27,12 @@ void *arena_grow(Arena *arena, void *at, size_t size_bytes, size_t larger_bytes)
 char *arena_copy(Arena *arena, const char *text);
 char *arena_copy_n(Arena *arena, const char *text, size_t size_bytes); /* adds a NUL */
 char *arena_printf(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The name under which a file is written before it is renamed to `path`, or `path` itself where
+ * that is a pipe, a device or a link such as /dev/stdout, over which nothing may be renamed. */
+const char *file_beside(Arena *arena, const char *path);
+/* Removes what was written there, if it is not `path` itself. */
+void file_forget(const char *beside, const char *path);
 #define ARENA_NEW(arena, Type)      ((Type *)arena_alloc((arena), sizeof(Type)))
 #define ARENA_ARRAY(arena, Type, n) ((Type *)arena_alloc((arena), sizeof(Type) * (size_t)(n)))
 

@@ -2,6 +2,8 @@
  * controls a terminal or breaks JSON, and which known word is nearest. */
 #include <ctype.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "compiler/base/base.h"
 #include "runtime/process/plain.h"
@@ -131,4 +133,14 @@ const char *nearest_word(const char *word, const char *const *words, int32_t cou
     best_distance = distance;
   }
   return best;
+}
+
+const char *file_beside(Arena *arena, const char *path) {
+  struct stat status;
+  const bool is_special = lstat(path, &status) == 0 && !S_ISREG(status.st_mode);
+  return is_special ? path : arena_printf(arena, "%s.new", path);
+}
+
+void file_forget(const char *beside, const char *path) {
+  if (strcmp(beside, path) != 0) (void)unlink(beside);
 }

@@ -142,9 +142,10 @@ static bool write_special(const Plan *plan, const FileHeader *header, const char
   return synced || plan_refuse(why, "%.150s: %s", path, strerror(error));
 }
 
+/* A pipe, a device, or a link such as /dev/stdout, whose place no file may take. */
 static bool is_special(const char *path) {
   struct stat status;
-  return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+  return lstat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
 /* The mode that open would give. The mask can only be read by setting it. */

@@ -110,7 +110,7 @@ static void print_text(Arena *arena, FILE *out, const char *key, const char *tex
 }
 
 bool calibration_write(Arena *arena, const char *path, const Calibration *from) {
-  const char *fresh = arena_printf(arena, "%s.new", path);
+  const char *fresh = file_beside(arena, path);
   FILE *out = fopen(fresh, "w");
   if (out == NULL) return false;
   fputs("-- Measured by lockstep bench, a second and when; cluster.calibration names this file.\n"
@@ -124,11 +124,11 @@ bool calibration_write(Arena *arena, const char *path, const Calibration *from) 
       fprintf(out, "    %s = { %.0f, \"%s\" },\n", calibration_names[i], from->per_s[i],
               text_plain(arena, from->day[i]));
   fputs("  },\n}\n", out);
-  bool good = fflush(out) == 0 && fsync(fileno(out)) == 0;
+  bool good = fflush(out) == 0 && (fsync(fileno(out)) == 0 || errno == EINVAL);
   good = fclose(out) == 0 && good;
   if (good && rename(fresh, path) == 0) return true;
   const int failure = errno;
-  (void)unlink(fresh);
+  file_forget(fresh, path);
   errno = failure;
   return false;
 }

@@ -190,7 +190,7 @@ bool compile_job(Compile *c, const Options *options, Compiled *compiled) {
 ExitCode write_picture(const Options *options, Draw *draw, const void *state) {
   const char *path = options->svg;
   struct stat status;
-  bool is_special = stat(path, &status) == 0 && !S_ISREG(status.st_mode); /* a pipe, a device */
+  bool is_special = lstat(path, &status) == 0 && !S_ISREG(status.st_mode); /* a device, a link */
   char temporary[PATH_MAX];
   int length = snprintf(temporary, sizeof temporary, "%s%s", path, is_special ? "" : ".part");
   if (length >= PATH_MAX) return complain(EXIT_USER, "--svg: the name is too long");

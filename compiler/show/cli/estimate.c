@@ -185,7 +185,7 @@ ExitCode verb_estimate(const Options *options) {
     arena_free(t.arena);
     return code;
   }
-  const char *part = options->out ? arena_printf(t.arena, "%s.part", options->out) : NULL;
+  const char *part = options->out ? file_beside(t.arena, options->out) : NULL;
   if (part != NULL) t.out = fopen(part, "w");
   if (t.out == NULL) {
     code = complain(EXIT_WORLD, "cannot write %s: %s", options->out, strerror(errno));
@@ -194,7 +194,7 @@ ExitCode verb_estimate(const Options *options) {
     const bool is_written = part == NULL || fclose(t.out) == 0;
     if (part != NULL && code == EXIT_DONE && (!is_written || rename(part, options->out) != 0))
       code = complain(EXIT_WORLD, "cannot write %s: %s", options->out, strerror(errno));
-    if (part != NULL && code != EXIT_DONE) (void)remove(part);
+    if (part != NULL && code != EXIT_DONE) file_forget(part, options->out);
   }
   arena_free(t.arena);
   return code;

@@ -30,17 +30,17 @@ static ExitCode ask_for_documents(Used *used) {
 /* Beside its name first: a file is there as a whole or not at all. */
 static ExitCode keep_documents(const Used *used, const char *path) {
   char bytes[1 << 16];
-  const char *fresh = arena_printf(used->c->arena, "%s.new", path);
+  const char *fresh = file_beside(used->c->arena, path);
   FILE *in = fopen(documents_path(used), "rb"), *out = in != NULL ? fopen(fresh, "wb") : NULL;
   bool good = out != NULL;
   for (size_t count; good && (count = fread(bytes, 1, sizeof bytes, in)) > 0;)
     good = fwrite(bytes, 1, count, out) == count;
-  good = good && !ferror(in) && fflush(out) == 0 && fsync(fileno(out)) == 0;
+  good = good && !ferror(in) && fflush(out) == 0 && (fsync(fileno(out)) == 0 || errno == EINVAL);
   if (in != NULL) (void)fclose(in);
   if (out != NULL && fclose(out) != 0) good = false;
   if (good && rename(fresh, path) == 0) return EXIT_DONE;
   const int failure = errno;
-  (void)unlink(fresh);
+  file_forget(fresh, path);
   return complain(EXIT_WORLD, "%s: cannot be written: %s", path, strerror(failure));
 }
 

@@ -202,14 +202,14 @@ static bool write_rows(const Predict *p, FILE *in, FILE *out, int64_t rows, int6
 static ExitCode write_predicted(const Predict *p) {
   Arena *arena = p->used.c->arena;
   const char *from = arena_printf(arena, "%s/predicted", p->used.folder), *to = p->options->out;
-  const char *fresh = arena_printf(arena, "%s.new", to);
+  const char *fresh = file_beside(arena, to);
   const int64_t rows = p->used.compiled.job->valid_tokens;
   struct stat about = {0};
   FILE *in = fopen(from, "rb"), *out = in != NULL ? fopen(fresh, "w") : NULL;
   const bool is_known = in != NULL && fstat(fileno(in), &about) == 0;
   const int64_t width = is_known && rows > 0 ? about.st_size / (int64_t)sizeof(double) / rows : 0;
   bool good = out != NULL && write_rows(p, in, out, rows, width);
-  good = good && fflush(out) == 0 && fsync(fileno(out)) == 0;
+  good = good && fflush(out) == 0 && (fsync(fileno(out)) == 0 || errno == EINVAL);
   if (in != NULL) (void)fclose(in);
   if (out != NULL && fclose(out) != 0) good = false;
   if (good && rename(fresh, to) == 0) {
@@ -218,7 +218,7 @@ static ExitCode write_predicted(const Predict *p) {
     return EXIT_DONE;
   }
   const int failure = errno;
-  (void)unlink(fresh);
+  file_forget(fresh, to);
   return complain(EXIT_WORLD, "%s: cannot be written: %s", to, strerror(failure));
 }
 

@@ -15,7 +15,7 @@
 typedef struct Written {
   char temporary[PATH_MAX];
   const char *path;
-  bool is_special; /* a pipe, a device */
+  bool is_special; /* a pipe, a device, a link such as /dev/stdout: nothing is renamed over it */
   FILE *out;
 } Written;
 
@@ -26,7 +26,7 @@ static ExitCode refuse_path(const Written *w) {
 static ExitCode open_written(Written *w, const char *path) {
   struct stat status;
   w->path = path;
-  w->is_special = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+  w->is_special = lstat(path, &status) == 0 && !S_ISREG(status.st_mode);
   int length =
       snprintf(w->temporary, sizeof w->temporary, "%s%s", path, w->is_special ? "" : ".part");
   if (length >= PATH_MAX) return complain(EXIT_USER, "the name of a file is too long");

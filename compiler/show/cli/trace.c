@@ -103,7 +103,7 @@ static ExitCode read_ranks(TraceRequest *r) {
 
 /* Written beside it first: a file of that name is always whole. */
 static ExitCode write_file(const TraceRequest *r, const char *path, int64_t *printed) {
-  const char *fresh = arena_printf(r->c->arena, "%s.new", path);
+  const char *fresh = file_beside(r->c->arena, path);
   FILE *file = fopen(fresh, "w");
   bool written = file != NULL;
   if (written) *printed = trace_print(&r->plan, r->traces, r->count, file);
@@ -112,7 +112,7 @@ static ExitCode write_file(const TraceRequest *r, const char *path, int64_t *pri
   if (file != NULL && fclose(file) != 0 && written) written = false, failure = errno;
   if (written && rename(fresh, path) == 0) return EXIT_DONE;
   if (written) failure = errno;
-  if (file != NULL) (void)unlink(fresh);
+  if (file != NULL) file_forget(fresh, path);
   return complain(EXIT_WORLD, "%s: cannot be written: %s", path, strerror(failure));
 }
 

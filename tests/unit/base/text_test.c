@@ -1,6 +1,7 @@
-/* Text from outside in the files that are written.   LINK: base */
+/* Text from outside in the files that are written, and their names.   LINK: base */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "compiler/base/base.h"
 #include "tests/unit/check.h"
@@ -14,6 +15,20 @@ int main(void) {
     CHECK(fclose(out) == 0);
     CHECK(strcmp(text, "a&lt;b &amp; &quot;c&quot; ?? \xc3\xa9") == 0);
     free(text);
+  }
+  TEST("no file is renamed over a link or a device, which is written itself") {
+    char link[64], target[] = "/tmp/lockstep-text-XXXXXX";
+    CHECK(mkdtemp(target) != NULL);
+    (void)snprintf(link, sizeof link, "%s/link", target);
+    Arena *arena = arena_new();
+    CHECK(strcmp(file_beside(arena, link), arena_printf(arena, "%s.new", link)) == 0);
+    CHECK(symlink("/dev/null", link) == 0);
+    CHECK(strcmp(file_beside(arena, link), link) == 0);
+    CHECK(strcmp(file_beside(arena, "/dev/null"), "/dev/null") == 0);
+    file_forget(link, link);
+    CHECK(unlink(link) == 0);
+    CHECK(rmdir(target) == 0);
+    arena_free(arena);
   }
   return check_failures > 0;
 }
