@@ -31,8 +31,9 @@ typedef struct Block {
   int32_t init, gather, fetch, refetch, reduce, clear, pad, norm, update;
   int32_t host_init, host_update; /* of layers whose states are in host memory */
   int32_t grads_out;              /* of the same: copies gradients there; NO_ID */
-  /* Of layers whose gradients accumulate there: from host memory before backward, back after it,
-   * and what an update reads after the last micro-batch. NO_ID: they stay. */
+  /* Layers whose gradients accumulate in host memory: segments that copy them to the device before
+   * backward, to the host after it, and to the host after the last micro-batch, for the update.
+   * NO_ID: gradients stay on the device. */
   int32_t grads_in, grads_back, grads_last;
   int32_t come, go;    /* of states in host memory that are updated on the device; NO_ID */
   int32_t read, write; /* of states in a file; NO_ID */

@@ -9,7 +9,7 @@
  * there are. */
 typedef enum JobUse { USE_TRAIN, USE_EVAL, USE_SAMPLE, USE_PREDICT } JobUse;
 
-/* How a class is drawn (kernels.def). */
+/* The settings by which a class is drawn (kernels.def). */
 typedef struct DrawOptions {
   double temperature, top_p;
   int64_t top_k;

@@ -231,7 +231,7 @@ int64_t spec_budget(Compile *c, const Job *job, const Cluster *cluster);
 int64_t spec_host_budget(const Job *job, const Cluster *cluster);
 int64_t spec_disk_budget(const Job *job, const Cluster *cluster);
 
-/* Where a value came from, "job: tiny.lua:8:29"; its place for diagnostics, else the job's. */
+/* The origin of a value, "job: tiny.lua:8:29"; its place for diagnostics, else the job's. */
 const char *origin_text(Arena *arena, const Origin *origin);
 Span field_place(const Job *job, int32_t field);
 bool field_is_said(const Job *job, int32_t field);   /* by a file or -D */

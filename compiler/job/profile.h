@@ -26,7 +26,7 @@ typedef struct MeasuredRates {
   bool is_taken;  /* ranks are on these processors */
 } MeasuredRates;
 
-/* How a program runs a step, for predictions: a file of specs/software. Ours is "lockstep". */
+/* A training program as predictions see it: a file of specs/software. Ours is "lockstep". */
 typedef struct Software {
   const char *name;
   bool has_flash; /* attention is one kernel; else products and softmax, with scores in memory */

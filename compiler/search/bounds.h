@@ -34,7 +34,8 @@ typedef struct Subject {
  * only a job that says its budget is given more. */
 #define TIGHT_SHARE 0.97
 
-/* A compile of its own with a copy of the subject's job, its cluster, fabric and model open. */
+/* A separate compile for one thread: a copy of the subject's job, with cluster, fabric and model
+ * derived. */
 typedef struct Bench {
   Compile *compile;
   Job job;

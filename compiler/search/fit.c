@@ -188,7 +188,7 @@ static bool kept_fits(Compile *c, const Job *job, const Compiled *out) {
   return false;
 }
 
-/* Of the stage that takes longest. */
+/* The predicted step of the slowest stage. */
 static int64_t step_ns(const Plan *plan) {
   int64_t longest_ns = 0;
   for (uint32_t i = 0; i < plan->programs_count; i++)

@@ -89,7 +89,7 @@ static void print_control(FILE *out, const KernelContract *contract) {
 
 static void print_kernel(FILE *out, const KernelContract *contract) {
   fprintf(out, "\n### %s\n\n%s.%s\n\n", contract->row->name, contract->row->about,
-          contract->row->has_fast ? "" : " The reference only.");
+          contract->row->has_fast ? "" : " On processors the reference alone.");
   if (contract->operand_count > 0)
     fputs("| operand | use | shape | dtype | |\n|---|---|---|---|---|\n", out);
   for (int32_t i = 0; i < contract->operand_count; i++)

@@ -36,7 +36,7 @@ bool bench_file(const char *directory, uint64_t size_bytes, double limit_s, File
 /* Seconds since some moment. */
 double bench_now_s(void);
 
-/* What all cores get of host memory, as bytes that are read and written. */
+/* Measures the bytes a second that all cores together read and write in host memory. */
 bool bench_stream(double *bytes_per_s, Status *status);
 bool bench_update(double *bytes_per_s, Status *status);
 

@@ -48,7 +48,7 @@ const SampleFile *samples_file(const Samples *samples, int64_t token);
 bool samples_read(const Samples *samples, int64_t first, int64_t count, bool targets, int32_t *out,
                   Status *status);
 
-/* Where a training sample of token files begins. */
+/* The file and the place in it where a training sample begins. */
 typedef struct SampleSource {
   int32_t file;     /* as data.train lists them */
   int64_t sample;   /* counted within the file; packed: the window */

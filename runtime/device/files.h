@@ -31,7 +31,7 @@ void tier_file_close(uint8_t *base);
 
 /* The way in which bytes pass: "io_uring, O_DIRECT", or what is used instead and why. */
 bool tier_file_is_direct(const uint8_t *base);
-/* What the file system of a directory is, where it is no disk of this node; else NULL. */
+/* The name of the file system of a directory that is no disk of this node; else NULL. */
 const char *tier_file_apart(const char *directory);
 enum { TIER_WAY_BYTES = 320 };
 void tier_file_way(const uint8_t *base, char way[TIER_WAY_BYTES]);

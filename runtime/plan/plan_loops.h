@@ -31,7 +31,7 @@ static inline const PlanLaunch *plan_launch_of(const Plan *plan, const PlanProgr
   return NULL;
 }
 
-/* How many micro-batches a run of the program loads; 0 of NULL. */
+/* The number of micro-batches that a run of the program loads; 0 for NULL. */
 static inline int64_t plan_loads(const Plan *plan, const PlanProgram *program) {
   int64_t loads = 0;
   for (uint32_t c = 0; program != NULL && c < program->calls_count; c++) {

@@ -197,14 +197,16 @@ static int64_t segment_ns(const Calls *t, int32_t segment) {
   return segment == NO_ID ? 0 : t->draft->segments.at[segment].compute_ns;
 }
 
-/* Of the layer's backward, or what makes its gradients in a pass of its own. */
+/* The predicted time of layer u's backward, recomputation included; where a separate pass makes the
+ * gradients of weights, of that pass. */
 static int64_t backward_ns(const Calls *t, int32_t u) {
   const RegionSegments *parts = &t->parts[t->draft->chain[u].region];
   return parts->weight != NO_ID ? segment_ns(t, parts->weight)
                                 : segment_ns(t, parts->recompute) + segment_ns(t, parts->backward);
 }
 
-/* Of all backward of the micro-batch that comes after layer u's, on this stage. */
+/* The predicted time from the end of layer u's backward to the end of the micro-batch's backward on
+ * this stage. */
 static int64_t backward_left_ns(const Calls *t, int32_t u) {
   const Draft *d = t->draft;
   int64_t ns = 0;

@@ -2,7 +2,7 @@
  *
  * The quantiles 0.1 and 0.9 of measured over expected times in the published tables of
  * bench/published, each table predicted with what the others say (docs/measurements/expected.md);
- * with rates measured on the machine itself, of its own steps there. */
+ * with rates measured on the machine itself, the same quantiles of steps on that machine. */
 #ifndef LOCKSTEP_COST_RANGE_H
 #define LOCKSTEP_COST_RANGE_H
 

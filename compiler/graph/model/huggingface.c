@@ -140,7 +140,7 @@ static void read_tied(Reading *r) {
       else
         refuse(r, "tied", "names of tensors and of the parameters that they equal");
     }
-  if (r->out->tied.count > 1) /* Lua has its own order each time */
+  if (r->out->tied.count > 1) /* the order of Lua's tables varies from run to run */
     qsort(r->out->tied.at, (size_t)r->out->tied.count, sizeof *r->out->tied.at, compare_tied);
   lua_pop(L, 1);
 }

@@ -300,7 +300,7 @@ static bool check_softcap(Trace *t, double softcap) {
   return false;
 }
 
-/* data.documents = "apart": a token sees the tokens of its own document only. */
+/* data.documents = "apart": a token attends to tokens of the same document alone. */
 static int attention_apart(Trace *t, ValueId q, ValueId k, ValueId v, const double *attrs) {
   if (attrs[0] == 0)
     return trace_fault(t, "wrong-option", "causal = true",

@@ -150,7 +150,7 @@ static bool is_of(Compile *c, const Job *job, const Calibration *of, const Machi
 
 bool calibration_take(Compile *c, const Job *job, const Machine *machine, const char *gpu,
                       Facts *facts, Cluster *cluster) {
-  /* Of others the cluster has members. */
+  /* Rates that a job states as facts of its cluster; the others are members of Cluster. */
   static const struct {
     int32_t rate, fact;
   } facts_of[] = {{CALIBRATION_host_link, CLUSTER_HOST_LINK},

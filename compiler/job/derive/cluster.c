@@ -101,11 +101,11 @@ static double fact_of(const Facts *facts, int32_t fact) {
   return facts->is_known[fact] ? facts->number[fact] : 0;
 }
 
-/* Of GPUs whose files do not say it. Products: the median of 13 of NVIDIA's that were measured
- * (stas00/ml-engineering at 744d01e18b79, compute/accelerator: 0.72 to 0.87). Copies, attention and
- * the time between kernels: an H100 80GB, docs/measurements/expected.md. Links: NVLink as NCCL's
- * tuning model counts it, 20 of 25 GB/s of a link (src/graph/topo.h);
- * networks as NCCL reports a DGX A100's, 192 of 200 GB/s of a node. */
+/* Defaults for GPUs whose files lack these numbers. Products: the median of 13 of NVIDIA's that
+ * were measured (stas00/ml-engineering at 744d01e18b79, compute/accelerator: 0.72 to 0.87). Copies,
+ * attention and the time between kernels: an H100 80GB, docs/measurements/expected.md. Links:
+ * NVLink as NCCL's tuning model counts it, 20 of 25 GB/s of a link (src/graph/topo.h); networks as
+ * NCCL reports a DGX A100's, 192 of 200 GB/s of a node. */
 static const Sustained usual_gpu = {.product = 0.80,
                                     .attention = 0.84,
                                     .attention_backward = 0.66,

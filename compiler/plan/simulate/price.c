@@ -32,7 +32,7 @@ double traffic_messages(const Traffic *t) {
   return t->sends > t->receives ? t->sends : t->receives;
 }
 
-/* How NCCL moves bytes: LL with a flag beside every 4 bytes, LL128 beside every 120, Simple with a
+/* The protocols of NCCL: LL with a flag beside every 4 bytes, LL128 beside every 120, Simple with a
  * flag a chunk. Latencies of a hop are those of LL times a factor. Source: NCCL at 5067397c,
  * src/graph/tuning.cc, ncclTunerConstantsDefaults: baseLat and hwLat of rings, and the shares of
  * the bandwidth. */

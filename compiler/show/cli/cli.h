@@ -131,7 +131,7 @@ bool compile_job(Compile *c, const Options *options, Compiled *compiled);
  * reported. */
 Job *read_job(Compile *c, const Options *options, Machine *machine);
 
-/* The picture of --svg: a file of its own, whole or not at all. */
+/* Writes the picture of --svg to its file, whole or not at all. */
 typedef bool Draw(const void *state, FILE *out); /* false: not all was written */
 ExitCode write_picture(const Options *options, Draw *draw, const void *state);
 

@@ -1,10 +1,8 @@
 /* common.c -- what several verbs do. */
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "compiler/job/data.h"
@@ -189,18 +187,16 @@ bool compile_job(Compile *c, const Options *options, Compiled *compiled) {
 
 ExitCode write_picture(const Options *options, Draw *draw, const void *state) {
   const char *path = options->svg;
-  struct stat status;
-  bool is_special = lstat(path, &status) == 0 && !S_ISREG(status.st_mode); /* a device, a link */
-  char temporary[PATH_MAX];
-  int length = snprintf(temporary, sizeof temporary, "%s%s", path, is_special ? "" : ".part");
-  if (length >= PATH_MAX) return complain(EXIT_USER, "--svg: the name is too long");
+  Arena *arena = arena_new();
+  const char *beside = file_beside(arena, path);
   errno = 0;
-  FILE *out = fopen(temporary, "w");
+  FILE *out = fopen(beside, "w");
   bool is_good = out != NULL && draw(state, out);
   if (out != NULL) is_good = fclose(out) == 0 && is_good;
-  if (is_good && !is_special) is_good = rename(temporary, path) == 0;
+  is_good = is_good && rename(beside, path) == 0;
   int reason = errno;
-  if (out != NULL && !is_good && !is_special) unlink(temporary);
+  if (out != NULL && !is_good) file_forget(beside, path);
+  arena_free(arena);
   if (!is_good)
     return complain(EXIT_WORLD, "cannot write %s%s%s", path, reason ? ": " : "",
                     reason ? strerror(reason) : "");

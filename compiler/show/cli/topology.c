@@ -1,21 +1,17 @@
 /* topology.c -- lockstep topology: draws a machine or a network from its description; gathers this
  * machine's description; checks this machine against one. */
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "compiler/machine/topology/picture.h"
 #include "compiler/machine/topology/read.h"
 #include "compiler/show/cli/cli.h"
 
-/* A file of its own, whole or not at all. */
+/* A file that is written whole or not at all. */
 typedef struct Written {
-  char temporary[PATH_MAX];
-  const char *path;
-  bool is_special; /* a pipe, a device, a link such as /dev/stdout: nothing is renamed over it */
+  Arena *arena;
+  const char *beside, *path;
   FILE *out;
 } Written;
 
@@ -24,25 +20,26 @@ static ExitCode refuse_path(const Written *w) {
 }
 
 static ExitCode open_written(Written *w, const char *path) {
-  struct stat status;
+  w->arena = arena_new();
   w->path = path;
-  w->is_special = lstat(path, &status) == 0 && !S_ISREG(status.st_mode);
-  int length =
-      snprintf(w->temporary, sizeof w->temporary, "%s%s", path, w->is_special ? "" : ".part");
-  if (length >= PATH_MAX) return complain(EXIT_USER, "the name of a file is too long");
-  w->out = fopen(w->temporary, "w");
-  return w->out ? EXIT_DONE : refuse_path(w);
+  w->beside = file_beside(w->arena, path);
+  w->out = fopen(w->beside, "w");
+  if (w->out) return EXIT_DONE;
+  ExitCode code = refuse_path(w);
+  arena_free(w->arena);
+  return code;
 }
 
 static ExitCode close_written(Written *w, bool quiet) {
   bool is_good = !ferror(w->out);
   is_good = fclose(w->out) == 0 && is_good;
-  if (is_good && !w->is_special) is_good = rename(w->temporary, w->path) == 0;
+  is_good = is_good && rename(w->beside, w->path) == 0;
   if (!is_good) {
     refuse_path(w);
-    if (!w->is_special) unlink(w->temporary);
-    return EXIT_WORLD;
+    file_forget(w->beside, w->path);
   }
+  arena_free(w->arena);
+  if (!is_good) return EXIT_WORLD;
   fflush(stdout);
   if (!quiet) fprintf(stderr, "wrote    %s\n", w->path);
   return EXIT_DONE;

@@ -7,7 +7,7 @@
 
 /* The result for one number of nodes. */
 typedef struct Tune {
-  Compile *compile; /* of its own */
+  Compile *compile; /* owned; results and errors of this number of nodes */
   const Job *job;
   Machine machine;
   Tuned tuned;

@@ -113,7 +113,7 @@ static void print_sent(const Compiled *const both[SIDES], FILE *out) {
     }
 }
 
-/* Of the stage that takes longest: a part of its step by kind and axis, in milliseconds. */
+/* A part of the slowest stage's step, by kind and axis, in milliseconds. */
 static double part_ms(const Compiled *compiled, PartKind kind, uint32_t axis) {
   const Plan *plan = &compiled->plan;
   const uint32_t class = longest_class(plan);

@@ -121,7 +121,7 @@ static bool is_used(const Plan *plan, const PlanProgram *program, uint32_t lane)
   return false;
 }
 
-/* Whether micro-batches of more tokens would hide the rest. */
+/* Says how many tokens a step would hide the copies; 0: no number that was tried does. */
 static const char *hidden_text(const Compiled *compiled, double tokens) {
   const double now =
       (double)compiled->derived.batch_samples * (double)compiled->derived.sample_tokens;

@@ -70,11 +70,11 @@ lockstep VERB --help lists all options of a verb. Several verbs have:
                         rank 0
   --kernels fast|reference
                         which kernels to run; reference is plain and slow
-  --on cpu|cuda-host    runs a plan for other devices on this machine's
-                        processors, unchanged and slowly; without this it is
-                        refused. cuda-host: by the kernels for GPUs, compiled
-                        for processors, and stand-ins for their libraries; more
-                        slowly yet, and only from a build folder
+  --on cpu|cuda-host    runs the plan of a job for other devices, unchanged, on
+                        this machine's processors, which is slow; without --on
+                        such a job is refused. cuda-host: with the GPU kernels
+                        compiled for processors and stand-ins for GPU libraries;
+                        slower still, and only from a build folder
   --processes           a process for each rank, all on this machine, instead of
                         threads of one
   --kernels             the variants of the matrix product: version says which
