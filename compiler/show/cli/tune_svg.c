@@ -40,6 +40,7 @@ static double y_of(const Frame *f, double ns) {
 
 static void draw_axes(const Frame *f, FILE *out) {
   enum { TICKS = 5 };
+  const bool in_s = f->ns_most >= 1e9; /* labels of at most five letters have room */
   fprintf(out, "<path d=\"M%d %dV%dH%d\" fill=\"none\" stroke=\"#444\"/>\n", LEFT, TOP,
           HEIGHT - BOTTOM, WIDTH - RIGHT);
   for (int32_t i = 0; i <= TICKS; i++) {
@@ -48,10 +49,10 @@ static void draw_axes(const Frame *f, FILE *out) {
     fprintf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.4g</text>\n", x_of(f, bytes),
             HEIGHT - BOTTOM + 18, bytes * 1e-9);
     fprintf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.4g</text>\n", LEFT - 8,
-            y_of(f, ns) + 4, ns * 1e-6);
+            y_of(f, ns) + 4, ns * (in_s ? 1e-9 : 1e-6));
   }
   fprintf(out, "<text x=\"%d\" y=\"%d\">memory of a rank, GB</text>\n", LEFT, HEIGHT - 12);
-  fprintf(out, "<text x=\"%d\" y=\"%d\">step, ms</text>\n", 8, 18);
+  fprintf(out, "<text x=\"%d\" y=\"%d\">step, %s</text>\n", 8, 18, in_s ? "s" : "ms");
 }
 
 static void draw_front(const Frame *f, const Tuned *tuned, const char *color, FILE *out) {
