@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 typedef enum Reads {
   READS_NUMBER,
@@ -157,19 +158,42 @@ static void check_pair(Compile *c, const Pair *pair) {
     warn_unknown(c, pair);
 }
 
+static bool is_network(const Job *job, uint32_t networks) {
+  return job->set[FIELD_cluster_network] && (networks >> job->cluster.network & 1) != 0;
+}
+
 /* NCCL chooses these by size and topology; a forced choice holds for every collective. */
-static void warn_forced(Compile *c, const Pair *pair) {
-  static const struct {
-    const char *name, *value, *lost;
-  } forced[] = {{"NCCL_ALGO", NULL, "one algorithm for all sizes"},
-                {"NCCL_PROTO", NULL, "one protocol for all sizes"},
-                {"NCCL_P2P_DISABLE", "1", "GPUs of a node no longer use NVLink or PCIe directly"},
-                {"NCCL_SHM_DISABLE", "1", "GPUs of a node no longer use shared memory"},
-                {"NCCL_NVLS_ENABLE", "0", "NVSwitch no longer adds up"}};
-  for (size_t i = 0; i < sizeof forced / sizeof *forced && pair->text && !pair->is_off; i++) {
-    if (strcmp(pair->name, forced[i].name) != 0) continue;
-    if (forced[i].value && strcmp(pair->text, forced[i].value) != 0) continue;
-    lint_at(c, pair->origin.span, "nccl-forced", "slurm.env: %s = %s: %s", pair->name,
+static void warn_forced(Compile *c, const Job *job, const Pair *pair) {
+  enum { ALWAYS = 1, IF_SET, IF_ZERO, IF_SOCKET };
+  const uint32_t infiniband = 1u << CHOICE_INFINIBAND;
+  const uint32_t fabrics = infiniband | 1u << CHOICE_EFA | 1u << CHOICE_SLINGSHOT;
+  const struct {
+    const char *lint, *name;
+    int32_t when;
+    uint32_t networks; /* bits of cluster.network; 0: all */
+    const char *lost;
+  } forced[] = {
+      {"nccl-forced", "NCCL_ALGO", ALWAYS, 0, "one algorithm for all sizes"},
+      {"nccl-forced", "NCCL_PROTO", ALWAYS, 0, "one protocol for all sizes"},
+      {"nccl-forced", "NCCL_P2P_DISABLE", IF_SET, 0,
+       "GPUs of a node no longer use NVLink or PCIe directly"},
+      {"nccl-forced", "NCCL_SHM_DISABLE", IF_SET, 0, "GPUs of a node no longer use shared memory"},
+      {"nccl-forced", "NCCL_NVLS_ENABLE", IF_ZERO, 0, "NVSwitch no longer adds up"},
+      {"nccl-ib-disable", "NCCL_IB_DISABLE", IF_SET, infiniband,
+       "nodes exchange over TCP, not over InfiniBand"},
+      {"nccl-ib-disable", "NCCL_NET", IF_SOCKET, fabrics,
+       "nodes exchange over TCP, not over the fabric of cluster.network"},
+  };
+  if (pair->is_off || !pair->text) return;
+  const long long number = strtoll(pair->text, NULL, 0);
+  for (size_t i = 0; i < sizeof forced / sizeof *forced; i++) {
+    const bool holds[] = {[ALWAYS] = true,
+                          [IF_SET] = number != 0,
+                          [IF_ZERO] = is_whole_number(pair->text) && number == 0,
+                          [IF_SOCKET] = strcasecmp(pair->text, "Socket") == 0};
+    if (strcmp(pair->name, forced[i].name) != 0 || !holds[forced[i].when]) continue;
+    if (forced[i].networks != 0 && !is_network(job, forced[i].networks)) continue;
+    lint_at(c, pair->origin.span, forced[i].lint, "slurm.env: %s = %s: %s", pair->name,
             text_plain(c->arena, pair->text), forced[i].lost);
     fix_last(c, "remove %s", pair->name);
   }
@@ -177,7 +201,7 @@ static void warn_forced(Compile *c, const Pair *pair) {
 
 void environment_check(Compile *c, const Job *job) {
   for (int32_t i = 0; i < job->slurm.env.count; i++)
-    warn_forced(c, &job->slurm.env.at[i]);
+    warn_forced(c, job, &job->slurm.env.at[i]);
   for (int32_t i = 0; i < job->slurm.env.count; i++)
     check_pair(c, &job->slurm.env.at[i]);
 }

@@ -87,7 +87,13 @@ typedef enum {
   CHOICE_PREFLIGHT_FULL,
   CHOICE_PREFLIGHT_QUICK,
   CHOICE_PREFLIGHT_OFF
-} PreflightChoice;                                               /* slurm.preflight */
+} PreflightChoice; /* slurm.preflight */
+typedef enum {
+  CHOICE_INFINIBAND,
+  CHOICE_ETHERNET,
+  CHOICE_EFA,
+  CHOICE_SLINGSHOT
+} NetworkChoice;                                                 /* cluster.network */
 typedef enum { CHOICE_PYXIS, CHOICE_APPTAINER } ContainerChoice; /* slurm.container_by */
 typedef enum { CHOICE_GPUS_PER_NODE, CHOICE_GRES, CHOICE_GPUS_NONE } GpusChoice; /* slurm.gpus */
 

@@ -143,7 +143,8 @@ typedef struct ClusterType {
   bool is_intra_nearer, is_inter_nearer; /* set nearer to the job than the files: replaces theirs */
   const char *hwloc, *nccl_topo;         /* files, or NULL */
   const char *hosts;                     /* of the network, as a list; NULL: the next ones */
-  Span hwloc_at, nccl_topo_at, hosts_at;
+  const char *network;                   /* a word of cluster.network; NULL: not known */
+  Span hwloc_at, nccl_topo_at, hosts_at, network_at;
 } ClusterType;
 
 /* The machine of the job. `here` is filled by topology/ before compile, which stays pure. */

@@ -262,22 +262,50 @@ static const char *memory_tight(const Look *look, const char **fix) {
       100 * share);
 }
 
-/* Fewer than four layers a stage. Ranks on processors are as a rule a small copy of such a job. */
+/* Layers of stacks on the stage that has fewest. */
+static int64_t layers_least(const Draft *d) {
+  int64_t *layers = ARENA_ARRAY(d->compile->arena, int64_t, d->stage_count);
+  for (int32_t chunk = 0; chunk < d->chunk_count; chunk++)
+    for (int32_t u = d->chunk_first[chunk]; u < d->chunk_first[chunk + 1]; u++)
+      layers[draft_stage(d, chunk)] += d->train->regions.at[d->chain[u].region].is_stack;
+  int64_t least = INT64_MAX;
+  for (int32_t s = 0; s < d->stage_count; s++)
+    if (layers[s] < least) least = layers[s];
+  return least;
+}
+
+/* Ranks on processors are as a rule a small copy of such a job. */
 static const char *layers_few(const Look *look, const char **fix) {
   const Draft *d = look->out->draft;
   int64_t layers = 0, pp = look->out->derived.pp, least = 4, fewer = pp;
   for (int32_t u = 0; u < d->chain_length; u++)
     layers += d->train->regions.at[d->chain[u].region].is_stack;
   if (look->out->cluster.target != TARGET_CUDA) return NULL;
-  if (pp == 1 || layers == 0 || layers >= least * pp) return NULL;
-  while (fewer > 1 && (fewer * least > layers || pp % fewer != 0))
+  /* Balanced stages with the embedding or the head have fewer layers, and the same work. */
+  const bool is_uneven = layers >= least * pp;
+  const bool is_said = field_is_said(look->job, FIELD_parallel_stages);
+  if (pp == 1 || layers == 0 || (is_uneven && (!is_said || layers_least(d) >= least))) return NULL;
+  do
     fewer--;
-  *fix = arena_printf(look->c->arena, "pp = %lld", (long long)fewer);
+  while (fewer > 1 && (fewer * least > layers || pp % fewer != 0));
+  *fix = is_uneven ? "remove stages" : arena_printf(look->c->arena, "pp = %lld", (long long)fewer);
+  if (is_uneven)
+    return arena_printf(look->c->arena,
+                        "a stage has %lld of %lld layers, fewer than four: it computes less than "
+                        "it waits for its neighbours",
+                        (long long)layers_least(d), (long long)layers);
   return arena_printf(
       look->c->arena,
       "%lld layers on %lld stages are fewer than four a stage: stages cannot be balanced, and "
       "each waits for its neighbours more than it computes",
       (long long)layers, (long long)pp);
+}
+
+/* FSDP's word for zero, where the job has it, is what the fix replaces. */
+static const char *zero_fix(const Look *look, int64_t zero) {
+  if (look->field != FIELD_parallel_shard)
+    return arena_printf(look->c->arena, "zero = %lld", (long long)zero);
+  return zero == 1 ? "remove shard" : "shard = \"grad_op\"";
 }
 
 static const char *states_replicated(const Look *look, const char **fix) {
@@ -290,7 +318,7 @@ static const char *states_replicated(const Look *look, const char **fix) {
   }
   double share = (double)most / (double)out->budget_bytes;
   if (share < 0.6) return NULL;
-  *fix = "zero = 1";
+  *fix = zero_fix(look, 1);
   return arena_printf(look->c->arena,
                       "weights, gradients and states, %s, are %.0f %% of what a rank may use, and "
                       "each of %lld replicas has all of them: zero = 1 divides the states",
@@ -302,9 +330,9 @@ static const char *warmup_short(const Look *look, const char **fix) {
   int64_t steps = look->out->derived.steps, warmup = job->schedule.warmup;
   if (strcmp(optimizer_rows[job->optimizer.head].name, "adamw") != 0) return NULL;
   double memory = 2 / (1 - job->optimizer.beta2), part = (double)steps / 50;
-  double least = memory < part ? memory : part;
-  if (warmup == 0 || (double)warmup >= floor(least)) return NULL;
-  *fix = arena_printf(look->c->arena, "warmup = %.0f", ceil(least));
+  double least = ceil((memory < part ? memory : part) - 1e-6); /* beta2 is rounded */
+  if (warmup == 0 || (double)warmup >= least) return NULL;
+  *fix = arena_printf(look->c->arena, "warmup = %.0f", least);
   return arena_printf(
       look->c->arena,
       "a warm-up of %lld steps ends before the second moment, which remembers about "
@@ -350,7 +378,7 @@ static const char *gather_size(const Look *look, const char **fix) {
   if (bytes / ranks >= least_bytes || bytes == of.all_bytes) return NULL;
   *fix = of.all_bytes > ranks * least_bytes
              ? arena_printf(arena, "zero_unit = \"%lldMiB\"", (long long)ranks)
-             : "zero = 2";
+             : zero_fix(look, 2);
   return arena_printf(arena,
                       "ZeRO 3 gathers pieces of %s a rank: below 1 MiB the latency of a message is "
                       "most of its time",
@@ -392,8 +420,10 @@ static const Row rows[] = {
     {"tight-memory", FIELD_memory_budget, false, memory_tight},
     {"few-layers", FIELD_parallel_pp, true, layers_few},
     {"states-replicated", FIELD_parallel_zero, true, states_replicated},
+    {"states-replicated", FIELD_parallel_shard, true, states_replicated},
     {"warmup-short", FIELD_schedule_warmup, true, warmup_short},
     {"gather-size", FIELD_parallel_zero, true, gather_size},
+    {"gather-size", FIELD_parallel_shard, true, gather_size},
 };
 
 void plan_lints(Compile *c, const Job *job, const Compiled *out) {

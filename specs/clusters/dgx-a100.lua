@@ -5,4 +5,4 @@
 -- Disks: 8 x 3.84 TB NVMe as RAID 0, /raid (DGX A100 User Guide); 7 and 4 GB/s each, what a disk on PCIe 4.0 x4 reads and writes.
 return { nodes = 1, devices = 8, device = "a100-sxm-80", cores = 128, intra = "300GB/s", inter = "200Gb/s",
          intra_latency = "470ns", inter_latency = "2.7us", host = "2TiB", host_bandwidth = "409GB/s",
-         disk = "30.7TB", disk_read = "56GB/s", disk_write = "32GB/s" }
+         disk = "30.7TB", disk_read = "56GB/s", disk_write = "32GB/s", network = "infiniband" }

@@ -3,4 +3,4 @@
 -- of dgx-a100, which no EFA undercuts. Disks: 8 x 1 TB, 16 GB/s of reads for all (EC2 P4 page); half of it for writes
 -- is a guess.
 return { "dgx-a100", device = "a100-sxm-40", cores = 48, inter = "50Gb/s", host = "1152GiB",
-         disk = "8TB", disk_read = "16GB/s", disk_write = "8GB/s" }
+         disk = "8TB", disk_read = "16GB/s", disk_write = "8GB/s", network = "efa" }

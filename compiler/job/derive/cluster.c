@@ -244,6 +244,24 @@ static const char *settle_text(Job *job, const Facts *facts, int32_t fact, Span 
   return *value;
 }
 
+/* Nobody knows it: the word remains unset. */
+static void settle_word(Job *job, int32_t field, const char *text, Span at) {
+  if (is_own(job, field)) return;
+  job->set[field] = text != NULL;
+  *(int32_t *)field_at(job, field) = text ? word_index(spec_fields[field].values, text) : 0;
+  job->origin[field] =
+      text ? (Origin){ORIGIN_PRESET, at, NULL} : (Origin){ORIGIN_DERIVED, {0}, "not known"};
+}
+
+/* Where a file with types does not say the network, types that agree do. */
+static void join_networks(Job *job, const Cluster *cluster) {
+  const ClusterType *first = &cluster->types[0];
+  bool is_same = first->network != NULL && !job->set[FIELD_cluster_network];
+  for (int32_t i = 1; i < cluster->type_count && is_same; i++)
+    is_same = cluster->types[i].network && strcmp(cluster->types[i].network, first->network) == 0;
+  if (is_same) settle_word(job, FIELD_cluster_network, first->network, first->network_at);
+}
+
 /* True if a rate is stated nearer to the job than, or beside, the files that describe the node. */
 static bool is_nearer(const Job *job, int32_t field, const Facts *facts, int32_t fact) {
   if (is_own(job, field)) return true;
@@ -351,9 +369,11 @@ static bool add_type(Compile *c, lua_State *L, const Facts *facts, int32_t numbe
                         .hwloc = own.text[FACT_HWLOC],
                         .nccl_topo = own.text[FACT_NCCL_TOPO],
                         .hosts = own.text[FACT_HOSTS],
+                        .network = own.text[FACT_NETWORK],
                         .hwloc_at = own.text_span[FACT_HWLOC],
                         .nccl_topo_at = own.text_span[FACT_NCCL_TOPO],
-                        .hosts_at = own.text_span[FACT_HOSTS]};
+                        .hosts_at = own.text_span[FACT_HOSTS],
+                        .network_at = own.text_span[FACT_NETWORK]};
   Job none = {0};
   type->is_intra_nearer = is_nearer(&none, FIELD_cluster_intra, &own, CLUSTER_INTRA);
   type->is_inter_nearer = is_nearer(&none, FIELD_cluster_inter, &own, CLUSTER_INTER);
@@ -410,6 +430,7 @@ static bool read_all_types(Compile *c, lua_State *L, Job *job, const Facts *fact
     if (!add_type(c, L, facts, i, cluster, &types[i])) return false;
   cluster->types = types;
   cluster->type_count = count;
+  join_networks(job, cluster);
   cluster->target = TARGET_CUDA;
   cluster->sustained = usual_gpu;
   cluster->threads = 1;
@@ -518,6 +539,8 @@ static void settle_network(Job *job, const Facts *facts, Cluster *cluster) {
       settle_latency(job, FIELD_cluster_inter_latency, facts, CLUSTER_INTER_LATENCY);
   cluster->block = settle(job, FIELD_cluster_block, facts, CLUSTER_BLOCK, 1, "none");
   cluster->taper = settle(job, FIELD_cluster_taper, facts, CLUSTER_TAPER, 1, "none");
+  settle_word(job, FIELD_cluster_network, facts->text[FACT_NETWORK],
+              facts->text_span[FACT_NETWORK]);
 }
 
 bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster) {

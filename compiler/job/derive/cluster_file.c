@@ -74,6 +74,7 @@ static const struct {
     [FACT_SWITCHES] = {"switches", "a path", true},
     [FACT_DRAINED] = {"drained", "hosts: \"node[03-04],node17\"", false},
     [FACT_HOSTS] = {"hosts", "hosts: \"node[01-16]\"", false},
+    [FACT_NETWORK] = {"network", "\"infiniband\", \"ethernet\", \"efa\" or \"slingshot\"", false},
 };
 
 /* A table of a file: the file's own, or one of its types. */
@@ -124,6 +125,16 @@ static void read_number(Compile *c, const FileTable *table, const RawEntry *entr
   facts->depth[i] = table->depth;
 }
 
+static bool check_network(Compile *c, const char *text, Span at) {
+  const char *words = spec_fields[FIELD_cluster_network].values;
+  if (word_index(words, text) >= 0) return true;
+  const char *near = nearest_of(c->arena, words, text);
+  error_at(c, at, "unknown-word", "network: expected %s; got %s", text_keys[FACT_NETWORK].expected,
+           text_show(c->arena, text));
+  if (near) fix_last(c, "network = \"%s\"", near);
+  return false;
+}
+
 static void read_text(Compile *c, const FileTable *table, const RawEntry *entry, int32_t i,
                       Facts *facts) {
   Span at = span_of_value(table->file->spans, path_of(c, table, entry->key));
@@ -135,6 +146,7 @@ static void read_text(Compile *c, const FileTable *table, const RawEntry *entry,
   }
   const char *text = entry->value->text, *folder = table->file->directory;
   if (text_keys[i].is_path && !path_check(c, text, at)) return;
+  if (i == FACT_NETWORK && !check_network(c, text, at)) return;
   if (facts->text[i]) return;
   facts->text[i] = text_keys[i].is_path ? path_join(c->arena, folder, text)
                    : i == FACT_DEVICE   ? path_located(c->arena, folder, text)

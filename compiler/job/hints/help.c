@@ -11,9 +11,11 @@ typedef struct Explained {
 } Explained;
 
 #define DIAGNOSTIC(name, explanation) {name, explanation},
+#define LINT                          DIAGNOSTIC
 static const Explained diagnostics[] = {
 #include "compiler/job/hints/diagnostics.def"
 };
+#undef LINT
 #undef DIAGNOSTIC
 
 const char *diagnostic_help(const char *name) {

@@ -5,11 +5,13 @@
 #include "compiler/job/job_room.h"
 
 #define DIAGNOSTIC(name, explanation) {name, explanation},
+#define LINT                          DIAGNOSTIC
 static const struct {
   const char *name, *text;
 } diagnostics[] = {
 #include "compiler/job/hints/diagnostics.def"
 };
+#undef LINT
 #undef DIAGNOSTIC
 
 /* A text inside a table of Markdown: | would end the cell. */

@@ -45,11 +45,13 @@ static void lint_master(Compile *c, const Job *job) {
 
 /* ---- job.accept */
 
+#define DIAGNOSTIC(name, explanation)
+#define LINT(name, explanation) name " "
 static const char lint_names[] =
-    "bubble budget-above few-layers gather-size gpu-unused imbalance learning-rate lost-updates "
-    "nccl-forced "
-    "no-effect outside-arena schedule-length slurm-env states-replicated tight-memory token-ids "
-    "tp-over-pcie unused-value warmup-short weights-both";
+#include "compiler/job/hints/diagnostics.def"
+    ;
+#undef LINT
+#undef DIAGNOSTIC
 
 static void accept_lints(Compile *c, const Job *job) {
   const TextList *accepted = &job->job.accept;

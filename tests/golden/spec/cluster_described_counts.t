@@ -63,6 +63,7 @@ cluster.switches       none                    default
 cluster.drained        none                    default
 cluster.block          1                       derived: none
 cluster.taper          1                       derived: none
+cluster.network        -                       derived: not known
 cluster.software       lockstep                default
 cluster.price          none                    default
 cluster.mtbf           none                    default

@@ -42,6 +42,8 @@ cluster.switches       none                    default
 cluster.drained        none                    default
 cluster.block          1                       derived: none
 cluster.taper          1                       derived: none
+cluster.network        infiniband              preset:
+                                               SPECS/clusters/dgx-h100.lua:8:82
 cluster.software       lockstep                default
 cluster.price          none                    default
 cluster.mtbf           none                    default
