@@ -142,8 +142,7 @@ typedef struct ClusterType {
   double inter_bytes_per_s;              /* of one rank to other nodes; 0 = unknown */
   bool is_intra_nearer, is_inter_nearer; /* set nearer to the job than the files: replaces theirs */
   const char *hwloc, *nccl_topo;         /* files, or NULL */
-  const char *hosts;                     /* of the network, as a list; NULL: the next ones */
-  const char *network;                   /* a word of cluster.network; NULL: not known */
+  const char *hosts, *network; /* a list, NULL: the next ones; of cluster.network, NULL: unknown */
   Span hwloc_at, nccl_topo_at, hosts_at, network_at;
 } ClusterType;
 
