@@ -11,7 +11,7 @@
 
 ---@class (exact) lockstep.data
 ---@field [1]? "tokens"|"table"|"synthetic" where samples come from
----@field train? string|string[] training shards; required unless synthetic. Default: derived
+---@field train? string|string[] training shards; required unless synthetic; { "a.tok", weight = 5 } in the list: each entry is a source, whose samples have this share; weight 1 without one. Default: derived
 ---@field valid? string|string[] validation shards. Default: none
 ---@field format? "auto"|"u8"|"u16"|"u32"|"llmc"|"megatron"|"tok" token layout; auto reads the header, raw files must say theirs. Default: auto
 ---@field documents? "joined"|"apart" apart: attention sees its own document only, positions begin again in each, and no token predicts the first of the next; of .tok files, which say where documents begin. Default: joined

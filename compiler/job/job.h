@@ -6,36 +6,10 @@
 #include "compiler/base/base.h"
 #include "compiler/job/choices.h"
 #include "compiler/job/profile.h"
+#include "compiler/job/values.h"
 #include "runtime/plan/loss_scales.h"
 #include "runtime/plan/optimizers.h"
 #include "runtime/plan/plan.h"
-
-typedef enum Unit {
-  UNIT_NONE,
-  UNIT_TOKENS,
-  UNIT_SEQUENCES,
-  UNIT_SAMPLES,
-  UNIT_STEPS,
-  UNIT_EPOCHS,
-  UNIT_SECONDS,
-  UNIT_BYTES,
-  UNIT_PERCENT,
-  UNIT_DOLLARS_PER_HOUR,
-  UNIT_NANOSECONDS,
-  UNIT_AUTO,
-  UNIT_NEVER
-} Unit;
-typedef struct Amount {
-  double value;
-  Unit unit;
-} Amount;
-typedef VEC(const char *) TextList;
-typedef VEC(int64_t) CountList;
-typedef struct Columns {
-  const char *input;
-  TextList names;
-} Columns;
-typedef VEC(Columns) ColumnList;
 
 /* Where a value came from, weakest first. */
 typedef enum OriginKind {
@@ -122,6 +96,7 @@ typedef struct Job {
   int64_t pipeline_chunks;  /* of parallel.pipeline = { "interleaved", chunks = N } */
   LossScale loss_scale;     /* of precision.loss_scale, if it is set */
   Origin origin[FIELD_COUNT];
+  MixSourceList mix;     /* of data.train in its order; none: it has no weights */
   bool is_data_absent;   /* spec_data found no file where one is named */
   bool set[FIELD_COUNT]; /* false: "none", or derived and not yet known */
   const char *path;      /* job.lua as named on the command line */

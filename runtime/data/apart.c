@@ -61,23 +61,29 @@ void documents_leave_out(const Samples *samples, int64_t first, int64_t count, i
 /* ---- where samples come from */
 
 SampleSource samples_source(const Samples *samples, int64_t number) {
-  const TokPacking *packing = &samples->packing;
+  const SampleGroup *group = samples_group(samples, number);
+  const TokPacking *packing = &group->packing;
   const bool is_packed = packing->windows > 0;
-  const int64_t context = job_sample_tokens(samples->plan);
-  const int64_t token =
-      is_packed ? packing->piece[packing->first_piece[number]].first : number * context;
+  const int64_t context = job_sample_tokens(samples->plan), nth = number - group->first_sample;
+  const TokPiece *piece = is_packed ? &packing->piece[packing->first_piece[nth]] : NULL;
+  const int64_t token = group->first_token + (is_packed ? piece->first : nth * context);
   const SampleFile *file = samples_file(samples, token);
-  SampleSource source = {.file = (int32_t)(file - samples->file), .token = token - file->first};
-  source.count = is_packed ? packing->piece[packing->first_piece[number]].length : context;
-  source.sample = is_packed ? number : source.token / context;
+  const int32_t at = (int32_t)(file - samples->file);
+  const bool is_mix = samples->mix.count > 0;
+  SampleSource source = {.source = is_mix ? (int32_t)(group - samples->group) : at,
+                         .file = at,
+                         .token = token - file->first,
+                         .count = is_packed ? piece->length : context};
+  source.sample = is_packed || is_mix ? nth : source.token / context;
   source.document = begun_before(&file->tokens, source.token + 1) - 1;
   return source;
 }
 
 /* ---- packed windows */
 
+/* `first`: the token of all files that the piece begins with. */
 static bool fill_piece(const Samples *samples, const PlanInput *input, const TokPiece *piece,
-                       int64_t at, int32_t *out, Status *status) {
+                       int64_t first, int64_t at, int32_t *out, Status *status) {
   const bool is_target = input->role == INPUT_TARGETS;
   if (input_is_of_documents(input->role)) {
     for (int32_t i = 0; i < piece->length; i++)
@@ -86,16 +92,20 @@ static bool fill_piece(const Samples *samples, const PlanInput *input, const Tok
   }
   int64_t count = is_target && !piece->goes_on ? piece->length - 1 : piece->length;
   if (count < piece->length) out[at + count] = -1;
-  return samples_read(samples, piece->first + is_target, count, is_target, out + at, status);
+  return samples_read(samples, first + is_target, count, is_target, out + at, status);
 }
 
 bool packed_fill(const Samples *samples, const PlanInput *input, int64_t number, int32_t *out,
                  Status *status) {
-  const TokPacking *packing = &samples->packing;
+  const SampleGroup *group = samples_group(samples, number);
+  const int64_t nth = number - group->first_sample;
+  const int64_t *first_piece = group->packing.first_piece;
   int64_t at = 0;
-  for (int64_t p = packing->first_piece[number]; p < packing->first_piece[number + 1]; p++) {
-    if (!fill_piece(samples, input, &packing->piece[p], at, out, status)) return false;
-    at += packing->piece[p].length;
+  for (int64_t p = first_piece[nth]; p < first_piece[nth + 1]; p++) {
+    const TokPiece *piece = &group->packing.piece[p];
+    if (!fill_piece(samples, input, piece, group->first_token + piece->first, at, out, status))
+      return false;
+    at += piece->length;
   }
   for (; at < input->sample_elements; at++)
     out[at] = input->role == INPUT_TARGETS ? -1 : input->role == INPUT_BEGINS ? (int32_t)at : 0;

@@ -34,10 +34,12 @@ static void add_file(Checksum *sum, const TokenFile *file, bool has_documents) {
 uint64_t samples_identity(const Samples *samples) {
   const Table *table = &samples->table;
   if (job_data(samples->plan) == DATA_SYNTHETIC) return 0;
+  const bool has_documents =
+      samples->is_apart || (samples->group_count > 0 && samples->group[0].packing.windows > 0);
   Checksum sum;
   checksum_begin(&sum);
   for (int32_t i = 0; i < samples->file_count; i++)
-    add_file(&sum, &samples->file[i].tokens, samples->is_apart || samples->packing.windows > 0);
+    add_file(&sum, &samples->file[i].tokens, has_documents);
   if (table->values)
     add(&sum, table->values, (size_t)table->rows * (size_t)table->columns * sizeof *table->values);
   return checksum_end(&sum);

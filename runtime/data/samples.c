@@ -12,6 +12,7 @@
 #include "kernels/math/philox.h"
 #include "runtime/data/apart.h"
 #include "runtime/data/permute.h"
+#include "runtime/plan/limits.h"
 #include "runtime/plan/plan_control.h"
 #include "runtime/plan/plan_inputs.h"
 #include "runtime/plan/plan_job.h"
@@ -62,54 +63,110 @@ static bool is_set(const Plan *plan, const char *key, const char *word) {
   return setting && strcmp(plan_string(plan, setting->text), word) == 0;
 }
 
-static bool pack(Samples *samples, int64_t context, Status *status) {
+/* ---- groups of files */
+
+/* Reads "WEIGHT:FILES ..." of the plan. Returns how many sources there are. */
+static int32_t read_mix(const char *text, double *weight, int32_t *files) {
+  int32_t count = 0;
+  for (char *end; *text != '\0' && count < PLAN_SOURCES_MAX; text = end + (*end == ' ')) {
+    weight[count] = strtod(text, &end);
+    if (end == text || *end != ':' || !(weight[count] > 0) || isinf(weight[count])) return 0;
+    text = end + 1;
+    files[count++] = (int32_t)strtol(text, &end, 10);
+    if (end == text) return 0;
+  }
+  return count;
+}
+
+/* Training without a mix and validation have one group. */
+static bool make_groups(Samples *samples, Status *status) {
+  const PlanSetting *mix = samples->valid ? NULL : plan_setting(samples->plan, PLAN_MIX_KEY);
+  double weight[PLAN_SOURCES_MAX];
+  int32_t files[PLAN_SOURCES_MAX] = {samples->file_count}, at = 0;
+  samples->group_count = mix ? read_mix(plan_string(samples->plan, mix->text), weight, files) : 1;
+  samples->group = calloc((size_t)samples->group_count + 1, sizeof *samples->group);
+  if (!samples->group || (mix && !mix_make(&samples->mix, weight, samples->group_count)))
+    return status_fail(status, STATUS_WORLD, "not enough memory to open data");
+  for (int32_t i = 0; i < samples->group_count; i++)
+    for (int32_t k = 0; k < files[i] && at < samples->file_count; k++, at++) {
+      const SampleFile *file = &samples->file[at];
+      if (k == 0) samples->group[i].first_token = file->first;
+      samples->group[i].tokens += file->tokens.count;
+    }
+  return at == samples->file_count ||
+         status_fail(status, STATUS_OURS, "plan: its sources do not have its files");
+}
+
+static bool pack(Samples *samples, SampleGroup *group, int64_t context, Status *status) {
   const TokenFile **files = calloc((size_t)samples->file_count + 1, sizeof *files);
-  for (int32_t i = 0; files && i < samples->file_count; i++)
-    files[i] = &samples->file[i].tokens;
-  bool is_good = files && tokens_pack(files, samples->file_count, context, &samples->packing);
+  int32_t count = 0;
+  for (int32_t i = 0; files && i < samples->file_count; i++) {
+    const SampleFile *file = &samples->file[i];
+    if (file->first >= group->first_token && file->first < group->first_token + group->tokens)
+      files[count++] = &file->tokens;
+  }
+  bool is_good = files && tokens_pack(files, count, context, &group->packing);
   free(files);
-  samples->count = samples->packing.windows;
+  group->count = group->packing.windows;
   return is_good || status_fail(status, STATUS_WORLD, "not enough memory to pack documents");
 }
 
-static bool open_tokens(Samples *samples, const Plan *plan, Status *status) {
+/* Counts the samples of each group, one after another. */
+static bool cut_groups(Samples *samples, Status *status) {
+  const bool is_packed = is_set(samples->plan, "data.fill", "pack");
+  const int64_t context = job_sample_tokens(samples->plan);
+  for (int32_t i = 0; i < samples->group_count; i++) {
+    SampleGroup *group = &samples->group[i];
+    const int64_t targets = group->tokens - 1;
+    group->first_sample = samples->count;
+    if (is_packed && !pack(samples, group, context, status)) return false;
+    if (!is_packed && group->tokens > 0)
+      group->count = has_short(samples) ? (targets + context - 1) / context : targets / context;
+    if (group->count == 0 && (group->tokens > 0 || samples->mix.count > 0))
+      return status_fail(status, STATUS_USER,
+                         "%s: %" PRId64 " tokens are too few for a context of %" PRId64 " and one",
+                         group->tokens > 0 ? samples_file(samples, group->first_token)->path
+                                           : "a source of data.train",
+                         group->tokens, context);
+    samples->count += group->count;
+  }
+  return true;
+}
+
+static bool open_file(Samples *samples, const PlanFile *from, Status *status) {
   enum { FILES_LOOKED_AT = 64 };
+  const Plan *plan = samples->plan;
   const bool is_packed = is_set(plan, "data.fill", "pack");
+  char why[TOKENS_WHY_BYTES];
+  SampleFile *file = &samples->file[samples->file_count];
+  file->path = plan_string(plan, from->path);
+  file->first = samples->tokens;
+  errno = 0;
+  if (!tokens_open(&file->tokens, file->path, (DataFormat)from->format, why))
+    return status_fail(status, code_of(errno), "%s", why);
+  samples->file_count++;
+  if (!samples->valid && !from->may_lack_targets && file->tokens.mask != NULL)
+    return status_fail(status, STATUS_USER,
+                       "%s: has a mask of targets, and had none when the plan was compiled: "
+                       "compile the job again",
+                       file->path);
+  if ((samples->is_apart || is_packed) && file->tokens.document_count == 0)
+    return status_fail(status, STATUS_USER,
+                       "%s: does not say where documents begin, which data.documents = \"apart\" "
+                       "and data.fill = \"pack\" need",
+                       file->path);
+  samples->tokens += file->tokens.count;
+  return samples->file_count > FILES_LOOKED_AT || check_ids(file, job_vocab(plan), status);
+}
+
+static bool open_tokens(Samples *samples, const Plan *plan, Status *status) {
   samples->file = calloc(plan->files_count + 1, sizeof *samples->file);
   if (!samples->file) return status_fail(status, STATUS_WORLD, "not enough memory to open data");
-  for (uint32_t i = 0; i < plan->files_count; i++) {
-    if ((plan->files[i].valid != 0) != samples->valid) continue;
-    char why[TOKENS_WHY_BYTES];
-    SampleFile *file = &samples->file[samples->file_count];
-    file->path = plan_string(plan, plan->files[i].path);
-    file->first = samples->tokens;
-    errno = 0;
-    if (!tokens_open(&file->tokens, file->path, (DataFormat)plan->files[i].format, why))
-      return status_fail(status, code_of(errno), "%s", why);
-    samples->file_count++;
-    if (!samples->valid && !plan->files[i].may_lack_targets && file->tokens.mask != NULL)
-      return status_fail(status, STATUS_USER,
-                         "%s: has a mask of targets, and had none when the plan was compiled: "
-                         "compile the job again",
-                         file->path);
-    if ((samples->is_apart || is_packed) && file->tokens.document_count == 0)
-      return status_fail(status, STATUS_USER,
-                         "%s: does not say where documents begin, which data.documents = \"apart\" "
-                         "and data.fill = \"pack\" need",
-                         file->path);
-    if (samples->file_count <= FILES_LOOKED_AT && !check_ids(file, job_vocab(plan), status))
+  for (uint32_t i = 0; i < plan->files_count; i++)
+    if ((plan->files[i].valid != 0) == samples->valid &&
+        !open_file(samples, &plan->files[i], status))
       return false;
-    samples->tokens += file->tokens.count;
-  }
-  int64_t context = job_sample_tokens(plan), targets = samples->tokens - 1;
-  samples->count = has_short(samples) ? (targets + context - 1) / context : targets / context;
-  if (samples->tokens == 0) samples->count = 0;
-  if (is_packed) return pack(samples, context, status);
-  if (samples->tokens > 0 && samples->count == 0)
-    return status_fail(status, STATUS_USER,
-                       "%s: %" PRId64 " tokens are too few for a context of %" PRId64 " and one",
-                       samples->file[0].path, samples->tokens, context);
-  return true;
+  return make_groups(samples, status) && cut_groups(samples, status);
 }
 
 static bool holds_numbers(const PlanInput *input) {
@@ -158,18 +215,35 @@ bool samples_open(Samples *samples, const Plan *plan, bool valid, Status *status
 void samples_close(Samples *samples) {
   for (int32_t i = 0; i < samples->file_count; i++)
     tokens_close(&samples->file[i].tokens);
-  free(samples->file);
+  for (int32_t i = 0; i < samples->group_count; i++)
+    tokens_free_packing(&samples->group[i].packing);
+  free(samples->file), free(samples->group);
+  mix_free(&samples->mix);
   table_close(&samples->table);
-  tokens_free_packing(&samples->packing);
   *samples = (Samples){0};
 }
 
 int64_t samples_at(const Samples *samples, int64_t position) {
   if (samples->valid || job_data(samples->plan) == DATA_SYNTHETIC) return position;
-  int64_t epoch = position / samples->count, place = position % samples->count;
-  if (!job_shuffle(samples->plan)) return place;
-  uint64_t key = philox_mix(philox_mix(job_seed(samples->plan), epoch_key), (uint64_t)epoch);
-  return permute(key, samples->count, place);
+  int64_t first = 0, count = samples->count;
+  uint64_t key = philox_mix(job_seed(samples->plan), epoch_key);
+  if (samples->mix.count > 0) {
+    const int32_t source = mix_at(&samples->mix, position, &position);
+    first = samples->group[source].first_sample;
+    count = samples->group[source].count;
+    key = philox_mix(key, (uint64_t)source + 1);
+  }
+  int64_t epoch = position / count, place = position % count;
+  return first + (job_shuffle(samples->plan)
+                      ? permute(philox_mix(key, (uint64_t)epoch), count, place)
+                      : place);
+}
+
+const SampleGroup *samples_group(const Samples *samples, int64_t number) {
+  int32_t at = 0;
+  while (at + 1 < samples->group_count && samples->group[at + 1].first_sample <= number)
+    at++;
+  return &samples->group[at];
 }
 
 uint64_t samples_input_offset(const Plan *plan, uint32_t input) {
@@ -219,16 +293,17 @@ static bool fill_tokens(const Samples *samples, const PlanInput *input, int64_t 
                         int32_t *out, Status *status) {
   int64_t context = job_sample_tokens(samples->plan);
   int64_t shift = input->role == INPUT_TARGETS ? 1 : 0;
-  if (samples->packing.windows > 0) return packed_fill(samples, input, number, out, status);
+  const SampleGroup *group = samples_group(samples, number);
+  if (group->packing.windows > 0) return packed_fill(samples, input, number, out, status);
+  const int64_t first = group->first_token + (number - group->first_sample) * context;
   if (input_is_of_documents(input->role)) {
-    documents_fill(samples, input, number * context, out);
+    documents_fill(samples, input, first, out);
     return true;
   }
-  if (!samples_read(samples, number * context + shift, input->sample_elements, shift > 0, out,
-                    status))
+  if (!samples_read(samples, first + shift, input->sample_elements, shift > 0, out, status))
     return false;
   if (shift > 0 && samples->is_apart)
-    documents_leave_out(samples, number * context + 1, input->sample_elements, out);
+    documents_leave_out(samples, first + 1, input->sample_elements, out);
   for (int64_t i = 0; shift == 0 && i < input->sample_elements; i++)
     if (out[i] < 0) out[i] = 0;
   return true;

@@ -2,11 +2,13 @@
  *
  * Sample i of a step (i counts over the whole job's batch) is number step_first + i of an endless
  * stream. Position p of the stream is place p % count of epoch p / count; with shuffle each epoch
- * has its own permutation. So the samples of a step depend only on seed and step, not on ranks,
- * threads or restarts. */
+ * has its own permutation. In a mix (mix.h) position p is the nth sample of a source, place n %
+ * count of that source's epoch n / count. So the samples of a step depend only on seed and step,
+ * not on ranks, threads or restarts. */
 #ifndef LOCKSTEP_SAMPLES_H
 #define LOCKSTEP_SAMPLES_H
 
+#include "runtime/data/mix.h"
 #include "runtime/data/table.h"
 #include "runtime/plan/plan.h"
 #include "runtime/process/status.h"
@@ -18,6 +20,14 @@ typedef struct SampleFile {
   const char *path;
 } SampleFile;
 
+/* Files whose tokens are one stream, or whose documents are packed together: all of them, or those
+ * of one source of a mix. No sample has tokens of two. */
+typedef struct SampleGroup {
+  int64_t first_token, tokens;
+  int64_t first_sample, count;
+  TokPacking packing; /* windows 0: samples are cut from the stream of tokens */
+} SampleGroup;
+
 /* Read-only once opened: shared by all ranks of a process. */
 typedef struct Samples {
   const Plan *plan;
@@ -28,8 +38,10 @@ typedef struct Samples {
   int64_t tokens;
   SampleFile *file;
   int32_t file_count;
+  SampleGroup *group; /* of files of tokens: one, or the sources of a mix */
+  int32_t group_count;
+  Mix mix; /* count 0: none */
   Table table;
-  TokPacking packing; /* windows 0: samples are cut from the stream of tokens */
 } Samples;
 
 /* Training samples are whole windows of context + 1 tokens that overlap by one; validation of a
@@ -43,6 +55,9 @@ void samples_close(Samples *samples);
 /* The file that has token `token` of all files. */
 const SampleFile *samples_file(const Samples *samples, int64_t token);
 
+/* The group that has sample `number`, which is below count. */
+const SampleGroup *samples_group(const Samples *samples, int64_t number);
+
 /* Tokens [first, first + count) of all files; -1 for those beyond the end and, of targets, for
  * those that a file's mask leaves out. */
 bool samples_read(const Samples *samples, int64_t first, int64_t count, bool targets, int32_t *out,
@@ -50,8 +65,9 @@ bool samples_read(const Samples *samples, int64_t first, int64_t count, bool tar
 
 /* The file and the place in it where a training sample begins. */
 typedef struct SampleSource {
-  int32_t file;     /* as data.train lists them */
-  int64_t sample;   /* counted within the file; packed: the window */
+  int32_t source; /* as data.train lists them: the file, or of a mix the source */
+  int32_t file;
+  int64_t sample;   /* counted within the source; packed: the window */
   int64_t token;    /* of the file */
   int64_t document; /* of the file; -1: it does not say */
   int64_t count;    /* tokens of the sample from there on, packed: those of its first piece */

@@ -11,4 +11,8 @@ enum { KERNEL_OPERANDS_MAX = 12, KERNEL_DIMS_MAX = 64, KERNEL_ATTRS_MAX = 16 };
 /* How often one layer of a model may use a parameter. */
 enum { PARAMETER_USES_MAX = 64 };
 
+/* Sources of a mix; the largest of their weights is at most so many times the smallest. */
+enum { PLAN_SOURCES_MAX = 1024 };
+#define PLAN_WEIGHT_RANGE 1e9
+
 #endif

@@ -113,6 +113,8 @@ enum { DType_COUNT = DTYPE_COUNT };
  * files. */
 #define PLAN_GRAPH_KEY "model.graph"
 #define PLAN_DATA_KEY  "data.train"
+/* "WEIGHT:FILES ...": of each source of a mix its weight, and how many of the files are its. */
+#define PLAN_MIX_KEY "data.mix"
 /* The hash of the files that parameters begin with, and "A=B": tensors of them that must be equal.
  */
 #define PLAN_WEIGHTS_KEY "model.weights_hash"

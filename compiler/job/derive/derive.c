@@ -176,6 +176,11 @@ static bool derive_accumulation(Deriving *d) {
 static int64_t samples_of_data(const Deriving *d) {
   if (d->is_table) return d->job->train_tokens;
   if (job_is_packed(d->job)) return d->job->train_windows;
+  int64_t of_sources = 0;
+  for (int32_t i = 0; i < d->job->mix.count; i++)
+    if (d->job->mix.at[i].tokens > 0)
+      of_sources += (d->job->mix.at[i].tokens - 1) / d->out->sample_tokens;
+  if (d->job->mix.count > 0) return of_sources;
   return d->job->train_tokens > 0 ? (d->job->train_tokens - 1) / d->out->sample_tokens : 0;
 }
 
@@ -191,6 +196,14 @@ static bool check_data_size(Deriving *d) {
     return error_at(d->c, field_place(d->job, FIELD_data_valid), "data",
                     "data.valid has a single token, and none that it could predict");
   bool is_counted = d->job->train_tokens > 0;
+  for (int32_t i = 0; is_counted && !job_is_packed(d->job) && i < d->job->mix.count; i++)
+    if (d->job->mix.at[i].tokens <= d->out->sample_tokens)
+      return error_at(
+          d->c, field_place(d->job, FIELD_data_train), "data",
+          "data.train: source %d has %s token%s, fewer than one sequence of %lld and its "
+          "target",
+          i + 1, format_count(d->c->arena, d->job->mix.at[i].tokens),
+          plural(d->job->mix.at[i].tokens), (long long)d->out->sample_tokens);
   if (!is_counted || samples_of_data(d) > 0) return true;
   return error_at(d->c, field_place(d->job, FIELD_data_train), "data",
                   "data.train has %s token%s, fewer than one sequence of %lld and its target",
@@ -203,6 +216,12 @@ static bool derive_steps(Deriving *d) {
   double count = steps->value;
   double batch_tokens = (double)d->out->batch_samples * (double)d->out->sample_tokens;
   if (steps->unit == UNIT_TOKENS) count = ceil(steps->value / batch_tokens);
+  if (steps->unit == UNIT_EPOCHS && d->job->mix.count > 0) {
+    error_at(d->c, field_place(d->job, FIELD_train_steps), "conflict",
+             "train.steps in epochs: sources with weights do not end together");
+    fix_last(d->c, "steps = \"1e9 tokens\"");
+    return false;
+  }
   if (steps->unit == UNIT_EPOCHS) {
     int64_t samples = samples_of_data(d);
     if (d->job->data.head == CHOICE_SYNTHETIC || samples == 0) {

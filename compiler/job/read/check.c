@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/job/mix.h"
 #include "compiler/job/offload.h"
 #include "compiler/job/units.h"
 
@@ -486,7 +487,7 @@ static bool check_rate(Compile *c, const Value *value, int32_t field, Job *job) 
   return true;
 }
 
-static bool add_paths(Compile *c, const Value *value, const char *text, TextList *list) {
+bool add_paths(Compile *c, const Value *value, const char *text, TextList *list) {
   if (!path_check(c, text, value->origin.span)) return false;
   VEC_PUSH(c->arena, list, path_join(c->arena, value->directory, text));
   return true;
@@ -496,6 +497,7 @@ static bool check_list(Compile *c, const Value *value, int32_t field, Job *job) 
   const Raw *raw = value->raw;
   TextList *list = field_at(job, field);
   *list = (TextList){0};
+  if (field == FIELD_data_train) job->mix.count = 0;
   if (raw->kind == RAW_TEXT && raw->is_typed) { /* of -D: separated by commas */
     for (const char *p = raw->text;;) {
       size_t width = strcspn(p, ",");
@@ -507,11 +509,8 @@ static bool check_list(Compile *c, const Value *value, int32_t field, Job *job) 
   if (raw->kind == RAW_TEXT) return add_paths(c, value, raw->text, list);
   bool is_list = raw->kind == RAW_TABLE && raw->named.count == 0 && !raw->bad_key;
   if (!is_list || raw->list.count == 0) return refuse_type(c, value, field);
+  if (field == FIELD_data_train && is_mix(raw)) return check_mix(c, value, list, job);
   for (int32_t i = 0; i < raw->list.count; i++) {
-    if (raw->list.at[i]->kind == RAW_TABLE && field == FIELD_data_train)
-      return error_at(c, value->origin.span, "not-built",
-                      "weights of sources are not built yet: each file is read once an epoch, so "
-                      "write their paths alone");
     if (raw->list.at[i]->kind != RAW_TEXT) return refuse_type(c, value, field);
     if (!add_paths(c, value, raw->list.at[i]->text, list)) return false;
   }

@@ -81,9 +81,13 @@ static bool add_matches(Shards *s, const char *pattern, TextList *files) {
   return true;
 }
 
+/* Patterns become files, and sources count theirs. */
 static bool expand(Shards *s, TextList *list) {
   TextList files = {0};
+  Job *job = s->job;
   bool is_good = true;
+  int32_t source = 0, left = job->mix.count > 0 ? job->mix.at[0].files : 0, before = 0;
+  const bool is_mix = s->field == FIELD_data_train && job->mix.count > 0;
   for (int32_t i = 0; i < list->count; i++) {
     const char *path = list->at[i];
     if (is_file(path) || is_megatron_prefix(s->c->arena, path))
@@ -92,6 +96,10 @@ static bool expand(Shards *s, TextList *list) {
       is_good = add_matches(s, path, &files) && is_good;
     else
       is_good = refuse_absent(s, path);
+    if (!is_mix || --left > 0) continue;
+    job->mix.at[source++].files = files.count - before;
+    before = files.count;
+    left = source < job->mix.count ? job->mix.at[source].files : 0;
   }
   if (is_good && list->count > 0 && files.count == 0) is_good = refuse_absent(s, list->at[0]);
   *list = files;
@@ -191,12 +199,14 @@ static bool check_documents(Shards *s, const char *path, const TokenFile *file) 
   return false;
 }
 
-static bool count_tokens(Shards *s, const char *path, int64_t *total) {
+/* source: NULL where the file is of none. */
+static bool count_tokens(Shards *s, const char *path, int64_t *total, MixSource *source) {
   char why[TOKENS_WHY_BYTES] = "";
   TokenFile file = {0};
   bool is_good = tokens_open(&file, path, data_format(s->job), why);
   if (is_good) {
     *total += file.count;
+    if (source != NULL) source->tokens += file.count;
     s->job->is_train_masked |= s->field == FIELD_data_train && file.mask != NULL;
     is_good = check_sum(s, path, &file) && check_documents(s, path, &file);
   } else if (s->reported++ < REPORTED_FILES) {
@@ -209,6 +219,14 @@ static bool count_tokens(Shards *s, const char *path, int64_t *total) {
   return is_good;
 }
 
+/* The source of file `number`; NULL: there is no mix. */
+static MixSource *source_of(const Shards *s, int32_t number) {
+  if (s->field != FIELD_data_train) return NULL;
+  for (int32_t i = 0; i < s->job->mix.count; number -= s->job->mix.at[i++].files)
+    if (number < s->job->mix.at[i].files) return &s->job->mix.at[i];
+  return NULL;
+}
+
 static bool read_tokens(Shards *s, const TextList *list, int64_t *total) {
   bool is_auto =
       s->job->data.format == 0 || s->job->origin[FIELD_data_format].kind == ORIGIN_DERIVED;
@@ -216,36 +234,46 @@ static bool read_tokens(Shards *s, const TextList *list, int64_t *total) {
   for (int32_t i = 0; is_auto && i < list->count; i++)
     is_good = detect(s, list->at[i]) && is_good;
   for (int32_t i = 0; is_good && i < list->count; i++)
-    if (!count_tokens(s, list->at[i], total) && s->reported >= REPORTED_FILES) break;
+    if (!count_tokens(s, list->at[i], total, source_of(s, i)) && s->reported >= REPORTED_FILES)
+      break;
   return is_good && s->reported == 0;
 }
 
 /* ---- packing */
 
-static int64_t count_windows(const Job *job, const TextList *list, int64_t context) {
+static int64_t count_windows(const Job *job, const char *const *path, int32_t count,
+                             int64_t context) {
   char why[TOKENS_WHY_BYTES];
   TokPacking packing = {0};
-  TokenFile *file = calloc((size_t)list->count + 1, sizeof *file);
-  const TokenFile **files = calloc((size_t)list->count + 1, sizeof *files);
-  int32_t count = 0;
-  for (; file && files && count < list->count; count++) {
-    files[count] = &file[count];
-    if (!tokens_open(&file[count], list->at[count], data_format(job), why)) break;
+  TokenFile *file = calloc((size_t)count + 1, sizeof *file);
+  const TokenFile **files = calloc((size_t)count + 1, sizeof *files);
+  int32_t opened = 0;
+  for (; file && files && opened < count; opened++) {
+    files[opened] = &file[opened];
+    if (!tokens_open(&file[opened], path[opened], data_format(job), why)) break;
   }
-  bool is_packed = count == list->count && tokens_pack(files, count, context, &packing);
+  bool is_packed = opened == count && tokens_pack(files, count, context, &packing);
   const int64_t windows = is_packed ? packing.windows : 0;
   tokens_free_packing(&packing);
-  for (int32_t i = 0; file && i < list->count; i++)
+  for (int32_t i = 0; file && i < count; i++)
     tokens_close(&file[i]);
   free(file), free(files);
   return windows;
 }
 
 void spec_data_pack(Job *job, int64_t context) {
+  const TextList *train = &job->data.train, *valid = &job->data.valid;
   if (!job_is_packed(job) || job->packed_context == context) return;
   job->packed_context = context;
-  if (job->train_tokens > 0) job->train_windows = count_windows(job, &job->data.train, context);
-  if (job->valid_tokens > 0) job->valid_windows = count_windows(job, &job->data.valid, context);
+  job->train_windows = 0;
+  for (int32_t i = 0, at = 0; job->train_tokens > 0 && i < job->mix.count; i++) {
+    job->train_windows += count_windows(job, train->at + at, job->mix.at[i].files, context);
+    at += job->mix.at[i].files;
+  }
+  if (job->train_tokens > 0 && job->mix.count == 0)
+    job->train_windows = count_windows(job, train->at, train->count, context);
+  if (job->valid_tokens > 0)
+    job->valid_windows = count_windows(job, valid->at, valid->count, context);
 }
 
 /* ---- entry points */
@@ -262,8 +290,18 @@ static bool read_shards(Compile *c, Job *job, int32_t field, int64_t *total) {
   return is_good;
 }
 
+/* Sources are streams of tokens. */
+static bool check_sources(Compile *c, const Job *job) {
+  if (job->mix.count == 0 || job->data.head == CHOICE_TOKENS) return true;
+  error_at(c, job->origin[FIELD_data_train].span, "not-built",
+           "weights of sources are for files of tokens; rows of tables have none yet");
+  fix_last(c, "train = { \"a.csv\", \"b.csv\" }");
+  return false;
+}
+
 bool spec_data(Compile *c, Job *job) {
   if (job->data.head == CHOICE_SYNTHETIC) return true;
+  if (!check_sources(c, job)) return false;
   bool is_good = read_shards(c, job, FIELD_data_train, &job->train_tokens);
   if (job->set[FIELD_data_valid] && job->data.valid.count > 0)
     is_good = read_shards(c, job, FIELD_data_valid, &job->valid_tokens) && is_good;

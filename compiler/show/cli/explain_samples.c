@@ -71,8 +71,8 @@ static void print_sample(const Showing *s, int64_t number, bool is_first) {
   const SampleFile *file = &s->samples.file[source.file];
   Arena *arena = s->c->arena;
   if (s->is_json) {
-    printf("%s{\"source\": %d, \"sample\": %lld, \"document\": ", is_first ? "" : ", ", source.file,
-           (long long)source.sample);
+    printf("%s{\"source\": %d, \"sample\": %lld, \"document\": ", is_first ? "" : ", ",
+           source.source, (long long)source.sample);
     if (source.document >= 0)
       printf("%lld", (long long)source.document);
     else

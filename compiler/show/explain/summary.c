@@ -24,6 +24,9 @@ static void print_data(const Compiled *compiled, FILE *out) {
         arena_printf(arena, "packed into %s sequence%s of %s, %.1f %% full",
                      format_count(arena, windows), plural(windows), format_count(arena, context),
                      100.0 * (double)have / (double)(windows * context));
+  else if (compiled->job->mix.count > 0)
+    samples = arena_printf(arena, "of %d sources, in sequences of %s", compiled->job->mix.count,
+                           format_count(arena, context));
   else if (!is_table)
     samples = arena_printf(arena, "%s sequence%s of %s; last %s token%s not used",
                            format_count(arena, (have - 1) / context), plural((have - 1) / context),

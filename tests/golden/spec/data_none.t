@@ -6,7 +6,8 @@ return job {
 }
 -- >>> exit 1
 job.lua:3:3: error[missing-key]: data.train is missing: training shards;
-    required unless synthetic
+    required unless synthetic; { "a.tok", weight = 5 } in the list: each entry
+    is a source, whose samples have this share; weight 1 without one
     3 |   data = { valid = "a.u8" },
       |   ^~~~
         fix: data = { train = "data/train_*.bin" }

@@ -166,6 +166,36 @@ static void stage_step(int64_t microbatch, int32_t replicas, int64_t loads, int6
   samples_close(&valid);
 }
 
+/* Sources by turns, each in its own order; no window has tokens of two. */
+static void test_mix(void) {
+  Plan plan = token_plan(1, 1, 1);
+  build_settings(&builder, (PlanSetting){.kind = SETTING_TEXT,
+                                         .key = build_string(&builder, PLAN_MIX_KEY),
+                                         .text = build_string(&builder, "2:1 2:1")});
+  plan = build_view(&builder);
+  Samples samples;
+  Status status;
+  int32_t slot[32], seen[TOKENS] = {0};
+  TEST("a mix reads its sources by turns, and each whole in an epoch of it") {
+    CHECK(samples_open(&samples, &plan, false, &status));
+    CHECK_INT(samples.count, 25);
+    for (int64_t at = 0; at < 30; at++) {
+      const int64_t number = samples_at(&samples, at);
+      CHECK(samples_fill(&samples, number, 0, (uint8_t *)slot, &status));
+      CHECK(slot[CONTEXT - 1] == slot[0] + CONTEXT - 1 && slot[16] == slot[0] + 1);
+      CHECK_INT(samples_source(&samples, number).source, slot[0] >= 42);
+      seen[slot[0]]++;
+    }
+    int32_t of_first = 0;
+    for (int32_t i = 0; i < 42; i++)
+      of_first += seen[i];
+    CHECK_INT(of_first, 15);
+    for (int32_t i = 0; i < 10; i++) /* its second epoch has begun */
+      CHECK(seen[4 * i] == 1 || seen[4 * i] == 2);
+    samples_close(&samples);
+  }
+}
+
 static void test_stage(void) {
   enum { STEPS = 7 };
   int32_t one[8 * STEPS], other[8 * STEPS];
@@ -281,6 +311,7 @@ int main(void) {
   (void)mkdir(folder, 0777);
   test_permutation();
   test_windows();
+  test_mix();
   test_stage();
   test_passes();
   TEST("tables are read by column name") {
