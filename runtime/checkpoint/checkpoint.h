@@ -32,9 +32,10 @@ typedef struct CheckpointSteps {
   int64_t at[CHECKPOINT_KEEP_MAX];
 } CheckpointSteps;
 
-/* The training data. */
+/* The training data, and the files that parameters began with. */
 typedef struct CheckpointData {
   uint64_t sum;          /* samples_identity */
+  uint64_t weights_sum;  /* weights_content; 0: none */
   int64_t epoch_samples; /* 0: unknown */
 } CheckpointData;
 

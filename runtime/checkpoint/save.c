@@ -64,6 +64,7 @@ static bool open_manifest(CheckpointStore *store, Status *status) {
   const State *state = &store->state;
   ManifestRun run = {.plan_id = plan->id,
                      .data_sum = store->data.sum,
+                     .weights_sum = store->data.weights_sum,
                      .epoch_samples = store->data.epoch_samples,
                      .last_step = job_steps(plan),
                      .sample_tokens = job_sample_tokens(plan)};

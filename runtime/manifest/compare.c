@@ -130,7 +130,7 @@ static void settle_derived(CheckpointChanges *changes) {
 bool checkpoint_changes(const Checkpoint *checkpoint, const Plan *plan, uint64_t data_sum,
                         CheckpointChanges *changes, Status *status) {
   uint32_t saved = checkpoint->manifest.plan.settings_count;
-  size_t most = (size_t)plan->settings_count + saved + 1;
+  size_t most = (size_t)plan->settings_count + saved + 2; /* data and weights by content */
   *changes = (CheckpointChanges){.at = calloc(most, sizeof *changes->at),
                                  .number = calloc(most, sizeof *changes->number)};
   if (!changes->at || !changes->number)
@@ -143,6 +143,20 @@ bool checkpoint_changes(const Checkpoint *checkpoint, const Plan *plan, uint64_t
   settle_model(changes);
   settle_derived(changes);
   return true;
+}
+
+static bool is_weights(const CheckpointChange *change) {
+  return strcmp(change->key, PLAN_WEIGHTS_KEY) == 0;
+}
+
+void checkpoint_compare_weights(const Checkpoint *checkpoint, const Plan *plan, uint64_t sum,
+                                CheckpointChanges *changes) {
+  const uint64_t before = checkpoint->manifest.run.weights_sum;
+  const PlanSetting *setting = plan_setting(plan, PLAN_WEIGHTS_KEY);
+  if (before == sum || before == 0 || sum == 0 || setting == NULL || has(changes, is_weights))
+    return;
+  add(changes, (CheckpointChange){PLAN_WEIGHTS_KEY, plan_string(plan, setting->text),
+                                  "other content", SETTING_EXPERIMENT, false});
 }
 
 void checkpoint_changes_free(CheckpointChanges *changes) {

@@ -34,6 +34,9 @@ const char *checkpoint_setting(const Checkpoint *checkpoint, const char *key);
  * Models and data are compared by content, not by name. False: out of memory. */
 bool checkpoint_changes(const Checkpoint *checkpoint, const Plan *plan, uint64_t data_sum,
                         CheckpointChanges *changes, Status *status);
+/* Adds that the files which parameters began with have another content. Sums of 0 are unknown. */
+void checkpoint_compare_weights(const Checkpoint *checkpoint, const Plan *plan, uint64_t sum,
+                                CheckpointChanges *changes);
 void checkpoint_changes_free(CheckpointChanges *changes);
 
 /* "optimizer.lr 0.001 -> 0.005, train.seed 1 -> 2" of the changes with one of `effects` (bits),

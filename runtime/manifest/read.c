@@ -322,6 +322,7 @@ static bool read_facts(Reading *r) {
   to->facts.lr = json_number_value(lr);
   (void)snprintf(to->run.program, sizeof to->run.program, "%s", program);
   return hex(r, "plan", &to->run.plan_id) && hex(r, "data", &to->run.data_sum) &&
+         (json_object_get(r->root, "weights") == NULL || hex(r, "weights", &to->run.weights_sum)) &&
          hex(r, "save", &to->facts.save) && whole(r, "step", 0, INT64_MAX - 1, &to->facts.step) &&
          whole(r, "generation", 0, INT64_MAX, &to->facts.generation) &&
          whole(r, "samples", 0, INT64_MAX, &to->facts.samples) &&

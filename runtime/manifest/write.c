@@ -139,6 +139,7 @@ static void put_run(FILE *to, const State *state, const ManifestRun *run) {
                 ",\"data\":\"%016" PRIx64 "\",\"part_bytes\":%" PRId64,
                 run->program, run->plan_id, run->last_step, run->sample_tokens, run->epoch_samples,
                 run->data_sum, state->part_bytes);
+  if (run->weights_sum != 0) (void)fprintf(to, ",\"weights\":\"%016" PRIx64 "\"", run->weights_sum);
 }
 
 static bool put_tables(FILE *to, const State *state, const ManifestRun *run) {

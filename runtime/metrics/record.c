@@ -119,6 +119,8 @@ static void add_record(const ReportSetup *setup, Text *text) {
            setup->cores_allowed);
   add_text(text, "isa", setup->isa);
   add_text(text, "kernels", setup->kernels);
+  if (setup->weights_sum != 0)
+    text_add(text, ",\n \"weights_content\": \"%016llx\"", (unsigned long long)setup->weights_sum);
   text_add(text, PRODUCTS_LINE, setup->products[0], setup->products[1]);
   add_settings(plan, text);
 }

@@ -50,6 +50,7 @@ typedef struct ReportSetup {
   bool lacks_times;     /* of records, though they were asked for: parts of steps are null */
   double unigram;       /* 0: unknown */
   int64_t train_tokens; /* in the files; 0: not tokens */
+  uint64_t weights_sum; /* as in manifest.h */
   const char *resumed_from; /* NULL: started */
 } ReportSetup;
 

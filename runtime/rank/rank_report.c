@@ -112,6 +112,7 @@ bool rank_open_report(Rank *rank, Status *status) {
       .lacks_times = rank_is_asked_times(rank) && run->cuda != NULL,
       .unigram = samples_unigram_entropy(&run->train),
       .train_tokens = run->train.tokens,
+      .weights_sum = rank->start.weights_sum,
       .resumed_from = rank->start.resumes ? rank->start.checkpoint.path : NULL,
   };
   rank->report = calloc(1, sizeof *rank->report);

@@ -103,6 +103,29 @@ static bool take_checkpoint(const Rank *rank, const CheckpointSearch *search,
   return taken;
 }
 
+/* Each rank reads its share of the files, which stay in memory for those that then place them. */
+bool rank_sum_weights(Rank *rank, Status *status) {
+  typedef struct Share {
+    uint64_t sum;
+    int64_t is_read;
+  } Share;
+  const int32_t ranks = rank->run->mesh.rank_count;
+  const SafeSet *set = &rank->run->weights.set;
+  Share own = {0}, *all = calloc((size_t)ranks, sizeof *all);
+  int32_t first = 0;
+  if (set->file_count == 0 || all == NULL) {
+    free(all);
+    return set->file_count == 0 || status_fail(status, STATUS_WORLD, "not enough memory");
+  }
+  own.is_read = weights_content(set, rank->number, ranks, &own.sum, status);
+  bool told = rank->comm->ops->gather_bytes(rank->comm, &own, all, sizeof own);
+  for (; told && first < ranks && all[first].is_read; first++)
+    rank->start.weights_sum += all[first].sum;
+  if (!told || (first < ranks && first != rank->number)) status->code = STATUS_ECHO;
+  free(all);
+  return told && first == ranks;
+}
+
 /* A run that begins takes the weights of the model's files, if its plan names some. */
 bool rank_take_weights(Rank *rank, Status *status) {
   const Run *run = rank->run;
@@ -146,7 +169,10 @@ bool rank_open_store(Rank *rank, Status *status) {
   if (!rank_checkpoints(rank)) return true;
   (void)snprintf(rank->record_path, sizeof rank->record_path, "%.4000s/job.json",
                  job_run_dir(rank->plan));
-  const CheckpointData data = {run->data_sum, run->data_sum != 0 ? run->train.count : 0};
+  const CheckpointData data = {
+      .sum = run->data_sum,
+      .weights_sum = rank->start.weights_sum,
+      .epoch_samples = run->data_sum != 0 && run->train.mix.count == 0 ? run->train.count : 0};
   if (!checkpoint_store_open(store, run->plan, &run->mesh, rank->number, rank->number == 0, data,
                              status))
     return false;

@@ -160,12 +160,21 @@ static bool all_agree(const Run *run, int32_t rank, Comm *comm, bool good, Statu
   return told && first == ranks;
 }
 
+static bool compare(const Run *run, const RunStart *start, CheckpointChanges *changes,
+                    Status *status) {
+  if (!checkpoint_changes(&start->checkpoint, run->plan, run->data_sum, changes, status))
+    return false;
+  checkpoint_compare_weights(&start->checkpoint, run->plan, start->weights_sum, changes);
+  return true;
+}
+
 /* Rank 0 judges the job, and then whether the state is that of the plan. */
-static bool accept(const Run *run, int32_t rank, Comm *comm, const Checkpoint *own,
+static bool accept(const Run *run, int32_t rank, Comm *comm, const RunStart *start,
                    Status *status) {
+  const Checkpoint *own = &start->checkpoint;
   CheckpointChanges changes = {0};
-  bool good = checkpoint_changes(own, run->plan, run->data_sum, &changes, status) &&
-              (rank != 0 || judge(run, own, &changes, status));
+  bool good =
+      compare(run, start, &changes, status) && (rank != 0 || judge(run, own, &changes, status));
   good = all_agree(run, rank, comm, good, status);
   if (good) {
     good = rank != 0 || checkpoint_match(own, run->plan, &changes, status);
@@ -175,10 +184,10 @@ static bool accept(const Run *run, int32_t rank, Comm *comm, const Checkpoint *o
   return good;
 }
 
-static bool tell_changes(const Run *run, const Checkpoint *checkpoint, Status *status) {
+static bool tell_changes(const Run *run, const RunStart *start, Status *status) {
   CheckpointChanges changes;
-  if (!checkpoint_changes(checkpoint, run->plan, run->data_sum, &changes, status)) return false;
-  tell(run, checkpoint, &changes);
+  if (!compare(run, start, &changes, status)) return false;
+  tell(run, &start->checkpoint, &changes);
   checkpoint_changes_free(&changes);
   return true;
 }
@@ -224,7 +233,7 @@ bool resume_find(const Run *run, int32_t rank, Comm *comm, RunStart *start, Stat
     start->resumes = true;
     start->first_step = own->manifest.facts.step + 1;
     start->samples_before = is_same_stream(run, own) ? own->manifest.facts.samples : 0;
-    if (accept(run, rank, comm, own, status)) return true;
+    if (accept(run, rank, comm, start, status)) return true;
     start->resumes = false;
   } while (is_no_reason(&search, own, status));
   return false;
@@ -238,7 +247,7 @@ bool resume_load(const Run *run, int32_t rank, Comm *comm, RunStart *start,
     if (checkpoint_skip(&search, &start->checkpoint, fault, status)) status->code = 0;
     return false;
   }
-  return rank != 0 || tell_changes(run, &start->checkpoint, status);
+  return rank != 0 || tell_changes(run, start, status);
 }
 
 void resume_close(RunStart *start) {

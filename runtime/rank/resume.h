@@ -14,6 +14,7 @@ typedef struct RunStart {
   int64_t below;         /* look below this step for an older one if it turns out to be damaged */
   int64_t first_step;
   int64_t samples_before;
+  uint64_t weights_sum; /* content of the files that parameters begin with; 0: none */
 } RunStart;
 
 /* No limit: any checkpoint. */

@@ -98,8 +98,9 @@ static inline bool set_save_body(void *context, int32_t rank, Status *status) {
   CheckpointStore store;
   CheckpointState state = {device, &save->arena, save->step, 10 * save->step,
                            .lasting = {.updates = save->step - 1}};
-  bool good = checkpoint_store_open(&store, save->plan, save->mesh, rank, rank == 0,
-                                    (CheckpointData){save->data_sum, 100}, status);
+  bool good =
+      checkpoint_store_open(&store, save->plan, save->mesh, rank, rank == 0,
+                            (CheckpointData){.sum = save->data_sum, .epoch_samples = 100}, status);
   if (good && rank == 0) good = checkpoint_store_list(&store, status);
   good = good && comm->ops->broadcast_bytes(comm, 0, &store.steps, sizeof store.steps);
   if (good && rank == 0) good = checkpoint_begin(&store, save->step, status);

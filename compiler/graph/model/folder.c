@@ -118,8 +118,12 @@ bool folder_open(Model *model) {
                     model->weights);
   if (!is_in(model->weights, "config.json", model->compile->arena) && saved_find_newest(model))
     return saved_open_weights(model);
-  if (model->folder == NULL && !read_config(model, model->weights, weights_at(model))) return false;
-  return open_weights(model);
+  return model->folder != NULL || read_config(model, model->weights, weights_at(model));
+}
+
+bool folder_open_files(Model *model) {
+  const bool is_model = model->weights != NULL && model->saved_path == NULL;
+  return !is_model || !is_folder(model->weights) || open_weights(model);
 }
 
 void folder_close(Model *model) {

@@ -57,6 +57,8 @@ HuggingFace *huggingface_read(Model *model, lua_State *L, int index, const char 
 /* ---- folder.c */
 /* Finds the folder of the model and that of its weights. False: an error was reported. */
 bool folder_open(Model *model);
+/* Reads the headers of its files, after config.json: all that is wrong with both is reported. */
+bool folder_open_files(Model *model);
 /* The library's model file for the class that config.json names. NULL: reported. */
 const char *folder_family(Model *model);
 /* The sizes that config.json gives, after its keys are checked. `said`: those of job and presets.

@@ -325,6 +325,7 @@ Model *model_open(Compile *c, const Job *job) {
   bool good = folder_open(model) && follow_chain(&chain) && take_config_sizes(&chain, job_count) &&
               sizes_merge(model, chain.settings.at, chain.settings.count) &&
               folder_compare(model) && sizes_fill(model);
+  good = folder_open_files(model) && good; /* a wrong config.json hides no damage of files */
   if (good) return model;
   model_close(model);
   return NULL;
