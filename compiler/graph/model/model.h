@@ -23,6 +23,9 @@ void model_close(Model *model);
 /* A size by name (layers, positions, ...), or `absent`. */
 double model_size(const Model *model, const char *name, double absent);
 
+/* Its family is this one of the library: "llama". */
+bool model_is_of(const Model *model, const char *family);
+
 /* Traces with batch = microbatch and seq = context. With training = false dropout makes no node.
  * NULL: an error was reported. */
 Graph *model_trace(Compile *c, Model *model, int64_t microbatch, int64_t context, bool training);

@@ -356,6 +356,11 @@ void model_close(Model *model) {
   model->L = NULL;
 }
 
+bool model_is_of(const Model *model, const char *family) {
+  const char *path = library_text(model->compile, model->family_path);
+  return strcmp(path, arena_printf(model->compile->arena, "specs/models/%s.lua", family)) == 0;
+}
+
 double model_size(const Model *model, const char *name, double absent) {
   const Size *size = sizes_find(model, name);
   return size != NULL && size->is.kind != SIZE_TEXT ? size->is.number : absent;

@@ -3,25 +3,11 @@
 #include <string.h>
 #include <strings.h>
 
-#include "compiler/job/import/import.h"
+#include "compiler/job/import/pairs.h"
 
 /* A key of the file, with its table or without. */
 static Leaf *get(Import *im, const char *key) {
-  int32_t tool = word_tool_find("accelerate");
-  for (int32_t i = 0; i < im->leaves.count; i++) {
-    Leaf *leaf = &im->leaves.at[i];
-    const char *dot = strrchr(leaf->key, '.');
-    if (leaf->tool == tool && leaf->how <= HOW_USED && strcmp(dot ? dot + 1 : leaf->key, key) == 0)
-      return leaf;
-  }
-  return NULL;
-}
-
-static void take_number_of(Import *im, const char *key, const char *path) {
-  Leaf *leaf = get(im, key);
-  double number = 0;
-  if (leaf && !leaf_is_auto(leaf) && leaf_number(im, leaf, &number))
-    take(im, leaf, path, lua_number(im->c->arena, number), "");
+  return pair_leaf(im, "accelerate", key);
 }
 
 void take_sharding(Import *im, Leaf *leaf, const char *word) {
@@ -95,8 +81,8 @@ static void convert_fsdp(Import *im) {
 }
 
 static void convert_plugin_of_deepspeed(Import *im) {
-  take_number_of(im, "zero_stage", "parallel.zero");
-  take_number_of(im, "gradient_clipping", "optimizer.clip");
+  take_pairs(im, "accelerate", "parallel.zero");
+  take_pairs(im, "accelerate", "optimizer.clip");
   static const char *const devices[][2] = {{"offload_optimizer_device", "offload.optimizer"},
                                            {"offload_param_device", "offload.weights"}};
   for (int i = 0; i < 2; i++)
@@ -104,12 +90,9 @@ static void convert_plugin_of_deepspeed(Import *im) {
 }
 
 static void convert_megatron_plugin(Import *im) {
-  static const char *const keys[][2] = {{"megatron_lm_tp_degree", "parallel.tp"},
-                                        {"megatron_lm_pp_degree", "parallel.pp"},
-                                        {"megatron_lm_context_parallel_size", "parallel.cp"},
-                                        {"megatron_lm_gradient_clipping", "optimizer.clip"}};
-  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-    take_number_of(im, keys[i][0], keys[i][1]);
+  take_pairs(im, "accelerate", "parallel.tp");
+  take_pairs(im, "accelerate", "parallel.pp");
+  take_pairs(im, "accelerate", "parallel.cp");
   Leaf *shared = get(im, "megatron_lm_use_distributed_optimizer"),
        *again = get(im, "megatron_lm_recompute_activations");
   Leaf *sequence = get(im, "megatron_lm_sequence_parallelism");
@@ -124,14 +107,16 @@ static void convert_megatron_plugin(Import *im) {
 }
 
 static void convert_mesh(Import *im) {
-  take_number_of(im, "parallelism_config_tp_size", "parallel.tp");
-  take_number_of(im, "parallelism_config_cp_size", "parallel.cp");
   Leaf *shard = get(im, "parallelism_config_dp_shard_size"),
        *copies = get(im, "parallelism_config_dp_replicate_size");
   double cp = 1, ranks = 1, number = 1;
   setting_number(im, "parallel.cp", &cp);
-  if (shard && leaf_number(im, shard, &ranks) && ranks > 1)
-    take(im, shard, "parallel.zero", "3", "");
+  if (shard && leaf_number(im, shard, &ranks) && ranks > 1) {
+    if (setting_find(im, "parallel.zero"))
+      take_as(im, shard, "parallel.zero"); /* FSDP says the stage */
+    else
+      take(im, shard, "parallel.zero", "3", "");
+  }
   if (copies && leaf_number(im, copies, &number) && number > 1 && ranks > 1)
     take(im, copies, "parallel.zero_group", lua_number(im->c->arena, ranks * cp),
          "shards, over cp too");
@@ -157,6 +142,9 @@ void convert_accelerate(Import *im) {
     bool is_off = precision->kind == LEAF_FLAG || strcasecmp(precision->text, "no") == 0;
     bool is_narrow = strcmp(precision->text, "fp8") == 0;
     take_precision(im, precision, is_off ? "fp32" : is_narrow ? "bf16" : precision->text);
+    bool has_other = im->has_tool[word_tool_find("deepspeed")] || get(im, "zero_stage");
+    if (strcmp(precision->text, "fp16") == 0 && !has_other)
+      take_default(im, "precision.loss_scale", "\"torch\"", "default of Accelerate: GradScaler");
     if (is_narrow) take(im, precision, "precision.linear", "\"fp8\"", "");
   }
   const char *kind = type && type->kind == LEAF_TEXT ? type->text : "";

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "compiler/job/import/import.h"
+#include "compiler/job/import/pairs.h"
 
 enum { LOG_WARMUP_MOST = 1 };
 
@@ -197,7 +197,7 @@ static void convert_zero(const Deep *d) {
   take_offload(d->im, get(d, "zero_optimization.offload_optimizer.device"), "offload.optimizer");
   take_offload(d->im, get(d, "zero_optimization.offload_param.device"), "offload.weights");
   Leaf *folder = get(d, "zero_optimization.offload_optimizer.nvme_path");
-  const Setting *where = setting_find(d->im, "offload.optimizer");
+  const JobSetting *where = setting_find(d->im, "offload.optimizer");
   if (folder && folder->kind == LEAF_TEXT && where && strstr(where->value, "nvme"))
     take(d->im, folder, "offload.path", lua_text(d->im->c->arena, folder->text), "");
   Leaf *group = get(d, "zero_optimization.zero_hpz_partition_size");
@@ -210,21 +210,16 @@ static void convert_zero(const Deep *d) {
 /* ---- optimizer */
 
 static void convert_optimizer(const Deep *d) {
-  static const char *const known[][2] = {
-      {"adam", "adamw"}, {"adamw", "adamw"}, {"fusedadam", "adamw"}, {"deepspeedcpuadam", "adamw"},
-      {"sgd", "sgd"},    {"lion", "lion"},   {"fusedlion", "lion"}};
   Leaf *type = get(d, "optimizer.type");
-  const char *ours = NULL;
-  for (size_t i = 0; type && type->kind == LEAF_TEXT && i < sizeof known / sizeof *known; i++)
-    if (word_is_same(type->text, known[i][0])) ours = known[i][1];
-  if (ours) take(d->im, type, "optimizer", lua_text(d->im->c->arena, ours), "");
+  const char *ours =
+      type && type->kind == LEAF_TEXT ? pair_ours("deepspeed", "optimizer.type", type->text) : NULL;
+  if (ours) take(d->im, type, "optimizer", ours, "");
   if (type && !ours && !leaf_is_auto(type))
-    drop(type, HOW_DECLINED, "only adamw, sgd and lion are optimizers here", true);
-  take_number(d->im, d->tool, "optimizer.params.lr", "optimizer.lr");
-  take_number(d->im, d->tool, "optimizer.params.eps", "optimizer.eps");
-  take_number(d->im, d->tool, "optimizer.params.weight_decay", "optimizer.weight_decay");
-  take_number(d->im, d->tool, "optimizer.params.momentum", "optimizer.momentum");
-  take_number(d->im, d->tool, "gradient_clipping", "optimizer.clip");
+    drop(type, HOW_DECLINED,
+         pair_meant(d->im->c->arena, "deepspeed", "optimizer.type", type->text,
+                    "only adamw, sgd and lion are optimizers here"),
+         true);
+  take_pairs(d->im, "deepspeed", "optimizer.");
   Leaf *betas = get(d, "optimizer.params.betas");
   double first, second;
   if (betas && betas->kind == LEAF_LIST && betas->items.list.count == 2 &&
@@ -263,7 +258,7 @@ static void convert_peak(const Deep *d) {
   Leaf *peak = get(d, "scheduler.params.warmup_max_lr"), *lr = get(d, "optimizer.params.lr");
   double number = 0;
   if (!peak || leaf_is_auto(peak) || !leaf_number(d->im, peak, &number)) return;
-  const Setting *said = setting_find(d->im, "optimizer.lr");
+  const JobSetting *said = setting_find(d->im, "optimizer.lr");
   if (said && said->leaf && lr && lr->how == HOW_USED &&
       strcmp(said->value, lua_number(d->im->c->arena, number)) != 0) {
     for (int32_t i = 0; i < d->im->settings.count; i++)
@@ -278,33 +273,36 @@ static void convert_peak(const Deep *d) {
 }
 
 static void convert_schedule(const Deep *d) {
-  static const char *const known[][2] = {
-      {"WarmupLR", "constant"}, {"WarmupDecayLR", "linear"}, {"WarmupCosineLR", "cosine"}};
   Leaf *type = get(d, "scheduler.type");
   if (!type || type->kind != LEAF_TEXT || leaf_is_auto(type)) return;
-  const char *ours = NULL;
-  for (int i = 0; i < 3; i++)
-    if (strcmp(type->text, known[i][0]) == 0) ours = known[i][1];
+  const char *ours = pair_ours("deepspeed", "scheduler.type", type->text);
   if (!ours) {
     drop(type, HOW_IMPOSSIBLE,
-         "the schedules are constant, linear, cosine, wsd, polynomial and inverse_sqrt", true);
+         pair_meant(d->im->c->arena, "deepspeed", "scheduler.type", type->text, NO_SCHEDULE), true);
     return;
   }
-  take(d->im, type, "schedule", lua_text(d->im->c->arena, ours), "");
+  take(d->im, type, "schedule", ours, "");
   convert_peak(d);
   double lr = 1e-3;
   setting_number(d->im, "optimizer.lr", &lr);
   convert_warmup_floor(d, lr);
-  take_count(d->im, d->tool, "scheduler.params.warmup_num_steps", "schedule.warmup");
+  take_pairs(d->im, "deepspeed", "schedule.warmup");
   if (!get(d, "scheduler.params.warmup_num_steps"))
     take_default(d->im, "schedule.warmup", "1000", "default of DeepSpeed");
-  if (strcmp(ours, "constant") != 0)
-    take_count(d->im, d->tool, "scheduler.params.total_num_steps", "schedule.over");
-  if (strcmp(ours, "cosine") == 0) {
-    take_number(d->im, d->tool, "scheduler.params.cos_min_ratio", "schedule.floor");
-    take_number(d->im, d->tool, "scheduler.params.warmup_min_ratio", "schedule.warmup_floor");
+  if (strcmp(ours, "\"constant\"") != 0) take_pairs(d->im, "deepspeed", "schedule.over");
+  if (strcmp(ours, "\"cosine\"") == 0) {
+    Leaf *start = get(d, "scheduler.params.warmup_min_ratio");
+    double warmup = 0;
+    setting_number(d->im, "schedule.warmup", &warmup);
+    take_pairs(d->im, "deepspeed", "schedule.floor");
     take_default(d->im, "schedule.floor", "1e-4", "default of DeepSpeed: cos_min_ratio");
-    take_default(d->im, "schedule.warmup_floor", "0.01", "default of DeepSpeed: warmup_min_ratio");
+    if (warmup > 0) {
+      take_pairs(d->im, "deepspeed", "schedule.warmup_floor");
+      take_default(d->im, "schedule.warmup_floor", "0.01",
+                   "default of DeepSpeed: warmup_min_ratio");
+    } else if (start) {
+      drop(start, HOW_DERIVED, "there is no warm-up", false);
+    }
     return;
   }
   Leaf *form = get(d, "scheduler.params.warmup_type");
@@ -338,7 +336,7 @@ static void add_default(const Deep *d, const char *key, const char *path, const 
 
 static void add_defaults(const Deep *d) {
   const char *note = "default of DeepSpeed";
-  const Setting *kind = setting_find(d->im, "optimizer");
+  const JobSetting *kind = setting_find(d->im, "optimizer");
   bool is_adam = !kind || strcmp(kind->value, "\"adamw\"") == 0;
   take_default(d->im, "optimizer", "\"adamw\"", note);
   add_default(d, "gradient_clipping", "optimizer.clip", "0",
@@ -361,13 +359,14 @@ void convert_deepspeed(Import *im) {
                        : "auto: the program that reads the file says it",
          false);
   }
-  convert_precision(&d);
+  for (int i = 0; i < 3; i++) /* before the batch, which asks for the ranks of dp */
+    take_pairs(im, "deepspeed", (const char *[]){"parallel.tp", "parallel.pp", "parallel.cp"}[i]);
+  convert_precision(&d); /* before elements become bytes */
+  if (!d.has_trainer && !im->has_tool[word_tool_find("accelerate")])
+    add_default(&d, "bf16.enabled", "precision", "\"fp32\"", "default of DeepSpeed");
   convert_batch(&d);
   convert_zero(&d);
   convert_optimizer(&d);
   convert_schedule(&d);
-  if (d.has_trainer) return;
-  add_defaults(&d);
-  if (!im->has_tool[word_tool_find("accelerate")])
-    add_default(&d, "bf16.enabled", "precision", "\"fp32\"", "default of DeepSpeed");
+  if (!d.has_trainer) add_defaults(&d);
 }

@@ -62,18 +62,18 @@ typedef struct Leaf {
   bool changes_training;
 } Leaf;
 
-typedef struct Setting {
+typedef struct JobSetting {
   const char *section, *key; /* key NULL: the section's word, "adamw"; or a size of the model */
   const char *value;         /* as Lua */
   const char *note;          /* the comment of its line */
   const Leaf *leaf;          /* NULL: a default, or -D */
-} Setting;
+} JobSetting;
 
 typedef struct Import {
   Compile *c;
   VEC(Leaf)
   leaves;
-  VEC(Setting)
+  VEC(JobSetting)
   settings;
   Texts titles;     /* "ds.json (DeepSpeed)" */
   Texts open_lines; /* what the user fills in */
@@ -121,7 +121,7 @@ void drop(Leaf *leaf, How how, const char *why, bool changes_training);
 /* Their default, where the job says nothing yet. */
 void take_default(Import *im, const char *path, const char *value, const char *note);
 void take_define(Import *im, const char *define); /* "section.key=value" */
-const Setting *setting_find(const Import *im, const char *path);
+const JobSetting *setting_find(const Import *im, const char *path);
 bool setting_number(const Import *im, const char *path, double *number);
 const char *lua_text(Arena *arena, const char *text);
 const char *lua_number(Arena *arena, double number);
@@ -132,7 +132,6 @@ bool leaf_count(Import *im, Leaf *leaf, int64_t *count);
 void take_number(Import *im, int32_t tool, const char *key, const char *path);
 void take_count(Import *im, int32_t tool, const char *key, const char *path);
 void take_sequences(Import *im, Leaf *leaf, double count, const char *note);
-void take_steps(Import *im, int32_t tool, const char *key, const char *path); /* "N steps" */
 
 /* ---- what tools share (shared.c) */
 
@@ -163,6 +162,10 @@ void convert_rest(Import *im); /* leaves that no tool took: by words.h */
 /* The tool's formula, for a comment with both rates at five steps: log torch nanogpt llmc titan. */
 void import_rates(Import *im, const char *tool, const char *formula);
 void rates_write(Import *im);
+/* Both rates at five steps, a line each. */
+void rates_lines(Arena *arena, const char *title, const char *formula, const char *schedule,
+                 double lr, double warmup, double over, double start, double floor_share,
+                 Texts *out);
 double rate_theirs(const char *formula, const char *schedule, double step, double warmup,
                    double over, double start, double floor);
 double rate_ours(const char *schedule, double step, double warmup, double over, double start,
@@ -182,6 +185,7 @@ typedef struct ImportAsk {
 Import *import_read(Compile *c, const ImportAsk *ask); /* NULL: reported */
 int32_t import_lost(const Import *im);                 /* leaves that change training */
 int32_t import_unknown(const Import *im);
+void import_tell_lost(Import *im, FILE *out); /* both kinds, a line each with its place */
 const char *import_job(Import *im);
 void import_json(Import *im, FILE *out);
 

@@ -132,8 +132,14 @@ static bool read_word(Json *j, LeafKind *kind, const char **text, double *number
   } else if (**text != '+' && !strchr(*text, '_') && text_number(*text, number)) {
     *kind = LEAF_NUMBER;
   } else {
-    return refuse(j, arena_printf(j->im->c->arena, "'%s' is no value: a text has quotes",
-                                  text_plain(j->im->c->arena, *text)));
+    static const char *const python[][2] = {
+        {"True", "true"}, {"False", "false"}, {"None", "null"}, {"yes", "true"}, {"no", "false"}};
+    const char *advice = "a text has quotes";
+    for (size_t i = 0; i < sizeof python / sizeof *python; i++)
+      if (strcmp(*text, python[i][0]) == 0)
+        advice = arena_printf(j->im->c->arena, "write %s", python[i][1]);
+    return refuse(j, arena_printf(j->im->c->arena, "'%s' is no value: %s",
+                                  text_plain(j->im->c->arena, *text), advice));
   }
   j->at += width;
   return true;

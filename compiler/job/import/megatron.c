@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "compiler/job/import/import.h"
+#include "compiler/job/import/pairs.h"
 
 static int32_t tool_of(void) {
   return word_tool_find("megatron");
@@ -11,14 +11,7 @@ static int32_t tool_of(void) {
 
 /* The option, or the last part of a nested key of the YAML. */
 static Leaf *get(Import *im, const char *key) {
-  Leaf *found = leaf_find(im, tool_of(), key);
-  for (int32_t i = 0; !found && i < im->leaves.count; i++) {
-    Leaf *leaf = &im->leaves.at[i];
-    const char *dot = strrchr(leaf->key, '.');
-    if (leaf->tool == tool_of() && leaf->how <= HOW_USED && dot && word_is_same(dot + 1, key))
-      found = leaf;
-  }
-  return found;
+  return pair_leaf(im, "megatron", key);
 }
 
 static bool is_on(Import *im, const char *key) {
@@ -37,11 +30,6 @@ static void take_it(Import *im, const char *key, const char *path) {
     take(im, get(im, key), path, lua_number(im->c->arena, number), "");
 }
 
-static void take_all(Import *im, const char *const (*keys)[2], size_t count) {
-  for (size_t i = 0; i < count; i++)
-    take_it(im, keys[i][0], keys[i][1]);
-}
-
 /* ---- the model */
 
 static void mark(Import *im, const char *key, const char *path) {
@@ -54,6 +42,7 @@ static void convert_llama(Import *im) {
   take_it(im, "num_query_groups", "model.kv_heads");
   take_it(im, "rotary_base", "model.rope_base");
   mark(im, "group_query_attention", "model.kv_heads");
+  take_it(im, "norm_epsilon", "model.norm_eps");
   Leaf *untied = get(im, "untie_embeddings_and_output_weights");
   if (untied && leaf_true(untied))
     take(im, untied, "model.tied", "false", "");
@@ -69,6 +58,7 @@ static void convert_llama(Import *im) {
 
 static void convert_gpt2(Import *im) {
   double width = 0, ffn = 0, dropout = 0;
+  take_it(im, "norm_epsilon", "model.norm_eps");
   setting_number(im, "model.width", &width);
   if (number_of(im, "ffn_hidden_size", &ffn)) {
     if (ffn == 4 * width)
@@ -91,10 +81,6 @@ static void convert_gpt2(Import *im) {
 }
 
 static void convert_model(Import *im) {
-  static const char *const sizes[][2] = {
-      {"num_layers", "model.layers"},         {"hidden_size", "model.width"},
-      {"num_attention_heads", "model.heads"}, {"vocab_size", "model.vocab"},
-      {"padded_vocab_size", "model.vocab"},   {"max_position_embeddings", "model.positions"}};
   Leaf *layers = get(im, "num_layers"), *norm = get(im, "normalization"),
        *place = get(im, "position_embedding_type");
   if (!layers || setting_find(im, "model")) return;
@@ -114,7 +100,7 @@ static void convert_model(Import *im) {
            "llama has SwiGLU, RMSNorm and rotary positions together, gpt2 none of them", true);
     mark(im, parts[i], "model");
   }
-  take_all(im, sizes, sizeof sizes / sizeof *sizes);
+  take_pairs(im, "megatron", "model.");
   if (is_llama)
     convert_llama(im);
   else
@@ -125,7 +111,6 @@ static void convert_model(Import *im) {
 
 static void convert_pipeline(Import *im) {
   double pp = 1, layers = 0, each = 0, stages = 0;
-  take_it(im, "pipeline_model_parallel_size", "parallel.pp");
   setting_number(im, "parallel.pp", &pp);
   setting_number(im, "model.layers", &layers);
   Leaf *leaf = get(im, "num_layers_per_virtual_pipeline_stage");
@@ -149,9 +134,7 @@ static void convert_pipeline(Import *im) {
 }
 
 static void convert_sharing(Import *im) {
-  static const char *const keys[][2] = {{"tensor_model_parallel_size", "parallel.tp"},
-                                        {"context_parallel_size", "parallel.cp"}};
-  take_all(im, keys, 2);
+  take_pairs(im, "megatron", "parallel.");
   convert_pipeline(im);
   double tp = 1, zero;
   setting_number(im, "parallel.tp", &tp);
@@ -163,11 +146,9 @@ static void convert_sharing(Import *im) {
   else if (tp > 1)
     take_default(im, "parallel.sequence", "false", "default of Megatron");
   Leaf *strategy = get(im, "data_parallel_sharding_strategy");
-  const char *word = strategy ? strategy->text : "";
-  const char *stage = strcmp(word, "optim") == 0                ? "1"
-                      : strcmp(word, "optim_grads") == 0        ? "2"
-                      : strcmp(word, "optim_grads_params") == 0 ? "3"
-                                                                : NULL;
+  const char *stage = strategy && strategy->kind == LEAF_TEXT
+                          ? pair_ours("megatron", "data_parallel_sharding_strategy", strategy->text)
+                          : NULL;
   Leaf *whole = get(im, "use_torch_fsdp2");
   if (!whole) whole = get(im, "use_megatron_fsdp");
   if (stage)
@@ -182,19 +163,27 @@ static void convert_sharing(Import *im) {
   if (whole)
     mark(im, "use_torch_fsdp2", "parallel.zero"), mark(im, "use_megatron_fsdp", "parallel.zero"),
         mark(im, "torch_fsdp2_no_reshard_after_forward", "parallel.zero");
+  double copies = 0;
+  int64_t ranks = import_ranks(im) / (int64_t)fmax(1, tp);
+  double pp = 1;
+  setting_number(im, "parallel.pp", &pp);
+  ranks /= (int64_t)fmax(1, pp); /* of dp and cp */
+  if (number_of(im, "num_distributed_optimizer_instances", &copies) && copies > 1 && ranks > 0 &&
+      fmod((double)ranks, copies) == 0)
+    take(im, get(im, "num_distributed_optimizer_instances"), "parallel.zero_group",
+         lua_number(im->c->arena, (double)ranks / copies), "ranks of dp x cp divided by it");
   if (shared && leaf_true(shared)) mark(im, "use_distributed_optimizer", "parallel.zero");
   Leaf *mixed = get(im, "cp_comm_type");
-  if (mixed && mixed->kind == LEAF_TEXT &&
-      (strcmp(mixed->text, "p2p") == 0 || strcmp(mixed->text, "a2a") == 0))
-    take(im, mixed, "parallel.cp_kind", *mixed->text == 'p' ? "\"ring\"" : "\"ulysses\"",
-         mixed->text);
+  const char *kind =
+      mixed && mixed->kind == LEAF_TEXT ? pair_ours("megatron", "cp_comm_type", mixed->text) : NULL;
+  if (kind) take(im, mixed, "parallel.cp_kind", kind, mixed->text);
 }
 
 /* ---- batch, length, schedule */
 
 static void convert_batch(Import *im) {
   double batch, micro = 1, number;
-  take_it(im, "micro_batch_size", "train.microbatch");
+  take_pairs(im, "megatron", "train.");
   if (number_of(im, "micro_batch_size", &number)) micro = number;
   int64_t dp = import_dp(im);
   if (number_of(im, "global_batch_size", &batch)) {
@@ -208,7 +197,6 @@ static void convert_batch(Import *im) {
     take_sequences(im, get(im, "micro_batch_size"), micro * (double)dp,
                    arena_printf(im->c->arena, "x %lld ranks", (long long)dp));
   }
-  take_it(im, "seq_length", "train.context");
 }
 
 /* Steps, or samples that are steps x batch. */
@@ -224,14 +212,17 @@ static void take_length(Import *im, const char *steps, const char *samples, cons
 static void convert_schedule(Import *im) {
   Leaf *style = get(im, "lr_decay_style");
   const char *word = style && style->kind == LEAF_TEXT ? style->text : "linear";
-  const char *ours = strcasecmp(word, "inverse-square-root") == 0 ? "inverse_sqrt"
-                     : strcasecmp(word, "WSD") == 0               ? "wsd"
-                                                                  : word;
+  const char *value = pair_ours("megatron", "lr_decay_style", word);
   const char *note = "default of Megatron";
-  if (style)
-    take(im, style, "schedule", lua_text(im->c->arena, ours), "");
+  if (style && value)
+    take(im, style, "schedule", value, "");
+  else if (style)
+    drop(style, HOW_IMPOSSIBLE,
+         pair_meant(im->c->arena, "megatron", "lr_decay_style", style->text, NO_SCHEDULE), true);
   else
     take_default(im, "schedule", "\"linear\"", note);
+  const char *ours = arena_copy_n(im->c->arena, value ? value + 1 : "linear",
+                                  value ? strlen(value) - 2 : strlen("linear"));
   if (strcmp(ours, "constant") != 0) {
     take_length(im, "lr_decay_iters", "lr_decay_samples", "schedule.over");
     if (strcmp(ours, "wsd") == 0) {
@@ -239,8 +230,9 @@ static void convert_schedule(Import *im) {
       Leaf *shape = get(im, "lr_wsd_decay_style");
       if (shape)
         take(im, shape, "schedule.shape",
-             strcmp(shape->text, "minus_sqrt") == 0 ? "\"sqrt\""
-                                                    : lua_text(im->c->arena, shape->text),
+             pair_ours("megatron", "lr_wsd_decay_style", shape->text)
+                 ? pair_ours("megatron", "lr_wsd_decay_style", shape->text)
+                 : lua_text(im->c->arena, shape->text),
              "");
     }
   }
@@ -250,7 +242,7 @@ static void convert_schedule(Import *im) {
       (setting_number(im, "schedule.over", &length) || setting_number(im, "train.steps", &length)))
     take(im, get(im, "lr_warmup_fraction"), "schedule.warmup",
          lua_number(im->c->arena, floor(share * length + 0.5)), "share of the schedule's steps");
-  take_it(im, "lr", "optimizer.lr");
+  take_pairs(im, "megatron", "optimizer.lr");
   if (setting_number(im, "optimizer.lr", &lr) && lr > 0) {
     bool decays = strcmp(ours, "constant") != 0 && strcmp(ours, "inverse_sqrt") != 0;
     if (number_of(im, "min_lr", &least) && decays && least > 0)
@@ -266,22 +258,55 @@ static void convert_schedule(Import *im) {
 }
 
 static void convert_optimizer(Import *im) {
-  static const char *const keys[][2] = {
-      {"weight_decay", "optimizer.weight_decay"}, {"adam_beta1", "optimizer.beta1"},
-      {"adam_beta2", "optimizer.beta2"},          {"adam_eps", "optimizer.eps"},
-      {"sgd_momentum", "optimizer.momentum"},     {"clip_grad", "optimizer.clip"}};
   Leaf *kind = get(im, "optimizer");
   const char *word = kind && kind->kind == LEAF_TEXT ? kind->text : "adam";
-  const char *ours = strcmp(word, "adam") == 0                               ? "adamw"
-                     : strcmp(word, "sgd") == 0 || strcmp(word, "lion") == 0 ? word
-                                                                             : NULL;
-  if (kind && ours) take(im, kind, "optimizer", lua_text(im->c->arena, ours), "");
+  const char *ours = pair_ours("megatron", "optimizer", word);
+  if (kind && ours) take(im, kind, "optimizer", ours, "");
   if (kind && !ours) drop(kind, HOW_DECLINED, "only adamw, sgd and lion are optimizers here", true);
   take_default(im, "optimizer", "\"adamw\"", "default of Megatron");
-  take_all(im, keys, sizeof keys / sizeof *keys);
-  if (ours && strcmp(ours, "adamw") == 0)
+  take_pairs(im, "megatron", "optimizer.");
+  if (ours && strcmp(ours, "\"adamw\"") == 0)
     take_default(im, "optimizer.beta2", "0.999", "default of Megatron");
   take_default(im, "optimizer.weight_decay", "0.01", "default of Megatron");
+}
+
+/* Options of the scale, or Megatron's own. */
+static void convert_scale(Import *im) {
+  static const char *const keys[][2] = {{"initial_loss_scale", "init"},
+                                        {"loss_scale_window", "window"},
+                                        {"hysteresis", "hysteresis"},
+                                        {"min_loss_scale", "min"}};
+  Arena *arena = im->c->arena;
+  const char *text = "{ \"megatron\"";
+  double number = 0;
+  Leaf *first = NULL;
+  if (number_of(im, "loss_scale", &number)) {
+    take(im, get(im, "loss_scale"), "precision.loss_scale", lua_number(arena, number), "");
+    return;
+  }
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    if (!number_of(im, keys[i][0], &number)) continue;
+    text = arena_printf(arena, "%s, %s = %s", text, keys[i][1], lua_number(arena, number));
+    if (first) take_as(im, get(im, keys[i][0]), "precision.loss_scale");
+    if (!first) first = get(im, keys[i][0]);
+  }
+  if (first)
+    take(im, first, "precision.loss_scale", arena_printf(arena, "%s }", text), "");
+  else
+    take_default(im, "precision.loss_scale", "\"megatron\"", "default of Megatron");
+}
+
+/* full: blocks, or of each group of them the first. */
+static const char *recompute_of(Import *im, const char *word) {
+  double blocks = 1;
+  Leaf *each = get(im, "recompute_num_layers");
+  if (strcmp(word, "full") != 0) return "\"selective\"";
+  if (!each || !number_of(im, "recompute_num_layers", &blocks)) return "\"block\"";
+  Leaf *method = get(im, "recompute_method");
+  if (method && strcmp(method->text, "uniform") != 0) return "\"block\"";
+  take_as(im, each, "memory.recompute");
+  return blocks > 1 ? arena_printf(im->c->arena, "{ \"every\", blocks = %g }", blocks)
+                    : "\"block\"";
 }
 
 static void convert_precision(Import *im) {
@@ -298,6 +323,7 @@ static void convert_precision(Import *im) {
   }
   if (wide && leaf_true(wide) && !narrow) take(im, wide, "precision.grad", "\"fp32\"", "");
   if (!eight) eight = get(im, "fp8");
+  if (leaf && is_on(im, "fp16")) convert_scale(im);
   if (eight && eight->kind == LEAF_TEXT) {
     take(im, eight, "precision.linear", "\"fp8\"", "");
     VEC_PUSH(im->c->arena, &im->lost.list,
@@ -306,8 +332,7 @@ static void convert_precision(Import *im) {
   Leaf *again = get(im, "recompute_granularity"), *old = get(im, "checkpoint_activations"),
        *some = get(im, "recompute_activations");
   if (again && again->kind == LEAF_TEXT)
-    take(im, again, "memory.recompute",
-         strcmp(again->text, "full") == 0 ? "\"block\"" : "\"selective\"", again->text);
+    take(im, again, "memory.recompute", recompute_of(im, again->text), again->text);
   if (old && leaf_true(old)) take(im, old, "memory.recompute", "\"block\"", "");
   if (some && leaf_true(some)) take(im, some, "memory.recompute", "\"selective\"", "");
 }
@@ -321,12 +346,9 @@ static void convert_run(Import *im) {
   else
     take_default(im, "model.vocab_multiple", lua_number(im->c->arena, 128 * tp),
                  "default of Megatron: 128 x tp");
-  take_it(im, "seed", "train.seed");
   take_default(im, "train.seed", "1234", "default of Megatron");
-  take_it(im, "log_interval", "log.every");
-  if (number_of(im, "save_interval", &number))
-    take(im, get(im, "save_interval"), "checkpoint.every",
-         arena_printf(im->c->arena, "\"%.0f steps\"", number), "");
+  take_pairs(im, "megatron", "log.");
+  take_pairs(im, "megatron", "checkpoint.");
   Leaf *save = get(im, "save"), *train = get(im, "train_data_path"), *mock = get(im, "mock_data");
   if (save && save->kind == LEAF_TEXT)
     take(im, save, "checkpoint.path", lua_text(im->c->arena, save->text), "");

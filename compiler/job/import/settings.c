@@ -53,25 +53,25 @@ static void split(Import *im, const char *path, const char **section, const char
   *key = dot ? dot + 1 : NULL;
 }
 
-static bool is_at(const Setting *setting, const char *section, const char *key) {
+static bool is_at(const JobSetting *setting, const char *section, const char *key) {
   if (strcmp(setting->section, section) != 0) return false;
   return setting->key && key ? strcmp(setting->key, key) == 0 : !setting->key && !key;
 }
 
-static Setting *find(const Import *im, const char *section, const char *key) {
+static JobSetting *find(const Import *im, const char *section, const char *key) {
   for (int32_t i = 0; i < im->settings.count; i++)
     if (is_at(&im->settings.at[i], section, key)) return &im->settings.at[i];
   return NULL;
 }
 
-const Setting *setting_find(const Import *im, const char *path) {
+const JobSetting *setting_find(const Import *im, const char *path) {
   const char *section, *key;
   split((Import *)im, path, &section, &key);
   return find(im, section, key);
 }
 
 bool setting_number(const Import *im, const char *path, double *number) {
-  const Setting *setting = setting_find(im, path);
+  const JobSetting *setting = setting_find(im, path);
   if (!setting) return false;
   const char *text = setting->value;
   if (*text == '"') text = arena_copy_n(im->c->arena, text + 1, strcspn(text + 1, " \""));
@@ -101,7 +101,7 @@ static const char *note_of(Import *im, const Leaf *leaf, const char *note) {
 void take(Import *im, Leaf *leaf, const char *path, const char *value, const char *note) {
   const char *section, *key;
   split(im, path, &section, &key);
-  Setting *known = find(im, section, key);
+  JobSetting *known = find(im, section, key);
   if (known && !known->leaf && strcmp(known->note, "-D") == 0) {
     drop(leaf, HOW_DECLINED, arena_printf(im->c->arena, "-D %s says it", path), false);
     return;
@@ -114,7 +114,7 @@ void take(Import *im, Leaf *leaf, const char *path, const char *value, const cha
              text_plain(im->c->arena, known->leaf->shown), known->value);
     return;
   }
-  const Setting *head = find(im, section, NULL); /* -D model=NAME replaces the section */
+  const JobSetting *head = find(im, section, NULL); /* -D model=NAME replaces the section */
   bool is_replaced = head && !head->leaf && strcmp(head->note, "-D") == 0 &&
                      (strcmp(section, "model") == 0 || strcmp(section, "data") == 0);
   if (is_replaced) {
@@ -123,7 +123,7 @@ void take(Import *im, Leaf *leaf, const char *path, const char *value, const cha
   }
   take_as(im, leaf, path);
   if (known && known->leaf) return;
-  Setting setting = {section, key, value, note_of(im, leaf, note), leaf};
+  JobSetting setting = {section, key, value, note_of(im, leaf, note), leaf};
   if (known) { /* a default of theirs */
     *known = setting;
     return;
@@ -135,7 +135,7 @@ void take_default(Import *im, const char *path, const char *value, const char *n
   const char *section, *key;
   split(im, path, &section, &key);
   if (find(im, section, key)) return;
-  Setting setting = {section, key, value, note, NULL};
+  JobSetting setting = {section, key, value, note, NULL};
   VEC_PUSH(im->c->arena, &im->settings, setting);
 }
 
@@ -164,8 +164,8 @@ void take_define(Import *im, const char *define) {
   }
   bool is_lua = *value == '{' || *value == '"' || strcmp(value, "true") == 0 ||
                 strcmp(value, "false") == 0 || text_number(value, &number);
-  Setting setting = {section, key, is_lua ? value : lua_text(arena, value), "-D", NULL};
-  Setting *known = find(im, section, key);
+  JobSetting setting = {section, key, is_lua ? value : lua_text(arena, value), "-D", NULL};
+  JobSetting *known = find(im, section, key);
   if (known)
     *known = setting;
   else
@@ -207,13 +207,6 @@ void take_count(Import *im, int32_t tool, const char *key, const char *path) {
   int64_t count = 0;
   if (leaf && !leaf_is_auto(leaf) && leaf_count(im, leaf, &count))
     take(im, leaf, path, lua_number(im->c->arena, (double)count), "");
-}
-
-void take_steps(Import *im, int32_t tool, const char *key, const char *path) {
-  Leaf *leaf = leaf_find(im, tool, key);
-  int64_t count = 0;
-  if (leaf && !leaf_is_auto(leaf) && leaf_count(im, leaf, &count))
-    take(im, leaf, path, arena_printf(im->c->arena, "\"%lld steps\"", (long long)count), "");
 }
 
 void take_sequences(Import *im, Leaf *leaf, double count, const char *note) {

@@ -76,7 +76,7 @@ const char *bytes_of(Import *im, double bytes) {
 }
 
 double precision_bytes(const Import *im, const char *path) {
-  const Setting *setting = setting_find(im, path);
+  const JobSetting *setting = setting_find(im, path);
   if (!setting && strcmp(path, "precision.grad") == 0) return 4;
   if (!setting) setting = setting_find(im, "precision");
   return setting && strstr(setting->value, "fp32") ? 4 : 2;

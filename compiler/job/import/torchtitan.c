@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "compiler/job/import/import.h"
+#include "compiler/job/import/pairs.h"
 
 static int32_t tool_of(void) {
   return word_tool_find("torchtitan");
@@ -44,7 +44,7 @@ static void convert_degrees(Import *im) {
        *copy = degree(im, "data_parallel_replicate_degree", &copies);
   Leaf *again = get(im, "parallelism.fsdp_reshard_after_forward");
   bool is_never = again && again->kind == LEAF_TEXT && strcasecmp(again->text, "never") == 0;
-  const char *zero = shards == 1 && copies > 1 ? "0" : is_never ? "2" : "3";
+  const char *zero = shards == 1 && cp == 1 ? "0" : is_never ? "2" : "3";
   if (shard)
     take(im, shard, "parallel.zero", zero, "");
   else if (copy && copies > 1)
@@ -57,14 +57,11 @@ static void convert_degrees(Import *im) {
   if (copy && copy->how == HOW_OPEN)
     drop(copy, HOW_DERIVED, "replicas are what is left of the ranks", false);
   Leaf *order = get(im, "parallelism.pipeline_parallel_schedule");
-  static const char *const orders[][2] = {{"1F1B", "\"1f1b\""},
-                                          {"GPipe", "\"gpipe\""},
-                                          {"Interleaved1F1B", "{ \"interleaved\", chunks = 2 }"},
-                                          {"InterleavedZeroBubble", "\"zb-h1\""},
-                                          {"ZBVZeroBubble", "\"zb-v\""}};
-  for (size_t i = 0; order && order->kind == LEAF_TEXT && i < sizeof orders / sizeof *orders; i++)
-    if (strcasecmp(order->text, orders[i][0]) == 0)
-      take(im, order, "parallel.pipeline", orders[i][1], order->text);
+  const char *ours =
+      order && order->kind == LEAF_TEXT
+          ? pair_ours("torchtitan", "parallelism.pipeline_parallel_schedule", order->text)
+          : NULL;
+  if (ours) take(im, order, "parallel.pipeline", ours, order->text);
   Leaf *rotate = get(im, "parallelism.context_parallel_rotate_method");
   if (rotate)
     drop(rotate, HOW_DERIVED, "keys and values go round: parallel.cp_kind = \"ring\"", false);
@@ -118,23 +115,29 @@ static void convert_batch(Import *im) {
 static void convert_schedule(Import *im, double steps) {
   Leaf *ratio = get(im, "lr_scheduler.decay_ratio"), *shape = get(im, "lr_scheduler.decay_type");
   const char *word = shape && shape->kind == LEAF_TEXT ? shape->text : "linear";
-  take_number(im, tool_of(), "lr_scheduler.warmup_steps", "schedule.warmup");
-  take_number(im, tool_of(), "training.warmup_steps", "schedule.warmup");
+  take_pairs(im, "torchtitan", "schedule.warmup");
   take_default(im, "schedule.warmup", "200", "default of torchtitan");
-  take_number(im, tool_of(), "lr_scheduler.min_lr_factor", "schedule.floor");
-  take_number(im, tool_of(), "lr_scheduler.lr_min", "schedule.floor");
   double share = ratio && ratio->kind == LEAF_NUMBER ? ratio->number : -1;
-  if (share >= 0) {
+  if (share == 0) {
+    take(im, ratio, "schedule", "\"constant\"", "no decay");
+    if (shape) drop(shape, HOW_DERIVED, "decay_ratio is 0", false);
+    for (int i = 0; i < 2; i++) {
+      Leaf *least = get(im, i ? "lr_scheduler.lr_min" : "lr_scheduler.min_lr_factor");
+      if (least) drop(least, HOW_DERIVED, "decay_ratio is 0", false);
+    }
+  } else if (share > 0) {
+    take_pairs(im, "torchtitan", "schedule.floor");
     take(im, ratio, "schedule", "\"wsd\"", "");
     take(im, ratio, "schedule.decay", lua_number(im->c->arena, fmax(1, floor(share * steps + 0.5))),
          "decay_ratio x steps");
     if (shape)
       take(im, shape, "schedule.shape",
-           strcmp(word, "cosine") == 0 ? "\"cosine\""
-           : strcmp(word, "sqrt") == 0 ? "\"sqrt\""
-                                       : "\"linear\"",
+           pair_ours("torchtitan", "lr_scheduler.decay_type", word)
+               ? pair_ours("torchtitan", "lr_scheduler.decay_type", word)
+               : "\"linear\"",
            "");
   } else {
+    take_pairs(im, "torchtitan", "schedule.floor");
     bool is_cosine = strcmp(word, "cosine") == 0;
     if (shape && strcmp(word, "sqrt") == 0)
       drop(shape, HOW_IMPOSSIBLE, "the root of wsd's decay needs decay_ratio here", true);
@@ -180,20 +183,14 @@ static void convert_recompute(Import *im) {
 }
 
 void convert_torchtitan(Import *im) {
-  static const char *const keys[][2] = {
-      {"training.seq_len", "train.context"},   {"training.steps", "train.steps"},
-      {"training.max_norm", "optimizer.clip"}, {"optimizer.lr", "optimizer.lr"},
-      {"optimizer.beta1", "optimizer.beta1"},  {"optimizer.beta2", "optimizer.beta2"},
-      {"optimizer.eps", "optimizer.eps"},      {"optimizer.weight_decay", "optimizer.weight_decay"},
-      {"training.seed", "train.seed"},         {"debug.seed", "train.seed"},
-      {"metrics.log_freq", "log.every"}};
   if (!im->has_tool[tool_of()]) return;
   const char *note = "default of torchtitan";
   convert_model(im);
   convert_degrees(im);
   convert_batch(im);
-  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-    take_number(im, tool_of(), keys[i][0], keys[i][1]);
+  take_pairs(im, "torchtitan", "train.");
+  take_pairs(im, "torchtitan", "optimizer.");
+  take_pairs(im, "torchtitan", "log.");
   take_default(im, "train.context", "2048", note);
   take_default(im, "train.steps", "10000", note);
   Leaf *kind = get(im, "optimizer.name");
@@ -218,8 +215,7 @@ void convert_torchtitan(Import *im) {
          strcmp(reduce->text, "bfloat16") == 0 ? "\"bf16\"" : "\"fp32\"", "");
   Leaf *enable = get(im, "checkpoint.enable_checkpoint");
   if (!enable) enable = get(im, "checkpoint.enable");
-  if (enable && leaf_true(enable))
-    take_steps(im, tool_of(), "checkpoint.interval", "checkpoint.every");
+  if (enable && leaf_true(enable)) take_pairs(im, "torchtitan", "checkpoint.");
   if (enable) drop(enable, HOW_DERIVED, "checkpoint.every says it", false);
   Leaf *folder = get(im, "job.dump_folder");
   if (folder && folder->kind == LEAF_TEXT)

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "compiler/job/import/import.h"
+#include "compiler/job/import/pairs.h"
 
 static Leaf *get(Import *im, const char *key) {
   return leaf_find(im, word_tool_find("trainer"), key);
@@ -31,6 +31,9 @@ static void convert_fsdp(Import *im) {
                                       "hybrid_shard_zero2"};
   Leaf *leaf = get(im, "fsdp");
   if (!leaf || leaf_is_auto(leaf)) return;
+  bool has_other = get(im, "deepspeed") || im->has_tool[word_tool_find("deepspeed")];
+  if (leaf->kind == LEAF_TEXT && !*leaf->text && !has_other)
+    take(im, leaf, "parallel.zero", "0", "DDP");
   if (leaf->kind == LEAF_FLAG && leaf->number != 0) take_sharding(im, leaf, "FULL_SHARD");
   for (int i = 0; i < 5; i++) {
     const char *at = strstr(leaf->text, words[i]);
@@ -84,7 +87,7 @@ static void convert_warmup(Import *im) {
   static const char *const keys[] = {"warmup_steps", "warmup_ratio"};
   for (int i = 0; i < 2; i++) {
     Leaf *leaf = get(im, keys[i]);
-    const Setting *length = setting_find(im, "train.steps");
+    const JobSetting *length = setting_find(im, "train.steps");
     double number, steps = 0;
     if (!leaf || leaf_is_auto(leaf) || !leaf_number(im, leaf, &number)) continue;
     if (length && *length->value != '"') setting_number(im, "train.steps", &steps);
@@ -106,34 +109,39 @@ static void convert_warmup(Import *im) {
 }
 
 static void convert_schedule(Import *im) {
-  static const char *const known[][2] = {
-      {"linear", "linear"},           {"cosine", "cosine"},
-      {"constant", "constant"},       {"constant_with_warmup", "constant"},
-      {"polynomial", "polynomial"},   {"inverse_sqrt", "inverse_sqrt"},
-      {"warmup_stable_decay", "wsd"}, {"cosine_with_min_lr", "cosine"}};
   Leaf *type = get(im, "lr_scheduler_type");
-  for (size_t i = 0; type && type->kind == LEAF_TEXT && i < sizeof known / sizeof *known; i++)
-    if (word_is_same(type->text, known[i][0]))
-      take(im, type, "schedule", lua_text(im->c->arena, known[i][1]), "");
+  const char *ours = type && type->kind == LEAF_TEXT
+                         ? pair_ours("trainer", "lr_scheduler_type", type->text)
+                         : NULL;
+  if (ours) take(im, type, "schedule", ours, "");
   if (type && type->how == HOW_OPEN && !leaf_is_auto(type))
     drop(type, HOW_IMPOSSIBLE,
-         "the schedules are constant, linear, cosine, wsd, polynomial and inverse_sqrt", true);
+         pair_meant(im->c->arena, "trainer", "lr_scheduler_type", type->text, NO_SCHEDULE), true);
   take_default(im, "schedule", "\"linear\"", "default of Trainer");
   convert_warmup(im);
-  Leaf *least = get(im, "lr_scheduler_kwargs.min_lr"),
-       *share = get(im, "lr_scheduler_kwargs.min_lr_rate");
+  Leaf *least = get(im, "lr_scheduler_kwargs.min_lr"), *end = get(im, "lr_scheduler_kwargs.lr_end"),
+       *shape;
   double number, lr = 5e-5;
   setting_number(im, "optimizer.lr", &lr);
   if (least && lr > 0 && leaf_number(im, least, &number))
     take(im, least, "schedule.floor", lua_number(im->c->arena, number / lr), "min_lr / lr");
-  if (share && leaf_number(im, share, &number))
-    take(im, share, "schedule.floor", lua_number(im->c->arena, number), "");
+  if (end && ours && strcmp(ours, "\"polynomial\"") == 0 && lr > 0 && leaf_number(im, end, &number))
+    take(im, end, "schedule.floor", lua_number(im->c->arena, number / lr), "lr_end / lr");
+  else if (ours && strcmp(ours, "\"polynomial\"") == 0 && !end && lr > 0)
+    take_default(im, "schedule.floor", lua_number(im->c->arena, 1e-7 / lr),
+                 "default of Trainer: lr_end 1e-7");
+  take_pairs(im, "trainer", "schedule.floor");
+  take_pairs(im, "trainer", "schedule.power");
+  take_pairs(im, "trainer", "schedule.decay");
+  shape = get(im, "lr_scheduler_kwargs.decay_type");
+  if (shape && shape->kind == LEAF_TEXT && ours && strcmp(ours, "\"wsd\"") == 0)
+    take(im, shape, "schedule.shape",
+         strcmp(shape->text, "1-sqrt") == 0 ? "\"sqrt\"" : lua_text(im->c->arena, shape->text), "");
   if (setting_find(im, "schedule.warmup")) import_rates(im, "Trainer", "torch");
 }
 
 static void convert_optimizer(Import *im) {
   Leaf *optim = get(im, "optim");
-  int32_t tool = word_tool_find("trainer");
   const char *word = optim && optim->kind == LEAF_TEXT ? optim->text : "adamw_torch";
   const char *ours = strstr(word, "adamw") && !strstr(word, "galore") && !strstr(word, "apollo") &&
                              !strstr(word, "schedule") && !strstr(word, "stable")
@@ -146,12 +154,7 @@ static void convert_optimizer(Import *im) {
   if (optim && !ours)
     drop(optim, HOW_DECLINED, "only adamw, sgd and lion are optimizers here", true);
   take_default(im, "optimizer", "\"adamw\"", "default of Trainer");
-  static const char *const keys[][2] = {
-      {"learning_rate", "optimizer.lr"},          {"adam_beta1", "optimizer.beta1"},
-      {"adam_beta2", "optimizer.beta2"},          {"adam_epsilon", "optimizer.eps"},
-      {"weight_decay", "optimizer.weight_decay"}, {"max_grad_norm", "optimizer.clip"}};
-  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-    take_number(im, tool, keys[i][0], keys[i][1]);
+  take_pairs(im, "trainer", "optimizer.");
   const char *note = "default of Trainer";
   take_default(im, "optimizer.lr", "5e-5", note);
   if (ours && strcmp(ours, "adamw") == 0) take_default(im, "optimizer.beta2", "0.999", note);
@@ -177,18 +180,21 @@ void convert_trainer(Import *im) {
   convert_optimizer(im);
   convert_schedule(im);
   if (is_on(im, "bf16")) take_precision(im, get(im, "bf16"), "bf16");
-  if (is_on(im, "fp16")) take_precision(im, get(im, "fp16"), "fp16");
+  if (is_on(im, "fp16")) {
+    take_precision(im, get(im, "fp16"), "fp16");
+    if (!im->has_tool[word_tool_find("deepspeed")])
+      take_default(im, "precision.loss_scale", "\"torch\"", "default of Trainer: GradScaler");
+  }
   if (!im->has_tool[word_tool_find("accelerate")])
     take_default(im, "precision", "\"fp32\"", "default of Trainer");
   if (is_on(im, "tf32") && !is_on(im, "bf16") && !is_on(im, "fp16"))
     take(im, get(im, "tf32"), "precision.compute", "\"tf32\"", "");
   if (is_on(im, "gradient_checkpointing"))
     take(im, get(im, "gradient_checkpointing"), "memory.recompute", "\"block\"", "");
-  take_count(im, tool, "seed", "train.seed");
+  take_pairs(im, "trainer", "train.seed");
   take_default(im, "train.seed", "42", "default of Trainer");
-  take_count(im, tool, "logging_steps", "log.every");
-  take_steps(im, tool, "save_steps", "checkpoint.every");
-  take_count(im, tool, "save_total_limit", "checkpoint.keep");
+  take_pairs(im, "trainer", "log.");
+  take_pairs(im, "trainer", "checkpoint.");
   convert_text(im, "output_dir", "log.dir");
   if (is_on(im, "full_determinism"))
     take(im, get(im, "full_determinism"), "train.deterministic", "true", "");

@@ -62,20 +62,20 @@ static bool is_name(const char *key) {
                      strlen(key);
 }
 
-static int32_t rank_of(const Setting *setting) {
+static int32_t rank_of(const JobSetting *setting) {
   int32_t section = strcmp(setting->section, "job") == 0 ? -1 : section_find(setting->section);
   int32_t field = setting->key && section >= 0 ? field_find((SectionId)section, setting->key) : -1;
   return (section + 1) * 1000 + (setting->key ? field >= 0 ? field + 2 : 1 : 0);
 }
 
 static int compare_settings(const void *a, const void *b) {
-  const Setting *first = a, *second = b;
+  const JobSetting *first = a, *second = b;
   int32_t apart = rank_of(first) - rank_of(second);
   if (apart != 0) return apart;
   return strcmp(first->key ? first->key : "", second->key ? second->key : "");
 }
 
-static void put_key(Page *page, const char *indent, const Setting *setting) {
+static void put_key(Page *page, const char *indent, const JobSetting *setting) {
   const char *key = is_name(setting->key)
                         ? setting->key
                         : arena_printf(page->arena, "[%s]", lua_text(page->arena, setting->key));
@@ -83,14 +83,14 @@ static void put_key(Page *page, const char *indent, const Setting *setting) {
 }
 
 /* Settings [first, end) are of one section. */
-static void put_section(Page *page, const Setting *settings, int32_t first, int32_t end) {
+static void put_section(Page *page, const JobSetting *settings, int32_t first, int32_t end) {
   const char *section = settings[first].section;
   if (strcmp(section, "job") == 0) {
     for (int32_t i = first; i < end; i++)
       put_key(page, "  ", &settings[i]);
     return;
   }
-  const Setting *head = settings[first].key ? NULL : &settings[first];
+  const JobSetting *head = settings[first].key ? NULL : &settings[first];
   if (head && end == first + 1) {
     put_line(page, "  ", arena_printf(page->arena, "%s = %s,", section, head->value), head->note);
     return;
@@ -158,6 +158,19 @@ const char *import_job(Import *im) {
   put(&page, "}\n");
   put_unused(&page, im);
   return page.text;
+}
+
+void import_tell_lost(Import *im, FILE *out) {
+  for (int32_t i = 0; i < im->leaves.count; i++) {
+    const Leaf *leaf = &im->leaves.at[i];
+    if (!leaf->changes_training && leaf->how != HOW_UNKNOWN) continue;
+    const char *text =
+        arena_printf(im->c->arena, "  %s:%d:%d %s = %s: %s", leaf->at.file, leaf->at.line,
+                     leaf->at.column, leaf->shown, shortened(im->c->arena, leaf->text), leaf->why);
+    fprintf(out, "%s\n", one_line(im->c->arena, text));
+  }
+  for (int32_t i = 0; i < im->lost.list.count; i++)
+    fprintf(out, "  %s\n", im->lost.list.at[i]);
 }
 
 /* ---- JSON */

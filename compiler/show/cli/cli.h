@@ -23,6 +23,7 @@ typedef struct Options {
   const char *const *command; /* all words as they were given, the program's name first */
   int32_t command_count;
 #define VERB(name, words, least, most, question)
+#define VERB_NAMED(function, name, words, least, most, question)
 #define SWITCH(member, names, verbs, doc)            bool member;
 #define VALUE(member, names, value, verbs, doc)      const char *member;
 #define LIST(member, names, value, verbs, doc)       Words member;
@@ -30,6 +31,7 @@ typedef struct Options {
 #define RANK_VALUE(member, names, value, verbs, doc) const char *member;
 #include "compiler/show/cli/options.def"
 #undef VERB
+#undef VERB_NAMED
 #undef SWITCH
 #undef VALUE
 #undef LIST
@@ -91,6 +93,7 @@ ExitCode verb_predict(const Options *options);
 ExitCode verb_sample(const Options *options);
 ExitCode verb_trace(const Options *options);
 ExitCode verb_import(const Options *options);
+ExitCode verb_export_config(const Options *options);
 ExitCode verb_bench(const Options *options);
 ExitCode verb_list(const Options *options);
 ExitCode verb_help(const Options *options);
@@ -134,6 +137,10 @@ Job *read_job(Compile *c, const Options *options, Machine *machine);
 /* Writes the picture of --svg to its file, whole or not at all. */
 typedef bool Draw(const void *state, FILE *out); /* false: not all was written */
 ExitCode write_picture(const Options *options, Draw *draw, const void *state);
+
+/* Writes a text to the file of -o, beside it and then renamed. A file that is there is refused
+ * without --force. */
+ExitCode write_answer(Arena *arena, const Options *options, const char *text);
 
 /* The same of a job that is read. */
 bool compile_loaded(Compile *c, const Options *options, Job *job, Compiled *compiled);

@@ -208,6 +208,21 @@ ExitCode write_picture(const Options *options, Draw *draw, const void *state) {
   return EXIT_DONE;
 }
 
+ExitCode write_answer(Arena *arena, const Options *options, const char *text) {
+  const char *path = options->out;
+  if (!options->force && access(path, F_OK) == 0)
+    return complain(EXIT_USER, "%s is there; --force writes over it", path);
+  const char *beside = file_beside(arena, path);
+  errno = 0;
+  FILE *file = fopen(beside, "w");
+  bool is_written = file && fputs(text, file) >= 0;
+  if (file && fclose(file) != 0) is_written = false;
+  if (is_written && rename(beside, path) == 0) return EXIT_DONE;
+  int error = errno;
+  if (file) file_forget(beside, path);
+  return complain(EXIT_WORLD, "%s: %s", path, strerror(error));
+}
+
 ExitCode report_code(const Compile *c) {
   return c->is_defect ? EXIT_OURS : compile_failed(c) ? EXIT_USER : EXIT_DONE;
 }

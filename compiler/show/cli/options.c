@@ -6,7 +6,10 @@
 
 #include "compiler/show/cli/cli.h"
 
-#define VERB(name, words, least, most, question) {#name, words, least, most, question, verb_##name},
+#define VERB(name, words, least, most, question)                                                   \
+  VERB_NAMED(name, #name, words, least, most, question)
+#define VERB_NAMED(function, name, words, least, most, question)                                   \
+  {name, words, least, most, question, verb_##function},
 #define SWITCH(member, names, verbs, doc)
 #define VALUE(member, names, value, verbs, doc)
 #define LIST(member, names, value, verbs, doc)
@@ -18,6 +21,7 @@ const Verb verbs[] = {
 const int32_t verb_count = sizeof verbs / sizeof *verbs;
 
 #undef VERB
+#undef VERB_NAMED
 #undef SWITCH
 #undef VALUE
 #undef LIST
@@ -25,6 +29,7 @@ const int32_t verb_count = sizeof verbs / sizeof *verbs;
 #undef RANK_VALUE
 #define AT(member) offsetof(Options, member)
 #define VERB(name, words, least, most, question)
+#define VERB_NAMED(function, name, words, least, most, question)
 #define SWITCH(member, names, verbs, doc) {FLAG_SWITCH, false, names, "", verbs, doc, AT(member)},
 #define VALUE(member, names, value, verbs, doc)                                                    \
   {FLAG_VALUE, false, names, value, verbs, doc, AT(member)},

@@ -40,6 +40,8 @@ usage: lockstep VERB ... [options]
                           check FILE
   import FILE...          a job from files of DeepSpeed, Accelerate, Megatron-LM
                           and other tools
+  export-config JOB.lua   the same training as a file of another tool, for
+                          baselines; what that cannot say is told
   bench [WHAT [DIR]]      how fast are copies, kernels, disks, matrix products
                           here?
   list [KIND]             which models, clusters, devices, ops ... are there?
@@ -53,21 +55,26 @@ lockstep VERB --help lists all options of a verb. Several verbs have:
                         file, 'parallel.pipeline={"interleaved", chunks=4}', or
                         by key, parallel.pipeline.chunks=4
   --no-data             do not look for the data files
-  -o PATH               import: the job file, else stdout; estimate: the table,
-                        else stdout; compile: the plan file, else NAME.plan;
-                        tokenize: the folder; topology gather: the file, else
-                        stdout; trace: the file, else RUN/trace.json; checkpoint
-                        merge: the file, convert: the folder; export: the
-                        folder; predict: the CSV file; bench copies, kernels and
-                        files: the file of rates for cluster.calibration, to
-                        which they add rows; bench --kernels: the table of
-                        processors, where it puts its row
+  -o PATH               export-config: the file, else stdout; import: the job
+                        file, else stdout; estimate: the table, else stdout;
+                        compile: the plan file, else NAME.plan; tokenize: the
+                        folder; topology gather: the file, else stdout; trace:
+                        the file, else RUN/trace.json; checkpoint merge: the
+                        file, convert: the folder; export: the folder; predict:
+                        the CSV file; bench copies, kernels and files: the file
+                        of rates for cluster.calibration, to which they add
+                        rows; bench --kernels: the table of processors, where it
+                        puts its row
   --svg FILE            the timeline of --schedule, the parts of --breakdown,
                         the ranks of --map, memory against time of tune, or the
                         machine, as a picture too
   --rank N              explain: where a rank is, what it has, with whom it
                         talks over what, and why; logs: of this rank instead of
                         rank 0
+  --to WHAT             checkpoint convert: dcp, a folder that
+                        torch.distributed.checkpoint loads; export-config: whose
+                        file it is, deepspeed, megatron, torchtitan, accelerate
+                        or trainer
   --kernels fast|reference
                         which kernels to run; reference is plain and slow
   --on cpu|cuda-host    runs the plan of a job for other devices, unchanged, on
@@ -83,6 +90,7 @@ lockstep VERB --help lists all options of a verb. Several verbs have:
   --strict              check: lints are errors; import: writes nothing when a
                         key that changes training has no counterpart, or a key
                         is unknown
+  --force               writes over a file that is there
   --json                the answer on stdout as JSON
   -q, --quiet           nothing but results and errors
   --color WHEN          auto, always or never; NO_COLOR is heeded

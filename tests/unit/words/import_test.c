@@ -25,7 +25,7 @@ static Import *read_one(Compile *c, const char *path, const char *const *defines
 static void print_import(Import *im, FILE *out) {
   import_job(im); /* in its order */
   for (int32_t i = 0; i < im->settings.count; i++) {
-    const Setting *s = &im->settings.at[i];
+    const JobSetting *s = &im->settings.at[i];
     fprintf(out, "%s%s%s = %s%s\n", s->section, s->key ? "." : "", s->key ? s->key : "", s->value,
             s->leaf                      ? ""
             : strcmp(s->note, "-D") == 0 ? ""
@@ -72,7 +72,7 @@ static bool fill_in(Import *im) {
       {"optimizer", "optimizer=adamw"},
       {"optimizer.lr", "optimizer.lr=1e-3"}};
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-    const Setting *known = setting_find(im, lines[i][0]);
+    const JobSetting *known = setting_find(im, lines[i][0]);
     bool has_epochs = known && strstr(known->value, "epochs") != NULL;
     if (!known || has_epochs) take_define(im, lines[i][1]);
   }

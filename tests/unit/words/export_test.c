@@ -1,0 +1,333 @@
+/* export_test.c -- jobs as files of other tools: the import of an export is the same job in all
+ * that the tool can say. LINK: import job tokens plan base
+ *   export_test --all       500 random jobs a tool instead of 25 */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compiler/job/data.h"
+#include "compiler/job/import/export.h"
+#include "compiler/job/settings.h"
+#include "tests/unit/check.h"
+
+static uint32_t seed = 11;
+
+static int below(int n) {
+  seed = seed * 1664525u + 1013904223u;
+  return (int)((seed >> 8) % (uint32_t)n);
+}
+
+static const char *const ends[] = {".json", ".yaml", ".json", ".toml", ".sh"};
+
+/* ---- a random job */
+
+typedef struct Degrees {
+  int tp, pp, cp, dp, nodes, devices, micro, sums, zero, layers;
+} Degrees;
+
+static Degrees random_degrees(void) {
+  Degrees d = {.tp = 1 << below(2), .pp = 1 << below(2), .cp = 1, .dp = 1 << below(3)};
+  if (d.pp == 1 && below(3) == 0) d.cp = 2;
+  int ranks = d.tp * d.pp * d.cp * d.dp;
+  d.nodes = ranks > 1 && below(2) ? 2 : 1;
+  d.devices = ranks / d.nodes;
+  d.micro = 1 + below(3);
+  d.sums = (d.pp > 1 ? d.pp : 1) * (1 + below(3));
+  d.zero = d.dp * d.cp > 1 ? below(4) : 0;
+  if (d.pp > 1 && d.zero > 1) d.zero = 1;
+  d.layers = 8;
+  return d;
+}
+
+static void write_optimizer(FILE *out) {
+  static const char *const names[] = {"adamw", "adamw", "adamw", "sgd", "lion"};
+  const char *name = names[below(5)];
+  fprintf(out, "  optimizer = { \"%s\", lr = %de-4", name, 1 + below(9));
+  if (strcmp(name, "sgd") != 0 && below(2))
+    fprintf(out, ", beta1 = 0.8%d, beta2 = 0.99%d", below(9), below(9));
+  if (strcmp(name, "adamw") == 0 && below(2)) fputs(", eps = 1e-6", out);
+  if (strcmp(name, "sgd") == 0 && below(2)) fputs(", momentum = 0.8", out);
+  if (below(2)) fprintf(out, ", weight_decay = 0.0%d", below(9));
+  if (below(2)) fprintf(out, ", clip = %d", below(3));
+  fputs(" },\n", out);
+}
+
+static void write_schedule(FILE *out) {
+  static const char *const names[] = {"constant", "linear",     "cosine",
+                                      "wsd",      "polynomial", "inverse_sqrt"};
+  int kind = below(6);
+  fprintf(out, "  schedule = { \"%s\"", names[kind]);
+  bool warms = kind == 5 || below(2);
+  if (warms) fprintf(out, ", warmup = %d", 2 + below(50));
+  if (kind > 0 && kind < 5 && below(2)) fputs(", floor = 0.1", out);
+  if (kind > 0 && kind < 5 && below(3) == 0) fputs(", over = 400", out);
+  if (warms && below(4) == 0) fputs(", warmup_floor = 0.25", out);
+  if (kind == 3 && below(2)) fputs(", decay = 60", out);
+  if (kind == 3 && below(2)) fputs(", shape = \"sqrt\"", out);
+  if (kind == 4 && below(2)) fputs(", power = 2", out);
+  fputs(" },\n", out);
+}
+
+static void write_rest(FILE *out, const Degrees *d) {
+  static const char *const precisions[] = {
+      "\"bf16\"",
+      "\"fp32\"",
+      "\"fp16\"",
+      "{ \"bf16\", grad = \"bf16\" }",
+      "{ \"fp16\", loss_scale = 1024 }",
+      "{ \"fp16\", loss_scale = { \"dynamic\", init = 4096, window = 500, hysteresis = 3 } }",
+      "{ \"fp32\", compute = \"tf32\" }"};
+  static const char *const again[] = {"\"none\"", "\"selective\"", "\"block\"",
+                                      "{ \"every\", blocks = 2 }"};
+  fprintf(out, "  precision = %s,\n  memory = { recompute = %s },\n", precisions[below(7)],
+          again[below(4)]);
+  fprintf(out, "  parallel = { zero = %d", d->zero);
+  if (d->tp > 1) fprintf(out, ", tp = %d", d->tp);
+  if (d->pp > 1) fprintf(out, ", pp = %d", d->pp);
+  if (d->cp > 1) fprintf(out, ", cp = %d", d->cp);
+  if (d->cp > 1 && below(2)) fputs(", cp_kind = \"ulysses\"", out);
+  if (d->pp > 1 && below(2)) fputs(", pipeline = { \"interleaved\", chunks = 2 }", out);
+  if (d->zero > 0 && d->dp > 2 && d->cp == 1 && below(2)) fputs(", zero_group = 2", out);
+  if (d->zero > 0 && d->dp > 1 && below(3) == 0) fputs(", bucket = \"5MB\"", out);
+  if (d->zero == 3 && d->dp * d->cp > 1 && below(3) == 0)
+    fputs(", zero_keep = \"128KiB\", zero_prefetch = 0", out);
+  fputs(" },\n", out);
+  if (d->zero > 0 && below(4) == 0) fputs("  offload = { optimizer = \"cpu\" },\n", out);
+  if (below(2)) fprintf(out, "  log = { every = %d },\n", 1 + below(50));
+  if (below(2)) fputs("  checkpoint = { every = \"100 steps\", keep = 3 },\n", out);
+  fprintf(out, "  cluster = { \"here\", device = \"cpu\", nodes = %d, devices = %d },\n}\n",
+          d->nodes, d->devices);
+}
+
+static void write_job(const char *path, const Degrees *d) {
+  FILE *out = fopen(path, "w");
+  bool is_llama = below(2);
+  fprintf(out,
+          "return job {\n  model = { \"%s\", layers = %d, width = 64, heads = 8, vocab = 512, "
+          "positions = 128%s },\n",
+          is_llama ? "llama" : "gpt2", d->layers, is_llama ? ", ffn = 192, kv_heads = 4" : "");
+  fprintf(out,
+          "  data = \"synthetic\",\n  train = { batch = \"%d sequences\", microbatch = %d, steps = "
+          "%d, seed = %d },\n",
+          d->micro * d->sums * d->dp, d->micro, 100 + below(300), below(1000));
+  write_optimizer(out);
+  write_schedule(out);
+  write_rest(out, d);
+  fclose(out);
+}
+
+/* ---- a job that is read and complete */
+
+typedef struct Whole {
+  Job *job;
+  Cluster cluster;
+  Derived derived;
+  SettingList settings;
+} Whole;
+
+static bool complete(Compile *c, const char *path, const char *const *defines, int32_t count,
+                     Whole *out) {
+  const Machine machine = {.memory_bytes = (int64_t)1 << 33, .cores = 16};
+  const ModelFacts facts = {.positions = 128, .heads = 8};
+  out->job = spec_load(c, path, defines, count);
+  if (out->job) spec_data_assume(out->job);
+  bool is_good = out->job && spec_cluster(c, out->job, &machine, &out->cluster);
+  out->cluster.ranks = out->cluster.nodes * out->cluster.devices; /* one type of node */
+  is_good = is_good && spec_derive(c, out->job, &out->cluster, &facts, &out->derived) &&
+            !compile_failed(c);
+  if (is_good) out->settings = spec_settings(c->arena, out->job, &out->derived);
+  return is_good;
+}
+
+static ExportModel model_of(const Job *job) {
+  bool is_llama = strcmp(job->model.head_text, "llama") == 0;
+  return (ExportModel){.family = is_llama ? "llama" : "gpt2",
+                       .layers = 8,
+                       .width = 64,
+                       .heads = 8,
+                       .kv_heads = is_llama ? 4 : 8,
+                       .ffn = is_llama ? 192 : 256,
+                       .vocab = 512,
+                       .positions = 128,
+                       .rope_base = 10000,
+                       .norm_eps = 1e-5};
+}
+
+/* ---- the comparison */
+
+static bool is_in(const Texts *texts, const char *key) {
+  for (int32_t i = 0; i < texts->list.count; i++)
+    if (strcmp(texts->list.at[i], key) == 0) return true;
+  return false;
+}
+
+static bool is_untold(const Config *x, const char *key) {
+  for (int32_t i = 0; i < x->untold.count; i++) {
+    const char *row = x->untold.at[i].key;
+    size_t length = strlen(row);
+    if (strncmp(key, row, length) == 0 && (key[length] == 0 || key[length] == '.')) return true;
+    if (strstr(row, key) && strstr(row, " of ")) return true;
+  }
+  return false;
+}
+
+static const Setting *row_of(const Whole *whole, const char *key) {
+  for (int32_t i = 0; i < whole->settings.count; i++)
+    if (strcmp(whole->settings.at[i].key, key) == 0) return &whole->settings.at[i];
+  return NULL;
+}
+
+static double number_of(const Setting *row) {
+  return row == NULL || row->kind == SETTING_NONE ? NAN
+         : row->kind == SETTING_REAL              ? row->real
+                                                  : (double)row->count;
+}
+
+static bool is_same(const Whole *a, const Whole *b, const Setting *first) {
+  const Setting *second = row_of(b, first->key);
+  const double steps = (double)a->derived.steps;
+  double x = number_of(first), y = number_of(second);
+  const char *key = first->key;
+  if (second && first->kind == SETTING_TEXT && second->kind == SETTING_TEXT)
+    return strcmp(first->text, second->text) == 0;
+  if (strcmp(key, "schedule.over") == 0) x = isnan(x) ? steps : x, y = isnan(y) ? steps : y;
+  if (strcmp(key, "schedule.decay") == 0 && isnan(x) && a->job->schedule.head == CHOICE_WSD)
+    x = floor((a->job->set[FIELD_schedule_over] ? (double)a->job->schedule.over : steps) / 10);
+  if (strcmp(key, "schedule.power") == 0) x = isnan(x) ? 1 : x, y = isnan(y) ? 1 : y;
+  if (strcmp(key, "parallel.zero_group") == 0)
+    x = (double)a->derived.shard_ranks, y = (double)b->derived.shard_ranks;
+  if (strcmp(key, "parallel.zero_group") == 0 && a->derived.dp != b->derived.dp) return true;
+  if (isnan(x) && isnan(y)) return true;
+  if (isnan(x) && second && second->kind == SETTING_TEXT)
+    return strcmp(second->text, "linear") == 0 || strcmp(second->text, "none") == 0;
+  return fabs(x - y) <= 1e-12 * fmax(1e-9, fabs(x));
+}
+
+/* Keys that differ in the word alone, where numbers are compared, and those that are nobody's. */
+static bool is_apart(const Whole *a, const char *key) {
+  static const char *const keys[] = {"parallel.dp",
+                                     "parallel.shard",
+                                     "parallel.order",
+                                     "precision.loss_scale",
+                                     "precision.loss_scale.most_skips",
+                                     "model.weights"};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    if (strcmp(keys[i], key) == 0) return true;
+  return strcmp(key, "optimizer.momentum") == 0    ? a->job->optimizer.head != OPTIMIZER_SGD
+         : strcmp(key, "optimizer.eps") == 0       ? a->job->optimizer.head != OPTIMIZER_ADAMW
+         : strncmp(key, "optimizer.beta", 14) == 0 ? a->job->optimizer.head == OPTIMIZER_SGD
+                                                   : false;
+}
+
+/* Nothing asks for recomputation there, so compile may choose it. */
+static bool is_left_to_us(const Whole *a, const char *key) {
+  return strcmp(key, "memory.recompute") == 0 && a->job->memory.recompute == CHOICE_RECOMPUTE_NONE;
+}
+
+static void compare(const Config *x, const Whole *a, const Whole *b, const char *text) {
+  for (int32_t i = 0; i < a->settings.count; i++) {
+    const Setting *row = &a->settings.at[i];
+    bool counts = row->effect == SETTING_EXPERIMENT || row->effect == SETTING_SCHEDULE ||
+                  row->effect == SETTING_LAYOUT || row->effect == SETTING_MODEL ||
+                  is_in(&x->told, row->key);
+    if (strncmp(row->key, "data", 4) == 0 || !counts || is_untold(x, row->key) ||
+        is_apart(a, row->key) || is_left_to_us(a, row->key) ||
+        (strcmp(row->key, "parallel.sequence") == 0 && is_untold(x, "parallel.tp")) ||
+        (strcmp(row->key, "parallel.zero_group") == 0 && is_untold(x, "parallel.zero")) ||
+        (strcmp(row->key, "precision.reduce") == 0 && is_untold(x, "precision.grad")))
+      continue;
+    bool is_right = is_same(a, b, row);
+    if (!is_right)
+      fprintf(stderr, "%s: %s differs: %s %.17g, %s %.17g\n%s\n", x->tool, row->key,
+              row->text ? row->text : "", number_of(row),
+              row_of(b, row->key) && row_of(b, row->key)->text ? row_of(b, row->key)->text : "",
+              number_of(row_of(b, row->key)), text);
+    CHECK(is_right);
+  }
+}
+
+/* The export, read again; what no file of the tool says is added. */
+static void round_trip(int tool_index, const char *tool, bool is_shown) {
+  char job_path[] = "/tmp/export_test_XXXXXX.lua", path[64],
+       again[] = "/tmp/export_test_XXXXXX.lua";
+  snprintf(path, sizeof path, "/tmp/export_test_XXXXXX%s", ends[tool_index]);
+  close(mkstemps(job_path, 4)), close(mkstemps(path, (int)strlen(ends[tool_index]))),
+      close(mkstemps(again, 4));
+  const Degrees d = random_degrees();
+  write_job(job_path, &d);
+  Compile *c = compile_new(SOURCE_FOLDER "/specs");
+  Whole a = {0}, b = {0};
+  bool is_good = complete(c, job_path, NULL, 0, &a);
+  if (is_good) {
+    ExportModel model = model_of(a.job);
+    const ExportAsk ask = {a.job,
+                           &a.derived,
+                           a.cluster.nodes,
+                           a.cluster.devices,
+                           (RecomputeChoice)a.job->memory.recompute,
+                           a.job->recompute_blocks,
+                           &model};
+    Config *x = export_config(c->arena, &ask, tool);
+    const char *text = export_text(x), *file = path;
+    FILE *out = fopen(path, "w");
+    fputs(text, out);
+    fclose(out);
+    if (is_shown) fputs(text, stderr);
+    const char *devices = arena_printf(c->arena, "cluster.devices=%d", d.devices),
+               *nodes = arena_printf(c->arena, "cluster.nodes=%d", d.nodes);
+    Import *im =
+        import_read(c, &(ImportAsk){&file, 1, NULL, tool, (const char *[]){devices, nodes}, 2});
+    if (!im) diags_print(&c->diags, stderr, false), fputs(text, stderr);
+    CHECK(im != NULL);
+    if (im) {
+      static const char *const lines[][2] = {
+          {"model", "model={ \"gpt2\", layers = 8, width = 64, heads = 8, positions = 128 }"},
+          {"data", "data=synthetic"},
+          {"train.steps", "train.steps=%d"},
+          {"train.batch", "train.batch=%d sequences"},
+          {"train.microbatch", "train.microbatch=%d"},
+          {"optimizer", "optimizer=adamw"},
+          {"optimizer.lr", "optimizer.lr=1e-3"}};
+      int numbers[] = {0, 0, (int)a.derived.steps, d.micro * d.sums * d.dp, d.micro, 0, 0};
+      for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        if (!setting_find(im, lines[i][0])) {
+          const char *number = arena_printf(c->arena, "%d", numbers[i]);
+          const char *line = lines[i][1], *percent = strstr(line, "%d");
+          take_define(im, percent ? arena_printf(c->arena, "%.*s%s%s", (int)(percent - line), line,
+                                                 number, percent + 2)
+                                  : line);
+        }
+      for (int32_t i = 0; i < im->leaves.count; i++) {
+        if (im->leaves.at[i].how == HOW_UNKNOWN || im->leaves.at[i].how == HOW_UNREAD)
+          fprintf(stderr, "%s: %s: %s\n", tool, im->leaves.at[i].shown, im->leaves.at[i].why);
+        CHECK(im->leaves.at[i].how != HOW_UNKNOWN && im->leaves.at[i].how != HOW_UNREAD);
+      }
+      const char *job = import_job(im);
+      out = fopen(again, "w");
+      fputs(job, out);
+      fclose(out);
+      bool is_read = complete(c, again, (const char *[]){"cluster.device=cpu"}, 1, &b);
+      if (!is_read) diags_print(&c->diags, stderr, false), fprintf(stderr, "%s\n%s", text, job);
+      CHECK(is_read);
+      if (is_read) compare(x, &a, &b, text);
+    }
+  } else {
+    diags_print(&c->diags, stderr, false);
+  }
+  CHECK(is_good);
+  compile_free(c);
+  unlink(path), unlink(job_path), unlink(again);
+}
+
+int main(int count, char **words) {
+  static const char *const tools[] = {"deepspeed", "accelerate", "trainer", "torchtitan",
+                                      "megatron"};
+  int jobs = count > 1 && strcmp(words[1], "--all") == 0 ? 500 : 25;
+  TEST("the import of an export is the same job in all that the tool can say") {
+    for (int i = 0; i < 5; i++)
+      for (int k = 0; k < jobs; k++)
+        round_trip(i, tools[i], false);
+  }
+  return check_failures != 0;
+}
