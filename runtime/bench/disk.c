@@ -6,6 +6,7 @@
 
 #include "runtime/bench/bench.h"
 #include "runtime/device/files.h"
+#include "runtime/process/text.h"
 
 enum { PASS_BYTES = 64 << 20 };
 static const uint64_t least_bytes = (uint64_t)PASS_BYTES * 2, most_bytes = (uint64_t)1 << 30;
@@ -101,11 +102,13 @@ bool bench_files(const char *directory, FILE *out, Status *status) {
   Pass pass[2] = {{.size_bytes = size_bytes, .limit_s = longest_s},
                   {.size_bytes = size_bytes, .limit_s = longest_s}};
   FileRates alone, first;
+  char least[QUANTITY_BYTES], whole[QUANTITY_BYTES];
   if (size_bytes < least_bytes)
     return status_fail(status, STATUS_WORLD,
-                       "%s: too little room to measure there: it takes %llu bytes, a fourth of "
-                       "what is free",
-                       directory, (unsigned long long)least_bytes);
+                       "%s: too little room to measure there: a file takes %s, a fourth of what "
+                       "is free, so %s must be free",
+                       directory, text_bytes(least, (double)least_bytes),
+                       text_bytes(whole, 4 * (double)least_bytes));
   bool good = open_pass(directory, &pass[0], status) && open_pass(directory, &pass[1], status) &&
               measure_alone(&pass[1], &alone, status) && measure_alone(&pass[0], &first, status);
   pass[0].reads = true;

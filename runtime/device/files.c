@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 #include "runtime/device/ring.h"
+#include "runtime/process/text.h"
 
 /* A thread moves one part at a time, or by io_uring the slots of one. */
 enum { RUN_BYTES = PLAN_FILE_ALIGN_BYTES, PART_BYTES = 64 * RUN_BYTES, THREADS = 4, SLOTS = 4 };
@@ -27,7 +28,11 @@ static int64_t as_moved(bool reads, void *memory, int64_t moved, off_t at) {
   return moved;
 }
 
-FileCalls file_calls = {open_file, fallocate, true, as_moved};
+static int no_fault(void) {
+  return 0;
+}
+
+FileCalls file_calls = {open_file, fallocate, true, no_fault, as_moved};
 
 /* Bytes [first, first + size_bytes) of a file to or from memory, cut into parts that threads take
  * in turn. */
@@ -193,6 +198,18 @@ static bool take_slot(const TierFile *file, FileRing *ring, Request *request, ui
   return start_slot(file, ring, part, slot, status);
 }
 
+/* The slot whose transfer ends next. A ring that cannot be waited for is a failure; its transfers
+ * still end. */
+static int32_t await_slot(const TierFile *file, FileRing *ring, int64_t *moved, Status *status) {
+  const int fault = file_calls.await();
+  const int32_t slot = fault == 0 ? file_ring_wait(ring, moved) : -1;
+  if (slot >= 0) return slot;
+  if (status->code == 0)
+    (void)status_fail(status, STATUS_WORLD, "%s: io_uring: %s", file->directory,
+                      strerror(fault != 0 ? fault : errno));
+  return file_ring_look(ring, moved);
+}
+
 /* After a failure nothing new starts, and what is under way is awaited: its memory is in use. */
 static void move_by_ring(const TierFile *file, FileRing *ring, Request *request, uint8_t *memory,
                          Status *status) {
@@ -203,11 +220,7 @@ static void move_by_ring(const TierFile *file, FileRing *ring, Request *request,
   while (flying > 0) {
     int64_t moved;
     bool goes_on = false;
-    const int32_t slot = file_ring_wait(ring, &moved);
-    if (slot < 0) {
-      (void)status_fail(status, STATUS_WORLD, "%s: io_uring: %s", file->directory, strerror(errno));
-      return;
-    }
+    const int32_t slot = await_slot(file, ring, &moved, status);
     if (status->code == 0) (void)end_slot(file, ring, &parts[slot], slot, moved, &goes_on, status);
     if (!goes_on && status->code == 0)
       goes_on = take_slot(file, ring, request, memory, &parts[slot], slot, status);
@@ -418,12 +431,12 @@ static bool allocate(TierFile *file, Status *status) {
   }
   if (error == 0) return true;
   struct statfs is = {0};
+  char need[QUANTITY_BYTES], have[QUANTITY_BYTES];
   const bool known = statfs(file->directory, &is) == 0;
   return status_fail(status, STATUS_WORLD,
-                     "offload.path: %s: no room for a rank's file of %zu bytes: %s; %llu bytes are "
-                     "free there",
-                     file->directory, file->size_bytes, strerror(error),
-                     known ? (unsigned long long)is.f_bavail * (unsigned long long)is.f_bsize : 0);
+                     "offload.path: %s: no room for a rank's file of %s: %s; %s are free there",
+                     file->directory, text_bytes(need, (double)file->size_bytes), strerror(error),
+                     text_bytes(have, known ? (double)is.f_bavail * (double)is.f_bsize : 0));
 }
 
 const char *tier_file_apart(const char *directory) {

@@ -48,7 +48,8 @@ bool tier_file_window_close(const uint8_t *at, Status *status);
 typedef struct FileCalls {
   int (*open)(const char *path, int flags, mode_t mode);
   int (*allocate)(int file, int mode, off_t first, off_t size_bytes);
-  bool rings; /* io_uring is asked for */
+  bool rings;         /* io_uring is asked for */
+  int (*await)(void); /* before each wait for it: 0, or the errno with which the wait fails */
   /* At the end of each read and write: the bytes that it moved, or -1 with errno. */
   int64_t (*moved)(bool reads, void *memory, int64_t moved, off_t at);
 } FileCalls;

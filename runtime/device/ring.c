@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct FileRing {
   struct io_uring ring;
@@ -72,6 +73,15 @@ bool file_ring_start(FileRing *ring, int32_t slot, bool reads, size_t done, size
   return result >= 0;
 }
 
+static int32_t end_of(FileRing *ring, struct io_uring_cqe *entry, int64_t *moved) {
+  const int32_t slot = (int32_t)io_uring_cqe_get_data64(entry);
+  *moved = entry->res < 0 ? -1 : entry->res;
+  const int error = entry->res < 0 ? -entry->res : 0;
+  io_uring_cqe_seen(&ring->ring, entry);
+  errno = error;
+  return slot;
+}
+
 int32_t file_ring_wait(FileRing *ring, int64_t *moved) {
   struct io_uring_cqe *entry = NULL;
   int result;
@@ -82,9 +92,13 @@ int32_t file_ring_wait(FileRing *ring, int64_t *moved) {
     errno = -result;
     return -1;
   }
-  const int32_t slot = (int32_t)io_uring_cqe_get_data64(entry);
-  *moved = entry->res < 0 ? -1 : entry->res;
-  if (entry->res < 0) errno = -entry->res;
-  io_uring_cqe_seen(&ring->ring, entry);
-  return slot;
+  return end_of(ring, entry, moved);
+}
+
+int32_t file_ring_look(FileRing *ring, int64_t *moved) {
+  static const struct timespec pause = {.tv_nsec = 100000};
+  struct io_uring_cqe *entry = NULL;
+  while (io_uring_peek_cqe(&ring->ring, &entry) != 0 || entry == NULL)
+    (void)nanosleep(&pause, NULL);
+  return end_of(ring, entry, moved);
 }

@@ -24,3 +24,8 @@ int32_t file_ring_wait(FileRing *ring, int64_t *moved) {
   (void)ring, (void)moved;
   return -1;
 }
+
+int32_t file_ring_look(FileRing *ring, int64_t *moved) {
+  (void)ring, (void)moved;
+  return -1;
+}

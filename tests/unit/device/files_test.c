@@ -2,6 +2,7 @@
  * have. LINK: runtime */
 #include <dirent.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,6 +59,12 @@ static int64_t write_full(bool reads, void *memory, int64_t moved, off_t at) {
 static int64_t read_ends(bool reads, void *memory, int64_t moved, off_t at) {
   (void)memory, (void)at;
   return reads ? 0 : moved;
+}
+
+/* The third wait of a ring fails; its transfers do not. */
+static _Atomic int32_t waits;
+static int wait_fails(void) {
+  return atomic_fetch_add(&waits, 1) == 2 ? EBADR : 0;
 }
 
 static int64_t read_wrong(bool reads, void *memory, int64_t moved, off_t at) {
@@ -155,7 +162,7 @@ static void test_faults(void) {
   TEST("a directory that is full, absent or a file is named before the first step") {
     file_calls.allocate = allocate_full;
     CHECK(!tier_file_open(&setup, &base, &status));
-    check_says(&status, "no room for a rank's file of 9830400 bytes");
+    check_says(&status, "no room for a rank's file of 9.83 MB");
     file_calls = real;
     CHECK(!tier_file_open(&absent, &base, &status));
     CHECK(strstr(status.text, "/tmp/lockstep_files_absent/x: cannot make a file there: No such") !=
@@ -176,6 +183,18 @@ static void test_faults(void) {
     CHECK(strstr(status.text, "offload-corrupt") != NULL);
     file_calls = real;
     CHECK(tier_file_read(base, to, BYTES, &status));
+  }
+  TEST("a ring that cannot be waited for is a failure, and none of its transfers is left") {
+    char way[TIER_WAY_BYTES];
+    tier_file_way(base, way);
+    const bool has_ring = strstr(way, "io_uring") == way;
+    file_calls.await = wait_fails;
+    atomic_store(&waits, 0);
+    memset(to, 0, BYTES);
+    CHECK(tier_file_read(base, to, BYTES, &status) == !has_ring);
+    if (has_ring) check_says(&status, "io_uring: ");
+    file_calls = real;
+    check_round(base);
   }
   TEST("a write for which no blocks are left is refused, and later ones go on") {
     file_calls.moved = write_full;
