@@ -52,7 +52,7 @@ static void check_path(Compile *c, Job *job) {
     job->offload.path = job->slurm.scratch;
     field_derive(job, FIELD_offload_path, "slurm.scratch");
   }
-  if (states_of(job) != CHOICE_OFFLOAD_NVME && !(may_choose && job->set[FIELD_offload_path])) {
+  if (states_of(job) != CHOICE_OFFLOAD_NVME && !(may_choose && job->offload.path != NULL)) {
     const int32_t fields[] = {FIELD_offload_path, FIELD_offload_disk, FIELD_offload_verify};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
       refuse_useless(c, job, fields[i], "states in files", "no key of offload is \"nvme\"");
