@@ -34,11 +34,11 @@ static bool parse_line(const char *line, Preflight *f) {
     const char *name;
     int base;
     void *to;
-  } facts[] = {{" program=", 16, &f->program},   {" plan=", 16, &f->plan},
-               {" cores=", 10, &f->cores},       {" memory=", 10, &f->memory},
-               {" shm=", 10, &f->shm},           {" disk=", 10, &f->disk},
-               {" lacking=", 10, &f->lacking},   {" saved=", 10, &f->saved},
-               {" clock_ms=", 10, &f->clock_ms}, {" mflops=", 10, &f->mflops}};
+  } facts[] = {
+      {" program=", 16, &f->program},   {" plan=", 16, &f->plan},       {" cores=", 10, &f->cores},
+      {" memory=", 10, &f->memory},     {" memlock=", 10, &f->memlock}, {" shm=", 10, &f->shm},
+      {" disk=", 10, &f->disk},         {" lacking=", 10, &f->lacking}, {" saved=", 10, &f->saved},
+      {" clock_ms=", 10, &f->clock_ms}, {" mflops=", 10, &f->mflops}};
   const char *data = strstr(line, " data=");
   *f = (Preflight){0};
   (void)snprintf(f->node, sizeof f->node, "%.*s", (int)strcspn(line, " "), line);
@@ -82,6 +82,15 @@ uint64_t preflight_node_bytes(const Plan *plan) {
   const PlanPlace *place = &plan->places[0];
   uint32_t ranks = place->node_ranks < place->rank_count ? place->node_ranks : place->rank_count;
   return most * ranks;
+}
+
+uint64_t preflight_locked_bytes(const Plan *plan) {
+  uint64_t most = 0;
+  for (uint32_t i = 0; i < plan->classes_count && job_target(plan) != TARGET_CPU; i++) {
+    const uint64_t bytes = plan_arena_bytes(plan, &plan->classes[i], TIER_HOST);
+    if (bytes > most) most = bytes;
+  }
+  return most;
 }
 
 /* The parts of a checkpoint, times the number of checkpoints kept plus one, because the oldest is
@@ -138,6 +147,17 @@ static void check_states(Judge *j, const Preflight *f) {
     fprintf(j->out, "slow %s: offload.path has no O_DIRECT: pages pass through memory\n", f->node);
 }
 
+/* A warning: most drivers do not count what is locked for a GPU. */
+static void check_locked(const Judge *j, const Preflight *f) {
+  char may[QUANTITY_BYTES], need[QUANTITY_BYTES];
+  const uint64_t locked = preflight_locked_bytes(j->plan);
+  if (f->memlock < 0 || locked <= (uint64_t)f->memlock) return;
+  fprintf(j->out,
+          "note %s: a rank locks %s of host memory for its GPU, and ulimit -l is %s: a driver "
+          "that counts it refuses\n",
+          f->node, text_bytes(need, (double)locked), text_bytes(may, (double)f->memlock));
+}
+
 static void check_node(Judge *j, const Preflight *f) {
   uint64_t saved_bytes = j->save.bytes > 0 ? checkpoints_bytes(j, f) : 0;
   uint64_t memory = preflight_node_bytes(j->plan);
@@ -154,6 +174,7 @@ static void check_node(Judge *j, const Preflight *f) {
   if (f->memory > 0)
     check_quantity(j, f, f->memory, memory,
                    f->checkpoints.in_memory ? "memory, with checkpoints in tmpfs" : "memory");
+  check_locked(j, f);
   check_states(j, f);
   check_quantity(j, f, f->shm, SHM_LEAST_BYTES, "/dev/shm");
   if (j->save.bytes > 0)

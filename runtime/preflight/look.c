@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -70,6 +71,13 @@ static int64_t count_lacking(const Plan *plan) {
   return least;
 }
 
+static int64_t lockable_bytes(void) {
+  struct rlimit locked;
+  return getrlimit(RLIMIT_MEMLOCK, &locked) != 0 || locked.rlim_cur == RLIM_INFINITY
+             ? -1
+             : (int64_t)locked.rlim_cur;
+}
+
 static void look_at_data(const Plan *plan, char why[200]) {
   Samples samples;
   Status status = {0};
@@ -98,6 +106,7 @@ void preflight_look(const Plan *plan, Preflight *facts) {
                        .plan = plan->id,
                        .cores = processors_here(),
                        .memory = (int64_t)arena_available_bytes(),
+                       .memlock = lockable_bytes(),
                        .lacking = count_lacking(plan),
                        .shm = free_bytes("/dev/shm")};
   name_node(facts->node);
@@ -114,10 +123,10 @@ void preflight_look(const Plan *plan, Preflight *facts) {
 void preflight_print(const Preflight *f, FILE *out) {
   fprintf(out,
           "%s program=%016" PRIx64 " plan=%016" PRIx64 " cores=%" PRId64 " memory=%" PRId64
-          " lacking=%" PRId64 " shm=%" PRId64 " disk=%" PRId64 " saved=%" PRId64
+          " memlock=%" PRId64 " lacking=%" PRId64 " shm=%" PRId64 " disk=%" PRId64 " saved=%" PRId64
           " clock_ms=%" PRId64 " mflops=%" PRId64 " data=%s\n",
-          f->node, f->program, f->plan, f->cores, f->memory, f->lacking, f->shm, f->disk, f->saved,
-          f->clock_ms, f->mflops, f->data);
+          f->node, f->program, f->plan, f->cores, f->memory, f->memlock, f->lacking, f->shm,
+          f->disk, f->saved, f->clock_ms, f->mflops, f->data);
   disk_print(&f->checkpoints, out);
   if (f->states.free_bytes >= 0 || f->states.why[0] != '\0') offload_print(&f->states, out);
 }

@@ -20,6 +20,7 @@ typedef struct Preflight {
   uint64_t plan;      /* its id */
   int64_t cores;      /* that this process may use */
   int64_t memory;     /* bytes that the node has to give */
+  int64_t memlock;    /* bytes that a process may lock (ulimit -l); -1: as many as it likes */
   int64_t lacking;    /* devices of the plan's seats that are not on its PCI bus */
   int64_t shm;        /* bytes free in /dev/shm */
   int64_t disk;       /* bytes free where checkpoints go */
@@ -37,6 +38,8 @@ void preflight_print(const Preflight *facts, FILE *out);
 
 /* The memory that the ranks of a node take, on the node where that is most. */
 uint64_t preflight_node_bytes(const Plan *plan);
+/* Host memory that the device of a rank reads and writes, and that is locked for it; 0: none. */
+uint64_t preflight_locked_bytes(const Plan *plan);
 
 /* The judge's input besides the plan. */
 typedef struct PreflightAsked {
