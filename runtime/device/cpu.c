@@ -463,6 +463,7 @@ static bool open_queue(Cpu *cpu, uint32_t lane, bool with_ring, Status *status) 
 
 Device *device_cpu_open(const DeviceSetup *setup, Status *status) {
   static const DeviceOps ops = {
+      .copies_are_work = true,
       .queue = cpu_queue,
       .lane = cpu_lane,
       .stream = cpu_stream,

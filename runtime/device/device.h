@@ -67,6 +67,7 @@ typedef enum MarkFor { MARK_FOR_QUEUES, MARK_FOR_HOST, MarkFor_COUNT } MarkFor;
 typedef enum Progress { PROGRESS_PENDING, PROGRESS_PASSED, PROGRESS_FAILED } Progress;
 
 typedef struct DeviceOps {
+  bool copies_are_work; /* a thread of the queue makes copies, so they may be issued as work */
   /* The lane's queue, or the main lane's if the lane has none. */
   Queue *(*queue)(Device *device, uint32_t lane);
   uint32_t (*lane)(const Queue *queue); /* the lane that the queue belongs to */

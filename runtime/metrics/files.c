@@ -210,6 +210,7 @@ static void add_summary(const Report *report, const EndFacts *facts, Text *text)
              facts->gpu_outside_bytes < 0 ? NAN : (double)facts->gpu_outside_bytes);
   text_add(text, ",\"resident_bytes\":%llu", (unsigned long long)report_resident_bytes());
   if (facts->ranks != NULL) stragglers_json(facts->ranks, text);
+  offload_json(facts->offload, text);
   text_add(text, ",\"checkpoint\":");
   if (facts->checkpoint)
     text_add_json_string(text, facts->checkpoint);

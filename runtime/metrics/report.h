@@ -11,6 +11,7 @@
 
 #include "runtime/device/cuda/plugin.h"
 #include "runtime/device/gpu_watch.h"
+#include "runtime/metrics/lanes.h"
 #include "runtime/metrics/peak.h"
 #include "runtime/metrics/plot.h"
 #include "runtime/observe/stragglers.h"
@@ -74,11 +75,12 @@ typedef struct EndFacts {
   bool stopped; /* by a request, before the last step */
   uint64_t planned_bytes;
   uint64_t addressed_bytes;
-  uint64_t touched_bytes;    /* 0: not measured */
-  int64_t gpu_outside_bytes; /* used of rank 0's GPU beside its arena; -1: not known */
-  const Stragglers *ranks;   /* how they compare; NULL: not recorded */
-  const char *checkpoint;    /* NULL: none was written */
-  int64_t saves;             /* checkpoints that this start wrote */
+  uint64_t touched_bytes;      /* 0: not measured */
+  int64_t gpu_outside_bytes;   /* used of rank 0's GPU beside its arena; -1: not known */
+  const Stragglers *ranks;     /* how they compare; NULL: not recorded */
+  const OffloadFacts *offload; /* lanes of rank 0 */
+  const char *checkpoint;      /* NULL: none was written */
+  int64_t saves;               /* checkpoints that this start wrote */
   int64_t saves_postponed, saves_failed;
   int64_t save_stall_ns; /* in which ranks waited for them */
   int64_t save_write_ns; /* from the beginning of each to its name */

@@ -58,7 +58,7 @@ static void give_compute(BreakdownWalk *walk, const TraceEntry *entry, int64_t n
   give(walk, &walk->of->compute_ns, ns);
 }
 
-/* The communication of this lane that overlaps the gap most. */
+/* The communication of this lane, or the record of offload, that overlaps the gap most. */
 static const TraceEntry *longest_beside(BreakdownWalk *walk, uint32_t lane, int64_t begin_ns,
                                         int64_t end_ns) {
   const TraceEntry *entry = walk->log->lane[lane].entry, *best = NULL;
@@ -68,8 +68,9 @@ static const TraceEntry *longest_beside(BreakdownWalk *walk, uint32_t lane, int6
     walk->cursor[lane]++;
   for (int64_t i = walk->cursor[lane]; i < count && entry[i].start_ns < end_ns; i++) {
     int64_t ns = overlap_ns(&entry[i], begin_ns, end_ns);
-    bool is_better = ns > best_ns && walk->plan->records[entry[i].record].comm != PLAN_NONE;
-    if (!is_better) continue;
+    const PlanRecord *record = &walk->plan->records[entry[i].record];
+    const bool explains = record->comm != PLAN_NONE || plan_is_offload(walk->plan, record);
+    if (ns <= best_ns || !explains) continue;
     best = &entry[i];
     best_ns = ns;
   }
@@ -87,7 +88,12 @@ static void give_gap(BreakdownWalk *walk, int64_t begin_ns, int64_t end_ns) {
                                                            overlap_ns(best, begin_ns, end_ns));
     if (is_better) best = entry;
   }
-  if (best != NULL) give_exposed(walk, best, overlap_ns(best, begin_ns, end_ns));
+  if (best == NULL) return;
+  const int64_t ns = overlap_ns(best, begin_ns, end_ns);
+  if (walk->plan->records[best->record].comm != PLAN_NONE)
+    give_exposed(walk, best, ns);
+  else
+    give(walk, &walk->of->offload_ns, ns);
 }
 
 static void note_fastest(const BreakdownWalk *walk) {
@@ -123,6 +129,12 @@ void breakdown_step(Breakdown *of, const Plan *plan, const StepLog *log, const S
   of->other_ns = walk.rest_ns;
 }
 
+bool breakdown_has_offload(const Plan *plan) {
+  for (uint32_t lane = 0; lane < plan->lanes_count; lane++)
+    if (plan_is_offload_lane(plan, lane)) return true;
+  return false;
+}
+
 Breakdown breakdown_predicted(const Plan *plan, const PlanProgram *program) {
   Breakdown of = {.step_ns = program->predicted_ns, .other_ns = program->predicted_ns};
   for (uint32_t i = program->parts_first; i < program->parts_first + program->parts_count; i++) {
@@ -133,6 +145,9 @@ Breakdown breakdown_predicted(const Plan *plan, const PlanProgram *program) {
                                   : &of.exposed_ns[axis]) += part->predicted_ns;
     of.other_ns -= part->predicted_ns;
   }
+  if (!breakdown_has_offload(plan)) return of;
+  of.offload_ns = of.other_ns; /* a prediction knows nothing else to wait for */
+  of.other_ns = 0;
   return of;
 }
 
@@ -140,6 +155,7 @@ void breakdown_add(Breakdown *to, const Breakdown *step) {
   to->step_ns += step->step_ns;
   to->compute_ns += step->compute_ns;
   to->bubble_ns += step->bubble_ns;
+  to->offload_ns += step->offload_ns;
   to->data_ns += step->data_ns;
   to->other_ns += step->other_ns;
   for (int32_t axis = 0; axis <= MESH_AXES_MAX; axis++)
@@ -163,6 +179,8 @@ void breakdown_print(const Breakdown *of, const Plan *plan, Text *text) {
   }
   print_ms(text, "exposed_several_ms", of != NULL ? &of->exposed_ns[MESH_AXES_MAX] : NULL);
   print_ms(text, "bubble_ms", of != NULL ? &of->bubble_ns : NULL);
+  if (breakdown_has_offload(plan))
+    print_ms(text, "offload_ms", of != NULL ? &of->offload_ns : NULL);
   print_ms(text, "other_ms", of != NULL ? &of->other_ns : NULL);
 }
 

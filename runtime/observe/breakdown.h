@@ -12,8 +12,10 @@ typedef struct Breakdown {
   int64_t compute_ns;                    /* kernels on the main lane */
   int64_t exposed_ns[MESH_AXES_MAX + 1]; /* over each axis; last: over several at once */
   int64_t bubble_ns;                     /* waiting in exchanges between stages of a pipeline */
-  int64_t data_ns;                       /* waiting for samples */
-  int64_t other_ns;                      /* between records, and around the step */
+  int64_t offload_ns; /* waiting for copies to and from host memory, for files, and for updates by
+                         the host's processors */
+  int64_t data_ns;    /* waiting for samples */
+  int64_t other_ns;   /* between records, and around the step */
 } Breakdown;
 
 /* Times of each of the plan's records. An exchange without waiting takes as long as its fastest so
@@ -31,6 +33,9 @@ typedef struct StepSpan {
 
 void breakdown_step(Breakdown *of, const Plan *plan, const StepLog *log, const StepSpan *span,
                     const RecordTimes *records);
+
+/* True if steps of the plan copy to and from host memory. */
+bool breakdown_has_offload(const Plan *plan);
 
 /* The plan's prediction of a step; all 0: it has no rates for its device. */
 Breakdown breakdown_predicted(const Plan *plan, const PlanProgram *program);

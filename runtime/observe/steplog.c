@@ -18,8 +18,7 @@ static bool count_call(void *context, const Position *at, Status *status) {
   for (uint32_t i = 0; i < segment->records_count; i++) {
     uint32_t number = segment->records_first + i;
     const PlanRecord *record = &c->plan->records[number];
-    bool runs = plan_runs(at->call, record);
-    if (runs && record->kind != RECORD_LOAD && !plan_is_copy(record)) c->times[number]++;
+    if (plan_runs(at->call, record) && record->kind != RECORD_LOAD) c->times[number]++;
   }
   return true;
 }

@@ -26,7 +26,7 @@ void steplog_close(StepLog *log);
 void steplog_add(StepLog *log, const TraceEntry *entry);
 
 /* How often each record runs in a run of the program: `times` has room for all of the plan's.
- * Loads, which are copies, are not counted. */
+ * Loads are not counted. */
 bool steplog_count(const Plan *plan, const PlanProgram *program, int64_t *times, Status *status);
 
 #endif

@@ -108,11 +108,12 @@ static void divide(Breakdown *sum, int64_t by) {
   sum->step_ns /= by;
   sum->compute_ns /= by;
   sum->bubble_ns /= by;
+  sum->offload_ns /= by;
   sum->data_ns /= by;
   for (int32_t axis = 0; axis <= MESH_AXES_MAX; axis++)
     sum->exposed_ns[axis] /= by;
-  sum->other_ns =
-      sum->step_ns - sum->compute_ns - sum->bubble_ns - sum->data_ns - breakdown_exposed_ns(sum);
+  sum->other_ns = sum->step_ns - sum->compute_ns - sum->bubble_ns - sum->offload_ns - sum->data_ns -
+                  breakdown_exposed_ns(sum);
 }
 
 static Breakdown mean_of(const Stragglers *s) {
@@ -179,6 +180,8 @@ static void tell_breakdown(const Teller *t) {
   t->say(t->context, line);
   tell_part(&b, "compute", b.mean.compute_ns, b.predicted.compute_ns);
   tell_axes(&b);
+  if (breakdown_has_offload(plan))
+    tell_part(&b, "offload", b.mean.offload_ns, b.predicted.offload_ns);
   tell_part(&b, "data", b.mean.data_ns, b.predicted.data_ns);
   tell_part(&b, "other", b.mean.other_ns, b.predicted.other_ns);
   tell_part(&b, "step", b.mean.step_ns, b.predicted.step_ns);
@@ -300,6 +303,7 @@ static void add_parts(const Stragglers *s, const Breakdown *mean, Text *text) {
   }
   text_add(text, "%s\"several\":%.6f}", comma, (double)mean->exposed_ns[MESH_AXES_MAX] / 1e6);
   add_ms(text, "bubble_ms", mean->bubble_ns);
+  if (breakdown_has_offload(s->plan)) add_ms(text, "offload_ms", mean->offload_ns);
   add_ms(text, "data_wait_ms", mean->data_ns);
   add_ms(text, "other_ms", mean->other_ns);
 }

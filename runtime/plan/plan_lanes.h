@@ -39,4 +39,16 @@ static inline const char *plan_lane_name(const Plan *plan, uint32_t lane) {
   return plan_string(plan, plan->lanes[lane].name);
 }
 
+/* True if a step's record is there only because something lies in host memory or a file: copies,
+ * reads, writes, and updates by the host's processors. */
+static inline bool plan_is_offload(const Plan *plan, const PlanRecord *record) {
+  return plan_is_copy(record) || plan_is_host_lane(plan, record->lane);
+}
+
+/* True if the lane has such records and no others. */
+static inline bool plan_is_offload_lane(const Plan *plan, uint32_t lane) {
+  const char *name = plan_lane_name(plan, lane);
+  return plan_is_host_lane(plan, lane) || strcmp(name, "d2h") == 0 || strcmp(name, "h2d") == 0;
+}
+
 #endif

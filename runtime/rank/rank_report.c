@@ -174,7 +174,27 @@ static int64_t own_arena_bytes(const Rank *rank) {
   return (int64_t)plan_arena_bytes(rank->plan, rank->replay.class, TIER_DEVICE);
 }
 
+/* Of rank 0, and only where records are timed as they run: not the kernels and copies of a GPU. */
+static bool tell_offload(Rank *rank, OffloadFacts *facts, Status *status) {
+  const Flight *flight = rank->flight;
+  LaneTimesOf times = {.rank = rank->number,
+                       .steps_ns = flight->later_ns,
+                       .steps = flight->steps_timed > 0 ? flight->steps_timed - 1 : 0,
+                       .computes = rank->run->cuda == NULL};
+  for (uint32_t lane = 0; lane < PLAN_LANES_MAX; lane++)
+    times.busy_ns[lane] = flight->lane[lane].busy_ns;
+  if (!offload_facts(rank->plan, rank->train, &times, facts, status)) return false;
+  offload_tell(facts, say_line, rank->report);
+  if (facts->disk_is_slow)
+    text_warn("warning: offload.path: %s: reading and writing took %.3g ms a step, %.3g ms were "
+              "predicted, and kernels waited: lockstep bench files %s measures that disk",
+              facts->disk, facts->disk_ms, facts->disk_predicted_ms, facts->disk);
+  return true;
+}
+
 bool rank_close_report(Rank *rank, Status *status) {
+  OffloadFacts offload;
+  if (!tell_offload(rank, &offload, status)) return false;
   RankFacts most = rank->all[0];
   for (int32_t i = 1; i < rank->run->mesh.rank_count; i++)
     if (rank->all[i].planned_bytes > most.planned_bytes) most = rank->all[i];
@@ -186,6 +206,7 @@ bool rank_close_report(Rank *rank, Status *status) {
       .addressed_bytes = most.addressed_bytes,
       .touched_bytes = most.touched_bytes,
       .ranks = rank->observe && rank->run->options->ranks_every > 0 ? &rank->observe->found : NULL,
+      .offload = &offload,
       .checkpoint = rank->saved_path[0] ? rank->saved_path : NULL,
       .saves = rank->saves.count,
       .saves_postponed = rank->saves.postponed,

@@ -160,25 +160,6 @@ static void tell_graphs(Rank *rank) {
               why->text);
 }
 
-static bool end_step(Rank *rank, int64_t step, Status *status) {
-  ReplayLeft left;
-  if (!replay_collect(&rank->replay, &left, status) ||
-      !rank_look_end(rank, step, &left.control, status) ||
-      !rank_check_finite(rank, step, &left.control, status))
-    return false;
-  rank->ended = step;
-  rank->asks_stop |= left.control.stop > 0;
-  rank->asks_checkpoint |= left.control.checkpoint > 0;
-  rank_async_hear(rank, &left.control);
-  tell_end(rank, step, &left);
-  if (!rank_check_skip(rank, step, &left.control, status)) return false;
-  rank->scale.before = left.control;
-  give_samples_back(rank);
-  tell_graphs(rank);
-  rank->sent_bytes = left.sent_bytes;
-  return true;
-}
-
 /* True if something happens between this step and the next, as known when it was started: then the
  * next step waits for it. The same on all ranks. */
 static bool pauses_after(const Rank *rank, int64_t step) {
@@ -191,6 +172,29 @@ static bool pauses_after(const Rank *rank, int64_t step) {
          rank_keeps_after(rank, step) || rank->asks_stop || rank_storm_nears(rank) ||
          (rank->asks_checkpoint && !rank->async.is_under_way) || rank->async.has_failed ||
          (rank->observe && observe_compares(rank->observe, step));
+}
+
+/* Where something happens next, updates that go on beside the next step end first: their time is
+ * this step's. */
+static bool end_step(Rank *rank, int64_t step, Status *status) {
+  ReplayLeft left;
+  if (!replay_collect(&rank->replay, &left, status) ||
+      !rank_look_end(rank, step, &left.control, status) ||
+      !rank_check_finite(rank, step, &left.control, status))
+    return false;
+  rank->ended = step;
+  rank->asks_stop |= left.control.stop > 0;
+  rank->asks_checkpoint |= left.control.checkpoint > 0;
+  rank_async_hear(rank, &left.control);
+  if (rank->started == step && pauses_after(rank, step) && !replay_settle(&rank->replay, status))
+    return false;
+  tell_end(rank, step, &left);
+  if (!rank_check_skip(rank, step, &left.control, status)) return false;
+  rank->scale.before = left.control;
+  give_samples_back(rank);
+  tell_graphs(rank);
+  rank->sent_bytes = left.sent_bytes;
+  return true;
 }
 
 static bool compare_ranks(Rank *rank, Status *status) {
@@ -223,6 +227,7 @@ static bool after_step(Rank *rank, int64_t step, Status *status) {
   bool stop = rank->asks_stop && step < rank->run->last_step;
   bool asked = rank->asks_checkpoint;
   bool last = step == rank->run->last_step || stop;
+  if (!asked && !pauses_after(rank, step)) return true; /* the next step begins beside the rest */
   rank->asks_checkpoint = false;
   if (!replay_settle(&rank->replay, status)) return false;
   if (!stop && rank->eval && staging_validates(&rank->staging_setup, step) &&

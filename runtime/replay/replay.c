@@ -10,6 +10,7 @@
 #include "runtime/replay/replay.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "kernels/math/philox.h"
 #include "runtime/data/samples.h"
@@ -144,6 +145,11 @@ static bool run_by_kind(Replay *replay, const Work *work, const Queue *queue, St
   const PlanRecord *record = work->record;
   if (record->kind == RECORD_KERNEL)
     return run_kernel(replay, work, queue, replay_threads(replay, queue), status);
+  if (record->kind == RECORD_COPY) {
+    memcpy(work->operand[1], work->operand[0],
+           (size_t)replay->operand_bytes[record->operands_first]);
+    return true;
+  }
   if (plan_is_copy(record)) return replay_run_file(replay, work, status);
   return run_comm(replay, record, work->operand, status);
 }
@@ -339,10 +345,12 @@ static bool issue_load(const Walker *walker, const Work *work, Queue *queue, uin
 static bool issue_copy(const Walker *walker, const Work *work, Queue *queue, uint64_t number,
                        Status *status) {
   Replay *replay = walker->replay;
+  const DeviceOps *ops = replay->device->ops;
   const int64_t *bytes = replay->operand_bytes + work->record->operands_first;
+  if (ops->copies_are_work) return ops->issue(queue, work, number, status); /* and timed */
   replay_allow(replay, work, true);
-  bool issued = replay->device->ops->copy(queue, work->operand[1], work->operand[0],
-                                          (uint64_t)bytes[0], number, status);
+  bool issued =
+      ops->copy(queue, work->operand[1], work->operand[0], (uint64_t)bytes[0], number, status);
   replay_allow(replay, work, false);
   replay->count[work->record - replay->setup.plan->records].runs += issued;
   return issued;

@@ -40,6 +40,8 @@ void flight_end(Flight *flight, uint32_t lane) {
   FlightEntry *entry = &of->entry[(number - 1) % FLIGHT_ENTRIES];
   int64_t end_ns = now_ns();
   put(&entry->end_ns, end_ns);
+  if (flight->is_warm && flight->phase == FLIGHT_STEP)
+    put(&of->busy_ns, of->busy_ns + end_ns - entry->start_ns);
   if (flight->log != NULL)
     steplog_add(flight->log, &(TraceEntry){.start_ns = entry->start_ns,
                                            .end_ns = end_ns,
@@ -67,6 +69,8 @@ void flight_predict(Flight *flight, int64_t predicted_ns) {
 void flight_step_took(Flight *flight, int64_t step_ns) {
   int32_t number = flight->steps_timed++ - 1;
   if (number < 0) put(&flight->usual_ns, flight->predicted_ns);
+  if (number >= 0) flight->later_ns += step_ns;
+  flight->is_warm = true;
   if (number < 0 || number >= FLIGHT_MEDIAN_STEPS) return;
   flight->step_ns[number] = step_ns;
   if (number + 1 < FLIGHT_MEDIAN_STEPS) return;

@@ -34,6 +34,7 @@ typedef struct FlightEntry {
 /* The newest records of one lane; one thread writes. */
 typedef struct FlightLane {
   _Atomic uint64_t begun;
+  _Atomic int64_t busy_ns; /* of records that ended in steps after the first */
   FlightEntry entry[FLIGHT_ENTRIES];
 } FlightLane;
 
@@ -46,7 +47,9 @@ typedef struct Flight {
   int64_t predicted_ns;
   int64_t step_ns[FLIGHT_MEDIAN_STEPS];
   int32_t steps_timed;
-  StepLog *log; /* finished records also go there; NULL: they are not kept */
+  int64_t later_ns;     /* of all steps after the first */
+  _Atomic bool is_warm; /* the first step has ended */
+  StepLog *log;         /* finished records also go there; NULL: they are not kept */
   FlightLane lane[PLAN_LANES_MAX];
 } Flight;
 

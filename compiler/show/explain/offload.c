@@ -3,10 +3,6 @@
 #include "compiler/show/explain/words.h"
 #include "runtime/plan/plan_loops.h"
 
-static bool is_offload(const Plan *plan, const PlanRecord *record) {
-  return plan_is_copy(record) || plan_is_host_lane(plan, record->lane);
-}
-
 /* Bytes that a step of the class copies on each lane. */
 static void add_copied(const Plan *plan, const PlanProgram *program, double bytes[PLAN_LANES_MAX]) {
   for (uint32_t i = 0; i < program->calls_count; i++) {
@@ -47,10 +43,10 @@ static int64_t scaled_ns(Arena *arena, const Plan *plan, int64_t times, bool off
           plan_is_copy(record) &&
           plan->bases[plan->segments[s].bases_first + base].kind == BUFFER_ACTIVATION;
       const bool grows =
-          is_kept || (record->purpose != PURPOSE_UPDATE && !is_offload(plan, record));
+          is_kept || (record->purpose != PURPOSE_UPDATE && !plan_is_offload(plan, record));
       records[r] = *record;
       if (grows) records[r].predicted_ns = record->predicted_ns * times;
-      if (!offloads && is_offload(plan, record)) records[r].predicted_ns = 0;
+      if (!offloads && plan_is_offload(plan, record)) records[r].predicted_ns = 0;
     }
   scaled.records = records;
   return longest(arena, &scaled, &lanes, &class);
