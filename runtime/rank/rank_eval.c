@@ -62,14 +62,22 @@ static void add_json(Text *text, const Plan *plan, const Result *result) {
   text_add(text, "}\n");
 }
 
-static void add_lines(Text *text, const Plan *plan, const Result *result) {
-  char number[QUANTITY_BYTES];
-  const char *weights = job_weights(plan);
-  text_add(text, "eval     %s\n", *weights ? weights : "random weights of train.seed");
+static void add_loss(Text *text, const Plan *plan, const Result *result) {
+  if (result->count <= 0) {
+    text_add(text, "loss     none: no target of data.valid counts");
+    return;
+  }
   text_add(text, "loss     %.6g", result->loss);
   if (is_of_tokens(plan))
     text_add(text, " nats a target   perplexity %.6g", perplexity_of(plan, result));
   if (!isnan(result->bits_per_byte)) text_add(text, "   %.6g bits a byte", result->bits_per_byte);
+}
+
+static void add_lines(Text *text, const Plan *plan, const Result *result) {
+  char number[QUANTITY_BYTES];
+  const char *weights = job_weights(plan);
+  text_add(text, "eval     %s\n", *weights ? weights : "random weights of train.seed");
+  add_loss(text, plan, result);
   text_add(text, "\nread     %s %s", text_grouped(number, (int64_t)result->count), unit_of(plan));
   (void)text_count(number, result->tokens_per_s);
   text_add(text, ", %s a second\n", text_squeeze(number));
@@ -78,6 +86,13 @@ static void add_lines(Text *text, const Plan *plan, const Result *result) {
 static bool print_result(const Rank *rank, const Validated *all, int64_t took_ns, Status *status) {
   static Text text;
   Result result = {.loss = all->count > 0 ? all->loss / all->count : NAN, .count = all->count};
+  const char *weights = job_weights(rank->plan);
+  if (all->count > 0 && !isfinite(result.loss))
+    return status_fail(status, STATUS_USER,
+                       "%s: the loss over data.valid is %s: the weights are not finite, or numbers "
+                       "of a layer are too large for precision.compute = \"%s\"",
+                       *weights ? weights : "random weights",
+                       isnan(result.loss) ? "no number" : "infinite", job_precision(rank->plan));
   result.tokens_per_s = result.count / ((double)took_ns / 1e9);
   result.bits_per_byte = are_bytes(rank->plan) ? result.loss / log(2) : NAN;
   text_start(&text, STDOUT_FILENO);
@@ -88,13 +103,17 @@ static bool print_result(const Rank *rank, const Validated *all, int64_t took_ns
   return text_flush(&text) || status_fail(status, STATUS_WORLD, "stdout: cannot be written");
 }
 
-/* By documents, where the caller has made their file. */
+/* By documents, or with logits, where the caller has made their file. */
 static bool sum_up(Rank *rank, Validated *all, Status *status) {
   char path[PATH_BYTES];
   (void)snprintf(path, sizeof path, "%.4000s/documents.jsonl", job_run_dir(rank->plan));
   if (access(path, F_OK) == 0) return rank_each_document(rank, path, all, status);
-  if (rank->staging) staging_begin(rank->staging, 1, 0);
-  if (!rank_validate(rank, 1, all, status)) return false;
+  (void)snprintf(path, sizeof path, "%.4000s/logits.safetensors", job_run_dir(rank->plan));
+  const bool wants_logits = access(path, F_OK) == 0;
+  if (rank->staging && !wants_logits) staging_begin(rank->staging, 1, 0);
+  if (wants_logits ? !rank_write_logits(rank, path, all, status)
+                   : !rank_validate(rank, 1, all, status))
+    return false;
   all->count /= rank_copies(rank->plan);
   all->loss /= rank_copies(rank->plan);
   return true;

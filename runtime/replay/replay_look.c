@@ -79,6 +79,10 @@ static bool is_good(const Replay *replay, const Work *work, bool is_over) {
 
 void replay_watch(ReplayWatch *watch, const Work *work, bool is_over) {
   const Replay *replay = watch->replay;
+  if (watch->see != NULL) {
+    if (!is_over) watch->see(watch->context, replay, work);
+    return;
+  }
   pthread_mutex_lock(&watch->lock);
   bool is_found = watch->first.kind != FIRST_NONE;
   pthread_mutex_unlock(&watch->lock);

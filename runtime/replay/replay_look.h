@@ -1,4 +1,5 @@
-/* replay_look.h -- finds the first record of a run that writes a NaN or an infinity. */
+/* replay_look.h -- finds the first record of a run that writes a NaN or an infinity; or lets the
+ * caller see what records read. */
 #ifndef LOCKSTEP_REPLAY_LOOK_H
 #define LOCKSTEP_REPLAY_LOOK_H
 
@@ -26,6 +27,9 @@ struct ReplayWatch {
   Replay *replay;
   pthread_mutex_t lock; /* lanes run at the same time */
   ReplayFirst first;
+  /* Called before each record in place of the check; NULL: they are checked. */
+  void (*see)(void *context, const Replay *replay, const Work *work);
+  void *context;
 };
 
 /* All runs of programs between the two are checked; none may be underway at either. On processors.

@@ -99,6 +99,20 @@ static bool remove_old(const char *folder, const char *name, char why[TOKENS_WHY
   return refuse(why, path, strerror(errno));
 }
 
+/* True if the folder's tokenizer.json is the copy beside its train.tok: it does not decode ids that
+ * another tokenizer, or none, has made. */
+static bool has_own_copy(const char *folder) {
+  char path[PATH_BYTES], why[TOKENS_WHY_BYTES];
+  uint64_t hash = 0;
+  TokenFile old = {0};
+  (void)snprintf(path, sizeof path, "%.4000s/train.tok", folder);
+  const bool is_read = access(path, R_OK) == 0 && tokens_open(&old, path, FORMAT_TOK, why);
+  const uint64_t tokenizer = is_read ? old.tokenizer : 0;
+  tokens_close(&old);
+  (void)snprintf(path, sizeof path, "%.4000s/tokenizer.json", folder);
+  return tokenizer != 0 && tokens_hash_file(path, &hash) && hash == tokenizer;
+}
+
 /* Makes the folder and those above it. */
 static bool make_folder(const char *folder, char why[TOKENS_WHY_BYTES]) {
   char part[PATH_BYTES];
@@ -153,9 +167,11 @@ bool tokens_write_documents(const TokDocuments *all, const char *folder, double 
   const int64_t first = first_held_out(all, hold_out);
   const bool has_valid = first < all->count;
   *written = (TokensWritten){all->start[first], all->start[all->count] - all->start[first]};
+  const bool is_old = !tokenizer_json && has_own_copy(folder);
   bool made =
       make_folder(folder, why) && add_documents(&files, folder, "train.tok", all, 0, first, why) &&
       (!has_valid || add_documents(&files, folder, "valid.tok", all, first, all->count, why)) &&
       (!tokenizer_json || add_copy(&files, folder, "tokenizer.json", tokenizer_json, why));
-  return rename_all(&files, made, why) && (has_valid || remove_old(folder, "valid.tok", why));
+  return rename_all(&files, made, why) && (has_valid || remove_old(folder, "valid.tok", why)) &&
+         (!is_old || remove_old(folder, "tokenizer.json", why));
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the tiny models of this folder with transformers, and prints the loss of each.
+"""Makes the tiny models of this folder with transformers, and prints the loss of each and the first logits of its last
+token.
 
     pip install torch transformers && record.py FOLDER
 
@@ -66,8 +67,9 @@ def tell(name, read, ids):
     rows = (len(ids) - 1) // POSITIONS
     tokens = ids[: rows * POSITIONS].reshape(rows, POSITIONS)
     targets = ids[1 : rows * POSITIONS + 1]
-    loss = torch.nn.functional.cross_entropy(read(tokens).logits.reshape(-1, VOCAB), targets)
-    print(name, "%.12f" % loss.item())
+    logits = read(tokens).logits.reshape(-1, VOCAB)
+    loss = torch.nn.functional.cross_entropy(logits, targets)
+    print(name, "%.12f" % loss.item(), *("%.9f" % number for number in logits[-1, :4].tolist()))
 
 
 @torch.no_grad()

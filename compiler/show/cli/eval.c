@@ -1,7 +1,9 @@
 /* eval.c -- lockstep eval WHAT: the loss over all of data.valid, and of each document. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "compiler/show/cli/use.h"
@@ -44,15 +46,62 @@ static ExitCode keep_documents(const Used *used, const char *path) {
   return complain(EXIT_WORLD, "%s: cannot be written: %s", path, strerror(failure));
 }
 
+/* ---- logits */
+
+/* Ranks write through a link to the file beside the name. */
+static ExitCode ask_for_logits(const Used *used, const char *fresh) {
+  const Derived *d = &used->compiled.derived;
+  const Graph *g = used->compiled.draft->eval;
+  char target[4096] = "";
+  if (strcmp(g->loss_name, "cross_entropy") != 0)
+    return complain(EXIT_USER, "--logits is for models whose loss is cross_entropy, not %s",
+                    g->loss_name);
+  if (d->dp > 1 || d->tp > 1 || d->cp > 1)
+    return complain(EXIT_USER,
+                    "--logits wants all of them on one rank: dp, tp and cp are %lld, %lld and %lld",
+                    (long long)d->dp, (long long)d->tp, (long long)d->cp);
+  FILE *file = fopen(fresh, "wb");
+  const bool is_made = file != NULL && fclose(file) == 0 && realpath(fresh, target) != NULL;
+  const char *link = arena_printf(used->c->arena, "%s/logits.safetensors", used->folder);
+  if (is_made && symlink(target, link) == 0) return EXIT_DONE;
+  return complain(EXIT_WORLD, "%s: cannot be written: %s", fresh, strerror(errno));
+}
+
+static ExitCode keep_logits(const char *fresh, const char *path) {
+  FILE *file = fopen(fresh, "rb");
+  bool good = file != NULL && (fsync(fileno(file)) == 0 || errno == EINVAL);
+  if (file != NULL && fclose(file) != 0) good = false;
+  if (good && rename(fresh, path) == 0) return EXIT_DONE;
+  return complain(EXIT_WORLD, "%s: cannot be written: %s", path, strerror(errno));
+}
+
+static ExitCode eval_logits(Used *used, const Options *options) {
+  struct stat about;
+  const char *path = options->logits, *fresh = file_beside(used->c->arena, path);
+  if (lstat(path, &about) == 0 && !S_ISREG(about.st_mode))
+    return complain(EXIT_USER, "%s: is no file", path);
+  ExitCode code = ask_for_logits(used, fresh);
+  if (code == EXIT_DONE) code = use_run(used, options);
+  if (code == EXIT_DONE) code = keep_logits(fresh, path);
+  if (code != EXIT_DONE) file_forget(fresh, path);
+  return code;
+}
+
 ExitCode verb_eval(const Options *options) {
   Used used;
   const bool by_document = options->documents != NULL;
+  if (by_document && options->logits != NULL)
+    return complain(EXIT_USER, "--documents runs a sequence once for each document in it: give "
+                               "--logits by itself");
   ExitCode code = use_open(&used, options, USE_EVAL);
+  if (code == EXIT_DONE && by_document) code = use_try_output(&used, options->documents);
+  if (code == EXIT_DONE && options->logits != NULL) code = use_try_output(&used, options->logits);
   if (code == EXIT_DONE && by_document)
     VEC_PUSH(used.c->arena, &used.settings, "train.microbatch=1");
   if (code == EXIT_DONE) code = use_compile(&used, options, USE_EVAL, (DrawOptions){0});
   if (code == EXIT_DONE && by_document) code = ask_for_documents(&used);
-  if (code == EXIT_DONE) code = use_run(&used, options);
+  if (code == EXIT_DONE)
+    code = options->logits != NULL ? eval_logits(&used, options) : use_run(&used, options);
   if (code == EXIT_DONE && by_document) code = keep_documents(&used, options->documents);
   use_close(&used);
   return code;

@@ -21,14 +21,15 @@ typedef struct Showing {
 /* The tokenizer.json that tokenize has copied beside the files, else the model's. */
 static Tokenizer *find_tokenizer(const Plan *plan, const Samples *samples) {
   char why[TOKENIZER_WHY_BYTES], folder[4096];
+  const TokenFile *first = samples->file_count > 0 ? &samples->file[0].tokens : NULL;
+  if (first && first->format == FORMAT_TOK && first->tokenizer == 0) return NULL; /* given ids */
   const char *path = samples->file_count > 0 ? samples->file[0].path : "";
   const char *slash = strrchr(path, '/');
   (void)snprintf(folder, sizeof folder, "%.*s/tokenizer.json", slash ? (int)(slash - path) : 1,
                  slash ? path : ".");
   Tokenizer *found = tokenizer_open(folder, why);
   if (!found && *job_model_folder(plan)) found = tokenizer_open(job_model_folder(plan), why);
-  if (found && samples->file[0].tokens.tokenizer != 0 &&
-      samples->file[0].tokens.tokenizer != tokenizer_hash(found)) {
+  if (found && first && first->tokenizer != 0 && first->tokenizer != tokenizer_hash(found)) {
     tokenizer_free(found);
     return NULL;
   }

@@ -64,21 +64,30 @@ static bool write_record(const Predict *p, const Csv *csv, bool is_header, FILE 
   return fputc('\n', out) != EOF && good;
 }
 
+/* A record is in the line that it is in of the file, so that errors name that line. */
+static bool write_in_line(const Predict *p, const Csv *csv, bool is_header, int64_t *line,
+                          FILE *out) {
+  bool good = true;
+  for (; good && *line < csv->line; ++*line)
+    good = fputc('\n', out) != EOF;
+  *line = csv->lines_read + 1;
+  return good && write_record(p, csv, is_header, out);
+}
+
 static ExitCode copy_table(Predict *p, Csv *csv, const TextList *columns, FILE *out) {
+  int64_t line = 1;
   for (int32_t i = 0; i < columns->count; i++)
     if (csv_find(csv, columns->at[i]) < 0) VEC_PUSH(p->used.c->arena, &p->lacking, columns->at[i]);
-  bool good = write_record(p, csv, true, out);
+  bool good = write_in_line(p, csv, true, &line, out);
   CsvResult result = CSV_RECORD;
   while (good && (result = csv_next(csv)) == CSV_RECORD)
-    good = write_record(p, csv, false, out);
+    good = write_in_line(p, csv, false, &line, out);
   if (result == CSV_BAD) return complain(csv->is_worlds ? EXIT_WORLD : EXIT_USER, "%s", csv->why);
   return good ? EXIT_DONE : complain(EXIT_WORLD, "a table cannot be written: %s", strerror(errno));
 }
 
 static ExitCode make_table(Predict *p) {
-  const char *slash = strrchr(p->options->data, '/'); /* errors in rows name the copy */
-  const char *path = arena_printf(p->used.c->arena, "%s/rows_%s", p->used.folder,
-                                  slash != NULL ? slash + 1 : p->options->data);
+  const char *path = arena_printf(p->used.c->arena, "%s/rows.csv", p->used.folder);
   TextList columns = {0};
   ExitCode code = columns_of(p, &columns);
   if (code != EXIT_DONE) return code;
@@ -96,6 +105,8 @@ static ExitCode make_table(Predict *p) {
     code = complain(EXIT_WORLD, "%s: %s", path, strerror(errno));
   VEC_PUSH(p->used.c->arena, &p->used.settings,
            arena_printf(p->used.c->arena, "data.valid=%s", path));
+  p->used.copy = path;
+  p->used.original = p->options->data;
   return code;
 }
 
@@ -187,14 +198,24 @@ static int64_t real_width(const Predict *p, int64_t width) {
   return last->real_size > 0 && last->size == width ? last->real_size : width;
 }
 
-static bool write_rows(const Predict *p, FILE *in, FILE *out, int64_t rows, int64_t width) {
+static bool are_finite(const double *value, int64_t width) {
+  for (int64_t i = 0; i < width; i++)
+    if (!isfinite(value[i])) return false;
+  return true;
+}
+
+/* *bad: the first row whose answer is no number; -1: none is. */
+static bool write_rows(const Predict *p, FILE *in, FILE *out, int64_t rows, int64_t width,
+                       int64_t *bad) {
   double *value = ARENA_ARRAY(p->used.c->arena, double, width + 1);
   const int64_t real = real_width(p, width);
   const bool has_classes = are_classes(p);
   bool good = write_header(p, has_classes, real, out);
-  for (int64_t row = 0; row < rows && good; row++)
-    good = fread(value, sizeof *value, (size_t)width, in) == (size_t)width &&
-           write_row(value, has_classes, real, out);
+  for (int64_t row = 0; row < rows && good && *bad < 0; row++) {
+    good = fread(value, sizeof *value, (size_t)width, in) == (size_t)width;
+    if (good && !are_finite(value, real)) *bad = row;
+    good = good && *bad < 0 && write_row(value, has_classes, real, out);
+  }
   return good;
 }
 
@@ -208,7 +229,8 @@ static ExitCode write_predicted(const Predict *p) {
   FILE *in = fopen(from, "rb"), *out = in != NULL ? fopen(fresh, "w") : NULL;
   const bool is_known = in != NULL && fstat(fileno(in), &about) == 0;
   const int64_t width = is_known && rows > 0 ? about.st_size / (int64_t)sizeof(double) / rows : 0;
-  bool good = out != NULL && write_rows(p, in, out, rows, width);
+  int64_t bad = -1;
+  bool good = out != NULL && write_rows(p, in, out, rows, width, &bad);
   good = good && fflush(out) == 0 && (fsync(fileno(out)) == 0 || errno == EINVAL);
   if (in != NULL) (void)fclose(in);
   if (out != NULL && fclose(out) != 0) good = false;
@@ -218,7 +240,12 @@ static ExitCode write_predicted(const Predict *p) {
     return EXIT_DONE;
   }
   const int failure = errno;
-  file_forget(fresh, to);
+  if (out != NULL) file_forget(fresh, to);
+  if (bad >= 0)
+    return complain(EXIT_USER,
+                    "%s: what the model says of row %lld is no finite number: its weights are not "
+                    "finite, or the row's numbers are far from those that it was trained on",
+                    p->options->data, (long long)bad + 1);
   return complain(EXIT_WORLD, "%s: cannot be written: %s", to, strerror(failure));
 }
 
@@ -227,6 +254,7 @@ ExitCode verb_predict(const Options *options) {
   if (options->data == NULL || options->out == NULL)
     return complain(EXIT_USER, "predict wants --data FILE.csv and -o OUT.csv");
   ExitCode code = use_open(&p.used, options, USE_PREDICT);
+  if (code == EXIT_DONE) code = use_try_output(&p.used, options->out);
   if (code == EXIT_DONE) code = make_table(&p);
   if (code == EXIT_DONE) {
     VEC_PUSH(p.used.c->arena, &p.used.settings, "train.microbatch=1");

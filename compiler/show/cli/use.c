@@ -92,6 +92,18 @@ ExitCode use_open(Used *used, const Options *options, JobUse use) {
   return code == EXIT_DONE ? make_folder(used) : code;
 }
 
+/* Messages about a copy are about the user's file. */
+static void name_original(Used *used) {
+  Compile *c = used->c;
+  for (int32_t i = 0; used->copy != NULL && i < c->diags.list.count; i++) {
+    const char *message = c->diags.list.at[i].message, *found = strstr(message, used->copy);
+    if (found != NULL)
+      c->diags.list.at[i].message =
+          arena_printf(c->arena, "%.*s%s%s", (int)(found - message), message, used->original,
+                       found + strlen(used->copy));
+  }
+}
+
 ExitCode use_compile(Used *used, const Options *options, JobUse use, DrawOptions draw) {
   Compile *c = used->c;
   VEC_PUSH(c->arena, &used->settings, arena_printf(c->arena, "log.dir=%s", used->folder));
@@ -103,6 +115,7 @@ ExitCode use_compile(Used *used, const Options *options, JobUse use, DrawOptions
   Options said = *options;
   said.quiet = true; /* lints are the training job's */
   said.json = options->json && !is_good;
+  name_original(used);
   const ExitCode code = report(c, &said);
   return is_good && code == EXIT_DONE ? write_plan(used) : code;
 }
@@ -145,6 +158,21 @@ ExitCode use_run(const Used *used, const Options *options) {
   if (!rank_words(options, used->plan_path, NULL, words))
     return complain(EXIT_WORLD, "/proc is not mounted");
   return run_words(words);
+}
+
+ExitCode use_try_output(const Used *used, const char *path) {
+  struct stat about;
+  const char *fresh = file_beside(used->c->arena, path);
+  if (strcmp(fresh, path) == 0 && stat(path, &about) == 0 && !S_ISDIR(about.st_mode))
+    return EXIT_DONE; /* a device or a pipe */
+  FILE *file = fopen(fresh, "ab");
+  const int failure = errno;
+  if (file != NULL) (void)fclose(file);
+  if (file != NULL) file_forget(fresh, path);
+  if (file != NULL) return EXIT_DONE;
+  const bool is_worlds = failure == ENOSPC || failure == EDQUOT || failure == EIO;
+  return complain(is_worlds ? EXIT_WORLD : EXIT_USER, "%s: cannot be written: %s", path,
+                  strerror(failure));
 }
 
 void use_close(Used *used) {

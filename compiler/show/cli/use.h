@@ -14,6 +14,7 @@ typedef struct Used {
   Compiled compiled;
   const char *folder; /* NULL: none was made */
   const char *plan_path;
+  const char *copy, *original; /* of a file of the user: messages name the original; or NULL */
 } Used;
 
 /* Resolves words[0] for `use`, and makes the folder. use_close in any case. */
@@ -23,6 +24,9 @@ ExitCode use_compile(Used *used, const Options *options, JobUse use, DrawOptions
 /* Runs the plan with lockstep-rank; its exit code. */
 ExitCode use_run(const Used *used, const Options *options);
 void use_close(Used *used);
+
+/* Before a run that takes hours: tries whether a file can be made at `path`. */
+ExitCode use_try_output(const Used *used, const char *path);
 
 /* The settings of the job that made a checkpoint, as far as a use needs them. `model`: the folder
  * with its config.json, or NULL. */
