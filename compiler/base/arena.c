@@ -85,13 +85,18 @@ char *arena_copy(Arena *arena, const char *text) {
   return arena_copy_n(arena, text, strlen(text));
 }
 
+/* Most texts are short: they are formatted once. */
 static char *arena_vprintf(Arena *arena, const char *format, va_list arguments) {
+  char shorter[512];
   va_list again;
   va_copy(again, arguments);
-  int length = vsnprintf(NULL, 0, format, again);
+  int length = vsnprintf(shorter, sizeof shorter, format, again);
   va_end(again);
   char *text = arena_alloc(arena, (size_t)length + 1);
-  vsnprintf(text, (size_t)length + 1, format, arguments);
+  if ((size_t)length < sizeof shorter)
+    memcpy(text, shorter, (size_t)length + 1);
+  else
+    vsnprintf(text, (size_t)length + 1, format, arguments);
   return text;
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "compiler/job/hints/help.h"
 #include "compiler/job/job_room.h"
@@ -42,12 +43,14 @@ static const struct {
 /* ---- files */
 
 static const char *read_text(Arena *arena, const char *path) {
+  enum { TEXT_MOST = 1 << 18 };
   FILE *file = fopen(path, "r");
-  const char *text = "";
-  char line[1024];
-  while (file && fgets(line, sizeof line, file))
-    text = arena_printf(arena, "%s%s", text, line);
-  if (file) fclose(file);
+  struct stat about;
+  if (!file) return "";
+  bool is_plain = fstat(fileno(file), &about) == 0 && about.st_size <= TEXT_MOST;
+  char *text = arena_alloc(arena, is_plain ? (size_t)about.st_size + 1 : 1);
+  text[is_plain ? fread(text, 1, (size_t)about.st_size, file) : 0] = 0;
+  fclose(file);
   return text;
 }
 
@@ -71,13 +74,15 @@ static void read_comment(Arena *arena, const char *path, Name *name) {
   name->body = arena_printf(arena, "%sfile %s", is_short ? at : "", path);
 }
 
-static Names read_files(Compile *c, const char *kind) {
+/* `only`: the file whose comment is read, among the names of all; NULL: of all. */
+static Names read_files(Compile *c, const char *kind, const char *only) {
   Names names = {0};
   const char *folder = arena_printf(c->arena, "%s/%s", c->specs_dir, kind);
   TextList files = library_names(c, folder);
   for (int32_t i = 0; i < files.count; i++) {
     Name name = {.name = files.at[i]};
-    read_comment(c->arena, arena_printf(c->arena, "%s/%s.lua", folder, name.name), &name);
+    if (!only || strcmp(only, name.name) == 0)
+      read_comment(c->arena, arena_printf(c->arena, "%s/%s.lua", folder, name.name), &name);
     VEC_PUSH(c->arena, &names, name);
   }
   return names;
@@ -117,9 +122,10 @@ static Names read_calls(Compile *c) {
 
 /* ---- all of a kind */
 
-static Names read_kind(Compile *c, int32_t k) {
+/* `only`: the name whose doc is asked for, "" for none; NULL: of all. */
+static Names read_kind(Compile *c, int32_t k, const char *only) {
   Names names = kinds[k].source == FROM_CALLS   ? read_calls(c)
-                : kinds[k].source == FROM_FILES ? read_files(c, kinds[k].kind)
+                : kinds[k].source == FROM_FILES ? read_files(c, kinds[k].kind, only)
                                                 : (Names){0};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (strcmp(words[i].kind, kinds[k].kind) == 0)
@@ -173,11 +179,11 @@ bool help_list(Compile *c, const char *kind, bool json, FILE *out) {
   if (kind && k < 0) return false;
   Names names = {0};
   for (int32_t i = 0; !kind && i < KINDS; i++) {
-    const char *count =
-        arena_printf(c->arena, "%d name%s", read_kind(c, i).count, plural(read_kind(c, i).count));
+    const char *count = arena_printf(c->arena, "%d name%s", read_kind(c, i, "").count,
+                                     plural(read_kind(c, i, "").count));
     VEC_PUSH(c->arena, &names, (Name){.name = kinds[i].kind, .doc = count});
   }
-  if (kind) names = read_kind(c, k);
+  if (kind) names = read_kind(c, k, NULL);
   if (json) {
     print_names_json(c, kind ? kind : "kinds", &names, out);
     return true;
@@ -210,7 +216,7 @@ static const char *use_text(Arena *arena, const char *use, const char *name) {
 bool help_name(Compile *c, const char *word, FILE *out) {
   bool is_found = false;
   for (int32_t k = 0; k < KINDS; k++) {
-    Names names = read_kind(c, k);
+    Names names = read_kind(c, k, word);
     for (int32_t i = 0; i < names.count; i++) {
       const Name *name = &names.at[i];
       if (strcmp(name->name, word) != 0) continue;
@@ -239,7 +245,7 @@ TextList help_words(Compile *c) {
   for (int32_t i = 0; i < SECTION_COUNT; i++)
     VEC_PUSH(c->arena, &list, spec_sections[i].name);
   for (int32_t k = 0; k < KINDS; k++) {
-    Names names = read_kind(c, k);
+    Names names = read_kind(c, k, "");
     for (int32_t i = 0; i < names.count; i++)
       VEC_PUSH(c->arena, &list, names.at[i].name);
   }

@@ -162,7 +162,7 @@ static bool read_table(Json *j, const char *key, Span at) {
     if (!skip(j)) return false;
     if (j->at >= j->end) return error_at(j->im->c, at, "import-syntax", "this { is not closed");
     if (*j->at == '}') break;
-    if (*j->at != '"') return refuse(j, "a key in quotes is missing here");
+    if (*j->at != '"') return refuse(j, "a key in double quotes is missing here");
     Span key_at = place(j);
     const char *name = read_text(j);
     const char *path = name ? inner(j, key, name) : NULL;

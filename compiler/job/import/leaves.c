@@ -126,7 +126,10 @@ char *import_text(Import *im, const char *path, size_t *size) {
     error_at(im->c, at, "limit", "the file is larger than 1 MiB");
     return NULL;
   }
-  if (*size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) memset(text, ' ', 3);
+  if (*size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+    *size -= 3;
+    memmove(text, text + 3, *size + 1);
+  }
   if (memchr(text, 0, *size) || text_find_bad(text, text + *size)) {
     error_at(im->c, at, "not-text", "the file is not UTF-8 text");
     return NULL;
