@@ -114,10 +114,9 @@ enum { DType_COUNT = DTYPE_COUNT };
  * files. */
 #define PLAN_GRAPH_KEY "model.graph"
 #define PLAN_DATA_KEY  "data.train"
-/* "WEIGHT:FILES ...": of each source of a mix its weight, and how many of the files are its. */
+/* Of a mix "WEIGHT:FILES ...": of each source its weight, and how many of the files are its. */
 #define PLAN_MIX_KEY "data.mix"
-/* The hash of the files that parameters begin with, and "A=B": tensors of them that must be equal.
- */
+/* The hash of the files that parameters begin with; "A=B": of their tensors which must be equal. */
 #define PLAN_WEIGHTS_KEY "model.weights_hash"
 #define PLAN_TIED_KEY    "model.weights_tied"
 

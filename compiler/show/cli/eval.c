@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "compiler/show/cli/use.h"
+#include "kernels/contract/contract.h"
 
 /* The ranks fill this file. */
 static const char *documents_path(const Used *used) {
@@ -53,7 +54,8 @@ static ExitCode ask_for_logits(const Used *used, const char *fresh) {
   const Derived *d = &used->compiled.derived;
   const Graph *g = used->compiled.draft->eval;
   char target[4096] = "";
-  if (strcmp(g->loss_name, "cross_entropy") != 0)
+  const KernelContract *loss = contract_find(g->loss_name);
+  if (loss == NULL || loss->id != KERNEL_cross_entropy)
     return complain(EXIT_USER, "--logits is for models whose loss is cross_entropy, not %s",
                     g->loss_name);
   if (d->dp > 1 || d->tp > 1 || d->cp > 1)
