@@ -16,6 +16,8 @@ typedef struct Recompute {
 
 typedef struct Compiled {
   const Job *job;
+  const Job *as_read;     /* before anything was derived; NULL: nothing asks for changes of it */
+  const Machine *machine; /* the one of compile_open */
   Cluster cluster;
   const Fabric *fabric;
   Model *model; /* open between compile_open and compile_close */

@@ -5,6 +5,7 @@
 #include "compiler/draft/cost/communicators.h"
 #include "compiler/graph/backward/backward.h"
 #include "compiler/job/pipelines/pipeline.h"
+#include "compiler/search/changes.h"
 #include "compiler/search/fit.h"
 
 /* A change to the job, as its file would say it; NULL: the job has it already, or it would not
@@ -208,6 +209,7 @@ typedef struct Climb {
   const Compiled *out;
   int32_t count;
   ClimbStep steps[RUNG_COUNT];
+  int64_t step_ns; /* predicted with all steps, where they are enough; 0: not known */
 } Climb;
 
 static bool is_enough(const Climb *climb) {
@@ -250,6 +252,8 @@ static void climb_up(Climb *climb, uint32_t tries) {
       continue;
     }
     needs_bytes = tried_bytes;
+    if (needs_bytes <= climb->out->budget_bytes)
+      climb->step_ns = fit_step_ns(c, changed, &trial, trial.draft);
     train = trial.draft->train;
     if (climb->count == 0 || climb->steps[climb->count - 1].rung != i) climb->count++;
     ClimbStep *step = &climb->steps[climb->count - 1];
@@ -312,11 +316,18 @@ static Span place_of_budget(const Job *job) {
   return at.file != NULL ? at : (Span){.file = job->path};
 }
 
-/* ", a step of 1.24 s, 1.00 s without" */
-static const char *slower_text(Arena *arena, const ClimbStep *step) {
-  if (step->step_ns == 0 || step->before_ns == 0) return "";
-  return arena_printf(arena, ", a step %.2f times as long",
-                      (double)step->step_ns / (double)step->before_ns);
+static const char *step_text(Arena *arena, int64_t step_ns) {
+  if (step_ns == 0) return "";
+  return arena_printf(arena, ", a step of %s", format_seconds(arena, 1e-9 * (double)step_ns));
+}
+
+/* ", a step 1.24 times as long: 1.05 s"; all_ns: with this step and those before it, 0: not known.
+ */
+static const char *slower_text(Arena *arena, const ClimbStep *step, int64_t all_ns) {
+  if (step->step_ns == 0 || step->before_ns == 0) return step_text(arena, all_ns);
+  const double times = (double)step->step_ns / (double)step->before_ns;
+  return arena_printf(arena, ", a step %.2f times as long: %s", times,
+                      format_seconds(arena, 1e-9 * (double)step->step_ns));
 }
 
 /* The use of host memory is a large model on few devices. */
@@ -333,33 +344,105 @@ static void note_scale(Compile *c, const Compiled *out) {
       (long long)ranks);
 }
 
+/* ---- small changes of the job, degrees and nodes included */
+
+/* The one that leaves least to be saved, for more on top of it; NULL: none saves anything. */
+static const Change *smallest_of(const Changes *list, int64_t below_bytes) {
+  const Change *smallest = NULL;
+  for (int32_t i = 0; i < list->count; i++) {
+    const Change *at = &list->at[i];
+    if (!at->is_legal || change_takes_nodes(at) || at->estimate.arena_bytes >= below_bytes)
+      continue;
+    smallest = at;
+    below_bytes = at->estimate.arena_bytes;
+  }
+  return smallest;
+}
+
+/* As many nodes as states need that all ranks share. */
+static void add_nodes(const Compiled *out, const Change *base, Changes *list) {
+  enum { NODES_MOST = 1 << 14 };
+  const bool is_here = strcmp(out->as_read->cluster.head_text, "here") == 0;
+  if (out->cluster.target != TARGET_CUDA || is_here || out->cluster.type_count != 1) return;
+  int64_t nodes = 2 * out->cluster.nodes, times = 2;
+  while (out->draft->arena_bytes / times > out->budget_bytes / 2 && nodes < NODES_MOST)
+    nodes *= 2, times *= 2;
+  change_set(changes_add(list, base, FIELD_cluster_nodes, nodes), FIELD_parallel_zero, 3);
+}
+
+/* The fastest small change that fits; where none does, of those on top of the one that saves most;
+ * only then one that takes more nodes. False: none fits. */
+static bool find_change(Compile *c, const Compiled *out, Change *found) {
+  enum { ROUNDS = 2 };
+  const Subject subject = {out->as_read, out->machine, c->specs_dir};
+  Change base = {.derived = out->derived};
+  int64_t bytes = out->draft->arena_bytes;
+  bool has_nodes = false;
+  for (int32_t round = 0; round < ROUNDS; round++) {
+    Changes *list = ARENA_NEW(c->arena, Changes);
+    changes_small(&subject, &out->cluster, &base, true, list);
+    if (round == 0) add_nodes(out, &base, list);
+    changes_estimate(&subject, list);
+    const Change *best = changes_best(&subject, list, false);
+    if (best != NULL) {
+      *found = *best;
+      return true;
+    }
+    const Change *with_nodes = has_nodes ? NULL : changes_best(&subject, list, true);
+    if (with_nodes != NULL) *found = *with_nodes;
+    has_nodes |= with_nodes != NULL;
+    const Change *smallest = smallest_of(list, bytes);
+    if (smallest == NULL) break;
+    base = *smallest;
+    bytes = base.estimate.arena_bytes;
+  }
+  return has_nodes;
+}
+
+static void note_steps(Compile *c, const Climb *climb) {
+  const int64_t budget_bytes = climb->out->budget_bytes;
+  bool offloads = false;
+  for (int32_t i = 0; i < climb->count; i++) {
+    const ClimbStep *step = &climb->steps[i];
+    const bool fits = step->needs_bytes <= budget_bytes;
+    note_at(c, (Span){0}, "with %-30s it needs %s%s%s", step->change,
+            format_bytes(c->arena, step->needs_bytes), fits ? ": fits" : "",
+            slower_text(c->arena, step, fits ? climb->step_ns : 0));
+    offloads |= is_offload(step->rung);
+  }
+  if (offloads) note_scale(c, climb->out);
+}
+
 void advice_unfit(Compile *c, const Job *job, const Compiled *out) {
   Climb climb = {.compile = c, .job = job, .out = out};
+  Change change;
   climb_up(&climb, ~0u); /* before the error is reported: rooms stop after an error */
   const bool fits = is_enough(&climb);
   if (fits) climb_less(&climb);
+  const int64_t step_ns = fits ? climb.step_ns : 0;
+  const bool is_open = !fits || step_ns > 0; /* without times the first rungs are the best */
+  const bool has_change =
+      is_open && find_change(c, out, &change) && (!fits || change.estimate.step_ns < step_ns);
   error_at(c, place_of_budget(job), "does-not-fit",
            "a rank needs %s, its budget is %s (`lockstep explain` shows the table)",
            format_bytes(c->arena, out->draft->arena_bytes),
            format_bytes(c->arena, out->budget_bytes));
-  int64_t needs_bytes = out->draft->arena_bytes;
-  bool offloads = false;
-  for (int32_t i = 0; i < climb.count; i++) {
-    const ClimbStep *step = &climb.steps[i];
-    needs_bytes = step->needs_bytes;
-    note_at(c, (Span){0}, "with %-30s it needs %s%s%s", step->change,
-            format_bytes(c->arena, needs_bytes), needs_bytes <= out->budget_bytes ? ": fits" : "",
-            slower_text(c->arena, step));
-    offloads |= is_offload(step->rung);
-  }
-  if (offloads) note_scale(c, out);
-  if (fits)
+  note_steps(c, &climb);
+  if (has_change)
+    note_at(c, (Span){0}, "or with %s it needs %s: fits%s", change_text(c->arena, &change),
+            format_bytes(c->arena, change.estimate.arena_bytes),
+            step_text(c->arena, change.estimate.step_ns));
+  if (has_change && !(fits && change_takes_nodes(&change)))
+    fix_last(c, "%s", change_options(c->arena, &change));
+  else if (fits)
     fix_last(c, "%s", options_of(c->arena, &climb));
   else
     note_at(c, (Span){0},
             "%s a rank are missing even then: more ranks that share the model (cluster.nodes, "
             "with parallel.tp, pp or zero), a smaller model, or devices with more memory",
-            format_bytes(c->arena, needs_bytes - out->budget_bytes));
+            format_bytes(c->arena, (climb.count > 0 ? climb.steps[climb.count - 1].needs_bytes
+                                                    : out->draft->arena_bytes) -
+                                       out->budget_bytes));
 }
 
 /* An estimate of a process's memory on a GPU besides NCCL: its context, and the code of kernels and

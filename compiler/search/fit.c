@@ -230,8 +230,12 @@ static void finish(Compile *c, Job *job, Compiled *out) {
 }
 
 static bool fit_said(Compile *c, Job *job, const Machine *machine, Compiled *out) {
-  const bool ok = compile_open(c, job, machine, out) && fit_draft(c, job, out) &&
-                  model_check_inputs(c, job, out->draft->train);
+  Job *as_read = ARENA_NEW(c->arena, Job);
+  *as_read = *job;
+  bool ok = compile_open(c, job, machine, out);
+  out->as_read = as_read;
+  out->machine = machine;
+  ok = ok && fit_draft(c, job, out) && model_check_inputs(c, job, out->draft->train);
   if (ok) finish(c, job, out);
   compile_close(out);
   return ok && !compile_failed(c);

@@ -54,4 +54,5 @@ job.lua:8:23: error[does-not-fit]: a rank needs 5.98 GB, its budget is 5.50 GB
     8 |   memory = { budget = "5.5GB" },
       |                       ^~~~~~~
         fix: -D memory.recompute=selective
-    note: with memory.recompute = "selective" it needs 5.35 GB: fits
+    note: with memory.recompute = "selective" it needs 5.35 GB: fits, a step of
+    82.6 ms
