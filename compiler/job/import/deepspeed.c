@@ -272,6 +272,21 @@ static void convert_peak(const Deep *d) {
   take(d->im, peak, "optimizer.lr", lua_number(d->im->c->arena, number), "");
 }
 
+static void convert_warmup_type(const Deep *d, double warmup) {
+  Leaf *form = get(d, "scheduler.params.warmup_type");
+  bool is_log = !form || leaf_is_auto(form) || word_is_same(form->text, "log");
+  if (form && !is_log) drop(form, HOW_DERIVED, "warm-up is linear", false);
+  import_rates(d->im, "DeepSpeed", is_log ? "log" : "deepspeed");
+  if (!is_log || warmup <= LOG_WARMUP_MOST) return;
+  const char *why = "its warm-up follows a logarithm: at a tenth of it the rate is 0.67 of the "
+                    "full one, here 0.1";
+  if (form)
+    drop(form, HOW_IMPOSSIBLE, why, true);
+  else
+    VEC_PUSH(d->im->c->arena, &d->im->lost.list,
+             "scheduler.params.warmup_type, whose default is log: warm-up is linear here");
+}
+
 static void convert_schedule(const Deep *d) {
   Leaf *type = get(d, "scheduler.type");
   if (!type || type->kind != LEAF_TEXT || leaf_is_auto(type)) return;
@@ -290,35 +305,18 @@ static void convert_schedule(const Deep *d) {
   if (!get(d, "scheduler.params.warmup_num_steps"))
     take_default(d->im, "schedule.warmup", "1000", "default of DeepSpeed");
   if (strcmp(ours, "\"constant\"") != 0) take_pairs(d->im, "deepspeed", "schedule.over");
-  if (strcmp(ours, "\"cosine\"") == 0) {
-    Leaf *start = get(d, "scheduler.params.warmup_min_ratio");
-    double warmup = 0;
-    setting_number(d->im, "schedule.warmup", &warmup);
-    take_pairs(d->im, "deepspeed", "schedule.floor");
-    take_default(d->im, "schedule.floor", "1e-4", "default of DeepSpeed: cos_min_ratio");
-    if (warmup > 0) {
-      take_pairs(d->im, "deepspeed", "schedule.warmup_floor");
-      take_default(d->im, "schedule.warmup_floor", "0.01",
-                   "default of DeepSpeed: warmup_min_ratio");
-    } else if (start) {
-      drop(start, HOW_DERIVED, "there is no warm-up", false);
-    }
-    return;
-  }
-  Leaf *form = get(d, "scheduler.params.warmup_type");
   double warmup = 0;
   setting_number(d->im, "schedule.warmup", &warmup);
-  bool is_log = !form || leaf_is_auto(form) || word_is_same(form->text, "log");
-  if (form && !is_log) drop(form, HOW_DERIVED, "warm-up is linear", false);
-  if (!is_log || warmup <= LOG_WARMUP_MOST) return;
-  const char *why = "its warm-up follows a logarithm: at a tenth of it the rate is 0.67 of the "
-                    "full one, here 0.1";
-  if (form)
-    drop(form, HOW_IMPOSSIBLE, why, true);
-  else
-    VEC_PUSH(d->im->c->arena, &d->im->lost.list,
-             "scheduler.params.warmup_type, whose default is log: warm-up is linear here");
-  import_rates(d->im, "DeepSpeed", "log");
+  if (strcmp(ours, "\"cosine\"") == 0) {
+    Leaf *start = get(d, "scheduler.params.warmup_min_ratio");
+    take_pairs(d->im, "deepspeed", "schedule.floor");
+    take_default(d->im, "schedule.floor", "1e-4", "default of DeepSpeed: cos_min_ratio");
+    if (warmup > 0)
+      take_pairs(d->im, "deepspeed", "schedule.warmup_floor");
+    else if (start)
+      drop(start, HOW_DERIVED, "there is no warm-up", false);
+  }
+  convert_warmup_type(d, warmup);
 }
 
 /* The program that reads the file gives the value of a key that is "auto". */

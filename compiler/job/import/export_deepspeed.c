@@ -134,9 +134,11 @@ static void put_schedule(Config *x) {
     return;
   }
   if (!entry_ours_word(x, "schedule", schedule_value(x))) return;
-  x->formula = "torch";
+  x->formula = "deepspeed";
+  const double warmup = job->schedule.warmup > 1 ? (double)job->schedule.warmup : 1;
+  if (job->schedule.warmup < 2) untold(x, "schedule.warmup", "it warms up for two steps or more");
   if (kind == CHOICE_COSINE) {
-    entry_ours(x, "schedule.warmup", (double)job->schedule.warmup);
+    entry_ours(x, "schedule.warmup", warmup);
     entry_ours(x, "schedule.over", schedule_over(x));
     entry_ours(x, "schedule.floor", job->schedule.floor);
     entry_ours(x, "schedule.warmup_floor", job->schedule.warmup_floor);
@@ -145,7 +147,7 @@ static void put_schedule(Config *x) {
   }
   entry_number(x, "scheduler.params.warmup_min_lr", job->schedule.warmup_floor * lr);
   entry_number(x, "scheduler.params.warmup_max_lr", lr);
-  entry_ours(x, "schedule.warmup", (double)job->schedule.warmup);
+  entry_ours(x, "schedule.warmup", warmup);
   entry_says(x, "schedule.warmup_floor");
   entry_word(x, "scheduler.params.warmup_type", "linear");
   if (kind == CHOICE_CONSTANT) {

@@ -159,7 +159,8 @@ void convert_nanogpt(Import *im);
 void convert_llmc(Import *im);
 void convert_launchers(Import *im);
 void convert_rest(Import *im); /* leaves that no tool took: by words.h */
-/* The tool's formula, for a comment with both rates at five steps: log torch nanogpt llmc titan. */
+/* The tool's formula, for a comment with both rates at five steps: log, deepspeed (warm-up
+ * is linear), torch, nanogpt, llmc, titan. */
 void import_rates(Import *im, const char *tool, const char *formula);
 void rates_write(Import *im);
 /* Both rates at five steps, a line each. */

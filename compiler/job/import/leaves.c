@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "compiler/job/import/import.h"
 
@@ -113,8 +114,12 @@ char *import_text(Import *im, const char *path, size_t *size) {
     error_at(im->c, at, "no-file", "%s", strerror(errno));
     return NULL;
   }
-  char *text = arena_alloc(im->c->arena, FILE_MOST + 2);
-  *size = fread(text, 1, FILE_MOST + 1, file);
+  struct stat about;
+  bool is_short = fstat(fileno(file), &about) == 0 && S_ISREG(about.st_mode) &&
+                  about.st_size <= FILE_MOST; /* a pipe says nothing of its length */
+  size_t room = is_short ? (size_t)about.st_size + 1 : FILE_MOST + 1;
+  char *text = arena_alloc(im->c->arena, room + 1);
+  *size = fread(text, 1, room, file);
   bool is_unread = ferror(file) != 0;
   fclose(file);
   if (is_unread) {

@@ -23,16 +23,24 @@ double rate_ours(const char *schedule, double step, double warmup, double over, 
 /* Steps count from 1; these tools count from 0. */
 double rate_theirs(const char *formula, const char *schedule, double step, double warmup,
                    double over, double start, double floor) {
+  const bool is_log = strcmp(formula, "log") == 0;
+  const bool is_deepspeed = is_log || strcmp(formula, "deepspeed") == 0;
   double it = step - 1;
+  if (is_deepspeed) {
+    warmup = fmax(2, warmup);
+    if (--it < 0) /* the first update is before the schedule's first step */
+      return strcmp(schedule, "cosine") == 0 ? 0 : start;
+  }
   if (it < warmup) {
-    if (strcmp(formula, "log") == 0)
-      return start + (1 - start) * log(it + 1) / log(fmax(2, warmup));
-    double share = strcmp(formula, "nanogpt") == 0 ? (it + 1) / (warmup + 1)
-                   : strcmp(formula, "llmc") == 0  ? (it + 1) / warmup
-                   : strcmp(formula, "titan") == 0 ? (it + 1) / (warmup + 1)
-                                                   : it / warmup;
+    double share = is_log                            ? log(it + 1) / log(warmup)
+                   : strcmp(formula, "nanogpt") == 0 ? (it + 1) / (warmup + 1)
+                   : strcmp(formula, "llmc") == 0 || strcmp(formula, "titan") == 0
+                       ? (it + 1) / warmup
+                       : it / warmup;
     return start + (1 - start) * share;
   }
+  /* DeepSpeed's cosine is a step ahead of its line. */
+  if (is_deepspeed && strcmp(schedule, "cosine") == 0) it++;
   return floor + (1 - floor) * curve(schedule, (it - warmup) / fmax(over - warmup, 1));
 }
 

@@ -3,6 +3,7 @@
  *   import_test --update    writes what comes out; review the diff
  *   import_test --all       2,000 random files instead of 500 */
 #include <dirent.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -276,15 +277,41 @@ static void test_hostile(void) {
 
 /* ---- rates */
 
+/* tests/unit/words/record_rates made it with the tools' own code. */
+static void test_recorded_rates(void) {
+  TEST("the formulas of the comment are those of the tools, at every step") {
+    char tool[16], formula[16], schedule[16], *line = NULL;
+    size_t room = 0;
+    int32_t count = 0;
+    FILE *file = fopen(SOURCE_FOLDER "/tests/unit/words/rates.txt", "r");
+    CHECK(file != NULL);
+    while (file && getline(&line, &room, file) > 0) {
+      double warmup, over, start, end;
+      int at = 0;
+      CHECK_INT(sscanf(line, "%15s %15s %15s %lf %lf %lf %lf%n", tool, formula, schedule, &warmup,
+                       &over, &start, &end, &at),
+                7);
+      char *next = line + at;
+      for (int step = 1; step <= 30; step++) {
+        double rate = strtod(next, &next);
+        double ours = rate_theirs(formula, schedule, step, warmup, over, start, end);
+        if (fabs(rate - ours) > 1e-9) fprintf(stderr, "%s %s %d\n", tool, schedule, step);
+        CHECK_NEAR(ours, rate, 1e-9);
+      }
+      count++;
+    }
+    CHECK(count >= 19);
+    free(line);
+    if (file) fclose(file);
+  }
+}
+
 static void test_rates(void) {
-  TEST("the rates of the tools at seven steps, by their published formulas") {
-    CHECK_NEAR(rate_theirs("log", "constant", 100, 1000, 10000, 0, 0), 0.666667, 1e-5);
-    CHECK_NEAR(rate_theirs("torch", "linear", 1, 10, 100, 0, 0), 0, 0);
-    CHECK_NEAR(rate_theirs("torch", "linear", 56, 10, 100, 0, 0), 0.5, 1e-12);
-    CHECK_NEAR(rate_theirs("torch", "cosine", 56, 10, 100, 0, 0.1), 0.55, 1e-12);
-    CHECK_NEAR(rate_theirs("nanogpt", "cosine", 1, 99, 1000, 0, 0.1), 0.01, 1e-12);
-    CHECK_NEAR(rate_theirs("llmc", "cosine", 700, 700, 1000, 0, 0), 1, 1e-12);
+  TEST("the rates here are those of docs/training.md") {
     CHECK_NEAR(rate_ours("linear", 5, 10, 100, 0, 0), 0.5, 1e-12);
+    CHECK_NEAR(rate_ours("constant", 5, 10, 100, 0.5, 0), 0.75, 1e-12);
+    CHECK_NEAR(rate_ours("linear", 10, 10, 100, 0, 0), 1, 1e-12);
+    CHECK_NEAR(rate_ours("linear", 100, 10, 100, 0, 0), 1.0 / 91, 1e-12);
   }
 }
 
@@ -293,6 +320,7 @@ int main(int count, char **words) {
   test_random(count > 1 && strcmp(words[1], "--all") == 0 ? 2000 : 500);
   test_mistakes();
   test_hostile();
+  test_recorded_rates();
   test_rates();
   return check_failures != 0;
 }
