@@ -121,32 +121,35 @@ Draft *compile_segments(Compile *c, const Job *job, const Compiled *known, Recom
   if (!trains) train = eval;
 
   Draft *d = ARENA_NEW(c->arena, Draft);
-  *d = (Draft){
-      .compile = c,
-      .job = job,
-      .cluster = &known->cluster,
-      .fabric = known->fabric,
-      .derived = known->derived,
-      .group_layers = recompute.group_layers,
-      .trains = trains,
-      .truth = trains ? job_truth(job) : TRUTH_PLAIN,
-      .moves = known->moves,
-      .offloads_state = job->offload.optimizer == CHOICE_OFFLOAD_CPU ||
-                        job->offload.optimizer == CHOICE_OFFLOAD_NVME ||
-                        known->moves.state_bytes != NULL,
-      .state_in_files = job->offload.optimizer == CHOICE_OFFLOAD_NVME || known->moves.to_files,
-      .offloads_weights = job->offload.weights != CHOICE_OFFLOAD_NONE || known->moves.weights,
-      .weights_in_files = job->offload.weights == CHOICE_OFFLOAD_NVME,
-      .updates_here = job->offload.update == CHOICE_UPDATES_DEVICE || known->updates_here,
-      .offloads_grads = job->offload.grads == CHOICE_OFFLOAD_CPU,
-      .offloads_frames =
-          job->offload.activations == CHOICE_OFFLOAD_CPU || known->moves.frame_bytes != NULL,
-      .has_moment2 = optimizer_rows[job->optimizer.head].moments > 1,
-      .train = train.graph,
-      .eval = eval.graph,
-      .mesh = train.graph->mesh,
-      .parameters = train.parameters,
-      .flops_per_token = train.flops_per_token};
+  *d = (Draft){.compile = c,
+               .job = job,
+               .cluster = &known->cluster,
+               .fabric = known->fabric,
+               .derived = known->derived,
+               .group_layers = recompute.group_layers,
+               .trains = trains,
+               .truth = trains ? job_truth(job) : TRUTH_PLAIN,
+               .moves = known->moves,
+               .offloads_state = job->offload.optimizer == CHOICE_OFFLOAD_CPU ||
+                                 job->offload.optimizer == CHOICE_OFFLOAD_NVME ||
+                                 known->moves.state_bytes != NULL,
+               .state_in_files =
+                   job->offload.optimizer == CHOICE_OFFLOAD_NVME || known->moves.to_files,
+               .offloads_weights = job->offload.weights != CHOICE_OFFLOAD_NONE ||
+                                   (known->moves.weights && known->moves.state_bytes != NULL),
+               .weights_in_files = job->offload.weights == CHOICE_OFFLOAD_NVME,
+               .offloads_grads = job->offload.grads == CHOICE_OFFLOAD_CPU ||
+                                 (known->moves.grads && known->moves.state_bytes != NULL),
+               .offloads_frames = job->offload.activations == CHOICE_OFFLOAD_CPU ||
+                                  known->moves.frame_bytes != NULL,
+               .has_moment2 = optimizer_rows[job->optimizer.head].moments > 1,
+               .train = train.graph,
+               .eval = eval.graph,
+               .mesh = train.graph->mesh,
+               .parameters = train.parameters,
+               .flops_per_token = train.flops_per_token};
+  d->updates_here =
+      d->offloads_state && (job->offload.update == CHOICE_UPDATES_DEVICE || known->updates_here);
   d->usual = place_in_order(d->fabric, &d->mesh, &order_usual); /* link of each communicator */
   blocks_layout(d); /* parameters -> blocks with one layout */
   d->snapshots = draft_wants_snapshots(d) && !known->leaves_snapshots;

@@ -89,7 +89,7 @@ typedef struct StepSegments { /* NO_ID: targets, where all of them count; both, 
  * so many bytes. NULL: none. */
 typedef struct Moves {
   const int64_t *state_bytes, *frame_bytes; /* by stage */
-  bool weights;                             /* of layers whose states are moved */
+  bool grads, weights;                      /* of layers whose states are moved */
   bool to_files;                            /* states are, instead of host memory */
 } Moves;
 

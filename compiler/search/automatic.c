@@ -1,8 +1,10 @@
 #include "compiler/search/automatic.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "compiler/draft/cost/cost.h"
+#include "compiler/job/pipelines/pipeline.h"
 #include "compiler/search/fit.h"
 
 /* Shares of a kind are tried in fourths; the other kind makes up what is missing, by layers. */
@@ -14,9 +16,16 @@ typedef struct Place {
   Moves moves;
   int64_t *states, *frames; /* of moves, by stage */
   Draft *draft;
+  bool updates_here; /* states stream to the device */
   bool fits;
   int64_t step_ns; /* 0: not known */
 } Place;
+
+/* What moves with the states, and where updates run. */
+typedef struct Way {
+  Moves more;
+  bool updates_here;
+} Way;
 
 typedef struct Auto {
   Compile *c;
@@ -24,9 +33,10 @@ typedef struct Auto {
   Compiled *out;
   int32_t stages;
   bool is_timed; /* the rates of all that would move are known */
-  bool takes_frames, takes_weights, takes_files;
+  bool takes_frames, takes_update, takes_grads, takes_weights, takes_files;
   bool has_best;
   Place best;               /* has_best: that fits; else the smallest */
+  int64_t least_ns[2];      /* of those that fit, by whether updates are on the device; 0: none */
   Place tried[OTHERS_MOST]; /* the best of each recomputation, for the reasons */
   int32_t tried_count;
 } Auto;
@@ -43,6 +53,7 @@ static bool has_bytes(const Auto *a, const int64_t *bytes) {
 
 /* False when reported. */
 static bool draw(Auto *a, Place *place) {
+  a->out->updates_here = place->updates_here;
   place->moves.state_bytes = has_bytes(a, place->states) ? place->states : NULL;
   place->moves.frame_bytes = has_bytes(a, place->frames) ? place->frames : NULL;
   a->out->moves = place->moves;
@@ -71,13 +82,16 @@ static int64_t moved_bytes(const Auto *a, const Draft *draft) {
  * the second draft mostly fits; the other tries make up for what does not lie at the peak. */
 static bool fill(Auto *a, Place *place, int64_t *bytes) {
   int64_t before = -1;
+  /* With gradients or weights a byte of states frees more than a byte. */
+  bool frees_more = bytes == place->states && (place->moves.grads || place->moves.weights);
   for (int32_t i = 0; i < FILLS_MOST && place->draft->arena_bytes > a->out->budget_bytes; i++) {
     const int64_t moved = moved_bytes(a, place->draft);
-    if (moved == before) break; /* all of it has moved */
+    if (moved == before && !frees_more) break; /* all of it has moved */
+    frees_more &= moved != before && i < FILLS_MOST / 2;
     before = i == 0 ? -1 : moved;
     for (int32_t s = 0; s < a->stages; s++) {
       const int64_t over = place->draft->stages[s].arena_bytes[TIER_DEVICE] - a->out->budget_bytes;
-      if (over > 0) bytes[s] += over;
+      if (over > 0) bytes[s] += frees_more ? over / 4 * 3 : over;
     }
     if (!draw(a, place)) return false;
   }
@@ -85,7 +99,9 @@ static bool fill(Auto *a, Place *place, int64_t *bytes) {
 }
 
 static void consider(Auto *a, Place *place) {
+  int64_t *least_ns = &a->least_ns[place->updates_here];
   if (place->fits) place->step_ns = step_ns(a, place);
+  if (place->fits && (*least_ns == 0 || place->step_ns < *least_ns)) *least_ns = place->step_ns;
   const bool is_better = a->has_best ? place->fits && place->step_ns < a->best.step_ns
                                      : place->fits || a->best.draft == NULL ||
                                            place->draft->arena_bytes < a->best.draft->arena_bytes;
@@ -97,9 +113,10 @@ static void consider(Auto *a, Place *place) {
 
 /* Some fourths of one kind move, and of the other as much as is missing then. */
 static bool try_level(Auto *a, Recompute recompute, Draft *draft, int32_t level, bool of_frames,
-                      Moves more) {
+                      Way way) {
   Place place = place_of(a, recompute, draft);
-  place.moves = more;
+  place.moves = way.more;
+  place.updates_here = way.updates_here;
   for (int32_t s = 0; s < a->stages; s++) {
     const Moved *all = &draft->stages[s].moved;
     if (of_frames)
@@ -107,7 +124,9 @@ static bool try_level(Auto *a, Recompute recompute, Draft *draft, int32_t level,
     else
       place.states[s] = all->all_state_bytes / LEVELS * level;
   }
-  if ((level > 0 || more.weights || more.to_files) && !draw(a, &place)) return false;
+  const bool differs =
+      level > 0 || way.more.grads || way.more.weights || way.more.to_files || way.updates_here;
+  if (differs && !draw(a, &place)) return false;
   if (level > 0 && place.draft->arena_bytes <= a->out->budget_bytes)
     return true; /* more than is needed: less of it is tried, too */
   if (!fill(a, &place, of_frames ? place.states : place.frames)) return false;
@@ -125,15 +144,15 @@ static int32_t stride_of(const Draft *draft) {
 }
 
 /* All ways with this recomputation, or, without rates, the first that fits. */
-static bool try_moves(Auto *a, Recompute recompute, Draft *draft, Moves more) {
+static bool try_moves(Auto *a, Recompute recompute, Draft *draft, Way way) {
   const int32_t stride = stride_of(draft);
   for (int32_t level = 0; level <= (a->takes_frames ? LEVELS : 0); level += stride) {
     if (!a->is_timed && a->has_best) return true;
-    if (!try_level(a, recompute, draft, level, true, more)) return false;
+    if (!try_level(a, recompute, draft, level, true, way)) return false;
   }
   for (int32_t level = 0; level < LEVELS && a->takes_frames; level += stride) {
     if (!a->is_timed && a->has_best) return true;
-    if (!try_level(a, recompute, draft, level, false, more)) return false;
+    if (!try_level(a, recompute, draft, level, false, way)) return false;
   }
   return true;
 }
@@ -145,15 +164,26 @@ static bool try_recompute(Auto *a, Recompute recompute, Draft *draft) {
   if (a->tried_count < OTHERS_MOST) a->tried[a->tried_count++] = (Place){.recompute = recompute};
   if (a->is_timed && a->has_best && step_ns(a, &place) >= a->best.step_ns) return true;
   consider(a, &place);
-  return place.fits || try_moves(a, recompute, draft, (Moves){0});
+  if (place.fits) return true;
+  if (!try_moves(a, recompute, draft, (Way){0})) return false;
+  const Way ways[] = {{.more.grads = true}, {.updates_here = true}};
+  const bool takes[] = {a->takes_grads, a->takes_update};
+  for (size_t i = 0; i < sizeof ways / sizeof *ways && a->is_timed; i++)
+    if (takes[i] && !try_moves(a, recompute, draft, ways[i])) return false;
+  return true;
 }
 
 /* Weights and files cost more than the other kinds: they move only where nothing else fits. */
 static bool try_more(Auto *a, Recompute recompute, Draft *draft) {
-  const Moves more[] = {{.weights = true}, {.to_files = true}, {.weights = true, .to_files = true}};
-  for (size_t i = 0; i < sizeof more / sizeof *more && !a->has_best; i++) {
-    if ((more[i].weights && !a->takes_weights) || (more[i].to_files && !a->takes_files)) continue;
-    if (!try_moves(a, recompute, draft, more[i])) return false;
+  enum { GRADS = 1, WEIGHTS = 2, FILES = 4, ALL = 7 };
+  for (int32_t kinds = GRADS; kinds <= ALL && !a->has_best; kinds++) {
+    const Moves more = {.grads = (kinds & GRADS) != 0,
+                        .weights = (kinds & WEIGHTS) != 0,
+                        .to_files = (kinds & FILES) != 0};
+    if ((more.grads && !a->takes_grads) || (more.weights && !a->takes_weights) ||
+        (more.to_files && !a->takes_files))
+      continue;
+    if (!try_moves(a, recompute, draft, (Way){.more = more})) return false;
   }
   return true;
 }
@@ -184,7 +214,10 @@ static const char *moved_words(const Auto *a, const Place *place) {
   const int64_t states = most_of(a, place, false), frames = most_of(a, place, true);
   const char *text =
       states == 0 ? "" : arena_printf(arena, "%s of states", format_bytes(arena, states));
-  if (states > 0 && place->moves.weights) text = arena_printf(arena, "%s with their weights", text);
+  if (states > 0 && (place->moves.weights || place->moves.grads))
+    text = arena_printf(arena, "%s with their %s%s%s", text, place->moves.grads ? "gradients" : "",
+                        place->moves.grads && place->moves.weights ? " and " : "",
+                        place->moves.weights ? "weights" : "");
   if (frames > 0)
     text = arena_printf(arena, "%s%s%s of what forward keeps", text, states > 0 ? ", " : "",
                         format_bytes(arena, frames));
@@ -210,7 +243,12 @@ static const char *keys_words(const Auto *a, const Place *place) {
   if (states > 0)
     text = arena_printf(arena, "optimizer = { \"%s\", most = \"%lldB\" }",
                         place->moves.to_files ? "nvme" : "cpu", (long long)states);
+  if (states > 0 && place->moves.to_files && field_is_said(a->job, FIELD_offload_path))
+    text = arena_printf(arena, "%s, path = \"%s\"", text, a->job->offload.path);
+  if (states > 0 && place->moves.grads) text = arena_printf(arena, "%s, grads = \"cpu\"", text);
   if (states > 0 && place->moves.weights) text = arena_printf(arena, "%s, weights = \"cpu\"", text);
+  if (states > 0 && place->draft->updates_here)
+    text = arena_printf(arena, "%s, update = \"device\"", text);
   if (frames > 0)
     text = arena_printf(arena, "%s%sactivations = { \"cpu\", most = \"%lldB\" }", text,
                         *text == '\0' ? "" : ", ", (long long)frames);
@@ -233,6 +271,7 @@ static bool neighbours(Auto *a, const char **text) {
   more.states = ARENA_ARRAY(arena, int64_t, a->stages);
   more.frames = ARENA_ARRAY(arena, int64_t, a->stages);
   less.moves = more.moves = a->best.moves;
+  less.updates_here = more.updates_here = a->best.updates_here;
   for (int32_t s = 0; s < a->stages; s++) {
     const Moved *moved = &a->best.draft->stages[s].moved;
     less.states[s] = moved->state_bytes - (of_frames ? 0 : moved->last_state_bytes);
@@ -290,6 +329,7 @@ bool automatic_choose(Compile *c, const Job *job, Compiled *out, const Recompute
                       Draft *const *drafts, int32_t count) {
   const bool all_kinds =
       job->offload.head == CHOICE_OFFLOAD_AUTO && !field_is_said(job, FIELD_offload_optimizer);
+  const bool is_here = job->offload.update == CHOICE_UPDATES_DEVICE; /* of states alone */
   const Derived *derived = &out->derived;
   Auto a = {.c = c,
             .job = job,
@@ -297,9 +337,12 @@ bool automatic_choose(Compile *c, const Job *job, Compiled *out, const Recompute
             .stages = drafts[0]->stage_count,
             .is_timed = all_kinds && rates_are_known(drafts[0]),
             .takes_frames = all_kinds && !field_is_said(job, FIELD_offload_activations),
-            .takes_weights = all_kinds && !field_is_said(job, FIELD_offload_weights) &&
+            .takes_update = job->offload.update == CHOICE_UPDATES_AUTO,
+            .takes_grads = all_kinds && !is_here && !field_is_said(job, FIELD_offload_grads) &&
+                           (derived->pp == 1 || !pipe_rules[job->parallel.pipeline].is_split),
+            .takes_weights = all_kinds && !is_here && !field_is_said(job, FIELD_offload_weights) &&
                              (derived->zero == 3 || derived->dp * derived->cp == 1),
-            .takes_files = job->offload.path != NULL};
+            .takes_files = !is_here && job->offload.path != NULL};
   if (drafts[0]->arena_bytes <= out->budget_bytes) return true;
   int32_t least = 0; /* the recomputation that leaves the smallest arena */
   for (int32_t i = 1; i < count; i++)
@@ -312,6 +355,9 @@ bool automatic_choose(Compile *c, const Job *job, Compiled *out, const Recompute
   const Moves moves = a.best.moves;
   const bool explained = explain(&a);
   out->moves = moves;
+  out->updates_here = a.best.updates_here;
+  if (a.best.draft->offloads_state && a.least_ns[0] > 0 && a.least_ns[1] > 0)
+    out->host_step_ns = a.least_ns[0], out->device_step_ns = a.least_ns[1];
   out->draft = a.best.draft;
   return explained;
 }

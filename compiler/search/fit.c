@@ -75,6 +75,8 @@ bool fit_draft(Compile *c, const Job *job, Compiled *out) {
   int32_t drawn = 0;
   out->draft = NULL;
   out->moves = (Moves){0};
+  out->updates_here = false;
+  out->host_step_ns = out->device_step_ns = 0;
   out->why = NULL;
   for (int32_t i = 0; i < count; i++) {
     Draft *d = fit_once(c, job, out, tries[i]);

@@ -85,13 +85,6 @@ static void check_update(Compile *c, const Job *job) {
              "processors update them where they pass");
     fix_last(c, "update = \"host\"");
   }
-  if (is_device && states_of(job) == CHOICE_OFFLOAD_AUTO) {
-    error_at(
-        c, at, "not-built",
-        "offload.update = \"device\" with optimizer = \"auto\" is not built yet: auto may move "
-        "more than states");
-    fix_last(c, "offload = { optimizer = \"cpu\", update = \"device\" }");
-  }
   const FieldId far[] = {FIELD_offload_weights, FIELD_offload_grads};
   for (size_t i = 0; i < sizeof far / sizeof *far && is_device; i++) {
     if (*(const int32_t *)field_at((Job *)job, far[i]) == CHOICE_OFFLOAD_NONE) continue;

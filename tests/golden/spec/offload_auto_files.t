@@ -17,7 +17,7 @@ memory   82.9 GB            of 84.3 GB a rank (98 %); packing 0.0 % above bound
 proof    ok                 1 rank, 1 class, 0 communicators, 32219 accesses
 memory of one rank at the peak of a step, GB = 1e9 bytes
 budget   of a rank                   84.269849
-auto     40.4 GB of states moved: optimizer = { "nvme", most = "40430518272B" }
+auto     40.4 GB of states moved: optimizer = { "nvme", most = "40430518272B" },
 node     8.50 GB of host memory for 1 rank; 43.2 GB may be used
 file     master                      13.477413
          file of a rank              40.432239  /scratch

@@ -1,7 +1,13 @@
 /* automatic_test.c -- offload = "auto" against every other placement: recomputation, states of so
- * many layers, and of so many layers what forward keeps.
+ * many layers, and of so many layers what forward keeps, gradients beside states or not, and
+ * updates on either side.
+ *
+ *   automatic_test                     one job, four budgets; then one random job
+ *   automatic_test random JOBS SEED    against all placements, three budgets a job
+ *   automatic_test fits JOBS SEED      nothing moves if all fits, and what moves makes the job fit
  * LINK: job_plan simulate test_world */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "compiler/plan/simulate/simulate.h"
@@ -9,73 +15,189 @@
 #include "tests/parity/job_plan.h"
 #include "tests/unit/check.h"
 
-enum { RECOMPUTES = 3, STATES = 5, FRAMES = 4, BUDGETS = 4 };
+enum { RECOMPUTES = 3, STATES = 5, FRAMES = 4, WAYS = 3, BUDGETS = 4, TEXT_BYTES = 160 };
 
 static char folder[] = "/tmp/lockstep_automatic.XXXXXX";
 
 typedef struct Measured {
   int64_t bytes, step_ns; /* of the device's memory; predicted */
-  bool moves;
+  bool moves, recomputes;
 } Measured;
 
 static const char *const recomputes[RECOMPUTES] = {
     "memory.recompute=none", "memory.recompute=selective", "memory.recompute=block"};
+static const char *const ways[WAYS] = {"", "grads = \"cpu\",", "update = \"device\","};
 
-static Measured measure(const char *offload, const char *recompute, const char *budget) {
-  Measured m = {0};
+/* What all placements of a job share. */
+typedef struct Keys {
+  char text[8][TEXT_BYTES];
+  int32_t batch, microbatch; /* sequences */
+} Keys;
+
+static const Keys usual = {{"cluster={\"dgx-a100\", devices=1, host_link=\"300GB/s\"}",
+                            "cluster.host_bandwidth=2TB/s", "model.layers=6", "model.width=256",
+                            "model.positions=512", "train.batch=16 sequences", "train.microbatch=8",
+                            "checkpoint.every=never"},
+                           16,
+                           8};
+
+static uint64_t state;
+
+static uint32_t draw(uint32_t below) {
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(state >> 33) % below;
+}
+
+static int32_t pick(const int32_t *from, size_t count) {
+  return from[draw((uint32_t)count)];
+}
+#define PICK(...)                                                                                  \
+  pick((const int32_t[]){__VA_ARGS__}, sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t))
+
+static Keys random_keys(void) {
+  Keys k = {.microbatch = PICK(1, 2, 4)};
+  const int32_t devices = PICK(1, 1, 2);
+  k.batch = k.microbatch * devices * PICK(1, 2, 4);
+  (void)snprintf(k.text[0], TEXT_BYTES, "cluster={\"dgx-a100\", devices=%d, host_link=\"%dGB/s\"}",
+                 devices, PICK(20, 50, 150, 400));
+  (void)snprintf(k.text[1], TEXT_BYTES, "cluster.host_bandwidth=%dGB/s", PICK(100, 400, 2000));
+  (void)snprintf(k.text[2], TEXT_BYTES, "model.layers=%d", PICK(3, 4, 6, 8));
+  (void)snprintf(k.text[3], TEXT_BYTES, "model.width=%d", PICK(128, 256, 512));
+  (void)snprintf(k.text[4], TEXT_BYTES, "model.positions=%d", PICK(128, 256, 512));
+  (void)snprintf(k.text[5], TEXT_BYTES, "train.batch=%d sequences", k.batch);
+  (void)snprintf(k.text[6], TEXT_BYTES, "train.microbatch=%d", k.microbatch);
+  (void)snprintf(k.text[7], TEXT_BYTES, "precision=%s", draw(2) ? "bf16" : "fp32");
+  return k;
+}
+
+/* True if the job compiles. */
+static bool measure(const Keys *k, const char *offload, const char *recompute, const char *budget,
+                    Measured *m) {
   Plan plan;
   char path[128];
   (void)snprintf(path, sizeof path, "%s/plan", folder);
-  const JobChanges changes = {
-      {"cluster={\"dgx-a100\", devices=1, host_link=\"300GB/s\"}", "cluster.host_bandwidth=2TB/s",
-       "checkpoint.every=never", "model.layers=6", "model.width=256", "model.positions=512",
-       "train.batch=16 sequences", "train.microbatch=8", recompute, offload, budget}};
-  CHECK(job_plan("gpt2", &changes, path, &plan));
+  JobChanges changes = {{offload, recompute, budget, "checkpoint.every=never"}};
+  for (size_t i = 0; i < sizeof k->text / sizeof *k->text; i++)
+    changes.text[4 + i] = k->text[i];
+  *m = (Measured){0};
+  if (!job_plan("gpt2", &changes, path, &plan)) return false;
   struct Arena *arena = arena_new();
-  m.bytes = (int64_t)plan_arena_bytes(&plan, &plan.classes[0], TIER_DEVICE);
-  m.step_ns = simulate(arena, &plan, PROGRAM_TRAIN_STEP)[0].span_ns;
+  m->bytes = (int64_t)plan_arena_bytes(&plan, &plan.classes[0], TIER_DEVICE);
+  m->step_ns = simulate(arena, &plan, PROGRAM_TRAIN_STEP)[0].span_ns;
   for (uint32_t i = 0; i < plan.records_count; i++)
-    m.moves |= plan.records[i].purpose == PURPOSE_OFFLOAD;
+    m->moves |= plan.records[i].purpose == PURPOSE_OFFLOAD;
   arena_free(arena);
   plan_close(&plan);
-  return m;
+  return true;
 }
 
-int main(void) {
-  static Measured all[RECOMPUTES][STATES][FRAMES];
-  char text[160], budget[64];
-  CHECK(mkdtemp(folder) != NULL);
+static const char no_limit[] = "memory.budget=70GB";
+
+static bool measure_auto(const Keys *k, int64_t budget_bytes, Measured *m) {
+  char budget[64];
+  (void)snprintf(budget, sizeof budget, "memory.budget=%lldB", (long long)budget_bytes);
+  return measure(k, "offload=auto", "memory.recompute=auto", budget, m);
+}
+
+typedef Measured Placements[RECOMPUTES][WAYS][STATES][FRAMES];
+
+static void measure_all(const Keys *k, Placements *all) {
+  char text[TEXT_BYTES];
+  memset(*all, 0, sizeof *all);
   for (int32_t r = 0; r < RECOMPUTES; r++)
-    for (int32_t s = 0; s < STATES; s++)
-      for (int32_t f = 0; f < FRAMES; f++) {
-        char states[64] = "", frames[64] = "";
-        if (s > 0)
-          (void)snprintf(states, sizeof states, "optimizer = { \"cpu\", share = \"%.1f%%\" },",
-                         100.0 * s / (STATES - 1));
-        if (f > 0)
-          (void)snprintf(frames, sizeof frames, "activations = { \"cpu\", share = \"%.1f%%\" }",
-                         100.0 * f / (FRAMES - 1));
-        (void)snprintf(text, sizeof text, "offload={ %s %s }", states, frames);
-        all[r][s][f] = measure(text, recomputes[r], "memory.budget=70GB");
-      }
-  const int64_t most = all[0][0][0].bytes, least = all[2][STATES - 1][FRAMES - 1].bytes;
-  TEST("nothing moves if all fits") {
-    CHECK(!measure("offload=auto", "memory.recompute=auto", "memory.budget=70GB").moves);
-  }
-  TEST("what moves is within 3 % of the fastest placement, and fits") {
-    for (int32_t part = 1; part <= BUDGETS; part++) {
-      const int64_t limit = least + (most - least) * part / (BUDGETS + 1);
-      int64_t best_ns = INT64_MAX;
-      for (int32_t i = 0; i < RECOMPUTES * STATES * FRAMES; i++) {
-        const Measured *m = &all[0][0][0] + i;
-        if (m->bytes <= limit && m->step_ns < best_ns) best_ns = m->step_ns;
-      }
-      (void)snprintf(budget, sizeof budget, "memory.budget=%lldB", (long long)limit);
-      const Measured got = measure("offload=auto", "memory.recompute=auto", budget);
+    for (int32_t w = 0; w < WAYS; w++)
+      for (int32_t s = 0; s < STATES; s++)
+        for (int32_t f = 0; f < FRAMES; f++) {
+          char states[64] = "", frames[64] = "";
+          if (s > 0)
+            (void)snprintf(states, sizeof states, "optimizer = { \"cpu\", share = \"%.1f%%\" },",
+                           100.0 * s / (STATES - 1));
+          if (f > 0)
+            (void)snprintf(frames, sizeof frames, "activations = { \"cpu\", share = \"%.1f%%\" }",
+                           100.0 * f / (FRAMES - 1));
+          if (s == 0 && w > 0) continue;
+          (void)snprintf(text, sizeof text, "offload={ %s %s %s }", states, ways[w], frames);
+          CHECK(measure(k, text, recomputes[r], no_limit, &(*all)[r][w][s][f]));
+        }
+}
+
+/* Of so many budgets between the least that any placement needs and what the job takes at most. */
+static void check_budgets(const Keys *k, Placements *all, int32_t budgets, bool tells) {
+  const Measured *first = &(*all)[0][0][0][0];
+  int64_t least = first->bytes;
+  const int32_t count = (int32_t)(sizeof *all / sizeof *first);
+  for (int32_t i = 0; i < count; i++)
+    if (first[i].bytes > 0 && first[i].bytes < least) least = first[i].bytes;
+  for (int32_t part = 1; part <= budgets; part++) {
+    const int64_t limit = least + (first->bytes - least) * part / (budgets + 1);
+    int64_t best_ns = INT64_MAX;
+    for (int32_t i = 0; i < count; i++)
+      if (first[i].bytes > 0 && first[i].bytes <= limit && first[i].step_ns < best_ns)
+        best_ns = first[i].step_ns;
+    Measured got;
+    CHECK(measure_auto(k, limit, &got));
+    if (tells || (double)got.step_ns > 1.03 * (double)best_ns)
       printf("budget %.1f MB: %.3f ms, the best %.3f ms\n", (double)limit * 1e-6,
              (double)got.step_ns * 1e-6, (double)best_ns * 1e-6);
-      CHECK(got.bytes <= limit);
-      CHECK((double)got.step_ns <= 1.03 * (double)best_ns);
+    CHECK(got.bytes <= limit);
+    CHECK((double)got.step_ns <= 1.03 * (double)best_ns);
+  }
+}
+
+static void print_keys(const Keys *k) {
+  for (size_t i = 0; i < sizeof k->text / sizeof *k->text; i++)
+    printf(" %s", k->text[i]);
+  printf("\n");
+}
+
+static void test_random(int32_t jobs) {
+  static Placements all;
+  for (int32_t i = 0; i < jobs; i++) {
+    const Keys k = random_keys();
+    const int32_t before = check_failures;
+    measure_all(&k, &all);
+    check_budgets(&k, &all, 3, false);
+    if (check_failures > before) print_keys(&k);
+  }
+}
+
+/* A budget of what all takes moves nothing; of what is needed with all out of the way, a little
+ * more or a little less than half way, the job fits. */
+static void test_fits(int32_t jobs) {
+  for (int32_t i = 0; i < jobs; i++) {
+    const Keys k = random_keys();
+    const int32_t before = check_failures;
+    Measured all, least, got;
+    CHECK(measure(&k, "offload.optimizer=none", recomputes[0], no_limit, &all));
+    CHECK(measure(&k, "offload={ optimizer = \"cpu\", activations = \"cpu\" }", recomputes[2],
+                  no_limit, &least));
+    CHECK(measure_auto(&k, all.bytes, &got) && !got.moves && got.step_ns == all.step_ns);
+    const int64_t limit =
+        least.bytes + (int64_t)((double)(all.bytes - least.bytes) * (1 + (double)draw(98)) / 100);
+    if (limit < all.bytes) CHECK(measure_auto(&k, limit, &got) && got.bytes <= limit);
+    if (check_failures > before) print_keys(&k);
+  }
+}
+
+int main(int argc, char **argv) {
+  static Placements all;
+  Measured got;
+  char text[TEXT_BYTES];
+  CHECK(mkdtemp(folder) != NULL);
+  const int32_t jobs = argc > 2 ? (int32_t)strtol(argv[2], NULL, 10) : 1;
+  state = argc > 3 ? strtoull(argv[3], NULL, 10) : 11;
+  if (argc > 1 && strcmp(argv[1], "random") == 0)
+    test_random(jobs);
+  else if (argc > 1)
+    test_fits(jobs);
+  else {
+    TEST("nothing moves if all fits") {
+      CHECK(measure(&usual, "offload=auto", "memory.recompute=auto", no_limit, &got) && !got.moves);
+      test_fits(5);
+    }
+    TEST("what moves is within 3 % of the fastest placement, and fits") {
+      measure_all(&usual, &all);
+      check_budgets(&usual, &all, BUDGETS, true);
     }
   }
   (void)snprintf(text, sizeof text, "%s/plan", folder);
