@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes) {
   if (!*folder) {
     static const char job[] = "return job { model = { \"./m\", weights = \"none\" }, precision = "
                               "\"fp32\", data = \"synthetic\", train = { batch = \"4 sequences\", "
-                              "context = 8, steps = 1 }, optimizer = \"adamw\" }";
+                              "context = 8, steps = 1 }, optimizer = { \"adamw\", lr = 1e-3 } }";
     snprintf(folder, sizeof folder, "/tmp/config_fuzz_%d", (int)getpid());
     snprintf(config, sizeof config, "%s/m", folder);
     if (mkdir(folder, 0777) != 0 || mkdir(config, 0777) != 0) abort();

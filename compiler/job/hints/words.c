@@ -21,6 +21,7 @@ enum {
   TOOL_llmc,
   TOOL_variables,
   TOOL_launch,
+  TOOL_huggingface,
   TOOL_systems,
   TOOL_nccl,
   TOOLS
@@ -39,6 +40,7 @@ const WordTool word_tools[] = {
     [TOOL_llmc] = {"llmc", "llm.c", "option"},
     [TOOL_variables] = {"variables", "the environment", "variable"},
     [TOOL_launch] = {"launch", "launchers and monitors", "program"},
+    [TOOL_huggingface] = {"huggingface", "Hugging Face", "word"},
     [TOOL_systems] = {"systems", "papers and systems", "name"},
     [TOOL_nccl] = {"nccl", "NCCL, libfabric and UCX", "variable"},
 };
@@ -100,6 +102,9 @@ static const WordRow rows[] = {
 #undef TOOL
 #define TOOL TOOL_launch
 #include "compiler/job/hints/words/launch.def"
+#undef TOOL
+#define TOOL TOOL_huggingface
+#include "compiler/job/hints/words/huggingface.def"
 #undef TOOL
 #define TOOL TOOL_systems
 #include "compiler/job/hints/words/systems.def"
