@@ -50,6 +50,8 @@ static void nanogpt_model(Import *im, int32_t tool) {
   if (!bias)
     VEC_PUSH(im->c->arena, &im->lost.list,
              "bias, whose default is False: linear layers and norms of gpt2 have biases");
+  VEC_PUSH(im->c->arena, &im->lost.list,
+           "GELU, which is exact there: gpt2 here has the tanh form, as GPT-2's weights need it");
   if (from && from->kind == LEAF_TEXT && strcmp(from->text, "scratch") == 0)
     drop(from, HOW_DERIVED, "training starts from random weights", false);
   else if (from)
