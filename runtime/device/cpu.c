@@ -80,6 +80,7 @@ struct Cpu {
   Graph *capturing;
   _Atomic bool failed;
   _Atomic bool stop;
+  _Atomic bool listens;
   _Atomic int32_t sleepers;
   pthread_mutex_t lock; /* for status, sleeping and waking */
   Sleeper issuer;
@@ -202,6 +203,22 @@ static void delay(Queue *queue) {
   nanosleep(&(struct timespec){ns / 1000000000L, ns % 1000000000L}, NULL);
 }
 
+static int64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static bool run_work(Queue *queue, const QueueEntry *entry, Status *status) {
+  const DeviceSetup *setup = &queue->cpu->setup;
+  if (!atomic_load_explicit(&queue->cpu->listens, memory_order_relaxed))
+    return entry->work.run(&entry->work, queue, status);
+  const int64_t start_ns = now_ns();
+  const bool ran = entry->work.run(&entry->work, queue, status);
+  if (ran) setup->heard(setup->heard_context, entry->number, start_ns, now_ns());
+  return ran;
+}
+
 static void run_entry(Queue *queue, const QueueEntry *entry) {
   Cpu *cpu = queue->cpu;
   if (entry->kind == ENTRY_WAIT) {
@@ -215,7 +232,7 @@ static void run_entry(Queue *queue, const QueueEntry *entry) {
   if (!atomic_load(&cpu->failed)) {
     delay(queue);
     if (entry->kind != ENTRY_COPY)
-      ran = entry->work.run(&entry->work, queue, &status);
+      ran = run_work(queue, entry, &status);
     else if (entry->size_bytes > 0) /* no samples have no address */
       memcpy(entry->to, entry->from, entry->size_bytes);
   }
@@ -407,6 +424,20 @@ static bool cpu_replay(Device *device, const Graph *graph, uint64_t number_first
   return true;
 }
 
+/* ---- times: works of a processor are timed where they run */
+
+static bool cpu_listen(Device *device, bool on, Status *status) {
+  Cpu *cpu = (Cpu *)device;
+  (void)status;
+  atomic_store(&cpu->listens, on && cpu->setup.heard != NULL);
+  return true;
+}
+
+static const char *cpu_coarse(const Device *device) {
+  (void)device;
+  return NULL;
+}
+
 /* ---- beginning and end */
 
 static void cpu_abort(Device *device) {
@@ -481,6 +512,8 @@ Device *device_cpu_open(const DeviceSetup *setup, Status *status) {
       .await = cpu_await,
       .open_window = cpu_open_window,
       .close_window = cpu_close_window,
+      .listen = cpu_listen,
+      .coarse = cpu_coarse,
       .abort = cpu_abort,
       .close = cpu_close,
   };

@@ -41,6 +41,9 @@ struct Work {
 /* False: the issued work may never end; `status` says why. */
 typedef bool DeviceLook(void *context, Status *status);
 
+/* A work ran from start to end, of the monotonic clock, in ns. */
+typedef void DeviceHeard(void *context, uint64_t number, int64_t start_ns, int64_t end_ns);
+
 typedef struct DeviceSetup {
   uint32_t lane_count, main_lane;
   uint32_t queues_mask; /* bit per lane that has a queue of its own; the main lane always has */
@@ -52,6 +55,12 @@ typedef struct DeviceSetup {
   /* The name of a work in a profiler's timeline, a text that stays valid; NULL: works have no
    * names. */
   const char *(*name)(const Work *work);
+  /* Told when works ran, while the device listens: of the works of one lane one after another, from
+   * some thread. Where works cannot be timed one by one (`coarse`), of the first of several works
+   * of one call, that these ran so. A call has that many numbers. NULL: works are not timed. */
+  DeviceHeard *heard;
+  void *heard_context;
+  uint64_t call_numbers;
   /* For tests: every queue has its own thread, which waits up to so long before each work; the seed
    * chooses queues that wait only a small part of it. */
   bool issues_only;
@@ -106,6 +115,12 @@ typedef struct DeviceOps {
   void *(*open_window)(Device *device, void *at, uint64_t size_bytes, Access access,
                        Status *status);
   bool (*close_window)(Device *device, Status *status);
+  /* Between runs, when all work has ended: from here on works are timed, or no more. When it is
+   * switched off, all that ran meanwhile has been told. False: what was told does not count;
+   * `status` says why. */
+  bool (*listen)(Device *device, bool on, Status *status);
+  /* The reason why times are of calls and not of works; NULL: they are of works. */
+  const char *(*coarse)(const Device *device);
   /* Drops queued work; a running work ends first. */
   void (*abort)(Device *device);
   void (*close)(Device *device); /* the device is freed */

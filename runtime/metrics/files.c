@@ -136,8 +136,7 @@ void report_files_step(Report *report, const StepFacts *facts, double tokens_per
   add_number(text, "data_wait_ms", (double)facts->data_wait_ns / 1e6);
   if (facts->save_wait_ns > 0) add_number(text, "save_wait_ms", (double)facts->save_wait_ns / 1e6);
   text_add(text, ",\"comm_bytes\":%lld", (long long)facts->comm_bytes);
-  if (facts->went || report->setup.lacks_times)
-    breakdown_print(facts->went, report->setup.plan, text);
+  if (report->setup.asks_times) breakdown_print(facts->went, report->setup.plan, text);
   if (facts->gpu) add_gpu(facts->gpu, text);
   text_add(text, "}\n");
   (void)write_line(report);

@@ -48,7 +48,7 @@ typedef struct ReportSetup {
   uint64_t arena_bytes;    /* of all ranks */
   double peak_flops_per_s; /* of all ranks */
   int32_t peak_size;    /* of the products that measured it; 0: it is the device's, by its table */
-  bool lacks_times;     /* of records, though they were asked for: parts of steps are null */
+  bool asks_times;      /* of records: each step has its parts, or null where they are unknown */
   double unigram;       /* 0: unknown */
   int64_t train_tokens; /* in the files; 0: not tokens */
   uint64_t weights_sum; /* as in manifest.h */

@@ -62,7 +62,7 @@ static void give_compute(BreakdownWalk *walk, const TraceEntry *entry, int64_t n
 static const TraceEntry *longest_beside(BreakdownWalk *walk, uint32_t lane, int64_t begin_ns,
                                         int64_t end_ns) {
   const TraceEntry *entry = walk->log->lane[lane].entry, *best = NULL;
-  int64_t count = walk->log->lane[lane].step_count, best_ns = 0;
+  int64_t count = walk->log->lane[lane].count, best_ns = 0;
   if (entry == NULL) return NULL;
   while (walk->cursor[lane] < count && entry[walk->cursor[lane]].end_ns <= begin_ns)
     walk->cursor[lane]++;
@@ -99,7 +99,7 @@ static void give_gap(BreakdownWalk *walk, int64_t begin_ns, int64_t end_ns) {
 static void note_fastest(const BreakdownWalk *walk) {
   for (uint32_t lane = 0; lane < walk->plan->lanes_count; lane++) {
     const TraceEntry *entry = walk->log->lane[lane].entry;
-    for (int64_t i = 0; entry != NULL && i < walk->log->lane[lane].step_count; i++) {
+    for (int64_t i = 0; entry != NULL && i < walk->log->lane[lane].count; i++) {
       int64_t *fastest = &walk->records->fastest_ns[entry[i].record];
       int64_t took_ns = most(1, entry[i].end_ns - entry[i].start_ns);
       if (*fastest == 0 || took_ns < *fastest) *fastest = took_ns;
@@ -115,7 +115,7 @@ void breakdown_step(Breakdown *of, const Plan *plan, const StepLog *log, const S
   const TraceEntry *entry = log->lane[lane].entry;
   int64_t at_ns = span->begin_ns;
   note_fastest(&walk);
-  for (int64_t i = 0; entry != NULL && i < log->lane[lane].step_count; i++) {
+  for (int64_t i = 0; entry != NULL && i < log->lane[lane].count; i++) {
     int64_t ns = overlap_ns(&entry[i], at_ns, span->end_ns);
     give_gap(&walk, at_ns, least(entry[i].start_ns, span->end_ns));
     if (plan->records[entry[i].record].comm != PLAN_NONE)

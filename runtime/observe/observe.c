@@ -81,7 +81,7 @@ static void note_failure(Observe *observe, bool written) {
 static void write_trace(Observe *observe) {
   for (uint32_t lane = 0; lane < PLAN_LANES_MAX && observe->failure == 0; lane++) {
     const TraceEntry *entry = observe->log.lane[lane].entry;
-    size_t count = (size_t)observe->log.lane[lane].step_count;
+    size_t count = (size_t)observe->log.lane[lane].count;
     if (entry == NULL) continue;
     note_failure(observe, write_all(observe->trace, entry, count * sizeof *entry));
   }

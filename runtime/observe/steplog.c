@@ -30,9 +30,9 @@ bool steplog_count(const Plan *plan, const PlanProgram *program, int64_t *times,
 
 static bool open_lanes(StepLog *log, const Plan *plan, const int64_t *times) {
   for (uint32_t i = 0; i < plan->records_count; i++)
-    log->lane[plan->records[i].lane].step_count += times[i];
+    log->lane[plan->records[i].lane].room += times[i];
   for (uint32_t lane = 0; lane < plan->lanes_count; lane++) {
-    size_t count = (size_t)log->lane[lane].step_count;
+    size_t count = (size_t)log->lane[lane].room;
     if (count == 0) continue;
     log->lane[lane].entry = calloc(count, sizeof *log->lane[lane].entry);
     if (log->lane[lane].entry == NULL) return false;
@@ -54,8 +54,15 @@ void steplog_close(StepLog *log) {
     free(log->lane[lane].entry);
 }
 
+void steplog_begin(StepLog *log, int64_t step) {
+  log->step = step;
+  for (uint32_t lane = 0; lane < PLAN_LANES_MAX; lane++)
+    log->lane[lane].count = 0;
+}
+
 void steplog_add(StepLog *log, const TraceEntry *entry) {
   StepLogLane *lane = &log->lane[entry->lane];
-  if (!log->is_on || lane->step_count == 0) return;
-  lane->entry[lane->count++ % lane->step_count] = *entry;
+  if (lane->count == lane->room) return;
+  lane->entry[lane->count] = *entry;
+  lane->entry[lane->count++].step = log->step;
 }

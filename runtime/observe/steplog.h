@@ -7,15 +7,15 @@
 #include "runtime/process/status.h"
 #include "runtime/trace/trace.h"
 
-/* Written by the thread of the lane. */
+/* Written by the thread that is told of the lane's works. */
 typedef struct StepLogLane {
-  int64_t step_count; /* records of a step */
-  int64_t count;      /* written so far */
-  TraceEntry *entry;  /* step_count of them, overwritten by the next step */
+  int64_t room;  /* records of a step */
+  int64_t count; /* told of so far */
+  TraceEntry *entry;
 } StepLogLane;
 
 typedef struct StepLog {
-  bool is_on; /* changed only between steps */
+  int64_t step;
   StepLogLane lane[PLAN_LANES_MAX];
 } StepLog;
 
@@ -23,6 +23,8 @@ typedef struct StepLog {
 bool steplog_open(StepLog *log, const Plan *plan, const PlanProgram *program, Status *status);
 void steplog_close(StepLog *log);
 
+/* Forgets the step before. */
+void steplog_begin(StepLog *log, int64_t step);
 void steplog_add(StepLog *log, const TraceEntry *entry);
 
 /* How often each record runs in a run of the program: `times` has room for all of the plan's.

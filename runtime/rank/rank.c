@@ -15,6 +15,7 @@
 #include "runtime/rank/rank_state.h"
 #include "runtime/rank/rank_use.h"
 #include "runtime/replay/replay_graph.h"
+#include "runtime/replay/replay_heard.h"
 #include "runtime/watch/failure.h"
 
 int64_t rank_now_ns(void) {
@@ -73,12 +74,6 @@ static bool start_data(Rank *rank, Status *status) {
   return rank->staging != NULL;
 }
 
-/* True if the rank records when its records ran. On a GPU the host knows only when it issued them,
- * which is no time of a record. */
-static bool observes(const Rank *rank) {
-  return rank_is_asked_times(rank) && rank->run->cuda == NULL;
-}
-
 /* Threads come last: pinning the calling thread must not pin threads that it creates afterwards. */
 static bool start_threads(Rank *rank, const Cores *cores, Status *status) {
   int32_t count = job_threads(rank->plan) < 1 ? 1 : (int32_t)job_threads(rank->plan);
@@ -119,8 +114,9 @@ static bool open_rank(Rank *rank, Status *status) {
       .host_threads =
           cuda != NULL && cores.count > 0 ? cores.count : (int32_t)job_threads(rank->plan),
       .flight = rank->flight,
-      .graphs = cuda != NULL && run->options->graphs && !observes(rank),
-      .ends_on_all_lanes = observes(rank),
+      .graphs = cuda != NULL && run->options->graphs,
+      .hears = rank_is_asked_times(rank),
+      .ends_on_all_lanes = rank_is_asked_times(rank),
       .look = rank->nccl != NULL ? nccl_world_look : NULL,
       .look_context = rank->nccl,
   };
@@ -141,7 +137,7 @@ static bool open_rank(Rank *rank, Status *status) {
 /* Before the first step. */
 static bool open_observe(Rank *rank, Status *status) {
   const RunOptions *options = rank->run->options;
-  if (!observes(rank)) return true;
+  if (!rank_is_asked_times(rank)) return true;
   rank->observe = calloc(1, sizeof *rank->observe);
   if (!rank->observe) return status_fail(status, STATUS_WORLD, "not enough memory for a rank");
   ObserveSetup setup = {.plan = rank->plan,
@@ -151,13 +147,12 @@ static bool open_observe(Rank *rank, Status *status) {
                         .every = options->ranks_every,
                         .trace_first = options->trace_first,
                         .trace_last = options->trace_last};
-  rank->flight->log = &rank->observe->log;
-  return observe_open(rank->observe, &setup, status);
+  return observe_open(rank->observe, &setup, status) &&
+         replay_hear(&rank->replay, rank->train, &rank->observe->log, status);
 }
 
 static void close_observe(Rank *rank) {
   if (!rank->observe) return;
-  rank->flight->log = NULL;
   observe_close(rank->observe);
   free(rank->observe);
 }

@@ -50,7 +50,6 @@ static bool gather_first(const Rank *rank, const ReplayFirst *own, int32_t *caus
 static bool look(Rank *rank, int64_t step, int32_t *cause, ReplayFirst *found, Status *status) {
   Control in = rank_control_in(rank, step);
   ReplayFirst own;
-  if (rank->observe) rank->observe->log.is_on = false;
   const void *samples = rank->underway[step % CONTROL_DEPTH_MAX].samples;
   in.targets = rank->underway[step % CONTROL_DEPTH_MAX].targets;
   return replay_look(&rank->replay, rank->train, &in, samples, &own, status) &&

@@ -60,6 +60,7 @@ bool rank_open_gpu(Rank *rank, Status *status) {
   uint32_t device = 0;
   bool shares = shares_gpus(rank);
   if (run->cuda == NULL) return true;
+  if (rank_is_asked_times(rank)) run->cuda->listens();
   if (!(shares ? find_shared : find_planned)(rank, &device, status) ||
       !run->cuda->choose(device, status) || !run->cuda->describe(&rank->gpu, status))
     return false;

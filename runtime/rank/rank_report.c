@@ -56,10 +56,6 @@ static void note_start(Rank *rank, const ReportSetup *setup, const char *product
     report_note(rank->report, "files    %s", way);
   }
   rank_watch_gpu(rank);
-  if (setup->lacks_times)
-    report_note(rank->report,
-                "note     GPUs do not tell yet when records ran: parts of steps are null, no\n"
-                "         trace is written, and ranks are not compared");
   if (rank->eval && !programs_reduce(rank->plan, rank->eval))
     report_note(rank->report, "note     validation is of rank 0's share: the plan's eval_step does "
                               "not reduce its loss over all ranks");
@@ -109,7 +105,7 @@ bool rank_open_report(Rank *rank, Status *status) {
       .arena_bytes = arena_bytes,
       .peak_flops_per_s = peak,
       .peak_size = rank->facts.peak.size,
-      .lacks_times = rank_is_asked_times(rank) && run->cuda != NULL,
+      .asks_times = rank_is_asked_times(rank),
       .unigram = samples_unigram_entropy(&run->train),
       .train_tokens = run->train.tokens,
       .weights_sum = rank->start.weights_sum,

@@ -123,7 +123,9 @@ struct Rank {
   AttentionTold attention[RANK_ATTENTIONS_MOST]; /* rank 0's: who runs it */
   GpuWatch watch;                                /* rank 0's, of its GPU */
   bool stopped;
-  bool told_graphs; /* that steps are issued, for they could not be captured */
+  bool is_heard;               /* the device tells of the works of the step underway */
+  bool told_coarse, told_lost; /* that times are of calls; that a step has none */
+  bool told_graphs;            /* that steps are issued, for they could not be captured */
 };
 
 int64_t rank_now_ns(void);

@@ -66,7 +66,6 @@ bool rank_validate(Rank *rank, int64_t step, Validated *all, Status *status) {
 /* Validates on the same samples whatever the degrees. */
 static bool validate(Rank *rank, int64_t step, Status *status) {
   Validated all;
-  if (rank->observe) rank->observe->log.is_on = false;
   rank_note_phase(rank, FLIGHT_VALIDATING, step);
   if (!rank_validate(rank, step, &all, status)) return false;
   if (rank->number == 0)
@@ -95,13 +94,39 @@ static void ask_all(Rank *rank, int64_t step, Control *in) {
   in->checkpoint = asks_save || rank_wants_checkpoint(rank, step) ? 1.0 : 0.0;
 }
 
+/* Steps that are observed run one at a time. When the step has ended, all its records have been
+ * told of; if they have not, the step counts for nothing, and the run says so once. */
+static void listen(Rank *rank, int64_t step, bool on) {
+  Device *device = rank->replay.device;
+  Status why = {0};
+  if (rank->observe == NULL) return;
+  if (on) steplog_begin(&rank->observe->log, step);
+  const bool heard = device->ops->listen(device, on, &why);
+  rank->is_heard = on ? heard : heard && rank->is_heard;
+  if (heard || rank->number != 0 || rank->told_lost) return;
+  rank->told_lost = true;
+  report_note(rank->report, "note     times of records of step %lld are not known: %s",
+              (long long)step, why.text);
+}
+
+/* Once: that times are of calls of segments, and why. */
+static void tell_coarse(Rank *rank) {
+  if (rank->number != 0 || rank->observe == NULL || rank->told_coarse) return;
+  const char *why = rank->replay.device->ops->coarse(rank->replay.device);
+  rank->told_coarse = why != NULL;
+  if (why != NULL)
+    report_note(rank->report,
+                "note     times are of calls of segments, by CUDA events, and not of records:\n"
+                "         %s",
+                why);
+}
+
 static bool start_step(Rank *rank, int64_t step, Status *status) {
   Underway *underway = &rank->underway[step % CONTROL_DEPTH_MAX];
   Control in = rank_control_in(rank, step);
   ask_all(rank, step, &in);
   rank_note_phase(rank, FLIGHT_STEP, step);
   underway->start_ns = rank_now_ns();
-  if (rank->observe) rank->observe->log.is_on = true;
   delay_rank(rank);
   int64_t wait_ns = data_wait_ns(rank);
   const void *samples = take_samples(rank, status);
@@ -111,6 +136,8 @@ static bool start_step(Rank *rank, int64_t step, Status *status) {
   in.targets = underway->targets;
   rank->started = step;
   rank_look_begin(rank, step);
+  tell_coarse(rank);
+  listen(rank, step, true);
   return status->code == 0 && replay_start(&rank->replay, rank->train, &in, samples, status);
 }
 
@@ -126,7 +153,8 @@ static void tell_end(Rank *rank, int64_t step, const ReplayLeft *left) {
   flight_step_took(rank->flight, rank->ended_ns - since_ns);
   StepSpan span = {
       .begin_ns = since_ns, .end_ns = rank->ended_ns, .data_ns = underway->data_wait_ns};
-  if (rank->observe) observe_step(rank->observe, step, &span);
+  const bool is_observed = rank->observe != NULL && rank->is_heard;
+  if (is_observed) observe_step(rank->observe, step, &span);
   if (rank->number != 0) return;
   GpuSample gpu;
   bool is_sampled = gpu_watch_look(&rank->watch, rank->ended_ns, &gpu);
@@ -143,7 +171,7 @@ static void tell_end(Rank *rank, int64_t step, const ReplayLeft *left) {
                                 .data_wait_ns = underway->data_wait_ns,
                                 .save_wait_ns = rank->save_wait_ns,
                                 .comm_bytes = left->sent_bytes - rank->sent_bytes,
-                                .went = rank->observe ? &rank->observe->newest : NULL,
+                                .went = is_observed ? &rank->observe->newest : NULL,
                                 .gpu = is_sampled ? &gpu : NULL,
                             });
   rank->save_wait_ns = 0;
@@ -178,8 +206,9 @@ static bool pauses_after(const Rank *rank, int64_t step) {
  * this step's. */
 static bool end_step(Rank *rank, int64_t step, Status *status) {
   ReplayLeft left;
-  if (!replay_collect(&rank->replay, &left, status) ||
-      !rank_look_end(rank, step, &left.control, status) ||
+  if (!replay_collect(&rank->replay, &left, status)) return false;
+  listen(rank, step, false);
+  if (!rank_look_end(rank, step, &left.control, status) ||
       !rank_check_finite(rank, step, &left.control, status))
     return false;
   rank->ended = step;

@@ -20,9 +20,7 @@
 #include "runtime/replay/replay_fused.h"
 #include "runtime/replay/replay_graph.h"
 
-/* Each operand of a load is a copy of its own, called a part; what waits for a record waits for its
- * last part. */
-enum { PARTS = 16, LAST_PART = PARTS - 1 };
+enum { PARTS = REPLAY_PARTS, LAST_PART = REPLAY_LAST_PART };
 _Static_assert((int)KERNEL_OPERANDS_MAX <= (int)PARTS, "each operand of a load has a part");
 
 typedef struct Walker {
@@ -509,6 +507,7 @@ static bool issue_calls(void *context, Status *status) {
   walker->number_first = replay_next_number(walker->replay);
   first[1] = first[0];
   first[0] = walker->number_first;
+  walker->replay->hearing.first = walker->number_first;
   return walk_calls(walker->replay->setup.plan, walker->program, issue_call, walker, status);
 }
 

@@ -11,6 +11,7 @@
 #include "kernels/kernel.h"
 #include "runtime/comm/comm.h"
 #include "runtime/device/device.h"
+#include "runtime/observe/steplog.h"
 #include "runtime/plan/mesh.h"
 #include "runtime/plan/plan_control.h"
 #include "runtime/plan/walk.h"
@@ -34,6 +35,7 @@ typedef struct ReplaySetup {
   bool graphs;                   /* runs after the first are graphs if replay_graph.h allows it */
   DeviceLook *look;              /* as in DeviceSetup */
   void *look_context;
+  bool hears;             /* times of works will be asked for: replay_heard.h */
   bool ends_on_all_lanes; /* no run goes on beside the next one: steps are timed */
   /* For tests: every queue has its own thread, which waits up to so long before each work. */
   bool issues_only;
@@ -73,6 +75,26 @@ typedef struct ReplayLaunch {
 typedef struct ReplayWatch ReplayWatch;
 void replay_watch(ReplayWatch *watch, const Work *work, bool is_over);
 
+/* Each operand of a load is a copy of its own, called a part; what waits for a record waits for its
+ * last part. Works are numbered by parts of records of calls, in list order. */
+enum { REPLAY_PARTS = 16, REPLAY_LAST_PART = REPLAY_PARTS - 1 };
+
+/* A call of a program, as often as it runs. */
+typedef struct ReplayCall {
+  const PlanCall *call;
+  const PlanLaunch *launch; /* that it is part of; NULL */
+  int32_t microbatch;
+} ReplayCall;
+
+/* Which records the works of a program's run are of (replay_heard.h). */
+typedef struct ReplayHearing {
+  StepLog *log; /* NULL: nobody asks */
+  ReplayCall *call;
+  uint64_t count;
+  _Atomic uint64_t first;         /* number of the run's first call's first record */
+  uint64_t place[PLAN_LANES_MAX]; /* of the work told of last on a lane, in parts, plus 1 */
+} ReplayHearing;
+
 /* True if a program's runs may be graphs; decided once. */
 typedef enum ReplayFit { FIT_UNKNOWN, FIT_GRAPH, FIT_ISSUED } ReplayFit;
 
@@ -81,6 +103,7 @@ typedef struct ReplayGraph {
   Graph *graph; /* NULL: none was made */
   ReplayFit fit;
   uint64_t number_first, span;
+  uint64_t calls_first; /* ReplayHearing.first of the capture */
   ReplayCount *counted;
   int64_t runs; /* of the program */
   Status why;   /* code not 0: it could not be captured, and is issued: the reason */
@@ -143,6 +166,7 @@ typedef struct Replay {
   uint64_t high_water_bytes; /* end of the highest arena byte that a record has named so far */
   Hostile hostile;
   ReplayWatch *watch; /* NULL: nobody looks */
+  ReplayHearing hearing;
   /* A program that may go on beside its next run (plan_seam.h); NULL: all lanes are empty. */
   const PlanProgram *open;
   uint32_t parted_mask;              /* lanes with queues of their own that communicate */

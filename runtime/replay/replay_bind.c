@@ -12,6 +12,7 @@
 #include "runtime/replay/replay.h"
 #include "runtime/replay/replay_fused.h"
 #include "runtime/replay/replay_graph.h"
+#include "runtime/replay/replay_heard.h"
 
 bool replay_kernel_fail(const Plan *plan, const PlanRecord *record, KernelStatus ended,
                         const char *why, Status *status) {
@@ -412,6 +413,9 @@ static bool open_device(Replay *replay, Status *status) {
                           .look = setup->look,
                           .name = replay_work_name,
                           .look_context = setup->look_context,
+                          .heard = setup->hears ? replay_heard : NULL,
+                          .heard_context = replay,
+                          .call_numbers = replay->records_most * REPLAY_PARTS,
                           .issues_only = setup->issues_only && !HOSTILE_RUNS_ALONE,
                           .delay_most_ns = setup->delay_most_ns,
                           .delay_seed = philox_mix(setup->delay_seed, (uint64_t)setup->rank)},
@@ -467,6 +471,7 @@ void replay_free(Replay *replay) {
   replay_free_fused(replay);
   release_kernels(replay);
   free_launches(replay);
+  free(replay->hearing.call);
   free(replay->kernel);
   free(replay->prepared);
   free(replay->binding_at);

@@ -12,6 +12,7 @@ typedef struct TracePrinter {
   const Trace *traces;
   int32_t count;
   int64_t base_ns; /* of the wall clock */
+  TracePredict *predict;
   FILE *out;
   bool is_begun;
 } TracePrinter;
@@ -81,6 +82,27 @@ static void print_name(const Plan *plan, const PlanRecord *record, FILE *out) {
   print_string(name, out);
 }
 
+/* The segment that a record is of. */
+static const char *segment_of(const Plan *plan, uint32_t record) {
+  for (uint32_t i = 0; i < plan->segments_count; i++)
+    if (record - plan->segments[i].records_first < plan->segments[i].records_count)
+      return plan_string(plan, plan->segments[i].name);
+  return "";
+}
+
+static void print_extent(const TracePrinter *p, const Trace *trace, const TraceEntry *entry) {
+  const PlanRecord *record = &p->plan->records[entry->record];
+  int64_t predicted_ns = entry->predicted_ns;
+  if (record->comm != PLAN_NONE && !entry->is_call)
+    predicted_ns = p->predict(p->plan, trace->header.rank, record);
+  if (entry->records > 1) fprintf(p->out, ",\"launch\":%u", entry->records);
+  if (entry->is_call) {
+    fputs(",\"call_of\":", p->out);
+    print_string(segment_of(p->plan, entry->record), p->out);
+  }
+  if (predicted_ns > 0) fprintf(p->out, ",\"predicted_us\":%.3f", (double)predicted_ns / 1e3);
+}
+
 static void print_record(TracePrinter *p, const Trace *trace, const TraceEntry *entry) {
   const PlanRecord *record = &p->plan->records[entry->record];
   begin(p, "X", trace->header.rank, entry->lane);
@@ -98,8 +120,7 @@ static void print_record(TracePrinter *p, const Trace *trace, const TraceEntry *
     fputs(",\"over\":", p->out);
     print_string(plan_string(p->plan, p->plan->comms[record->comm].name), p->out);
   }
-  if (record->predicted_ns > 0)
-    fprintf(p->out, ",\"predicted_us\":%.3f", (double)record->predicted_ns / 1e3);
+  print_extent(p, trace, entry);
   fputs("}}", p->out);
 }
 
@@ -196,8 +217,9 @@ static int64_t earliest_ns(const Trace *traces, int32_t count) {
   return earliest;
 }
 
-int64_t trace_print(const Plan *plan, const Trace *traces, int32_t count, FILE *out) {
-  TracePrinter p = {plan, traces, count, earliest_ns(traces, count), out, false};
+int64_t trace_print(const Plan *plan, const Trace *traces, int32_t count, TracePredict *predict,
+                    FILE *out) {
+  TracePrinter p = {plan, traces, count, earliest_ns(traces, count), predict, out, false};
   int64_t printed = 0;
   uint64_t id = 1;
   fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", out);

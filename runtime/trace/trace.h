@@ -10,7 +10,7 @@
 
 #include "runtime/plan/plan.h"
 
-enum { TRACE_VERSION = 1, TRACE_NODE_BYTES = 64, TRACE_WHY_BYTES = 512 };
+enum { TRACE_VERSION = 2, TRACE_NODE_BYTES = 64, TRACE_WHY_BYTES = 512 };
 
 #define TRACE_MAGIC "lkstrace"
 
@@ -26,9 +26,12 @@ typedef struct TraceHeader {
 typedef struct TraceEntry {
   int64_t start_ns, end_ns; /* of the monotonic clock of its node */
   int64_t step;
-  uint32_t record; /* in the plan's table */
+  int64_t predicted_ns; /* of its kernels; 0: no prediction, or a communication */
+  uint32_t record;      /* in the plan's table */
   uint32_t lane;
   int32_t layer, microbatch; /* -1: none */
+  uint32_t records;          /* that ran in this time, in one launch; this is the first */
+  uint32_t is_call; /* 1: from this record on, what the lane did of its call without waiting */
 } TraceEntry;
 
 /* "5..8", "5": steps from 1 on. False: not such a text. */
@@ -47,9 +50,13 @@ bool trace_read(Trace *trace, const char *path, const Plan *plan, int64_t first,
                 char why[TRACE_WHY_BYTES]);
 void trace_free(Trace *trace);
 
+/* The predicted time of a communication of a rank, in ns; 0: none. */
+typedef int64_t TracePredict(const Plan *plan, uint32_t rank, const PlanRecord *record);
+
 /* Chrome's trace events as JSON, which Perfetto opens: a process for each rank, a thread for each
  * lane, an event for each record, an arrow from each send to its receive when both are there. Times
  * are relative to the earliest. Returns how many records were written. */
-int64_t trace_print(const Plan *plan, const Trace *traces, int32_t count, FILE *out);
+int64_t trace_print(const Plan *plan, const Trace *traces, int32_t count, TracePredict *predict,
+                    FILE *out);
 
 #endif

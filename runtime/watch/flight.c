@@ -42,14 +42,6 @@ void flight_end(Flight *flight, uint32_t lane) {
   put(&entry->end_ns, end_ns);
   if (flight->is_warm && flight->phase == FLIGHT_STEP)
     put(&of->busy_ns, of->busy_ns + end_ns - entry->start_ns);
-  if (flight->log != NULL)
-    steplog_add(flight->log, &(TraceEntry){.start_ns = entry->start_ns,
-                                           .end_ns = end_ns,
-                                           .step = entry->step,
-                                           .record = entry->record,
-                                           .lane = lane,
-                                           .layer = entry->layer,
-                                           .microbatch = entry->microbatch});
 }
 
 void flight_phase(Flight *flight, FlightPhase phase, int64_t step) {

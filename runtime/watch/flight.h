@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "runtime/observe/steplog.h"
+#include "runtime/plan/plan.h"
 #include "runtime/watch/pulse.h"
 
 enum { FLIGHT_ENTRIES = 128, FLIGHT_MEDIAN_STEPS = 20 };
@@ -49,7 +49,6 @@ typedef struct Flight {
   int32_t steps_timed;
   int64_t later_ns;     /* of all steps after the first */
   _Atomic bool is_warm; /* the first step has ended */
-  StepLog *log;         /* finished records also go there; NULL: they are not kept */
   FlightLane lane[PLAN_LANES_MAX];
 } Flight;
 

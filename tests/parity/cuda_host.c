@@ -16,6 +16,8 @@ enum { PAGE_BYTES = 2 << 20 };
 static _Thread_local size_t arena_bytes; /* of the rank whose thread this is */
 static _Thread_local uint32_t chosen;
 
+static void listens(void) {}
+
 static bool choose(uint32_t device, Status *status) {
   GpuId gpu;
   chosen = device;
@@ -119,6 +121,7 @@ const CudaPlugin *cuda_host_plugin(int64_t delay_most_ns) {
   static CudaPlugin plugin = {.version = CUDA_PLUGIN_VERSION,
                               .count = cuda_host_count,
                               .look = cuda_host_look,
+                              .listens = listens,
                               .choose = choose,
                               .describe = describe,
                               .memory = {map, unmap},

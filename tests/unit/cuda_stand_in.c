@@ -16,6 +16,7 @@ struct CUstream_st {
 
 struct CUevent_st {
   CudaWorks before;
+  float at_ms;
   bool is_recorded, is_captured;
 };
 
@@ -35,6 +36,9 @@ static struct CUgraph_st *capturing;
 static cudaError_t broken;
 static _Thread_local cudaError_t last = cudaSuccess;
 static int wrongs, open_count;
+static CudaStandInHook *on_instantiated, *on_launched, *on_copied;
+static bool has_times;
+static float now_ms;
 
 static cudaError_t wrong(cudaError_t error, const char *why) {
   printf("CUDA's contract: %s\n", why);
@@ -69,6 +73,19 @@ void cuda_stand_in_do(CudaWorks works) {
 
 void cuda_stand_in_break(int error) {
   broken = (cudaError_t)error;
+}
+
+void cuda_stand_in_hooks(CudaStandInHook *instantiated, CudaStandInHook *launched,
+                         CudaStandInHook *copied) {
+  on_instantiated = instantiated, on_launched = launched, on_copied = copied;
+}
+
+void cuda_stand_in_times(bool allowed) {
+  has_times = allowed;
+}
+
+void cuda_stand_in_at(float ms) {
+  now_ms = ms;
 }
 
 void cuda_stand_in_clear(void) {
@@ -209,7 +226,7 @@ cudaError_t cudaSetDevice(int device) {
 /* ---- events */
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) {
-  if (flags != cudaEventDisableTiming)
+  if (flags != cudaEventDisableTiming && !has_times)
     return wrong(cudaErrorInvalidValue, "an event that takes times");
   *event = opened(sizeof **event);
   return cudaSuccess;
@@ -221,7 +238,18 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (broken != cudaSuccess) return broken;
-  *event = (struct CUevent_st){stream->before, true, stream->is_captured};
+  *event = (struct CUevent_st){stream->before, now_ms, true, stream->is_captured};
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  return answer(event->before);
+}
+
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to) {
+  if (!from->is_recorded || !to->is_recorded || answer(from->before | to->before) != cudaSuccess)
+    return wrong(cudaErrorNotReady, "a time of what is not over");
+  *ms = to->at_ms - from->at_ms;
   return cudaSuccess;
 }
 
@@ -267,6 +295,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
   if (flags != 0) return wrong(cudaErrorInvalidValue, "a graph with flags");
   *exec = opened(sizeof **exec);
   (*exec)->graph = *graph;
+  if (on_instantiated != NULL) on_instantiated();
   return cudaSuccess;
 }
 
@@ -278,6 +307,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
     if ((graph->works >> i & 1u) != 0) before[i] = earlier | graph->before[i];
   done &= ~graph->works;
   stream->before |= graph->works;
+  if (on_launched != NULL) on_launched();
   return cudaSuccess;
 }
 
@@ -306,6 +336,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size_bytes, enum 
                             cudaStream_t stream) {
   (void)stream;
   if (kind != cudaMemcpyDefault) return wrong(cudaErrorInvalidValue, "a copy of a told direction");
+  if (on_copied != NULL) on_copied();
   return copied(to, from, size_bytes);
 }
 

@@ -26,6 +26,16 @@ bool cuda_stand_in_waits(void *stream);
 /* Every stream and event reports this error (cudaError_t) from now on. */
 void cuda_stand_in_break(int error);
 
+/* Called when a graph has been made executable, when it is launched, and when memory is copied;
+ * NULL: nothing is. */
+typedef void CudaStandInHook(void);
+void cuda_stand_in_hooks(CudaStandInHook *instantiated, CudaStandInHook *launched,
+                         CudaStandInHook *copied);
+
+/* Whether events may have times; what is put into a stream from now on happens then, in ms. */
+void cuda_stand_in_times(bool allowed);
+void cuda_stand_in_at(float ms);
+
 /* Forgets all works. */
 void cuda_stand_in_clear(void);
 

@@ -7,10 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compiler/job/mesh.h"
+#include "compiler/plan/simulate/price.h"
 #include "compiler/show/cli/cli.h"
 #include "compiler/show/cli/runs.h"
 #include "runtime/plan/plan_io.h"
-#include "runtime/plan/plan_job.h"
+#include "runtime/plan/plan_place.h"
 
 /* The steps that the user asks for, and those that were recorded. */
 typedef struct TraceRequest {
@@ -90,15 +92,15 @@ static ExitCode read_ranks(TraceRequest *r) {
   if (r->ranks != NULL)
     return complain(EXIT_USER, "--ranks %.40s: the run has ranks 0 to %lld", r->ranks,
                     (long long)ranks - 1);
-  if (plan_has_job(&r->plan) && job_target(&r->plan) != TARGET_CPU)
-    return complain(EXIT_USER,
-                    "%s has no records of its steps: GPUs do not tell yet when records ran, so a "
-                    "run on them writes no trace",
-                    r->folder);
   return complain(EXIT_USER,
                   "%s has no records of its steps: start the run with --trace A..B, which keeps "
                   "those of steps A to B",
                   r->folder);
+}
+
+/* A TracePredict: as the plan's prediction of a step prices it. */
+static int64_t predict(const Plan *plan, uint32_t rank, const PlanRecord *record) {
+  return price_ns(plan, plan_coordinate(plan, rank, MESH_PP), record); /* classes are stages */
 }
 
 /* Written beside it first: a file of that name is always whole. */
@@ -106,7 +108,7 @@ static ExitCode write_file(const TraceRequest *r, const char *path, int64_t *pri
   const char *fresh = file_beside(r->c->arena, path);
   FILE *file = fopen(fresh, "w");
   bool written = file != NULL;
-  if (written) *printed = trace_print(&r->plan, r->traces, r->count, file);
+  if (written) *printed = trace_print(&r->plan, r->traces, r->count, predict, file);
   written = written && fflush(file) == 0 && !ferror(file);
   int failure = errno;
   if (file != NULL && fclose(file) != 0 && written) written = false, failure = errno;

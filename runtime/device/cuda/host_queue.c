@@ -38,6 +38,8 @@ struct HostQueue {
   pthread_cond_t wake;
   Status status; /* of the first failure */
   _Atomic bool stop, aborted, failed;
+  _Atomic(DeviceHeard *) heard; /* NULL: works are not timed */
+  void *heard_context;
   _Atomic uint64_t pushed, done;
   _Atomic uint64_t *word; /* pinned: number of the last work that is over, plus 1 */
   HostEntry ring[RING];
@@ -65,16 +67,31 @@ static void wait_for_event(const HostQueue *host, cudaEvent_t event) {
   }
 }
 
+static int64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static bool run_work(HostQueue *host, const HostEntry *entry, Status *why) {
+  DeviceHeard *heard = atomic_load(&host->heard);
+  const int64_t start_ns = heard != NULL ? now_ns() : 0;
+  bool ran = true;
+  if (entry->kind == ENTRY_COPY)
+    memcpy(entry->to, entry->from, entry->size_bytes);
+  else
+    ran = entry->work.run(&entry->work, host->queue, why);
+  if (heard != NULL && ran) heard(host->heard_context, entry->number, start_ns, now_ns());
+  return ran;
+}
+
 static void run_entry(HostQueue *host, const HostEntry *entry) {
   Status why = {0};
   if (entry->kind == ENTRY_WAIT) {
     wait_for_event(host, entry->event);
     return;
   }
-  if (!is_dropping(host) && entry->kind == ENTRY_COPY)
-    memcpy(entry->to, entry->from, entry->size_bytes);
-  else if (!is_dropping(host) && !entry->work.run(&entry->work, host->queue, &why))
-    fail(host, &why);
+  if (!is_dropping(host) && !run_work(host, entry, &why)) fail(host, &why);
   if (!is_dropping(host)) atomic_store(host->word, entry->number + 1);
 }
 
@@ -145,6 +162,11 @@ cudaError_t host_queue_awaited_by(HostQueue *host, cudaStream_t stream, uint64_t
   CUresult result = host->wait_value((CUstream)stream, (CUdeviceptr)(uintptr_t)host->word,
                                      number + 1, CU_STREAM_WAIT_VALUE_GEQ);
   return (cudaError_t)result; /* both APIs have the same numbers */
+}
+
+void host_queue_listen(HostQueue *host, DeviceHeard *heard, void *context) {
+  if (heard != NULL) host->heard_context = context;
+  atomic_store(&host->heard, heard);
 }
 
 bool host_queue_passed(const HostQueue *host, uint64_t number) {

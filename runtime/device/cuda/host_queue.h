@@ -27,6 +27,9 @@ cudaError_t host_queue_wait(HostQueue *host, cudaStream_t stream);
 /* Work put into the stream later starts after work `number`. */
 cudaError_t host_queue_awaited_by(HostQueue *host, cudaStream_t stream, uint64_t number);
 
+/* From now on `heard` is told when its works ran; NULL: nobody is. */
+void host_queue_listen(HostQueue *host, DeviceHeard *heard, void *context);
+
 bool host_queue_passed(const HostQueue *host, uint64_t number);
 bool host_queue_is_idle(const HostQueue *host);
 /* True if a work has failed, whose reason is told; what came later was dropped. */

@@ -12,6 +12,7 @@
 #include "kernels/cuda/variants.h"
 #include "runtime/device/cuda/architectures.h"
 #include "runtime/device/cuda/cuda.h"
+#include "runtime/device/cuda/cupti.h"
 #include "runtime/device/cudnn_library.h"
 #include "runtime/device/lt_library.h"
 
@@ -85,6 +86,11 @@ static bool look(uint32_t device, GpuId *id, Status *status) {
   (void)snprintf(id->name, sizeof id->name, "%.*s", (int)sizeof id->name - 1, gpu.name);
   write_uuid(&gpu, ordinal, id->uuid);
   return true;
+}
+
+static void listens(void) {
+  Status unused;
+  (void)cupti_open(NULL, &unused);
 }
 
 static bool choose(uint32_t device, Status *status) {
@@ -213,6 +219,7 @@ const CudaPlugin *lockstep_cuda_plugin(void) {
   static const CudaPlugin plugin = {.version = CUDA_PLUGIN_VERSION,
                                     .count = count_gpus,
                                     .look = look,
+                                    .listens = listens,
                                     .choose = choose,
                                     .describe = describe,
                                     .memory = {map, unmap},

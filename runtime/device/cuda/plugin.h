@@ -13,7 +13,7 @@
 #include "runtime/device/device.h"
 
 /* Both sides were built from the same of these, or the plugin is refused. */
-enum { CUDA_PLUGIN_VERSION = 7 };
+enum { CUDA_PLUGIN_VERSION = 8 };
 
 enum { GPU_UUID_BYTES = 48, CUDA_TEXT_BYTES = 512 };
 
@@ -34,6 +34,8 @@ typedef struct CudaPlugin {
   bool (*count)(uint32_t *count, Status *status);
   /* One of them. Nothing of it is taken. */
   bool (*look)(uint32_t device, GpuId *id, Status *status);
+  /* Before any `choose`, in a run that asks when works ran. A failure is told by the devices. */
+  void (*listens)(void);
   /* Sets the calling thread's GPU, as CUDA counts those that the process sees. False: no such
    * GPU, or one that the kernels were not compiled for; `status` says which. */
   bool (*choose)(uint32_t device, Status *status);

@@ -14,6 +14,7 @@
 #include "runtime/device/cuda/cuda.h"
 #include "runtime/device/cuda/host_queue.h"
 #include "runtime/device/cuda/ranges.h"
+#include "runtime/device/cuda/times.h"
 
 enum { EVENTS_FOR_QUEUES = 256, EVENTS_FOR_HOST = 8, LOOK_AGAIN_NS = 20000 };
 
@@ -59,6 +60,7 @@ struct Cuda {
   uint64_t captured_first;
   bool failed, is_told;
   Status status; /* of the first failure */
+  Times *times;  /* NULL: nobody asks for them */
   void *window;  /* DEVICE_WINDOW_BYTES, pinned */
   void *window_at;
   uint64_t window_bytes;
@@ -169,7 +171,9 @@ static bool cuda_issue(Queue *queue, const Work *work, uint64_t number, Status *
   if (cuda->failed) return tell(cuda, status);
   if (queue->host != NULL) return push_work(queue, work, number, status);
   if (cuda->setup.name != NULL) range_begin(cuda->setup.name(work));
+  times_begin(cuda->times, queue->lane, queue->stream, work, number);
   bool issued = work->run(work, queue, &why);
+  times_end(cuda->times);
   if (cuda->setup.name != NULL) range_end();
   if (!issued) doubt(queue, &why);
   if (!issued && cuda->is_capturing) {
@@ -186,7 +190,9 @@ static bool cuda_copy(Queue *queue, void *to, const void *from, uint64_t size_by
   Cuda *cuda = queue->cuda;
   if (cuda->failed) return tell(cuda, status);
   if (queue->host != NULL) return push_copy(queue, to, from, size_bytes, number, status);
+  times_begin(cuda->times, queue->lane, queue->stream, NULL, number);
   cudaError_t error = cudaMemcpyAsync(to, from, size_bytes, cudaMemcpyDefault, queue->stream);
+  times_end(cuda->times);
   note(queue, number);
   return done(cuda, error, "issue a copy", status);
 }
@@ -245,6 +251,7 @@ static bool cuda_wait(Queue *queue, const Queue *other, uint64_t number, Status 
   if (cuda->is_capturing && (cuda->captured_first == 0 || number < cuda->captured_first))
     return refuse_in_capture(cuda, "a wait for work that is not captured cannot be captured",
                              status);
+  if (queue->host == NULL) times_wait(cuda->times, queue->lane, queue->stream);
   if (queue->host != NULL || other->host != NULL)
     return wait_across(queue, &cuda->queues[other->lane], number, status);
   const Mark *mark = mark_of(&cuda->queues[other->lane], number, status);
@@ -374,12 +381,13 @@ static bool cuda_capture(Device *device, Status *status) {
   Cuda *cuda = (Cuda *)device;
   cudaStream_t main = cuda->of[cuda->setup.main_lane]->stream;
   if (cuda->is_capturing) return status_fail(status, STATUS_OURS, "a capture is under way");
-  if (!cuda_finish(device, status)) return false;
+  if (!cuda_finish(device, status) || !times_capture(cuda->times, true, status)) return false;
   forget_marks(cuda);
   cuda->is_spoiled = false;
   cuda->captured_first = 0;
   cudaError_t error = cudaStreamBeginCapture(main, cudaStreamCaptureModeThreadLocal);
   cuda->is_capturing = cuda_done(error, "capture", status);
+  if (!cuda->is_capturing) (void)times_capture(cuda->times, false, status);
   return cuda->is_capturing;
 }
 
@@ -398,6 +406,7 @@ static Graph *cuda_captured(Device *device, Status *status) {
     return NULL;
   }
   cuda->is_capturing = false;
+  (void)times_capture(cuda->times, false, status);
   forget_marks(cuda);
   cudaError_t error = cudaStreamEndCapture(main->stream, &captured);
   if (error != cudaSuccess) (void)cudaGetLastError();
@@ -427,10 +436,31 @@ static bool cuda_replay(Device *device, const Graph *graph, uint64_t number_firs
   Cuda *cuda = (Cuda *)device;
   Queue *main = cuda->of[cuda->setup.main_lane];
   if (cuda->failed) return tell(cuda, status);
-  if (!done(cuda, cudaGraphLaunch(graph->exec, main->stream), "launch a graph", status))
-    return false;
+  times_begin_graph(cuda->times, number_first - graph->number_first);
+  cudaError_t error = cudaGraphLaunch(graph->exec, main->stream);
+  times_end(cuda->times);
+  if (!done(cuda, error, "launch a graph", status)) return false;
   note(main, number_first + graph->span);
   return true;
+}
+
+/* ---- times */
+
+/* At the end of a window all that is in a stream must be over: CUPTI delivers no buffer before. */
+static bool cuda_listen(Device *device, bool on, Status *status) {
+  Cuda *cuda = (Cuda *)device;
+  for (uint32_t lane = 0; lane < cuda->setup.lane_count && !on; lane++)
+    if (cuda->queues[lane].stream != NULL) times_wait(cuda->times, lane, cuda->queues[lane].stream);
+  if (!on && !cuda_finish(device, status)) return false;
+  for (uint32_t lane = 0; lane < cuda->setup.lane_count; lane++)
+    if (cuda->queues[lane].host != NULL)
+      host_queue_listen(cuda->queues[lane].host, on ? cuda->setup.heard : NULL,
+                        cuda->setup.heard_context);
+  return times_listen(cuda->times, on, cuda->of[cuda->setup.main_lane]->stream, status);
+}
+
+static const char *cuda_coarse(const Device *device) {
+  return times_coarse(((const Cuda *)device)->times);
 }
 
 /* ---- beginning and end */
@@ -458,6 +488,7 @@ static void cuda_close(Device *device) {
   for (uint32_t lane = 0; lane < cuda->setup.lane_count; lane++)
     close_queue(&cuda->queues[lane]);
   if (cuda->window != NULL) (void)cudaFreeHost(cuda->window);
+  times_close(cuda->times);
   free(cuda);
 }
 
@@ -522,6 +553,8 @@ Device *cuda_device_open(const DeviceSetup *setup, Status *status) {
       .await = cuda_await,
       .open_window = cuda_open_window,
       .close_window = cuda_close_window,
+      .listen = cuda_listen,
+      .coarse = cuda_coarse,
       .abort = cuda_abort,
       .close = cuda_close,
   };
@@ -532,7 +565,9 @@ Device *cuda_device_open(const DeviceSetup *setup, Status *status) {
   }
   cuda->base.ops = &ops;
   cuda->setup = *setup;
-  if (open_queues(cuda, status)) return &cuda->base;
+  if (setup->heard != NULL) cuda->times = times_open(setup, status);
+  const bool has_times = setup->heard == NULL || cuda->times != NULL;
+  if (has_times && open_queues(cuda, status)) return &cuda->base;
   cuda_close(&cuda->base);
   return NULL;
 }

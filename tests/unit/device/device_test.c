@@ -391,6 +391,42 @@ static void test_idle(void) {
   device->ops->close(device);
 }
 
+/* ---- times */
+
+typedef struct Heard {
+  uint64_t last;
+  int32_t count;
+  bool is_wrong;
+} Heard;
+
+static void hear(void *context, uint64_t number, int64_t start_ns, int64_t end_ns) {
+  Heard *heard = context;
+  heard->is_wrong |= number <= heard->last || end_ns - start_ns < 500000;
+  heard->last = number;
+  heard->count++;
+}
+
+/* While the device listens, every work is told of once, with the time that it took. */
+static void test_times(void) {
+  for (int way = 0; way < WAYS; way++) {
+    Heard heard = {0};
+    atomic_int naps = 0;
+    DeviceSetup setup = ways[way];
+    setup.heard = hear, setup.heard_context = &heard;
+    Device *device = open_way(&setup);
+    for (uint64_t number = 1; number <= 4; number++) {
+      if (number != 3) CHECK(device->ops->listen(device, number == 2, &status));
+      CHECK(issue(device, LANE_DP, nap_and_count, &naps, number));
+      if (number != 2) CHECK(device->ops->finish(device, &status));
+    }
+    CHECK(device->ops->coarse(device) == NULL);
+    CHECK_INT(heard.count, 2);
+    CHECK_INT(heard.last, 3);
+    CHECK(!heard.is_wrong);
+    device->ops->close(device);
+  }
+}
+
 int main(void) {
   TEST("a queue runs in order, and takes more than its ring holds") test_order();
   TEST("waits order the queues") test_waits();
@@ -403,6 +439,7 @@ int main(void) {
   TEST("a failure ends all queues, and its reason is told once") test_failure();
   TEST("an abort drops what has not begun") test_abort();
   TEST("a device is closed with work pending") test_close();
+  TEST("works are told of while the device listens") test_times();
   TEST("an idle queue costs nothing, and sleeps while others work") test_idle();
   CHECK_DONE();
 }

@@ -156,7 +156,7 @@ static void check_case(const Case *c) {
   Breakdown of;
   for (int32_t i = 0; i < ENTRIES && c->ran[i].end_ns > 0; i++) {
     const Ran *ran = &c->ran[i];
-    entry[ran->lane][log.lane[ran->lane].step_count++] = (TraceEntry){
+    entry[ran->lane][log.lane[ran->lane].count++] = (TraceEntry){
         .start_ns = ran->start_ns, .end_ns = ran->end_ns, .record = ran->record, .lane = ran->lane};
   }
   fastest[PP] = c->fastest_pp_ns;

@@ -1,0 +1,106 @@
+#include "runtime/replay/replay_heard.h"
+
+#include <stdlib.h>
+
+#include "runtime/plan/plan_loops.h"
+
+static bool count_call(void *context, const Position *at, Status *status) {
+  (void)status;
+  *(uint64_t *)context = at->running + 1;
+  return true;
+}
+
+static bool note_call(void *context, const Position *at, Status *status) {
+  Replay *replay = context;
+  (void)status;
+  replay->hearing.call[at->running] =
+      (ReplayCall){.call = at->call,
+                   .launch = plan_launch_of(replay->setup.plan, at->program, at->call_number),
+                   .microbatch = (int32_t)at->microbatch};
+  return true;
+}
+
+bool replay_hear(Replay *replay, const PlanProgram *program, StepLog *log, Status *status) {
+  ReplayHearing *hearing = &replay->hearing;
+  const Plan *plan = replay->setup.plan;
+  free(hearing->call);
+  *hearing = (ReplayHearing){.log = log};
+  if (log == NULL) return true;
+  (void)walk_calls(plan, program, count_call, &hearing->count, status);
+  hearing->call = calloc(hearing->count + 1, sizeof *hearing->call);
+  if (hearing->call == NULL)
+    return status_fail(status, STATUS_WORLD, "not enough memory to time every record");
+  return walk_calls(plan, program, note_call, replay, status);
+}
+
+/* Once for all records of a launch, as of its first one. */
+static void add_launch(const Replay *replay, const ReplayCall *at, TraceEntry entry) {
+  const ReplayLaunch *launch = &replay->launch[at->launch - replay->setup.plan->launches];
+  if (launch->count == 0) return;
+  const PlanRecord *first = launch->work[0].record;
+  entry.record = (uint32_t)(first - replay->setup.plan->records);
+  entry.lane = first->lane;
+  entry.layer = launch->work[0].layer;
+  entry.records = launch->count;
+  for (uint32_t i = 0; i < launch->count; i++)
+    entry.predicted_ns += launch->work[i].record->predicted_ns;
+  steplog_add(replay->hearing.log, &entry);
+}
+
+/* The record that the call runs right before this one; NULL: none. */
+static const PlanRecord *before(const Plan *plan, const PlanCall *call, const PlanRecord *record) {
+  const PlanRecord *first = &plan->records[plan->segments[call->segment].records_first];
+  while (record > first)
+    if (plan_runs(call, --record)) return record;
+  return NULL;
+}
+
+/* Of two records that were fused, the number is the second's. The first has the time of both; the
+ * second begins and ends when both are over. Two that were not fused are told one by one. */
+static void add_first_of_two(Replay *replay, const ReplayCall *at, const PlanRecord *record,
+                             uint64_t place, TraceEntry *entry) {
+  const Plan *plan = replay->setup.plan;
+  const PlanRecord *first = record->fuses ? before(plan, at->call, record) : NULL;
+  if (first == NULL) return;
+  const uint32_t number = (uint32_t)(first - plan->records);
+  const ReplayFused *fused = &replay->fused[number];
+  const bool came_alone =
+      replay->hearing.place[record->lane] == place - (uint64_t)(record - first) + 1;
+  if (fused->second != record || fused->how.run == NULL || came_alone) return;
+  TraceEntry both = *entry;
+  both.record = number;
+  both.predicted_ns = first->predicted_ns;
+  steplog_add(replay->hearing.log, &both);
+  entry->start_ns = entry->end_ns;
+}
+
+void replay_heard(void *context, uint64_t number, int64_t start_ns, int64_t end_ns) {
+  Replay *replay = context;
+  ReplayHearing *hearing = &replay->hearing;
+  const Plan *plan = replay->setup.plan;
+  if (hearing->log == NULL || number < hearing->first) return;
+  const uint64_t place = (number - hearing->first) / REPLAY_PARTS;
+  const uint64_t running = place / replay->records_most, index = place % replay->records_most;
+  if (running >= hearing->count) return;
+  const ReplayCall *at = &hearing->call[running];
+  TraceEntry entry = {.start_ns = start_ns,
+                      .end_ns = end_ns,
+                      .layer = at->call->layer,
+                      .microbatch = at->microbatch,
+                      .records = 1,
+                      .is_call = replay->device->ops->coarse(replay->device) != NULL};
+  if (at->launch != NULL) {
+    add_launch(replay, at, entry);
+    return;
+  }
+  const PlanSegment *segment = &plan->segments[at->call->segment];
+  if (index >= segment->records_count) return;
+  const PlanRecord *record = &plan->records[segment->records_first + index];
+  if (record->kind == RECORD_LOAD) return;
+  entry.record = (uint32_t)(record - plan->records);
+  entry.lane = record->lane;
+  if (!entry.is_call) add_first_of_two(replay, at, record, number / REPLAY_PARTS, &entry);
+  if (!entry.is_call) entry.predicted_ns = record->predicted_ns;
+  hearing->place[record->lane] = number / REPLAY_PARTS + 1;
+  steplog_add(hearing->log, &entry);
+}
