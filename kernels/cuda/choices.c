@@ -12,7 +12,7 @@
 enum { LINE_BYTES = 640 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static ProductChoice *all;
+static LtChoice *all;
 static int32_t count, room, added_count;
 static atomic_bool holds;
 
@@ -23,39 +23,49 @@ static bool same_shape(const ProductShape *a, const ProductShape *b) {
          a->align_bytes == b->align_bytes && a->workspace_most == b->workspace_most;
 }
 
-static ProductChoice *find(const ProductShape *shape) {
+static LtChoice *find(const ProductShape *shape) {
   for (int32_t i = 0; i < count; i++)
     if (same_shape(&all[i].shape, shape)) return &all[i];
   return NULL;
 }
 
-bool choices_find(const ProductShape *shape, ProductChoice *choice) {
+bool choices_find(const ProductShape *shape, LtChoice *choice) {
   pthread_mutex_lock(&lock);
-  const ProductChoice *found = find(shape);
+  const LtChoice *found = find(shape);
   if (found != NULL) *choice = *found;
   pthread_mutex_unlock(&lock);
   return found != NULL;
 }
 
-static bool add(const ProductChoice *choice) {
-  ProductChoice *at = find(&choice->shape);
+static bool add(const LtChoice *choice) {
+  LtChoice *at = find(&choice->shape);
   if (at == NULL && (all == NULL || count == room)) {
     int32_t larger = room > 0 ? 2 * room : 16;
-    ProductChoice *more = realloc(all, (size_t)larger * sizeof *more);
+    LtChoice *more = realloc(all, (size_t)larger * sizeof *more);
     if (more == NULL) return false;
     all = more, room = larger;
   }
+  const bool is_new =
+      at == NULL || memcmp(&at->algorithm, &choice->algorithm, sizeof at->algorithm) != 0;
   if (at == NULL) at = &all[count++];
   *at = *choice;
-  added_count++;
+  added_count += is_new;
   return true;
 }
 
-bool choices_add(const ProductChoice *choice) {
+bool choices_add(const LtChoice *choice) {
   pthread_mutex_lock(&lock);
   bool done = add(choice);
   pthread_mutex_unlock(&lock);
   return done;
+}
+
+bool choices_at(int32_t number, LtChoice *choice) {
+  pthread_mutex_lock(&lock);
+  const bool found = number < count;
+  if (found) *choice = all[number];
+  pthread_mutex_unlock(&lock);
+  return found;
 }
 
 int32_t choices_count(int32_t *added) {
@@ -117,7 +127,7 @@ static bool read_epilogue(const char *word, int32_t *epilogue) {
   return false;
 }
 
-static void write_line(FILE *file, const ProductChoice *choice) {
+static void write_line(FILE *file, const LtChoice *choice) {
   const ProductShape *s = &choice->shape;
   const uint64_t *data = choice->algorithm.data;
   fprintf(file,
@@ -130,6 +140,9 @@ static void write_line(FILE *file, const ProductChoice *choice) {
           choice->workspace_bytes);
   for (int i = 0; i < 8; i++)
     fprintf(file, " %016" PRIx64, data[i]);
+  if (choice->took_ns > 0)
+    fprintf(file, " ns %" PRId64 " first %" PRId64 " driver %" PRId32, choice->took_ns,
+            choice->first_ns, choice->driver);
   fprintf(file, " cublasLt %" PRIu64 " on %s\n", s->version, s->gpu);
 }
 
@@ -152,8 +165,8 @@ static bool read_type(const char *word, int32_t *type) {
 }
 
 /* As write_line writes it. */
-static bool read_line(const char *line, ProductChoice *choice) {
-  *choice = (ProductChoice){0};
+static bool read_line(const char *line, LtChoice *choice) {
+  *choice = (LtChoice){0};
   ProductShape *s = &choice->shape;
   uint64_t *data = choice->algorithm.data;
   char a, b, factors[8], result[8], epilogue[16];
@@ -168,11 +181,21 @@ static bool read_line(const char *line, ProductChoice *choice) {
       used == 0)
     return false;
   const char *rest = line + used;
+  used = 0;
   if (sscanf(rest, /* NOLINT(cert-err34-c) */
              " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
-             " %" SCNx64 " cublasLt %" SCNu64 " on %95[^\n]",
+             " %" SCNx64 "%n",
              &data[0], &data[1], &data[2], &data[3], &data[4], &data[5], &data[6], &data[7],
-             &s->version, s->gpu) != 10)
+             &used) != 8)
+    return false;
+  rest += used;
+  used = 0;
+  if (sscanf(rest, /* NOLINT(cert-err34-c) */
+             " ns %" SCNd64 " first %" SCNd64 " driver %" SCNd32 "%n", &choice->took_ns,
+             &choice->first_ns, &choice->driver, &used) == 3)
+    rest += used;
+  if (sscanf(rest, " cublasLt %" SCNu64 " on %95[^\n]", /* NOLINT(cert-err34-c) */
+             &s->version, s->gpu) != 2)
     return false;
   s->transpose_a = a == 'T', s->transpose_b = b == 'T';
   return read_epilogue(epilogue, &s->epilogue) && read_type(factors, &s->factors) &&
@@ -186,7 +209,7 @@ bool choices_read(const char *path, char why[CHOICES_WHY_BYTES]) {
   if (!good) (void)snprintf(why, CHOICES_WHY_BYTES, "%s cannot be read: %s", path, strerror(errno));
   char line[LINE_BYTES];
   for (int number = 1; good && fgets(line, sizeof line, file) != NULL; number++) {
-    ProductChoice choice;
+    LtChoice choice;
     good = read_line(line, &choice) && choices_add(&choice);
     if (!good)
       (void)snprintf(why, CHOICES_WHY_BYTES,

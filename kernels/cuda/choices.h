@@ -19,17 +19,24 @@ typedef struct ProductShape {
   uint64_t workspace_most;
 } ProductShape;
 
-typedef struct ProductChoice {
+typedef struct LtChoice {
   ProductShape shape;
   LtAlgorithm algorithm;
   uint64_t workspace_bytes;
-  int32_t id, tile, stages, split_k; /* of the algorithm, for people */
-} ProductChoice;
+  /* For people: of the algorithm; the time of a run, and that of the library's first suggestion (0:
+   * not timed); the driver that it was timed with. */
+  int32_t id, tile, stages, split_k;
+  int64_t took_ns, first_ns;
+  int32_t driver;
+} LtChoice;
 
 /* False: none yet. */
-bool choices_find(const ProductShape *shape, ProductChoice *choice);
-/* Replaces an earlier choice for the same shape. False: out of memory. */
-bool choices_add(const ProductChoice *choice);
+bool choices_find(const ProductShape *shape, LtChoice *choice);
+/* Replaces an earlier choice for the same shape, and counts as added if it is another. False: out
+ * of memory. */
+bool choices_add(const LtChoice *choice);
+/* All of them, by number; false: there are fewer. */
+bool choices_at(int32_t number, LtChoice *choice);
 /* The number of choices; `added`: since the last read, write or clear. */
 int32_t choices_count(int32_t *added);
 void choices_clear(void);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "kernels/contract/workspace.h"
-#include "kernels/cuda/choices.h"
 #include "kernels/cuda/products_inside.h"
 #include "kernels/cuda/variants.h"
 #include "kernels/prepare.h"
@@ -15,7 +14,9 @@ static struct {
   ProductGpu *gpu;
   LtHandle *handle[PRODUCT_GPUS_MAX];
   Kernel kernels[KERNEL_COUNT];
-} lt = {.lock = PTHREAD_MUTEX_INITIALIZER};
+  Product *open;
+  pthread_mutex_t choosing;
+} lt = {.lock = PTHREAD_MUTEX_INITIALIZER, .choosing = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- the factors: the library's matrices are column-major, ours row-major, so that each of ours
  * is a transposed one there */
@@ -91,8 +92,7 @@ Matrices product_matrices(KernelId id, const int64_t *dim) {
 
 /* ---- preparing: the first call that fails says why */
 
-enum { SUGGESTIONS = 8 };
-enum { USES_BIAS = LT_EPILOGUE_BIAS | LT_EPILOGUE_BGRAD_A | LT_EPILOGUE_BGRAD_B };
+enum { SUGGESTIONS = 24 }; /* those that round are among them */
 
 typedef struct ProductMaking {
   const LtApi *api;
@@ -206,7 +206,7 @@ static void describe(ProductMaking *making, Product *product, const Matrices *x,
   set(making, product->operation, LT_EPILOGUE, shape->epilogue);
   /* Addresses of the alignment that the heuristic may count on. */
   const void *like = (const void *)(uintptr_t)shape->align_bytes;
-  if ((shape->epilogue & USES_BIAS) != 0 && making->status == LT_DONE)
+  if ((shape->epilogue & PRODUCT_USES_BIAS) != 0 && making->status == LT_DONE)
     (void)made(making, making->api->operation_set(product->operation, LT_BIAS, &like, sizeof like));
   if ((shape->epilogue & LT_EPILOGUE_AUX) != 0 && making->status == LT_DONE &&
       made(making, making->api->operation_set(product->operation, LT_AUX, &like, sizeof like)))
@@ -251,17 +251,20 @@ static bool rounds_parts(ProductMaking *making, const LtAlgorithm *algorithm) {
   return reduction == LT_REDUCE_IN_RESULT;
 }
 
-/* The first of these that can run and sums in f32; NULL: none. */
-static const LtCandidate *first_exact(ProductMaking *making, const LtCandidate *offered,
-                                      int count) {
-  for (int i = 0; i < count; i++)
+/* Those of these that can run and sum in f32, best first. Returns how many. */
+static int32_t find_exact(ProductMaking *making, const LtCandidate *offered, int count,
+                          const LtCandidate *exact[PRODUCT_TRIES_MOST]) {
+  int32_t found = 0;
+  for (int i = 0; i < count && found < PRODUCT_TRIES_MOST; i++)
     if (offered[i].status == LT_DONE && !rounds_parts(making, &offered[i].algorithm))
-      return &offered[i];
-  return NULL;
+      exact[found++] = &offered[i];
+  return found;
 }
 
-/* The library's first suggestion that keeps sums in f32. */
-static void ask(ProductMaking *making, const Product *product, ProductChoice *choice) {
+/* Of the library's suggestions that keep sums in f32 the fastest one, or the first where it cannot
+ * be timed. Two runs may time differently: one whose bits must repeat takes the first. */
+static void ask(ProductMaking *making, const Product *product, const Matrices *x, bool adds,
+                LtChoice *choice) {
   const LtApi *api = making->api;
   const ProductShape *shape = &choice->shape;
   const uint32_t in_f32 = LT_REDUCE_IN_F32;
@@ -280,18 +283,24 @@ static void ask(ProductMaking *making, const Product *product, ProductChoice *ch
                               product->d, product->d, preference, SUGGESTIONS, offered, &found));
   (void)api->preference_destroy(preference);
   if (making->status != LT_DONE) return;
-  const LtCandidate *first = first_exact(making, offered, found);
-  if (!made(making, first != NULL ? LT_DONE : LT_NOT_SUPPORTED)) return;
-  choice->algorithm = first->algorithm;
-  choice->workspace_bytes = first->workspace_bytes;
-  look_up(making, &first->algorithm, LT_ALGORITHM_ID, &choice->id);
-  look_up(making, &first->algorithm, LT_ALGORITHM_TILE, &choice->tile);
-  look_up(making, &first->algorithm, LT_ALGORITHM_STAGES, &choice->stages);
-  look_up(making, &first->algorithm, LT_ALGORITHM_SPLIT_K, &choice->split_k);
+  const LtCandidate *exact[PRODUCT_TRIES_MOST] = {NULL};
+  const int32_t count = find_exact(making, offered, found, exact);
+  if (!made(making, count > 0 ? LT_DONE : LT_NOT_SUPPORTED)) return;
+  ProductTimes times = {0};
+  if (!choices_are_held()) times = product_fastest(api, product, x, shape, adds, exact, count);
+  const LtCandidate *best = exact[times.which];
+  choice->algorithm = best->algorithm;
+  choice->workspace_bytes = best->workspace_bytes;
+  choice->took_ns = times.took_ns, choice->first_ns = times.first_ns;
+  choice->driver = products_driver();
+  look_up(making, &best->algorithm, LT_ALGORITHM_ID, &choice->id);
+  look_up(making, &best->algorithm, LT_ALGORITHM_TILE, &choice->tile);
+  look_up(making, &best->algorithm, LT_ALGORITHM_STAGES, &choice->stages);
+  look_up(making, &best->algorithm, LT_ALGORITHM_SPLIT_K, &choice->split_k);
 }
 
 /* A kept choice is used if the library accepts it for this shape and scratch, and sums in f32. */
-static bool still_holds(ProductMaking *making, const Product *product, const ProductChoice *kept) {
+static bool still_holds(ProductMaking *making, const Product *product, const LtChoice *kept) {
   LtCandidate candidate = {.status = LT_NOT_SUPPORTED};
   return making->api->check(product->handle, product->operation, product->a, product->b, product->d,
                             product->d, &kept->algorithm, &candidate) == LT_DONE &&
@@ -299,19 +308,52 @@ static bool still_holds(ProductMaking *making, const Product *product, const Pro
          !rounds_parts(making, &kept->algorithm);
 }
 
-/* False: a choice that must hold is not accepted. */
-static bool choose(ProductMaking *making, Product *product, const ProductShape *shape) {
-  ProductChoice choice = {0};
-  bool is_kept = choices_find(shape, &choice),
+/* False: a choice that must hold is not accepted. One thread chooses at a time: other ranks of the
+ * process take its choice. */
+static bool choose(ProductMaking *making, Product *product, const Matrices *x, bool adds) {
+  LtChoice choice = {0};
+  pthread_mutex_lock(&lt.choosing);
+  bool is_kept = choices_find(&product->shape, &choice),
        holds = is_kept && still_holds(making, product, &choice);
-  if (is_kept && !holds && choices_are_held()) return false;
-  if (!holds) {
-    choice = (ProductChoice){.shape = *shape};
-    ask(making, product, &choice);
+  const bool is_lost = is_kept && !holds && choices_are_held();
+  if (!holds && !is_lost) {
+    choice = (LtChoice){.shape = product->shape};
+    ask(making, product, x, adds, &choice);
     if (making->status == LT_DONE) (void)choices_add(&choice);
   }
+  pthread_mutex_unlock(&lt.choosing);
   product->algorithm = choice.algorithm;
-  return true;
+  return !is_lost;
+}
+
+static void note_open(Product *product) {
+  pthread_mutex_lock(&lt.lock);
+  product->next = lt.open;
+  lt.open = product;
+  pthread_mutex_unlock(&lt.lock);
+}
+
+static void note_closed(const Product *product) {
+  pthread_mutex_lock(&lt.lock);
+  Product **at = &lt.open;
+  while (*at != NULL && *at != product)
+    at = &(*at)->next;
+  if (*at != NULL) *at = product->next;
+  pthread_mutex_unlock(&lt.lock);
+}
+
+bool products_settle(void) {
+  LtChoice choice;
+  bool all = true;
+  pthread_mutex_lock(&lt.lock);
+  for (Product *at = lt.open; at != NULL; at = at->next) {
+    ProductMaking making = {.api = lt.api};
+    if (!choices_find(&at->shape, &choice)) continue;
+    all = all && still_holds(&making, at, &choice);
+    at->algorithm = choice.algorithm;
+  }
+  pthread_mutex_unlock(&lt.lock);
+  return all;
 }
 
 static ProductShape shape_of(const KernelUse *use, const Matrices *x, int32_t epilogue,
@@ -336,6 +378,7 @@ static ProductShape shape_of(const KernelUse *use, const Matrices *x, int32_t ep
 
 void product_close(Product *product) {
   if (product == NULL) return;
+  note_closed(product);
   if (product->operation != NULL) (void)lt.api->operation_destroy(product->operation);
   LtLayout *layouts[] = {product->a, product->b, product->d};
   for (int i = 0; i < 3; i++)
@@ -361,8 +404,8 @@ KernelStatus product_open(const KernelUse *use, const Matrices *x, int32_t epilo
     return KERNEL_FAILED;
   }
   ProductMaking making = {.api = lt.api};
-  ProductShape shape = shape_of(use, x, epilogue, align_bytes);
-  (void)snprintf(shape.gpu, sizeof shape.gpu, "%s", name);
+  product->shape = shape_of(use, x, epilogue, align_bytes);
+  (void)snprintf(product->shape.gpu, sizeof product->shape.gpu, "%s", name);
   product->parts = x->parts;
   if (x->turns_a) product->turned[0] = (Turned){x->k, x->m};
   if (x->turns_b) product->turned[1] = (Turned){x->k, x->n};
@@ -371,9 +414,10 @@ KernelStatus product_open(const KernelUse *use, const Matrices *x, int32_t epilo
     product->scales[1] = scales_b(use, x);
   }
   product->handle = handle_of(&making, gpu);
-  if (making.status == LT_DONE) describe(&making, product, x, &shape);
-  bool holds = making.status != LT_DONE || choose(&making, product, &shape);
+  if (making.status == LT_DONE) describe(&making, product, x, &product->shape);
+  bool holds = making.status != LT_DONE || choose(&making, product, x, use->accumulate);
   if (making.status == LT_DONE && holds) {
+    note_open(product);
     *opened = product;
     return KERNEL_DONE;
   }

@@ -2,6 +2,7 @@
 #ifndef LOCKSTEP_CUDA_PRODUCTS_INSIDE_H
 #define LOCKSTEP_CUDA_PRODUCTS_INSIDE_H
 
+#include "kernels/cuda/choices.h"
 #include "kernels/cuda/products.h"
 
 /* The roles of operands: d is the product of a and b. */
@@ -33,7 +34,8 @@ typedef struct Product {
   LtAlgorithm algorithm;
   Turned turned[2]; /* of codes: a and b */
   Scales scales[2];
-  int64_t library_bytes; /* of the scratch; turned copies are after it */
+  ProductShape shape;
+  struct Product *next; /* of those that are open */
 } Product;
 
 typedef struct Matrices {
@@ -54,6 +56,24 @@ bool product_has_types(uint32_t factors, uint32_t result);
 KernelStatus product_open(const KernelUse *use, const Matrices *x, int32_t epilogue,
                           int64_t align_bytes, Product **opened, const char **why);
 void product_close(Product *product); /* NULL is allowed */
+
+/* ---- products_timed.c */
+
+enum { PRODUCT_TRIES_MOST = 16 };
+enum { PRODUCT_USES_BIAS = LT_EPILOGUE_BIAS | LT_EPILOGUE_BGRAD_A | LT_EPILOGUE_BGRAD_B };
+
+/* Times of a run; zeros: none was tried, and the first candidate is taken. */
+typedef struct ProductTimes {
+  int32_t which; /* of the candidates */
+  int64_t took_ns, first_ns;
+} ProductTimes;
+
+/* The fastest of the candidates, in the memory that is lent (products_timed.h). */
+ProductTimes product_fastest(const LtApi *api, const Product *product, const Matrices *x,
+                             const ProductShape *shape, bool adds,
+                             const LtCandidate *const *offered, int32_t count);
+/* The driver's version, while memory is lent; else 0. */
+int32_t products_driver(void);
 
 /* Where a call writes, and what its epilogue needs: NULL where it needs none. */
 typedef struct ProductTo {

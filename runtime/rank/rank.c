@@ -121,8 +121,10 @@ static bool open_rank(Rank *rank, Status *status) {
       .look_context = rank->nccl,
   };
   memcpy(setup.arena, rank->arena.base, sizeof setup.arena);
-  if (!programs_check(rank->plan, &run->mesh, status) ||
-      !replay_bind(&rank->replay, &setup, status))
+  const bool lends = cuda != NULL && plan_trains(rank->plan);
+  if (!programs_check(rank->plan, &run->mesh, status)) return false;
+  if (lends) setup.lend = cuda->lend;
+  if (!replay_bind(&rank->replay, &setup, status) || (lends && !rank_share_choices(rank, status)))
     return false;
   rank_give_streams(rank);
   rank->init = replay_program(&rank->replay, PROGRAM_INIT);

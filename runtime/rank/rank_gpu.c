@@ -117,6 +117,44 @@ bool rank_read_choices(const CudaPlugin *cuda, const RunOptions *options, Status
   return !choices_path(options, path) || cuda->read_choices(path, options->deterministic, status);
 }
 
+/* How many choices a rank has, and how many of them it has made now. */
+typedef struct ChoiceCount {
+  int32_t count, added;
+} ChoiceCount;
+
+/* Ranks time products for themselves, and may find another algorithm for the same shape: the lowest
+ * rank's holds. */
+bool rank_share_choices(Rank *rank, Status *status) {
+  const CudaPlugin *cuda = rank->run->cuda;
+  const int32_t ranks = rank->run->mesh.rank_count;
+  ChoiceCount own = {0}, *counts = calloc((size_t)ranks, sizeof *counts);
+  LtChoice *mine = NULL, *all = NULL;
+  int64_t most = 0, added = 0, merged = 0;
+  own.count = cuda->count_choices(&own.added);
+  bool done = counts != NULL && rank->comm->ops->gather_bytes(rank->comm, &own, counts, sizeof own);
+  for (int32_t i = 0; done && i < ranks; i++) {
+    if (counts[i].count > most) most = counts[i].count;
+    added += counts[i].added;
+  }
+  const bool has_any = done && added > 0 && ranks > 1;
+  if (has_any) {
+    mine = calloc((size_t)most, sizeof *mine);
+    all = calloc((size_t)(most * ranks), sizeof *all);
+    for (int32_t i = 0; mine != NULL && i < own.count; i++)
+      (void)cuda->choice_at(i, &mine[i]);
+    done = mine != NULL && all != NULL &&
+           rank->comm->ops->gather_bytes(rank->comm, mine, all, (size_t)most * sizeof *mine);
+  }
+  for (int32_t i = ranks - 1; has_any && done && i >= 0; i--) {
+    memmove(mine, &all[i * most], (size_t)counts[i].count * sizeof *mine);
+    done = cuda->take_choices(mine, counts[i].count, status);
+    merged += counts[i].count;
+  }
+  free(counts), free(mine), free(all);
+  if (!done && status->code == STATUS_DONE) status->code = STATUS_ECHO;
+  return done && (merged == 0 || rank_meet(rank, status));
+}
+
 bool rank_keep_choices(const Rank *rank, Status *status) {
   const CudaPlugin *cuda = rank->run->cuda;
   char path[PATH_BYTES], attention[CUDA_TEXT_BYTES];

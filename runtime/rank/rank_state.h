@@ -148,6 +148,8 @@ void rank_give_streams(const Rank *rank);
 void rank_watch_gpu(Rank *rank);
 /* Used bytes of the GPU's memory, by all programs; -1: no GPU, or unknown. */
 int64_t rank_gpu_used_bytes(const Rank *rank);
+/* All ranks: from here on they use the same algorithms for products of the same shape. */
+bool rank_share_choices(Rank *rank, Status *status);
 /* Writes beside the plan which algorithms products use: by the rank that reports, after all are
  * bound. */
 bool rank_keep_choices(const Rank *rank, Status *status);
@@ -239,10 +241,9 @@ bool rank_drill(Rank *rank, Status *status);
 
 bool rank_open_report(Rank *rank, Status *status);
 bool rank_close_report(Rank *rank, Status *status);
-/* Prints how ranks compare. */
 /* The user asks when records run: --trace, --ranks-every. */
 bool rank_is_asked_times(const Rank *rank);
-void rank_tell_stragglers(Rank *rank);
+void rank_tell_stragglers(Rank *rank); /* how ranks compare */
 /* Gathers how much memory every rank has used, at the last barrier. */
 void rank_note_memory(Rank *rank);
 

@@ -31,9 +31,12 @@ typedef struct ReplaySetup {
   const Kernel
       *kernels[Processor_COUNT]; /* each by KernelId; NULL: this process has no kernels for it */
   DeviceOpen *open_device;       /* NULL: device_cpu_open */
-  Flight *flight;                /* what is running is written there; NULL: nowhere */
-  bool graphs;                   /* runs after the first are graphs if replay_graph.h allows it */
-  DeviceLook *look;              /* as in DeviceSetup */
+  /* Told of the device arena while kernels are prepared, when it has no content yet: they may be
+   * tried there. NULL, 0: no more; what they left is cleared. NULL: they are not. */
+  void (*lend)(void *memory, uint64_t size_bytes);
+  Flight *flight;   /* what is running is written there; NULL: nowhere */
+  bool graphs;      /* runs after the first are graphs if replay_graph.h allows it */
+  DeviceLook *look; /* as in DeviceSetup */
   void *look_context;
   bool hears;             /* times of works will be asked for: replay_heard.h */
   bool ends_on_all_lanes; /* no run goes on beside the next one: steps are timed */

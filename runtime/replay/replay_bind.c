@@ -453,9 +453,11 @@ bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
   }
   replay->parted_mask = replay->queues_mask & plan_lanes_that_communicate(plan);
   if (replay->queues_mask != 0) note_awaited(replay);
-  if (!prepare_kernels(replay, status) || !replay_bind_fused(replay, status) ||
-      !bind_launches(replay, status))
-    return false;
+  if (setup->lend != NULL) setup->lend(setup->arena[TIER_DEVICE], replay->device_bytes);
+  const bool prepared = prepare_kernels(replay, status) && replay_bind_fused(replay, status) &&
+                        bind_launches(replay, status);
+  if (setup->lend != NULL) setup->lend(NULL, 0);
+  if (!prepared) return false;
   if (!fill_samples(replay) ||
       !hostile_start(&replay->hostile, plan, replay->class, replay->setup.arena))
     return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");

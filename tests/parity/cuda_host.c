@@ -117,6 +117,22 @@ static bool write_choices(const char *path, Status *status) {
   return choices_write(path, why) || status_fail(status, STATUS_WORLD, "%s", why);
 }
 
+static void lend(void *memory, uint64_t size_bytes) {
+  static _Thread_local struct {
+    void *memory;
+    size_t size_bytes;
+  } lent;
+  if (memory == NULL && lent.memory != NULL) memset(lent.memory, 0, lent.size_bytes);
+  lent.memory = memory, lent.size_bytes = size_bytes;
+  products_lend(&lt_stand_in_clock, memory, size_bytes);
+}
+
+static bool take_choices(const LtChoice *choices, int64_t count, Status *status) {
+  for (int64_t i = 0; i < count; i++)
+    if (!choices_add(&choices[i])) return status_fail(status, STATUS_WORLD, "no memory");
+  return products_settle() || status_fail(status, STATUS_WORLD, "a choice that does not hold");
+}
+
 const CudaPlugin *cuda_host_plugin(int64_t delay_most_ns) {
   static CudaPlugin plugin = {.version = CUDA_PLUGIN_VERSION,
                               .count = cuda_host_count,
@@ -130,6 +146,9 @@ const CudaPlugin *cuda_host_plugin(int64_t delay_most_ns) {
                               .read_choices = read_choices,
                               .write_choices = write_choices,
                               .count_choices = choices_count,
+                              .lend = lend,
+                              .choice_at = choices_at,
+                              .take_choices = take_choices,
                               .tell_attention = attentions_tell,
                               .list_attention = attentions_list};
   plugin.nccl = nccl_stand_in();

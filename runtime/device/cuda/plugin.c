@@ -13,6 +13,7 @@
 #include "runtime/device/cuda/architectures.h"
 #include "runtime/device/cuda/cuda.h"
 #include "runtime/device/cuda/cupti.h"
+#include "runtime/device/cuda/measure.h"
 #include "runtime/device/cudnn_library.h"
 #include "runtime/device/lt_library.h"
 
@@ -215,6 +216,16 @@ static bool write_choices(const char *path, Status *status) {
   return choices_write(path, why) || status_fail(status, STATUS_WORLD, "%s", why);
 }
 
+static bool take_choices(const LtChoice *choices, int64_t count, Status *status) {
+  for (int64_t i = 0; i < count; i++)
+    if (!choices_add(&choices[i]))
+      return status_fail(status, STATUS_WORLD, "not enough memory for the choices of products");
+  return products_settle() ||
+         status_fail(status, STATUS_WORLD,
+                     "cublasLt does not take an algorithm that another rank has chosen: give all "
+                     "nodes the same cublasLt and the same GPUs");
+}
+
 const CudaPlugin *lockstep_cuda_plugin(void) {
   static const CudaPlugin plugin = {.version = CUDA_PLUGIN_VERSION,
                                     .count = count_gpus,
@@ -228,6 +239,9 @@ const CudaPlugin *lockstep_cuda_plugin(void) {
                                     .read_choices = read_choices,
                                     .write_choices = write_choices,
                                     .count_choices = choices_count,
+                                    .lend = cuda_lend,
+                                    .choice_at = choices_at,
+                                    .take_choices = take_choices,
                                     .tell_attention = attentions_tell,
                                     .list_attention = attentions_list};
   return &plugin;

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "kernels/cuda/attention_told.h"
+#include "kernels/cuda/choices.h"
 #include "kernels/kernel.h"
 #include "runtime/comm/nccl_api.h"
 #include "runtime/device/device.h"
@@ -51,6 +52,13 @@ typedef struct CudaPlugin {
   bool (*read_choices)(const char *path, bool must_hold, Status *status);
   bool (*write_choices)(const char *path, Status *status);
   int32_t (*count_choices)(int32_t *added);
+  /* While the calling thread prepares kernels, its device arena may be used to time products; NULL:
+   * no more, and it is clear again. */
+  void (*lend)(void *memory, uint64_t size_bytes);
+  /* The choices, by number; false: there are fewer. And takes those of other ranks, the last one
+   * for a shape: bound records use them from then on. */
+  bool (*choice_at)(int32_t number, LtChoice *choice);
+  bool (*take_choices)(const LtChoice *choices, int64_t count, Status *status);
   /* The library or kernel that runs attention of the bound records, and the reason (attentions.h):
    * one line, "" for none, and before it op by op. */
   void (*tell_attention)(char text[CUDA_TEXT_BYTES]);

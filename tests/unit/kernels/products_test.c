@@ -144,6 +144,59 @@ static void check_keeping(void) {
   }
 }
 
+/* The fastest that keeps sums is taken, in what memory there is; not where bits must repeat. */
+static void check_timing(void) {
+  static _Alignas(256) uint8_t memory[1 << 18];
+  const char *why = "";
+  void *state = NULL, *other = NULL;
+  char line[640], why_file[CHOICES_WHY_BYTES];
+  TEST("of several algorithms the fastest is taken, and the file has its time") {
+    choices_clear();
+    products_lend(&lt_stand_in_clock, memory, sizeof memory);
+    CHECK(prepare(KERNEL_linear, 16, true, &state, &why));
+    last_line(line);
+    CHECK(strstr(line, ": algorithm 66 tile 1 stages 0 split 2 ") != NULL);
+    CHECK(strstr(line, " ns 2000000 first 3000000 driver 13000 cublasLt 130100 on ") != NULL);
+  }
+  TEST("what the file keeps is not timed again") {
+    int64_t before = lt_stand_in_count();
+    choices_clear();
+    CHECK(choices_read(path, why_file));
+    CHECK(prepare(KERNEL_linear, 16, true, &other, &why));
+    CHECK_INT(lt_stand_in_count(), before);
+    CHECK_INT(added(), 0);
+    release(KERNEL_linear, other);
+  }
+  TEST("bound products take the choices of another rank") {
+    LtChoice choice;
+    static _Alignas(256) float x[ROWS * IN], w[OUT * IN], y[ROWS * OUT], work[WORK_BYTES / 4];
+    products_lend(NULL, NULL, 0);
+    CHECK(choices_at(0, &choice) && !choices_at(1, &choice));
+    CHECK(run(x, w, y, work, state, &why));
+    CHECK_INT(lt_stand_in_took_ns(), 2000000);
+    choice.algorithm.data[7] = 2; /* the tile */
+    CHECK(choices_add(&choice) && products_settle());
+    CHECK_INT(added(), 1);
+    CHECK(run(x, w, y, work, state, &why));
+    CHECK_INT(lt_stand_in_took_ns(), 2500000);
+    release(KERNEL_linear, state);
+  }
+  TEST("without room for the operands, and where bits must repeat, the first is taken") {
+    for (int way = 0; way < 2; way++) {
+      choices_clear();
+      choices_hold(way == 1);
+      products_lend(&lt_stand_in_clock, memory, way == 0 ? 1024 : sizeof memory);
+      CHECK(prepare(KERNEL_linear, 16, true, &state, &why));
+      last_line(line);
+      CHECK(strstr(line, ": algorithm 66 tile 0 ") != NULL && strstr(line, " ns ") == NULL);
+      release(KERNEL_linear, state);
+    }
+    choices_hold(false);
+    products_lend(NULL, NULL, 0);
+    (void)unlink(path);
+  }
+}
+
 static void check_running(void) {
   const char *why = "";
   void *state = NULL;
@@ -262,6 +315,7 @@ int main(void) {
   (void)snprintf(path, sizeof path, "/tmp/lockstep_products_%d", (int)getpid());
   check_choosing();
   check_keeping();
+  check_timing();
   check_running();
   choices_clear();
   check_code_blocks();

@@ -1,0 +1,25 @@
+/* products_timed.h -- products are tried on the GPU before the first step, because the library's
+ * first proposal is up to a fifth slower than its best one. */
+#ifndef LOCKSTEP_CUDA_PRODUCTS_TIMED_H
+#define LOCKSTEP_CUDA_PRODUCTS_TIMED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Issues a product; `stream` is a cudaStream_t. False: it cannot. */
+typedef bool ProductTry(const void *context, void *stream);
+
+/* What trying needs of a GPU. */
+typedef struct ProductClock {
+  int32_t driver; /* its version */
+  /* Fills memory of the GPU with repetitions of a pattern of the host. */
+  bool (*fill)(void *to, uint64_t size_bytes, const void *pattern, uint64_t pattern_bytes);
+  /* Runs it as often, and tells how long each run took on the GPU. */
+  bool (*time)(ProductTry *product, const void *context, int32_t runs, int64_t *took_ns);
+} ProductClock;
+
+/* While the calling thread binds a plan, its GPU's memory at `memory`, which has no content yet,
+ * may be used to try products. NULL: no more. */
+void products_lend(const ProductClock *clock, void *memory, uint64_t size_bytes);
+
+#endif
