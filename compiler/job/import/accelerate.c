@@ -36,7 +36,7 @@ static double zero_of(const Import *im) {
   return zero;
 }
 
-static void convert_fsdp(Import *im) {
+void convert_fsdp_config(Import *im) {
   Leaf *strategy = get(im, "fsdp_sharding_strategy"),
        *reshard = get(im, "fsdp_reshard_after_forward");
   if (strategy && !leaf_is_auto(strategy)) take_sharding(im, strategy, strategy->text);
@@ -54,7 +54,8 @@ static void convert_fsdp(Import *im) {
   Leaf *ahead = get(im, "fsdp_backward_prefetch"), *wrap = get(im, "fsdp_auto_wrap_policy");
   if (ahead && ahead->kind == LEAF_TEXT && zero_of(im) == 3)
     take(im, ahead, "parallel.zero_prefetch",
-         strstr(ahead->text, "PRE") && !strstr(ahead->text, "NO_") ? "1" : "0", ahead->text);
+         strcasestr(ahead->text, "PRE") && !strcasestr(ahead->text, "NO_") ? "1" : "0",
+         ahead->text);
   else if (ahead)
     drop(ahead, HOW_DERIVED, "weights are not gathered ahead below zero 3", false);
   Leaf *size = get(im, "fsdp_min_num_params");
@@ -147,9 +148,12 @@ void convert_accelerate(Import *im) {
       take_default(im, "precision.loss_scale", "\"torch\"", "default of Accelerate: GradScaler");
     if (is_narrow) take(im, precision, "precision.linear", "\"fp8\"", "");
   }
+  if (!precision && !im->has_tool[word_tool_find("deepspeed")] &&
+      !im->has_tool[word_tool_find("trainer")])
+    take_default(im, "precision", "\"fp32\"", "default of Accelerate: mixed_precision no");
   const char *kind = type && type->kind == LEAF_TEXT ? type->text : "";
   if (strcmp(kind, "FSDP") == 0 || get(im, "fsdp_sharding_strategy") || get(im, "fsdp_version"))
-    convert_fsdp(im);
+    convert_fsdp_config(im);
   convert_plugin_of_deepspeed(im);
   convert_megatron_plugin(im);
   convert_mesh(im);

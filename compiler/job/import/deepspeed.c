@@ -360,7 +360,7 @@ void convert_deepspeed(Import *im) {
   for (int i = 0; i < 3; i++) /* before the batch, which asks for the ranks of dp */
     take_pairs(im, "deepspeed", (const char *[]){"parallel.tp", "parallel.pp", "parallel.cp"}[i]);
   convert_precision(&d); /* before elements become bytes */
-  if (!d.has_trainer && !im->has_tool[word_tool_find("accelerate")])
+  if (!d.has_trainer && !setting_find(im, "precision"))
     add_default(&d, "bf16.enabled", "precision", "\"fp32\"", "default of DeepSpeed");
   convert_batch(&d);
   convert_zero(&d);

@@ -141,6 +141,7 @@ void take_precision(Import *im, Leaf *leaf, const char *word);
 void take_devices(Import *im, Leaf *leaf, double total, double nodes);
 void open_line(Import *im, const char *line);
 void take_sharding(Import *im, Leaf *leaf, const char *word); /* FULL_SHARD ... (accelerate.c) */
+void convert_fsdp_config(Import *im); /* keys fsdp_NAME, of Trainer's fsdp_config too */
 bool key_takes(Import *im, const char *path,
                const char *word); /* is the key built, has it the word? */
 void take_offload(Import *im, Leaf *leaf, const char *path);

@@ -151,14 +151,46 @@ static bool changes_numbers(const char *path) {
   return false;
 }
 
+/* The row of a table that is none here as a whole, which then answers for its keys; NULL. */
+static const WordRow *row_of_table(Import *im, const Leaf *leaf) {
+  const char *dot = strchr(leaf->key, '.');
+  if (!dot) return NULL;
+  const char *table = arena_copy_n(im->c->arena, leaf->key, (size_t)(dot - leaf->key));
+  WordHits hits = words_find(im->c->arena, leaf->tool, table);
+  if (hits.list.count == 0 || hits.list.at[0].fit != FIT_SAME) return NULL;
+  const WordRow *row = hits.list.at[0].row;
+  bool has_place = row->answer == WORD_RENAMED || row->answer == WORD_VALUE ||
+                   row->answer == WORD_SETTING || row->answer == WORD_INTERNAL;
+  return has_place ? NULL : row;
+}
+
+/* { "enabled": false, ... } */
+static bool is_switched_off(Import *im, const Leaf *leaf) {
+  const char *dot = strchr(leaf->key, '.');
+  if (!dot) return false;
+  const char *key = arena_printf(im->c->arena, "%.*s.enabled", (int)(dot - leaf->key), leaf->key);
+  for (int32_t i = 0; i < im->leaves.count; i++) {
+    const Leaf *other = &im->leaves.at[i];
+    if (other->tool == leaf->tool && other->kind == LEAF_FLAG && strcmp(other->key, key) == 0)
+      return other->number == 0;
+  }
+  return false;
+}
+
 static void answer(Import *im, Leaf *leaf) {
   Arena *arena = im->c->arena;
   WordHits hits = words_find(arena, leaf->tool, leaf->key);
-  if (hits.list.count == 0 || hits.list.at[0].fit == FIT_OUTER || !is_in_known_table(im, leaf)) {
+  bool is_known =
+      hits.list.count > 0 && hits.list.at[0].fit != FIT_OUTER && is_in_known_table(im, leaf);
+  const WordRow *row = is_known ? hits.list.at[0].row : row_of_table(im, leaf);
+  if (!row) {
     tell_unknown(im, leaf);
     return;
   }
-  const WordRow *row = hits.list.at[0].row;
+  if (is_switched_off(im, leaf)) {
+    drop(leaf, HOW_DERIVED, "its table is not enabled", false);
+    return;
+  }
   const char *later = word_later(arena, row);
   leaf->why = row->note;
   switch (row->answer) {

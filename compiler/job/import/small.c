@@ -118,6 +118,8 @@ void convert_nanogpt(Import *im) {
                    strcmp(type->text, "float32") == 0   ? "fp32"
                    : strcmp(type->text, "float16") == 0 ? "fp16"
                                                         : "bf16");
+  if (type && strcmp(type->text, "float16") == 0)
+    take_default(im, "precision.loss_scale", "\"torch\"", "nanoGPT's GradScaler");
   if (data && data->kind == LEAF_TEXT) {
     take(im, data, "data.train",
          lua_text(im->c->arena, arena_printf(im->c->arena, "data/%s/train.bin", data->text)), "");

@@ -26,6 +26,19 @@ static void part_deepspeed(Import *im) {
   }
 }
 
+/* fsdp_config = { backward_prefetch = ... } has Accelerate's keys without their fsdp_. */
+static void part_fsdp(Import *im) {
+  int32_t tool = word_tool_find("trainer");
+  for (int32_t i = 0; i < im->leaves.count; i++) {
+    Leaf *leaf = &im->leaves.at[i];
+    if (leaf->tool != tool || strncmp(leaf->key, "fsdp_config.", 12) != 0) continue;
+    const char *name = leaf->key + 12;
+    bool has_prefix = strncmp(name, "fsdp_", 5) == 0;
+    leaf->tool = word_tool_find("accelerate");
+    leaf->key = arena_printf(im->c->arena, "fsdp_config.%s%s", has_prefix ? "" : "fsdp_", name);
+  }
+}
+
 static void convert_fsdp(Import *im) {
   static const char *const words[] = {"full_shard", "shard_grad_op", "no_shard", "hybrid_shard",
                                       "hybrid_shard_zero2"};
@@ -42,6 +55,7 @@ static void convert_fsdp(Import *im) {
   }
   if (leaf->how == HOW_USED && strstr(leaf->text, "offload"))
     take(im, leaf, "offload.optimizer", "\"cpu\"", "");
+  if (leaf->how == HOW_USED && setting_find(im, "parallel.zero")) convert_fsdp_config(im);
 }
 
 static void convert_batch(Import *im) {
@@ -174,6 +188,7 @@ void convert_trainer(Import *im) {
   Leaf *smooth = get(im, "label_smoothing_factor");
   if (smooth && smooth->kind == LEAF_NUMBER && smooth->number != 0)
     drop(smooth, HOW_DECLINED, "cross_entropy in the model file says it: a preset has none", true);
+  part_fsdp(im);
   convert_fsdp(im);
   convert_batch(im);
   convert_length(im);
