@@ -180,9 +180,13 @@ static bool is_switched_off(Import *im, const Leaf *leaf) {
 static void answer(Import *im, Leaf *leaf) {
   Arena *arena = im->c->arena;
   WordHits hits = words_find(arena, leaf->tool, leaf->key);
-  bool is_known =
-      hits.list.count > 0 && hits.list.at[0].fit != FIT_OUTER && is_in_known_table(im, leaf);
-  const WordRow *row = is_known ? hits.list.at[0].row : row_of_table(im, leaf);
+  WordFit fit = hits.list.count > 0 ? hits.list.at[0].fit : FIT_NONE;
+  const WordRow *table = row_of_table(im, leaf), *row = NULL;
+  bool is_known = fit == FIT_INNER && is_in_known_table(im, leaf);
+  if (fit == FIT_SAME || (is_known && !(table && table->answer == WORD_IMPOSSIBLE)))
+    row = hits.list.at[0].row;
+  else
+    row = table;
   if (!row) {
     tell_unknown(im, leaf);
     return;
