@@ -143,6 +143,8 @@ typedef struct Cluster {
   int64_t host_bytes;           /* memory of a node's processors; 0 = unknown */
   double host_bytes_per_s;      /* of that memory, for all ranks of a node; 0 = unknown */
   double host_link_bytes_per_s; /* between a device and it, each way; 0 = unknown */
+  bool is_link_device;          /* by the device's file: of a device alone */
+  double link_share;            /* of it, when all devices copy; 1: no PCIe switch is shared */
   double update_bytes_per_s;    /* of updates on it, for all ranks of a node; 0 = not measured */
   int64_t disk_bytes;           /* of a node, for offload.path; 0 = unknown */
   double disk_read_bytes_per_s, disk_write_bytes_per_s; /* of all ranks of a node; 0 = unknown */

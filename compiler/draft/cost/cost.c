@@ -16,9 +16,11 @@ double cost_peak(const Draft *d) {
   return cost_peak_of(d, d->train->compute_dtype);
 }
 
-/* A device has a link to the memory of its node, which all of the node share. */
+/* A device has a link to the memory of its node, which all of the node share; behind a PCIe switch
+ * it has a part of a link. */
 static double link_rate(const Cluster *cluster) {
-  const double link = cluster->host_link_bytes_per_s;
+  const double part = cluster->link_share > 0 ? cluster->link_share : 1;
+  const double link = cluster->host_link_bytes_per_s * part;
   const double share = cluster->host_bytes_per_s / (double)cluster->devices;
   return link > 0 && share > 0 && share < link ? share : link;
 }

@@ -202,6 +202,8 @@ static void settle_host(Job *job, const Machine *machine, const Facts *facts, co
   else
     job->origin[FIELD_cluster_host] = (Origin){ORIGIN_DERIVED, {0}, "not known"};
   Facts merged = *facts;
+  cluster->is_link_device =
+      !merged.is_known[CLUSTER_HOST_LINK] && !is_own(job, FIELD_cluster_host_link);
   if (!merged.is_known[CLUSTER_HOST_LINK] && device->is_known[DEVICE_HOST_LINK]) {
     merged.is_known[CLUSTER_HOST_LINK] = true;
     merged.number[CLUSTER_HOST_LINK] = device->number[DEVICE_HOST_LINK];

@@ -338,6 +338,30 @@ static bool describe_processors(Compile *c, const Cluster *cluster, const Cluste
   return true;
 }
 
+static bool is_below(const HostNode *host, int32_t device, int32_t bridge) {
+  while (device >= 0 && device != bridge)
+    device = host->devices.at[device].parent;
+  return device >= 0;
+}
+
+/* Devices behind one PCIe switch share its link to the host. Of the seat that has least: its part
+ * of the link of its own device. */
+static double link_share(const HostNode *host, int32_t seats) {
+  double least = 1;
+  for (int32_t seat = 0; seat < seats; seat++) {
+    const Device *gpu = &host->devices.at[host->gpus.at[seat]];
+    for (int32_t b = gpu->parent; b >= 0 && !gpu->is_c2c; b = host->devices.at[b].parent) {
+      const double up_gb_s = host->devices.at[b].pcie_gb_s;
+      const double wider = up_gb_s > 0 && gpu->pcie_gb_s > 0 ? up_gb_s / gpu->pcie_gb_s : 1;
+      int32_t below = 0;
+      for (int32_t other = 0; other < seats; other++)
+        below += is_below(host, host->gpus.at[other], b);
+      if (wider / below < least) least = wider / below;
+    }
+  }
+  return least;
+}
+
 /* Keys of the job take precedence over the files. */
 static void apply_keys(const ClusterType *type, NodeKind *kind, Seat *seats) {
   if (type->is_intra_nearer) kind->pairs = NULL;
@@ -360,6 +384,7 @@ Seat *describe_seats(Compile *c, const HostNode *host, const HostNode *cores, No
 bool describe_kind(Compile *c, const Cluster *cluster, const ClusterType *type, NodeKind *kind) {
   bool is_good = true;
   *kind = (NodeKind){.name = type->name,
+                     .link_share = 1,
                      .seat_count = (int32_t)type->devices,
                      .intra_bytes_per_s = type->intra_bytes_per_s,
                      .network_bytes_per_s = type->inter_bytes_per_s};
@@ -375,5 +400,6 @@ bool describe_kind(Compile *c, const Cluster *cluster, const ClusterType *type, 
   if (!check_counts(c, cluster, type, host, nccl ? type->nccl_topo_at : type->hwloc_at))
     return false;
   apply_keys(type, kind, describe_seats(c, host, hwloc ? hwloc : nccl, kind));
+  kind->link_share = link_share(host, kind->seat_count);
   return true;
 }

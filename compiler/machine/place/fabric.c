@@ -81,6 +81,7 @@ const Fabric *fabric_make(Compile *c, Cluster *cluster) {
                      .kind_count = cluster->type_count,
                      .intra_latency_ns = cluster->intra_latency_ns,
                      .inter_latency_ns = cluster->inter_latency_ns};
+  cluster->link_share = 1;
   for (int32_t k = 0; k < cluster->type_count; k++) {
     if (!describe_kind(c, cluster, &cluster->types[k], &kinds[k])) return NULL;
     if (kinds[k].seat_count > SEATS_MOST) {
@@ -89,6 +90,8 @@ const Fabric *fabric_make(Compile *c, Cluster *cluster) {
       return NULL;
     }
     fabric->is_fast |= is_fast(&kinds[k]);
+    if (cluster->is_link_device && kinds[k].link_share < cluster->link_share)
+      cluster->link_share = kinds[k].link_share;
     fabric->memos[k] = rate_memo(c->arena);
   }
   if (!describe_network(c, cluster, fabric)) return NULL;

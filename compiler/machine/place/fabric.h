@@ -35,8 +35,9 @@ typedef struct NodeKind {
   const HostNode *host;       /* NULL: only numbers are known, and all seats are alike */
   double intra_bytes_per_s;   /* of all pairs; 0: see `pairs` */
   double network_bytes_per_s; /* of each seat without description */
-  const Seat *seats;          /* NULL: not described */
-  const SeatPair *pairs;      /* seats x seats; NULL: all alike */
+  double link_share;     /* what a seat has of its device's PCIe link when all copy to the host */
+  const Seat *seats;     /* NULL: not described */
+  const SeatPair *pairs; /* seats x seats; NULL: all alike */
 } NodeKind;
 
 /* Switches of one height, or NVLink domains of several nodes; the lowest level comes first. */

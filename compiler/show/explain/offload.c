@@ -160,6 +160,11 @@ void explain_offload(const Compiled *compiled, FILE *out) {
                         duration_text(compiled, (double)times.exposed_ns * 1e-9),
                         100 * (double)times.exposed_ns / (double)times.span_ns));
   explain_update(compiled, out);
+  const Cluster *cluster = &compiled->cluster;
+  if (cluster->link_share < 1 && cluster->host_link_bytes_per_s > 0)
+    put_line(out, "",
+             arena_printf(arena, "PCIe switches are shared: a device has %.0f %% of its link",
+                          100 * cluster->link_share));
   put_line(out, "",
            arena_printf(arena, "lane %s works longest; %s", plan_lane_name(plan, times.bound),
                         hidden_text(compiled, times.hidden_tokens)));
