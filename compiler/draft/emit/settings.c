@@ -2,7 +2,6 @@
  * and a hash of the traced model. The only place that writes these numbers. */
 #include "compiler/job/settings.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/draft/cost/cost.h"
@@ -77,27 +76,6 @@ static void emit_weights(Tables *t, const Draft *d) {
                             .origin = "the files"});
 }
 
-/* As samples.c reads it. Weights keep all their digits. */
-static void emit_mix(Tables *t, const Draft *d, const SettingList *list) {
-  const char *text = "", *origin = "";
-  for (int32_t i = 0; i < d->job->mix.count; i++) {
-    const MixSource *source = &d->job->mix.at[i];
-    const char *weight = arena_printf(t->arena, "%.15g", source->weight);
-    if (strtod(weight, NULL) != source->weight)
-      weight = arena_printf(t->arena, "%.17g", source->weight);
-    text = arena_printf(t->arena, "%s%s%s:%d", text, i > 0 ? " " : "", weight, source->files);
-  }
-  for (int32_t k = 0; k < list->count; k++)
-    if (strcmp(list->at[k].key, PLAN_DATA_KEY) == 0) origin = list->at[k].origin;
-  if (*text != '\0')
-    emit_setting(t, d,
-                 &(Setting){.effect = SETTING_EXPERIMENT,
-                            .kind = SETTING_TEXT,
-                            .key = PLAN_MIX_KEY,
-                            .text = text,
-                            .origin = origin});
-}
-
 /* The rows of settings.def, then the other keys. */
 void emit_settings(Tables *t, const Draft *d, int64_t parameters) {
   SettingList list = spec_settings(t->arena, d->job, &d->derived);
@@ -115,7 +93,6 @@ void emit_settings(Tables *t, const Draft *d, int64_t parameters) {
   }
   for (int32_t k = 0; k < list.count; k++)
     if (!is_row[k]) emit_setting(t, d, &list.at[k]);
-  emit_mix(t, d, &list);
   emit_weights(t, d);
   Plan plan;
   char id[PLAN_GRAPH_BYTES];

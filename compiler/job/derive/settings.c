@@ -3,6 +3,7 @@
  * and "16 sequences" of 256 become the same text. */
 #include "compiler/job/settings.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/job/data.h"
@@ -232,6 +233,24 @@ static void add_loss_scale(Arena *arena, const Job *job, SettingList *out) {
   }
 }
 
+/* As samples.c reads it. Weights keep all their digits. */
+static void add_mix(Arena *arena, const Job *job, SettingList *out) {
+  const char *text = "";
+  for (int32_t i = 0; i < job->mix.count; i++) {
+    const MixSource *source = &job->mix.at[i];
+    const char *weight = arena_printf(arena, "%.15g", source->weight);
+    if (strtod(weight, NULL) != source->weight)
+      weight = arena_printf(arena, "%.17g", source->weight);
+    text = arena_printf(arena, "%s%s%s:%d", text, i > 0 ? " " : "", weight, source->files);
+  }
+  if (job->mix.count == 0) return;
+  Setting setting = text_of(text);
+  setting.effect = SETTING_EXPERIMENT;
+  setting.key = PLAN_MIX_KEY;
+  setting.origin = origin_text(arena, &job->origin[FIELD_data_train]);
+  VEC_PUSH(arena, out, setting);
+}
+
 _Static_assert(SECTION_slurm + 1 == SECTION_COUNT, "slurm is the last section");
 
 SettingList spec_settings(Arena *arena, const Job *job, const Derived *derived) {
@@ -241,6 +260,7 @@ SettingList spec_settings(Arena *arena, const Job *job, const Derived *derived) 
     for (int32_t i = 0; i < FIELD_COUNT; i++)
       if ((int32_t)spec_fields[i].section == section) add_field(arena, job, derived, i, &out);
     if (section == SECTION_precision) add_loss_scale(arena, job, &out);
+    if (section == SECTION_data) add_mix(arena, job, &out);
     for (int32_t i = 0; section == SECTION_model && i < job->sizes.count; i++)
       add_size(arena, &job->sizes.at[i], &out);
   }

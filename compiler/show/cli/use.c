@@ -1,6 +1,7 @@
 /* use.c -- see use.h. */
 #include "compiler/show/cli/use.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -65,10 +66,31 @@ static ExitCode take_folder(Used *used, const char *folder) {
 
 /* ---- the plan's folder */
 
+static const char folder_prefix[] = "lockstep-use.";
+
+/* Folders of processes of this user that were killed. */
+static void clear_left(Arena *arena, const char *below) {
+  DIR *items = opendir(below);
+  for (struct dirent *item; items != NULL && (item = readdir(items)) != NULL;) {
+    struct stat about;
+    const size_t length = sizeof folder_prefix - 1;
+    if (strncmp(item->d_name, folder_prefix, length) != 0) continue;
+    const long process = strtol(item->d_name + length, NULL, 10);
+    const char *path = arena_printf(arena, "%s/%s", below, item->d_name);
+    const bool is_gone = process > 0 && kill((pid_t)process, 0) != 0 && errno == ESRCH;
+    if (is_gone && lstat(path, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == getuid())
+      folder_clear(path);
+  }
+  if (items != NULL) (void)closedir(items);
+}
+
+/* Its name has the process, so that the next one can remove what a killed one leaves. */
 static ExitCode make_folder(Used *used) {
-  const char *below = getenv("TMPDIR");
-  char *folder = arena_copy(used->c->arena, arena_printf(used->c->arena, "%s/lockstep-XXXXXX",
-                                                         below && *below ? below : "/tmp"));
+  Arena *arena = used->c->arena;
+  const char *said = getenv("TMPDIR"), *below = said && *said ? said : "/tmp";
+  clear_left(arena, below);
+  char *folder = arena_copy(
+      arena, arena_printf(arena, "%s/%s%ld.XXXXXX", below, folder_prefix, (long)getpid()));
   if (mkdtemp(folder) == NULL) return complain(EXIT_WORLD, "%s: %s", folder, strerror(errno));
   used->folder = folder;
   used->plan_path = arena_printf(used->c->arena, "%s/use.plan", folder);
