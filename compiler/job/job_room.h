@@ -212,9 +212,6 @@ bool derive_shards(Compile *c, Job *job, const Cluster *cluster, Derived *out);
 /* True if cp and tp can cut sequences of sample_tokens; has_seq false: there are none. */
 bool derive_cuts(Compile *c, Job *job, const ModelFacts *model, bool has_seq, Derived *out);
 
-/* Warns when stages of a pipeline idle for much of a step. `unit`: what a batch counts. */
-void lint_bubble(Compile *c, const Job *job, const Derived *out, const char *unit);
-
 /* Numbers that divide n, ascending; "1 2 4 8" of those around `value`; the nearest one, of two
  * the larger: more ranks share the model. */
 CountList divisors(Arena *arena, int64_t n);

@@ -32,7 +32,7 @@ typedef struct Subject {
 
 /* Above this part of what a device has, other programs or a driver that needs more make a run fail:
  * only a job that says its budget is given more. */
-#define TIGHT_SHARE 0.97
+#define TIGHT_SHARE 0.95
 
 /* A separate compile for one thread: a copy of the subject's job, with cluster, fabric and model
  * derived. */

@@ -218,49 +218,7 @@ static const char *warmup_from_lr(const Look *look, const char **fix) {
   return "warmup_floor = 1: warm-up begins at lr";
 }
 
-/* ---- what the plan wastes or risks */
-
-static const char *stages_uneven(const Look *look, const char **fix) {
-  double excess = look->out->draft->stage_excess;
-  if (excess < 0.25) return NULL;
-  if (field_is_said(look->job, FIELD_parallel_stages)) *fix = "remove stages";
-  return arena_printf(look->c->arena,
-                      "the heaviest stage has %.0f %% more work than the mean, and the others wait "
-                      "for it (`explain --schedule` says why)",
-                      100 * excess);
-}
-
-/* A domain of NVLink or xGMI that tp leaves is an error of place/check.c. */
-static const char *tp_over_pcie(const Look *look, const char **fix) {
-  const double pcie = 64e9; /* of generation 5, one way */
-  uint32_t axes = MESH_BIT(MESH_TP) | MESH_BIT(MESH_TP_GROUP);
-  const Compiled *out = look->out;
-  if (out->cluster.target != TARGET_CUDA || out->derived.tp == 1 || look->job->parallel.tp_across)
-    return NULL;
-  Reach reach = place_reach(out->fabric, out->choice.taken, axes, -1);
-  bool is_described = out->fabric->kinds[0].host != NULL;
-  double rate = reach.pair_bytes_per_s;
-  bool is_slow = is_described ? reach.is_slow_inside : rate > 0 && rate <= pcie;
-  if (reach.distance != 0 || !is_slow) return NULL;
-  *fix = "tp = 1";
-  return arena_printf(
-      look->c->arena,
-      "tp %lld sums activations in every layer over links of %.3g GB/s, as PCIe has: "
-      "pp or zero communicate less; tp_across = true takes it as it is",
-      (long long)out->derived.tp, rate / 1e9);
-}
-
-static const char *memory_tight(const Look *look, const char **fix) {
-  const Compiled *out = look->out;
-  double share = (double)out->draft->arena_bytes / (double)out->budget_bytes;
-  if (share < TIGHT_SHARE || field_is_said(look->job, FIELD_memory_budget)) return NULL;
-  *fix = "memory = { budget = \"95%\" }";
-  return arena_printf(
-      look->c->arena,
-      "the arena takes %.1f %% of what a rank has: other programs, or a driver that "
-      "needs more, make the run fail",
-      100 * share);
-}
+/* ---- what the plan wastes */
 
 /* Layers of stacks on the stage that has fewest. */
 static int64_t layers_least(const Draft *d) {
@@ -415,9 +373,6 @@ static const Row rows[] = {
     {"no-effect", FIELD_model_vocab_multiple, true, needs_vocab},
     {"no-effect", FIELD_schedule_floor, true, floor_of_lr},
     {"no-effect", FIELD_schedule_warmup_floor, true, warmup_from_lr},
-    {"imbalance", FIELD_parallel_pp, false, stages_uneven},
-    {"tp-over-pcie", FIELD_parallel_tp, false, tp_over_pcie},
-    {"tight-memory", FIELD_memory_budget, false, memory_tight},
     {"few-layers", FIELD_parallel_pp, true, layers_few},
     {"states-replicated", FIELD_parallel_zero, true, states_replicated},
     {"states-replicated", FIELD_parallel_shard, true, states_replicated},
@@ -432,7 +387,6 @@ void plan_lints(Compile *c, const Job *job, const Compiled *out) {
     const Row *row = &rows[i];
     const char *fix = NULL;
     if (row->if_said && !field_is_said(job, row->field)) continue;
-    if (row->rule == memory_tight && is_outside) continue; /* it says the same, in bytes */
     const Look look = {c, job, out, row->field};
     const char *found = row->rule(&look, &fix);
     if (found == NULL) continue;
@@ -440,4 +394,5 @@ void plan_lints(Compile *c, const Job *job, const Compiled *out) {
     lint_at(c, at, row->name, "%s", found);
     if (fix) fix_last(c, "%s", fix);
   }
+  time_lints(c, job, out, is_outside);
 }

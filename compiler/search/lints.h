@@ -8,4 +8,8 @@
 /* One lint for each rule that applies. After compile_emit. */
 void plan_lints(Compile *c, const Job *job, const Compiled *out);
 
+/* Those that say what they cost, in milliseconds of the expected step: time_lints.c. `is_outside`:
+ * advice_outside has reported that memory is short. */
+void time_lints(Compile *c, const Job *job, const Compiled *out, bool is_outside);
+
 #endif

@@ -1,5 +1,5 @@
-/* degrees.c -- checks ranks = dp x cp x tp x pp and the parts into which cp and tp cut sequences,
- * and warns when pipeline stages wait too long for each other. */
+/* degrees.c -- checks ranks = dp x cp x tp x pp and the parts into which cp and tp cut sequences.
+ */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -274,31 +274,4 @@ bool derive_cuts(Compile *c, Job *job, const ModelFacts *model, bool has_seq, De
                               context, part, (long long)out->tp));
   note_at(c, (Span){0}, "or keep whole norms and residuals: sequence = false");
   return false;
-}
-
-/* ---- waiting */
-
-void lint_bubble(Compile *c, const Job *job, const Derived *out, const char *unit) {
-  if (out->pp == 1) return;
-  const PipeShape shape = {.kind = (PipeKind)job->parallel.pipeline,
-                           .stages = (int32_t)out->pp,
-                           .chunks = (int32_t)out->chunks,
-                           .microbatches = (int32_t)out->accumulation,
-                           .costs = pipe_costs_even};
-  double share = pipeline_idle_share(&shape), waits = (double)(out->pp - 1);
-  if (share <= 0.2) return;
-  /* Each micro-batch is as much work as so many of the waits that pp-1 stages add up to. */
-  double times = (1 / share - 1) * waits / (double)out->accumulation;
-  int64_t fair = pipeline_microbatches_for(&shape, 0.2);
-  int64_t good = pipeline_microbatches_for(&shape, 0.1);
-  lint_at(c, field_place(job, FIELD_parallel_pp), "bubble",
-          "stages idle %.1f %% of a step: (pp-1) / (%sm + pp-1) with m = %lld micro-batch%s",
-          share * 100, fabs(times - 1) < 1e-9 ? "" : arena_printf(c->arena, "%.3g ", times),
-          (long long)out->accumulation, plural_es(out->accumulation));
-  bool is_tokens = job->train.batch.unit == UNIT_TOKENS;
-  double batch = (double)fair * (double)(out->dp * job->train.microbatch);
-  if (is_tokens) batch *= (double)out->sample_tokens;
-  fix_last(c, "batch = \"%s %s\"", units_print_count(c->arena, batch), is_tokens ? "tokens" : unit);
-  note_at(c, (Span){0}, "m = %lld: at most 20 %%; m = %lld: at most 10 %%", (long long)fair,
-          (long long)good);
 }

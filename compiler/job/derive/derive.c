@@ -339,7 +339,6 @@ bool spec_derive(Compile *c, Job *job, const Cluster *cluster, const ModelFacts 
       (job->use != USE_TRAIN ? derive_pass(&d) : derive_samples(&d) && derive_accumulation(&d)) &&
       is_good;
   if (!is_good) return false;
-  if (job->use == USE_TRAIN) lint_bubble(c, job, derived, d.is_table ? "samples" : "sequences");
   return check_data_size(&d) && derive_steps(&d) && derive_schedule(c, job, derived->steps) &&
          derive_validation(&d) && derive_requeue(c, job);
 }

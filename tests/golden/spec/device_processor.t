@@ -24,3 +24,9 @@ train step: 407 us on 2 stages, idle 17.7 %
        pp ..-.-....-......-......-......-......-......--......-......-...-~.....
   0-9 forward  a-j backward  ~ communication  u update  . idle
   under each: its lanes beside computation, - less than half of a column
+job.lua:6:21: lint[bubble]: stages idle 11.1 % of a step: (pp-1) / (m + pp-1)
+    with m = 8 micro-batches; the slowest stage waits 80.6 us of 407 us
+    6 |   parallel = { pp = 2 },
+      |                     ^
+        fix: batch = "9 sequences"
+    note: m = 4: at most 20 %; m = 9: at most 10 %

@@ -27,3 +27,9 @@ return job {
   {"over":"tp","ranks":2,"sent_bytes":169992,"flat_calls":25},
   {"over":"pp","ranks":2,"sent_bytes":49176,"flat_calls":11},
   {"over":"pp+tp","ranks":4,"sent_bytes":48,"flat_calls":1}]}
+job.lua:5:29: lint[bubble]: stages idle 20.0 % of a step: (pp-1) / (m + pp-1)
+    with m = 4 micro-batches
+    5 |   parallel = { tp = 2, pp = 2, sequence = false },
+      |                             ^
+        fix: batch = "18 sequences"
+    note: m = 4: at most 20 %; m = 9: at most 10 %

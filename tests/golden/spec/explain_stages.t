@@ -68,8 +68,8 @@ job.lua:6:21: lint[few-layers]: 8 layers on 8 stages are fewer than four a
       |                     ^
         fix: pp = 2
 job.lua:6:21: lint[bubble]: stages idle 46.7 % of a step: (pp-1) / (m + pp-1)
-    with m = 8 micro-batches
+    with m = 8 micro-batches; the slowest stage waits 373 us of 886 us
     6 |   parallel = { pp = 8 },
       |                     ^
-        fix: batch = "28 sequences"
+        fix: batch = "63 sequences"
     note: m = 28: at most 20 %; m = 63: at most 10 %

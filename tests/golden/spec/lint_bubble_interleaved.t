@@ -12,6 +12,6 @@ job.lua:7:21: lint[bubble]: stages idle 27.3 % of a step: (pp-1) / (2 m + pp-1)
     with m = 4 micro-batches
     7 |   parallel = { pp = 4, pipeline = { "interleaved", chunks = 2 } },
       |                     ^
-        fix: batch = "8 sequences"
+        fix: batch = "16 sequences"
     note: m = 8: at most 20 %; m = 16: at most 10 %
 job.lua: right

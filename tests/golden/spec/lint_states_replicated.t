@@ -1,4 +1,5 @@
 return job {
+  accept = { "small-microbatch" },
   model = { "gpt2", layers = 60, width = 2048, heads = 16 },
   data = "synthetic",
   train = { batch = "64 sequences", microbatch = 1, steps = 1000 },
@@ -8,10 +9,10 @@ return job {
   cluster = { "dgx-h100", nodes = 1 },
 }
 -- >>> exit 0
-job.lua:7:23: lint[states-replicated]: weights, gradients and states, 56.3 GB,
+job.lua:8:23: lint[states-replicated]: weights, gradients and states, 56.3 GB,
     are 67 % of what a rank may use, and each of 8 replicas has all of them:
     zero = 1 divides the states
-    7 |   parallel = { zero = 0 },
+    8 |   parallel = { zero = 0 },
       |                       ^
         fix: zero = 1
 job.lua: right

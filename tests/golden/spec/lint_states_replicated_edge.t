@@ -1,5 +1,6 @@
 -- RUN: check job.lua --no-data --strict
 return job {
+  accept = { "small-microbatch" },
   model = { "gpt2", layers = 52, width = 2048, heads = 16 },
   data = "synthetic",
   train = { batch = "64 sequences", microbatch = 1, steps = 1000 },

@@ -11,5 +11,4 @@ return job {
 -- >>> exit 0
 job.lua: lint[tight-memory]: the arena takes 98.9 % of what a rank has: other
     programs, or a driver that needs more, make the run fail
-        fix: memory = { budget = "95%" }
 job.lua: right

@@ -20,6 +20,12 @@ return job {
   memory = { loss_chunks = 4 },
 }
 -- >>> exit 0
+job.lua:7:21: lint[bubble]: stages idle 20.0 % of a step: (pp-1) / (m + pp-1)
+    with m = 4 micro-batches
+    7 |   parallel = { pp = 2 },
+      |                     ^
+        fix: batch = "18 sequences"
+    note: m = 4: at most 20 %; m = 9: at most 10 %
 job.lua:7:21: lint[imbalance]: the heaviest stage has 50 % more work than the
     mean, and the others wait for it (`explain --schedule` says why)
     7 |   parallel = { pp = 2 },

@@ -10,6 +10,12 @@ return job {
   offload = { optimizer = "cpu", activations = { "cpu", share = "50%" } },
 }
 -- >>> exit 0
+job.lua:9:48: lint[unused-memory]: a rank uses 60 % of its memory, and saves
+    more than it must: offload.activations = "none" takes 191 ms less of 2.19 s
+    a step
+    9 |   offload = { optimizer = "cpu", activations = { "cpu", share = "50%" } },
+      |                                                ^
+        fix: activations = "none"
 memory   50.9 GB            of 84.3 GB a rank (60 %); packing 0.0 % above bound
 offload  a step: d2h 36.1 GB in 565 ms, h2d 20.1 GB in 314 ms, host in 392 ms
          379 ms of it exposed, 17 % of the step

@@ -15,10 +15,10 @@ job.lua:7:29: lint[few-layers]: 4 layers on 2 stages are fewer than four a
       |                             ^
         fix: pp = 1
 job.lua:7:29: lint[bubble]: stages idle 33.3 % of a step: (pp-1) / (m + pp-1)
-    with m = 2 micro-batches
+    with m = 2 micro-batches; the slowest stage waits 218 us of 772 us
     7 |   parallel = { tp = 2, pp = 2 },
       |                             ^
-        fix: batch = "16 sequences"
+        fix: batch = "36 sequences"
     note: m = 4: at most 20 %; m = 9: at most 10 %
 place    order dp cp pp tp, as asked: 7.20 us of communication a step, 1.71
                             times the 4.21 us of tp cp dp pp

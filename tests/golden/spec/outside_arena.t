@@ -8,12 +8,21 @@ return job {
   cluster = { "dgx-h100", memory = "2.5GB" },
 }
 -- >>> exit 0
+job.lua: lint[small-microbatch]: a rank uses 22 % of its memory, and larger
+    micro-batches fit: train.microbatch = 8 takes 4.61 ms less of 7.08 ms a step
+        fix: microbatch = 8
 job.lua:6:21: lint[few-layers]: 8 layers on 8 stages are fewer than four a
     stage: stages cannot be balanced, and each waits for its neighbours more
     than it computes
     6 |   parallel = { pp = 8 },
       |                     ^
         fix: pp = 2
+job.lua:6:21: lint[bubble]: stages idle 11.1 % of a step: (pp-1) / (m + pp-1)
+    with m = 56 micro-batches; the slowest stage waits 707 us of 7.08 ms
+    6 |   parallel = { pp = 8 },
+      |                     ^
+        fix: batch = "63 sequences"
+    note: m = 28: at most 20 %; m = 63: at most 10 %
 job.lua:7:36: lint[outside-arena]: the arena leaves a GPU 125 MB less than
     NCCL's communicators (1.71 GB, an estimate) and CUDA (629 MB) may take
     7 |   cluster = { "dgx-h100", memory = "2.5GB" },

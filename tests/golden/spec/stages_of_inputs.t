@@ -34,7 +34,7 @@ job.lua:6:22: lint[bubble]: stages idle 25.0 % of a step: (pp-1) / (m + pp-1)
     with m = 6 micro-batches
     6 |   parallel  = { pp = 3 },
       |                      ^
-        fix: batch = "8 samples"
+        fix: batch = "18 samples"
     note: m = 8: at most 20 %; m = 18: at most 10 %
 job.lua:6:22: lint[imbalance]: the heaviest stage has 50 % more work than the
     mean, and the others wait for it (`explain --schedule` says why)

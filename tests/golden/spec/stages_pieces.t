@@ -10,7 +10,3 @@ return job {
 -D parallel.pp=8: error[stages]: a model of 4 pieces (its layers and ends)
     cannot be cut into 8 stages
         fix: -D parallel.pp=4
--D parallel.pp=8: lint[bubble]: stages idle 46.7 % of a step: (pp-1) / (m +
-    pp-1) with m = 8 micro-batches
-        fix: batch = "28 sequences"
-    note: m = 28: at most 20 %; m = 63: at most 10 %
