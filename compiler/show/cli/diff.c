@@ -1,37 +1,60 @@
-/* diff.c -- lockstep diff: two jobs side by side. */
+/* diff.c -- lockstep diff: two jobs, or plans, side by side. */
 #include "compiler/show/cli/cli.h"
 #include "compiler/show/explain/explain.h"
+#include "runtime/plan/plan_io.h"
 #include "runtime/plan/plan_job.h"
 
-/* One of the two jobs; that it does not fit is part of the answer. False: reported. */
-static bool compile_side(Compile *c, const Options *options, int32_t side, Compiled *out) {
+/* A job that is compiled, or a plan file. */
+typedef struct Side {
+  Compile *compile;
+  Compiled compiled;
+  Plan plan;
+  bool is_file; /* plan is open */
+} Side;
+
+static ExitCode open_file(const Options *options, Side *side) {
+  const ExitCode code = open_plan(options, &side->plan);
+  side->is_file = code == EXIT_DONE;
+  if (!side->is_file || explain_take_plan(side->compile, &side->plan, &side->compiled)) return code;
+  return complain(EXIT_USER, "%s has no step to compare", options->words.at[0]);
+}
+
+/* That a job does not fit is part of the answer. */
+static ExitCode open_side(const Options *options, int32_t number, Side *side) {
   Options own = *options;
-  own.words.at[0] = options->words.at[side];
+  own.words.at[0] = options->words.at[number];
   own.words.count = 1;
   own.json = false;
-  if (compile_job(c, &own, out) || plan_has_job(&out->plan)) return true;
-  report(c, &own);
-  return false;
+  side->compile = open_compile();
+  if (side->compile == NULL) return EXIT_WORLD;
+  if (is_plan_file(own.words.at[0])) return open_file(&own, side);
+  if (compile_job(side->compile, &own, &side->compiled) || plan_has_job(&side->compiled.plan))
+    return EXIT_DONE;
+  return report(side->compile, &own);
+}
+
+static void close_side(Side *side) {
+  if (side->is_file) plan_close(&side->plan);
+  if (side->compile != NULL) compile_free(side->compile);
+}
+
+static ExitCode compare(const Options *options, const Compiled *a, const Compiled *b) {
+  const bool is_same = explain_is_same(a, b);
+  if (options->json)
+    explain_compare_json(a, b, stdout);
+  else if (is_same && !options->quiet)
+    puts("the same bytes of each kind, bytes sent, and time");
+  else if (!options->quiet)
+    explain_compare(a, b, options->words.at[1], stdout);
+  return is_same ? EXIT_DONE : EXIT_USER;
 }
 
 ExitCode verb_diff(const Options *options) {
-  Compile *c[2] = {open_compile(), open_compile()};
-  Compiled side[2];
-  ExitCode code = EXIT_WORLD;
-  if (c[0] != NULL && c[1] != NULL) {
-    code = EXIT_USER;
-    if (compile_side(c[0], options, 0, &side[0]) && compile_side(c[1], options, 1, &side[1])) {
-      const bool is_same = explain_is_same(&side[0], &side[1]);
-      if (options->json)
-        explain_compare_json(&side[0], &side[1], stdout);
-      else if (is_same && !options->quiet)
-        puts("the same bytes of each kind, bytes sent, and time");
-      else if (!options->quiet)
-        explain_compare(&side[0], &side[1], options->words.at[1], stdout);
-      code = is_same ? EXIT_DONE : EXIT_USER;
-    }
-  }
-  for (int32_t i = 0; i < 2; i++)
-    if (c[i] != NULL) compile_free(c[i]);
+  Side side[2] = {0};
+  ExitCode code = open_side(options, 0, &side[0]);
+  if (code == EXIT_DONE) code = open_side(options, 1, &side[1]);
+  if (code == EXIT_DONE) code = compare(options, &side[0].compiled, &side[1].compiled);
+  close_side(&side[0]);
+  close_side(&side[1]);
   return code;
 }

@@ -5,6 +5,7 @@
 
 #include "compiler/draft/cost/breakdown.h"
 #include "compiler/show/explain/words.h"
+#include "runtime/plan/plan_job.h"
 
 enum { JOB, AGAINST, SIDES };
 enum { VALUE = 11 };
@@ -45,6 +46,31 @@ static double samples_per_s(const Compiled *compiled) {
   return seconds > 0 ? (double)(d->batch_samples * d->sample_tokens) / seconds : 0;
 }
 
+bool explain_take_plan(Compile *c, const Plan *plan, Compiled *out) {
+  Draft *facts = ARENA_NEW(c->arena, Draft);
+  ProveReport *proof = ARENA_NEW(c->arena, ProveReport); /* compile writes no plan without */
+  facts->compile = c;
+  *out = (Compiled){.plan = *plan, .draft = facts, .proof = proof};
+  if (!plan_has_job(plan) || plan->classes_count == 0) return false;
+  for (uint32_t i = 0; i < plan->classes_count; i++) {
+    const PlanClass *class = &plan->classes[i];
+    const int64_t arena_bytes = (int64_t)plan_arena_bytes(plan, class, TIER_DEVICE);
+    if (plan_program(plan, class, plan_purpose(plan)) == NULL) return false;
+    if (arena_bytes > facts->arena_bytes) facts->arena_bytes = arena_bytes;
+  }
+  Derived *d = &out->derived;
+  int64_t replicas = 1;
+  d->dp = d->tp = d->cp = d->pp = 1;
+  for (uint32_t i = 0; i < plan->axes_count; i++) {
+    const char *name = plan_string(plan, plan->axes[i].name);
+    d->dp *= plan->axes[i].size; /* all ranks: only their number is asked for */
+    if (strncmp(name, "dp", 2) == 0) replicas *= plan->axes[i].size;
+  }
+  d->sample_tokens = job_sample_tokens(plan);
+  d->batch_samples = job_microbatch_samples(plan) * job_accumulation(plan) * replicas;
+  return true;
+}
+
 /* ---- as text */
 
 static void print_row(const CompareRow *row, FILE *out) {
@@ -70,7 +96,8 @@ static void print_memory(const Compiled *const both[SIDES], FILE *out) {
       row.value[i] = 1e-9 * (double)peak[i].by_kind[memory_rows[r].kind];
     if (row.value[JOB] != 0 || row.value[AGAINST] != 0) print_row(&row, out);
   }
-  if (strcmp(recompute_text(both[JOB]), recompute_text(both[AGAINST])) != 0)
+  const bool are_jobs = both[JOB]->job != NULL && both[AGAINST]->job != NULL;
+  if (are_jobs && strcmp(recompute_text(both[JOB]), recompute_text(both[AGAINST])) != 0)
     fprintf(out, "%-8s %-26s %*s %*s\n", "", "recompute", VALUE, recompute_text(both[JOB]), VALUE,
             recompute_text(both[AGAINST]));
   CompareRow arena = {"", "arena", 6, {0}}, budget = {"budget", "of a rank", 6, {0}};
@@ -79,7 +106,7 @@ static void print_memory(const Compiled *const both[SIDES], FILE *out) {
     budget.value[i] = 1e-9 * (double)both[i]->budget_bytes;
   }
   print_row(&arena, out);
-  print_row(&budget, out);
+  if (budget.value[JOB] > 0 && budget.value[AGAINST] > 0) print_row(&budget, out);
   if (!fits(both[JOB]) || !fits(both[AGAINST]))
     fprintf(out, "%-35s %*s %*s\n", "", VALUE, fits(both[JOB]) ? "fits" : "too large", VALUE,
             fits(both[AGAINST]) ? "fits" : "too large");
@@ -118,7 +145,7 @@ static double part_ms(const Compiled *compiled, PartKind kind, uint32_t axis) {
   const Plan *plan = &compiled->plan;
   const uint32_t class = longest_class(plan);
   if (class == PLAN_NONE) return 0;
-  const PlanProgram *step = plan_program(plan, &plan->classes[class], PROGRAM_TRAIN_STEP);
+  const PlanProgram *step = plan_program(plan, &plan->classes[class], plan_purpose(plan));
   double ms = 0;
   for (uint32_t i = 0; i < step->parts_count; i++) {
     const PlanPart *part = &plan->parts[step->parts_first + i];
@@ -172,8 +199,9 @@ void explain_compare(const Compiled *job, const Compiled *against, const char *c
 
 bool explain_is_same(const Compiled *job, const Compiled *against) {
   const Plan *plan = &job->plan, *other = &against->plan;
+  const bool has_budgets = job->budget_bytes > 0 && against->budget_bytes > 0;
   if (plan->classes_count != other->classes_count || rank_count(job) != rank_count(against) ||
-      job->budget_bytes != against->budget_bytes)
+      (has_budgets && job->budget_bytes != against->budget_bytes))
     return false;
   for (uint32_t i = 0; i < plan->classes_count; i++) {
     const Peak a = find_peak(job, i), b = find_peak(against, i);
@@ -193,8 +221,11 @@ static void print_side(const Compiled *compiled, const char *name, FILE *out) {
   for (size_t r = 0; r < MEMORY_ROWS; r++)
     fprintf(out, "   \"%s\":%lld,\n", memory_rows[r].name,
             (long long)peak.by_kind[memory_rows[r].kind]);
-  fprintf(out, "   \"arena\":%lld,\"budget\":%lld,\"fits\":%s},\n",
-          (long long)compiled->draft->arena_bytes, (long long)compiled->budget_bytes,
+  fprintf(out, "   \"arena\":%lld,\"budget\":%s,\"fits\":%s},\n",
+          (long long)compiled->draft->arena_bytes,
+          compiled->budget_bytes > 0 ? arena_printf(compiled->draft->compile->arena, "%lld",
+                                                    (long long)compiled->budget_bytes)
+                                     : "null",
           fits(compiled) ? "true" : "false");
   fprintf(out, "  \"compute_ms\":%.6f,\"bubble_ms\":%.6f,\"exposed_ms\":{",
           part_ms(compiled, PART_COMPUTE, PLAN_NONE), part_ms(compiled, PART_BUBBLE, PLAN_NONE));

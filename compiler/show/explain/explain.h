@@ -59,6 +59,9 @@ const char *order_price_text(const Compiled *compiled);
 void explain_compare(const Compiled *job, const Compiled *against, const char *changes, FILE *out);
 /* True if each rank of both has the same bytes of each kind, sends as many, and takes as long. */
 bool explain_is_same(const Compiled *job, const Compiled *against);
+/* Makes of a plan file, which remains open, what the two functions here need; its budget is not
+ * known. False: it has no step. */
+bool explain_take_plan(Compile *c, const Plan *plan, Compiled *out);
 void explain_compare_json(const Compiled *job, const Compiled *against, FILE *out);
 
 /* Fills in the sizes and predicted times of a save. False: the job writes no checkpoints. */

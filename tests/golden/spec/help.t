@@ -7,7 +7,7 @@ usage: lockstep VERB ... [options]
   explain JOB.lua [KEY]   why? memory, layouts, schedule, or a key's origin
   tune JOB.lua            which degrees, order and micro-batch are the fastest
                           that fit?
-  diff JOB.lua JOB.lua    what differs in memory, bytes sent and time? exit 0:
+  diff JOB|PLAN JOB|PLAN  what differs in memory, bytes sent and time? exit 0:
                           nothing, 1: something
   estimate                a table of settings, with the memory and time of each
   show PLAN               the plan as text that parses back
