@@ -84,8 +84,19 @@ static bool is_in_step(const RankView *view) {
   return view->beat.phase == FLIGHT_STEP || view->beat.phase == FLIGHT_VALIDATING;
 }
 
-static int64_t still_most_ms(const RankView *view) {
+static bool waits_for_file(const Plan *plan, const Beat *beat) {
+  for (uint32_t lane = 0; lane < plan->lanes_count; lane++) {
+    const FlightNow *now = &beat->lane[lane];
+    if (!now->is_running || now->record >= plan->records_count) continue;
+    const uint32_t kind = plan->records[now->record].kind;
+    if (kind == RECORD_READ || kind == RECORD_WRITE) return true;
+  }
+  return false;
+}
+
+static int64_t still_most_ms(const Plan *plan, const RankView *view) {
   int64_t most_ms = view->beat.usual_ns / 1000000 * JUDGE_STUCK_STEPS;
+  if (most_ms < JUDGE_FILE_MS && waits_for_file(plan, &view->beat)) return JUDGE_FILE_MS;
   return most_ms < JUDGE_STUCK_LEAST_MS ? JUDGE_STUCK_LEAST_MS : most_ms;
 }
 
@@ -95,12 +106,13 @@ static int64_t still_starved_ms(const RankView *view) {
 }
 
 /* No rank has moved within the deadline, and all are in steps. */
-static bool stands_still(const RankView *view, int32_t ranks, int64_t now_ms, bool excuses) {
-  for (int32_t i = 0; i < ranks; i++) {
+static bool stands_still(const Plan *plan, const Mesh *mesh, const RankView *view, int64_t now_ms,
+                         bool excuses) {
+  for (int32_t i = 0; i < mesh->rank_count; i++) {
     int64_t starved_ms = excuses ? still_starved_ms(&view[i]) : 0;
     if (!view[i].has_come || view[i].has_left || !is_in_step(&view[i]) ||
         view[i].beat.usual_ns == 0 ||
-        !is_late(now_ms - view[i].moved_ms, still_most_ms(&view[i]), starved_ms))
+        !is_late(now_ms - view[i].moved_ms, still_most_ms(plan, &view[i]), starved_ms))
       return false;
   }
   return true;
@@ -132,11 +144,10 @@ static Verdict who_holds_up(const Plan *plan, const Mesh *mesh, const RankView *
 static Verdict judge_late(const Plan *plan, const Mesh *mesh, const RankView *view, int64_t now_ms,
                           bool excuses) {
   Verdict found = most_silent(view, mesh->rank_count, now_ms, excuses);
-  if (found.loss != LOSS_NONE || !stands_still(view, mesh->rank_count, now_ms, excuses))
-    return found;
+  if (found.loss != LOSS_NONE || !stands_still(plan, mesh, view, now_ms, excuses)) return found;
   found = who_holds_up(plan, mesh, view);
   const RankView *blamed = &view[found.rank];
-  if (now_ms - blamed->moved_ms - still_starved_ms(blamed) <= still_most_ms(blamed))
+  if (now_ms - blamed->moved_ms - still_starved_ms(blamed) <= still_most_ms(plan, blamed))
     found.loss = LOSS_STARVED;
   return found;
 }

@@ -7,9 +7,11 @@
 #include "runtime/plan/mesh.h"
 #include "runtime/watch/flight.h"
 
-/* JUDGE_STARVED_MS: a rank that waits for processors is waited for so much longer. */
+/* JUDGE_STARVED_MS: a rank that waits for processors is waited for so much longer.
+ * JUDGE_FILE_MS: a read or write of offload.path may take so long: a slow disk is no loss. */
 enum {
   JUDGE_STARVED_MS = 60000,
+  JUDGE_FILE_MS = 600000,
   JUDGE_SILENT_MS = 3000,
   JUDGE_STUCK_LEAST_MS = 3000,
   JUDGE_STUCK_STEPS = 5

@@ -10,7 +10,8 @@ static PlanBuilder builder;
 static Plan plan;
 static Mesh mesh;
 
-/* Records 0 and 1: a kernel, and an all-reduce over dp (ranks 0, 2 and 1, 3) on lane 0. */
+/* Records 0 to 2: a kernel, an all-reduce over dp (ranks 0, 2 and 1, 3) and a read of a file, on
+ * lane 0. */
 static void open_plan(void) {
   Status status;
   build_axes(&builder, build_axis_named(&builder, "dp", 2));
@@ -20,6 +21,8 @@ static void open_plan(void) {
   build_comms(&builder, (PlanComm){1, build_string(&builder, "dp")});
   build_records(&builder, (PlanRecord){.kind = RECORD_KERNEL, .comm = PLAN_NONE});
   build_records(&builder, (PlanRecord){.kind = RECORD_ALL_REDUCE, .kernel = PLAN_NONE, .comm = 0});
+  build_records(&builder,
+                (PlanRecord){.kind = RECORD_READ, .kernel = PLAN_NONE, .comm = PLAN_NONE});
   plan = build_view(&builder);
   CHECK(mesh_read(&mesh, &plan, &status));
 }
@@ -131,6 +134,17 @@ static void check_standstills(void) {
     check_verdict(view, LOSS_STUCK, 1);
     view[3].beat.usual_ns = 0;
     check_verdict(view, LOSS_NONE, -1);
+  }
+  TEST("a read of a file may take ten minutes") {
+    all_well(view);
+    stand_still(view, JUDGE_FILE_MS, 2);
+    view[2].beat.lane[0] = (FlightNow){.begun = 10, .record = 2, .is_running = 1};
+    check_verdict(view, LOSS_NONE, -1);
+    stand_still(view, JUDGE_FILE_MS + 1, 2);
+    check_verdict(view, LOSS_STUCK, 2);
+    view[2].beat.lane[0].is_running = 0; /* it has ended, and the rank does nothing */
+    stand_still(view, JUDGE_STUCK_LEAST_MS + 1, 2);
+    check_verdict(view, LOSS_STUCK, 2);
   }
   TEST("saving and starting take as long as they take") {
     all_well(view);
