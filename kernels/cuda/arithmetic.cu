@@ -33,15 +33,13 @@ static __device__ int64_t partner(const Broadcast &b, int64_t i) {
   return at;
 }
 
-struct Add {
-  static __device__ float value(float a, float b) { return a + b; }
-};
-struct Subtract {
-  static __device__ float value(float a, float b) { return a - b; }
-};
-struct Multiply {
-  static __device__ float value(float a, float b) { return a * b; }
-};
+/* The operation is an argument of the kernel, not of its template: memory bounds it and all threads
+ * take the same branch, but three kernels for each of 27 mixes of dtypes take long to compile. */
+enum Operation { OPERATION_ADD, OPERATION_SUBTRACT, OPERATION_MULTIPLY };
+
+static __device__ float operate(Operation operation, float a, float b) {
+  return operation == OPERATION_ADD ? a + b : operation == OPERATION_SUBTRACT ? a - b : a * b;
+}
 
 /* How many elements the smaller tensor has if it is dense and all of it is repeated, as a bias or a
  * table of positions is; else 0. */
@@ -57,8 +55,9 @@ static int64_t period_of(const Broadcast &b) {
   return elements;
 }
 
-template <class F, class A, class B, class Y, int V>
-__global__ void combine_vectors(const A *a, const B *b, Y *y, int64_t n, int64_t period) {
+template <class A, class B, class Y, int V>
+__global__ void combine_vectors(Operation operation, const A *a, const B *b, Y *y, int64_t n,
+                                int64_t period) {
   each_vector<V>(n, [=](int64_t i, auto count) {
     constexpr int W = decltype(count)::VALUE;
     float value[W], other[W];
@@ -66,36 +65,37 @@ __global__ void combine_vectors(const A *a, const B *b, Y *y, int64_t n, int64_t
     load_vector<W>(b + (period == n ? i : i % period), other);
 #pragma unroll
     for (int v = 0; v < W; v++)
-      value[v] = F::value(value[v], other[v]);
+      value[v] = operate(operation, value[v], other[v]);
     store_vector<W>(y + i, value);
   });
 }
 
-template <class F, class A, class B, class Y>
-__global__ void combine(const A *a, const B *b, Y *y, Broadcast shape) {
+template <class A, class B, class Y>
+__global__ void combine(Operation operation, const A *a, const B *b, Y *y, Broadcast shape) {
   for (EACH_ELEMENT(i, shape.count))
-    put(y + i, F::value(to_float(a[i]), to_float(b[partner(shape, i)])));
+    put(y + i, operate(operation, to_float(a[i]), to_float(b[partner(shape, i)])));
 }
 
-template <class F, class A, class B, class Y>
-static void issue_combine(Launch &run, const A *a, const B *b, Y *y, const Broadcast &shape) {
+template <class A, class B, class Y>
+static void issue_combine(Launch &run, Operation operation, const A *a, const B *b, Y *y,
+                          const Broadcast &shape) {
   constexpr size_t larger = sizeof(A) > sizeof(B) ? sizeof(A) : sizeof(B);
   constexpr size_t largest = sizeof(Y) > larger ? sizeof(Y) : larger;
   const int64_t n = shape.count, period = period_of(shape);
   const bool in_vectors = is_aligned(a) && is_aligned(b) && is_aligned(y) &&
                           (period == n || period % (VECTOR_BYTES / (int64_t)largest) == 0);
   if (period == 0) {
-    run.flat(n, combine<F, A, B, Y>, a, b, y, shape);
+    run.flat(n, combine<A, B, Y>, operation, a, b, y, shape);
     return;
   }
   with_vectors<largest>(in_vectors, [&](auto count) {
     constexpr int V = decltype(count)::VALUE;
-    run.vectors<V>(n, combine_vectors<F, A, B, Y, V>, a, b, y, n, period);
+    run.vectors<V>(n, combine_vectors<A, B, Y, V>, operation, a, b, y, n, period);
   });
 }
 
-template <class F>
-static KernelStatus run_combine(const KernelArgs *args, const char **why, const char *name) {
+static KernelStatus run_combine(const KernelArgs *args, const char **why, Operation operation,
+                                const char *name) {
   Broadcast shape;
   if (!broadcast_of(args, &shape, why)) return KERNEL_REFUSED;
   return with_floats(args->dtype[0], args->dtype[1], why, [=](auto first, auto second) {
@@ -104,7 +104,7 @@ static KernelStatus run_combine(const KernelArgs *args, const char **why, const 
     return with_float(args->dtype[2], why, [=](auto third) {
       typedef decltype(third) Y;
       Launch run(args, why, name);
-      issue_combine<F>(run, (const A *)args->operand[0], (const B *)args->operand[1],
+      issue_combine(run, operation, (const A *)args->operand[0], (const B *)args->operand[1],
                        (Y *)args->operand[2], shape);
       return run.status;
     });
@@ -112,13 +112,13 @@ static KernelStatus run_combine(const KernelArgs *args, const char **why, const 
 }
 
 CUDA_KERNEL(add) {
-  return run_combine<Add>(args, why, "add");
+  return run_combine(args, why, OPERATION_ADD, "add");
 }
 CUDA_KERNEL(subtract) {
-  return run_combine<Subtract>(args, why, "subtract");
+  return run_combine(args, why, OPERATION_SUBTRACT, "subtract");
 }
 CUDA_KERNEL(multiply) {
-  return run_combine<Multiply>(args, why, "multiply");
+  return run_combine(args, why, OPERATION_MULTIPLY, "multiply");
 }
 
 /* Element number `i` of the axes that are kept (or summed), in order, as an index into x. */
