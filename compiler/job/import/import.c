@@ -113,6 +113,29 @@ static bool follow(Import *im, int32_t tool, const char *key, int32_t depth) {
   return import_file(im, path, word_tool_find("deepspeed"), depth + 1);
 }
 
+/* config.json of a folder that Hugging Face's tools wrote: the model is the folder. */
+static bool is_model(Import *im, const char *path, int32_t first) {
+  Leaf *type = NULL;
+  if (strcmp(base_name(path), "config.json") != 0) return false;
+  for (int32_t i = first; i < im->leaves.count; i++)
+    if (strcmp(im->leaves.at[i].key, "model_type") == 0) type = &im->leaves.at[i];
+  if (!type) return false;
+  const char *folder = path_directory(im->c->arena, path);
+  bool is_located =
+      *folder == '/' || strncmp(folder, "./", 2) == 0 || strncmp(folder, "..", 2) == 0;
+  for (int32_t i = first; i < im->leaves.count; i++) {
+    im->leaves.at[i].tool = word_tool_find("trainer"); /* whose folders these are */
+    if (&im->leaves.at[i] != type)
+      drop(&im->leaves.at[i], HOW_DERIVED, "the folder's config.json is read with the job", false);
+  }
+  take(im, type, "model",
+       lua_text(im->c->arena, is_located ? folder : arena_printf(im->c->arena, "./%s", folder)),
+       "");
+  VEC_PUSH(im->c->arena, &im->titles.list,
+           arena_printf(im->c->arena, "%s (a model's folder)", base_name(path)));
+  return true;
+}
+
 static bool import_file(Import *im, const char *path, int32_t tool, int32_t depth) {
   size_t size;
   char *text = import_text(im, path, &size);
@@ -122,6 +145,7 @@ static bool import_file(Import *im, const char *path, int32_t tool, int32_t dept
   im->file = path;
   im->tool = tool;
   if (!formats[format].read(im, text, size)) return false;
+  if (format == FORMAT_JSON && is_model(im, path, first)) return !compile_failed(im->c);
   if (tool < 0) tool = guess_tool(im, first, format);
   if (tool < 0) return false;
   for (int32_t i = first; i < im->leaves.count; i++)

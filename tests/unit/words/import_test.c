@@ -133,6 +133,8 @@ static uint32_t random_below(uint32_t n) {
   return (seed >> 8) % n;
 }
 
+static bool is_toml; /* "key" = value, and no null; else JSON, which YAML reads as well */
+
 static void write_value(FILE *out, const char *key, int32_t depth, int32_t *leaves);
 
 static void write_table(FILE *out, int32_t depth, int32_t *leaves) {
@@ -146,7 +148,7 @@ static void write_table(FILE *out, int32_t depth, int32_t *leaves) {
       snprintf(key, sizeof key, "key_%d", (int)random_below(1000000));
     else
       snprintf(key, sizeof key, "%.*s%s%d", width < 40 ? width : 40, row->names, i ? "_" : "", i);
-    fprintf(out, "%s\"%s\": ", i ? ", " : "", key);
+    fprintf(out, "%s\"%s\"%s ", i ? ", " : "", key, is_toml ? " =" : ":");
     write_value(out, key, depth, leaves);
   }
   fputs("}", out);
@@ -159,7 +161,7 @@ static void write_value(FILE *out, const char *key, int32_t depth, int32_t *leav
   case 1: fputs("\"a word\"", out); break;
   case 2: fputs("true", out); break;
   case 3: fputs("[1, 2.5e-3, \"x\"]", out); break;
-  case 4: fputs("null", out); break;
+  case 4: fputs(is_toml ? "false" : "null", out); break;
   default: write_table(out, depth + 1, leaves); return;
   }
   ++*leaves;
@@ -167,18 +169,25 @@ static void write_value(FILE *out, const char *key, int32_t depth, int32_t *leav
 
 static void test_random(int32_t files) {
   TEST("of random files each leaf is a row of the report, once") {
-    char path[] = "/tmp/import_test_XXXXXX.json";
-    close(mkstemps(path, 5));
+    static const struct {
+      const char *end, *tool, *begin, *last;
+    } kinds[] = {{".json", "deepspeed", "{\"train_batch_size\": 64, \"more\": ", "}\n"},
+                 {".yaml", "accelerate", "num_machines: 1\nmore: ", "\n"},
+                 {".toml", "torchtitan", "\"more\" = ", "\n[training]\nsteps = 64\n"}};
     for (int32_t i = 0; i < files; i++) {
+      char path[64];
+      snprintf(path, sizeof path, "/tmp/import_test_XXXXXX%s", kinds[i % 3].end);
+      close(mkstemps(path, 5));
       int32_t leaves = 1;
       FILE *out = fopen(path, "w");
-      fputs("{\"train_batch_size\": 64, \"more\": ", out);
+      is_toml = i % 3 == 2;
+      fputs(kinds[i % 3].begin, out);
       write_table(out, 0, &leaves);
-      fputs("}\n", out);
+      fputs(kinds[i % 3].last, out);
       fclose(out);
       Compile *c = compile_new(SOURCE_FOLDER "/specs");
       const char *file = path;
-      Import *im = import_read(c, &(ImportAsk){&file, 1, NULL, "deepspeed", NULL, 0});
+      Import *im = import_read(c, &(ImportAsk){&file, 1, NULL, kinds[i % 3].tool, NULL, 0});
       if (!im) diags_print(&c->diags, stderr, false);
       CHECK(im != NULL);
       if (im) {
@@ -188,8 +197,8 @@ static void test_random(int32_t files) {
                 (im->leaves.at[k].how == HOW_USED || im->leaves.at[k].why));
       }
       compile_free(c);
+      unlink(path);
     }
-    unlink(path);
   }
 }
 
