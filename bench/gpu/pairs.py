@@ -2,7 +2,7 @@
 """Lockstep's training steps on one GPU beside PyTorch's, pair by pair.
 
   pairs.py RESULTS.jsonl BUILD [--cases A,B,...] [--pairs N] [--minutes M] [--torch TORCH.jsonl]
-           [--cluster NAME] [--ours COMMAND] [--theirs COMMAND]
+           [--cluster NAME] [--ours COMMAND] [--theirs COMMAND] [--profile PROFILE.jsonl]
 
 Every pair is a turn of ours and then one of PyTorch's, so that a clock that drifts drifts for both. A
 turn's figure is the median of its steps; a case's are the medians over its pairs, and the ratio is the
@@ -12,7 +12,7 @@ steps; PyTorch's process stays, compiled and warm (torch_baseline.py --serve).
 Cases as in torch_baseline.py, against the setting that TORCH.jsonl, its results, says is fastest;
 without it, torch.compile default with cuDNN's attention. llama8 has an embedding and a head of 128 tokens
 that PyTorch's stack has not: 0.06 % of its weights. --ours and --theirs put other programs in the place of
-the two, for tests. Exit status 77: PyTorch or a GPU is missing.
+the two, for tests. --profile: after its pairs a case has one step of each profiled by kernel. Exit status 77: PyTorch or a GPU is missing.
 """
 
 import argparse
@@ -26,8 +26,10 @@ import time
 from pathlib import Path
 
 from model_math import CONVENTION, Gpt2, LlamaStack, flops_per_token, utilisation
+from profile_step import read_trace
 
 NO_DEVICE = 77
+PROFILED_STEP = 6
 GPT2 = '{ "gpt2", layers = 12, width = 768, heads = 12, vocab = 50304, positions = 1024 }'
 LLAMA = '{ "llama3-8b", layers = 8, vocab = 128 }'
 
@@ -83,6 +85,16 @@ class Ours:
             raise RuntimeError("ours made no step that counts")
         return statistics.median(steps)
 
+    def profile(self):
+        """The kernels of the last of a few steps, which is replayed as the others are."""
+        words = ["run", "bench.lua", "--quiet", "--no-plot", "-D", "name=profile"]
+        words += ["-D", f"train.steps={PROFILED_STEP}", "--trace", str(PROFILED_STEP)]
+        for command in ([*self.command, *words], [*self.command, "trace", "runs/profile"]):
+            run = subprocess.run(command, cwd=self.folder, text=True, capture_output=True)
+            if run.returncode:
+                raise RuntimeError(f"ours ended with {run.returncode}: {run.stderr.strip()[-300:]}")
+        return read_trace(self.folder / "runs/profile/trace.json", PROFILED_STEP)
+
 
 class Theirs:
     """A process that waits between its turns: numbers of samples go in, lines of JSON come out."""
@@ -111,6 +123,11 @@ class Theirs:
         self.process.stdin.write(f"{self.SAMPLES}\n")
         self.process.stdin.flush()
         return statistics.median(self.answer()["seconds"])
+
+    def profile(self):
+        self.process.stdin.write("profile\n")
+        self.process.stdin.flush()
+        return self.answer()["kernels"]
 
     def close(self):
         if not self.process.stdin.closed:
@@ -162,6 +179,18 @@ def fastest(path, workload):
     return (best["mode"], best["attention"]) if best else ("default", "cudnn")
 
 
+def write_profiles(path, name, programs):
+    """A record for each of the two; a failure of one costs neither the other nor the pairs."""
+    for kind, program in programs:
+        record = dict(probe="profile", case=name, kind=kind)
+        try:
+            record.update(rows=program.profile(), ok=True)
+        except Exception as error:
+            record.update(ok=False, error=f"{type(error).__name__}: {error}"[:500])
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
+
+
 def run_case(name, arguments, end_s):
     case, (mode, attention) = CASES[name], fastest(arguments.torch, name)
     here = Path(__file__).resolve().parent / "torch_baseline.py"
@@ -174,6 +203,8 @@ def run_case(name, arguments, end_s):
         try:
             ours = Ours(mine, case, arguments.cluster, Path(folder))
             rows = take_turns(ours, theirs, arguments.pairs, end_s)
+            if arguments.profile:
+                write_profiles(arguments.profile, name, (("ours", ours), ("torch", theirs)))
         finally:
             theirs.close()
     return dict(against=f"{mode}, {attention}", version=theirs.version, **fields_of(case, rows))
@@ -215,11 +246,13 @@ def main():
     parser.add_argument("--cluster", default="dgx-h200")
     parser.add_argument("--ours")
     parser.add_argument("--theirs")
+    parser.add_argument("--profile")
     arguments = parser.parse_args()
     unknown = [name for name in arguments.cases.split(",") if name not in CASES]
     if unknown:
         parser.error(f"no case {unknown[0]}; there are {', '.join(CASES)}")
-    Path(arguments.results).write_text("", encoding="utf-8")
+    for path in filter(None, (arguments.results, arguments.profile)):
+        Path(path).write_text("", encoding="utf-8")
     return run_cases(arguments)
 
 

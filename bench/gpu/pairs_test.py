@@ -18,6 +18,23 @@ from pairs import CASES, fastest, fields_of, job_text, take_turns
 
 HERE = Path(__file__).resolve().parent
 
+# A trace: a product fused with GELU, twice, a launch of many updates; another step, another rank.
+def event(kernel, ts, dur, step=6, pid=0, **more):
+    work = dict(predicted_us=2.0, flops=10, bytes=100)
+    return dict(ph="X", pid=pid, tid=0, ts=ts, dur=dur, cat="kernel", args=dict(step=step, kernel=kernel, **work, **more))
+
+
+EVENTS = [
+    dict(ph="M", pid=0, tid=0),
+    event("adamw", 30.0, 7.0, launch=148),
+    event("linear_bias", 0.0, 4.0),
+    event("gelu", 4.0, 0.0, fused=True),
+    event("linear_bias", 10.0, 5.0),
+    event("gelu", 15.0, 0.0, fused=True),
+    event("linear_bias", 0.0, 400.0, step=5),
+    event("linear_bias", 0.0, 400.0, pid=1),
+]
+
 # Ours: a run of `steps` steps, the warm ones slow; its turns are counted in a file, which both write.
 OURS = """
 import json, pathlib, sys
@@ -25,6 +42,11 @@ log = pathlib.Path(sys.argv[1])
 turn = log.read_text().count("ours") if log.exists() else 0
 with log.open("a") as file: file.write("ours ")
 text = pathlib.Path("bench.lua").read_text()
+if sys.argv[2:] == ["trace", "runs/profile"]:
+    pathlib.Path("runs/profile").mkdir(parents=True)
+    pathlib.Path("runs/profile/trace.json").write_text(json.dumps({"traceEvents": EVENTS}))
+    sys.exit(0)
+if "--trace" in sys.argv: sys.exit(0)
 assert sys.argv[2:] == ["run", "bench.lua", "--quiet", "--no-plot"], sys.argv
 if "llama3-8b" in text: sys.exit("no such model here")
 steps = int(text.split("steps = ")[1].split(" ")[0])
@@ -38,6 +60,9 @@ log = pathlib.Path(sys.argv[1])
 print("noise of a compiler", flush=True)
 print(json.dumps({"version": "9.9"}), flush=True)
 for turn, line in enumerate(sys.stdin):
+    if line == "profile\\n":
+        print(json.dumps({"kernels": [{"name": "gemm", "count": 3, "us": 9.5}]}), flush=True)
+        continue
     with log.open("a") as file: file.write(sys.argv[2] + " ")
     print(json.dumps({"seconds": [0.5, 0.004 * (turn + 1), 0.0001][: int(line)]}), flush=True)
 """
@@ -86,7 +111,7 @@ class Runs(unittest.TestCase):
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.folder)
-        (self.folder / "ours.py").write_text(OURS)
+        (self.folder / "ours.py").write_text(f"EVENTS = {EVENTS!r}\n" + OURS)
         (self.folder / "theirs.py").write_text(THEIRS)
 
     def run_pairs(self, *more, theirs="theirs.py"):
@@ -109,6 +134,18 @@ class Runs(unittest.TestCase):
         self.assertAlmostEqual(record["torch_step_ms"], 8)
         self.assertAlmostEqual(record["ratio"], 8 / 3)
         self.assertEqual((record["pairs"], record["version"], record["ok"]), (3, "9.9", True))
+
+    def test_a_step_of_each_is_profiled(self):
+        path = self.folder / "profile.jsonl"
+        ended, _, _ = self.run_pairs("--cases", "gpt2_b1,llama8", "--profile", str(path))
+        self.assertEqual(ended.returncode, 1)  # ours has no llama8
+        ours, torch = [json.loads(line) for line in path.read_text().splitlines()]
+        self.assertEqual((ours["case"], ours["kind"], torch["kind"]), ("gpt2_b1", "ours", "torch"))
+        both = dict(name="linear_bias + gelu", count=2, us=9.0, predicted_us=8.0, flops=40, bytes=400)
+        self.assertAlmostEqual(ours["rows"][0].pop("floor_us"), 400 / 3.0e6)
+        self.assertEqual(ours["rows"][0], both)
+        self.assertEqual([row["name"] for row in ours["rows"]], ["linear_bias + gelu", "adamw"])
+        self.assertEqual(torch["rows"], [dict(name="gemm", count=3, us=9.5)])
 
     def test_a_case_that_fails_is_recorded_and_the_next_one_runs(self):
         ended, records, _ = self.run_pairs("--cases", "llama8,gpt2_b1")

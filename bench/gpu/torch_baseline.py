@@ -4,7 +4,8 @@
   torch_baseline.py RESULTS.jsonl [--cases A,B,...] [--minutes M]
   torch_baseline.py --cpu-smoke RESULTS.jsonl     a tiny model on the CPU: tests this file's logic
   torch_baseline.py - --serve CASE [--mode M] [--attention A]    one variant, for pairs.py: a number of
-                                                  samples comes in a line, their seconds go out
+                                                  samples comes in a line, their seconds go out; for
+                                                  "profile" the kernels of one step
 
 Cases: gpt2_64k (65536 tokens a step), gpt2_b1, gpt2_b2, gpt2_b4 (T 1024), llama8 (8 Llama-3 8B
 layers, T 8192). Each runs in a process of its own with six variants, torch.compile default,
@@ -26,6 +27,7 @@ import time
 from pathlib import Path
 
 from model_math import CONVENTION, Gpt2, LlamaStack, flops_per_token, utilisation
+from profile_step import kernels_of
 
 NO_DEVICE = 77
 MODES = ("default", "reduce-overhead", "max-autotune")
@@ -236,6 +238,17 @@ class Bench:
         self.synchronize()
         return self.torch.cuda.max_memory_allocated()
 
+    def kernels(self, variant):
+        """Where the time of one step on the GPU goes, by kernel."""
+        if self.device != "cuda":
+            return []
+        from torch.profiler import ProfilerActivity, profile
+
+        with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+            variant.step()
+            self.synchronize()
+        return kernels_of(profiler.key_averages())
+
     def attention_kernels(self, variant):
         """Names of the attention kernels a step really ran: asked for, not assumed."""
         if self.device != "cuda":
@@ -307,6 +320,9 @@ def serve(name, case, device, mode, backend):
     print(json.dumps({"version": torch.__version__}), flush=True)
     for line in sys.stdin:
         variant.step()  # takes the memory again that the other's turn has had
+        if line.strip() == "profile":
+            print(json.dumps({"kernels": variant.bench.kernels(variant)}), flush=True)
+            continue
         seconds = [variant.sample() * 1e-3 for _ in range(int(line))]
         if device == "cuda":
             torch.cuda.empty_cache()

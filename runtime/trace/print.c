@@ -90,6 +90,48 @@ static const char *segment_of(const Plan *plan, uint32_t record) {
   return "";
 }
 
+/* What the plan counts for an entry. */
+typedef struct Extent {
+  int64_t flops, bytes;
+} Extent;
+
+static void add_extent(Extent *of, const PlanRecord *record) {
+  of->flops += record->flops;
+  of->bytes += record->bytes;
+}
+
+/* False: the entry is not of this launch. */
+static bool add_launch(const Plan *plan, const PlanProgram *program, const PlanLaunch *launch,
+                       const TraceEntry *entry, Extent *of) {
+  bool has_it = false;
+  *of = (Extent){0};
+  for (uint32_t c = 0; c < launch->call_count; c++) {
+    const PlanCall *call = &plan->calls[program->calls_first + launch->first_call + c];
+    const PlanSegment *segment = &plan->segments[call->segment];
+    for (uint32_t i = 0; i < segment->records_count; i++) {
+      const uint32_t number = segment->records_first + i;
+      if (!plan_runs(call, &plan->records[number])) continue;
+      has_it |= number == entry->record && call->layer == entry->layer;
+      add_extent(of, &plan->records[number]);
+    }
+  }
+  return has_it;
+}
+
+/* Of a launch: of all records that it runs. `entry` is its first. */
+static Extent extent_of(const Plan *plan, const TraceEntry *entry) {
+  Extent of = {0};
+  for (uint32_t p = 0; p < plan->programs_count && entry->records > 1; p++) {
+    const PlanProgram *program = &plan->programs[p];
+    for (uint32_t l = 0; l < program->launches_count; l++)
+      if (add_launch(plan, program, &plan->launches[program->launches_first + l], entry, &of))
+        return of;
+  }
+  of = (Extent){0};
+  add_extent(&of, &plan->records[entry->record]);
+  return of;
+}
+
 static void print_extent(const TracePrinter *p, const Trace *trace, const TraceEntry *entry) {
   const PlanRecord *record = &p->plan->records[entry->record];
   int64_t predicted_ns = entry->predicted_ns;
@@ -101,6 +143,11 @@ static void print_extent(const TracePrinter *p, const Trace *trace, const TraceE
     print_string(segment_of(p->plan, entry->record), p->out);
   }
   if (predicted_ns > 0) fprintf(p->out, ",\"predicted_us\":%.3f", (double)predicted_ns / 1e3);
+  if (record->kernel == PLAN_NONE || entry->is_call) return;
+  const Extent extent = extent_of(p->plan, entry);
+  fputs(",\"kernel\":", p->out);
+  print_string(plan_string(p->plan, p->plan->kernels[record->kernel].name), p->out);
+  fprintf(p->out, ",\"flops\":%" PRId64 ",\"bytes\":%" PRId64, extent.flops, extent.bytes);
 }
 
 static void print_record(TracePrinter *p, const Trace *trace, const TraceEntry *entry) {

@@ -309,6 +309,49 @@ def pairs_section(results):
     )
 
 
+PROFILE_ROWS = 16
+
+
+def profile_rows(rows, cells):
+    """The longest, and the rest together; then the sum."""
+    shown, rest = rows[:PROFILE_ROWS], rows[PROFILE_ROWS:]
+
+    def total(of, name):
+        keys = {key for row in of for key, value in row.items() if key != "name"}
+        return dict(name=name, **{key: sum(row.get(key, 0) for row in of) for key in keys})
+
+    more = [total(rest, f"{len(rest)} more")] if rest else []
+    return [cells(row) for row in [*shown, *more, total(rows, "all")]]
+
+
+def profile_section(results):
+    profiles = results.good("profile")
+    if not profiles:
+        return "## Where a step's time goes\n\nNot measured."
+    texts = []
+    for profile in profiles:
+        if profile["kind"] == "ours":
+            head = ("ours, by kernel", "records", "ms", "predicted", "floor", "measured / floor")
+
+            def cells(row):
+                floor = row["floor_us"]
+                times = [f"{us * 1e-3:.3f}" for us in (row["us"], row["predicted_us"], floor)]
+                return (row["name"], row["count"], *times, f"{row['us'] / floor:.2f}" if floor else "-")
+        else:
+            head = ("PyTorch's, by kernel", "launches", "ms")
+
+            def cells(row):
+                return (row["name"].replace("|", "/"), row["count"], f"{row['us'] * 1e-3:.3f}")
+
+        if profile["rows"]:
+            texts.append(f"{profile['case']}:\n\n" + markdown_table(head, profile_rows(profile["rows"], cells)))
+    return (
+        "## Where a step's time goes\n\nThe GPU's time of one step. The floor of a record is the longer of its bytes at "
+        "3.0 TB/s and its FLOPs at 800 TFLOP/s, as the plan counts them; two that are fused count as one.\n\n"
+        + "\n\n".join(texts)
+    )
+
+
 def losses_section(results):
     runs = results.all("losses")
     if not runs:
@@ -369,6 +412,7 @@ SECTIONS = (
     nccl_section,
     torch_section,
     pairs_section,
+    profile_section,
     losses_section,
     attention_times_section,
     sanitize_section,

@@ -107,7 +107,7 @@ class Report(unittest.TestCase):
         self.assertIn("collectives need our own transport", page)
 
     def test_a_step_that_did_not_run_is_named(self):
-        for name in ("attention", "nccl", "torch", "launch", "matmul", "pairs", "sanitize", "train", "ranks", "kernels"):
+        for name in ("attention", "nccl", "torch", "launch", "matmul", "pairs", "profile", "sanitize", "train", "ranks", "kernels"):
             (self.out / f"{name}.jsonl").unlink()
         page = self.page()
         for words in (
@@ -116,6 +116,7 @@ class Report(unittest.TestCase):
             "Launch costs were not measured.",
             "## Attention (cuDNN)\n\nNot measured.",
             "## Our steps beside PyTorch's\n\nNot measured.",
+            "## Where a step's time goes\n\nNot measured.",
             "## compute-sanitizer\n\nNot run.",
             "## Losses\n\nNot run.",
             "## Attention as Lockstep runs it\n\nNot measured.",
@@ -129,6 +130,13 @@ class Report(unittest.TestCase):
         )
         self.assertIn("In gpt2_64k ours is 1.20 x as fast as PyTorch: the goal of 1.05 x (aim 1.3 x) is met.", page)
         self.assertIn("In gpt2_b1 ours is 1.10 x as fast as PyTorch: the goal of 1.20 x (aim 1.5 x) is missed.", page)
+
+    def test_a_step_stands_beside_its_floor(self):
+        page = self.page()
+        self.assertIn("| norm_backward | 50 | 0.200 | 0.150 | 0.100 | 2.00 |", page)
+        self.assertIn("| linear_bias + gelu | 12 | 0.150 | 0.120 | 0.100 | 1.50 |", page)
+        self.assertIn("| all | 62 | 0.350 | 0.270 | 0.200 | 1.75 |", page)
+        self.assertIn("| sm90_gemm<a/b> | 24 | 0.123 |", page)
 
     def test_losses_of_jobs_and_times_of_their_attention(self):
         page = self.page()
