@@ -8,7 +8,7 @@ return model {
 }
 -- >>> expected
 -- two_losses.lua:6:12: error[two-losses]: mse: a model has one loss, and this is
---     the second
+--     the second: sums of losses are not built yet
 --     6 |     return mse(h, x) + mse(relu(h), x)
 --       |            ^~~
 --     two_losses.lua:6:12: note: the first is here
