@@ -46,6 +46,23 @@ bool rank_is_asked_times(const Rank *rank) {
 }
 
 /* Notes about how the run starts. */
+/* How often each source of a mix is read whole. */
+static void note_sources(Rank *rank) {
+  enum { SHOWN_MOST = 8 };
+  const Samples *train = &rank->run->train;
+  const double samples = (double)job_steps(rank->plan) * (double)job_batch_samples(rank->plan);
+  double whole = 0;
+  for (int32_t i = 0; i < train->mix.count; i++)
+    whole += (double)train->mix.share[i];
+  for (int32_t i = 0; i < train->mix.count && i < SHOWN_MOST; i++) {
+    const SampleGroup *group = &train->group[train->mix.source[i]];
+    const double share = (double)train->mix.share[i] / whole;
+    report_note(rank->report, "source   %.1f %% of the samples, %.2f epochs of %s", 100 * share,
+                samples * share / (double)group->count,
+                samples_file(train, group->first_token)->path);
+  }
+}
+
 static void note_start(Rank *rank, const ReportSetup *setup, const char *products) {
   const Run *run = rank->run;
   if (*run->boot->words) report_note(rank->report, "ranks    %s", run->boot->words);
@@ -69,6 +86,7 @@ bool rank_open_report(Rank *rank, Status *status) {
   uint64_t arena_bytes = 0;
   for (int32_t i = 0; i < run->mesh.rank_count; i++)
     arena_bytes += plan_arena_bytes(run->plan, mesh_class(&run->mesh, run->plan, i), TIER_DEVICE);
+  const bool is_mix = run->train.mix.count > 0; /* epochs and entropy are those of each source */
   bool fast = run->options->variant == KERNEL_FAST;
   const char *isa = fast ? kernel_isa() : "none";
   Product f32 = fast ? product_choice()->f32 : PRODUCT_REFERENCE;
@@ -106,8 +124,8 @@ bool rank_open_report(Rank *rank, Status *status) {
       .peak_flops_per_s = peak,
       .peak_size = rank->facts.peak.size,
       .asks_times = rank_is_asked_times(rank),
-      .unigram = samples_unigram_entropy(&run->train),
-      .train_tokens = run->train.tokens,
+      .unigram = is_mix ? 0 : samples_unigram_entropy(&run->train),
+      .train_tokens = is_mix ? 0 : run->train.tokens,
       .weights_sum = rank->start.weights_sum,
       .resumed_from = rank->start.resumes ? rank->start.checkpoint.path : NULL,
   };
@@ -117,6 +135,7 @@ bool rank_open_report(Rank *rank, Status *status) {
   record_products_before(&setup, products);
   if (!report_open(rank->report, &setup, status) || !record_write(&setup, status)) return false;
   note_start(rank, &setup, products);
+  note_sources(rank);
   return true;
 }
 
