@@ -212,7 +212,10 @@ static int make_loss(Trace *t, OpKind op, ValueId y, ValueId target, const doubl
     return trace_fault(t, "block-shape", NULL,
                        "%s: the loss comes after the stacks, not inside one", t->op);
   if (g->loss != NO_ID) {
-    trace_fault(t, "two-losses", NULL, "%s: a model has one loss, and this is the second: sums of losses are not built yet", t->op);
+    trace_fault(
+        t, "two-losses", NULL,
+        "%s: a model has one loss, and this is the second: sums of losses are not built yet",
+        t->op);
     note_at(g->compile, t->loss_at, "the first is here");
     return 1;
   }
