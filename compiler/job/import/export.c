@@ -107,6 +107,22 @@ static const struct {
     {"", "schedule", "the script sets the rate"},
     {"deepspeed", "schedule", "it has no such schedule: the rate is what the script sets"},
     {"", "precision", "it has no such setting, and its own default holds"},
+    {"", "precision.param", "weights are fp32, and are rounded for each use"},
+    {"", "precision.master", "the optimizer has the weights in fp32"},
+    {"", "precision.update", "updates of fp32 weights round to nearest"},
+    {"", "precision.moments", "moments are fp32"},
+    {"", "precision.linear", "linear layers multiply what the activations are"},
+    {"", "precision.grad", "gradients are what its own settings make them"},
+    {"", "precision.loss_scale", "its own scaler moves the scale"},
+    {"", "parallel.tp", "every rank has whole matrices"},
+    {"", "parallel.cp", "every rank has whole sequences"},
+    {"", "parallel.pp", "every rank has all layers"},
+    {"", "parallel.sequence", "norms and residuals are whole on every rank"},
+    {"", "parallel.pipeline", "micro-batches go through stages in its own order"},
+    {"", "parallel.zero_group", "all ranks of dp share states"},
+    {"", "parallel.zero_prefetch", "it gathers ahead as it decides"},
+    {"", "parallel.zero_unit", "it gathers what the script wraps"},
+    {"", "parallel.zero_reduce", "gradients leave a rank when it decides"},
     {"", "parallel.zero_keep", "small parameters are sharded as it decides"},
     {"", "parallel.bucket", "its buckets have their own size"},
     {"", "parallel.order", "ranks are neighbours in its own order"},
@@ -192,8 +208,12 @@ void entry_adamw(Config *x) {
     if (pair_key(x->tool, "optimizer.momentum"))
       entry_ours(x, "optimizer.momentum", job->optimizer.momentum);
   } else if (pair_key(x->tool, "optimizer.beta1")) {
-    entry_ours(x, "optimizer.beta1", job->optimizer.beta1);
-    entry_ours(x, "optimizer.beta2", job->optimizer.beta2);
+    const bool is_lion = strcmp(x->tool, "megatron") == 0 && job->optimizer.head == OPTIMIZER_LION;
+    entry_number(x, is_lion ? "lion_beta1" : pair_key(x->tool, "optimizer.beta1"),
+                 job->optimizer.beta1);
+    entry_number(x, is_lion ? "lion_beta2" : pair_key(x->tool, "optimizer.beta2"),
+                 job->optimizer.beta2);
+    entry_says(x, "optimizer.beta1"), entry_says(x, "optimizer.beta2");
   }
   if (job->optimizer.head == OPTIMIZER_ADAMW) entry_ours(x, "optimizer.eps", job->optimizer.eps);
   entry_ours(x, "optimizer.weight_decay", job->optimizer.weight_decay);

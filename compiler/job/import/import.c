@@ -177,6 +177,28 @@ static bool import_command(Import *im, const char *words, int32_t tool) {
   return true;
 }
 
+/* Files have keys of Adam beside another optimizer, which does not look at them. */
+static void drop_of_others(Import *im) {
+  const JobSetting *head = setting_find(im, "optimizer");
+  const OptimizerRow *row = NULL;
+  for (size_t i = 0; head && i < sizeof optimizer_rows / sizeof *optimizer_rows; i++)
+    if (strstr(head->value, optimizer_rows[i].name)) row = &optimizer_rows[i];
+  for (int32_t i = 0; row && i < im->settings.count; i++) {
+    JobSetting *setting = &im->settings.at[i];
+    static const char *const keys = "beta1 beta2 eps momentum";
+    bool is_other = strcmp(setting->section, "optimizer") == 0 && setting->key &&
+                    word_index(keys, setting->key) >= 0 &&
+                    word_index(row->attrs, setting->key) < 0 && strcmp(setting->note, "-D") != 0;
+    if (!is_other) continue;
+    Leaf *leaf = (Leaf *)setting->leaf;
+    if (leaf) {
+      leaf->as.list.count = 0;
+      drop(leaf, HOW_DERIVED, "the optimizer does not look at it", false);
+    }
+    im->settings.at[i--] = im->settings.at[--im->settings.count];
+  }
+}
+
 /* ---- what no file can say */
 
 static void open_lines(Import *im) {
@@ -226,6 +248,7 @@ Import *import_read(Compile *c, const ImportAsk *ask) {
   convert_megatron(im);
   convert_nanogpt(im);
   convert_llmc(im);
+  drop_of_others(im);
   convert_rest(im);
   open_lines(im);
   rates_write(im);

@@ -264,6 +264,12 @@ static void convert_optimizer(Import *im) {
   if (kind && ours) take(im, kind, "optimizer", ours, "");
   if (kind && !ours) drop(kind, HOW_DECLINED, "only adamw, sgd and lion are optimizers here", true);
   take_default(im, "optimizer", "\"adamw\"", "default of Megatron");
+  static const char *const betas[2][2] = {{"adam_beta1", "adam_beta2"},
+                                          {"lion_beta1", "lion_beta2"}};
+  for (int i = 0; i < 2; i++) { /* those of the optimizer that is not there */
+    Leaf *other = get(im, betas[strcmp(word, "lion") != 0][i]);
+    if (other) drop(other, HOW_DERIVED, "the optimizer does not look at it", false);
+  }
   take_pairs(im, "megatron", "optimizer.");
   if (ours && strcmp(ours, "\"adamw\"") == 0)
     take_default(im, "optimizer.beta2", "0.999", "default of Megatron");

@@ -29,7 +29,7 @@ static void check_optimizer_key(Compile *c, Job *job, int32_t field, bool below_
 }
 
 static void derive_number(Compile *c, Job *job, int32_t field, double value) {
-  if (job->set[field]) return;
+  if (field_is_said(job, field)) return;
   *(double *)field_at(job, field) = value;
   const char *name = optimizer_rows[job->optimizer.head].name;
   field_derive(job, field, arena_printf(c->arena, "%s: %g", name, value));
