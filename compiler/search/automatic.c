@@ -98,17 +98,19 @@ static bool fill(Auto *a, Place *place, int64_t *bytes) {
   return true;
 }
 
-static void consider(Auto *a, Place *place) {
+/* `is_more`: it moves more than is needed, which must be worth a hundredth of the step. */
+static void consider(Auto *a, Place *place, bool is_more) {
   int64_t *least_ns = &a->least_ns[place->updates_here];
   if (place->fits) place->step_ns = step_ns(a, place);
   if (place->fits && (*least_ns == 0 || place->step_ns < *least_ns)) *least_ns = place->step_ns;
-  const bool is_better = a->has_best ? place->fits && place->step_ns < a->best.step_ns
+  const int64_t worth_ns = place->step_ns + (is_more ? place->step_ns / 100 : 0);
+  const bool is_better = a->has_best ? place->fits && worth_ns < a->best.step_ns
                                      : place->fits || a->best.draft == NULL ||
                                            place->draft->arena_bytes < a->best.draft->arena_bytes;
   a->has_best |= place->fits;
   if (is_better) a->best = *place;
   Place *tried = &a->tried[a->tried_count - 1];
-  if (place->fits && (!tried->fits || place->step_ns < tried->step_ns)) *tried = *place;
+  if (place->fits && (!tried->fits || worth_ns < tried->step_ns)) *tried = *place;
 }
 
 /* Some fourths of one kind move, and of the other as much as is missing then. */
@@ -127,10 +129,13 @@ static bool try_level(Auto *a, Recompute recompute, Draft *draft, int32_t level,
   const bool differs =
       level > 0 || way.more.grads || way.more.weights || way.more.to_files || way.updates_here;
   if (differs && !draw(a, &place)) return false;
-  if (level > 0 && place.draft->arena_bytes <= a->out->budget_bytes)
-    return true; /* more than is needed: less of it is tried, too */
+  if (level > 0 && place.draft->arena_bytes <= a->out->budget_bytes) {
+    /* Less of it is tried, too. A fast host may still be better than the device's own updates. */
+    if (!of_frames && a->is_timed) consider(a, &place, true);
+    return true;
+  }
   if (!fill(a, &place, of_frames ? place.states : place.frames)) return false;
-  consider(a, &place);
+  consider(a, &place, false);
   return true;
 }
 
@@ -163,7 +168,7 @@ static bool try_recompute(Auto *a, Recompute recompute, Draft *draft) {
   place.fits = draft->arena_bytes <= a->out->budget_bytes && fit_hosts(a->out, draft);
   if (a->tried_count < OTHERS_MOST) a->tried[a->tried_count++] = (Place){.recompute = recompute};
   if (a->is_timed && a->has_best && step_ns(a, &place) >= a->best.step_ns) return true;
-  consider(a, &place);
+  consider(a, &place, false);
   if (place.fits) return true;
   if (!try_moves(a, recompute, draft, (Way){0})) return false;
   const Way ways[] = {{.more.grads = true}, {.updates_here = true}};

@@ -11,7 +11,9 @@
 
 #include "runtime/device/files.h"
 #include "runtime/plan/plan_job.h"
+#include "runtime/plan/plan_text.h"
 #include "runtime/process/cgroup.h"
+#include "runtime/process/text.h"
 
 static const size_t huge_page_bytes = (size_t)2 << 20;
 
@@ -21,9 +23,10 @@ static bool map(Arena *arena, size_t size_bytes, Status *status) {
   void *mapped = mmap(NULL, mapped_bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) {
-    (void)status_fail(status, STATUS_WORLD, "cannot map an arena of %zu bytes: %s", size_bytes,
-                      strerror(errno));
-    return false;
+    char size[QUANTITY_BYTES];
+    const int error = errno;
+    return status_fail(status, STATUS_WORLD, "cannot map an arena of %s: %s",
+                       text_bytes(size, (double)size_bytes), strerror(error));
   }
   arena->mapped = mapped;
   arena->mapped_bytes = mapped_bytes;
@@ -92,7 +95,12 @@ bool arenas_open(Arenas *arenas, const Plan *plan, const PlanClass *class, const
                   : of != NULL      ? map_elsewhere(arenas, tier, size_bytes, status)
                   : untouched       ? arena_open_untouched(&arenas->tier[tier], size_bytes, status)
                                     : arena_open(&arenas->tier[tier], size_bytes, status);
-    if (!opened) return false;
+    if (!opened) {
+      const Status why = *status;
+      return tier == TIER_FILE || of != NULL
+                 ? false
+                 : status_fail(status, why.code, "%s memory: %s", Tier_names[tier], why.text);
+    }
     arenas->base[tier] = arenas->tier[tier].base;
   }
   return true;

@@ -135,12 +135,12 @@ static bool pin(void **at, size_t size_bytes, Status *status) {
     const bool is_limited =
         getrlimit(RLIMIT_MEMLOCK, &locked) == 0 && locked.rlim_cur != RLIM_INFINITY;
     const size_t length = strlen(status->text), room = sizeof status->text - length;
-    (void)snprintf(status->text + length, room, "; %zu bytes were asked for", size_bytes);
+    (void)snprintf(status->text + length, room, "; %.3g MB were asked for",
+                   (double)size_bytes * 1e-6);
     if (is_limited)
-      (void)snprintf(status->text + strlen(status->text),
-                     sizeof status->text - strlen(status->text),
-                     ", and locked memory is limited to %llu (ulimit -l)",
-                     (unsigned long long)locked.rlim_cur);
+      (void)snprintf(
+          status->text + strlen(status->text), sizeof status->text - strlen(status->text),
+          ", and locked memory is limited to %.3g MB (ulimit -l)", (double)locked.rlim_cur * 1e-6);
     return false;
   }
   memset(*at, 0, size_bytes);

@@ -1,8 +1,8 @@
 -- RUN: explain job.lua | grep -E "^offload|switches"
 return job {
-  model = { "llama2-7b", layers = 4 },
+  model = "llama2-7b",
   data = "synthetic",
-  train = { batch = "2 sequences", microbatch = 1, context = 1024, steps = 1 },
+  train = { batch = "2 sequences", microbatch = 1, context = 4096, steps = 1 },
   optimizer = { "adamw", lr = 1e-3 },
   precision = "bf16",
   parallel = { zero = 1 },
@@ -25,5 +25,5 @@ return { device = "a100-sxm-80", host = "1TB", host_bandwidth = "200GB/s", nccl_
   </cpu>
 </system>
 -- >>> exit 0
-offload  a step: d2h 2.14 GB in 134 ms, h2d 1.07 GB in 67.0 ms, host in 161 ms
+offload  a step: d2h 13.5 GB in 842 ms, h2d 6.74 GB in 421 ms, host in 1.0 s
          PCIe switches are shared: a device has 50 % of its link
