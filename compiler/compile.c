@@ -64,6 +64,7 @@ static Whole whole_graph(Compile *c, const Job *job, const Compiled *known, bool
         (job->data.head == CHOICE_TABLE && g->inputs.at[i].role == INPUT_CLASSES) ||
         (job_may_lack_targets(job) && g->inputs.at[i].role == INPUT_TARGETS);
   graph_pad_dim(g, "vocab", job->model.vocab_multiple);
+  grad_join_gates(g);                                 /* silu(a) * b is one node */
   if (training && !grad_derive(g)) return (Whole){0}; /* + backward, parameter gradients */
   whole.flops_per_token = op_flops_per_token(g, samples * derived->sample_tokens);
   return whole;
@@ -97,8 +98,7 @@ static bool arrange_backward(Graph *g, const Job *job, const Derived *derived,
   /* the last linear layer and its loss run over one chunk of tokens at a time */
   if (!backward_chunks(g, job->memory.loss_chunks, chunks_at)) return false;
   if (g->training && derived->pp > 1 && pipe_rules[job->parallel.pipeline].is_split)
-    backward_split(g);      /* weight gradients become steps of their own: they may wait */
-  backward_fusion_order(g); /* makes nodes that can be fused neighbours */
+    backward_split(g); /* weight gradients become steps of their own: they may wait */
   return true;
 }
 

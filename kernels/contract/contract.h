@@ -32,6 +32,7 @@ typedef enum KernelRole {
   ROLE_ROPE,
   ROLE_ATTENTION,
   ROLE_ACTIVATION,
+  ROLE_GATE, /* an activation times another value */
   ROLE_ADD,
   ROLE_ARITHMETIC, /* element by element, but not add */
   ROLE_SUM_TO,

@@ -1,7 +1,9 @@
-/* activation.c -- gelu in both forms, silu, relu, tanh and their slopes, sixteen at a time.
+/* activation.c -- gelu in both forms, silu, relu, tanh and their slopes, and gates, sixteen at a
+ * time.
  *
  * gelu's tanh form is x * sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3), which keeps its relative
  * accuracy where 1 + tanh would cancel. */
+#include "kernels/contract/gate.h"
 #include "kernels/cpu/ranges.h"
 #include "kernels/cpu/vec.h"
 
@@ -140,3 +142,126 @@ ACTIVATION(gelu_erf)
 ACTIVATION(silu)
 ACTIVATION(relu)
 ACTIVATION(tanh)
+
+/* ---- gates: an activation times another value */
+
+/* As it is read from memory. */
+ALWAYS_INLINE Vec as_stored(Vec value, DType dtype) {
+  float kept[LANES]; /* of any dtype */
+  if (dtype == DTYPE_F32) return value;
+  v_put_n(kept, 0, LANES, dtype, value);
+  return v_get_n(kept, 0, LANES, dtype);
+}
+
+typedef struct GateVec {
+  Vec d_a, d_b, y;
+} GateVec;
+
+ALWAYS_INLINE Vec gate_value(GateForm form, Vec a) {
+  switch (form) {
+  case GATE_GELU: return gelu_value(a);
+  case GATE_GELU_ERF: return gelu_erf_value(a);
+  case GATE_SILU: return silu_value(a);
+  case GATE_RELU: return relu_value(a);
+  case GATE_TANH:
+  case GATE_COUNT: break;
+  }
+  return tanh_value(a);
+}
+
+ALWAYS_INLINE Vec gate_slope(GateForm form, Vec a) {
+  switch (form) {
+  case GATE_GELU: return gelu_slope(a);
+  case GATE_GELU_ERF: return gelu_erf_slope(a);
+  case GATE_SILU: return silu_slope(a);
+  case GATE_RELU: return relu_slope(a);
+  case GATE_TANH:
+  case GATE_COUNT: break;
+  }
+  return tanh_slope(a);
+}
+
+ALWAYS_INLINE Vec gate_forward(GateForm form, DType dtype, Vec a, Vec b) {
+  return v_mul(as_stored(gate_value(form, a), dtype), b);
+}
+
+ALWAYS_INLINE GateVec gate_gradients(GateForm form, DType dtype, Vec d_y, Vec a, Vec b) {
+  const Vec value = as_stored(gate_value(form, a), dtype);
+  return (GateVec){v_mul(as_stored(v_mul(d_y, b), dtype), gate_slope(form, a)), v_mul(d_y, value),
+                   v_mul(value, b)};
+}
+
+ALWAYS_INLINE void gate_run(const KernelArgs *args, GateForm form, DType dtype, int64_t i,
+                            int64_t end) {
+  void *const *at = args->operand;
+  for (; dtype == DTYPE_BF16 && i + 2 * LANES <= end; i += 2 * LANES) {
+    Vec even, odd, b_even, b_odd;
+    v_load_pairs((const uint16_t *)at[0] + i, &even, &odd);
+    v_load_pairs((const uint16_t *)at[1] + i, &b_even, &b_odd);
+    v_store_pairs((uint16_t *)at[2] + i, gate_forward(form, dtype, even, b_even),
+                  gate_forward(form, dtype, odd, b_odd));
+  }
+  for (; i < end; i += LANES) {
+    const Vec a = v_get_n(at[0], i, end - i, dtype), b = v_get_n(at[1], i, end - i, dtype);
+    v_put_n(at[2], i, end - i, dtype, gate_forward(form, dtype, a, b));
+  }
+}
+
+ALWAYS_INLINE void gate_backward_run(const KernelArgs *args, GateForm form, DType dtype, int64_t i,
+                                     int64_t end) {
+  void *const *at = args->operand;
+  for (; dtype == DTYPE_BF16 && i + 2 * LANES <= end; i += 2 * LANES) {
+    Vec d_even, d_odd, even, odd, b_even, b_odd;
+    v_load_pairs((const uint16_t *)at[0] + i, &d_even, &d_odd);
+    v_load_pairs((const uint16_t *)at[1] + i, &even, &odd);
+    v_load_pairs((const uint16_t *)at[2] + i, &b_even, &b_odd);
+    const GateVec e = gate_gradients(form, dtype, d_even, even, b_even);
+    const GateVec o = gate_gradients(form, dtype, d_odd, odd, b_odd);
+    v_store_pairs((uint16_t *)at[3] + i, e.d_a, o.d_a);
+    v_store_pairs((uint16_t *)at[4] + i, e.d_b, o.d_b);
+    v_store_pairs((uint16_t *)at[5] + i, e.y, o.y);
+  }
+  for (; i < end; i += LANES) {
+    const GateVec g =
+        gate_gradients(form, dtype, v_get_n(at[0], i, end - i, dtype),
+                       v_get_n(at[1], i, end - i, dtype), v_get_n(at[2], i, end - i, dtype));
+    v_put_n(at[3], i, end - i, dtype, g.d_a);
+    v_put_n(at[4], i, end - i, dtype, g.d_b);
+    v_put_n(at[5], i, end - i, dtype, g.y);
+  }
+}
+
+/* A loop for each form, and in it one for each dtype. */
+#define GATE_LOOP(run, form)                                                                       \
+  case form:                                                                                       \
+    if (dtype == DTYPE_BF16)                                                                       \
+      run(args, form, DTYPE_BF16, first, end);                                                     \
+    else if (dtype == DTYPE_F16)                                                                   \
+      run(args, form, DTYPE_F16, first, end);                                                      \
+    else                                                                                           \
+      run(args, form, DTYPE_F32, first, end);                                                      \
+    break;
+
+#define GATE(name, run, operands)                                                                  \
+  static void name##_range(const KernelArgs *args, const void *context, int64_t first,             \
+                           int64_t end) {                                                          \
+    const DType dtype = (DType)args->dtype[0];                                                     \
+    (void)context;                                                                                 \
+    switch ((GateForm)args->attr[0]) {                                                             \
+      GATE_LOOP(run, GATE_GELU)                                                                    \
+      GATE_LOOP(run, GATE_GELU_ERF)                                                                \
+      GATE_LOOP(run, GATE_SILU)                                                                    \
+      GATE_LOOP(run, GATE_RELU)                                                                    \
+      GATE_LOOP(run, GATE_TANH)                                                                    \
+    case GATE_COUNT: break;                                                                        \
+    }                                                                                              \
+  }                                                                                                \
+  void CPU(name)(const KernelArgs *args) {                                                         \
+    if (cpu_floats(args, operands, 0))                                                             \
+      cpu_ranges(args, args->dim[0], GRAIN_ELEMENTS, name##_range, NULL);                          \
+    else                                                                                           \
+      reference_##name(args);                                                                      \
+  }
+
+GATE(gate, gate_run, 3)
+GATE(gate_backward, gate_backward_run, 6)

@@ -1,5 +1,9 @@
-/* activation.cu -- element by element; see reference/activation.c for the formulas. */
+/* activation.cu -- activations and gates, element by element; see reference/activation.c for the
+ * formulas. */
 #include "kernels/cuda/vectors.h"
+extern "C" {
+#include "kernels/contract/gate.h"
+}
 
 struct Gelu {
   static __device__ float inner(float x) {
@@ -128,123 +132,99 @@ CUDA_KERNEL(tanh_backward) {
   return run_backward<Tanh>(args, why, "tanh_backward");
 }
 
-/* ---- a gate: an activation times another value, in one pass. Results are bitwise those of the
- * two: the value between is rounded as it is in memory. ---- */
+/* ---- gates: an activation times another value, in one pass. Results are bitwise those of the two
+ * kernels: what is between them is rounded as it is in memory. ---- */
 
-/* The operands of a fused pair; `between` is NULL where the second writes over it. */
-template <class T> struct Gate {
-  const T *a, *b, *x; /* x: backward alone */
-  T *between, *y;
+template <class F, class T, int V> __global__ void gate(const T *a, const T *b, T *y, int64_t n) {
+  each_vector<V>(n, [=](int64_t i, auto count) {
+    constexpr int W = decltype(count)::VALUE;
+    float value[W], other[W];
+    load_vector<W>(a + i, value);
+    load_vector<W>(b + i, other);
+#pragma unroll
+    for (int v = 0; v < W; v++)
+      value[v] = rounded<T>(F::value(value[v])) * other[v];
+    store_vector<W>(y + i, value);
+  });
+}
+
+/* The operands of gate_backward. */
+template <class T> struct GateBackward {
+  const T *d_y, *a, *b;
+  T *d_a, *d_b, *y;
   int64_t n;
 
   bool is_in_vectors() const {
-    return is_aligned(a) && is_aligned(b) && is_aligned(x) && is_aligned(between) && is_aligned(y);
+    return is_aligned(d_y) && is_aligned(a) && is_aligned(b) && is_aligned(d_a) &&
+           is_aligned(d_b) && is_aligned(y);
   }
 };
 
-/* between = F(a), y = between * b */
-template <class F, class T, int V> __global__ void gate(Gate<T> g) {
+/* Reads three values an element and writes three: all that backward needs of a gate. */
+template <class F, class T, int V> __global__ void gate_backward(GateBackward<T> g) {
   each_vector<V>(g.n, [=](int64_t i, auto count) {
     constexpr int W = decltype(count)::VALUE;
-    float value[W], other[W];
-    load_vector<W>(g.a + i, value);
+    float slope[W], x[W], other[W], value[W];
+    load_vector<W>(g.d_y + i, slope);
+    load_vector<W>(g.a + i, x);
     load_vector<W>(g.b + i, other);
 #pragma unroll
-    for (int v = 0; v < W; v++)
-      value[v] = rounded<T>(F::value(value[v]));
-    if (g.between != nullptr) store_vector<W>(g.between + i, value);
-#pragma unroll
-    for (int v = 0; v < W; v++)
+    for (int v = 0; v < W; v++) {
+      value[v] = rounded<T>(F::value(x[v]));
+      x[v] = rounded<T>(slope[v] * other[v]) * F::slope(x[v]);
+      slope[v] *= value[v];
       value[v] *= other[v];
+    }
+    store_vector<W>(g.d_a + i, x);
+    store_vector<W>(g.d_b + i, slope);
     store_vector<W>(g.y + i, value);
   });
 }
 
-/* between = a * b, y = between times the slope of F at x */
-template <class F, class T, int V> __global__ void gate_backward(Gate<T> g) {
-  each_vector<V>(g.n, [=](int64_t i, auto count) {
-    constexpr int W = decltype(count)::VALUE;
-    float slope[W], other[W], value[W];
-    load_vector<W>(g.a + i, slope);
-    load_vector<W>(g.b + i, other);
-    load_vector<W>(g.x + i, value);
-#pragma unroll
-    for (int v = 0; v < W; v++)
-      slope[v] = rounded<T>(slope[v] * other[v]);
-    if (g.between != nullptr) store_vector<W>(g.between + i, slope);
-#pragma unroll
-    for (int v = 0; v < W; v++)
-      slope[v] *= F::slope(value[v]);
-    store_vector<W>(g.y + i, slope);
-  });
-}
-
-/* The activation's operands are x, y; those of the product a, b, y. */
-template <class F>
-static KernelStatus run_gate(const KernelFused *, const KernelArgs *activation,
-                             const KernelArgs *product, const char **why) {
-  void *const *f = activation->operand, *const *m = product->operand;
-  const int other = m[0] == f[1] ? 1 : 0;
-  if (m[1 - other] != f[1] || m[other] == f[1]) {
-    KernelStatus ended = run_forward<F>(activation, why, "gate");
-    return ended == KERNEL_DONE ? cuda_multiply(product, why) : ended;
+/* Calls `run` with the activation that attr `form` numbers. */
+template <class Run> static KernelStatus with_form(const KernelArgs *args, Run run) {
+  switch ((GateForm)args->attr[0]) {
+  case GATE_GELU: return run(Gelu());
+  case GATE_GELU_ERF: return run(GeluErf());
+  case GATE_SILU: return run(Silu());
+  case GATE_RELU: return run(Relu());
+  case GATE_TANH:
+  case GATE_COUNT: break;
   }
-  return with_float(activation->dtype[0], why, [=](auto number) {
+  return run(Tanh());
+}
+
+CUDA_KERNEL(gate) {
+  return with_float(args->dtype[0], why, [=](auto number) {
     typedef decltype(number) T;
-    const Gate<T> g = {(const T *)f[0], (const T *)m[other],
-                       nullptr,         m[2] == f[1] ? nullptr : (T *)f[1],
-                       (T *)m[2],       activation->dim[0]};
-    Launch run(activation, why, "gate");
-    with_vectors<sizeof(T)>(g.is_in_vectors(), [&](auto count) {
-      constexpr int V = decltype(count)::VALUE;
-      run.vectors<V>(g.n, gate<F, T, V>, g);
+    const T *a = (const T *)args->operand[0], *b = (const T *)args->operand[1];
+    T *y = (T *)args->operand[2];
+    return with_form(args, [=](auto form) {
+      typedef decltype(form) F;
+      Launch run(args, why, "gate");
+      with_vectors<sizeof(T)>(is_aligned(a) && is_aligned(b) && is_aligned(y), [&](auto count) {
+        constexpr int V = decltype(count)::VALUE;
+        run.vectors<V>(args->dim[0], gate<F, T, V>, a, b, y, args->dim[0]);
+      });
+      return run.status;
     });
-    return run.status;
   });
 }
 
-/* The product's operands are a, b, y; those of the slope d_y, x, d_x. */
-template <class F>
-static KernelStatus run_gate_backward(const KernelFused *, const KernelArgs *product,
-                                      const KernelArgs *slope, const char **why) {
-  void *const *m = product->operand, *const *f = slope->operand;
-  if (m[2] != f[0] || m[2] == f[1]) {
-    KernelStatus ended = cuda_multiply(product, why);
-    return ended == KERNEL_DONE ? run_backward<F>(slope, why, "gate_backward") : ended;
-  }
-  return with_float(slope->dtype[0], why, [=](auto number) {
+CUDA_KERNEL(gate_backward) {
+  return with_float(args->dtype[0], why, [=](auto number) {
     typedef decltype(number) T;
-    const Gate<T> g = {(const T *)m[0], (const T *)m[1],
-                       (const T *)f[1], f[2] == m[2] ? nullptr : (T *)m[2],
-                       (T *)f[2],       slope->dim[0]};
-    Launch run(slope, why, "gate_backward");
-    with_vectors<sizeof(T)>(g.is_in_vectors(), [&](auto count) {
-      constexpr int V = decltype(count)::VALUE;
-      run.vectors<V>(g.n, gate_backward<F, T, V>, g);
+    void *const *at = args->operand;
+    const GateBackward<T> g = {(const T *)at[0], (const T *)at[1], (const T *)at[2], (T *)at[3],
+                               (T *)at[4],       (T *)at[5],       args->dim[0]};
+    return with_form(args, [=](auto form) {
+      typedef decltype(form) F;
+      Launch run(args, why, "gate_backward");
+      with_vectors<sizeof(T)>(g.is_in_vectors(), [&](auto count) {
+        constexpr int V = decltype(count)::VALUE;
+        run.vectors<V>(g.n, gate_backward<F, T, V>, g);
+      });
+      return run.status;
     });
-    return run.status;
   });
-}
-
-CUDA_FUSION(silu) {
-  (void)kernel, (void)why;
-  if (second->id == KERNEL_multiply && combines_all(&use[1], use[0].dim[0], use[0].dtype[0]))
-    fused->run = run_gate<Silu>;
-  return KERNEL_DONE;
-}
-
-CUDA_FUSION(gelu_erf) {
-  (void)kernel, (void)why;
-  if (second->id == KERNEL_multiply && combines_all(&use[1], use[0].dim[0], use[0].dtype[0]))
-    fused->run = run_gate<GeluErf>;
-  return KERNEL_DONE;
-}
-
-CUDA_FUSION(multiply) {
-  (void)kernel, (void)why;
-  if (!combines_all(&use[0], use[1].dim[0], use[1].dtype[0])) return KERNEL_DONE;
-  if (second->id == KERNEL_silu_backward) fused->run = run_gate_backward<Silu>;
-  if (second->id == KERNEL_gelu_backward) fused->run = run_gate_backward<Gelu>;
-  if (second->id == KERNEL_gelu_erf_backward) fused->run = run_gate_backward<GeluErf>;
-  return KERNEL_DONE;
 }

@@ -43,6 +43,13 @@
     name, {1003}, {0}, y                                                                           \
   }
 
+/* Every form; y over a, or d_a over d_y, in the last. */
+#define GATES(name, y)                                                                             \
+  {name, {1}, {2}, 0}, {name, {10007}, {2}, 0}, {name, {7}, {0}, 0}, {name, {77}, {0}, 0},         \
+      {name, {77}, {1}, 0}, {name, {33}, {3}, 0}, {name, {77}, {4}, 0}, {                          \
+    name, {1003}, {2}, y                                                                           \
+  }
+
 /* dims: axes, sizes, strides of b. Equal shapes; a bias; one number; a column; a middle axis. */
 #define BROADCAST(name)                                                                            \
   {name, {1, 1, 1}, {0}, 0}, {name, {1, 10007, 1}, {0}, 0},                                        \
@@ -189,6 +196,8 @@ static const KernelCase kernel_cases[] = {
     UNARY("silu_backward", 2),
     UNARY("relu_backward", 2),
     UNARY("tanh_backward", 2),
+    GATES("gate", 2),
+    GATES("gate_backward", 3),
     BROADCAST("add"),
     BROADCAST("subtract"),
     BROADCAST("multiply"),

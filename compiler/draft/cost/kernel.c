@@ -105,7 +105,8 @@ static double measured_seconds(const Cluster *cluster, const KernelWork *work, K
     amount = work->flops;
     break;
   case ROLE_NORM: rate = m->norm; break;
-  case ROLE_ACTIVATION: rate = m->activation; break;
+  case ROLE_ACTIVATION:
+  case ROLE_GATE: rate = m->activation; break;
   case ROLE_LOSS: rate = m->loss; break;
   case ROLE_UPDATE:
     rate = m->update;

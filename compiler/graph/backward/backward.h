@@ -1,8 +1,7 @@
-/* backward.h -- what backward recomputes, which of its nodes may be deferred, which run in chunks,
- * and which are made neighbours so that kernels can fuse them.
+/* backward.h -- what backward recomputes, which of its nodes may be deferred, and which run in
+ * chunks.
  *
- * In:   a sharded graph with backward lists.   Out: region->recompute, region->weight, chunks, the
- * order of nodes. */
+ * In:   a sharded graph with backward lists.   Out: region->recompute, region->weight, chunks. */
 #ifndef LOCKSTEP_BACKWARD_H
 #define LOCKSTEP_BACKWARD_H
 
@@ -33,9 +32,5 @@ int64_t backward_chunks_most(Graph *g, int64_t most);
 /* Moves nodes that only make parameter gradients from region->backward to region->weight, in order,
  * so that a schedule may run them later. After recompute_apply. */
 void backward_split(Graph *g);
-
-/* Makes nodes that may be fused on the graph's target (fusions.def) neighbours, in forward,
- * recompute and backward. After the others. */
-void backward_fusion_order(Graph *g);
 
 #endif

@@ -7,6 +7,10 @@
 
 #include "compiler/graph/ops/gradient.h"
 
+/* Joins activations with the products that alone read them (op `gate`). Before grad_derive, and in
+ * graphs that only evaluate. */
+void grad_join_gates(Graph *g);
+
 /* Derives all regions. False when reported. */
 bool grad_derive(Graph *g);
 

@@ -204,6 +204,7 @@ const OpDef op_multiply = {.name = "multiply",
                            .in_place = 0,
                            .is_light = true,
                            .layout = LAYOUT_AS_FORWARD,
+                           .is_gate = true,
                            .gradient_of = &op_multiply};
 const OpDef op_sum_to = {.name = "sum_to",
                          .shape = rule_given,

@@ -89,6 +89,49 @@ NodeId grad_append(Grad *b, const Node *of, OpKind op, const ValueId *inputs,
   return id;
 }
 
+/* True if the node makes gradients of parameters alone, of which none is added to by a later node:
+ * the first contribution assigns, and must stay the first. */
+static bool may_go_last(const Grad *b, int32_t at) {
+  const Graph *g = b->graph;
+  const Node *n = graph_node(g, b->list->at[at]);
+  for (int32_t k = 0; k < n->output_count; k++) {
+    if (graph_value(g, n->outputs[k])->kind != VALUE_PARAM_GRAD) return false;
+    for (int32_t i = at + 1; i < b->list->count; i++) {
+      const Node *later = graph_node(g, b->list->at[i]);
+      for (int32_t j = 0; j < later->output_count; j++)
+        if (later->outputs[j] == n->outputs[k]) return false;
+    }
+  }
+  return true;
+}
+
+static bool reads(const Node *n, ValueId v) {
+  for (int32_t k = 0; k < n->input_count; k++)
+    if (n->inputs[k] == v) return true;
+  return false;
+}
+
+void grad_again(Grad *b, ValueId v, ValueId again) {
+  const int32_t count = b->list->count;
+  for (int32_t i = 0; i < count; i++)
+    if (reads(graph_node(b->graph, b->list->at[i]), v) && !may_go_last(b, i)) return;
+  NodeList moved = {0};
+  int32_t kept = 0;
+  for (int32_t i = 0; i < count; i++) {
+    const NodeId id = b->list->at[i];
+    Node *n = graph_node(b->graph, id);
+    if (!reads(n, v)) {
+      b->list->at[kept++] = id;
+      continue;
+    }
+    for (int32_t k = 0; k < n->input_count; k++)
+      if (n->inputs[k] == v) n->inputs[k] = again;
+    VEC_PUSH(b->graph->compile->arena, &moved, id);
+  }
+  for (int32_t i = 0; i < moved.count; i++)
+    b->list->at[kept++] = moved.at[i];
+}
+
 static int32_t position_of(const ValueId *list, int32_t count, ValueId v) {
   for (int32_t i = 0; i < count; i++)
     if (list[i] == v) return i;

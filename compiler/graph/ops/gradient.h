@@ -35,6 +35,11 @@ bool grad_place(Grad *b, ValueId d_v, ValueId d_x, int64_t offset);
 NodeId grad_append(Grad *b, const Node *of, OpKind op, const ValueId *inputs,
                    const ValueId *outputs);
 
+/* The last node made v of the forward pass once more, as `again`: the nodes of the list that read v
+ * run after it and read that, so that v need not be kept. They stay as they are if one of them
+ * makes more than gradients of parameters, for others may wait for it. */
+void grad_again(Grad *b, ValueId v, ValueId again);
+
 /* ---- for the pass */
 ValueId grad_of(const Grad *b, ValueId v); /* collected so far, or NO_ID */
 void grad_set(Grad *b, ValueId v, ValueId d_v);

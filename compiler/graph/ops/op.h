@@ -130,6 +130,7 @@ typedef struct OpDef {
   uint32_t overwrites;   /* bit i: in training input i is destroyed; an output is a view of it */
   bool in_runs;    /* it may run for one run of tokens after another: lowers to dims with rows */
   bool is_light;   /* a pass over memory: computing it again costs less than keeping its result */
+  bool is_gate;    /* input 0 times input 1: an activation that makes one of them may join it */
   bool recodes;    /* its results are input 0 in another storage */
   bool is_sent;    /* other ranks read input 0 in place while later nodes run */
   uint32_t layout; /* LAYOUT_*: what shard/ must know beyond names */
@@ -172,8 +173,8 @@ uint32_t op_layout(const Node *n);
 void op_lower(const Graph *g, const Node *n, Lowered *out);
 void op_lower_part(const Graph *g, const Node *n, int64_t parts, Lowered *out);
 
-/* True if both nodes are elementwise and may be fused on the graph's target (fusions.def). */
-bool op_may_fuse(const Graph *g, const Node *first, const Node *second);
+/* The number of an activation in attr `form` of a gate; NO_ID: of no activation. */
+int32_t op_gate_form(int32_t op);
 
 /* A dense value: v itself, or a copy of it appended to `list` on behalf of `n`. */
 ValueId op_dense(Graph *g, NodeList *list, const Node *n, ValueId v);

@@ -2,7 +2,8 @@
 #include <assert.h>
 
 #include "compiler/graph/ops/rule.h"
-#include "kernels/contract/fusions.h"
+#include "kernels/contract/contract.h"
+#include "kernels/contract/workspace.h"
 
 static const OpDef *const table[OP_COUNT] = {
 #define OP(name) [OP_##name] = &op_##name,
@@ -23,18 +24,6 @@ uint32_t op_layout(const Node *n) {
 _Static_assert((int)TARGET_CUDA == (int)KERNEL_TARGET_CUDA &&
                    (int)Target_COUNT == (int)KERNEL_TARGET_COUNT,
                "one order of processors");
-
-static const KernelContract *element_kernel(const Node *n) {
-  const KernelContract *contract = contract_find(op_def(n->op)->name);
-  if (contract == NULL) return NULL;
-  const KernelRole role = contract->row->role;
-  return role == ROLE_ACTIVATION || role == ROLE_ARITHMETIC ? contract : NULL;
-}
-
-bool op_may_fuse(const Graph *g, const Node *first, const Node *second) {
-  const KernelContract *a = element_kernel(first), *b = element_kernel(second);
-  return a != NULL && b != NULL && contract_may_fuse(a->id, b->id, (KernelTarget)g->target);
-}
 
 /* Sets scratch, and the access of operands that are read before they are written, from the kernel's
  * row. */

@@ -10,15 +10,15 @@ return job {
 }
 -- >>> exit 0
 a step of the slowest stage        ms      %
-matrix products               245.807   57.5  #################
-attention kernels              36.139    8.5                   ###
+matrix products               245.807   58.2  #################
+attention kernels              36.139    8.6                   ###
 optimizer                       1.426    0.3                      #
-bound by memory                45.471   10.6                      ###
+bound by memory                40.490    9.6                      ###
 exposed dp                      3.072    0.7                         #
-exposed pp                      5.770    1.3                         #
-exposed tp                     31.378    7.3                          ##
-bubble                         58.464   13.7                            ####
-expected                      427.562  100.0
+exposed pp                      5.770    1.4                         #
+exposed tp                     31.378    7.4                          ##
+bubble                         58.152   13.8                            ####
+expected                      422.269  100.0
 hidden dp                       4.212  beside kernels
 hidden pp                       0.721  beside kernels
 hidden tp                       0.061  beside kernels

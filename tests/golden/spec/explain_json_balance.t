@@ -9,12 +9,12 @@ return job {
 }
 -- >>> exit 0
 "bubble":0.272727
-"imbalance":0.463442
+"imbalance":0.462430
 "name":"stage 0"
-"microbatch_ns":162312
+"microbatch_ns":157950
 "name":"stage 1"
-"microbatch_ns":237008
+"microbatch_ns":230465
 "name":"stage 2"
-"microbatch_ns":158005
+"microbatch_ns":153643
 "name":"stage 3"
-"microbatch_ns":90484
+"microbatch_ns":88303

@@ -12,6 +12,6 @@ job.lua:2:13: error[does-not-fit]: a rank needs 86.0 GB, its budget is 84.3 GB
     2 |   model = { "llama3-70b", layers = 56 },
       |             ^~~~~~~~~~~~
         fix: -D parallel.pp=2
-    note: with parallel.zero = 2              it needs 64.8 GB: fits, a step of
-    12.1 s
-    note: or with parallel.pp = 2 it needs 71.9 GB: fits, a step of 9.76 s
+    note: with parallel.zero = 2              it needs 58.2 GB: fits, a step of
+    12.0 s
+    note: or with parallel.pp = 2 it needs 65.3 GB: fits, a step of 9.69 s

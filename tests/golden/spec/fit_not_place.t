@@ -7,13 +7,13 @@ return job {
   precision = "fp32",
 }
 -- >>> exit 1
-job.lua:6:23: error[does-not-fit]: a rank needs 5.34 MB, its budget is 1.00 MB
+job.lua:6:23: error[does-not-fit]: a rank needs 5.28 MB, its budget is 1.00 MB
     (`lockstep explain` shows the table)
     6 |   memory = { budget = "1MB" },
       |                       ^~~~~
-    note: with train.microbatch = 1           it needs 4.78 MB
-    note: with precision.grad = "bf16"        it needs 4.29 MB
-    note: with precision.moments = "int8"     it needs 3.02 MB
-    note: 2.02 MB a rank are missing even then: more ranks that share the model
+    note: with train.microbatch = 1           it needs 4.75 MB
+    note: with precision.grad = "bf16"        it needs 4.26 MB
+    note: with precision.moments = "int8"     it needs 2.99 MB
+    note: 1.99 MB a rank are missing even then: more ranks that share the model
     (cluster.nodes, with parallel.tp, pp or zero), a smaller model, or devices
     with more memory

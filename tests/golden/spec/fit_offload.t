@@ -13,7 +13,7 @@ job.lua:7:49: error[does-not-fit]: a rank needs 123 GB, its budget is 46.8 GB
     7 |   cluster = { "dgx-h100", devices = 1, memory = "48GB" },
       |                                                 ^~~~~~
         fix: -D offload.optimizer=cpu
-    note: with offload.optimizer = "cpu"      it needs 42.4 GB: fits, a step
-    1.05 times as long: 3.26 s
+    note: with offload.optimizer = "cpu"      it needs 42.3 GB: fits, a step
+    1.06 times as long: 3.18 s
     note: host memory is for large models on few devices, such as 70B on one
     node: with more nodes parallel.zero divides states, and nothing is copied

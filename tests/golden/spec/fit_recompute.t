@@ -6,7 +6,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
   precision = "bf16",
   cluster = { "dgx-h100", devices = 1 },
-  memory = { budget = "5.5GB" },
+  memory = { budget = "5.4GB" },
 }
 -- >>> exit 1
 model    llama              243,827,712 parameters   1.66 GFLOP/token
@@ -14,16 +14,16 @@ batch    8 sequences        = dp 1 x microbatch 1 x accumulation 8
 ranks    1                  = tp 1 x cp 1 x pp 1 x dp 1   zero 0
 passes   one stage          recompute none   precision bf16
 cluster  dgx-h100           1 x h100-sxm, 1 thread a rank
-memory   5.98 GB            of 5.50 GB a rank (109 %); packing 0.0 % above bound
-time     77.4 ms            a step, expected   211,686 tokens/s
-range    0.88 to 1.13       8 of 10 runs take from 68.1 ms to 87.5 ms
+memory   5.46 GB            of 5.40 GB a rank (101 %); packing 0.0 % above bound
+time     74.4 ms            a step, expected   220,173 tokens/s
+range    0.88 to 1.13       8 of 10 runs take from 65.5 ms to 84.1 ms
 floor    27.5 ms            no program takes less: FLOPs at the device's peak
 parts    compute 100 %
-compute  products 51 %, attention 17 %, optimizer 3.6 %, memory-bound 28 %
-bound    products: 51 % of the step
-mfu      35.6 %             of the peak; HFU 36.3 %, with what is computed again
-run      1 step             of 16,384 = 16,384 tokens   77.4 ms
-cost     2.15e-05 GPU-hours (at least 7.65e-06), 2.15e-05 node-hours
+compute  products 53 %, attention 18 %, optimizer 3.7 %, memory-bound 25 %
+bound    products: 53 % of the step
+mfu      37.0 %             of the peak; HFU 37.8 %, with what is computed again
+run      1 step             of 16,384 = 16,384 tokens   74.4 ms
+cost     2.07e-05 GPU-hours (at least 7.65e-06), 2.07e-05 node-hours
 
 memory of one rank at the peak of a step, GB = 1e9 bytes
 M_model  parameters                   0.487655  243,827,712 x bf16
@@ -31,28 +31,28 @@ M_grad   gradients                    0.975311  fp32; 8 passes
 M_opt    master                       0.975311  fp32: the optimizer's own copy
          moment m                     0.975311  fp32
          moment v                     0.975311  fp32
-M_act    activations                  1.512309  bf16, recompute none
+M_act    activations                  0.975438  bf16, recompute none
          activation gradients         0.008389
-work     scratch of one call          0.071304
+work     scratch of one call          0.083887
 comm     gradients on the wire        0.000000
 data     micro-batches                0.000147  steps staged: 2
 control  what changes between steps   0.000000
 packing  gaps at the peak             0.000000  peak / most alive = 1.0000
-         arena                        5.981049
+         arena                        5.456761
 host     pinned                       0.000263  staged micro-batches
-budget   of a rank                    5.500000
-arena: 5,981,048,576 bytes, one allocation
+budget   of a rank                    5.400000
+arena: 5,456,760,576 bytes, one allocation
 of a rank: h100-sxm, 1.20 GB outside the arena
 
 checkpoint
 size     2.93 GB in 1 part, the largest 2.93 GB; 2.9 s at 1.00 GB/s
                             (slurm.write)
 every    30 minutes; cluster.mtbf = "200d", of a node, tells how often is best
-states   18.00 bytes a parameter; a rank is 12.26 times its parameters' bytes
-job.lua:8:23: error[does-not-fit]: a rank needs 5.98 GB, its budget is 5.50 GB
+states   18.00 bytes a parameter; a rank is 11.19 times its parameters' bytes
+job.lua:8:23: error[does-not-fit]: a rank needs 5.46 GB, its budget is 5.40 GB
     (`lockstep explain` shows the table)
-    8 |   memory = { budget = "5.5GB" },
+    8 |   memory = { budget = "5.4GB" },
       |                       ^~~~~~~
         fix: -D memory.recompute=selective
-    note: with memory.recompute = "selective" it needs 5.35 GB: fits, a step of
-    82.6 ms
+    note: with memory.recompute = "selective" it needs 5.33 GB: fits, a step of
+    75.7 ms

@@ -12,4 +12,4 @@ job.lua:7:36: error[does-not-fit]: a rank needs 130 GB, its budget is 126 GB
     7 |   cluster = { "cpu-node", memory = "134GiB" },
       |                                    ^~~~~~~~
         fix: -D precision.grad=bf16
-    note: with precision.grad = "bf16"        it needs 124 GB: fits
+    note: with precision.grad = "bf16"        it needs 120 GB: fits

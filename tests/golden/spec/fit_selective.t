@@ -6,14 +6,14 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
   precision = "bf16",
   cluster = { "dgx-h100", devices = 1 },
-  memory = { budget = "5.5GB" },
+  memory = { budget = "5.4GB" },
 }
 -- >>> exit 0
-memory   5.35 GB            of 5.50 GB a rank (97 %); packing 0.0 % above bound
-         5.98 GB            with nothing recomputed
+memory   5.33 GB            of 5.40 GB a rank (99 %); packing 0.0 % above bound
+         5.46 GB            with nothing recomputed
 --
-M_act    activations                  0.882917  bf16, recompute selective
+M_act    activations                  0.849363  bf16, recompute selective
          activation gradients         0.008389
 --
-budget   of a rank                    5.500000
-arena: 5,351,657,216 bytes, one allocation
+budget   of a rank                    5.400000
+arena: 5,330,685,696 bytes, one allocation

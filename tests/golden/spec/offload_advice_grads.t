@@ -10,7 +10,7 @@ return job {
 }
 -- >>> exit 1
         fix: -D offload.optimizer=cpu -D offload.weights=cpu -D offload.grads=cpu
-    note: with offload.optimizer = "cpu"      it needs 42.4 GB, a step 1.05
+    note: with offload.optimizer = "cpu"      it needs 42.3 GB, a step 1.06
 --
-    note: with offload.grads = "cpu"          it needs 6.43 GB: fits, a step
-    2.15 times as long: 6.65 s
+    note: with offload.grads = "cpu"          it needs 6.28 GB: fits, a step
+    2.21 times as long: 6.65 s

@@ -11,12 +11,12 @@ return job {
 }
 -- >>> exit 0
 job.lua:8:26: lint[unused-memory]: a rank uses 62 % of its memory, and saves
-    more than it must: memory.recompute = "none" takes 78.2 ms less of 420 ms a
+    more than it must: memory.recompute = "none" takes 71.8 ms less of 410 ms a
     step
     8 |   memory = { recompute = "block" },
       |                          ^~~~~~~
         fix: recompute = "none"
-memory   52.5 GB            of 84.3 GB a rank (62 %); packing 0.0 % above bound
+memory   52.4 GB            of 84.3 GB a rank (62 %); packing 0.0 % above bound
 M_opt    master                       3.369208
          moment m                     3.369208  fp32; 1/8 (zero 1)
          moment v                     3.369208  fp32; 1/8 (zero 1)

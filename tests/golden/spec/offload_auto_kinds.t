@@ -12,11 +12,11 @@ return job {
 -- >>> exit 0
 auto     57.4 GB of states moved: optimizer = { "cpu", most = "57430720512B" };
                             memory.recompute = "block"
-         recompute none, 69.6 GB of states with their gradients, 126 GB of what
-                            forward keeps moved: 4.63 s a step
-         recompute selective, 57.4 GB of states with their gradients, 76.4 GB of
-                            what forward keeps moved: 3.24 s a step
-         recompute block, 57.4 GB of states moved: 2.99 s a step, taken
-         a layer less: 2.34 GB too much; one more: 2.43 GB less, and a step of
-                            2.98 s
+         recompute none, 80.9 GB of states with their gradients, 61.1 GB of what
+                            forward keeps moved: 3.28 s a step
+         recompute selective, 74.4 GB of states with their gradients, 52.0 GB of
+                            what forward keeps moved: 3.04 s a step
+         recompute block, 57.4 GB of states moved: 2.91 s a step, taken
+         a layer less: 941 MB too much; one more: 2.43 GB less, and a step of
+                            2.90 s
 node     158 GB of host memory for 1 rank; 1.98 TB may be used

@@ -12,13 +12,13 @@ return job {
 }
 -- >>> exit 0
 job.lua:9:21: lint[bubble]: stages idle 11.1 % of a step: (pp-1) / (m + pp-1)
-    with m = 8 micro-batches; the slowest stage waits 219 ms of 1.75 s
+    with m = 8 micro-batches; the slowest stage waits 214 ms of 1.71 s
     9 |   parallel = { pp = 2 },
       |                     ^
         fix: batch = "9 sequences"
     note: m = 4: at most 20 %; m = 9: at most 10 %
-memory   53.0 GB to 53.3 GB of 55.0 GB a rank (97 %); packing 0.0 % above bound
-proof    ok                 2 ranks, 2 classes, 1 communicator, 59349 accesses
+memory   52.8 GB to 53.2 GB of 55.0 GB a rank (97 %); packing 0.0 % above bound
+proof    ok                 2 ranks, 2 classes, 1 communicator, 56789 accesses
 M_opt    master                      10.238689  10.523935
          moment m                    10.238689  10.523935
          moment v                    10.238689  10.523935

@@ -11,8 +11,8 @@ return job {
   offload = { "auto", grads = "none", activations = "none" },
 }
 -- >>> exit 0
-         updates on the device: a step of 425 ms, 498 ms with updates on the
+         updates on the device: a step of 409 ms, 466 ms with updates on the
                             host
 --
-auto     3.54 GB of states moved: optimizer = { "cpu", most = "3535939584B" },
+auto     3.23 GB of states moved: optimizer = { "cpu", most = "3232364544B" },
                             update = "device"

@@ -9,16 +9,16 @@ return job {
   offload = { optimizer = { "nvme", share = "60%" }, path = "/scratch" },
 }
 -- >>> exit 0
-job.lua: lint[tight-memory]: the arena takes 99.6 % of what a rank has: other
-    programs, or a driver that needs more, make the run fail; the fix takes 568
-    ms more of 6.31 s a step
+job.lua: lint[tight-memory]: the arena takes 99.5 % of what a rank has: other
+    programs, or a driver that needs more, make the run fail; the fix takes 559
+    ms more of 6.24 s a step
         fix: memory = { budget = "95%" }
-memory   84.0 GB            of 84.3 GB a rank (100 %); packing 0.0 % above bound
+memory   83.8 GB            of 84.3 GB a rank (99 %); packing 0.0 % above bound
 offload  a step: d2h 16.7 GB in 261 ms, h2d 8.36 GB in 131 ms, host in 204 ms,
                             file 100 GB in 4.3 s
          3.8 s of it exposed, 61 % of the step
          lane file works longest; hidden with 64 times the tokens a micro-batch,
-proof    ok                 1 rank, 1 class, 0 communicators, 27771 accesses
+proof    ok                 1 rank, 1 class, 0 communicators, 26491 accesses
 M_opt    master                      10.238689  the rest is in a file
          moment m                    10.238689  the rest is in a file
          moment v                    10.238689  the rest is in a file

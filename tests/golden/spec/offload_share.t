@@ -9,21 +9,21 @@ return job {
   offload = { optimizer = { "cpu", share = "60%" } },
 }
 -- >>> exit 0
-job.lua: lint[tight-memory]: the arena takes 99.6 % of what a rank has: other
-    programs, or a driver that needs more, make the run fail; the fix takes 568
-    ms more of 2.57 s a step
+job.lua: lint[tight-memory]: the arena takes 99.5 % of what a rank has: other
+    programs, or a driver that needs more, make the run fail; the fix takes 559
+    ms more of 2.50 s a step
         fix: memory = { budget = "95%" }
-memory   84.0 GB            of 84.3 GB a rank (100 %); packing 0.0 % above bound
-proof    ok                 1 rank, 1 class, 0 communicators, 27597 accesses
+memory   83.8 GB            of 84.3 GB a rank (99 %); packing 0.0 % above bound
+proof    ok                 1 rank, 1 class, 0 communicators, 26317 accesses
 M_opt    master                      10.238689  the rest is in host memory
          moment m                    10.238689  the rest is in host memory
          moment v                    10.238689  the rest is in host memory
-         arena                       83.961016
+         arena                       83.815788
 host     parameters                   0.404767  on their way back
          master                      16.714973
          moment m                    16.714973
          moment v                    16.714973
          arena in host memory       148.126172  pinned
 node     148 GB of host memory for 1 rank; 1.98 TB may be used
-arena: 83,961,015,552 bytes, one allocation
+arena: 83,815,787,520 bytes, one allocation
 of a rank: h100-sxm, 1.20 GB outside the arena

@@ -11,5 +11,5 @@ return job {
 }
 -- >>> exit 0
 offload  a step: d2h 10.1 GB in 158 ms, h2d 10.1 GB in 158 ms
-         145 ms of it exposed, 32 % of the step
-         updates on the device: a step of 457 ms, 538 ms with updates on the
+         151 ms of it exposed, 33 % of the step
+         updates on the device: a step of 457 ms, 536 ms with updates on the

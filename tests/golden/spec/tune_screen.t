@@ -8,26 +8,26 @@ return job {
 }
 -- >>> exit 0
 tune     llama on 8 x h100-sxm (dgx-h100), 64 sequences a step
-looked   at 3,306 settings, 11 of them in full
+looked   at 3,306 settings, 16 of them in full
 left out          288  ranks, batch, layers or sequence do not divide so
-                  273  another does the same work and keeps or sends less
-                2,734  their computation alone takes longer than the best
-                   11  estimated in full: rows below, slower or too large ones
+                  272  another does the same work and keeps or sends less
+                2,730  their computation alone takes longer than the best
+                   16  estimated in full: rows below, slower or too large ones
 
    tp cp pp    dp order           mb z  recompute            memory    step  MFU
-1   1  1  1     8 -                8 0  none                 210 MB  824 us   6%
-2   1  1  1     8 -                8 2  none                 155 MB  929 us   6%
-3   1  1  1     8 -                8 1  none                 167 MB  933 us   6%
-4   1  1  1     8 -                8 3  none                 151 MB 1.02 ms   5%
-5   1  1  2     4 interleaved x4   8 0  none                 174 MB 1.05 ms   5%
+1   1  1  1     8 -                8 0  none                 185 MB  798 us   7%
+2   1  1  1     8 -                8 0  selective            174 MB  827 us   6%
+3   1  1  1     8 -                8 2  none                 131 MB  904 us   6%
+4   1  1  1     8 -                8 1  none                 142 MB  907 us   6%
+5   1  1  1     8 -                8 3  none                 127 MB 1.01 ms   5%
 
 rows     after the first are the fastest others that were estimated
-row 2    takes 0.1055 ms more than row 1: compute -0.04034, dp +0.1458
-proof    ok                 the first is compiled: 210 MB of 84.3 GB a rank
+row 2    takes 0.02896 ms more than row 1: compute +0.02896
+proof    ok                 the first is compiled: 185 MB of 84.3 GB a rank
 
 nodes    ranks        step         run  node-hours        cost
-1            8      824 us     8.24 ms    2.29e-06   $0.000224   <- this goal's
-2           16      672 us     6.72 ms    3.73e-06   $0.000366
+1            8      798 us     7.98 ms    2.22e-06   $0.000217   <- this goal's
+2           16      655 us     6.55 ms    3.64e-06   $0.000356
 
 1 fits?       weights, gradients and states are 73.2 MB, the memory of 1 device;
               all of it fits on one device: replicas alone (DDP)

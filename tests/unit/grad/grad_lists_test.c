@@ -121,54 +121,53 @@ static void test_llama(void) {
   compile_free(b.c);
 }
 
-/* Both operands of the product could join it: one does. */
-static void test_pairs_of_two(void) {
-  TEST("of two activations that one product multiplies, one is next to it") {
-    Builder b = builder_new(true, DTYPE_F32);
-    ValueId x = add_input(&b, "x", DTYPE_F32, DIMS("batch", "seq", "width"));
-    ValueId up = add_linear(&b, "up", x, DIMS("ffn", "width"), NULL);
-    ValueId first = add_node(&b, OP_silu, "first", INPUTS(up), NULL);
-    ValueId second = add_node(&b, OP_gelu_erf, "second", INPUTS(up), NULL);
-    ValueId other = add_node(&b, OP_tanh, "other", INPUTS(up), NULL);
-    ValueId both = add_node(&b, OP_multiply, "both", INPUTS(first, second), NULL);
-    add_node(&b, OP_multiply, "all", INPUTS(both, other), NULL);
-    b.g->target = TARGET_CUDA;
-    backward_fusion_order(b.g);
-    CHECK_TEXT(ops_text(b.g, &b.g->regions.at[0].forward),
-               "linear gelu_erf tanh silu multiply multiply");
-    compile_free(b.c);
-  }
-}
-
-static void test_pairs(void) {
+/* The gates of a node list: how often each kind of value is kept for backward. */
+static void test_gates(void) {
   Builder b = builder_new(true, DTYPE_F32);
   build_llama(&b, 3);
+  grad_join_gates(b.g);
   CHECK(grad_derive(b.g));
-  recompute_apply(b.g, RECOMPUTE_SELECTIVE, 1);
+  check_graph(b.g);
   const Region *layers = &b.g->regions.at[1];
-  const char *lists[3] = {ops_text(b.g, &layers->forward), ops_text(b.g, &layers->recompute),
-                          ops_text(b.g, &layers->backward)};
-  TEST("processors fuse no gate: nothing is moved") {
-    backward_fusion_order(b.g);
-    CHECK_TEXT(ops_text(b.g, &layers->forward), lists[0]);
-    CHECK_TEXT(ops_text(b.g, &layers->recompute), lists[1]);
-    CHECK_TEXT(ops_text(b.g, &layers->backward), lists[2]);
-    CHECK(strstr(lists[0], "linear silu linear multiply linear add") != NULL);
-    CHECK(strstr(lists[2], "multiply multiply linear_dw linear_dx silu_backward") != NULL);
+  TEST("an activation and the product that it gates are one node") {
+    CHECK(strstr(ops_text(b.g, &layers->forward), "linear linear gate linear add") != NULL);
   }
-  TEST(
-      "for GPUs an activation is next to the tensor that it gates, and nothing is read too early") {
-    b.g->target = TARGET_CUDA;
-    backward_fusion_order(b.g);
-    check_graph(b.g);
-    CHECK(strstr(ops_text(b.g, &layers->forward), "linear linear silu multiply linear add") !=
-          NULL);
-    CHECK(strstr(ops_text(b.g, &layers->recompute), "silu multiply") != NULL);
+  TEST("backward makes the product again before the weight gradient that reads it") {
     CHECK(strstr(ops_text(b.g, &layers->backward),
-                 "multiply silu_backward multiply linear_dw linear_dx") != NULL);
-    const char *once = ops_text(b.g, &layers->backward);
-    backward_fusion_order(b.g);
-    CHECK_TEXT(ops_text(b.g, &layers->backward), once);
+                 "linear_dx gate_backward linear_dw linear_dw linear_dx linear_dw linear_dx add") !=
+          NULL);
+    for (int32_t i = 0; i < layers->backward.count; i++) {
+      const Node *n = graph_node(b.g, layers->backward.at[i]);
+      for (int32_t k = 0; k < n->input_count; k++) {
+        const NodeId made = graph_value(b.g, n->inputs[k])->producer;
+        CHECK(made == NO_ID || graph_node(b.g, made)->op != OP_gate);
+      }
+    }
+  }
+  compile_free(b.c);
+}
+
+/* up -> f(up) * g(up), and other products. */
+static void test_other_gates(void) {
+  Builder b = builder_new(true, DTYPE_F32);
+  ValueId x = add_input(&b, "x", DTYPE_F32, DIMS("batch", "seq", "width"));
+  ValueId up = add_linear(&b, "up", x, DIMS("ffn", "width"), NULL);
+  ValueId first = add_node(&b, OP_silu, "first", INPUTS(up), NULL);
+  ValueId second = add_node(&b, OP_gelu_erf, "second", INPUTS(up), NULL);
+  ValueId both = add_node(&b, OP_multiply, "both", INPUTS(first, second), NULL);
+  ValueId third = add_node(&b, OP_relu, "third", INPUTS(up), NULL);
+  ValueId square = add_node(&b, OP_multiply, "square", INPUTS(third, third), NULL);
+  ValueId fourth = add_node(&b, OP_tanh, "fourth", INPUTS(up), NULL);
+  ValueId gated = add_node(&b, OP_multiply, "gated", INPUTS(both, fourth), NULL);
+  add_node(&b, OP_add, "again", INPUTS(square, fourth), NULL);
+  add_node(&b, OP_add, "end", INPUTS(gated, square), NULL);
+  grad_join_gates(b.g);
+  TEST("of two activations that one product multiplies, one joins; none that others read") {
+    CHECK_TEXT(ops_text(b.g, &b.g->regions.at[0].forward),
+               "linear gelu_erf gate relu multiply tanh multiply add add");
+    const Node *gate = graph_node(b.g, b.g->regions.at[0].forward.at[2]);
+    CHECK(gate->inputs[0] == up && gate->inputs[1] == second && gate->outputs[0] == both);
+    CHECK_NEAR(gate->attrs[0], op_gate_form(OP_silu), 0);
   }
   compile_free(b.c);
 }
@@ -371,8 +370,8 @@ static void test_odd_gradients(void) {
 int main(void) {
   test_gpt2();
   test_llama();
-  test_pairs();
-  test_pairs_of_two();
+  test_gates();
+  test_other_gates();
   test_recompute(false);
   test_recompute(true);
   test_recompute_light(false);

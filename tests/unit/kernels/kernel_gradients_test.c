@@ -3,6 +3,7 @@
  * The scalar is sum(d_y y) with random d_y. Its slope in one element of one input is taken from
  * four points (error h^4), with h = 1e-3: |difference - gradient| <= 1e-7 (rms of the gradient +
  * |gradient|). */
+#include "kernels/contract/gate.h"
 #include "tests/unit/check.h"
 #include "tests/unit/kernel_cases.h"
 
@@ -61,6 +62,9 @@ typedef struct Rule {
 #define UNARY_RULE(name)                                                                           \
   { {#name, {45}, {0}, 0}, 1, #name "_backward", "D 0 g0", 1 }
 
+#define GATE_RULE(form)                                                                            \
+  { {"gate", {45}, {form}, 0}, 2, "gate_backward", "D 0 1 g0 g1 2", 1 }
+
 static const Rule rules[] = {
     {{"embedding", {9, 4, 5}, {0}, 0}, 2, "embedding_backward", "D 1 a0", 1},
     {{"embedding", {9, 4, 5}, {2}, 0}, 2, "embedding_backward", "D 1 a0", 1},
@@ -108,6 +112,11 @@ static const Rule rules[] = {
     UNARY_RULE(silu),
     UNARY_RULE(relu),
     UNARY_RULE(tanh),
+    GATE_RULE(0),
+    GATE_RULE(1),
+    GATE_RULE(2),
+    GATE_RULE(3),
+    GATE_RULE(4),
     ARITHMETIC(AXES_BIAS),
     ARITHMETIC(AXES_MIDDLE),
     ARITHMETIC(AXES_COLUMN),
@@ -212,7 +221,9 @@ static Backward make_backward(const Rule *rule, const Call *forward, const Call 
 }
 
 static bool near_kink(const Call *forward, int32_t input, int64_t i) {
-  return strcmp(forward->kernel, "relu") == 0 && fabs(call_get(forward, input, i)) < 2.5e-3;
+  const bool has_kink = strcmp(forward->kernel, "relu") == 0 ||
+                        (strcmp(forward->kernel, "gate") == 0 && forward->attr[0] == GATE_RELU);
+  return has_kink && fabs(call_get(forward, input, i)) < 2.5e-3;
 }
 
 static void check_input(const Rule *rule, CaseCall *forward, const Call *d_y, const Backward *b,

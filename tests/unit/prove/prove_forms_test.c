@@ -60,6 +60,8 @@ static const Case cases[] = {
     {KERNEL_relu_backward, "E E >E", "..>. EE>E +.>+", PLAIN},
     {KERNEL_tanh, "E >E", ".>. E>E", PLAIN},
     {KERNEL_tanh_backward, "E E >E", "..>. EE>E +.>+", PLAIN},
+    {KERNEL_gate, "E E >E", "..>. EE>E", PLAIN},
+    {KERNEL_gate_backward, "E E E >E >E >E", "...>... EEE>EEE", PLAIN},
     {KERNEL_add, "LW LW >LW", "..>. LL>L WW>W ++>+", PLAIN},
     {KERNEL_add, "LW W >LW", "..>. L.>L WW>W ++>+", PLAIN},
     {KERNEL_subtract, "LW LW >LW", "..>. LL>L WW>W ++>+", PLAIN},

@@ -19,6 +19,7 @@ typedef struct DerivedModel {
   Sum *wanted;       /* by value: its gradient according to the rows */
   uint32_t *made_by; /* by value: number of the node that made it, plus one; 0: none */
   Asked asked;       /* of the region */
+  Asked again;       /* of the region: what makes values of forward once more, tagged with them */
   uint32_t losses;
 } DerivedModel;
 
@@ -57,6 +58,15 @@ static void want_of_use(DerivedModel *m, const PlanNode *node, uint32_t input) {
   ask(&m->asked, m->wanted[value], value);
 }
 
+/* Notes what makes the node's results once more in backward. */
+static void want_again(DerivedModel *m, const PlanNode *node) {
+  Use use = {m->plan, node, 0, m->name, m->wanted, &m->asked, false};
+  for (uint32_t k = 0; k < node->outputs_count; k++) {
+    const Sum sum = again_of(&use, k);
+    if (sum != 0) ask(&m->again, sum, node_output(m->plan, node, k));
+  }
+}
+
 /* A loss ends the model. Outputs other than the first are for backward only. */
 static bool leads_to_loss(DerivedModel *m, const PlanNode *node) {
   bool reached = false;
@@ -82,6 +92,7 @@ static void want(DerivedModel *m) {
     if (!leads_to_loss(m, node)) continue;
     for (uint32_t k = 0; k < node->inputs_count; k++)
       want_of_use(m, node, k);
+    want_again(m, node);
   }
 }
 
@@ -196,6 +207,13 @@ static void run_backward(DerivedModel *m, const PlanNode *node) {
     uint32_t value = node_output(m->plan, node, i);
     Applied applied = applied_of(m->plan, node, i, m->name);
     Sum sum = apply(m->plan, &applied);
+    const uint32_t again = sum == 0 ? 0 : asked_for(&m->again, sum);
+    if (again != 0) { /* it is what forward made */
+      check_like(m, node, value, again - 1);
+      m->name[value] = m->name[again - 1];
+      make(m, node, value);
+      continue;
+    }
     bool counts = sum != 0 && !applied.is_sum;
     uint32_t asked = counts ? asked_for(&m->asked, sum) : 0;
     if (asked != 0 && asked != PLAN_NONE) check_like(m, node, value, asked - 1);
@@ -284,6 +302,7 @@ static void prove_model(DerivedModel *m, uint32_t count) {
   for (uint32_t i = count; i-- > 0 && is_chain && trains;) {
     m->region = &m->plan->regions[i];
     m->asked = (Asked){.arena = m->view.arena};
+    m->again = (Asked){.arena = m->view.arena};
     want(m);
     go_backward(m);
   }

@@ -58,6 +58,9 @@ typedef struct Use {
  * there is no row. */
 bool gradient_of(Use *use, Sum *sum);
 
+/* The hash of what makes this output of the node once more in backward; 0: nothing does. */
+Sum again_of(Use *use, uint32_t output);
+
 /* Training regions come first. */
 static inline uint32_t regions_trained(const Plan *plan) {
   uint32_t count = 0;
