@@ -27,8 +27,9 @@ typedef struct Block {
   int64_t stride_elements, shard_stride_elements; /* from layer to layer */
   int32_t partials[NORM_GROUPS];                  /* sums of squares of one layer, by group */
   /* Segments. gather: the pieces that ranks have updated become whole parameters. fetch, refetch:
-   * makes the copy that kernels read, for forward and for backward: gathered, cast or both. */
-  int32_t init, gather, fetch, refetch, reduce, clear, pad, norm, update;
+   * makes the copy that kernels read, for forward and for backward: gathered, cast or both.
+   * fetch_coded: casts for forward what it reads beside codes of weights. */
+  int32_t init, gather, fetch, refetch, fetch_coded, reduce, clear, pad, norm, update;
   int32_t host_init, host_update; /* of layers whose states are in host memory */
   int32_t grads_out;              /* of the same: copies gradients there; NO_ID */
   /* Layers whose gradients accumulate in host memory: segments that copy them to the device before

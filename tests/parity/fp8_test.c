@@ -20,18 +20,28 @@ static const double NEAR_RANK =
 
 static char folder[64];
 static int64_t coded; /* how often a step of the last run's first stage made codes of a layer */
+static int64_t cast;  /* parameters of layers that such a step cast */
 
 static bool count_codes(void *context, const Position *at, Status *status) {
   const Plan *plan = context;
+  const PlanSegment *segment = &plan->segments[at->call->segment];
+  const char *name = plan_string(plan, segment->name);
   (void)status;
-  coded += strcmp(plan_string(plan, plan->segments[at->call->segment].name), "h.codes") == 0;
+  coded += strcmp(name, "h.codes") == 0;
+  for (uint32_t i = 0; i < segment->records_count && strncmp(name, "h.", 2) == 0; i++) {
+    const PlanRecord *record = &plan->records[segment->records_first + i];
+    if (record->purpose == PURPOSE_CAST &&
+        strcmp(plan_string(plan, plan->kernels[record->kernel].name), "cast") == 0 &&
+        plan_runs(at->call, record))
+      cast += plan->ints[record->dims_first];
+  }
   return true;
 }
 
 static void count_in_step(const Plan *plan) {
   const PlanClass *class = &plan->classes[0];
   Status status = {0};
-  coded = 0;
+  coded = cast = 0;
   for (uint32_t i = 0; i < class->programs_count; i++) {
     const PlanProgram *program = &plan->programs[class->programs_first + i];
     if (program->kind == PROGRAM_TRAIN_STEP)
@@ -147,6 +157,12 @@ int main(void) {
     CHECK_INT(coded, 2 * LAYERS * MICROBATCHES);
     check_divided("cluster.devices=2", "parallel.zero=3", "parallel.zero_reshard=step", 1e-4);
     CHECK_INT(coded, LAYERS);
+  }
+  TEST("fp32 parameters that have codes are cast for these alone") {
+    check_divided("cluster.devices=1", "precision.param=fp32", NULL, 0);
+    const int64_t once = cast;
+    check_divided("cluster.devices=1", "precision.param=fp32", "train.microbatch=2", NEAR_RANK);
+    CHECK(once > 0 && cast < once + once / 8);
   }
   TEST("recomputed layers and ranks that share samples: losses of one rank") {
     check_divided("cluster.devices=1", "memory.recompute=block", NULL, 0);

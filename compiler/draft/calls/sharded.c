@@ -49,6 +49,26 @@ static void bring(Calls *t, int32_t u, int32_t b, int32_t microbatch, uint32_t f
   hold_coming(t);
 }
 
+/* True if all layers that read the block's layer have codes of its weights, where they use codes.
+ */
+static bool all_coded(const Calls *t, int32_t b, int64_t layer) {
+  const Block *block = &t->draft->blocks.at[b];
+  for (int32_t u = t->first; u < t->end; u++) {
+    const LayerUse *use = &t->draft->chain[u];
+    if (!block_is_read(use, block) || block_layer(block, use->layer) != layer) continue;
+    if (t->coded[u] == NO_ID && reads_params(t, t->parts[use->region].codes, b)) return false;
+  }
+  return true;
+}
+
+static int32_t fetching_segment(const Calls *t, int32_t b, int64_t layer, bool backward) {
+  const Block *block = &t->draft->blocks.at[b];
+  if (backward) return block->refetch;
+  const bool beside_codes =
+      t->graph->training && block->fetch_coded != NO_ID && all_coded(t, b, layer);
+  return beside_codes ? block->fetch_coded : block->fetch;
+}
+
 void sharded_gather(Calls *t, int32_t u, bool backward, int32_t microbatch, uint32_t flags) {
   const LayerUse *use = &t->draft->chain[u];
   const bool casts = params_are_cast(t->draft);
@@ -63,7 +83,7 @@ void sharded_gather(Calls *t, int32_t u, bool backward, int32_t microbatch, uint
     *slot = calls_buffer(t, calls_name(t, block->name, word), casts ? BUFFER_CAST : BUFFER_PARAM,
                          block_bytes(t->draft, block, BASE_PARAM), layer);
     if (backward && use->group_last) flags |= CALL_GROUP_LAST;
-    calls_add_block(t, backward ? block->refetch : block->fetch, b, layer, microbatch, flags);
+    calls_add_block(t, fetching_segment(t, b, layer, backward), b, layer, microbatch, flags);
     t->brought[t->slot_first[b] + layer] = NO_ID;
   }
 }

@@ -100,6 +100,7 @@ static int32_t find_block(Draft *d, ParamId p, bool *reads) {
                    .gather = NO_ID,
                    .fetch = NO_ID,
                    .refetch = NO_ID,
+                   .fetch_coded = NO_ID,
                    .reduce = NO_ID,
                    .clear = NO_ID,
                    .pad = NO_ID,

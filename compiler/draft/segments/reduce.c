@@ -4,6 +4,8 @@
  *   fetch    the copy of parameters that kernels read, before they do: cast to the dtype of
  *            compute where another persists, gathered from all ranks' shards (zero 3)
  *   refetch  the same for backward: only what it reads
+ *   fetch_coded  the same for forward when the layer's codes of weights are there: only what
+ *            forward reads beside them
  *   reduce   gradients of a layer over the ranks that divide the batch, in precision.reduce:
  *            zero 0 all-reduce; zero 1 reduce-scatter in place; zero 2, 3 reduce-scatter of every
  *            micro-batch into the shard. With hybrid sharding, replicas then sum their shards
@@ -218,12 +220,44 @@ static bool backward_reads(const Draft *d, const PieceRun *run, bool but_last) {
   return false;
 }
 
-/* For backward, without what only forward reads, such as biases. */
+static bool forward_reads(const Draft *d, const PieceRun *run) {
+  for (RegionId r = 0; r < d->train->regions.count; r++)
+    if (reads_run(d, d->train_parts[r].forward, run, true)) return true;
+  return false;
+}
+
+/* True if codes of some parameters serve forward after the first micro-batch. Codes of a shard's
+ * weights are let go with the copy, so a copy of shards is always whole. */
+static bool codes_serve(const Draft *d, int32_t b) {
+  const Block *block = &d->blocks.at[b];
+  bool serve = false;
+  if (!block_is_fetched(d, block) || block->shards_params) return false;
+  for (int32_t i = 0; i < block->params.count; i++) {
+    const PieceRun one = run_of(d, b, i, i + 1);
+    serve = serve || !forward_reads(d, &one);
+  }
+  return serve;
+}
+
+static int32_t build_fetch_coded(Draft *d, int32_t b) {
+  if (!codes_serve(d, b)) return NO_ID;
+  int32_t segment = NO_ID;
+  for (int32_t i = 0; i < d->blocks.at[b].params.count; i++) {
+    const PieceRun one = run_of(d, b, i, i + 1);
+    if (!forward_reads(d, &one)) continue;
+    if (segment == NO_ID) segment = block_segment(d, b, "cast beside codes");
+    fetch_run(d, segment, &one, 0);
+  }
+  return segment;
+}
+
+/* For backward, without what only forward reads, such as biases and weights that have codes. */
 static int32_t build_refetch(Draft *d, int32_t b) {
   if (!block_is_fetched(d, &d->blocks.at[b])) return NO_ID;
+  const bool apart = codes_serve(d, b);
   int32_t segment = NO_ID;
   for (int32_t first = 0; first < d->blocks.at[b].params.count;) {
-    PieceRun run = next_run(d, b, first);
+    PieceRun run = apart ? run_of(d, b, first, first + 1) : next_run(d, b, first);
     first = run.end;
     if (!backward_reads(d, &run, true)) continue;
     if (segment == NO_ID)
@@ -486,6 +520,7 @@ static int32_t build_join(Draft *d, int32_t b, bool to_last) {
 
 void reduce_segments_build(Draft *d, int32_t b) {
   int32_t gather = build_gather(d, b), fetch = build_fetch(d, b), refetch = build_refetch(d, b);
+  int32_t fetch_coded = build_fetch_coded(d, b);
   int32_t reduce = d->trains ? build_reduce(d, b) : NO_ID;
   int32_t clear =
       d->trains && d->blocks.at[b].tied && draft_ends_apart(d) ? build_clear(d, b) : NO_ID;
@@ -502,6 +537,7 @@ void reduce_segments_build(Draft *d, int32_t b) {
   block->gather = gather;
   block->fetch = fetch;
   block->refetch = refetch;
+  block->fetch_coded = fetch_coded;
   block->reduce = reduce;
   block->clear = clear;
   if (clear == NO_ID) return;
