@@ -222,6 +222,14 @@ void entry_adamw(Config *x) {
               "decay is added to gradients there, and passes through the momentum");
 }
 
+void entry_training(Config *x) {
+  entry_ours(x, "train.steps", (double)x->derived->steps);
+  entry_ours(x, "train.seed", (double)x->job->train.seed);
+  entry_ours_word(x, "optimizer", lua_text(x->arena, optimizer_rows[x->job->optimizer.head].name));
+  entry_adamw(x);
+  entry_ours(x, "optimizer.clip", x->job->optimizer.clip);
+}
+
 /* ---- the whole */
 
 bool export_takes(const char *tool) {
@@ -250,11 +258,15 @@ static void tell_rates(const Config *x, FILE *out) {
   Texts lines = {0};
   if (!x->formula || job->schedule.head > CHOICE_COSINE) return;
   if (job->schedule.head == CHOICE_CONSTANT && job->schedule.warmup == 0) return;
-  const char *schedule =
-      word_at(x->arena, spec_sections[SECTION_schedule].head, job->schedule.head);
-  rates_lines(x->arena, x->title, x->formula, schedule, job->optimizer.lr,
-              (double)job->schedule.warmup, schedule_over(x), job->schedule.warmup_floor,
-              job->schedule.floor, &lines);
+  const RateCurve curve = {
+      .schedule = word_at(x->arena, spec_sections[SECTION_schedule].head, job->schedule.head),
+      .lr = job->optimizer.lr,
+      .warmup = (double)job->schedule.warmup,
+      .over = schedule_over(x),
+      .start = job->schedule.warmup_floor,
+      .floor = job->schedule.floor,
+  };
+  rates_lines(x->arena, x->title, x->formula, &curve, &lines);
   for (int32_t i = 0; i < lines.list.count; i++)
     fprintf(out, "%s\n", lines.list.at[i]);
 }

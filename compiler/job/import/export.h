@@ -72,6 +72,7 @@ void untold(Config *x, const char *ours, const char *why);
 void untold_of(Config *x, const char *ours, const char *value, const char *why);
 bool job_says(const Config *x, int32_t field);
 double schedule_over(const Config *x); /* train.steps where the job does not say it */
+void entry_training(Config *x);        /* steps, seed, the optimizer with all of its keys */
 void entry_adamw(Config *x); /* beta1, beta2, eps of optimizers that have them, decay, clip, lr */
 const char *schedule_value(const Config *x); /* as Lua: "\"cosine\"" */
 

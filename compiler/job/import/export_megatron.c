@@ -80,7 +80,7 @@ static void put_sharing(Config *x) {
   bool is_hybrid = d->zero > 0 && d->shard_ranks > 1 && d->shard_ranks < d->dp * d->cp;
   if (is_hybrid && d->zero == 1) {
     entry_number(x, "num_distributed_optimizer_instances",
-                 (double)(d->dp * d->cp / d->shard_ranks));
+                 (double)(d->dp * d->cp) / (double)d->shard_ranks);
     entry_says(x, "parallel.zero_group");
   }
 }
@@ -168,11 +168,7 @@ void export_megatron(Config *x) {
   entry_ours(x, "train.microbatch", (double)job->train.microbatch);
   entry_ours(x, "train.batch", (double)d->batch_samples);
   entry_ours(x, "train.context", (double)d->sample_tokens);
-  entry_ours(x, "train.steps", (double)d->steps);
-  entry_ours(x, "train.seed", (double)job->train.seed);
-  entry_ours_word(x, "optimizer", lua_text(x->arena, optimizer_rows[job->optimizer.head].name));
-  entry_adamw(x);
-  entry_ours(x, "optimizer.clip", job->optimizer.clip);
+  entry_training(x);
   put_schedule(x);
   put_precision(x);
   put_recompute(x);

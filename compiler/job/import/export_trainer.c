@@ -94,14 +94,9 @@ static void put_accumulation(Config *x) {
 
 void export_trainer(Config *x) {
   const Job *job = x->job;
-  const Derived *d = x->derived;
   entry_ours(x, "train.microbatch", (double)job->train.microbatch);
   put_accumulation(x);
-  entry_ours(x, "train.steps", (double)d->steps);
-  entry_ours(x, "train.seed", (double)job->train.seed);
-  entry_ours_word(x, "optimizer", lua_text(x->arena, optimizer_rows[job->optimizer.head].name));
-  entry_adamw(x);
-  entry_ours(x, "optimizer.clip", job->optimizer.clip);
+  entry_training(x);
   put_schedule(x);
   entry_put(x, "bf16", job->precision.head == CHOICE_BF16 ? "true" : "false");
   entry_put(x, "fp16", job->precision.head == CHOICE_FP16 ? "true" : "false");

@@ -164,9 +164,13 @@ void convert_rest(Import *im); /* leaves that no tool took: by words.h */
  * is linear), torch, nanogpt, llmc, titan. */
 void import_rates(Import *im, const char *tool, const char *formula);
 void rates_write(Import *im);
+/* Of the keys of section schedule: shares of lr. */
+typedef struct RateCurve {
+  const char *schedule;
+  double lr, warmup, over, start, floor;
+} RateCurve;
 /* Both rates at five steps, a line each. */
-void rates_lines(Arena *arena, const char *title, const char *formula, const char *schedule,
-                 double lr, double warmup, double over, double start, double floor_share,
+void rates_lines(Arena *arena, const char *title, const char *formula, const RateCurve *c,
                  Texts *out);
 double rate_theirs(const char *formula, const char *schedule, double step, double warmup,
                    double over, double start, double floor);

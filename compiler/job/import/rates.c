@@ -54,20 +54,20 @@ static double number_or(const Import *im, const char *path, double otherwise) {
   return setting_number(im, path, &number) ? number : otherwise;
 }
 
-void rates_lines(Arena *arena, const char *title, const char *formula, const char *schedule,
-                 double lr, double warmup, double over, double start, double floor_share,
+void rates_lines(Arena *arena, const char *title, const char *formula, const RateCurve *c,
                  Texts *out) {
-  if (over <= warmup) over = warmup * 10;
+  const double over = c->over > c->warmup ? c->over : c->warmup * 10;
   if (over < 10) return;
-  const double at[] = {1, fmax(2, floor(warmup / 10)), fmax(3, warmup), floor((warmup + over) / 2),
-                       over};
+  const double at[] = {1, fmax(2, floor(c->warmup / 10)), fmax(3, c->warmup),
+                       floor((c->warmup + over) / 2), over};
   const char *lines[3] = {"  step", arena_printf(arena, "  %s", title), "  here"};
   for (int i = 0; i < 3; i++)
     lines[i] =
         arena_printf(arena, "%-*s", strlen(title) > 12 ? (int)strlen(title) + 3 : 14, lines[i]);
   for (int i = 0; i < 5; i++) {
-    double theirs = lr * rate_theirs(formula, schedule, at[i], warmup, over, start, floor_share);
-    double ours = lr * rate_ours(schedule, at[i], warmup, over, start, floor_share);
+    double theirs =
+        c->lr * rate_theirs(formula, c->schedule, at[i], c->warmup, over, c->start, c->floor);
+    double ours = c->lr * rate_ours(c->schedule, at[i], c->warmup, over, c->start, c->floor);
     lines[0] = arena_printf(arena, "%s%12.0f", lines[0], at[i]);
     lines[1] = arena_printf(arena, "%s%12.4g", lines[1], theirs);
     lines[2] = arena_printf(arena, "%s%12.4g", lines[2], ours);
@@ -80,11 +80,15 @@ void rates_lines(Arena *arena, const char *title, const char *formula, const cha
 void rates_write(Import *im) {
   if (!im->formula) return;
   const JobSetting *kind = setting_find(im, "schedule");
-  const char *schedule =
-      kind ? arena_copy_n(im->c->arena, kind->value + 1, strlen(kind->value) - 2) : "constant";
-  double steps = number_or(im, "train.steps", 0);
-  rates_lines(im->c->arena, im->formula_tool, im->formula, schedule,
-              number_or(im, "optimizer.lr", 1), number_or(im, "schedule.warmup", 0),
-              number_or(im, "schedule.over", steps), number_or(im, "schedule.warmup_floor", 0),
-              number_or(im, "schedule.floor", 0), &im->rates);
+  const double steps = number_or(im, "train.steps", 0);
+  const RateCurve curve = {
+      .schedule =
+          kind ? arena_copy_n(im->c->arena, kind->value + 1, strlen(kind->value) - 2) : "constant",
+      .lr = number_or(im, "optimizer.lr", 1),
+      .warmup = number_or(im, "schedule.warmup", 0),
+      .over = number_or(im, "schedule.over", steps),
+      .start = number_or(im, "schedule.warmup_floor", 0),
+      .floor = number_or(im, "schedule.floor", 0),
+  };
+  rates_lines(im->c->arena, im->formula_tool, im->formula, &curve, &im->rates);
 }

@@ -247,77 +247,87 @@ static void compare(const Config *x, const Whole *a, const Whole *b, const char 
   }
 }
 
-/* The export, read again; what no file of the tool says is added. */
-static void round_trip(int tool_index, const char *tool, bool is_shown) {
-  char job_path[] = "/tmp/export_test_XXXXXX.lua", path[64],
-       again[] = "/tmp/export_test_XXXXXX.lua";
-  snprintf(path, sizeof path, "/tmp/export_test_XXXXXX%s", ends[tool_index]);
-  close(mkstemps(job_path, 4)), close(mkstemps(path, (int)strlen(ends[tool_index]))),
-      close(mkstemps(again, 4));
+/* What no file of the tool says is added. */
+static void fill_in(Import *im, const Whole *a, const Degrees *d) {
+  static const char *const lines[][2] = {
+      {"model", "model={ \"gpt2\", layers = 8, width = 64, heads = 8, positions = 128 }"},
+      {"data", "data=synthetic"},
+      {"optimizer", "optimizer=adamw"},
+      {"optimizer.lr", "optimizer.lr=1e-3"}};
+  Arena *arena = im->c->arena;
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+    if (!setting_find(im, lines[i][0])) take_define(im, lines[i][1]);
+  if (!setting_find(im, "train.steps"))
+    take_define(im, arena_printf(arena, "train.steps=%d", (int)a->derived.steps));
+  if (!setting_find(im, "train.batch"))
+    take_define(im, arena_printf(arena, "train.batch=%d sequences", d->micro * d->sums * d->dp));
+  if (!setting_find(im, "train.microbatch"))
+    take_define(im, arena_printf(arena, "train.microbatch=%d", d->micro));
+}
+
+static void write_file(const char *path, const char *text) {
+  FILE *out = fopen(path, "w");
+  CHECK(out != NULL);
+  if (!out) return;
+  fputs(text, out);
+  fclose(out);
+}
+
+typedef struct Paths {
+  char job[32], file[32], again[32];
+} Paths;
+
+/* The file of the export becomes a job again. */
+static void read_again(Compile *c, Config *x, const Whole *a, const Degrees *d, const Paths *at) {
+  const char *text = export_text(x), *file = at->file;
+  const char *const defines[] = {arena_printf(c->arena, "cluster.devices=%d", d->devices),
+                                 arena_printf(c->arena, "cluster.nodes=%d", d->nodes)};
+  write_file(at->file, text);
+  Import *im = import_read(c, &(ImportAsk){&file, 1, NULL, x->tool, defines, 2});
+  CHECK(im != NULL);
+  if (!im) return;
+  fill_in(im, a, d);
+  for (int32_t i = 0; i < im->leaves.count; i++) {
+    const Leaf *leaf = &im->leaves.at[i];
+    bool is_known = leaf->how != HOW_UNKNOWN && leaf->how != HOW_UNREAD;
+    if (!is_known) fprintf(stderr, "%s: %s: %s\n", x->tool, leaf->shown, leaf->why);
+    CHECK(is_known);
+  }
+  Whole b = {0};
+  write_file(at->again, import_job(im));
+  bool is_read = complete(c, at->again, (const char *[]){"cluster.device=cpu"}, 1, &b);
+  CHECK(is_read);
+  if (is_read) compare(x, a, &b, text);
+}
+
+static void round_trip(const char *tool, const char *end) {
+  Paths at = {.job = "/tmp/export_test_XXXXXX.lua", .again = "/tmp/export_test_XXXXXX.lua"};
+  snprintf(at.file, sizeof at.file, "/tmp/export_test_XXXXXX%s", end);
+  close(mkstemps(at.job, 4));
+  close(mkstemps(at.again, 4));
+  close(mkstemps(at.file, (int)strlen(end)));
   const Degrees d = random_degrees();
-  write_job(job_path, &d);
+  write_job(at.job, &d);
   Compile *c = compile_new(SOURCE_FOLDER "/specs");
-  Whole a = {0}, b = {0};
-  bool is_good = complete(c, job_path, NULL, 0, &a);
+  Whole a = {0};
+  bool is_good = complete(c, at.job, NULL, 0, &a);
+  CHECK(is_good);
   if (is_good) {
     ExportModel model = model_of(a.job);
-    const ExportAsk ask = {a.job,
-                           &a.derived,
-                           a.cluster.nodes,
-                           a.cluster.devices,
-                           (RecomputeChoice)a.job->memory.recompute,
-                           a.job->recompute_blocks,
-                           &model};
-    Config *x = export_config(c->arena, &ask, tool);
-    const char *text = export_text(x), *file = path;
-    FILE *out = fopen(path, "w");
-    fputs(text, out);
-    fclose(out);
-    if (is_shown) fputs(text, stderr);
-    const char *devices = arena_printf(c->arena, "cluster.devices=%d", d.devices),
-               *nodes = arena_printf(c->arena, "cluster.nodes=%d", d.nodes);
-    Import *im =
-        import_read(c, &(ImportAsk){&file, 1, NULL, tool, (const char *[]){devices, nodes}, 2});
-    if (!im) diags_print(&c->diags, stderr, false), fputs(text, stderr);
-    CHECK(im != NULL);
-    if (im) {
-      static const char *const lines[][2] = {
-          {"model", "model={ \"gpt2\", layers = 8, width = 64, heads = 8, positions = 128 }"},
-          {"data", "data=synthetic"},
-          {"train.steps", "train.steps=%d"},
-          {"train.batch", "train.batch=%d sequences"},
-          {"train.microbatch", "train.microbatch=%d"},
-          {"optimizer", "optimizer=adamw"},
-          {"optimizer.lr", "optimizer.lr=1e-3"}};
-      int numbers[] = {0, 0, (int)a.derived.steps, d.micro * d.sums * d.dp, d.micro, 0, 0};
-      for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        if (!setting_find(im, lines[i][0])) {
-          const char *number = arena_printf(c->arena, "%d", numbers[i]);
-          const char *line = lines[i][1], *percent = strstr(line, "%d");
-          take_define(im, percent ? arena_printf(c->arena, "%.*s%s%s", (int)(percent - line), line,
-                                                 number, percent + 2)
-                                  : line);
-        }
-      for (int32_t i = 0; i < im->leaves.count; i++) {
-        if (im->leaves.at[i].how == HOW_UNKNOWN || im->leaves.at[i].how == HOW_UNREAD)
-          fprintf(stderr, "%s: %s: %s\n", tool, im->leaves.at[i].shown, im->leaves.at[i].why);
-        CHECK(im->leaves.at[i].how != HOW_UNKNOWN && im->leaves.at[i].how != HOW_UNREAD);
-      }
-      const char *job = import_job(im);
-      out = fopen(again, "w");
-      fputs(job, out);
-      fclose(out);
-      bool is_read = complete(c, again, (const char *[]){"cluster.device=cpu"}, 1, &b);
-      if (!is_read) diags_print(&c->diags, stderr, false), fprintf(stderr, "%s\n%s", text, job);
-      CHECK(is_read);
-      if (is_read) compare(x, &a, &b, text);
-    }
-  } else {
-    diags_print(&c->diags, stderr, false);
+    const ExportAsk ask = {.job = a.job,
+                           .derived = &a.derived,
+                           .nodes = a.cluster.nodes,
+                           .devices = a.cluster.devices,
+                           .recompute = (RecomputeChoice)a.job->memory.recompute,
+                           .recompute_blocks = a.job->recompute_blocks,
+                           .model = &model};
+    read_again(c, export_config(c->arena, &ask, tool), &a, &d, &at);
   }
-  CHECK(is_good);
+  if (compile_failed(c)) diags_print(&c->diags, stderr, false);
   compile_free(c);
-  unlink(path), unlink(job_path), unlink(again);
+  unlink(at.file);
+  unlink(at.job);
+  unlink(at.again);
 }
 
 int main(int count, char **words) {
@@ -327,7 +337,7 @@ int main(int count, char **words) {
   TEST("the import of an export is the same job in all that the tool can say") {
     for (int i = 0; i < 5; i++)
       for (int k = 0; k < jobs; k++)
-        round_trip(i, tools[i], false);
+        round_trip(tools[i], ends[i]);
   }
   return check_failures != 0;
 }
