@@ -16,7 +16,7 @@ bool mix_make(Mix *mix, const double *weight, int32_t count);
 void mix_free(Mix *mix);
 
 /* The source of the sample at `position` of the stream; *nth: it is the nth of that source, from 0.
- * Of the first n samples of the stream each source has its share of n, within 2. */
+ * Each source has its share of the first n samples, within 2, for every n. */
 int32_t mix_at(const Mix *mix, int64_t position, int64_t *nth);
 
 #endif

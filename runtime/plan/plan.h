@@ -114,7 +114,7 @@ enum { DType_COUNT = DTYPE_COUNT };
  * files. */
 #define PLAN_GRAPH_KEY "model.graph"
 #define PLAN_DATA_KEY  "data.train"
-/* Of a mix "WEIGHT:FILES ...": of each source its weight, and how many of the files are its. */
+/* A mix as "WEIGHT:FILES ...": the weight of each source and the number of its files. */
 #define PLAN_MIX_KEY "data.mix"
 /* The hash of the files that parameters begin with; "A=B": of their tensors which must be equal. */
 #define PLAN_WEIGHTS_KEY "model.weights_hash"

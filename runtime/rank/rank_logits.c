@@ -47,7 +47,7 @@ static bool write_rows(Logits *l, const Work *work, DType dtype, const int64_t *
   return true;
 }
 
-/* Of classes those that are no padding. */
+/* `classes`: without padding. */
 static bool begin(Logits *l, int64_t classes) {
   l->classes = classes;
   l->row = malloc((size_t)classes * sizeof *l->row);

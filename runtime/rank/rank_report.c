@@ -46,7 +46,7 @@ bool rank_is_asked_times(const Rank *rank) {
 }
 
 /* Notes about how the run starts. */
-/* How often each source of a mix is read whole. */
+/* Prints the share and the epochs of each source of a mix. */
 static void note_sources(Rank *rank) {
   enum { SHOWN_MOST = 8 };
   const Samples *train = &rank->run->train;

@@ -1,4 +1,4 @@
-/* Which source each sample of a mix comes from.
+/* The source of each sample of a mix.
  * LINK: samples */
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 enum { SOURCES_MOST = 40, POSITIONS = 4000 };
 
-/* Of every beginning of the stream each source has its share, and its samples come in order. */
+/* Each source has its share of every prefix of the stream, and its samples come in order. */
 static void check_mix(const double *weight, int32_t count) {
   int64_t seen[SOURCES_MOST] = {0};
   double sum = 0, farthest = 0;
