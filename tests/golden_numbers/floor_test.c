@@ -68,6 +68,21 @@ static void test_links(void) {
       CHECK(floor_seconds(&g.compiled) <= step_seconds(&g.compiled));
       golden_close(&g);
     }
+  TEST("stages send a value that tp repeats once, in parts, as Megatron-LM does") {
+    double seconds[2];
+    for (int i = 0; i < 2; i++) {
+      Golden g;
+      golden_open(&g,
+                  "model = { \"llama3-8b\", layers = 4 }, " JOB(
+                      "4", "512", "1") "parallel = { tp = 8, pp = 2, sequence = %s }, "
+                                       "cluster = { \"dgx-h100\", nodes = 2 }",
+                  i == 0 ? "true" : "false");
+      seconds[i] = floor_of_job(&g).seconds[FLOOR_NETWORK];
+      golden_close(&g);
+    }
+    CHECK(seconds[0] > 0);
+    CHECK_NEAR(seconds[1], seconds[0], 1e-9 * seconds[0]);
+  }
   TEST("memory is a pass of AdamW: gradient, master and moments, weight") {
     Golden g;
     golden_open(

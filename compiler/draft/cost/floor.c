@@ -38,11 +38,12 @@ static double memory_seconds(const Draft *d, const Plan *plan, const PlanRecord 
 }
 
 /* Bytes that a rank sends or receives at least, one way; between nodes its share of what the nodes
- * must exchange. */
-static double least_bytes(const Traffic *t, double node_members, double nodes) {
+ * must exchange. `copies`: ranks of a tensor parallel group that have the same value, of which each
+ * needs to send a part only, since the others can pass theirs on. */
+static double least_bytes(const Traffic *t, double node_members, double nodes, double copies) {
   switch (t->kind) {
   case RECORD_ALL_REDUCE: return t->largest_bytes;
-  case RECORD_EXCHANGE: return traffic_bytes(t);
+  case RECORD_EXCHANGE: return traffic_bytes(t) / copies;
   case RECORD_ALL_TO_ALL:
     return nodes > 1 ? t->largest_bytes * (1 - node_members / t->members) : traffic_bytes(t);
   default: return nodes > 1 ? t->largest_bytes * (nodes - 1) / nodes : traffic_bytes(t);
@@ -57,12 +58,13 @@ static void add_communication(const Draft *d, Floor *floor, const Plan *plan, ui
   double rate = traffic_is_pairwise(&traffic) ? link->pair_bytes_per_s : link->bytes_per_s;
   double here = link->node_members > 0 ? link->node_members : traffic.members;
   double nodes = traffic.members / here;
-  if (rate <= 0) return;
+  const double copies = d->derived.sequence ? 1 : (double)d->derived.tp;
+  if (rate <= 0 || traffic.members <= 1) return;
   /* The whole of it. In a domain of several nodes the larger of two, which is no less. */
   const double inside = link_share(d->cluster, true), between = link_share(d->cluster, nodes <= 1);
   rate /= d->cluster->block > 1 ? fmin(inside, between) : between;
   floor->seconds[nodes > 1 ? FLOOR_NETWORK : FLOOR_INSIDE] +=
-      times * least_bytes(&traffic, here, nodes) / rate;
+      times * least_bytes(&traffic, here, nodes, copies) / rate;
 }
 
 static Floor floor_of_class(const Draft *d, const Plan *plan, uint32_t class) {

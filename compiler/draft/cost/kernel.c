@@ -60,7 +60,8 @@ static double product_seconds(const Cluster *cluster, const KernelWork *work) {
 }
 
 static bool is_backward(const KernelWork *work) {
-  return work->kernel == contract_of(KERNEL_attention_backward);
+  return work->kernel == contract_of(KERNEL_attention_backward) ||
+         work->kernel == contract_of(KERNEL_attention_apart_backward);
 }
 
 static double flash_seconds(const Cluster *cluster, const KernelWork *work) {

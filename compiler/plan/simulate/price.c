@@ -70,6 +70,7 @@ static double library_ns(const Traffic *t, const PlanLink *link) {
 }
 
 int64_t traffic_ns(const Traffic *t, const PlanLink *link) {
+  if (t->members <= 1) return 0; /* nobody to talk to: NCCL starts nothing */
   if (t->has_library) return (int64_t)(library_ns(t, link) + 0.5);
   double seconds = latency_ns(t, link, &direct) * 1e-9;
   double rate = traffic_is_pairwise(t) ? link->pair_bytes_per_s : link->bytes_per_s;
