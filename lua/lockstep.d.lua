@@ -152,7 +152,7 @@
 
 ---@class (exact) lockstep.slurm
 ---@field [1]? string the allocation on a cluster with Slurm; a site of specs/sites or ./file.lua may set all of its keys, and the job those that differ
----@field time? string time limit of the job; sbatch and submit need it. Default: none
+---@field time? string time limit of the job; none: the long end of the expected time of all steps, and what starting and saving take; sbatch and submit need it where the rates of the device are not known. Default: none
 ---@field partition? string where it runs; by site. Default: none
 ---@field partitions? table<string, string|number|boolean> the partitions there are, as { gpu = "40 nodes, 24h", debug = true }: jobs that name another one, take more nodes or last longer are refused; by site. Default: none
 ---@field features? string|string[] features of nodes, which slurm.sbatch.constraint may name: others are refused; by site. Default: none

@@ -543,12 +543,29 @@ static void check_site(const LaunchMaking *m) {
   if (partitions_of_site(m->c, m->launch->job, &site)) partitions_check(m->c, m->launch, &site);
 }
 
-static bool refuse_no_time(Compile *c, const Job *job) {
-  Span at = job->slurm.head_origin.span;
-  error_at(c, at.file ? at : (Span){.file = job->path}, "missing-key",
-           "slurm.time says how long the job may take");
-  fix_last(c, "slurm = { time = \"24h\" }");
-  return false;
+/* slurm.time from the long end of the expected time of all steps, where the job does not say it.
+ * NULL: no time is expected either; reported. */
+static const Job *with_time(const LaunchMaking *m, const Job *job) {
+  enum { START_S = 600, MINUTE_S = 60 }; /* START_S: modules, preflight, data */
+  const double step_s = slow_step_s(m) / HELD_UP;
+  if (job->set[FIELD_slurm_time]) return job;
+  if (step_s <= 0) {
+    const Span at = job->slurm.head_origin.span;
+    error_at(m->c, at.file ? at : (Span){.file = job->path}, "missing-key",
+             "slurm.time says how long the job may take");
+    return fix_last(m->c, "slurm = { time = \"24h\" }"), NULL;
+  }
+  const double all_s = step_s * (double)(m->compiled->derived.steps + STEPS_AHEAD * 2) +
+                       (double)m->launch->checkpoint_bytes / job->slurm.write +
+                       job->slurm.margin.value + START_S;
+  Job *completed = ARENA_NEW(m->c->arena, Job);
+  *completed = *job;
+  completed->slurm.time = (Amount){ceil(all_s / MINUTE_S) * MINUTE_S, UNIT_SECONDS};
+  completed->origin[FIELD_slurm_time].kind = ORIGIN_DERIVED;
+  completed->origin[FIELD_slurm_time].rule = arena_printf(
+      m->c->arena, "%s steps of %s at the long end of what is expected",
+      format_count(m->c->arena, m->compiled->derived.steps), format_seconds(m->c->arena, step_s));
+  return completed;
 }
 
 Launch *launch_make(Compile *c, const Compiled *compiled, const char *programs) {
@@ -567,10 +584,8 @@ Launch *launch_make(Compile *c, const Compiled *compiled, const char *programs) 
                      .saves = job->checkpoint.every.unit != UNIT_NEVER,
                      .checkpoint_bytes = checkpoint_bytes(compiled)};
   launch->plan_path = arena_printf(c->arena, "%s/%s.plan", job->log.dir, job->job.name);
-  if (!job->set[FIELD_slurm_time]) {
-    refuse_no_time(c, job);
-    return NULL;
-  }
+  launch->job = with_time(&m, job);
+  if (launch->job == NULL) return NULL;
   environment_check(c, job);
   if (!list_hosts(&m) || !check_types(&m) || !read_umask(&m)) return NULL;
   add_directives(&m);
