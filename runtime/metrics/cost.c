@@ -20,3 +20,15 @@ RunCost cost_of(const ReportSetup *setup, double seconds) {
       .dollars = is_planned ? hours * setup->nodes * setup->node_price : NAN,
   };
 }
+
+double expected_step_s(const ReportSetup *setup) {
+  const Plan *plan = setup->plan;
+  int64_t longest_ns = 0;
+  if (setup->gpu == NULL && job_target(plan) != TARGET_CPU) return 0; /* --on cpu */
+  for (uint32_t i = 0; i < plan->programs_count; i++) {
+    const PlanProgram *program = &plan->programs[i];
+    if (program->kind == PROGRAM_TRAIN_STEP && program->predicted_ns > longest_ns)
+      longest_ns = program->predicted_ns;
+  }
+  return (double)longest_ns / 1e9;
+}

@@ -12,4 +12,7 @@ typedef struct RunCost {
 
 RunCost cost_of(const ReportSetup *setup, double seconds);
 
+/* Seconds of a step as the plan expects them; 0: it expects none of what it runs on. */
+double expected_step_s(const ReportSetup *setup);
+
 #endif

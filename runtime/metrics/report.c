@@ -129,6 +129,12 @@ static void banner(Report *report, const char *metrics_moved_to) {
     text_add(line, "peak     %sFLOP/s measured: linear %d x %d x %d in %s on all ranks\n",
              text_count(a, setup->peak_flops_per_s), setup->peak_size, setup->peak_size,
              setup->peak_size, job_precision(plan));
+  const double step_s = expected_step_s(setup);
+  if (step_s > 0) {
+    const double steps = (double)(setup->last_step - setup->first_step + 1);
+    text_add(line, "expected %s a step, %s left\n", text_duration(a, step_s),
+             text_duration(b, step_s * steps));
+  }
   if (*metrics_moved_to) text_add(line, "kept     earlier metrics in %s\n", metrics_moved_to);
   if (setup->resumed_from)
     text_add(line, "resume   step %lld, from %s\n", (long long)(setup->first_step - 1),
@@ -321,7 +327,8 @@ static void summary_lines(Report *report, const EndFacts *facts) {
              (long long)report->skipped_steps);
   text_add(line, "\nspeed    %s %s/s", text_count(a, tokens_per_s), token_word(report));
   if (knows_utilisation(report))
-    text_add(line, "   MFU %.1f %% of the %s peak", 100.0 * utilisation(report, tokens_per_s),
+    text_add(line, "   MFU %.1f %% of the %s peak, by the model's FLOPs",
+             100.0 * utilisation(report, tokens_per_s),
              report->setup.peak_size > 0 ? "measured" : "device's");
   text_add(line, "\nwaited   %.1f %% of the time for data   sent %s a rank and step\n",
            steps_s > 0 ? 100.0 * (double)report->wait_ns / (double)report->steps_ns : 0.0,

@@ -37,6 +37,24 @@ int main(void) {
     CHECK_NEAR(cost.core_hours, 2, 1e-12);
     CHECK_NEAR(cost.dollars, 98, 1e-12);
   }
+  TEST("the longest stage is expected, on what the plan is for") {
+    PlanProgram programs[] = {{.kind = PROGRAM_TRAIN_STEP, .predicted_ns = 2000000000},
+                              {.kind = PROGRAM_EVAL_STEP, .predicted_ns = 9000000000},
+                              {.kind = PROGRAM_TRAIN_STEP, .predicted_ns = 3000000000}};
+    plan.programs = programs;
+    plan.programs_count = 3;
+    CHECK_NEAR(expected_step_s(&setup), 3, 1e-12);
+    build_word(&builder, JOB_target, "cuda");
+    Plan of_gpus = build_view(&builder);
+    of_gpus.programs = programs;
+    of_gpus.programs_count = 3;
+    setup.plan = &of_gpus;
+    CHECK_NEAR(expected_step_s(&setup), 0, 0);
+    setup.gpu = &gpu;
+    CHECK_NEAR(expected_step_s(&setup), 3, 1e-12);
+    setup.plan = &plan;
+    plan.programs_count = 0;
+  }
   TEST("without a price there is no cost") {
     setup.node_price = NAN;
     CHECK(isnan(cost_of(&setup, 3600).dollars));
