@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compiler/job/hints/help.h"
+#include "compiler/search/changes.h"
 #include "compiler/show/cli/elastic.h"
 #include "compiler/show/cli/use.h"
 #include "compiler/show/explain/timeline.h"
@@ -131,6 +132,27 @@ static ExitCode explain_places(const Options *options, const Compiled *compiled)
   return options->svg ? write_explained(compiled, options) : EXIT_DONE;
 }
 
+/* The small change of the job with which a step is expected to be shortest, by a plan with it. */
+static void print_next(Compile *c, const Compiled *compiled) {
+  enum { NEXT_LINES = 9, COLUMNS = 80 };
+  const Subject subject = {compiled->as_read, compiled->machine, c->specs_dir};
+  const Change base = {.derived = compiled->derived};
+  const double now = step_seconds(compiled);
+  if (compiled->as_read == NULL || now <= 0) return;
+  Changes *list = ARENA_NEW(c->arena, Changes);
+  changes_small(&subject, &compiled->cluster, &base, false, list);
+  changes_estimate(&subject, list);
+  const Change *best = changes_best(&subject, list, false);
+  if (best == NULL) return;
+  const double then = 1e-9 * (double)best->estimate.step_ns;
+  const char *text = "next     no small change of the job that fits is faster";
+  if (then < now)
+    text = arena_printf(c->arena, "next     %s: %s a step, %.1f %% less; %s a rank",
+                        change_text(c->arena, best), format_seconds(c->arena, then),
+                        100 * (1 - then / now), format_bytes(c->arena, best->estimate.arena_bytes));
+  print_wrapped(stdout, text, 0, NEXT_LINES, COLUMNS);
+}
+
 static ExitCode explain_one(const Options *options, Compile *c, const Compiled *compiled) {
   if (options->why) {
     return explain_why(options, compiled);
@@ -150,6 +172,7 @@ static ExitCode explain_one(const Options *options, Compile *c, const Compiled *
     return explain_launch(c, options, compiled);
   } else if (options->schedule || options->breakdown || options->svg) {
     (options->breakdown ? explain_breakdown : explain_schedule)(compiled, stdout);
+    if (options->breakdown) print_next(c, compiled);
     if (options->svg) return write_explained(compiled, options);
   } else if (options->values) {
     help_values(c, compiled->job, NULL, stdout);
