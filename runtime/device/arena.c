@@ -25,8 +25,9 @@ static bool map(Arena *arena, size_t size_bytes, Status *status) {
   if (mapped == MAP_FAILED) {
     char size[QUANTITY_BYTES];
     const int error = errno;
-    return status_fail(status, STATUS_WORLD, "cannot map an arena of %s: %s",
-                       text_bytes(size, (double)size_bytes), strerror(error));
+    (void)status_fail(status, STATUS_WORLD, "cannot map an arena of %s: %s",
+                      text_bytes(size, (double)size_bytes), strerror(error));
+    return false;
   }
   arena->mapped = mapped;
   arena->mapped_bytes = mapped_bytes;

@@ -138,7 +138,8 @@ void offload_tell(const OffloadFacts *facts, void (*say)(void *context, const ch
                  facts->step_ms, facts->compute_ms, idle_ms > 0 ? idle_ms : 0,
                  100 * (idle_ms > 0 ? idle_ms : 0) / facts->step_ms);
   say(context, line);
-  (void)text_squeeze(strcpy(tokens, text_count(next, facts->more_tokens * facts->tokens)));
+  (void)text_count(tokens, facts->more_tokens * facts->tokens);
+  (void)text_squeeze(tokens);
   if (facts->more_tokens == 1)
     (void)snprintf(line, sizeof line, "         lane %s works longest, less than the kernels",
                    longest);
