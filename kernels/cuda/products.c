@@ -261,8 +261,9 @@ static int32_t find_exact(ProductMaking *making, const LtCandidate *offered, int
   return found;
 }
 
-/* Of the library's suggestions that keep sums in f32 the fastest one, or the first where it cannot
- * be timed. Two runs may time differently: one whose bits must repeat takes the first. */
+/* Takes the fastest of the library's suggestions that keep sums in f32, or the first where they
+ * cannot be timed. Two runs may time differently, so a run whose bits must repeat takes the first.
+ */
 static void ask(ProductMaking *making, const Product *product, const Matrices *x, bool adds,
                 LtChoice *choice) {
   const LtApi *api = making->api;

@@ -9,7 +9,7 @@
 /* Issues a product; `stream` is a cudaStream_t. False: it cannot. */
 typedef bool ProductTry(const void *context, void *stream);
 
-/* What trying needs of a GPU. */
+/* The calls of a GPU that trying needs. */
 typedef struct ProductClock {
   int32_t driver; /* its version */
   /* Fills memory of the GPU with repetitions of a pattern of the host. */

@@ -117,7 +117,7 @@ bool rank_read_choices(const CudaPlugin *cuda, const RunOptions *options, Status
   return !choices_path(options, path) || cuda->read_choices(path, options->deterministic, status);
 }
 
-/* How many choices a rank has, and how many of them it has made now. */
+/* The number of a rank's choices, and of those that it has made in this start. */
 typedef struct ChoiceCount {
   int32_t count, added;
 } ChoiceCount;

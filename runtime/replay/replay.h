@@ -89,7 +89,7 @@ typedef struct ReplayCall {
   int32_t microbatch;
 } ReplayCall;
 
-/* Which records the works of a program's run are of (replay_heard.h). */
+/* Maps the works of a program's run to records (replay_heard.h). */
 typedef struct ReplayHearing {
   StepLog *log; /* NULL: nobody asks */
   ReplayCall *call;

@@ -55,8 +55,8 @@ static const PlanRecord *before(const Plan *plan, const PlanCall *call, const Pl
   return NULL;
 }
 
-/* Of two records that were fused, the number is the second's. The first has the time of both; the
- * second begins and ends when both are over. Two that were not fused are told one by one. */
+/* Two fused records have one work, whose number is the second's. The first gets the time of both;
+ * the second begins and ends when both are over. Two that were not fused have a work each. */
 static void add_first_of_two(Replay *replay, const ReplayCall *at, const PlanRecord *record,
                              uint64_t place, TraceEntry *entry) {
   const Plan *plan = replay->setup.plan;

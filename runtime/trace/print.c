@@ -90,7 +90,7 @@ static const char *segment_of(const Plan *plan, uint32_t record) {
   return "";
 }
 
-/* What the plan counts for an entry. */
+/* FLOPs and bytes of an entry, by the plan. */
 typedef struct Extent {
   int64_t flops, bytes;
 } Extent;
@@ -118,7 +118,7 @@ static bool add_launch(const Plan *plan, const PlanProgram *program, const PlanL
   return has_it;
 }
 
-/* Of a launch: of all records that it runs. `entry` is its first. */
+/* A launch has those of all its records; its entry is of the first. */
 static Extent extent_of(const Plan *plan, const TraceEntry *entry) {
   Extent of = {0};
   for (uint32_t p = 0; p < plan->programs_count && entry->records > 1; p++) {

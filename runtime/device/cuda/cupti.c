@@ -323,7 +323,8 @@ bool cupti_listen(uint32_t device, Status *status) {
   return done;
 }
 
-/* Where ids of calls come only with records of calls, these are asked for in the next window. */
+/* If the library gives external ids only together with records of calls, the next window has these
+ * switched on. */
 static bool judge(size_t told, size_t dropped, Status *status) {
   const bool lacks_names =
       told == 0 && cupti.join.activities_count > 0 && cupti.join.names_count == 0;

@@ -21,12 +21,12 @@ void cupti_remove(uint32_t device);
 bool cupti_listen(uint32_t device, Status *status);
 bool cupti_tell(uint32_t device, DeviceHeard *heard, void *context, Status *status);
 
-/* What is launched from here to cupti_end belongs to the work: by the calling thread, or meanwhile
- * in its context by threads of a library. */
+/* All launches from here to cupti_end belong to the work: those of the calling thread, and those of
+ * a library's threads in the same context. */
 void cupti_begin(uint32_t device, uint64_t number);
 void cupti_end(uint32_t device);
 
-/* What begins and ends between these two is captured: the nodes have their works' numbers. */
+/* Works between these two calls are captured: nodes of the graph get their numbers. */
 void cupti_capture(uint32_t device, bool on);
 
 #endif

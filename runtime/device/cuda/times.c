@@ -5,7 +5,7 @@
 
 #include "runtime/device/cuda/cupti.h"
 
-/* What a lane does of one call, or one communication; from one event to the next. */
+/* The works of one call on one lane, or one communication: from one event to the next. */
 typedef struct Span {
   uint64_t number; /* of its first work */
   cudaEvent_t start, end;

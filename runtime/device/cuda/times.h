@@ -1,6 +1,6 @@
 /* times.h -- when the works of a device's streams ran: by CUPTI (cupti.h), work by work; or, where
- * it cannot be used, by events around what a lane does of one call of a segment between two waits.
- * Events around single kernels would make small ones several times as long. */
+ * it cannot be used, by events around the works of one call of a segment on a lane, between two
+ * waits. Events around single kernels would make small ones several times as long. */
 #ifndef LOCKSTEP_DEVICE_CUDA_TIMES_H
 #define LOCKSTEP_DEVICE_CUDA_TIMES_H
 
