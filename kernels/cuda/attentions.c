@@ -9,6 +9,7 @@
 #include "kernels/cuda/choices.h"
 #include "kernels/cuda/cudnn_plan.h"
 #include "kernels/cuda/fill.h"
+#include "kernels/cuda/products_timed.h"
 #include "kernels/cuda/variants.h"
 #include "kernels/prepare.h"
 #include "kernels/runs.h"
@@ -21,6 +22,7 @@ typedef struct Shared {
   int32_t gpu, users;
   AttentionShape shape;
   int64_t workspace_most;
+  ProductShape key; /* of its choice */
   DnnGraph graph;
   DnnPlan plan;
 } Shared;
@@ -165,7 +167,7 @@ static bool same_shape(const AttentionShape *a, const AttentionShape *b) {
          a->q_stride == b->q_stride && a->k_stride == b->k_stride && a->v_stride == b->v_stride &&
          a->d_q_stride == b->d_q_stride && a->d_k_stride == b->d_k_stride &&
          a->d_v_stride == b->d_v_stride && a->is_backward == b->is_backward &&
-         a->causal == b->causal && a->is_ordered == b->is_ordered;
+         a->causal == b->causal && a->is_f16 == b->is_f16 && a->is_ordered == b->is_ordered;
 }
 
 static Shared *find(int32_t gpu, const AttentionShape *shape, int64_t workspace_most) {
@@ -185,20 +187,138 @@ static void free_shared(Shared *shared) {
   free(shared);
 }
 
+/* ---- which of cuDNN's plans: the one that is kept, or the fastest, or the first */
+
+static KernelStatus attend(const KernelArgs *args, const char **why);
+static const char lost_plan[] = "cuDNN does not offer the plan any more that is kept for it, and "
+                                "another one would round otherwise";
+
+static ProductShape key_of(const AttentionShape *s, int64_t workspace_most, const char *gpu) {
+  ProductShape key = {.version = dnn.api->get_version(),
+                      .workspace_most = (uint64_t)workspace_most};
+  (void)snprintf(key.gpu, sizeof key.gpu, "%s", gpu);
+  (void)snprintf(
+      key.attention, sizeof key.attention,
+      "%s %s batch %d seq %d of %d keys %d heads %d over %d of %d strides %d %d %d %d %d "
+      "%d%s%s",
+      s->is_backward ? "backward" : "forward", s->is_f16 ? "f16" : "bf16", (int)s->batch,
+      (int)s->seq, (int)s->sample, (int)s->keys, (int)s->heads, (int)s->kv_heads, (int)s->head,
+      (int)s->q_stride, (int)s->k_stride, (int)s->v_stride, (int)s->d_q_stride, (int)s->d_k_stride,
+      (int)s->d_v_stride, s->causal ? " causal" : "", s->is_ordered ? " ordered" : "");
+  return key;
+}
+
+/* A record with a plan that is tried, on operands of its sizes. */
+typedef struct Trial {
+  KernelArgs args;
+  void *operand[KERNEL_OPERANDS_MAX];
+  Attending attending;
+  Shared shared;
+} Trial;
+
+static bool run_trial(const void *context, void *stream) {
+  const Trial *t = context;
+  KernelArgs args = t->args;
+  const char *why = NULL;
+  args.stream = stream;
+  return attend(&args, &why) == KERNEL_DONE;
+}
+
+static int64_t try_plan(void *context, const DnnPlan *plan) {
+  Trial *t = context;
+  t->shared.plan = *plan;
+  return lent_run_ns(run_trial, t);
+}
+
+/* False: the memory that is lent has no room for the operands. */
+static bool place(Trial *t, const Shared *made, const KernelUse *use) {
+  uint64_t used = 0;
+  t->shared = *made;
+  t->attending = (Attending){&t->shared, (float)use->attr[1], 1, -INFINITY};
+  t->args = (KernelArgs){.operand = t->operand,
+                         .dtype = use->dtype,
+                         .bytes = use->bytes,
+                         .dim = use->dim,
+                         .attr = use->attr,
+                         .operand_count = use->operand_count,
+                         .state = &t->attending};
+  for (int32_t i = 0; i < use->operand_count; i++) {
+    t->operand[i] = lent_take(&used, (uint64_t)use->bytes[i], use->align_bytes, use->dtype[i]);
+    if (t->operand[i] == NULL) return false;
+  }
+  return true;
+}
+
+static DnnFound choose_plan(Shared *made, const DnnTarget *target, const KernelUse *use,
+                            bool *is_lost) {
+  LtChoice choice = {0};
+  Trial trial;
+  DnnTimes times = {0};
+  DnnFound found = DNN_NO_ENGINE;
+  const bool is_kept = choices_find(&made->key, &choice);
+  if (is_kept)
+    found = dnn_plan_again(&made->graph, target, made->workspace_most,
+                           (int64_t)choice.algorithm.data[0], choice.id, &made->plan);
+  *is_lost = is_kept && found != DNN_FOUND && choices_are_held();
+  if (found == DNN_FOUND || *is_lost) return found;
+  if (choices_are_held() || !lent_may_try() || !place(&trial, made, use))
+    return dnn_plan_make(&made->graph, target, made->workspace_most, &made->plan);
+  found = dnn_plan_fastest(&made->graph, target, made->workspace_most, try_plan, &trial,
+                           &made->plan, &times);
+  if (found != DNN_FOUND || times.took_ns == INT64_MAX) return found;
+  choice = (LtChoice){.shape = made->key,
+                      .id = (int32_t)made->plan.engine,
+                      .took_ns = times.took_ns,
+                      .first_ns = times.first_ns,
+                      .driver = lent_driver()};
+  choice.algorithm.data[0] = (uint64_t)made->plan.number;
+  (void)choices_add(&choice);
+  return found;
+}
+
+/* The plan of a choice that another rank has made. */
+static bool settle(Shared *shared) {
+  LtChoice choice;
+  DnnPlan plan;
+  if (!choices_find(&shared->key, &choice) ||
+      (int64_t)choice.algorithm.data[0] == shared->plan.number)
+    return true;
+  const DnnTarget target = {.handle = dnn.gpus[shared->gpu].handle};
+  if (dnn_plan_again(&shared->graph, &target, shared->workspace_most,
+                     (int64_t)choice.algorithm.data[0], choice.id, &plan) != DNN_FOUND)
+    return false;
+  dnn_plan_free(&shared->plan);
+  shared->plan = plan;
+  return true;
+}
+
+bool attentions_settle(void) {
+  bool all = true;
+  pthread_mutex_lock(&dnn.lock);
+  for (Shared *at = dnn.shared; at != NULL; at = at->next)
+    all = settle(at) && all;
+  pthread_mutex_unlock(&dnn.lock);
+  return all;
+}
+
 /* Not under the lock, for it compiles; a GPU is one thread's, so that no other makes the same. */
 static Shared *make(int32_t number, DnnHandle *handle, const AttentionShape *shape,
-                    int64_t workspace_most, const char **why) {
+                    int64_t workspace_most, const KernelUse *use, const char **why) {
+  const char *gpu_name = "";
+  bool is_lost = false;
   Shared *made = calloc(1, sizeof *made);
   *why = "no memory";
   if (made == NULL) return NULL;
   *made = (Shared){.gpu = number, .users = 1, .shape = *shape, .workspace_most = workspace_most};
+  (void)dnn.gpu(&gpu_name);
+  made->key = key_of(shape, workspace_most, gpu_name);
   dnn_graph_start(&made->graph, dnn.api);
   attention_graph(&made->graph, shape);
   DnnTarget target = {.handle = handle};
   DnnFound found = DNN_NO_ENGINE;
-  if (dnn_graph_finish(&made->graph, handle))
-    found = dnn_plan_make(&made->graph, &target, workspace_most, &made->plan);
-  *why = found == DNN_NO_ENGINE ? "no engine of cuDNN takes the shape"
+  if (dnn_graph_finish(&made->graph, handle)) found = choose_plan(made, &target, use, &is_lost);
+  *why = is_lost                  ? lost_plan
+         : found == DNN_NO_ENGINE ? "no engine of cuDNN takes the shape"
          : found == DNN_CANNOT_COMPILE
              ? "cuDNN cannot compile it; libnvrtc.so and libnvrtc-builtins.so in LD_LIBRARY_PATH?"
              : "cuDNN wants more scratch than the plan gives";
@@ -256,7 +376,7 @@ static Shared *share(KernelId id, const KernelUse *use, const char **why) {
   *why = "cuDNN cannot use the GPU";
   if (gpu == NULL) return NULL;
   Shared *found = find(number, &shape, most);
-  return found != NULL ? found : make(number, gpu->handle, &shape, most, why);
+  return found != NULL ? found : make(number, gpu->handle, &shape, most, use, why);
 }
 
 /* The entry of such records, which may be new; NULL: there is no room. */
@@ -294,6 +414,11 @@ static KernelStatus prepare(const Kernel *kernel, const KernelUse *use, void **s
   if (attending == NULL) return KERNEL_FAILED;
   *why = NULL;
   *attending = (Attending){share(kernel->id, use, &why_own), (float)use->attr[1], 1, -INFINITY};
+  if (why_own == lost_plan) {
+    free(attending);
+    *why = lost_plan;
+    return KERNEL_FAILED;
+  }
   note(kernel->id, use, attending->shared != NULL ? NULL : why_own);
   if (attending->shared != NULL)
     *state = attending;

@@ -31,4 +31,8 @@ void attentions_tell(char text[ATTENTIONS_TEXT_BYTES]);
  * 64. Returns how many. attentions_tell, called after it, begins anew. */
 int32_t attentions_list(AttentionTold *told, int32_t most);
 
+/* All bound records take the plans that choices.h has now. False: the library does not offer one of
+ * them. */
+bool attentions_settle(void);
+
 #endif

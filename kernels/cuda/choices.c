@@ -20,7 +20,8 @@ static bool same_shape(const ProductShape *a, const ProductShape *b) {
   return strcmp(a->gpu, b->gpu) == 0 && a->version == b->version && a->m == b->m && a->n == b->n &&
          a->k == b->k && a->transpose_a == b->transpose_a && a->transpose_b == b->transpose_b &&
          a->factors == b->factors && a->result == b->result && a->epilogue == b->epilogue &&
-         a->align_bytes == b->align_bytes && a->workspace_most == b->workspace_most;
+         a->align_bytes == b->align_bytes && a->workspace_most == b->workspace_most &&
+         strcmp(a->attention, b->attention) == 0;
 }
 
 static LtChoice *find(const ProductShape *shape) {
@@ -127,9 +128,27 @@ static bool read_epilogue(const char *word, int32_t *epilogue) {
   return false;
 }
 
+static void write_times(FILE *file, const LtChoice *choice) {
+  if (choice->took_ns > 0)
+    fprintf(file, " ns %" PRId64 " first %" PRId64 " driver %" PRId32, choice->took_ns,
+            choice->first_ns, choice->driver);
+}
+
+static void write_attention(FILE *file, const LtChoice *choice) {
+  const ProductShape *s = &choice->shape;
+  fprintf(file, "attention %s most %" PRIu64 ": plan %" PRIu64 " engine %" PRId32, s->attention,
+          s->workspace_most, choice->algorithm.data[0], choice->id);
+  write_times(file, choice);
+  fprintf(file, " cuDNN %" PRIu64 " on %s\n", s->version, s->gpu);
+}
+
 static void write_line(FILE *file, const LtChoice *choice) {
   const ProductShape *s = &choice->shape;
   const uint64_t *data = choice->algorithm.data;
+  if (s->attention[0] != '\0') {
+    write_attention(file, choice);
+    return;
+  }
   fprintf(file,
           "m %" PRId64 " n %" PRId64 " k %" PRId64 " %c%c %s to %s %s align %" PRIu32
           " most %" PRIu64 ": algorithm %" PRId32 " tile %" PRId32 " stages %" PRId32
@@ -140,9 +159,7 @@ static void write_line(FILE *file, const LtChoice *choice) {
           choice->workspace_bytes);
   for (int i = 0; i < 8; i++)
     fprintf(file, " %016" PRIx64, data[i]);
-  if (choice->took_ns > 0)
-    fprintf(file, " ns %" PRId64 " first %" PRId64 " driver %" PRId32, choice->took_ns,
-            choice->first_ns, choice->driver);
+  write_times(file, choice);
   fprintf(file, " cublasLt %" PRIu64 " on %s\n", s->version, s->gpu);
 }
 
@@ -164,9 +181,38 @@ static bool read_type(const char *word, int32_t *type) {
   return false;
 }
 
+/* The text after the times, if there are any. */
+static const char *read_times(const char *text, LtChoice *choice) {
+  int used = 0;
+  const bool has_times = sscanf(text, /* NOLINT(cert-err34-c) */
+                                " ns %" SCNd64 " first %" SCNd64 " driver %" SCNd32 "%n",
+                                &choice->took_ns, &choice->first_ns, &choice->driver, &used) == 3;
+  return has_times ? text + used : text;
+}
+
+static bool read_attention(const char *line, LtChoice *choice) {
+  ProductShape *s = &choice->shape;
+  const char *most = strstr(line, " most ");
+  const size_t length = most != NULL ? (size_t)(most - line) : 0;
+  int used = 0;
+  if (length == 0 || length >= sizeof s->attention ||
+      sscanf(most, /* NOLINT(cert-err34-c) */
+             " most %" SCNu64 ": plan %" SCNu64 " engine %" SCNd32 "%n", &s->workspace_most,
+             &choice->algorithm.data[0], &choice->id, &used) != 3)
+    return false;
+  memcpy(s->attention, line, length);
+  const char *rest = read_times(most + used, choice);
+  return sscanf(rest, " cuDNN %" SCNu64 " on %95[^\n]", /* NOLINT(cert-err34-c) */
+                &s->version, s->gpu) == 2 &&
+         strchr(line, '\n') != NULL;
+}
+
 /* As write_line writes it. */
 static bool read_line(const char *line, LtChoice *choice) {
+  static const char attention[] = "attention ";
   *choice = (LtChoice){0};
+  if (strncmp(line, attention, sizeof attention - 1) == 0)
+    return read_attention(line + sizeof attention - 1, choice);
   ProductShape *s = &choice->shape;
   uint64_t *data = choice->algorithm.data;
   char a, b, factors[8], result[8], epilogue[16];
@@ -188,12 +234,7 @@ static bool read_line(const char *line, LtChoice *choice) {
              &data[0], &data[1], &data[2], &data[3], &data[4], &data[5], &data[6], &data[7],
              &used) != 8)
     return false;
-  rest += used;
-  used = 0;
-  if (sscanf(rest, /* NOLINT(cert-err34-c) */
-             " ns %" SCNd64 " first %" SCNd64 " driver %" SCNd32 "%n", &choice->took_ns,
-             &choice->first_ns, &choice->driver, &used) == 3)
-    rest += used;
+  rest = read_times(rest + used, choice);
   if (sscanf(rest, " cublasLt %" SCNu64 " on %95[^\n]", /* NOLINT(cert-err34-c) */
              &s->version, s->gpu) != 2)
     return false;

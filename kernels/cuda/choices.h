@@ -1,5 +1,6 @@
-/* choices.h -- the cublasLt algorithm chosen for each matrix product, for all ranks of the process,
- * and the readable file beside the plan that keeps the choices: one line for each product. */
+/* choices.h -- the cublasLt algorithm chosen for each matrix product and cuDNN's plan for each
+ * attention, for all ranks of the process, and the readable file beside the plan that keeps the
+ * choices: one line for each product. */
 #ifndef LOCKSTEP_CUDA_CHOICES_H
 #define LOCKSTEP_CUDA_CHOICES_H
 
@@ -7,7 +8,7 @@
 
 #include "kernels/cuda/lt_api.h"
 
-enum { CHOICE_GPU_BYTES = 96, CHOICES_WHY_BYTES = 512 };
+enum { CHOICE_GPU_BYTES = 96, CHOICE_ATTENTION_BYTES = 192, CHOICES_WHY_BYTES = 512 };
 
 /* The key of a choice: matrices as in cublasLt, column-major. */
 typedef struct ProductShape {
@@ -17,8 +18,12 @@ typedef struct ProductShape {
   int32_t transpose_a, transpose_b, factors, result, epilogue; /* as in lt_api.h */
   uint32_t align_bytes;                                        /* of every matrix */
   uint64_t workspace_most;
+  char attention[CHOICE_ATTENTION_BYTES]; /* "": a product. Else its shape, without m to align_bytes
+                                           */
 } ProductShape;
 
+/* Of attention data[0] is the number of the configuration that cuDNN recommends, `id` its engine.
+ */
 typedef struct LtChoice {
   ProductShape shape;
   LtAlgorithm algorithm;

@@ -99,13 +99,64 @@ static DnnFound take(DnnDescriptor *config, const DnnTarget *target, bool compil
   return DNN_FOUND;
 }
 
+/* The configurations in the first mode that has some; false: there are none. */
+static bool advise_any(Advice *advice, const DnnGraph *graph, const DnnTarget *target) {
+  return advise(advice, graph, target, DNN_BEST) || advise(advice, graph, target, DNN_FALLBACK);
+}
+
+DnnFound dnn_plan_again(const DnnGraph *graph, const DnnTarget *target, int64_t workspace_most,
+                        int64_t number, int64_t engine, DnnPlan *plan) {
+  Advice advice = {.api = graph->api};
+  DnnFound found = DNN_NO_ENGINE;
+  *plan = (DnnPlan){.api = graph->api};
+  if (!advise_any(&advice, graph, target)) return DNN_NO_ENGINE;
+  const bool is_there = number >= 0 && number < advice.count &&
+                        engine_of(graph->api, advice.config[number]) == engine;
+  if (is_there) found = take(&advice.config[number], target, true, workspace_most, plan);
+  forget(&advice);
+  plan->number = number;
+  if (found != DNN_FOUND) *plan = (DnnPlan){.api = graph->api};
+  return found;
+}
+
+/* Another one than the first is taken if it is faster by more than noise. */
+static bool is_faster(int64_t ns, const DnnTimes *times) {
+  return ns < times->took_ns && ns <= times->first_ns / 100 * 98;
+}
+
+DnnFound dnn_plan_fastest(const DnnGraph *graph, const DnnTarget *target, int64_t workspace_most,
+                          DnnTry *time, void *context, DnnPlan *plan, DnnTimes *times) {
+  Advice advice = {.api = graph->api};
+  DnnFound found = DNN_NO_ENGINE;
+  int32_t tried = 0;
+  *plan = (DnnPlan){.api = graph->api};
+  *times = (DnnTimes){0};
+  if (!advise_any(&advice, graph, target)) return DNN_NO_ENGINE;
+  for (int64_t i = 0; i < advice.count && tried < DNN_TRIES_MOST; i++) {
+    DnnPlan one = {.api = graph->api};
+    const DnnFound got = take(&advice.config[i], target, true, workspace_most, &one);
+    if (got != DNN_FOUND && got != DNN_NO_ENGINE && found != DNN_FOUND) found = got;
+    if (got != DNN_FOUND) continue;
+    one.number = i;
+    const int64_t ns = time(context, &one);
+    if (tried++ == 0) times->first_ns = times->took_ns = ns;
+    const bool is_taken = found != DNN_FOUND || is_faster(ns, times);
+    DnnPlan other = is_taken ? *plan : one;
+    if (found == DNN_FOUND) dnn_plan_free(&other);
+    if (is_taken) *plan = one, times->took_ns = ns;
+    found = DNN_FOUND;
+  }
+  forget(&advice);
+  if (found != DNN_FOUND) *plan = (DnnPlan){.api = graph->api};
+  return found;
+}
+
 static DnnFound choose(const DnnGraph *graph, const DnnTarget *target, bool compiles,
                        int64_t workspace_most, DnnPlan *plan) {
   Advice advice = {.api = graph->api};
   DnnFound found = DNN_NO_ENGINE;
   *plan = (DnnPlan){.api = graph->api};
-  if (!advise(&advice, graph, target, DNN_BEST) && !advise(&advice, graph, target, DNN_FALLBACK))
-    return DNN_NO_ENGINE;
+  if (!advise_any(&advice, graph, target)) return DNN_NO_ENGINE;
   for (int64_t i = 0; i < advice.count && found != DNN_FOUND; i++) {
     DnnFound one = take(&advice.config[i], target, compiles, workspace_most, plan);
     if (one != DNN_NO_ENGINE) found = one;

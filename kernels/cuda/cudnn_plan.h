@@ -14,7 +14,18 @@ typedef struct DnnPlan {
   const DnnApi *api;
   DnnDescriptor config, plan;
   int64_t engine, workspace_bytes;
+  int64_t number; /* of the configuration, among those that cuDNN recommends */
 } DnnPlan;
+
+/* The time of a run of a plan, in ns; INT64_MAX: it cannot run. */
+typedef int64_t DnnTry(void *context, const DnnPlan *plan);
+
+enum { DNN_TRIES_MOST = 3 }; /* each is compiled */
+
+/* Of the plan that was taken, and of the first. */
+typedef struct DnnTimes {
+  int64_t took_ns, first_ns;
+} DnnTimes;
 
 typedef enum DnnFound {
   DNN_FOUND,
@@ -27,6 +38,12 @@ typedef enum DnnFound {
  * may compile code: about half a second. */
 DnnFound dnn_plan_make(const DnnGraph *graph, const DnnTarget *target, int64_t workspace_most,
                        DnnPlan *plan);
+/* The same of the configuration of this number, if it is of this engine. */
+DnnFound dnn_plan_again(const DnnGraph *graph, const DnnTarget *target, int64_t workspace_most,
+                        int64_t number, int64_t engine, DnnPlan *plan);
+/* The fastest of the first ones that fit. */
+DnnFound dnn_plan_fastest(const DnnGraph *graph, const DnnTarget *target, int64_t workspace_most,
+                          DnnTry *time, void *context, DnnPlan *plan, DnnTimes *times);
 /* The same engine's workspace, as its configuration says it: nothing is compiled, and the plan
  * cannot run. */
 DnnFound dnn_plan_look(const DnnGraph *graph, const DnnTarget *target, int64_t workspace_most,

@@ -5,6 +5,7 @@
 
 #include "kernels/contract/workspace.h"
 #include "kernels/cuda/products_inside.h"
+#include "kernels/cuda/products_timed.h"
 #include "kernels/cuda/variants.h"
 #include "kernels/prepare.h"
 
@@ -293,7 +294,7 @@ static void ask(ProductMaking *making, const Product *product, const Matrices *x
   choice->algorithm = best->algorithm;
   choice->workspace_bytes = best->workspace_bytes;
   choice->took_ns = times.took_ns, choice->first_ns = times.first_ns;
-  choice->driver = products_driver();
+  choice->driver = lent_driver();
   look_up(making, &best->algorithm, LT_ALGORITHM_ID, &choice->id);
   look_up(making, &best->algorithm, LT_ALGORITHM_TILE, &choice->tile);
   look_up(making, &best->algorithm, LT_ALGORITHM_STAGES, &choice->stages);

@@ -72,8 +72,6 @@ typedef struct ProductTimes {
 ProductTimes product_fastest(const LtApi *api, const Product *product, const Matrices *x,
                              const ProductShape *shape, bool adds,
                              const LtCandidate *const *offered, int32_t count);
-/* The driver's version, while memory is lent; else 0. */
-int32_t products_driver(void);
 
 /* Where a call writes, and what its epilogue needs: NULL where it needs none. */
 typedef struct ProductTo {

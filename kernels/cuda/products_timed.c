@@ -30,7 +30,7 @@ void products_lend(const ProductClock *clock, void *memory, uint64_t size_bytes)
   lent.size_bytes = size_bytes;
 }
 
-int32_t products_driver(void) {
+int32_t lent_driver(void) {
   return lent.clock != NULL ? lent.clock->driver : 0;
 }
 
@@ -171,15 +171,18 @@ static int64_t fastest(Candidate *candidates, int32_t count, int32_t *which) {
 }
 
 /* A GPU that was idle has another clock than one that works. */
-static void warm_up(Trial *t, const LtCandidate *first) {
+static void warm_up(ProductTry *product, const void *context) {
   int64_t took_ns[WARM_RUNS], sum_ns = 0;
-  t->algorithm = &first->algorithm;
-  for (int32_t turn = 0; turn < WARM_RUNS && sum_ns < warm_ns; turn++) {
-    if (!lent.clock->time(run_trial, t, WARM_RUNS, took_ns)) return;
+  for (int32_t turn = 0; turn < WARM_RUNS && sum_ns < warm_ns && !lent.is_warm; turn++) {
+    if (!lent.clock->time(product, context, WARM_RUNS, took_ns)) return;
     for (int32_t i = 0; i < WARM_RUNS; i++)
       sum_ns += took_ns[i];
   }
   lent.is_warm = true;
+}
+
+bool lent_may_try(void) {
+  return lent.clock != NULL && lent.spent_ns <= all_ns;
 }
 
 static int64_t now_ns(void) {
@@ -192,7 +195,8 @@ static ProductTimes try_all(Trial *t, const LtCandidate *const *offered, int32_t
   Candidate candidates[PRODUCT_TRIES_MOST] = {{.offered = NULL}};
   for (int32_t i = 0; i < count; i++)
     candidates[i].offered = offered[i];
-  if (!lent.is_warm) warm_up(t, offered[0]);
+  t->algorithm = &offered[0]->algorithm;
+  warm_up(run_trial, t);
   int32_t best = 0;
   run_round(t, candidates, count, INT64_MAX);
   const int64_t first_round_ns = fastest(candidates, count, &best);
@@ -211,11 +215,34 @@ ProductTimes product_fastest(const LtApi *api, const Product *product, const Mat
                  .workspace_bytes = shape->workspace_most,
                  .beta = adds ? 1 : 0};
   ProductTimes times = {0};
-  if (lent.clock == NULL || count < 2 || lent.spent_ns > all_ns) return times;
+  if (!lent_may_try() || count < 2) return times;
   const int64_t begun_ns = now_ns();
   uint8_t *pattern = malloc(PATTERN_BYTES);
   if (pattern != NULL && place(&trial, x, shape, pattern)) times = try_all(&trial, offered, count);
   free(pattern);
   lent.spent_ns += now_ns() - begun_ns;
   return times;
+}
+
+/* ---- for attention */
+
+void *lent_take(uint64_t *used, uint64_t size_bytes, int64_t align_bytes, uint32_t dtype) {
+  const int32_t type = dtype == DTYPE_BF16 ? LT_BF16 : dtype == DTYPE_F16 ? LT_F16 : LT_F32;
+  uint8_t *pattern = malloc(PATTERN_BYTES);
+  if (pattern == NULL) return NULL;
+  make_pattern(type, pattern);
+  void *at = take_filled(used, size_bytes, (uint32_t)align_bytes, pattern);
+  free(pattern);
+  return at;
+}
+
+int64_t lent_run_ns(ProductTry *product, const void *context) {
+  const int64_t begun_ns = now_ns();
+  int64_t took_ns[1 + RUNS]; /* the first warms up */
+  warm_up(product, context);
+  const bool ran = lent.clock->time(product, context, 1 + RUNS, took_ns);
+  lent.spent_ns += now_ns() - begun_ns;
+  if (!ran) return INT64_MAX;
+  qsort(took_ns + 1, RUNS, sizeof *took_ns, by_time);
+  return took_ns[1 + RUNS / 2];
 }

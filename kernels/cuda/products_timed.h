@@ -22,4 +22,16 @@ typedef struct ProductClock {
  * may be used to try products. NULL: no more. */
 void products_lend(const ProductClock *clock, void *memory, uint64_t size_bytes);
 
+/* ---- for what is tried there */
+
+/* The driver's version, while memory is lent; else 0. */
+int32_t lent_driver(void);
+/* True if memory is lent, and there is time for more. */
+bool lent_may_try(void);
+/* The next place of the memory, as aligned as that and no more, filled with numbers of the dtype.
+ * NULL: there is no room. `*used` begins with 0. */
+void *lent_take(uint64_t *used, uint64_t size_bytes, int64_t align_bytes, uint32_t dtype);
+/* The median of a few runs; INT64_MAX: it cannot run. */
+int64_t lent_run_ns(ProductTry *product, const void *context);
+
 #endif

@@ -136,7 +136,7 @@ bool rank_share_choices(Rank *rank, Status *status) {
     if (counts[i].count > most) most = counts[i].count;
     added += counts[i].added;
   }
-  const bool has_any = done && added > 0 && ranks > 1;
+  const bool has_any = done && added > 0 && most > 0 && ranks > 1;
   if (has_any) {
     mine = calloc((size_t)most, sizeof *mine);
     all = calloc((size_t)(most * ranks), sizeof *all);
@@ -166,7 +166,7 @@ bool rank_keep_choices(const Rank *rank, Status *status) {
   int32_t count = cuda->count_choices(&added);
   if (count == 0 || !choices_path(rank->run->options, path)) return true;
   if (added > 0 && !cuda->write_choices(path, status)) return false;
-  report_note(rank->report, "products %d by cublasLt, %d of them chosen now: %s", count, added,
-              path);
+  report_note(rank->report, "choices  %d of products and attention, %d of them made now: %s", count,
+              added, path);
   return true;
 }

@@ -124,13 +124,14 @@ static void lend(void *memory, uint64_t size_bytes) {
   } lent;
   if (memory == NULL && lent.memory != NULL) memset(lent.memory, 0, lent.size_bytes);
   lent.memory = memory, lent.size_bytes = size_bytes;
-  products_lend(&lt_stand_in_clock, memory, size_bytes);
+  products_lend(&cudnn_stand_in_clock, memory, size_bytes);
 }
 
 static bool take_choices(const LtChoice *choices, int64_t count, Status *status) {
   for (int64_t i = 0; i < count; i++)
     if (!choices_add(&choices[i])) return status_fail(status, STATUS_WORLD, "no memory");
-  return products_settle() || status_fail(status, STATUS_WORLD, "a choice that does not hold");
+  return (products_settle() && attentions_settle()) ||
+         status_fail(status, STATUS_WORLD, "a choice that does not hold");
 }
 
 const CudaPlugin *cuda_host_plugin(int64_t delay_most_ns) {

@@ -220,10 +220,10 @@ static bool take_choices(const LtChoice *choices, int64_t count, Status *status)
   for (int64_t i = 0; i < count; i++)
     if (!choices_add(&choices[i]))
       return status_fail(status, STATUS_WORLD, "not enough memory for the choices of products");
-  return products_settle() ||
+  return (products_settle() && attentions_settle()) ||
          status_fail(status, STATUS_WORLD,
-                     "cublasLt does not take an algorithm that another rank has chosen: give all "
-                     "nodes the same cublasLt and the same GPUs");
+                     "cublasLt or cuDNN does not take what another rank has chosen: give all nodes "
+                     "the same libraries and the same GPUs");
 }
 
 const CudaPlugin *lockstep_cuda_plugin(void) {

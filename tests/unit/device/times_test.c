@@ -124,7 +124,7 @@ static void begin(void) {
 }
 
 static bool listen(bool is_on) {
-  heard[0] = is_on ? '\0' : heard[0];
+  if (is_on) heard[0] = '\0';
   cuda_stand_in_do(~(CudaWorks)0);
   return device->ops->listen(device, is_on, &status);
 }

@@ -1,6 +1,8 @@
 /* Attention through cuDNN, as the stand-in has it: what the graphs compute against the plain
  * kernels, which records it takes, and the messages for the others.
  * LINK: kernels_cuda_host runtime cudnn_stand_in */
+#include <unistd.h>
+
 #include "kernels/cuda/choices.h"
 #include "tests/unit/cudnn_stand_in.h"
 #include "tests/unit/kernel_against.h"
@@ -357,6 +359,65 @@ static void check_engines(void) {
   }
 }
 
+/* The engine that runs a bound record. */
+static int64_t engine_of(void *state) {
+  KernelCase of = case_of(FORWARD, plain_dim, plain_attr);
+  CaseCall c;
+  const char *why = "";
+  CHECK(case_make(&of, MODE_BF16, 3, &c));
+  KernelArgs args = call_args(&c.call, NULL);
+  args.state = state;
+  CHECK(cudnn_stand_in_kernels()[FORWARD].run(&args, &why) == KERNEL_DONE);
+  call_free(&c.call);
+  return cudnn_stand_in_seen().engine;
+}
+
+static void check_timed(void) {
+  static _Alignas(256) uint8_t memory[1 << 20];
+  const Kernel *kernel = &cudnn_stand_in_kernels()[FORWARD];
+  const char *why = "";
+  char path[64], why_file[CHOICES_WHY_BYTES];
+  void *state = NULL;
+  LtChoice choice = {0};
+  (void)snprintf(path, sizeof path, "/tmp/lockstep_attentions_%d", (int)getpid());
+  choices_clear();
+  TEST("of two engines the faster one is taken, and kept") {
+    products_lend(&cudnn_stand_in_clock, memory, sizeof memory);
+    CHECK(bind_record(FORWARD, plain_dim, plain_attr, &state, &why) == KERNEL_DONE);
+    products_lend(NULL, NULL, 0);
+    CHECK_INT(engine_of(state), 1);
+    kernel->release(state);
+    CHECK(choices_at(0, &choice) && !choices_at(1, &choice));
+    CHECK_INT(choice.took_ns, 2000000);
+    CHECK_INT(choice.first_ns, 3000000);
+    CHECK(choices_write(path, why_file));
+    choices_clear();
+    CHECK(choices_read(path, why_file));
+    CHECK(bind_record(FORWARD, plain_dim, plain_attr, &state, &why) == KERNEL_DONE);
+    CHECK_INT(engine_of(state), 1);
+    (void)unlink(path);
+  }
+  TEST("bound records take the plan that another rank has chosen") {
+    choice.algorithm.data[0] = 0, choice.id = 2;
+    CHECK(choices_add(&choice) && attentions_settle());
+    CHECK_INT(engine_of(state), 2);
+    kernel->release(state);
+  }
+  TEST("a kept plan that is not offered ends a run whose bits must repeat, and no other") {
+    choice.id = 7;
+    CHECK(choices_add(&choice));
+    CHECK(bind_record(FORWARD, plain_dim, plain_attr, &state, &why) == KERNEL_DONE);
+    CHECK_INT(engine_of(state), 2);
+    kernel->release(state);
+    choices_hold(true);
+    CHECK(bind_record(FORWARD, plain_dim, plain_attr, &state, &why) == KERNEL_FAILED);
+    CHECK(strstr(why, "cuDNN does not offer the plan any more that is kept") != NULL);
+    choices_hold(false);
+    CHECK_INT(cudnn_stand_in_seen().live, 0);
+  }
+  choices_clear();
+}
+
 static void check_ordered(void) {
   const int64_t wide[] = {1, 40, 2, 1, 64, 128, 64, 64};
   const double attr[] = WHOLE(1, 0.12, 0, 2, 40);
@@ -386,6 +447,7 @@ int main(void) {
   check_left();
   check_list();
   check_engines();
+  check_timed();
   check_ordered();
   CHECK_DONE();
 }
