@@ -197,6 +197,12 @@ static void drop_of_others(Import *im) {
     }
     im->settings.at[i--] = im->settings.at[--im->settings.count];
   }
+  double decay = 0;
+  bool decays = row && strcmp(row->name, "sgd") == 0 &&
+                setting_number(im, "optimizer.weight_decay", &decay) && decay > 0;
+  if (decays && setting_find(im, "optimizer.weight_decay")->leaf)
+    VEC_PUSH(im->c->arena, &im->lost.list,
+             "weight_decay of SGD, which is added to gradients there: here it is apart from them");
 }
 
 /* ---- what no file can say */
