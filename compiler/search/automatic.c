@@ -21,7 +21,7 @@ typedef struct Place {
   int64_t step_ns; /* 0: not known */
 } Place;
 
-/* What moves with the states, and where updates run. */
+/* The kinds that move with the states, and the side on which updates run. */
 typedef struct Way {
   Moves more;
   bool updates_here;

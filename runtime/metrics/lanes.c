@@ -10,7 +10,7 @@
 
 enum { LINE_BYTES = 240 };
 
-/* What a step does on a lane, by the plan. */
+/* The work of a step on each lane, by the plan. */
 typedef struct Planned {
   double predicted_ns[PLAN_LANES_MAX];
   double bytes[PLAN_LANES_MAX], grown_bytes[PLAN_LANES_MAX];

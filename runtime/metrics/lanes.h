@@ -30,7 +30,7 @@ typedef struct OffloadFacts {
   double disk_ms, disk_predicted_ms;
 } OffloadFacts;
 
-/* What was measured: of each lane the time of all steps after the first, and how many these were;
+/* Measured: the time of each lane in all steps after the first, and the number of these steps;
  * `computes`: the main lane's time is that of its kernels. */
 typedef struct LaneTimesOf {
   int64_t busy_ns[PLAN_LANES_MAX];

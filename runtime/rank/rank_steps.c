@@ -202,8 +202,8 @@ static bool pauses_after(const Rank *rank, int64_t step) {
          (rank->observe && observe_compares(rank->observe, step));
 }
 
-/* Where something happens next, updates that go on beside the next step end first: their time is
- * this step's. */
+/* If the rank pauses after this step, its updates on the host end first: their time is this
+ * step's. */
 static bool end_step(Rank *rank, int64_t step, Status *status) {
   ReplayLeft left;
   if (!replay_collect(&rank->replay, &left, status)) return false;

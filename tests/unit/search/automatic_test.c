@@ -28,7 +28,7 @@ static const char *const recomputes[RECOMPUTES] = {
     "memory.recompute=none", "memory.recompute=selective", "memory.recompute=block"};
 static const char *const ways[WAYS] = {"", "grads = \"cpu\",", "update = \"device\","};
 
-/* What all placements of a job share. */
+/* Keys that all placements of a job share. */
 typedef struct Keys {
   char text[8][TEXT_BYTES];
   int32_t batch, microbatch; /* sequences */
@@ -121,7 +121,8 @@ static void measure_all(const Keys *k, Placements *all) {
         }
 }
 
-/* Of so many budgets between the least that any placement needs and what the job takes at most. */
+/* Checks so many budgets between the least that any placement needs and the job with all on the
+ * device. */
 static void check_budgets(const Keys *k, Placements *all, int32_t budgets, bool tells) {
   const Measured *first = &(*all)[0][0][0][0];
   int64_t least = first->bytes;
