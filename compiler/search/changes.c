@@ -182,16 +182,8 @@ bool change_takes_nodes(const Change *change) {
   return false;
 }
 
-static int64_t step_ns_of(const Plan *plan) {
-  int64_t longest_ns = 0;
-  for (uint32_t i = 0; i < plan->programs_count; i++)
-    if (plan->programs[i].kind == PROGRAM_TRAIN_STEP && plan->programs[i].predicted_ns > longest_ns)
-      longest_ns = plan->programs[i].predicted_ns;
-  return longest_ns;
-}
-
-/* What an estimate leaves out: memory as it is packed, and tp beyond its domain. The numbers are
- * those of the plan then. */
+/* Makes the plan, because an estimate leaves out how memory is packed and whether tp leaves its
+ * domain. The change has the plan's numbers then. */
 static bool is_compiled(const Subject *subject, Change *change) {
   Bench bench;
   bool fits = open_changed(&bench, subject, change);
@@ -201,7 +193,7 @@ static bool is_compiled(const Subject *subject, Change *change) {
            known->draft->arena_bytes <= known->budget_bytes && fit_hosts(known, known->draft);
     if (fits) compile_emit(bench.compile, &bench.job, known);
     fits = fits && place_check_tp(bench.compile, &bench.job, known->fabric, known->choice.taken);
-    if (fits) change->estimate.step_ns = step_ns_of(&known->plan);
+    if (fits) change->estimate.step_ns = fit_longest_ns(&known->plan);
     if (fits) change->estimate.arena_bytes = known->draft->arena_bytes;
   }
   bench_close(&bench);

@@ -190,8 +190,7 @@ static bool kept_fits(Compile *c, const Job *job, const Compiled *out) {
   return false;
 }
 
-/* The predicted step of the slowest stage. */
-static int64_t step_ns(const Plan *plan) {
+int64_t fit_longest_ns(const Plan *plan) {
   int64_t longest_ns = 0;
   for (uint32_t i = 0; i < plan->programs_count; i++)
     if (plan->programs[i].kind == PROGRAM_TRAIN_STEP && plan->programs[i].predicted_ns > longest_ns)
@@ -213,8 +212,8 @@ static void choose_update(Compile *c, Job *job, Compiled *out) {
   here.draft = fit_once(c, job, &here, here.recompute);
   if (here.draft == NULL || here.draft->arena_bytes > here.budget_bytes) return;
   compile_emit(c, job, &here);
-  out->host_step_ns = here.host_step_ns = step_ns(&out->plan);
-  out->device_step_ns = here.device_step_ns = step_ns(&here.plan);
+  out->host_step_ns = here.host_step_ns = fit_longest_ns(&out->plan);
+  out->device_step_ns = here.device_step_ns = fit_longest_ns(&here.plan);
   if (out->device_step_ns < out->host_step_ns) *out = here;
 }
 

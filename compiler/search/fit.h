@@ -16,6 +16,9 @@ Draft *fit_once(Compile *c, const Job *job, Compiled *out, Recompute recompute);
 /* The predicted time of a step of that draft; 0: the device has no rates. */
 int64_t fit_step_ns(Compile *c, const Job *job, const Compiled *out, Draft *d);
 
+/* The same of a plan that has been made: of its slowest stage. */
+int64_t fit_longest_ns(const Plan *plan);
+
 /* True if a node has room for its ranks' arenas in host memory, as snapshots have, and for their
  * files. On processors host memory is the device's. */
 bool fit_hosts(const Compiled *out, const Draft *d);

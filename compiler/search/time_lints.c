@@ -92,7 +92,7 @@ static const char *fix_of_bubble(const Look *look, int64_t wanted) {
                                               : "sequences");
 }
 
-/* Of the simulated step, whose stages are not even. */
+/* The waiting in the simulated step, whose stages are not even. */
 static const char *waiting_text(const Look *look) {
   const int64_t ns = part_ns(look, PART_BUBBLE, NULL);
   if (ns <= 0) return "";
@@ -278,21 +278,29 @@ static void lint_saved(const Look *look) {
   fix_last(look->c, "%s", change_keys(look->c->arena, best));
 }
 
-void time_lints(Compile *c, const Job *job, const Compiled *out, bool is_outside) {
+static Look look_at(Compile *c, const Job *job, const Compiled *out) {
   const Plan *plan = &out->plan;
   const uint32_t class = longest_class(plan);
-  const Look look = {
-      c,
-      job,
-      out,
-      class == PLAN_NONE ? NULL : plan_program(plan, &plan->classes[class], PROGRAM_TRAIN_STEP),
-      {out->as_read, out->machine, c->specs_dir}};
+  return (Look){c,
+                job,
+                out,
+                class == PLAN_NONE ? NULL
+                                   : plan_program(plan, &plan->classes[class], PROGRAM_TRAIN_STEP),
+                {out->as_read, out->machine, c->specs_dir}};
+}
+
+void time_lints(Compile *c, const Job *job, const Compiled *out, bool is_outside) {
+  const Look look = look_at(c, job, out);
   lint_bubble(&look);
   lint_stages(&look);
   lint_pcie(&look);
-  if (out->as_read == NULL) return;
-  if (!is_outside) lint_tight(&look);
-  if (look.step == NULL || out->cluster.target != TARGET_CUDA) return;
+  if (!is_outside && out->as_read != NULL) lint_tight(&look);
+}
+
+void change_lints(Compile *c, const Compiled *out) {
+  const Look look = look_at(c, out->job, out);
+  const bool is_open = out->as_read != NULL && out->job->use == USE_TRAIN && out->proof != NULL;
+  if (!is_open || look.step == NULL || out->cluster.target != TARGET_CUDA) return;
   lint_zero_links(&look);
   if (memory_share(&look) < TRIAL_SHARE || memory_share(&look) >= LOOSE_SHARE) return;
   lint_microbatch(&look);

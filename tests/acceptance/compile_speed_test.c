@@ -139,7 +139,7 @@ int main(void) {
   for (int i = 0; i < 2 * ROUNDS; i++)
     unit_ms = fmin(unit_ms, sort_ms());
   check_cost("gpt2_124m", true, unit_ms, 0.7);
-  check_cost("llama3_405b", false, unit_ms, 9.5); /* with every rung of advice, offload included */
+  check_cost("llama3_405b", false, unit_ms, 24); /* every rung of advice, and small changes */
   check_cost("llama3_405b_cluster", true, unit_ms, 66);
   char folder[] = "/tmp/compile_speed_XXXXXX", path[64];
   CHECK(mkdtemp(folder) != NULL);

@@ -56,7 +56,7 @@ static void test_bubbles(void) {
   }
   TEST("8 stages: 28 micro-batches for 20 %, 63 for 10 %, 112 for 6 %") {
     check_bubble(&(Bubble){8, 27, "20.6", true});
-    check_bubble(&(Bubble){8, 28, "20.0", false});
+    check_bubble(&(Bubble){8, 28, "20.0", true});
     check_bubble(&(Bubble){8, 63, "10.0", false});
     check_bubble(&(Bubble){8, 112, "5.9", false});
   }

@@ -255,7 +255,7 @@ static void settle_word(Job *job, int32_t field, const char *text, Span at) {
       text ? (Origin){ORIGIN_PRESET, at, NULL} : (Origin){ORIGIN_DERIVED, {0}, "not known"};
 }
 
-/* Where a file with types does not say the network, types that agree do. */
+/* A file with types that names no network has the one on which all types agree. */
 static void join_networks(Job *job, const Cluster *cluster) {
   const ClusterType *first = &cluster->types[0];
   bool is_same = first->network != NULL && !job->set[FIELD_cluster_network];

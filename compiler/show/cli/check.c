@@ -1,6 +1,7 @@
 /* check.c -- lockstep check: does all that compile does, but writes no file. */
 #include <string.h>
 
+#include "compiler/search/lints.h"
 #include "compiler/show/cli/cli.h"
 #include "slurm/environment.h"
 
@@ -19,6 +20,7 @@ ExitCode verb_check(const Options *options) {
   if (!c) return EXIT_WORLD;
   Compiled compiled;
   bool is_good = compile_job(c, options, &compiled);
+  if (is_good) change_lints(c, &compiled);
   if (is_good) environment_check(c, compiled.job); /* slurm.env, which only a batch job has */
   if (is_good) tell_silent(c);
   is_good = is_good && !compile_failed(c);

@@ -7,6 +7,7 @@
 
 #include "compiler/job/hints/help.h"
 #include "compiler/search/changes.h"
+#include "compiler/search/lints.h"
 #include "compiler/show/cli/elastic.h"
 #include "compiler/show/cli/use.h"
 #include "compiler/show/explain/timeline.h"
@@ -248,6 +249,7 @@ ExitCode verb_explain(const Options *options) {
   if (!c) return EXIT_WORLD;
   Compiled compiled;
   bool is_good = compile_job(c, options, &compiled);
+  if (is_good) change_lints(c, &compiled);
   ExitCode code = EXIT_DONE;
   /* A job that does not fit has a table too: the one that says by how much. */
   if (is_good || plan_has_job(&compiled.plan)) code = explain_one(options, c, &compiled);
