@@ -2,8 +2,9 @@
  *   bench_tune [THREADS]     as many as there are processors
  *
  * Every row is one search of a job with a model of the library. Bounds: settings a second of
- * tracing, cutting and pricing all parts, and of all their arrangements; estimates: milliseconds of
- * processor time each. A search is measured once: it has no caches to fill. */
+ * tracing, cutting and pricing all parts, and of all their arrangements; forecasts and estimates:
+ * how many, and milliseconds of processor time for each estimate, forecasts included. A search is
+ * measured once: it has no caches to fill. */
 #include "compiler/search/tune.h"
 
 #include <stdio.h>
@@ -69,8 +70,9 @@ static void measure(const Row *row, int32_t threads) {
            &tuned)) {
     const double bounds_s = times.bounded_s - times.start_s;
     const double estimates_s = now_s(CLOCK_PROCESS_CPUTIME_ID) - times.bounded_s;
-    printf("%-36s %9lld %6lld %9.0f %6lld %8.1f %7.2f %8.2f\n", row->name, (long long)tuned.seen,
-           (long long)tuned.parts, (double)tuned.seen / bounds_s, (long long)tuned.estimates,
+    printf("%-36s %9lld %6lld %9.0f %6lld %6lld %8.1f %7.2f %8.2f\n", row->name,
+           (long long)tuned.seen, (long long)tuned.parts, (double)tuned.seen / bounds_s,
+           (long long)tuned.forecasts, (long long)tuned.estimates,
            1e3 * estimates_s / (double)(tuned.estimates > 0 ? tuned.estimates : 1),
            now_s(CLOCK_PROCESS_CPUTIME_ID) - times.start_s, now_s(CLOCK_MONOTONIC) - start_s);
   } else {
@@ -82,8 +84,8 @@ static void measure(const Row *row, int32_t threads) {
 
 int main(int count, char **words) {
   const int32_t threads = count > 1 ? (int32_t)strtol(words[1], NULL, 10) : workers_available();
-  printf("%-36s %9s %6s %9s %6s %8s %7s %8s\n", "", "settings", "parts", "bounds/s", "est.",
-         "ms each", "cpu s", "wall s");
+  printf("%-36s %9s %6s %9s %6s %6s %8s %7s %8s\n", "", "settings", "parts", "bounds/s", "fore.",
+         "est.", "ms each", "cpu s", "wall s");
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     measure(&rows[i], threads), fflush(stdout);
   return 0;

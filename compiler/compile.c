@@ -10,6 +10,8 @@
  * what to change when nothing fits) are loops around compile_once, in search/. */
 #include "compiler/compile.h"
 
+#include <string.h>
+
 #include "compiler/draft/calls/calls.h"
 #include "compiler/draft/cost/cost.h"
 #include "compiler/draft/edges/edges.h"
@@ -112,6 +114,20 @@ static Whole rank_graph(Compile *c, const Job *job, const Compiled *known, Recom
   return whole;
 }
 
+/* Graphs and degrees -> segments and their times. */
+static void build_segments(Draft *d, bool leaves_snapshots) {
+  d->usual = place_in_order(d->fabric, &d->mesh, &order_usual); /* link of each communicator */
+  blocks_layout(d); /* parameters -> blocks with one layout */
+  d->snapshots = draft_wants_snapshots(d) && !leaves_snapshots;
+  inputs_layout(d);         /* buffers of a micro-batch's samples */
+  region_segments_build(d); /* ops -> straight-line code per layer kind */
+  block_segments_build(d);  /* init, gather, reduce, norm, update */
+  step_segments_build(d);   /* load; control values that all ranks share */
+  pieces_gather(d);         /* collectives of many pieces: one run a member */
+  records_fuse(d);          /* marks records that kernels may fuse */
+  cost_segments(d);         /* predicted time of each segment */
+}
+
 Draft *compile_segments(Compile *c, const Job *job, const Compiled *known, Recompute recompute) {
   const bool trains = job->use == USE_TRAIN, validates = job->data.valid.count > 0 || !trains;
   Whole train = trains ? rank_graph(c, job, known, recompute, true) : (Whole){0};
@@ -150,16 +166,26 @@ Draft *compile_segments(Compile *c, const Job *job, const Compiled *known, Recom
                .flops_per_token = train.flops_per_token};
   d->updates_here =
       d->offloads_state && (job->offload.update == CHOICE_UPDATES_DEVICE || known->updates_here);
-  d->usual = place_in_order(d->fabric, &d->mesh, &order_usual); /* link of each communicator */
-  blocks_layout(d); /* parameters -> blocks with one layout */
-  d->snapshots = draft_wants_snapshots(d) && !known->leaves_snapshots;
-  inputs_layout(d);         /* buffers of a micro-batch's samples */
-  region_segments_build(d); /* ops -> straight-line code per layer kind */
-  block_segments_build(d);  /* init, gather, reduce, norm, update */
-  step_segments_build(d);   /* load; control values that all ranks share */
-  pieces_gather(d);         /* collectives of many pieces: one run a member */
-  records_fuse(d);          /* marks records that kernels may fuse */
-  cost_segments(d);         /* predicted time of each segment */
+  build_segments(d, known->leaves_snapshots);
+  return d;
+}
+
+Draft *compile_rearranged(const Draft *parts, const Derived *derived) {
+  static const MeshAxis moved[] = {MESH_REPLICATE, MESH_DP, MESH_PP};
+  const Mesh mesh = draft_mesh(derived);
+  Draft *d = ARENA_NEW(parts->compile->arena, Draft);
+  *d = *parts;
+  d->derived = *derived;
+  for (size_t i = 0; i < sizeof moved / sizeof *moved; i++)
+    d->mesh.size[moved[i]] = mesh.size[moved[i]];
+  d->train->mesh = d->mesh;
+  if (d->eval != NULL) d->eval->mesh = d->mesh;
+  memset(&d->blocks, 0, sizeof d->blocks);
+  memset(&d->segments, 0, sizeof d->segments);
+  memset(d->uses, 0, sizeof d->uses);
+  d->sample_bytes = 0;
+  build_segments(d, false);
+  edges_inside(d);
   return d;
 }
 
@@ -169,6 +195,18 @@ static bool call_segments(Draft *d) {
   state_layout(d);                  /* parameters, gradients, optimizer state */
   frames_choose(d);                 /* what forward keeps in host memory */
   calls_build(d);                   /* calls, and the live ranges of their buffers */
+  return true;
+}
+
+bool compile_stage(const Draft *segments, const Pipeline *pipeline, int64_t microbatches,
+                   int32_t stage, Draft *out) {
+  *out = *segments;
+  out->derived.accumulation = microbatches;
+  out->segments.capacity = out->segments.count; /* stages add their own to a copy */
+  if (!stages_cut(out)) return false;
+  state_layout(out);
+  calls_build_train(out, stage, pipeline);
+  out->live_bytes = memory_live(out, stage);
   return true;
 }
 

@@ -60,7 +60,19 @@ Draft *compile_once(Compile *c, const Job *job, const Compiled *known, Recompute
 /* The first passes of it: segments and their times; nothing is cut into stages yet. */
 Draft *compile_segments(Compile *c, const Job *job, const Compiled *known, Recompute recompute);
 
-/* The same for estimates: of its programs only the train step has dependencies and is emitted. */
+/* The same graphs with other replicas, stages and ZeRO: `derived` has the parts' tp, cp, sequence
+ * and micro-batch. The parts' graphs then have its mesh.
+ * Records of a segment have their edges. */
+Draft *compile_rearranged(const Draft *parts, const Derived *derived);
+
+/* Adds the calls of a stage's train step to a copy of a draft with segments, for so many
+ * micro-batches of a replica, in the order of this pipeline (NULL: one stage). Frames stay on the
+ * device; its live_bytes are those of the stage. False: it cannot be cut into stages. */
+bool compile_stage(const Draft *segments, const Pipeline *pipeline, int64_t microbatches,
+                   int32_t stage, Draft *out);
+
+/* compile_once for estimates: of its programs only the train step has dependencies and is emitted.
+ */
 Draft *compile_sketch(Compile *c, const Job *job, const Compiled *known, Recompute recompute);
 
 /* Writes out->draft as out->plan, ranks in the order that communicates best. */

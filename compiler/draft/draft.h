@@ -163,12 +163,12 @@ struct Draft {
   Reach *reaches; /* by mask of axes, in the usual order; node_members 0: not yet known */
   /* stages/ */
   LayerUse *chain;
-  int32_t chain_length;
-  int32_t *chunk_first; /* layers of chunk c: [chunk_first[c], chunk_first[c + 1]) */
-  int32_t chunk_count;  /* stages x chunks of a stage */
-  Stage *stages;        /* calls/ adds programs, memory/ offsets, edges/ waits */
-  int32_t stage_count;
-  double stage_excess; /* of the heaviest stage's work, above the mean: 0.08 = 8 % */
+  int32_t chain_length, stage_count;
+  int32_t *chunk_first;         /* layers of chunk c: [chunk_first[c], chunk_first[c + 1]) */
+  int32_t chunk_count;          /* stages x chunks of a stage */
+  struct KnownCuts *known_cuts; /* stages.h; NULL: each cut is made anew */
+  Stage *stages;                /* calls/ adds programs, memory/ offsets, edges/ waits */
+  double stage_excess;          /* of the heaviest stage's work, above the mean: 0.08 = 8 % */
   bool uses[Tier_COUNT];
   bool has_edges; /* edges/: only a draft that becomes a plan has them */
   /* memory/ */

@@ -13,6 +13,9 @@ typedef struct Candidate {
   int64_t dp, microbatches;
   int64_t least_bytes; /* of device memory, on the stage that needs most */
   int64_t least_ns;    /* of a step; 0: unknown */
+  int64_t forecast_ns; /* forecast.h; 0: there is none */
+  int32_t key;         /* of its parts */
+  bool is_too_large;   /* what is alive at once does not fit */
 } Candidate;
 
 typedef struct Candidates {
@@ -40,6 +43,9 @@ typedef struct Bench {
   Compile *compile;
   Job job;
   Compiled known;
+  Job met; /* job and known as they were when it was opened */
+  Compiled met_known;
+  int32_t uses; /* 0: it is not open */
 } Bench;
 
 /* False: the job cannot be compiled at all; what is wrong is in `compile`. bench_close follows in
@@ -47,8 +53,17 @@ typedef struct Bench {
 bool bench_open(Bench *bench, const Subject *subject);
 void bench_close(Bench *bench);
 
+/* The same for many uses, one after the other: the bench is as it was opened, or opened again where
+ * its memory has grown or a use has reported errors. It begins as zeroes; bench_close follows if it
+ * has uses. */
+bool bench_again(Bench *bench, const Subject *subject);
+
+/* The parts of a key, as ranks of the smallest pipeline have them: with zero 0, which shares
+ * nothing. NULL: the model cannot be cut so; why. */
+const Draft *parts_of(Bench *bench, const PartsKey *key, CutRule *why);
+
 /* Bounds of all arrangements of the parts of one of the keys, appended to `out`. */
-void bounds_of(Arena *arena, const Subject *subject, const PartsKeys *keys, int32_t number,
-               Candidates *out);
+void bounds_of(Arena *arena, Bench *bench, const Subject *subject, const PartsKeys *keys,
+               int32_t number, Candidates *out);
 
 #endif

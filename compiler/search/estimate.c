@@ -48,9 +48,13 @@ static void take_times(const Plan *plan, Estimate *out) {
   }
 }
 
+static bool stage_has_loops(const Draft *d, int32_t stage) {
+  return d->stages[stage].programs[PROGRAM_TRAIN_STEP].loops.count > 0;
+}
+
 static bool has_loops(const Draft *d) {
   for (int32_t s = 0; s < d->stage_count; s++)
-    if (d->stages[s].programs[PROGRAM_TRAIN_STEP].loops.count == 0) return false;
+    if (!stage_has_loops(d, s)) return false;
   return true;
 }
 
@@ -127,6 +131,34 @@ static bool estimate_pipeline(Compile *c, Job *job, const Compiled *known, Recom
   *last = sketch_of(c, job, known, recompute, m);
   *out = last->estimate;
   return last->draft != NULL;
+}
+
+static bool call_stage(Flows *flows, const Draft *segments, int64_t microbatches, int32_t stage,
+                       Draft *out) {
+  const Derived *derived = &segments->derived;
+  const PipeShape shape = {.kind = draft_pipe_kind(segments),
+                           .stages = (int32_t)derived->pp,
+                           .chunks = (int32_t)derived->chunks,
+                           .microbatches = (int32_t)microbatches,
+                           .costs = pipe_costs_even};
+  const Pipeline *pipeline = derived->pp == 1 ? NULL : flow_of(flows, shape)->pipeline;
+  return compile_stage(segments, pipeline, microbatches, stage, out);
+}
+
+int64_t estimate_live(Flows *flows, const Draft *segments, int32_t stage) {
+  enum { WARM_UP = 2 };
+  const int64_t m = segments->derived.accumulation, pp = segments->derived.pp;
+  const int64_t least = pp == 1 ? 1 : pipeline_least(draft_pipe_kind(segments), (int32_t)pp);
+  int64_t count = pp == 1 ? m : m % pp + WARM_UP * pp;
+  Draft d;
+  while (count < least)
+    count += pp;
+  for (int64_t more = pp; count < m; count += more, more *= 2) {
+    if (!call_stage(flows, segments, count, stage, &d)) return INT64_MAX;
+    if (stage_has_loops(&d, stage))
+      return d.live_bytes + staged_bytes(&d, m, TIER_DEVICE) - staged_bytes(&d, count, TIER_DEVICE);
+  }
+  return call_stage(flows, segments, m, stage, &d) ? d.live_bytes : INT64_MAX;
 }
 
 static double mfu_of(const Draft *d, int64_t step_ns) {

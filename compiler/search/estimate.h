@@ -6,6 +6,7 @@
 #define LOCKSTEP_ESTIMATE_H
 
 #include "compiler/compile.h"
+#include "compiler/search/flow.h"
 
 typedef enum EstimatePart {
   PART_OF_COMPUTE,
@@ -30,6 +31,10 @@ typedef struct Estimate {
 /* For `known`, which is open, with this recomputation. The compile's arena grows by the drafts.
  * False when reported: the job cannot be compiled so. */
 bool estimate(Compile *c, Job *job, const Compiled *known, Recompute recompute, Estimate *out);
+
+/* Bytes of device memory alive at once in a stage's train step, of a draft with segments: the
+ * plan's, without more of it. INT64_MAX: it cannot be cut into stages. */
+int64_t estimate_live(Flows *flows, const Draft *segments, int32_t stage);
 
 /* True if device memory has room for it, and so has a node's memory for what its ranks keep there.
  */

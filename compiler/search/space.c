@@ -11,13 +11,14 @@ const char *const cut_texts[CUT_RULES] = {
     [CUT_DOMINATED] = "another does the same work and keeps or sends less",
     [CUT_MEMORY] = "weights, states and kept activations alone are more than a rank has",
     [CUT_TIME] = "their computation alone takes longer than the best",
+    [CUT_FORECAST] = "forecast from their parts to take longer than the best",
     [CUT_LIMIT] = "not decided when the search ended at its limit",
     [CUT_ESTIMATE] = "estimated in full: rows below, slower or too large ones"};
 
 const char *const cut_words[CUT_RULES] = {
-    [CUT_DIVIDES] = "divides",     [CUT_MODEL] = "model",      [CUT_DOMAIN] = "domain",
-    [CUT_DOMINATED] = "dominated", [CUT_MEMORY] = "memory",    [CUT_TIME] = "time",
-    [CUT_LIMIT] = "limit",         [CUT_ESTIMATE] = "estimate"};
+    [CUT_DIVIDES] = "divides",     [CUT_MODEL] = "model",   [CUT_DOMAIN] = "domain",
+    [CUT_DOMINATED] = "dominated", [CUT_MEMORY] = "memory", [CUT_TIME] = "time",
+    [CUT_FORECAST] = "forecast",   [CUT_LIMIT] = "limit",   [CUT_ESTIMATE] = "estimate"};
 
 /* Above this, more samples at once make no kernel faster and only take memory. */
 enum { MICROBATCH_MOST = 64, CP_MOST = 64 };

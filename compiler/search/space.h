@@ -23,6 +23,7 @@ typedef enum CutRule {
   CUT_DOMINATED,
   CUT_MEMORY,
   CUT_TIME,
+  CUT_FORECAST,
   CUT_LIMIT,
   CUT_ESTIMATE,
   CUT_RULES

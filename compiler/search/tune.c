@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/search/refine.h"
 #include "compiler/search/workers.h"
 
 /* Settings that are estimated before it is looked again at which of the others may be better: as
@@ -14,10 +15,15 @@ typedef struct Tuning {
   const TuneProgress *progress;
   int32_t threads, estimates_most;
   PartsKeys keys;
-  Arena **arenas;       /* by thread */
-  Candidates *bounded;  /* by key */
-  const Candidate *all; /* in the order of their bounds */
+  Arena **arenas;      /* by thread */
+  Bench *benches;      /* by thread */
+  Candidates *bounded; /* by key */
+  Candidate *all;      /* in the order of their bounds */
   int32_t count;
+  Flows *flows;        /* by thread */
+  struct KeyTask *key; /* of those that have candidates, in the order of their least bounds */
+  int32_t key_count, key_first;
+  int64_t limit_ns;        /* no setting whose bound is not below it is the best */
   struct Estimated *round; /* of ROUND */
   int32_t round_first;
 } Tuning;
@@ -39,7 +45,7 @@ static void tell(const Tuning *t, const char *what, int64_t done, int64_t all) {
 
 static void bound_key(void *state, int32_t thread, int32_t i) {
   Tuning *t = state;
-  bounds_of(t->arenas[thread], t->subject, &t->keys, i, &t->bounded[i]);
+  bounds_of(t->arenas[thread], &t->benches[thread], t->subject, &t->keys, i, &t->bounded[i]);
   tell(t, "parts of the model priced", i, t->keys.count);
 }
 
@@ -89,24 +95,125 @@ static void gather(Tuning *t, Arena *arena, Tuned *out) {
   out->has_candidates = count > 0;
 }
 
+/* ---- forecasts */
+
+typedef struct KeyTask {
+  int32_t key;
+  Candidate **at; /* in the order of their bounds */
+  int32_t count;
+  int64_t least_ns; /* of all, before forecasts */
+  Refined refined;
+} KeyTask;
+
+static void group_by_key(Tuning *t, Arena *arena) {
+  int32_t *task = ARENA_ARRAY(arena, int32_t, t->keys.count + 1);
+  t->key = ARENA_ARRAY(arena, KeyTask, t->keys.count + 1);
+  for (int32_t i = 0; i < t->count; i++) {
+    int32_t *number = &task[t->all[i].key];
+    if (*number == 0) {
+      *number = ++t->key_count;
+      t->key[*number - 1] =
+          (KeyTask){.key = t->all[i].key,
+                    .least_ns = t->all[i].least_ns,
+                    .at = ARENA_ARRAY(arena, Candidate *, t->bounded[t->all[i].key].count)};
+    }
+    KeyTask *key = &t->key[*number - 1];
+    key->at[key->count++] = &t->all[i];
+  }
+}
+
+static void refine_task(void *state, int32_t thread, int32_t i) {
+  Tuning *t = state;
+  KeyTask *key = &t->key[t->key_first + i];
+  key->refined = refine_key(&t->flows[thread], &t->benches[thread], t->subject,
+                            &t->keys.at[key->key], key->at, key->count, t->limit_ns);
+}
+
+static void take_refined(Tuning *t, const Refined *refined, Tuned *out) {
+  const int64_t limit_ns = refine_limit(refined->best_ns);
+  if (limit_ns < t->limit_ns) t->limit_ns = limit_ns;
+  out->forecasts += refined->forecasts;
+}
+
+/* Candidates that need little memory are sure to fit: the forecast of the one with the least bound
+ * is a limit for all others. */
+static void refine_seeds(Tuning *t, Arena *arena, Tuned *out) {
+  static const double shares[] = {0.3, 0.5, 0.65, 0.8, 0.9, 0.95};
+  enum { SEEDS = sizeof shares / sizeof *shares };
+  KeyTask *all = t->key;
+  t->key = ARENA_ARRAY(arena, KeyTask, SEEDS);
+  int32_t count = 0;
+  for (int32_t s = 0; s < SEEDS; s++) {
+    int32_t i = 0;
+    while (i < t->count && (double)t->all[i].least_bytes > shares[s] * (double)out->budget_bytes)
+      i++;
+    if (i == t->count || (count > 0 && t->key[count - 1].at[0] == &t->all[i])) continue;
+    t->key[count] =
+        (KeyTask){.key = t->all[i].key, .at = ARENA_ARRAY(arena, Candidate *, 1), .count = 1};
+    t->key[count++].at[0] = &t->all[i];
+  }
+  t->key_first = 0;
+  workers_run(t->threads, count, refine_task, t);
+  for (int32_t i = 0; i < count; i++)
+    take_refined(t, &t->key[i].refined, out);
+  t->key = all;
+}
+
+/* Forecasts raise the bounds of candidates; those whose bound is not below the best forecast of one
+ * that fits need none. */
+static void refine(Tuning *t, Arena *arena, Tuned *out) {
+  int32_t next = 0;
+  group_by_key(t, arena);
+  t->limit_ns = INT64_MAX;
+  refine_seeds(t, arena, out);
+  while (next < t->key_count) {
+    int32_t count = 0;
+    while (next + count < t->key_count && count < ROUND &&
+           t->key[next + count].least_ns < t->limit_ns)
+      count++;
+    if (count == 0) break;
+    t->key_first = next;
+    workers_run(t->threads, count, refine_task, t);
+    for (int32_t i = next; i < next + count; i++)
+      take_refined(t, &t->key[i].refined, out);
+    next += count;
+    tell(t, "settings forecast", out->forecasts, t->count);
+  }
+}
+
+/* Candidates that a forecast has shown to be too large leave; the others are sorted again. */
+static void sort_again(Tuning *t, Arena *arena, Tuned *out) {
+  Ordered *ordered = ARENA_ARRAY(arena, Ordered, t->count + 1);
+  Candidate *all = ARENA_ARRAY(arena, Candidate, t->count + 1);
+  int32_t count = 0;
+  for (int32_t i = 0; i < t->count; i++) {
+    if (t->all[i].is_too_large)
+      out->cut[CUT_MEMORY]++;
+    else
+      ordered[count] = (Ordered){&t->all[i], i}, count++;
+  }
+  qsort(ordered, (size_t)count, sizeof *ordered, compare_ordered);
+  for (int32_t i = 0; i < count; i++)
+    all[i] = *ordered[i].candidate;
+  t->all = all;
+  t->count = count;
+}
+
 /* ---- estimates */
 
 static void estimate_one(void *state, int32_t thread, int32_t i) {
   Tuning *t = state;
   Estimated *at = &t->round[i];
-  Bench bench;
-  (void)thread;
+  Bench *bench = &t->benches[thread];
   at->fate = FATE_REFUSED;
-  if (bench_open(&bench, t->subject)) {
-    setting_apply(&at->candidate->setting, &bench.job);
-    if (compile_derive(bench.compile, &bench.job, &bench.known) &&
-        estimate(bench.compile, &bench.job, &bench.known, at->candidate->setting.recompute,
-                 &at->estimate)) {
-      at->steps = bench.known.derived.steps;
-      at->fate = at->estimate.arena_bytes <= bench.known.budget_bytes ? FATE_FITS : FATE_TOO_LARGE;
-    }
-  }
-  bench_close(&bench);
+  if (!bench_again(bench, t->subject)) return;
+  setting_apply(&at->candidate->setting, &bench->job);
+  if (!compile_derive(bench->compile, &bench->job, &bench->known) ||
+      !estimate(bench->compile, &bench->job, &bench->known, at->candidate->setting.recompute,
+                &at->estimate))
+    return;
+  at->steps = bench->known.derived.steps;
+  at->fate = at->estimate.arena_bytes <= bench->known.budget_bytes ? FATE_FITS : FATE_TOO_LARGE;
 }
 
 /* True if b does the work of a and more: it cannot be faster, and a fits. */
@@ -198,7 +305,9 @@ static void estimate_best(Tuning *t, Arena *arena, Tuned *out) {
   while (next < t->count && out->estimates < t->estimates_most) {
     int32_t count = 0;
     const int64_t worst_ns = worst_bound(out);
-    for (; next < t->count && count < ROUND && t->all[next].least_ns < worst_ns; next++) {
+    for (; next < t->count && count < ROUND && out->estimates + count < t->estimates_most &&
+           t->all[next].least_ns < worst_ns;
+         next++) {
       if (is_dominated(fit, fit_count, &t->all[next]))
         out->cut[CUT_DOMINATED]++;
       else
@@ -206,12 +315,14 @@ static void estimate_best(Tuning *t, Arena *arena, Tuned *out) {
     }
     if (count == 0) break;
     workers_run(t->threads, count, estimate_one, t);
+
     take_round(t, count, fit, &fit_count, out);
     tell(t, "settings estimated", out->estimates, next);
   }
   for (; next < t->count && t->all[next].least_ns < worst_bound(out); next++)
     out->cut[is_dominated(fit, fit_count, &t->all[next]) ? CUT_DOMINATED : CUT_LIMIT]++;
-  out->cut[CUT_TIME] += t->count - next;
+  for (; next < t->count; next++)
+    out->cut[t->all[next].forecast_ns > 0 ? CUT_FORECAST : CUT_TIME]++;
   keep_front(fit, fit_count, arena, out);
 }
 
@@ -268,15 +379,23 @@ bool tune(Compile *c, const Subject *subject, int32_t threads, int32_t most,
     out->seen += out->cut[r] = t.keys.cut[r];
   out->parts = t.keys.count;
   t.arenas = ARENA_ARRAY(c->arena, Arena *, threads);
+  t.benches = ARENA_ARRAY(c->arena, Bench, threads);
   t.bounded = ARENA_ARRAY(c->arena, Candidates, t.keys.count + 1);
   for (int32_t i = 0; i < threads; i++)
     t.arenas[i] = arena_new();
+  t.flows = ARENA_ARRAY(c->arena, Flows, threads);
   workers_run(threads, t.keys.count, bound_key, &t);
   Arena *sorted = arena_new();
   gather(&t, sorted, out);
+  refine(&t, sorted, out);
+  sort_again(&t, sorted, out);
   for (int32_t i = 0; i < threads; i++)
     arena_free(t.arenas[i]);
   estimate_best(&t, c->arena, out);
   arena_free(sorted);
+  for (int32_t i = 0; i < threads; i++)
+    if (t.benches[i].uses > 0) bench_close(&t.benches[i]);
+  for (int32_t i = 0; i < threads; i++)
+    flows_free(&t.flows[i]);
   return true;
 }

@@ -25,7 +25,7 @@ typedef struct Tuned {
   TuneRow row[TUNE_ROWS];
   int32_t row_count;
   int64_t seen, cut[CUT_RULES]; /* settings looked at, and left out by each rule */
-  int64_t parts, estimates;
+  int64_t parts, forecasts, estimates;
   bool has_candidates;  /* bounds alone leave out not all */
   Candidate smallest;   /* of those that do not fit; with bytes that it needs at least */
   const TuneRow *front; /* of all that were estimated and fit: none is faster with less memory */

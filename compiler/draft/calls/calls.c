@@ -335,6 +335,10 @@ static void build_snapshot(Draft *d, Stage *stage) {
     }
 }
 
+void calls_build_train(Draft *d, int32_t stage, const Pipeline *pipeline) {
+  build_train(d, &d->stages[stage], pipeline);
+}
+
 void calls_build(Draft *d) {
   const Pipeline *pipeline = draft_pipeline(d);
   for (int32_t s = 0; s < d->stage_count; s++) {

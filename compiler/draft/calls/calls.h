@@ -10,4 +10,7 @@
 
 void calls_build(Draft *d);
 
+/* The train step of one stage alone; pipeline NULL: there is one stage. */
+void calls_build_train(Draft *d, int32_t stage, const Pipeline *pipeline);
+
 #endif

@@ -1,6 +1,5 @@
 #include "compiler/draft/cost/demand.h"
 
-#include "compiler/plan/simulate/price.h"
 #include "runtime/plan/plan_loops.h"
 
 enum { FLAG_SETS = 1 << CALL_FLAGS_BITS };
@@ -24,17 +23,16 @@ void count_records(Arena *arena, const Plan *plan, const PlanProgram *program, i
     }
 }
 
-static void add_record(Demand *demand, const Plan *plan, const PlanRecord *record, int64_t times) {
-  Traffic traffic = traffic_of(plan, record);
+void demand_add(Demand *demand, const Traffic *traffic, int64_t times) {
   double n = (double)times;
-  bool is_pairwise = traffic_is_pairwise(&traffic);
-  *(is_pairwise ? &demand->pair_bytes : &demand->ring_bytes) += n * traffic_bytes(&traffic);
-  demand->members = traffic.members;
+  bool is_pairwise = traffic_is_pairwise(traffic);
+  *(is_pairwise ? &demand->pair_bytes : &demand->ring_bytes) += n * traffic_bytes(traffic);
+  demand->members = traffic->members;
   if (is_pairwise)
-    demand->pair_messages += n * traffic_messages(&traffic);
+    demand->pair_messages += n * traffic_messages(traffic);
   else
-    *(traffic.kind == RECORD_ALL_REDUCE ? &demand->sum_passes : &demand->ring_passes) +=
-        n * traffic_passes(&traffic);
+    *(traffic->kind == RECORD_ALL_REDUCE ? &demand->sum_passes : &demand->ring_passes) +=
+        n * traffic_passes(traffic);
 }
 
 Demands demands_of(Arena *arena, const Plan *plan) {
@@ -52,7 +50,8 @@ Demands demands_of(Arena *arena, const Plan *plan) {
       while (at < all.count && all.at[at].axes != axes)
         at++;
       if (at == all.count) VEC_PUSH(arena, &all, (Demand){.axes = axes, .stage = (int32_t) class});
-      add_record(&all.at[at], plan, record, times[r]);
+      const Traffic traffic = traffic_of(plan, record);
+      demand_add(&all.at[at], &traffic, times[r]);
     }
   }
   return (Demands){all.at, all.count, (int32_t)plan->classes_count};

@@ -514,8 +514,6 @@ void edges_build(Draft *d) {
     for (int32_t i = 0; i < segment->records.count; i++)
       e.flags[s] |= segment->records.at[i].when_all | segment->records.at[i].when_none;
     order_segment(d->compile->arena, e.touches[s], segment);
-    for (int32_t i = 0; i < segment->records.count; i++) /* what waits itself runs by itself */
-      if (segment->records.at[i].after.count > 0) segment->records.at[i].fused_bytes = 0;
   }
   for (int32_t s = 0; s < d->stage_count; s++) {
     e.stage = &d->stages[s];

@@ -8,4 +8,7 @@
 
 void edges_build(Draft *d);
 
+/* Only edges between records of one segment: for drafts that do not become plans. */
+void edges_inside(Draft *d);
+
 #endif

@@ -1,5 +1,6 @@
 /* inside.c -- edges between records of one segment: `after` of those that follow a record of
  * another lane which touches the same bytes. */
+#include "compiler/draft/edges/edges.h"
 #include "compiler/draft/edges/touches.h"
 
 static bool conflict(const Touches *a, const Touches *b) {
@@ -103,4 +104,15 @@ void order_segment(Arena *arena, const Touches *touches, Segment *segment) {
   Touched *of_base = ARENA_ARRAY(arena, Touched, segment->bases.count + OWN_BASES);
   for (int32_t i = 0; i < segment->records.count; i++)
     order_record(arena, touches, segment, lanes, of_base, i);
+  for (int32_t i = 0; i < segment->records.count; i++) /* what waits itself runs by itself */
+    if (segment->records.at[i].after.count > 0) segment->records.at[i].fused_bytes = 0;
+}
+
+void edges_inside(Draft *d) {
+  for (int32_t s = 0; s < d->segments.count; s++) {
+    Segment *segment = &d->segments.at[s];
+    const uint32_t lanes = lanes_of(segment);
+    if ((lanes & (lanes - 1)) != 0)
+      order_segment(d->compile->arena, touches_of(d, segment), segment);
+  }
 }

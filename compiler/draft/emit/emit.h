@@ -7,6 +7,9 @@
 
 #include "compiler/draft/draft.h"
 
+/* The placement of ranks for these demands: as the job asks, or in the best order. */
+Choice draft_choose_places(const Draft *d, const Demands *demands);
+
 /* All tables are in the compile's arena. The order of ranks is chosen here, because it depends on
  * how much they communicate, which is known only now. */
 Choice emit_plan(const Draft *d, int64_t parameters, Plan *plan);

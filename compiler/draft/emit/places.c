@@ -60,20 +60,24 @@ static void emit_strides(Tables *t, const Placement *at) {
 }
 
 /* NULL: the best. Groups of a node are whole replicas of one only in the usual order. */
-static const Order *wanted_order(const Draft *d, Arena *arena) {
+static const Order *wanted_order(const Draft *d) {
   const Job *job = d->job;
-  Order *order = ARENA_NEW(arena, Order);
+  Order *order = ARENA_NEW(d->compile->arena, Order);
   if (!place_check_parts(d->compile, job, d->fabric, &d->mesh)) return NULL;
   if (job->set[FIELD_parallel_order] && order_parse(job->parallel.order, order)) return order;
   return job->parallel.zero_group == ZERO_GROUP_NODE ? &order_usual : NULL;
+}
+
+Choice draft_choose_places(const Draft *d, const Demands *demands) {
+  return place_choose(d->fabric, &d->mesh, demands,
+                      (Wish){wanted_order(d), !d->job->parallel.tp_across});
 }
 
 Choice emit_places(Tables *t, const Draft *d) {
   Plan plan;
   table_view(t, &plan);
   Demands demands = demands_of(t->arena, &plan);
-  Choice choice = place_choose(d->fabric, &d->mesh, &demands,
-                               (Wish){wanted_order(d, t->arena), !d->job->parallel.tp_across});
+  Choice choice = draft_choose_places(d, &demands);
   emit_strides(t, choice.taken);
   uint32_t *seats_first = ARENA_ARRAY(t->arena, uint32_t, d->fabric->kind_count);
   for (int32_t k = 0; k < d->fabric->kind_count; k++)

@@ -3,16 +3,22 @@
 
 #include "compiler/draft/memory/pack.h"
 
-static void pack_program(Stage *stage, int32_t kind, Tier tier) {
-  Program *program = &stage->programs[kind];
-  Arena *arena = arena_new(); /* large, and not needed later */
+/* Buffers of the program in the tier. */
+static int32_t items_of(const Stage *stage, int32_t kind, Tier tier, PackItem *items) {
   int32_t count = 0;
-  PackItem *items = ARENA_ARRAY(arena, PackItem, stage->buffers.count);
   for (int32_t b = 0; b < stage->buffers.count; b++) {
     const Buffer *buffer = &stage->buffers.at[b];
     if (buffer->program == kind && buffer->tier == tier)
       items[count++] = (PackItem){buffer->size_bytes, buffer->first_call, buffer->last_call, 0};
   }
+  return count;
+}
+
+static void pack_program(Stage *stage, int32_t kind, Tier tier) {
+  Program *program = &stage->programs[kind];
+  Arena *arena = arena_new(); /* large, and not needed later */
+  PackItem *items = ARENA_ARRAY(arena, PackItem, stage->buffers.count);
+  const int32_t count = items_of(stage, kind, tier, items);
   int64_t end = pack_items(arena, items, count, PLAN_ALIGN_BYTES);
   int64_t persistent_bytes = stage->persistent_bytes[tier];
   program->live_bytes[tier] =
@@ -24,6 +30,16 @@ static void pack_program(Stage *stage, int32_t kind, Tier tier) {
   if (program->peak_bytes[tier] > stage->arena_bytes[tier])
     stage->arena_bytes[tier] = program->peak_bytes[tier];
   arena_free(arena);
+}
+
+int64_t memory_live(const Draft *d, int32_t stage) {
+  const Stage *at = &d->stages[stage];
+  Arena *arena = arena_new();
+  PackItem *items = ARENA_ARRAY(arena, PackItem, at->buffers.count);
+  const int32_t count = items_of(at, PROGRAM_TRAIN_STEP, TIER_DEVICE, items);
+  const int64_t bytes = pack_lower_bound(arena, items, count, PLAN_ALIGN_BYTES);
+  arena_free(arena);
+  return at->persistent_bytes[TIER_DEVICE] + bytes;
 }
 
 void memory_pack(Draft *d) {

@@ -108,6 +108,19 @@ static double excess_of(const Draft *d) {
   return all > 0 ? most * d->stage_count / all - 1 : 0;
 }
 
+/* The best cut of the chain, which its caller may change. */
+static int32_t *cut_chain(Draft *d, const BalanceChain *chain) {
+  Arena *arena = d->compile->arena;
+  if (d->known_cuts == NULL || d->chunk_count > chain->unit_count)
+    return balance_cut(arena, chain, d->chunk_count);
+  int32_t **known = &d->known_cuts->at[d->chunk_count];
+  if (*known == NULL) *known = balance_cut(d->known_cuts->arena, chain, d->chunk_count);
+  int32_t *cut = ARENA_ARRAY(arena, int32_t, d->chunk_count + 1);
+  for (int32_t c = 0; *known != NULL && c <= d->chunk_count; c++)
+    cut[c] = (*known)[c];
+  return *known == NULL ? NULL : cut;
+}
+
 /* In a folded chain the first stage has both ends of the model: equal chunks would leave it with
  * the most work. */
 static bool cut_chunks(Draft *d) {
@@ -126,7 +139,7 @@ static bool cut_chunks(Draft *d) {
   const CountList *listed = &d->job->parallel.stages;
   const Span at = d->job->origin[FIELD_parallel_stages].span;
   if (listed->count == 0) {
-    d->chunk_first = balance_cut(arena, &chain, d->chunk_count);
+    d->chunk_first = cut_chain(d, &chain);
     if (d->chunk_first != NULL && pipe_rules[draft_pipe_kind(d)].is_folded)
       balance_stages(arena, &chain, stages_of_chunks(d), d->chunk_count, d->chunk_first);
     return d->chunk_first != NULL ? move_boundaries(d, before) : refuse_cut(d, chain.unit_count);

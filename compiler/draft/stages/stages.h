@@ -6,6 +6,12 @@
 
 #include "compiler/draft/draft.h"
 
+/* The best cuts of a chain that is cut many times, by the number of chunks; NULL: not yet known. */
+typedef struct KnownCuts {
+  Arena *arena;
+  int32_t **at;
+} KnownCuts;
+
 /* Makes links, chunks and stages. False when reported: the model cannot be cut this way. */
 bool stages_cut(Draft *d);
 

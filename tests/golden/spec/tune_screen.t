@@ -8,17 +8,18 @@ return job {
 }
 -- >>> exit 0
 tune     llama on 8 x h100-sxm (dgx-h100), 64 sequences a step
-looked   at 3,306 settings, 16 of them in full
+looked   at 3,306 settings, 8 of them in full
 left out          288  ranks, batch, layers or sequence do not divide so
-                  272  another does the same work and keeps or sends less
-                2,730  their computation alone takes longer than the best
-                   16  estimated in full: rows below, slower or too large ones
+                  264  another does the same work and keeps or sends less
+                2,683  their computation alone takes longer than the best
+                   63  forecast from their parts to take longer than the best
+                    8  estimated in full: rows below, slower or too large ones
 
    tp cp pp    dp order           mb z  recompute            memory    step  MFU
 1   1  1  1     8 -                8 0  none                 185 MB  798 us   7%
 2   1  1  1     8 -                8 0  selective            174 MB  827 us   6%
 3   1  1  1     8 -                8 2  none                 131 MB  904 us   6%
-4   1  1  1     8 -                8 1  none                 142 MB  907 us   6%
+4   1  1  2     4 interleaved x2   8 0  none                 148 MB  998 us   5%
 5   1  1  1     8 -                8 3  none                 127 MB 1.01 ms   5%
 
 rows     after the first are the fastest others that were estimated

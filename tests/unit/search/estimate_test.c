@@ -2,9 +2,12 @@
  *   estimate_test [COUNT [SEED]]     40 38 */
 #include <stdlib.h>
 
+#include "compiler/draft/stages/stages.h"
 #include "compiler/job/data.h"
 #include "compiler/search/estimate.h"
 #include "compiler/search/fit.h"
+#include "compiler/search/forecast.h"
+#include "compiler/search/refine.h"
 #include "tests/unit/check.h"
 
 enum { CHANGES_MOST = 8, TEXT = 96 };
@@ -12,6 +15,8 @@ enum { CHANGES_MOST = 8, TEXT = 96 };
 /* Estimates with times beyond 1 % of the plan's: buffers of fewer micro-batches are packed
  * otherwise, and work waits for other buffers to become free. */
 static int beyond_percent;
+/* The same of forecasts, and of their margin. */
+static int forecast_beyond;
 
 typedef struct Changes {
   char text[CHANGES_MOST][TEXT];
@@ -72,7 +77,7 @@ static void check_bounds(const Job *job, const Machine *machine, const Compiled 
                          Recompute recompute, int64_t live_bytes, int64_t step_ns) {
   const Subject subject = {job, machine, SOURCE_FOLDER "/specs"};
   const Derived *d = &known->derived;
-  Bench bench;
+  Bench bench, again = {0};
   Arena *arena = arena_new();
   CHECK(bench_open(&bench, &subject));
   const PartsKeys keys = parts_keys(arena, &bench.job, &bench.known);
@@ -81,7 +86,7 @@ static void check_bounds(const Job *job, const Machine *machine, const Compiled 
     if (key->recompute.choice != recompute.choice || key->regather || key->cp != 1) continue;
     if (key->recompute.group_layers != recompute.group_layers) continue;
     Candidates out = {0};
-    bounds_of(arena, &subject, &keys, k, &out);
+    bounds_of(arena, &again, &subject, &keys, k, &out);
     for (int32_t i = 0; i < out.count; i++) {
       const Candidate *at = &out.at[i];
       const Setting *s = &at->setting;
@@ -97,7 +102,29 @@ static void check_bounds(const Job *job, const Machine *machine, const Compiled 
     }
   }
   bench_close(&bench);
+  if (again.uses > 0) bench_close(&again);
   arena_free(arena);
+}
+
+/* The same segments have the bytes of every stage without a plan, and nearly the time. */
+static void check_forecast(Compile *c, const Job *job, const Compiled *known, Recompute recompute,
+                           int64_t live_bytes, int64_t step_ns) {
+  Flows flows = {0};
+  Draft *parts = compile_segments(c, job, known, recompute), cut;
+  int64_t most_bytes = 0;
+  CHECK(parts != NULL);
+  Draft *d = compile_rearranged(parts, &known->derived);
+  for (int32_t stage = 0; stage < known->derived.pp; stage++) {
+    const int64_t bytes = estimate_live(&flows, d, stage);
+    if (bytes > most_bytes) most_bytes = bytes;
+  }
+  CHECK_INT(most_bytes, live_bytes);
+  cut = *d;
+  CHECK(stages_cut(&cut));
+  const double wrong = (double)forecast_ns(&flows, &cut) / (double)step_ns - 1;
+  CHECK(fabs(wrong) < 0.1);
+  forecast_beyond += fabs(wrong) > FORECAST_MARGIN;
+  flows_free(&flows);
 }
 
 /* False: the job cannot be compiled. */
@@ -117,6 +144,7 @@ static bool check_one(const Machine *machine) {
     known.draft = compile_once(c, job, &known, recompute);
     compile_emit(c, job, &known);
     const int64_t live_bytes = known.draft->live_bytes, step_ns = step_of(&known.plan);
+    check_forecast(c, job, &known, recompute, live_bytes, step_ns);
     CHECK_INT(got.live_bytes, live_bytes);
     CHECK_NEAR(got.step_ns, step_ns, 0.02 * (double)step_ns);
     beyond_percent += fabs((double)(got.step_ns - step_ns)) > 0.01 * (double)step_ns;
@@ -139,6 +167,7 @@ int main(int count, char **words) {
       compiled += check_one(&machine);
     CHECK(compiled == wanted);
     CHECK(beyond_percent * 200 <= compiled);
+    CHECK(forecast_beyond * 12 <= compiled);
   }
   return check_failures > 0;
 }

@@ -17,14 +17,14 @@ static Job *load(Compile *c, const char *const *changes, int32_t count) {
 /* The least time of all settings that fit, each estimated. */
 static int64_t best_of_all(const Subject *subject, const Tuned *tuned) {
   Arena *arena = arena_new();
-  Bench bench;
+  Bench bench, again = {0};
   int64_t best_ns = INT64_MAX;
   CHECK(bench_open(&bench, subject));
   const PartsKeys keys = parts_keys(arena, &bench.job, &bench.known);
   bench_close(&bench);
   for (int32_t k = 0; k < keys.count; k++) {
     Candidates all = {0};
-    bounds_of(arena, subject, &keys, k, &all);
+    bounds_of(arena, &again, subject, &keys, k, &all);
     for (int32_t i = 0; i < all.count; i++) {
       Estimate got;
       CHECK(bench_open(&bench, subject));
@@ -36,6 +36,7 @@ static int64_t best_of_all(const Subject *subject, const Tuned *tuned) {
       bench_close(&bench);
     }
   }
+  if (again.uses > 0) bench_close(&again);
   arena_free(arena);
   return best_ns;
 }

@@ -1,0 +1,25 @@
+/* forecast.h -- the time of a step from the times of its parts: steps of stages, layers where
+ * weights or gradients move beside them, and exchanges. No call, no address, no edge is made. */
+#ifndef LOCKSTEP_FORECAST_H
+#define LOCKSTEP_FORECAST_H
+
+#include "compiler/draft/draft.h"
+#include "compiler/search/flow.h"
+
+/* False: for jobs that move states or frames out of device memory, and for other programs' software
+ * that does not overlap communication, only a plan has the time. */
+bool forecast_is_known(const Draft *d);
+
+/* For a draft of compile_rearranged that is cut into stages; ranks in the order that is predicted
+ * to communicate best. Within a few percent of what the plan's simulation says (tests/unit/search).
+ */
+int64_t forecast_ns(Flows *flows, const Draft *d);
+
+/* The ranks of such a draft in the order that is predicted to communicate best; flow NULL: it has
+ * one stage. */
+const Placement *forecast_place(const Draft *d, const Flow *flow);
+
+/* Bytes of a value that stages exchange. */
+int64_t forecast_value_bytes(const Draft *d);
+
+#endif

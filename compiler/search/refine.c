@@ -1,0 +1,112 @@
+#include "compiler/search/refine.h"
+
+#include "compiler/draft/stages/stages.h"
+#include "compiler/search/estimate.h"
+#include "compiler/search/forecast.h"
+
+/* Packing leaves gaps: what is alive at once fits for certain below this share of the budget. */
+#define SURE_SHARE 0.97
+
+/* Segments of replicas, stages and ZeRO, which several orders share. */
+typedef struct Base {
+  Derived derived;
+  Draft *draft;
+} Base;
+
+typedef struct Refining {
+  Flows *flows;
+  Bench *bench;
+  const Draft *parts;
+  VEC(Base) bases;
+  Refined out;
+} Refining;
+
+static bool is_same_base(const Derived *a, const Derived *b) {
+  return a->dp == b->dp && a->pp == b->pp && a->zero == b->zero &&
+         a->shard_ranks == b->shard_ranks && a->accumulation == b->accumulation;
+}
+
+static Draft *base_of(Refining *r, const Derived *derived) {
+  for (int32_t i = 0; i < r->bases.count; i++)
+    if (is_same_base(&r->bases.at[i].derived, derived)) return r->bases.at[i].draft;
+  Draft *d = compile_rearranged(r->parts, derived);
+  VEC_PUSH(r->bench->compile->arena, &r->bases, (Base){*derived, d});
+  return d;
+}
+
+/* The segments of a candidate; false: its degrees are refused. */
+static bool apply(Refining *r, const Candidate *at, Draft *out) {
+  r->bench->job = r->bench->met;
+  setting_apply(&at->setting, &r->bench->job);
+  if (!compile_derive(r->bench->compile, &r->bench->job, &r->bench->known)) return false;
+  const Derived *derived = &r->bench->known.derived;
+  const Draft *base = base_of(r, derived);
+  *out = *base;
+  out->derived = *derived;
+  return true;
+}
+
+/* The first stage usually keeps most, and the last one has the loss. */
+static int64_t live_of(Flows *flows, const Draft *segments, int32_t stages, int64_t budget_bytes) {
+  int64_t most = 0;
+  for (int32_t i = 0; i < stages && most <= budget_bytes; i++) {
+    const int32_t stage = i == 0 ? 0 : i == 1 ? stages - 1 : i - 1;
+    const int64_t bytes = estimate_live(flows, segments, stage);
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
+static void look(Refining *r, Candidate *at, const Draft *segments, int32_t stages) {
+  const int64_t budget_bytes = r->bench->known.budget_bytes;
+  const int64_t live_bytes = live_of(r->flows, segments, stages, budget_bytes);
+  r->out.looks++;
+  at->is_too_large = live_bytes > budget_bytes && !segments->snapshots;
+  if ((double)live_bytes <= SURE_SHARE * (double)budget_bytes && at->forecast_ns < r->out.best_ns)
+    r->out.best_ns = at->forecast_ns;
+}
+
+int64_t refine_limit(int64_t best_ns) {
+  return best_ns == INT64_MAX ? INT64_MAX : (int64_t)((double)best_ns * (1 + 2 * FORECAST_MARGIN));
+}
+
+static void forecast_one(Refining *r, Candidate *at, const Draft *segments, int64_t limit_ns) {
+  Draft cut = *segments;
+  if (!stages_cut(&cut)) return;
+  at->forecast_ns = forecast_ns(r->flows, &cut);
+  r->out.forecasts++;
+  const int64_t least_ns = (int64_t)((double)at->forecast_ns * (1 - FORECAST_MARGIN));
+  if (least_ns > at->least_ns) at->least_ns = least_ns;
+  if (at->least_ns < limit_ns && at->forecast_ns < r->out.best_ns)
+    look(r, at, segments, cut.stage_count);
+}
+
+/* Memory and errors of a candidate end with it. */
+static void refine_one(Refining *r, Candidate *at, int64_t limit_ns) {
+  Compile *c = r->bench->compile;
+  Arena *kept = c->arena;
+  const Diags before = c->diags;
+  Draft segments;
+  if (apply(r, at, &segments)) {
+    c->arena = arena_new();
+    forecast_one(r, at, &segments, limit_ns);
+    arena_free(c->arena);
+    c->arena = kept;
+  }
+  c->diags = before;
+}
+
+Refined refine_key(Flows *flows, Bench *bench, const Subject *subject, const PartsKey *key,
+                   Candidate *const *at, int32_t count, int64_t limit_ns) {
+  Refining r = {.flows = flows, .bench = bench, .out.best_ns = INT64_MAX};
+  CutRule why;
+  if (!bench_again(bench, subject)) return r.out;
+  r.parts = parts_of(bench, key, &why);
+  for (int32_t i = 0; i < count && r.parts != NULL && forecast_is_known(r.parts); i++) {
+    const int64_t own_ns = refine_limit(r.out.best_ns);
+    if (at[i]->forecast_ns > 0) continue;
+    if (at[i]->least_ns >= limit_ns || at[i]->least_ns >= own_ns) break;
+    refine_one(&r, at[i], limit_ns < own_ns ? limit_ns : own_ns);
+  }
+  return r.out;
+}
