@@ -69,6 +69,7 @@ typedef struct Table {
   Arena *arena;
   Cells keys;
   FILE *out;
+  int32_t refused; /* lines */
 } Table;
 
 /* False: reported. Each line has a cell for each key, so that results are below their heads. */
@@ -121,7 +122,7 @@ static void print_cell(const char *text, FILE *out) {
 }
 
 /* False: the machine failed. */
-static bool estimate_line(const Table *t, const char *line) {
+static bool estimate_line(Table *t, const char *line) {
   Options own = *t->options;
   const Cells values = cells_of(t->arena, line);
   Compile *c = open_compile();
@@ -148,6 +149,7 @@ static bool estimate_line(const Table *t, const char *line) {
             fits ? "yes" : "no", got.mfu,
             is_moved && !fits ? "estimates do not have what offload = auto moves" : "");
   } else {
+    t->refused++;
     fprintf(t->out, "%s,,,,,,,", line);
     print_cell(first_error(c), t->out);
     fputc('\n', t->out);
@@ -197,5 +199,8 @@ ExitCode verb_estimate(const Options *options) {
     if (part != NULL && code != EXIT_DONE) file_forget(part, options->out);
   }
   arena_free(t.arena);
+  if (code == EXIT_DONE && t.refused > 0)
+    code = complain(EXIT_USER, "lines refused: %d of %d; column error says why", t.refused,
+                    lines.count - 1);
   return code;
 }

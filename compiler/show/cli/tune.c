@@ -85,6 +85,8 @@ static bool is_better(const TuneScreen *screen, const Tune *a, const Tune *b) {
 
 /* ---- one number of nodes */
 
+enum { OVERRIDES = 12 }; /* those that tune adds: keys of settings, and nodes */
+
 /* nodes 0: those of the job. False: reported. */
 static bool tune_nodes(const Options *options, int64_t nodes, int32_t threads,
                        const TuneProgress *progress, Tune *out) {
@@ -93,7 +95,7 @@ static bool tune_nodes(const Options *options, int64_t nodes, int32_t threads,
   out->compile = open_compile();
   if (!out->compile) return false;
   Compile *c = out->compile;
-  if (nodes > 0 && own.overrides.count < WORDS_MAX)
+  if (nodes > 0)
     own.overrides.at[own.overrides.count++] =
         arena_printf(c->arena, "cluster.nodes=%lld", (long long)nodes);
   Job *job = read_job(c, &own, &out->machine);
@@ -125,11 +127,10 @@ static bool compile_best(TuneScreen *screen, Compile *c, Compiled *compiled) {
   const Tune *best = &screen->all[screen->best];
   Options own = *screen->options;
   const TextList options = setting_options(c->arena, best->job, &tune_row(best)->candidate.setting);
-  if (best->tuned.cluster.nodes != screen->all[0].tuned.cluster.nodes &&
-      own.overrides.count < WORDS_MAX)
+  if (best->tuned.cluster.nodes != screen->all[0].tuned.cluster.nodes)
     own.overrides.at[own.overrides.count++] =
         arena_printf(c->arena, "cluster.nodes=%lld", (long long)best->tuned.cluster.nodes);
-  for (int32_t i = 0; i < options.count && own.overrides.count < WORDS_MAX; i++)
+  for (int32_t i = 0; i < options.count; i++)
     own.overrides.at[own.overrides.count++] = options.at[i];
   own.quiet = true;
   return compile_job(c, &own, compiled);
@@ -167,6 +168,12 @@ ExitCode verb_tune(const Options *options) {
   TuneScreen screen = {.options = options, .all = all};
   const int32_t threads = read_threads(options);
   if (threads == 0 || !read_goal(options, &screen)) return EXIT_USER;
+  if (options->overrides.count + OVERRIDES > WORDS_MAX)
+    return complain(
+        EXIT_USER,
+        "tune tries up to %d overrides, so there may be %d of -D; got %d: put some into "
+        "the job file",
+        OVERRIDES, WORDS_MAX - OVERRIDES, options->overrides.count);
   Spoken spoken = {.start_s = now_s()};
   const TuneProgress progress = {tell, &spoken};
   const bool is_watched = !options->quiet && isatty(STDERR_FILENO);
