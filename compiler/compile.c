@@ -49,12 +49,15 @@ static bool check_loss_tokens(Graph *g, const Job *job, int64_t tokens) {
   return false;
 }
 
-static Whole whole_graph(Compile *c, const Job *job, const Compiled *known, bool training) {
+static Whole whole_graph(Compile *c, const Job *job, const Compiled *known, ProgramKind program) {
   const Derived *derived = &known->derived;
-  int64_t samples = job->train.microbatch;
+  const bool training = program == PROGRAM_TRAIN_STEP;
+  const int64_t samples = job->train.microbatch;
+  const int64_t tokens = program == PROGRAM_DECODE ? 1 : derived->sample_tokens;
   /* model file -> ops of one micro-batch, blocks traced once */
-  Graph *g = model_trace(c, known->model, samples, derived->sample_tokens, training);
-  if (g == NULL || !check_loss_tokens(g, job, derived->sample_tokens)) return (Whole){0};
+  Graph *g = model_trace(c, known->model, samples, tokens, training);
+  if (g == NULL || !check_loss_tokens(g, job, tokens)) return (Whole){0};
+  g->program = program;
   Whole whole = {g, model_parameters(g), 0};
   g->target = known->cluster.target;
   g->threads = (int32_t)known->cluster.threads;
@@ -68,7 +71,7 @@ static Whole whole_graph(Compile *c, const Job *job, const Compiled *known, bool
   graph_pad_dim(g, "vocab", job->model.vocab_multiple);
   grad_join_gates(g);                                 /* silu(a) * b is one node */
   if (training && !grad_derive(g)) return (Whole){0}; /* + backward, parameter gradients */
-  whole.flops_per_token = op_flops_per_token(g, samples * derived->sample_tokens);
+  whole.flops_per_token = op_flops_per_token(g, samples * tokens);
   return whole;
 }
 
@@ -106,8 +109,8 @@ static bool arrange_backward(Graph *g, const Job *job, const Derived *derived,
 
 /* The graph of one rank; NULL graph when reported. */
 static Whole rank_graph(Compile *c, const Job *job, const Compiled *known, Recompute recompute,
-                        bool training) {
-  Whole whole = whole_graph(c, job, known, training);
+                        ProgramKind program) {
+  Whole whole = whole_graph(c, job, known, program);
   if (whole.graph == NULL || !cut_graph(whole.graph, job, &known->derived) ||
       !arrange_backward(whole.graph, job, &known->derived, recompute))
     return (Whole){0};
@@ -130,10 +133,14 @@ static void build_segments(Draft *d, bool leaves_snapshots) {
 
 Draft *compile_segments(Compile *c, const Job *job, const Compiled *known, Recompute recompute) {
   const bool trains = job->use == USE_TRAIN, validates = job->data.valid.count > 0 || !trains;
-  Whole train = trains ? rank_graph(c, job, known, recompute, true) : (Whole){0};
+  const bool samples = job->use == USE_SAMPLE;
+  const ProgramKind passes = samples ? PROGRAM_PREFILL : PROGRAM_EVAL_STEP;
+  Whole train = trains ? rank_graph(c, job, known, recompute, PROGRAM_TRAIN_STEP) : (Whole){0};
   if (trains && train.graph == NULL) return NULL;
-  const Whole eval = validates ? rank_graph(c, job, known, recompute, false) : (Whole){0};
+  const Whole eval = validates ? rank_graph(c, job, known, recompute, passes) : (Whole){0};
   if (validates && eval.graph == NULL) return NULL;
+  const Whole decode = samples ? rank_graph(c, job, known, recompute, PROGRAM_DECODE) : (Whole){0};
+  if (samples && decode.graph == NULL) return NULL;
   if (!trains) train = eval;
 
   Draft *d = ARENA_NEW(c->arena, Draft);
@@ -161,6 +168,7 @@ Draft *compile_segments(Compile *c, const Job *job, const Compiled *known, Recom
                .has_moment2 = optimizer_rows[job->optimizer.head].moments > 1,
                .train = train.graph,
                .eval = eval.graph,
+               .decode = decode.graph,
                .mesh = train.graph->mesh,
                .parameters = train.parameters,
                .flops_per_token = train.flops_per_token};

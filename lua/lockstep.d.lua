@@ -103,6 +103,12 @@
 ---@field budget? string host memory of a node that its ranks may use together; a share is of cluster.host. Default: 90%
 ---@field disk? string nvme: room on the disk of a node that the files of its ranks may take together; a share is of cluster.disk, and without that only the start of a run sees whether there is room. Default: 90%
 
+---@class (exact) lockstep.sample
+---@field batch? integer|string texts that grow at once; derived: all of them, at most 16. Default: derived
+---@field context? integer|string positions of a text that the cache of keys and values holds; derived: the longest prompt and its --tokens. Default: derived
+---@field chunk? integer|string tokens of a prompt that one pass takes; derived: those of the longest prompt, at most 512. Default: derived
+---@field cache? "fp32"|"bf16" keys and values of the cache; derived: precision.compute, fp32 where it is fp16 or tf32. Default: derived
+
 ---@class (exact) lockstep.checkpoint
 ---@field path? string the folder of checkpoints. Default: {run}/checkpoint
 ---@field every? string how often: a duration, or "N steps"; and at the end, and when the run is asked to stop. auto: as often as loses the least time, by cluster.mtbf and what a save takes. never: none at all, for a run whose state nobody needs, as a benchmark's. Default: 30m
@@ -200,6 +206,7 @@
 ---@field parallel? lockstep.parallel|string how ranks divide the work; auto: compile chooses the keys that are not set, as lockstep tune does, and train.microbatch and memory.recompute
 ---@field memory? lockstep.memory device memory
 ---@field offload? lockstep.offload|string what lies in host memory, or in files, instead of the device's; cpu: the optimizer's states; nvme: they are in files, and weights where they may be; auto: as few of them as make the job fit
+---@field sample? lockstep.sample what lockstep sample keeps of the texts that it goes on with
 ---@field checkpoint? lockstep.checkpoint state on disk
 ---@field log? lockstep.log what is written while it runs
 ---@field cluster? lockstep.cluster|string the machine: a library name or ./file.lua

@@ -109,7 +109,8 @@ typedef struct Stage {
   int64_t partial_count[NORM_GROUPS];
   int32_t partials_buffer[NORM_GROUPS];
   int32_t control_buffer, control_ring_buffer, mirror_buffer, staging_buffer, samples_buffer;
-  int32_t norms_buffer, snapshot_buffer; /* NO_ID: no snapshots */
+  int32_t norms_buffer, snapshot_buffer;   /* NO_ID: no snapshots */
+  int32_t *cache_buffers, *cache_position; /* by region; by layer of the chain, in its buffer */
   int64_t persistent_bytes[Tier_COUNT], arena_bytes[Tier_COUNT];
   Moved moved;
   bool grads_leave_early; /* for updates on the host: all of them fit into its memory at once */
@@ -146,6 +147,7 @@ struct Draft {
   bool snapshots;        /* checkpoints are written from a copy of the state */
   Moves moves;           /* that offload = "auto" has chosen */
   Graph *train, *eval;   /* eval NULL: it does not validate; train: eval, if it does not train */
+  Graph *decode;         /* NULL: no tokens are drawn; eval is prefill */
   Mesh mesh;
   int64_t parameters;      /* of the whole model */
   int64_t flops_per_token; /* of the whole model, as op_flops_per_token counts */
@@ -157,8 +159,8 @@ struct Draft {
   int64_t *input_offsets; /* by input: within the staged micro-batch */
   int64_t sample_bytes;
   VEC(Segment) segments;
-  RegionSegments *train_parts, *eval_parts; /* by region */
-  StepSegments train_ends, eval_ends;
+  RegionSegments *train_parts, *eval_parts, *decode_parts; /* by region */
+  StepSegments train_ends, eval_ends, decode_ends;
   /* cost/ */
   Reach *reaches; /* by mask of axes, in the usual order; node_members 0: not yet known */
   /* stages/ */
@@ -239,11 +241,9 @@ static inline int32_t draft_stage(const Draft *d, int32_t chunk) {
 
 /* True if the model's ends are on different stages; known before stages are cut, too. */
 bool draft_ends_apart(const Draft *d);
-
 /* True if checkpoints are to be written from a copy of the state: by checkpoint.async, and what one
  * takes by slurm.write. */
 bool draft_wants_snapshots(const Draft *d);
-
 /* The order of a pipeline's stages (pipeline.h); NULL without a pipeline. */
 const Pipeline *draft_pipeline(const Draft *d);
 

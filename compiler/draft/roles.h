@@ -41,4 +41,10 @@ bool stage_saves(const Draft *d, const Stage *stage, int32_t b);
 int64_t block_bytes(const Draft *d, const Block *block, BaseRole role);
 int64_t block_stride_bytes(const Draft *d, const Block *block, BaseRole role);
 
+/* The cache of a sampled model: where a value begins in its layer's, the bytes of a layer of a
+ * region; and how many slots after `count` have what is drawn. */
+int64_t cache_offset(const Graph *g, ValueId v);
+int64_t cache_stride_bytes(const Graph *g, RegionId region);
+int64_t draft_drawn_slots(const Draft *d);
+
 #endif

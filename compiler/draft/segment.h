@@ -59,6 +59,7 @@ typedef enum BaseRole {
   BASE_FAR_FRAME, /* what forward keeps for backward, in host memory until then */
   BASE_FAR_INPUT, /* the carried value in, where backward reads it */
   BASE_SNAPSHOT,  /* what a checkpoint has of a layer, copied */
+  BASE_CACHE,     /* keys and values of a sampled model's layer */
   BASE_ROLE_COUNT
 } BaseRole;
 

@@ -203,6 +203,27 @@ uint64_t record_flat_calls(const Record *record) {
                          (uint32_t)(is_pieces ? 2 * record->piece_count : record->dim_count));
 }
 
+/* ---- the cache of a sampled model */
+
+enum { CACHE_ALIGN_BYTES = 64 };
+
+/* Bytes of the values of the region before v; v NO_ID: of all values. */
+static int64_t cache_before(const Graph *g, RegionId region, ValueId v) {
+  int64_t bytes = 0;
+  for (ValueId i = 0; i < (v == NO_ID ? g->values.count : v); i++)
+    if (graph_value(g, i)->kind == VALUE_CACHE && graph_value(g, i)->region == region)
+      bytes += round_up(value_bytes(g, i), CACHE_ALIGN_BYTES);
+  return bytes;
+}
+
+int64_t cache_offset(const Graph *g, ValueId v) {
+  return cache_before(g, graph_value(g, v)->region, v);
+}
+
+int64_t cache_stride_bytes(const Graph *g, RegionId region) {
+  return cache_before(g, region, NO_ID);
+}
+
 /* ---- host and device */
 
 /* A host that shares the device's memory reads the results of a step at once; another one reads
@@ -218,8 +239,13 @@ uint32_t draft_slots(const Draft *d) {
   return d->job->set[FIELD_precision_loss_scale] ? all : all & ~CONTROL_SCALE_SLOTS;
 }
 
+int64_t draft_drawn_slots(const Draft *d) {
+  return d->decode == NULL ? 0 : 2 * (d->job->train.microbatch - 1);
+}
+
 int32_t draft_slot_number(const Draft *d, ControlSlot slot) {
-  return __builtin_popcount(draft_slots(d) & (CONTROL_BIT(slot) - 1));
+  return __builtin_popcount(draft_slots(d) & (CONTROL_BIT(slot) - 1)) +
+         (slot > CONTROL_count ? (int32_t)draft_drawn_slots(d) : 0);
 }
 
 int64_t draft_slot_offset(const Draft *d, ControlSlot slot) {
@@ -227,7 +253,7 @@ int64_t draft_slot_offset(const Draft *d, ControlSlot slot) {
 }
 
 int64_t draft_control_bytes(const Draft *d) {
-  return CONTROL_SLOT_BYTES * (int64_t)__builtin_popcount(draft_slots(d));
+  return CONTROL_SLOT_BYTES * (__builtin_popcount(draft_slots(d)) + draft_drawn_slots(d));
 }
 
 int64_t draft_prefetch_steps(const Draft *d) {

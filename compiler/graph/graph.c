@@ -6,6 +6,7 @@ Graph *graph_new(Compile *c, bool training) {
   Graph *g = ARENA_NEW(c->arena, Graph);
   g->compile = c;
   g->training = training;
+  g->program = training ? PROGRAM_TRAIN_STEP : PROGRAM_EVAL_STEP;
   g->loss = NO_ID;
   g->threads = 1;
   g->loss_count = 1;

@@ -130,7 +130,9 @@ typedef struct Graph {
   Compile *compile;
   const char *model_name;
   bool training;       /* false: the eval graph, no dropout, no backward */
+  ProgramKind program; /* that it becomes */
   DType compute_dtype; /* of activations */
+  DType cache_dtype;   /* of the cache of a sampled model */
   bool tf32;           /* products round their inputs */
   DType param_dtype, grad_dtype;
   VEC(const char *) not_fp8; /* paths of linear layers that stay in the compute dtype */

@@ -9,10 +9,11 @@
  * there are. */
 typedef enum JobUse { USE_TRAIN, USE_EVAL, USE_SAMPLE, USE_PREDICT } JobUse;
 
-/* The settings by which a class is drawn (kernels.def). */
+/* The settings by which a class is drawn (kernels.def), and how much is. */
 typedef struct DrawOptions {
   double temperature, top_p;
   int64_t top_k;
+  int64_t prompt_tokens, tokens, sequences; /* of the longest prompt, drawn at most, texts; or 0 */
 } DrawOptions;
 
 typedef enum { CHOICE_TOKENS, CHOICE_TABLE, CHOICE_SYNTHETIC } DataChoice; /* data.head */

@@ -30,6 +30,7 @@ typedef enum KernelRole {
   ROLE_LINEAR,
   ROLE_NORM,
   ROLE_ROPE,
+  ROLE_CACHE,
   ROLE_ATTENTION,
   ROLE_ACTIVATION,
   ROLE_GATE, /* an activation times another value */

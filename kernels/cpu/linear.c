@@ -1,6 +1,7 @@
 /* linear.c -- y = x . w^T and its three gradients: one GEMM each, with the factors' strides. */
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/gemm.h"
+#include "kernels/cpu/linear_rows.h"
 
 /* Element (line, k) of an operand stored [lines,k], or [k,lines] when `flipped`. */
 static Factor factor(const KernelArgs *args, int32_t operand, int64_t lines, int64_t k,
@@ -30,7 +31,7 @@ void CPU(linear)(const KernelArgs *args) {
             .k = in,
             .a = factor(args, 0, rows, in, false),
             .b = factor(args, 1, out, in, args->dim[3])};
-  if (!run(args, g, 2, 3)) reference_linear(args);
+  if (!CPU(linear_rows)(args, -1, 2) && !run(args, g, 2, 3)) reference_linear(args);
 }
 
 void CPU(linear_bias)(const KernelArgs *args) {
@@ -42,7 +43,7 @@ void CPU(linear_bias)(const KernelArgs *args) {
             .b = factor(args, 1, out, in, args->dim[3]),
             .bias = args->operand[2],
             .bias_dtype = (DType)args->dtype[2]};
-  if (!run(args, g, 3, 4)) reference_linear_bias(args);
+  if (!CPU(linear_rows)(args, 2, 3) && !run(args, g, 3, 4)) reference_linear_bias(args);
 }
 
 /* d_x[rows,in] = d_y[rows,out] . w: the sum runs over out. */

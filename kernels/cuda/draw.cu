@@ -1,5 +1,5 @@
-/* draw.cu -- a class drawn from each row that asks for one, a block for all rows: few do. Bounds
- * are found by bisection over keys, each step a sum over the row. */
+/* draw.cu -- a class drawn from each row that asks for one, a block for all rows of a sample: few
+ * do. Bounds are found by bisection over keys, each step a sum over the row. */
 #include "kernels/cuda/cuda.h"
 extern "C" {
 #include "kernels/math/draw.h"
@@ -127,48 +127,58 @@ template <class T> static __device__ int64_t likeliest(const DrawRow<T> &r, floa
   return (int64_t)-block_max((float)-first); /* classes are below 2^24 */
 }
 
+/* Adds the class of a row and its log probability. */
+template <class T>
+static __device__ void draw_row(DrawRow<T> r, double top_k, double top_p, double uniform,
+                                double *ids, double *log_probability) {
+  float highest = -INFINITY;
+  for (int64_t k = threadIdx.x; k < r.classes; k += blockDim.x) {
+    float logit = to_float(r.logits[k]);
+    highest = logit > highest ? logit : highest;
+  }
+  highest = block_max(highest);
+  r.highest = (double)highest;
+  double sum = 0;
+  for (int64_t k = threadIdx.x; k < r.classes; k += blockDim.x)
+    sum += exp((double)to_float(r.logits[k]) - r.highest);
+  sum = block_sum(sum);
+  int64_t id = r.temperature > 0 ? draw_class(r, choose_kept(r, top_k, top_p), uniform)
+                                 : likeliest(r, highest);
+  *ids += (double)id;
+  *log_probability += (double)to_float(r.logits[id]) - r.highest - log(sum);
+  __syncthreads();
+}
+
 template <class T>
 __global__ void __launch_bounds__(DRAW_THREADS)
-    draw_rows(const T *logits, const int32_t *targets, double *drawn, int64_t rows, int64_t held,
-              int64_t classes, double temperature, double top_k, double top_p, const uint64_t *seed,
-              const int64_t *step, uint64_t node, bool accumulate) {
+    draw_rows(const T *logits, const int32_t *targets, const int32_t *places, double *drawn,
+              int64_t seq, int64_t held, int64_t classes, double temperature, double top_k,
+              double top_p, const uint64_t *seed, uint64_t node, bool accumulate) {
   double ids = 0, log_probability = 0;
   const uint64_t key = philox_mix(*seed, node);
-  for (int64_t row = 0; row < rows; row++) {
+  const int64_t first = (int64_t)blockIdx.x * seq;
+  for (int64_t row = first; row < first + seq; row++) {
     DrawRow<T> r = {logits + row * held, classes, temperature, 0};
-    float highest = -INFINITY;
-    if (targets[row] < 0) continue;
-    for (int64_t k = threadIdx.x; k < classes; k += blockDim.x) {
-      float logit = to_float(r.logits[k]);
-      highest = logit > highest ? logit : highest;
-    }
-    highest = block_max(highest);
-    r.highest = (double)highest;
-    double sum = 0;
-    for (int64_t k = threadIdx.x; k < classes; k += blockDim.x)
-      sum += exp((double)to_float(r.logits[k]) - r.highest);
-    sum = block_sum(sum);
-    int64_t id = temperature > 0
-                     ? draw_class(r, choose_kept(r, top_k, top_p), draw_uniform(key, *step, row))
-                     : likeliest(r, highest);
-    ids += (double)id;
-    log_probability += (double)to_float(r.logits[id]) - r.highest - log(sum);
-    __syncthreads();
+    if (targets[row] >= 0 && places[row] >= 0)
+      draw_row(r, top_k, top_p, draw_uniform(key, targets[row], places[row]), &ids,
+               &log_probability);
   }
   if (threadIdx.x > 0) return;
-  drawn[0] = accumulate ? drawn[0] + ids : ids;
-  drawn[1] = accumulate ? drawn[1] + log_probability : log_probability;
+  double *at = drawn + 2 * blockIdx.x;
+  at[0] = accumulate ? at[0] + ids : ids;
+  at[1] = accumulate ? at[1] + log_probability : log_probability;
 }
 
 CUDA_KERNEL(draw) {
   void *const *at = args->operand;
+  const int64_t *dim = args->dim;
   return with_float(args->dtype[0], why, [=](auto number) {
     typedef decltype(number) T;
     Launch run(args, why, "draw");
-    run.blocks(dim3(1), DRAW_THREADS, draw_rows<T>, (const T *)at[0], (const int32_t *)at[1],
-               (double *)at[2], args->dim[0], args->dim[1], args->dim[2], args->attr[0],
-               args->attr[1], args->attr[2], (const uint64_t *)args->control[0],
-               (const int64_t *)args->control[1], args->key, args->accumulate);
+    run.blocks(dim3((unsigned)dim[0]), DRAW_THREADS, draw_rows<T>, (const T *)at[0],
+               (const int32_t *)at[1], (const int32_t *)at[2], (double *)at[3], dim[1], dim[2],
+               dim[3], args->attr[0], args->attr[1], args->attr[2],
+               (const uint64_t *)args->control[0], args->key, args->accumulate);
     return run.status;
   });
 }

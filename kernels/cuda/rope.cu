@@ -8,8 +8,14 @@ extern "C" {
 struct Rope {
   int64_t tokens, heads, head, x_stride, y_stride;
   Runs runs;
+  const int32_t *places; /* NULL: positions are those of runs */
   double attr[KERNEL_ATTRS_MAX];
 };
+
+static __device__ double position_of(const Rope &rope, int64_t token) {
+  if (rope.places == NULL) return (double)runs_position(rope.runs, token % rope.runs.seq);
+  return rope.places[token] < 0 ? 0 : (double)rope.places[token];
+}
 
 enum { HEADS_AT_ONCE = 4 };
 
@@ -17,8 +23,7 @@ template <class X, class Y> __global__ void turn(const X *x, Y *y, Rope rope) {
   int64_t half = rope.head / 2;
   for (EACH_ELEMENT(i, rope.tokens * half)) {
     int64_t token = i / half, j = i % half;
-    double position = (double)runs_position(rope.runs, token % rope.runs.seq);
-    double angle = position * rope_frequency(rope.attr, rope.head, j);
+    double angle = position_of(rope, token) * rope_frequency(rope.attr, rope.head, j);
     float cosine = (float)cos(angle), sine = (float)(rope.attr[ROPE_SIGN] * sin(angle));
     const X *from = x + token * rope.x_stride + j;
     Y *to = y + token * rope.y_stride + j;
@@ -40,19 +45,38 @@ template <class X, class Y> __global__ void turn(const X *x, Y *y, Rope rope) {
   }
 }
 
-CUDA_KERNEL(rope) {
-  const int64_t *dim = args->dim;
-  Rope rope = {dim[0] * dim[1], dim[2], dim[3], dim[4], dim[5], {0, 0, 0}, {0}};
-  memcpy(rope.attr, args->attr, (ROPE_ORIGINAL_POSITIONS + 1) * sizeof *rope.attr);
-  rope.runs.seq = dim[1];
-  rope.runs.first = (int64_t)args->attr[ROPE_FIRST];
-  rope.runs.second = (int64_t)args->attr[ROPE_SECOND];
-  return with_floats(args->dtype[0], args->dtype[1], why, [=](auto from, auto to) {
+/* y is operand `out`. */
+static KernelStatus turn_all(const KernelArgs *args, const Rope &rope, int out, const char **why) {
+  return with_floats(args->dtype[0], args->dtype[out], why, [=](auto from, auto to) {
     typedef decltype(from) X;
     typedef decltype(to) Y;
     Launch run(args, why, "rope");
     run.flat(rope.tokens * (rope.head / 2), turn<X, Y>, (const X *)args->operand[0],
-             (Y *)args->operand[1], rope);
+             (Y *)args->operand[out], rope);
     return run.status;
   });
+}
+
+CUDA_KERNEL(rope) {
+  const int64_t *dim = args->dim;
+  Rope rope = {dim[0] * dim[1], dim[2], dim[3], dim[4], dim[5], {0, 0, 0}, NULL, {0}};
+  memcpy(rope.attr, args->attr, ROPE_ATTRS * sizeof *rope.attr);
+  rope.runs.seq = dim[1];
+  rope.runs.first = (int64_t)args->attr[ROPE_FIRST];
+  rope.runs.second = (int64_t)args->attr[ROPE_SECOND];
+  return turn_all(args, rope, 1, why);
+}
+
+CUDA_KERNEL(rope_at) {
+  const int64_t *dim = args->dim;
+  Rope rope = {dim[0] * dim[1],
+               dim[2],
+               dim[3],
+               dim[4],
+               dim[5],
+               {0, 0, 0},
+               (const int32_t *)args->operand[1],
+               {0}};
+  rope_attrs_at(args->attr, rope.attr);
+  return turn_all(args, rope, 2, why);
 }

@@ -25,11 +25,11 @@ KERNEL_INLINE float draw_logit(uint32_t key) {
   return logit;
 }
 
-/* [0, 1) of the row. */
-KERNEL_INLINE double draw_uniform(uint64_t key, int64_t step, int64_t row) {
+/* [0, 1) of a position of a sequence, which are counted from 0. */
+KERNEL_INLINE double draw_uniform(uint64_t key, int64_t sequence, int64_t position) {
   uint32_t word[4];
-  philox4(key, (uint64_t)step, (uint64_t)row / 4, word);
-  return philox_uniform(word[row % 4]);
+  philox4(key, (uint64_t)sequence + 1, (uint64_t)position / 4, word);
+  return philox_uniform(word[position % 4]);
 }
 
 /* Returns how many of the classes whose key is the bound are kept: classes with higher keys weigh

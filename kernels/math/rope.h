@@ -19,8 +19,18 @@ enum {
   ROPE_FACTOR,
   ROPE_LOW_FREQ,
   ROPE_HIGH_FREQ,
-  ROPE_ORIGINAL_POSITIONS
+  ROPE_ORIGINAL_POSITIONS,
+  ROPE_ATTRS
 };
+
+/* The attrs of rope_at in the order of rope's: it has no first and second. */
+KERNEL_INLINE void rope_attrs_at(const double *at, double *attr) {
+  attr[ROPE_BASE] = at[0];
+  attr[ROPE_SIGN] = at[1];
+  attr[ROPE_FIRST] = attr[ROPE_SECOND] = 0;
+  for (int i = 0; i <= ROPE_ORIGINAL_POSITIONS - ROPE_FACTOR; i++)
+    attr[ROPE_FACTOR + i] = at[2 + i];
+}
 
 /* `attr` of the kernel, of heads `head` wide. */
 KERNEL_INLINE double rope_frequency(const double *attr, int64_t head, int64_t j) {

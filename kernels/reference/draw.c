@@ -85,29 +85,42 @@ static int64_t likeliest(const Row *r) {
   return best;
 }
 
-void reference_draw(const KernelArgs *args) {
-  Tensor logits = tensor(args, 0);
-  const int32_t *targets = args->operand[1];
-  double *drawn = args->operand[2], ids = 0, log_probability = 0;
-  uint64_t key = philox_mix(kernel_seed(args), args->key);
-  for (int64_t row = 0; row < args->dim[0]; row++) {
-    Row r = {logits, row * args->dim[1], args->dim[2], args->attr[0], -INFINITY, 0, INT64_MAX};
-    double sum = 0;
-    if (targets[row] < 0) continue;
-    for (int64_t k = 0; k < r.classes; k++)
-      r.highest = fmax(r.highest, (double)logit_of(&r, k));
-    for (int64_t k = 0; k < r.classes; k++)
-      sum += exp((double)logit_of(&r, k) - r.highest);
-    int64_t class = likeliest(&r);
-    if (r.temperature > 0) {
-      choose_kept(&r, args->attr[1], args->attr[2]);
-      class = draw_class(&r, draw_uniform(key, kernel_step(args), row));
-    }
-    ids += (double)class;
-    log_probability += (double)logit_of(&r, class) - r.highest - log(sum);
+/* Adds a row's class and its log probability to `drawn`. */
+static void draw_row(const KernelArgs *args, Row *r, double uniform, double drawn[2]) {
+  double sum = 0;
+  for (int64_t k = 0; k < r->classes; k++)
+    r->highest = fmax(r->highest, (double)logit_of(r, k));
+  for (int64_t k = 0; k < r->classes; k++)
+    sum += exp((double)logit_of(r, k) - r->highest);
+  int64_t class = likeliest(r);
+  if (r->temperature > 0) {
+    choose_kept(r, args->attr[1], args->attr[2]);
+    class = draw_class(r, uniform);
   }
-  drawn[0] = args->accumulate ? drawn[0] + ids : ids;
-  drawn[1] = args->accumulate ? drawn[1] + log_probability : log_probability;
+  drawn[0] += (double)class;
+  drawn[1] += (double)logit_of(r, class) - r->highest - log(sum);
+}
+
+void reference_draw(const KernelArgs *args) {
+  const int32_t *targets = args->operand[1], *places = args->operand[2];
+  const int64_t seq = args->dim[1];
+  double *drawn = args->operand[3];
+  const uint64_t key = philox_mix(kernel_seed(args), args->key);
+  for (int64_t b = 0; b < args->dim[0]; b++, drawn += 2) {
+    double of_sample[2] = {0, 0};
+    for (int64_t row = b * seq; row < (b + 1) * seq; row++) {
+      Row r = {.logits = tensor(args, 0),
+               .first = row * args->dim[2],
+               .classes = args->dim[3],
+               .temperature = args->attr[0],
+               .highest = -INFINITY,
+               .ties = INT64_MAX};
+      if (targets[row] >= 0 && places[row] >= 0)
+        draw_row(args, &r, draw_uniform(key, targets[row], places[row]), of_sample);
+    }
+    for (int32_t i = 0; i < 2; i++)
+      drawn[i] = args->accumulate ? drawn[i] + of_sample[i] : of_sample[i];
+  }
 }
 
 /* One element, which the host has asked for by the step's number. */

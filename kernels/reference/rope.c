@@ -26,3 +26,22 @@ void reference_rope(const KernelArgs *args) {
         }
     }
 }
+
+void reference_rope_at(const KernelArgs *args) {
+  Tensor x = tensor(args, 0), y = tensor(args, 2);
+  const int32_t *places = args->operand[1];
+  const int64_t *dim = args->dim, heads = dim[2], head = dim[3], half = head / 2;
+  double attr[ROPE_ATTRS];
+  rope_attrs_at(args->attr, attr);
+  for (int64_t token = 0; token < dim[0] * dim[1]; token++)
+    for (int64_t i = 0; i < heads * half; i++) {
+      const int64_t h = i / half, j = i % half;
+      const double place = places[token] < 0 ? 0 : places[token];
+      const double angle = place * rope_frequency(attr, head, j);
+      const double cosine = cos(angle), sine = attr[ROPE_SIGN] * sin(angle);
+      const int64_t from = token * dim[4] + h * head + j, to = token * dim[5] + h * head + j;
+      const double low = load(x, from), high = load(x, from + half);
+      store(y, to, low * cosine - high * sine);
+      store(y, to + half, high * cosine + low * sine);
+    }
+}

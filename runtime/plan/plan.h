@@ -55,11 +55,11 @@ enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
   V(BUFFER_CONTROL, "control") V(BUFFER_CAST, "parameters, cast") \
   V(BUFFER_COMPENSATION, "compensation") V(BUFFER_MIRROR, "control, mirrored") \
   V(BUFFER_MOMENT1_MAX, "maxima of m") V(BUFFER_MOMENT2_MAX, "maxima of v") \
-  V(BUFFER_SNAPSHOT, "snapshot") V(BUFFER_CODES, "codes of weights") X(BufferKind) \
+  V(BUFFER_SNAPSHOT, "snapshot") V(BUFFER_CODES, "codes of weights") V(BUFFER_CACHE, "cache") X(BufferKind) \
   E(Target) V(TARGET_CPU, "cpu") V(TARGET_CUDA, "cuda") X(Target) \
   E(Tier) V(TIER_DEVICE, "device") V(TIER_HOST, "host") V(TIER_FILE, "file") X(Tier) \
   E(ProgramKind) V(PROGRAM_INIT, "init") V(PROGRAM_TRAIN_STEP, "train_step") \
-  V(PROGRAM_EVAL_STEP, "eval_step") V(PROGRAM_SNAPSHOT, "snapshot") X(ProgramKind) \
+  V(PROGRAM_EVAL_STEP, "eval_step") V(PROGRAM_SNAPSHOT, "snapshot") V(PROGRAM_PREFILL, "prefill") V(PROGRAM_DECODE, "decode") X(ProgramKind) \
   E(PartKind) V(PART_COMPUTE, "compute") V(PART_EXPOSED, "exposed") V(PART_BUBBLE, "bubble") \
   X(PartKind) \
   E(Processor) V(PROCESSOR_DEVICE, "device") V(PROCESSOR_HOST, "host") X(Processor) \
@@ -80,7 +80,7 @@ enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
   X(Divides) \
   E(CutStyle) V(CUT_BLOCK, "block") V(CUT_ZIGZAG, "zigzag") X(CutStyle) \
   E(ValueKind) V(VALUE_ACTIVATION, "activation") V(VALUE_INPUT, "input") \
-  V(VALUE_PARAM, "parameter") V(VALUE_PARAM_GRAD, "gradient") V(VALUE_LOSS, "loss") \
+  V(VALUE_PARAM, "parameter") V(VALUE_PARAM_GRAD, "gradient") V(VALUE_LOSS, "loss") V(VALUE_CACHE, "cache") \
   X(ValueKind) \
   E(Purpose) V(PURPOSE_NODE, "node") V(PURPOSE_PART, "part") V(PURPOSE_RECOMPUTE, "recompute") \
   V(PURPOSE_CONVERSION, "conversion") V(PURPOSE_LOAD, "load") V(PURPOSE_INIT, "init") \

@@ -318,9 +318,10 @@ static bool check_loads(const Plan *plan, const PlanProgram *program, uint32_t p
   const PlanSegment *segment = &plan->segments[call->segment];
   const PlanLoop *loop = find_loop(plan, program, position);
   const int64_t grown = loop == NULL ? 0 : (loop->times - 1) * (int64_t)loop->microbatch_stride;
-  const int64_t staged = program->kind == PROGRAM_TRAIN_STEP  ? job_accumulation(plan)
-                         : program->kind == PROGRAM_EVAL_STEP ? 1
-                                                              : 0;
+  const bool is_pass = program->kind == PROGRAM_EVAL_STEP || program->kind == PROGRAM_PREFILL ||
+                       program->kind == PROGRAM_DECODE;
+  const int64_t staged =
+      program->kind == PROGRAM_TRAIN_STEP ? job_accumulation(plan) : (int64_t)is_pass;
   for (uint32_t i = 0; i < segment->records_count; i++) {
     const PlanRecord *record = &plan->records[segment->records_first + i];
     if (record->kind != RECORD_LOAD || !plan_runs(call, record)) continue;

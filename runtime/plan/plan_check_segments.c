@@ -172,6 +172,13 @@ static bool check_communication(const Plan *plan, const PlanRecord *record, uint
   return fits && check_flat(plan, record, index, why);
 }
 
+/* True if a decode loads it: one token of each sample instead of a prefill's. */
+static bool loads_one_token(const Plan *plan, const PlanRecord *record, uint64_t samples) {
+  const PlanOperand *operand = &plan->operands[record->operands_first];
+  const uint64_t bytes = samples * (uint64_t)dtype_bytes((DType)operand->dtype);
+  return plan_samples(plan) && record->operands_count > 0 && operand->size_bytes == bytes;
+}
+
 /* The staging ring holds every input of a micro-batch; a load copies all of them. (A stage that
  * needs none has no load.) */
 static bool check_load(const Plan *plan, const PlanRecord *record, uint32_t index, char *why) {
@@ -179,12 +186,13 @@ static bool check_load(const Plan *plan, const PlanRecord *record, uint32_t inde
     return plan_refuse(why, "records[%u]: loads %u of %u inputs", index, record->operands_count,
                        plan->inputs_count);
   uint64_t samples = (uint64_t)job_microbatch_samples(plan);
+  const bool is_one_token = loads_one_token(plan, record, samples);
   for (uint32_t i = 0; i < plan->inputs_count; i++) {
     const PlanOperand *operand = &plan->operands[record->operands_first + i];
     const PlanInput *input = &plan->inputs[i];
     /* plan_check_job has shown that this product does not overflow. */
-    uint64_t bytes =
-        samples * (uint64_t)input->sample_elements * (uint64_t)dtype_bytes((DType)input->dtype);
+    const uint64_t elements = is_one_token ? 1 : (uint64_t)input->sample_elements;
+    uint64_t bytes = samples * elements * (uint64_t)dtype_bytes((DType)input->dtype);
     if (operand->access != ACCESS_WRITE || operand->dtype != input->dtype ||
         operand->size_bytes != bytes)
       return plan_refuse(why, "records[%u]: operand %u should write %llu bytes of %s", index, i,

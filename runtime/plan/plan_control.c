@@ -71,6 +71,18 @@ PlanBytes plan_slots_summed(const Plan *plan) {
   return bytes;
 }
 
+static bool is_drawn(const Plan *plan, const PlanSlot *slot) {
+  return strncmp(plan_string(plan, slot->name), PLAN_DRAWN_PREFIX, sizeof PLAN_DRAWN_PREFIX - 1) ==
+         0;
+}
+
+uint64_t plan_loss_bytes(const Plan *plan) {
+  uint64_t count = 2;
+  for (uint32_t i = 0; i < plan->slots_count; i++)
+    count += is_drawn(plan, &plan->slots[i]);
+  return count * CONTROL_SLOT_BYTES;
+}
+
 static bool is_of_kinds(const PlanSlot *slot, SlotKind first, SlotKind last) {
   return slot != NULL && slot->kind >= (uint32_t)first && slot->kind <= (uint32_t)last;
 }
@@ -107,7 +119,7 @@ static ControlSlot known_as(const char *name) {
 static bool check_meaning(const Plan *plan, uint32_t index, char *why) {
   const PlanSlot *slot = &plan->slots[index];
   const char *name = plan_string(plan, slot->name);
-  ControlSlot as = known_as(name);
+  ControlSlot as = is_drawn(plan, slot) ? CONTROL_loss : known_as(name);
   if (as == CONTROL_SLOT_COUNT)
     return plan_refuse(why, "slots[%u]: nothing sets or reads a control value '%.40s'", index,
                        name);
@@ -144,12 +156,19 @@ static bool check_place(const Plan *plan, uint32_t index, char *why) {
   return true;
 }
 
-/* Kernels write the loss and its weight through one operand. */
+/* Kernels write the loss and its weight, or what they draw, through one operand. */
 static bool check_loss(const Plan *plan, char *why) {
   const PlanSlot *loss = plan_slot(plan, CONTROL_loss), *count = plan_slot(plan, CONTROL_count);
-  return (loss != NULL && count != NULL && count == loss + 1 &&
-          count->offset == loss->offset + CONTROL_SLOT_BYTES) ||
-         plan_refuse(why, "slots: loss and count are not adjacent");
+  if (loss == NULL || count == NULL || count != loss + 1 ||
+      count->offset != loss->offset + CONTROL_SLOT_BYTES)
+    return plan_refuse(why, "slots: loss and count are not adjacent");
+  const uint32_t drawn = (uint32_t)(plan_loss_bytes(plan) / CONTROL_SLOT_BYTES);
+  const uint32_t first = (uint32_t)(loss - plan->slots);
+  for (uint32_t i = 2; i < drawn; i++)
+    if (first + i >= plan->slots_count || !is_drawn(plan, loss + i) ||
+        loss[i].offset != loss->offset + i * CONTROL_SLOT_BYTES)
+      return plan_refuse(why, "slots: what is drawn does not follow count");
+  return true;
 }
 
 /* All slots that ranks sum form one operand. */

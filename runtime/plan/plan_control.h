@@ -25,6 +25,8 @@ typedef struct PlanBytes {
  */
 PlanBytes plan_slots_of_kinds(const Plan *plan, SlotKind first, SlotKind last);
 PlanBytes plan_slots_summed(const Plan *plan);
+/* The loss and its weight; of a sampled model the two numbers of each sample. */
+uint64_t plan_loss_bytes(const Plan *plan);
 
 /* The plan's slots by the numbers that this program has for them; NULL: the plan does not have it.
  */

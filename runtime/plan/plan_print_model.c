@@ -99,6 +99,8 @@ void plan_print_model(const Plan *plan, FILE *out) {
     fprintf(out, "\n%s %s", region->is_stack ? "stack" : "region", plan_string(plan, region->name));
     if (region->is_stack) fprintf(out, ", %" PRId64 " layers", region->repeat);
     if (region->program == PROGRAM_EVAL_STEP) fputs(", evaluation", out);
+    if (region->program == PROGRAM_PREFILL || region->program == PROGRAM_DECODE)
+      fprintf(out, ", %s", ProgramKind_names[region->program]);
     putc('\n', out);
     print_list(plan, out, "forward", region->forward_first, region->forward_count);
     print_list(plan, out, "backward", region->backward_first, region->backward_count);

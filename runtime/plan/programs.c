@@ -5,6 +5,7 @@
 
 #include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_loops.h"
+#include "runtime/plan/plan_text.h"
 #include "runtime/process/plural.h"
 
 static int64_t class_loads(const Plan *plan, const PlanClass *class, ProgramKind kind) {
@@ -21,31 +22,44 @@ int64_t programs_loads(const Plan *plan, ProgramKind kind) {
   return most;
 }
 
+/* The programs that load samples: the one that the plan is for, and one that runs now and then. */
+typedef struct Loading {
+  ProgramKind main, other;
+} Loading;
+
+static Loading loading(const Plan *plan) {
+  return plan_samples(plan) ? (Loading){PROGRAM_PREFILL, PROGRAM_DECODE}
+                            : (Loading){PROGRAM_TRAIN_STEP, PROGRAM_EVAL_STEP};
+}
+
 /* A class loads either every micro-batch of both programs, or none of both. */
 static bool check_class(const Plan *plan, const PlanClass *class, const int64_t loads[2],
                         Status *status) {
   const char *name = plan_string(plan, class->name);
-  if (!plan_program(plan, class, PROGRAM_INIT) || !plan_program(plan, class, plan_purpose(plan)))
+  const Loading of = loading(plan);
+  if (!plan_program(plan, class, PROGRAM_INIT) || !plan_program(plan, class, plan_purpose(plan)) ||
+      (plan_samples(plan) && !plan_program(plan, class, PROGRAM_DECODE)))
     return status_fail(status, STATUS_OURS, "plan: class %s lacks a program", name);
-  for (ProgramKind kind = PROGRAM_TRAIN_STEP; kind <= PROGRAM_EVAL_STEP; kind++)
-    if ((plan_program(plan, class, kind) == NULL) !=
-        (plan_program(plan, &plan->classes[0], kind) == NULL))
+  for (ProgramKind kind = PROGRAM_TRAIN_STEP; kind < ProgramKind_COUNT; kind++)
+    if (kind != PROGRAM_SNAPSHOT && (plan_program(plan, class, kind) == NULL) !=
+                                        (plan_program(plan, &plan->classes[0], kind) == NULL))
       return status_fail(status, STATUS_OURS, "plan: class %s lacks a program", name);
-  int64_t train = class_loads(plan, class, PROGRAM_TRAIN_STEP);
-  int64_t eval = class_loads(plan, class, PROGRAM_EVAL_STEP);
-  if ((train == 0 && eval == 0) || (train == loads[0] && eval == loads[1])) return true;
+  int64_t main = class_loads(plan, class, of.main);
+  int64_t other = class_loads(plan, class, of.other);
+  if ((main == 0 && other == 0) || (main == loads[0] && other == loads[1])) return true;
   return status_fail(status, STATUS_OURS,
-                     "plan: class %s loads %lld micro-batch%s in train_step and %lld in eval_step",
-                     name, (long long)train, plural_es(train), (long long)eval);
+                     "plan: class %s loads %lld micro-batch%s in %s and %lld in %s", name,
+                     (long long)main, plural_es(main), ProgramKind_names[of.main], (long long)other,
+                     ProgramKind_names[of.other]);
 }
 
 bool programs_check(const Plan *plan, const Mesh *mesh, Status *status) {
-  const int64_t loads[2] = {programs_loads(plan, PROGRAM_TRAIN_STEP),
-                            programs_loads(plan, PROGRAM_EVAL_STEP)};
+  const Loading of = loading(plan);
+  const int64_t loads[2] = {programs_loads(plan, of.main), programs_loads(plan, of.other)};
   for (uint32_t i = 0; i < plan->classes_count; i++)
     if (!check_class(plan, &plan->classes[i], loads, status)) return false;
   int32_t replicas = mesh_replicas(mesh);
-  const int64_t loaded = plan_trains(plan) ? loads[0] : loads[1];
+  const int64_t loaded = plan_trains(plan) || plan_samples(plan) ? loads[0] : loads[1];
   if (loaded != job_accumulation(plan) ||
       job_batch_samples(plan) != loaded * job_microbatch_samples(plan) * replicas)
     return status_fail(status, STATUS_OURS,
@@ -54,8 +68,8 @@ bool programs_check(const Plan *plan, const Mesh *mesh, Status *status) {
                        plural(job_microbatch_samples(plan)), replicas, plural(replicas),
                        (long long)job_batch_samples(plan));
   if (loads[1] > 1) /* the control block gives the padding of one micro-batch only */
-    return status_fail(status, STATUS_OURS, "plan: eval_step loads %lld micro-batch%s, at most 1",
-                       (long long)loads[1], plural_es(loads[1]));
+    return status_fail(status, STATUS_OURS, "plan: %s loads %lld micro-batch%s, at most 1",
+                       ProgramKind_names[of.other], (long long)loads[1], plural_es(loads[1]));
   return true;
 }
 

@@ -129,7 +129,9 @@ static bool open_rank(Rank *rank, Status *status) {
   rank_give_streams(rank);
   rank->init = replay_program(&rank->replay, PROGRAM_INIT);
   rank->train = replay_program(&rank->replay, PROGRAM_TRAIN_STEP);
-  rank->eval = replay_program(&rank->replay, PROGRAM_EVAL_STEP);
+  rank->eval =
+      replay_program(&rank->replay, plan_samples(rank->plan) ? PROGRAM_PREFILL : PROGRAM_EVAL_STEP);
+  rank->decode = replay_program(&rank->replay, PROGRAM_DECODE);
   const PlanProgram *purpose = rank->train != NULL ? rank->train : rank->eval;
   if (job_target(rank->plan) == TARGET_CPU) flight_predict(rank->flight, purpose->predicted_ns);
   if (!start_data(rank, status)) return false;

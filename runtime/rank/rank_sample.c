@@ -1,6 +1,8 @@
-/* rank_sample.c -- tokens drawn one after another: each is the draw of one run of the plan's
- * program over the sequence so far, whose other places hold no target. */
-#include <assert.h>
+/* rank_sample.c -- texts grow: prefill takes a chunk of each prompt, decode one token of each text.
+ *
+ * The plan has `batch` rows. Each row holds one text, and takes the next one when that has ended. A
+ * row's tokens, their positions and the number of its text are staged with every pass; a token
+ * without a position is none. A text's numbers do not depend on the other rows. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -15,14 +17,32 @@
 
 enum { PROMPTS_BYTES_MAX = 256 << 20, NAME_BYTES = 4200 };
 
+typedef struct Row {
+  int64_t number;         /* of the text; -1: the row has none */
+  const json_t *prompt;   /* ids */
+  json_t *ids, *logprobs; /* drawn; of the list of all texts */
+  int64_t prompt_tokens;
+  int64_t filled; /* positions in the cache */
+  int64_t given;  /* tokens of the pass that runs */
+} Row;
+
 typedef struct Sampling {
   Rank *rank;
-  json_t *asked, *drawn; /* drawn: a sequence each */
-  int64_t tokens;        /* at most, of each sequence */
-  int64_t context;
-  int32_t *ids, *targets; /* of the staged micro-batch */
-  int64_t first_ns, next_ns, first_count, next_count;
+  json_t *asked, *drawn; /* drawn: a text each */
+  int64_t tokens;        /* at most, of each text */
+  int64_t context, chunk, batch;
+  int32_t *ids, *targets, *places; /* of the staged micro-batch */
+  Row *rows;
+  int64_t next; /* text that no row has had */
+  int64_t passes;
+  int64_t prefill_ns, decode_ns, prefill_tokens, decode_tokens;
 } Sampling;
+
+/* The positions that the cache of a text has. */
+static int64_t context_of(const Plan *plan) {
+  const PlanSetting *setting = plan_setting(plan, "sample.context");
+  return setting != NULL && setting->kind == SETTING_COUNT ? setting->count : 0;
+}
 
 static bool find_inputs(Sampling *s, Status *status) {
   const Plan *plan = s->rank->plan;
@@ -31,37 +51,46 @@ static bool find_inputs(Sampling *s, Status *status) {
     int32_t *at = (int32_t *)(void *)(s->rank->staging_setup.ring + samples_input_offset(plan, i));
     if (input->role == INPUT_TOKENS) s->ids = at;
     if (input->role == INPUT_TARGETS) s->targets = at;
-    if ((input->role != INPUT_TOKENS && input->role != INPUT_TARGETS) ||
-        input->sample_elements != s->context)
+    if (input->role == INPUT_PLACES) s->places = at;
+    if ((input->role != INPUT_TOKENS && input->role != INPUT_TARGETS &&
+         input->role != INPUT_PLACES) ||
+        input->sample_elements != s->chunk)
       return status_fail(status, STATUS_USER,
                          "the model has an input %s, which prompts do not have",
                          plan_string(plan, input->name));
   }
-  return (s->ids != NULL && s->targets != NULL) ||
+  return (s->ids != NULL && s->targets != NULL && s->places != NULL) ||
          status_fail(status, STATUS_USER, "the model does not read tokens and targets");
 }
 
-/* Draws the token that follows `count` tokens. */
-static bool draw(Sampling *s, int64_t sequence, int64_t count, int64_t *id, double *logprob,
-                 Status *status) {
-  Rank *rank = s->rank;
-  const double copies = rank_copies(rank->plan);
-  Control in = rank_control_in(rank, 1);
-  ReplayLeft left;
-  in.step = sequence + 1;
-  in.stop = atomic_load(&run_stop_requested) ? 1.0 : 0.0;
-  s->targets[count - 1] = 0;
-  if (!replay_run(&rank->replay, rank->eval, &in, rank->staging_setup.ring, &left, status))
-    return false;
-  s->targets[count - 1] = -1;
-  *id = (int64_t)(left.control.loss / copies + 0.5);
-  *logprob = left.control.count / copies;
-  rank->stopped = left.control.stop > 0;
-  return rank->stopped || isfinite(*logprob) ||
-         status_fail(status, STATUS_USER,
-                     "prompt %lld: a logit after %lld token%s is not finite: the weights have "
-                     "diverged, or precision.compute is too narrow for them",
-                     (long long)sequence + 1, (long long)count, count == 1 ? "" : "s");
+/* ---- rows */
+
+static bool is_prompt(const Sampling *s, const json_t *prompt) {
+  const int64_t count = (int64_t)json_array_size(prompt);
+  if (count < 1 || count + s->tokens > s->context + 1) return false;
+  for (int64_t i = 0; i < count; i++) {
+    const json_int_t id = json_integer_value(json_array_get(prompt, (size_t)i));
+    if (id < 0 || id >= (json_int_t)job_vocab(s->rank->plan)) return false;
+  }
+  return true;
+}
+
+/* The row takes the next text, if there is one. */
+static bool take_next(Sampling *s, Row *row, Status *status) {
+  const json_t *prompt = json_array_get(json_object_get(s->asked, "sequences"), (size_t)s->next);
+  *row = (Row){.number = -1};
+  if (prompt == NULL) return true;
+  if (!is_prompt(s, prompt))
+    return status_fail(status, STATUS_USER, "prompt %lld: its ids are not below %u, or too many",
+                       (long long)s->next + 1, job_vocab(s->rank->plan));
+  *row = (Row){.number = s->next++,
+               .prompt = prompt,
+               .prompt_tokens = (int64_t)json_array_size(prompt),
+               .ids = json_array(),
+               .logprobs = json_array()};
+  json_t *text = json_pack("{s:o, s:o}", "ids", row->ids, "logprobs", row->logprobs);
+  return json_array_append_new(s->drawn, text) == 0 ||
+         status_fail(status, STATUS_WORLD, "not enough memory to sample");
 }
 
 static bool is_end(const Sampling *s, int64_t id) {
@@ -71,40 +100,101 @@ static bool is_end(const Sampling *s, int64_t id) {
   return false;
 }
 
-/* False: `prompt` is no list of ids that leaves room. */
-static bool take_prompt(Sampling *s, const json_t *prompt, int64_t *count) {
-  *count = (int64_t)json_array_size(prompt);
-  assert(s->ids != NULL && s->targets != NULL); /* by find_inputs */
-  if (*count < 1 || *count + s->tokens > s->context + 1) return false;
-  for (int64_t i = 0; i < s->context; i++) {
-    const json_t *item = i < *count ? json_array_get(prompt, (size_t)i) : NULL;
-    const json_int_t id = item != NULL ? json_integer_value(item) : 0;
-    if (id < 0 || id >= (json_int_t)job_vocab(s->rank->plan)) return false;
-    s->ids[i] = (int32_t)id;
-    s->targets[i] = -1;
+/* A text whose prompt has been read grows by decode. */
+static bool grows(const Row *row) {
+  return row->number >= 0 && row->filled >= row->prompt_tokens;
+}
+
+static int64_t token_at(const Row *row, int64_t position) {
+  const int64_t drawn = position - row->prompt_tokens;
+  return json_integer_value(drawn < 0 ? json_array_get(row->prompt, (size_t)position)
+                                      : json_array_get(row->ids, (size_t)drawn));
+}
+
+/* Stages the row's part of a pass over `width` tokens of each row. */
+static void stage(const Sampling *s, int64_t number, int64_t width, bool decodes) {
+  Row *row = &s->rows[number];
+  const int64_t known = decodes ? row->filled + 1 : row->prompt_tokens;
+  const bool takes_part = row->number >= 0 && grows(row) == decodes;
+  row->given = 0;
+  for (int64_t i = 0; i < width; i++) {
+    const int64_t at = number * width + i, position = row->filled + i;
+    const bool is_token = takes_part && position < known;
+    s->ids[at] = is_token ? (int32_t)token_at(row, position) : 0;
+    s->places[at] = is_token ? (int32_t)position : -1;
+    s->targets[at] = is_token && position + 1 >= row->prompt_tokens ? (int32_t)row->number : -1;
+    row->given += is_token;
+  }
+}
+
+/* ---- passes */
+
+static bool keep_drawn(Sampling *s, Row *row, const double *drawn, double copies, bool *has_ended,
+                       Status *status) {
+  const int64_t id = (int64_t)(drawn[0] / copies + 0.5);
+  const double logprob = drawn[1] / copies;
+  if (!isfinite(logprob))
+    return status_fail(status, STATUS_USER,
+                       "prompt %lld: a logit after %lld token%s is not finite: the weights have "
+                       "diverged, or precision.compute is too narrow for them",
+                       (long long)row->number + 1, (long long)row->filled,
+                       row->filled == 1 ? "" : "s");
+  (void)json_array_append_new(row->ids, json_integer(id));
+  (void)json_array_append_new(row->logprobs, json_real(logprob));
+  *has_ended = is_end(s, id) || (int64_t)json_array_size(row->ids) >= s->tokens;
+  return true;
+}
+
+/* Runs a pass, and keeps what was drawn of the texts whose last known token was in it. */
+static bool run_pass(Sampling *s, bool decodes, Status *status) {
+  Rank *rank = s->rank;
+  const double copies = rank_copies(rank->plan);
+  const int64_t width = decodes ? 1 : s->chunk, begun_ns = rank_now_ns();
+  Control in = rank_control_in(rank, 1);
+  ReplayLeft left;
+  int64_t tokens = 0;
+  for (int64_t i = 0; i < s->batch; i++) {
+    stage(s, i, width, decodes);
+    tokens += s->rows[i].given;
+  }
+  in.step = ++s->passes;
+  in.stop = atomic_load(&run_stop_requested) ? 1.0 : 0.0;
+  if (!replay_run(&rank->replay, decodes ? rank->decode : rank->eval, &in, rank->staging_setup.ring,
+                  &left, status))
+    return false;
+  *(decodes ? &s->decode_ns : &s->prefill_ns) += rank_now_ns() - begun_ns;
+  *(decodes ? &s->decode_tokens : &s->prefill_tokens) += tokens;
+  rank->stopped = left.control.stop > 0;
+  const PlanSlot *loss = plan_slot(rank->plan, CONTROL_loss);
+  const double *drawn =
+      (const double *)(const void *)(replay_left_block(&rank->replay) + loss->offset);
+  for (int64_t i = 0; i < s->batch && !rank->stopped; i++) {
+    Row *row = &s->rows[i];
+    bool has_ended = false;
+    row->filled += row->given;
+    if (row->given == 0 || !grows(row)) continue;
+    if (!keep_drawn(s, row, drawn + 2 * i, copies, &has_ended, status) ||
+        (has_ended && !take_next(s, row, status)))
+      return false;
   }
   return true;
 }
 
-static bool go_on(Sampling *s, int64_t number, const json_t *prompt, Status *status) {
-  int64_t count, id;
-  double logprob;
-  json_t *ids = json_array(), *logprobs = json_array();
-  json_t *sequence = json_pack("{s:o, s:o}", "ids", ids, "logprobs", logprobs);
-  if (json_array_append_new(s->drawn, sequence) != 0)
-    return status_fail(status, STATUS_WORLD, "not enough memory to sample");
-  if (!take_prompt(s, prompt, &count))
-    return status_fail(status, STATUS_USER, "prompt %lld: its ids are not below %u, or too many",
-                       (long long)number + 1, job_vocab(s->rank->plan));
-  for (int64_t i = 0; i < s->tokens && !s->rank->stopped; i++, count++) {
-    const int64_t begun_ns = rank_now_ns();
-    if (!draw(s, number, count, &id, &logprob, status)) return false;
-    *(i == 0 ? &s->first_ns : &s->next_ns) += rank_now_ns() - begun_ns;
-    *(i == 0 ? &s->first_count : &s->next_count) += i == 0 ? count : 1;
-    (void)json_array_append_new(ids, json_integer(id));
-    (void)json_array_append_new(logprobs, json_real(logprob));
-    if (is_end(s, id)) break;
-    if (count < s->context) s->ids[count] = (int32_t)id;
+static int64_t count_rows(const Sampling *s, bool that_grow) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < s->batch; i++)
+    count += s->rows[i].number >= 0 && grows(&s->rows[i]) == that_grow;
+  return count;
+}
+
+/* Prompts come first: then all rows grow together. */
+static bool run_passes(Sampling *s, Status *status) {
+  for (int64_t i = 0; i < s->batch; i++)
+    if (!take_next(s, &s->rows[i], status)) return false;
+  while (!s->rank->stopped) {
+    const bool decodes = count_rows(s, false) == 0;
+    if (decodes && count_rows(s, true) == 0) return true;
+    if (!run_pass(s, decodes, status)) return false;
   }
   return true;
 }
@@ -112,10 +202,10 @@ static bool go_on(Sampling *s, int64_t number, const json_t *prompt, Status *sta
 static bool write_drawn(const Sampling *s, Status *status) {
   char path[NAME_BYTES];
   (void)snprintf(path, sizeof path, "%.4000s/drawn.json", job_run_dir(s->rank->plan));
-  json_t *all =
-      json_pack("{s:O, s:f, s:f, s:I, s:I}", "sequences", s->drawn, "first_s",
-                (double)s->first_ns / 1e9, "next_s", (double)s->next_ns / 1e9, "first_tokens",
-                (json_int_t)s->first_count, "next_tokens", (json_int_t)s->next_count);
+  json_t *all = json_pack("{s:O, s:f, s:f, s:I, s:I}", "sequences", s->drawn, "prefill_s",
+                          (double)s->prefill_ns / 1e9, "decode_s", (double)s->decode_ns / 1e9,
+                          "prefill_tokens", (json_int_t)s->prefill_tokens, "decode_tokens",
+                          (json_int_t)s->decode_tokens);
   bool written = all != NULL && json_dump_file(all, path, JSON_COMPACT) == 0;
   json_decref(all);
   return written ||
@@ -123,28 +213,30 @@ static bool write_drawn(const Sampling *s, Status *status) {
 }
 
 static bool sample_all(Sampling *s, Status *status) {
-  const json_t *prompts = json_object_get(s->asked, "sequences"), *prompt;
-  size_t i;
   s->tokens = (int64_t)json_integer_value(json_object_get(s->asked, "tokens"));
-  if (!find_inputs(s, status)) return false;
-  json_array_foreach((json_t *)prompts, i,
-                     prompt) if (!s->rank->stopped &&
-                                 !go_on(s, (int64_t)i, prompt, status)) return false;
-  return rank_meet(s->rank, status) && (s->rank->number != 0 || write_drawn(s, status));
+  return find_inputs(s, status) && run_passes(s, status) && rank_meet(s->rank, status) &&
+         (s->rank->number != 0 || write_drawn(s, status));
 }
 
 bool rank_sample(Rank *rank, Status *status) {
   char path[NAME_BYTES];
   int failure = 0;
   JsonFault fault;
-  Sampling s = {.rank = rank, .context = job_sample_tokens(rank->plan), .drawn = json_array()};
+  const int64_t batch = job_microbatch_samples(rank->plan);
+  Sampling s = {.rank = rank,
+                .context = context_of(rank->plan),
+                .chunk = job_sample_tokens(rank->plan),
+                .batch = batch,
+                .rows = calloc((size_t)batch, sizeof *s.rows),
+                .drawn = json_array()};
   rank_note_phase(rank, FLIGHT_VALIDATING, 1);
   (void)snprintf(path, sizeof path, "%.4000s/prompts.json", job_run_dir(rank->plan));
   s.asked = json_read_file(path, PROMPTS_BYTES_MAX, &failure, &fault);
-  bool done = s.asked != NULL && s.drawn != NULL
+  bool done = s.asked != NULL && s.drawn != NULL && s.rows != NULL
                   ? sample_all(&s, status)
                   : status_fail(status, STATUS_WORLD, "%s: cannot be read", path);
   json_decref(s.asked);
   json_decref(s.drawn);
+  free(s.rows);
   return done;
 }

@@ -89,7 +89,7 @@ struct Rank {
   Threads *threads;
   const PlanProgram *init;
   const PlanProgram *train;
-  const PlanProgram *eval;
+  const PlanProgram *eval, *decode; /* of a sampled model prefill, decode; decode NULL: of others */
   int64_t started; /* the last step started, and the last one finished: the device may be ahead */
   int64_t ended;
   Underway underway[CONTROL_DEPTH_MAX];

@@ -559,6 +559,10 @@ bool replay_collect(Replay *replay, ReplayLeft *left, Status *status) {
   return true;
 }
 
+const uint8_t *replay_left_block(const Replay *replay) {
+  return control_out(replay, replay->collected - 1);
+}
+
 bool replay_run(Replay *replay, const PlanProgram *program, const Control *set, const void *samples,
                 ReplayLeft *left, Status *status) {
   return replay_start(replay, program, set, samples, status) &&

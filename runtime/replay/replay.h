@@ -219,6 +219,8 @@ bool replay_snapshot_await(Replay *replay, Status *status);
 bool replay_settle(Replay *replay, Status *status);
 /* Waits for the oldest run that was started and not collected. */
 bool replay_collect(Replay *replay, ReplayLeft *left, Status *status);
+/* The control block as the run that was collected last has left it. */
+const uint8_t *replay_left_block(const Replay *replay);
 /* Both, and waits until all lanes are empty. */
 bool replay_run(Replay *replay, const PlanProgram *program, const Control *set, const void *samples,
                 ReplayLeft *left, Status *status);

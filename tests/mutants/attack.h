@@ -4,7 +4,8 @@
  *   attack TITLE               begins one; the lines below belong to it. # begins a comment
  *   on STRATEGY                the plan of strategies.h; or
  *   job MODEL DEVICES PARALLEL MORE   another one, as strategies.h has them; words.u8 and others.u8
- *                              are beside it, tokens below 64
+ *                              are beside it, tokens below 64; or
+ *   sample MODEL DEVICES PARALLEL   the plan that draws tokens of three texts
  *
  *   take WHICH                 the records that the next lines change. WHICH: [every | N] KIND
  *                              [in SEGMENT] [of PATH] [for PURPOSE], patterns; KIND is a kernel or

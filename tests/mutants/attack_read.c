@@ -47,6 +47,9 @@ static void take_line(Attack *attack, AttackLine line) {
     attack->job = *strategy;
   } else if (strcmp(what, "job") == 0 && line.word_count == 5) {
     attack->job = (Strategy){"job", line.word[1], atoi(line.word[2]), line.word[3], line.word[4]};
+  } else if (strcmp(what, STRATEGY_SAMPLE) == 0 && line.word_count == 4) {
+    attack->job =
+        (Strategy){STRATEGY_SAMPLE, line.word[1], atoi(line.word[2]), line.word[3], "train = {}, "};
   } else if (strcmp(what, "says") == 0 && line.word_count == 2) {
     if (attack->says_count == ATTACK_LINES_MAX) attack_wrong(attack, line.number, "too long");
     attack->says[attack->says_count++] = line.word[1];

@@ -66,8 +66,9 @@ static Trial original_of(const Plan *good, TrialHow how) {
   return trial;
 }
 
-/* It would train otherwise, or not at all. */
+/* It would train otherwise, or not at all. Trials train: a plan that draws tokens is not run. */
 static const char *harm_of(const Plan *attacked, const Plan *good) {
+  if (plan_samples(good)) return "is not run";
   const TrialHow how = {.limit_s = LIMIT_S};
   Trial original = original_of(good, how), trial = trial_run(attacked, good, how);
   return trial_equal(&trial, &original) ? NULL : trial_difference(&trial, &original);

@@ -116,7 +116,8 @@ bool strategy_compile(const Strategy *s, const char *folder, JobCompile *job) {
   strategy_write_job(file, s);
   fclose(file);
   const char *error = "";
-  bool compiled = job_compile(job, path, plan_path, &error);
+  const JobUse use = strcmp(s->name, STRATEGY_SAMPLE) == 0 ? USE_SAMPLE : USE_TRAIN;
+  bool compiled = job_compile_use(job, path, plan_path, use, &error);
   if (!compiled) {
     printf("%s does not compile: %s\n", s->name, error);
     diags_print(&job->compile->diags, stdout, false);

@@ -13,6 +13,9 @@ typedef struct Strategy {
   const char *parallel, *more; /* without a model: `more` is a job file */
 } Strategy;
 
+/* The name of a strategy whose plan draws tokens. */
+#define STRATEGY_SAMPLE "sample"
+
 extern const Strategy strategies[];
 extern const size_t strategies_count;
 

@@ -4,10 +4,17 @@
 #include "compiler/search/fit.h"
 #include "runtime/plan/plan_io.h"
 
-static bool compile_file(JobCompile *job, const char *path) {
+static bool compile_file(JobCompile *job, const char *path, JobUse use) {
   const Machine machine = {.memory_bytes = (int64_t)1 << 33, .cores = 2};
   Compile *c = job->compile;
   Job *read = spec_load(c, path, NULL, 0);
+  if (read && use == USE_SAMPLE) {
+    read->use = use;
+    read->draw = (DrawOptions){1, 1, 0, 5, 8, 3};
+    read->data.train.count = read->data.valid.count = 0;
+    read->origin[FIELD_train_context].kind = read->origin[FIELD_train_microbatch].kind =
+        ORIGIN_DEFAULT;
+  }
   return read && spec_data(c, read) && fit_plan(c, read, &machine, &job->compiled);
 }
 
@@ -18,9 +25,14 @@ static const char *first_error(const Diags *diags) {
 }
 
 bool job_compile(JobCompile *job, const char *path, const char *plan_path, const char **error) {
+  return job_compile_use(job, path, plan_path, USE_TRAIN, error);
+}
+
+bool job_compile_use(JobCompile *job, const char *path, const char *plan_path, JobUse use,
+                     const char **error) {
   *job = (JobCompile){.compile = compile_new(SPECS_FOLDER)};
   char why[PLAN_WHY_BYTES] = "";
-  bool compiled = compile_file(job, path);
+  bool compiled = compile_file(job, path, use);
   *error = first_error(&job->compile->diags);
   if (job->compile->is_defect) diags_print(&job->compile->diags, stdout, false);
   if (!compiled) return false;

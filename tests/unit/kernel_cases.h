@@ -107,6 +107,18 @@ static inline void fill_begins(CaseCall *c, int32_t operand) {
   }
 }
 
+/* Tokens of a sample follow each other, up to the last positions of a cache; the second of many is
+ * none. */
+static inline void fill_places(CaseCall *c, int32_t operand) {
+  const int64_t seq = c->call.dim[1];
+  const int32_t context = contract_dim(c->contract, "context");
+  int32_t *place = c->call.operand[operand];
+  for (int64_t i = 0; i < call_count(&c->call, operand); i++) {
+    const int64_t first = context < 0 ? 100 * (i / seq) : c->call.dim[context] - seq - i / seq;
+    place[i] = seq > 2 && i % seq == 1 ? -1 : (int32_t)(first + i % seq);
+  }
+}
+
 /* Not cleared: a kernel may rely on nothing there. A large one is kept from case to case of its
  * size, for the system takes longer to hand out new pages than most cases take to run. */
 static inline void lay_scratch(CaseCall *c) {
@@ -133,6 +145,8 @@ static inline void lay_operand(CaseCall *c, int32_t i) {
   call_fill(&c->call, i, c->seed);
   if (strcmp(operand->name, "begin") == 0)
     fill_begins(c, i);
+  else if (strcmp(operand->name, "places") == 0)
+    fill_places(c, i);
   else if (operand->dtype == DTYPE_I32 && operand->access == KERNEL_READ)
     fill_ids(c, i);
   if (strstr(operand->name, "scale") != NULL) /* powers of two */

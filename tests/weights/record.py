@@ -46,6 +46,23 @@ def text_of(model, seed):
     return ids.reshape(-1)
 
 
+PROMPTS = [[5, 9, 17], [40, 1, 2, 3, 4, 5, 6, 7]]
+
+
+@torch.no_grad()
+def greedy(folder, name, read):
+    """The likeliest ids after two prompts, and the logarithms of their probabilities."""
+    os.makedirs(os.path.join(folder, "greedy"), exist_ok=True)
+    with open(os.path.join(folder, "greedy", name + ".txt"), "w") as file:
+        for prompt in PROMPTS:
+            ids, logprobs = list(prompt), []
+            for _ in range(12):
+                last = torch.log_softmax(read(torch.tensor([ids])).logits[0, -1], -1)
+                ids.append(int(last.argmax()))
+                logprobs.append(float(last.max()))
+            print(",".join(map(str, prompt)), ",".join(map(str, ids[len(prompt):])), ",".join(f"{x:.9g}" for x in logprobs), file=file)
+
+
 @torch.no_grad()
 def record(folder, name, kind, config, seed, dtype, **saving):
     torch.manual_seed(seed)
@@ -57,6 +74,7 @@ def record(folder, name, kind, config, seed, dtype, **saving):
     model.to(dtype).save_pretrained(place, **saving)
     os.remove(os.path.join(place, "generation_config.json"))
     read = kind.from_pretrained(place, dtype=torch.float32, attn_implementation="eager").double().eval()
+    greedy(folder, name, read)
     ids = text_of(read, seed + 1)
     with open(os.path.join(place, "text.u8"), "wb") as file:
         file.write(bytes(ids.tolist()))
@@ -73,10 +91,12 @@ def tell(name, read, ids):
 
 
 @torch.no_grad()
-def tell_window(place, window):
+def tell_window(folder, name, window):
+    place = os.path.join(folder, name)
     read = MistralForCausalLM.from_pretrained(place, dtype=torch.float32, attn_implementation="eager", sliding_window=window)
+    greedy(folder, "window", read.double().eval())
     with open(os.path.join(place, "text.u8"), "rb") as file:
-        tell("window", read.double().eval(), torch.tensor(list(file.read())))
+        tell("window", read, torch.tensor(list(file.read())))
 
 
 def main(folder):
@@ -93,7 +113,7 @@ def main(folder):
            4, torch.bfloat16)
     record(folder, "mistral", MistralForCausalLM,
            MistralConfig(rope_parameters=rope, tie_word_embeddings=False, sliding_window=None, **SIZES, **COMMON), 5, torch.bfloat16)
-    tell_window(os.path.join(folder, "mistral"), 8)
+    tell_window(folder, "mistral", 8)
 
 
 if __name__ == "__main__":

@@ -305,9 +305,9 @@ static int32_t distance(const Draft *d, int32_t from, int32_t to) {
 }
 
 /* Runs one micro-batch through all chunks, in the order of the model. */
-static void build_eval(Draft *d, Stage *stage) {
+static void build_pass(Draft *d, Stage *stage, ProgramKind kind) {
   Calls t;
-  calls_open(&t, d, stage, PROGRAM_EVAL_STEP);
+  calls_open(&t, d, stage, kind);
   int32_t chunks = draft_chunks(d);
   Flights flights = {
       .t = &t, .at = ARENA_ARRAY(d->compile->arena, Flight *, chunks + 1), .microbatches = 1};
@@ -344,7 +344,8 @@ void calls_build(Draft *d) {
   for (int32_t s = 0; s < d->stage_count; s++) {
     build_init(d, &d->stages[s]);
     if (d->trains) build_train(d, &d->stages[s], pipeline);
-    if (d->eval != NULL) build_eval(d, &d->stages[s]);
+    if (d->eval != NULL) build_pass(d, &d->stages[s], d->eval->program);
+    if (d->decode != NULL) build_pass(d, &d->stages[s], d->decode->program);
     if (d->stages[s].snapshot_buffer != NO_ID) build_snapshot(d, &d->stages[s]);
   }
 }

@@ -228,6 +228,12 @@ static BufferBinding bind_snapshot(Calls *t, const SegmentBase *base) {
   return binding;
 }
 
+static BufferBinding bind_cache(const Calls *t, const CallTarget *at) {
+  const RegionId region = t->draft->chain[at->use].region;
+  return (BufferBinding){t->stage->cache_buffers[region],
+                         t->stage->cache_position[at->use] * cache_stride_bytes(t->graph, region)};
+}
+
 static BufferBinding bind_base(Calls *t, const SegmentBase *base, const CallTarget *at) {
   switch (base->role) {
   case BASE_PARAM:
@@ -271,6 +277,7 @@ static BufferBinding bind_base(Calls *t, const SegmentBase *base, const CallTarg
         calls_buffer(t, "master, drawn", BUFFER_MASTER, base->size_bytes, at->layer), 0};
   case BASE_MIRROR: return (BufferBinding){t->stage->mirror_buffer, 0};
   case BASE_SNAPSHOT: return bind_snapshot(t, base);
+  case BASE_CACHE: return bind_cache(t, at);
   case BASE_PIECES:
   case BASE_RECEIVED:
     return (BufferBinding){
@@ -412,10 +419,11 @@ void calls_exchange(Calls *t, int32_t segment, const int32_t *buffers, const Pla
 
 void calls_open(Calls *t, Draft *d, Stage *stage, ProgramKind kind) {
   *t = (Calls){.draft = d, .stage = stage, .kind = (int32_t)kind};
-  bool eval = kind == PROGRAM_EVAL_STEP;
-  t->graph = eval ? d->eval : d->train;
-  t->parts = eval ? d->eval_parts : d->train_parts;
-  t->ends = eval ? &d->eval_ends : &d->train_ends;
+  const bool eval = kind == PROGRAM_EVAL_STEP || kind == PROGRAM_PREFILL;
+  const bool decodes = kind == PROGRAM_DECODE;
+  t->graph = decodes ? d->decode : eval ? d->eval : d->train;
+  t->parts = decodes ? d->decode_parts : eval ? d->eval_parts : d->train_parts;
+  t->ends = decodes ? &d->decode_ends : eval ? &d->eval_ends : &d->train_ends;
   stage->programs[kind].exists = true;
   t->slot_first = ARENA_ARRAY(d->compile->arena, int32_t, d->blocks.count + 1);
   for (int32_t b = 0; b < d->blocks.count; b++) {

@@ -67,6 +67,7 @@ static const RoleWords role_words[BASE_ROLE_COUNT] = {
     [BASE_FAR_FRAME] = {BUFFER_ACTIVATION, "kept_on_host"},
     [BASE_FAR_INPUT] = {BUFFER_ACTIVATION, "input_on_host"},
     [BASE_SNAPSHOT] = {BUFFER_SNAPSHOT, "snapshot"},
+    [BASE_CACHE] = {BUFFER_CACHE, "cache"},
 };
 
 /* ---- memory */
@@ -81,14 +82,23 @@ static void emit_tiers(Tables *t, const Draft *d) {
                      .path = table_string(t, tier == TIER_FILE ? d->job->offload.path : "")});
 }
 
+static void emit_slot(Tables *t, const char *name, PlanSlot slot, const char *unit,
+                      int64_t offset) {
+  slot.offset = (uint64_t)offset;
+  slot.name = table_string(t, name);
+  slot.unit = table_string(t, unit);
+  TABLE_PUSH(t, slots, slot);
+}
+
+/* A sampled model hands out two numbers for each sequence: those after the first one's. */
 static void emit_slots(Tables *t, const Draft *d) {
   for (ControlSlot i = 0; i < CONTROL_SLOT_COUNT; i++) {
     if ((draft_slots(d) & CONTROL_BIT(i)) == 0) continue;
-    PlanSlot slot = plan_slot_known(i);
-    slot.offset = (uint64_t)draft_slot_offset(d, i);
-    slot.name = table_string(t, control_name(i));
-    slot.unit = table_string(t, plan_slot_unit(i));
-    TABLE_PUSH(t, slots, slot);
+    emit_slot(t, control_name(i), plan_slot_known(i), plan_slot_unit(i), draft_slot_offset(d, i));
+    for (int64_t k = 0; i == CONTROL_count && k < draft_drawn_slots(d); k++)
+      emit_slot(t, arena_printf(t->arena, PLAN_DRAWN_PREFIX "%lld", (long long)k),
+                plan_slot_known(CONTROL_loss), "",
+                draft_slot_offset(d, i) + (k + 1) * CONTROL_SLOT_BYTES);
   }
 }
 
@@ -421,6 +431,7 @@ Choice emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
                           .name = table_string(t, mesh_axis_name(axis))});
   emit_model(t, d->train->logical);
   if (d->eval != NULL && d->trains) emit_model(t, d->eval->logical);
+  if (d->decode != NULL) emit_model(t, d->decode->logical);
   emit_settings(t, d, parameters);
   for (int32_t i = 0; i < d->segments.count; i++)
     emit_segment(t, d, &d->segments.at[i]);

@@ -57,16 +57,16 @@ uint32_t table_layout(Tables *t, const Layout *layout) {
 /* ---- the model */
 
 uint32_t table_value(const Tables *t, const Graph *model, ValueId v) {
-  return v == NO_ID ? PLAN_NONE : t->first_value[!model->training] + (uint32_t)v;
+  return v == NO_ID ? PLAN_NONE : t->first_value[model->program] + (uint32_t)v;
 }
 
 uint32_t table_node(const Tables *t, const Graph *model, NodeId n) {
-  return n == NO_ID ? PLAN_NONE : (uint32_t)t->node_index[!model->training][n];
+  return n == NO_ID ? PLAN_NONE : (uint32_t)t->node_index[model->program][n];
 }
 
 static void push_values(Tables *t, const Graph *model) {
   uint32_t first_region = (uint32_t)t->regions.count;
-  t->first_value[!model->training] = (uint32_t)t->values.count;
+  t->first_value[model->program] = (uint32_t)t->values.count;
   for (ValueId v = 0; v < model->values.count; v++) {
     const Value *value = graph_value(model, v);
     Layout layout = value_layout(model, v);
@@ -111,7 +111,7 @@ static void push_node(Tables *t, const Graph *model, NodeId n) {
     out.attrs_count--;
   for (uint32_t i = 0; i < out.attrs_count; i++)
     TABLE_PUSH(t, reals, node->attrs[i]);
-  t->node_index[!model->training][n] = t->nodes.count;
+  t->node_index[model->program][n] = t->nodes.count;
   TABLE_PUSH(t, nodes, out);
 }
 
@@ -126,7 +126,7 @@ static void push_list(Tables *t, const Graph *model, const NodeList *list, uint3
 static void push_region(Tables *t, const Graph *model, const Region *region) {
   PlanRegion out = {.repeat = region->repeat,
                     .is_stack = region->is_stack,
-                    .program = model->training ? PROGRAM_TRAIN_STEP : PROGRAM_EVAL_STEP,
+                    .program = model->program,
                     .input = table_value(t, model, region->input),
                     .output = table_value(t, model, region->output),
                     .d_input = table_value(t, model, region->d_input),
@@ -151,9 +151,9 @@ static void push_parameter(Tables *t, const Graph *model, const Param *param) {
 }
 
 void emit_model(Tables *t, const Graph *model) {
-  t->node_index[!model->training] = ARENA_ARRAY(t->arena, int32_t, model->nodes.count + 1);
+  t->node_index[model->program] = ARENA_ARRAY(t->arena, int32_t, model->nodes.count + 1);
   for (NodeId n = 0; n < model->nodes.count; n++)
-    t->node_index[!model->training][n] = (int32_t)PLAN_NONE;
+    t->node_index[model->program][n] = (int32_t)PLAN_NONE;
   const int32_t first_region = t->regions.count;
   push_values(t, model);
   for (RegionId r = 0; r < model->regions.count; r++)

@@ -114,8 +114,54 @@ static void emit_state(Tables *t, const Draft *d, const Stage *stage, ParamId p,
   }
 }
 
+/* ---- caches: of layers [first, first + count), which are adjacent on this stage */
+
+static void emit_cache(Tables *t, const Draft *d, const Stage *stage, ValueId v, int32_t first_use,
+                       int32_t count) {
+  const Graph *g = d->train;
+  const Value *value = graph_value(g, v);
+  const Region *region = &g->regions.at[value->region];
+  const Buffer *buffer = &stage->buffers.at[stage->cache_buffers[value->region]];
+  const int64_t stride = cache_stride_bytes(g, value->region);
+  const Layout layout = value_layout(g, v);
+  TABLE_PUSH(t, tensors,
+             (PlanTensor){.offset = (uint64_t)(buffer->offset + cache_offset(g, v) +
+                                               stage->cache_position[first_use] * stride),
+                          .size_bytes = (uint64_t)value_bytes(g, v),
+                          .layer_stride = (uint64_t)stride,
+                          .elements = value_elements(g, v),
+                          .layer_first = region->is_stack ? (int32_t)d->chain[first_use].layer : -1,
+                          .layer_count = (uint32_t)count,
+                          .kind = buffer->kind,
+                          .dtype = value->dtype,
+                          .tier = buffer->tier,
+                          .storage = PLAN_NONE,
+                          .layout = table_layout(t, &layout),
+                          .value = table_value(t, g->logical, value->logical),
+                          .dims_first = (uint32_t)t->ints.count,
+                          .dims_count = (uint32_t)value->dim_count,
+                          .name = table_string(t, value->name)});
+  for (int32_t i = 0; i < value->dim_count; i++)
+    TABLE_PUSH(t, ints, g->dims.at[value->dims[i]].size);
+}
+
+static void emit_caches(Tables *t, const Draft *d, const Stage *stage) {
+  const Graph *g = d->train;
+  for (ValueId v = 0; d->decode != NULL && v < g->values.count; v++) {
+    if (graph_value(g, v)->kind != VALUE_CACHE) continue;
+    for (int32_t k = 0; k < draft_chunks(d); k++) {
+      const int32_t c = draft_chunk(d, stage->number, k);
+      int32_t first = d->chunk_first[c], count = 0;
+      for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1]; u++)
+        if (d->chain[u].region == graph_value(g, v)->region && count++ == 0) first = u;
+      if (count > 0) emit_cache(t, d, stage, v, first, count);
+    }
+  }
+}
+
 void emit_tensors(Tables *t, const Draft *d, const Stage *stage) {
   for (BaseRole role = BASE_PARAM; role <= BASE_STATE_LAST; role++)
     for (ParamId p = 0; p < d->train->params.count; p++)
       emit_state(t, d, stage, p, role);
+  emit_caches(t, d, stage);
 }

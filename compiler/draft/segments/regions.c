@@ -229,12 +229,21 @@ static void find_spared(Emission *e) {
   }
 }
 
+const char *segment_suffix(const Graph *g) {
+  switch (g->program) {
+  case PROGRAM_TRAIN_STEP: return "";
+  case PROGRAM_PREFILL: return ".prefill";
+  case PROGRAM_DECODE: return ".decode";
+  default: return ".eval";
+  }
+}
+
 static int32_t build_list(Draft *d, const Storage *storage, ListKind list, const Lowered *lowered) {
   static const char *const words[LIST_KINDS] = {"codes", "forward", "recompute", "backward",
                                                 "weight"};
   const NodeList *nodes = region_list(storage->region, list);
   if (nodes->count == 0) return NO_ID;
-  const char *suffix = storage->graph->training ? "" : ".eval";
+  const char *suffix = segment_suffix(storage->graph);
   const char *name =
       arena_printf(d->compile->arena, "%s.%s%s", storage->region->name, words[list], suffix);
   Emission e = {.draft = d, .storage = storage, .segment = segment_add(d, name), .list = list};
@@ -326,4 +335,5 @@ void region_segments_build(Draft *d) {
   d->train_parts = build_regions(d, d->train);
   d->eval_parts = d->train_parts;
   if (d->eval != NULL && d->trains) d->eval_parts = build_regions(d, d->eval);
+  if (d->decode != NULL) d->decode_parts = build_regions(d, d->decode);
 }

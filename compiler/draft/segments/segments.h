@@ -13,6 +13,9 @@ void blocks_layout(Draft *d);
 /* Gives each input its place in a staged micro-batch. */
 void inputs_layout(Draft *d);
 
+/* The end of its segments' names: "" in training. */
+const char *segment_suffix(const Graph *g);
+
 /* Builds the forward, recompute and backward segments of every region of both graphs. */
 void region_segments_build(Draft *d);
 

@@ -46,6 +46,7 @@ static bool special_role(const Storage *p, ValueId v, BaseRole *role) {
   case VALUE_PARAM: *role = BASE_PARAM; return true;
   case VALUE_PARAM_GRAD: *role = BASE_GRAD; return true;
   case VALUE_LOSS: *role = BASE_CONTROL; return true;
+  case VALUE_CACHE: *role = BASE_CACHE; return true;
   default: break;
   }
   if (v == r->output || (r->output_recomputed && v == r->output_again))
@@ -312,6 +313,7 @@ Address storage_address(const Storage *p, ValueId v) {
   }
   case BASE_DATA: return (Address){role, NO_ID, d->input_offsets[value->input] + inside};
   case BASE_CONTROL: return (Address){role, NO_ID, draft_slot_offset(d, CONTROL_loss) + inside};
+  case BASE_CACHE: return (Address){role, NO_ID, cache_offset(p->graph, root) + inside};
   default: return (Address){role, NO_ID, inside};
   }
 }

@@ -384,7 +384,10 @@ static int32_t build_mirror(Draft *d) {
   return segment;
 }
 
-static StepSegments build_step(Draft *d, const Graph *g, const char *load, const char *control) {
+static StepSegments build_step(Draft *d, const Graph *g) {
+  const char *suffix = segment_suffix(g);
+  const char *load = arena_printf(d->compile->arena, "load%s", suffix);
+  const char *control = arena_printf(d->compile->arena, "control%s", suffix);
   StepSegments ends = {.load = build_load(d, g, load), .targets = NO_ID, .mirror = NO_ID};
   if (g->training && d->offloads_state && !d->updates_here) ends.mirror = build_mirror(d);
   if (g->training && g->may_lack_targets)
@@ -396,8 +399,9 @@ static StepSegments build_step(Draft *d, const Graph *g, const char *load, const
 }
 
 void step_segments_build(Draft *d) {
-  if (d->trains) d->train_ends = build_step(d, d->train, "load", "control");
-  if (d->eval != NULL) d->eval_ends = build_step(d, d->eval, "load.eval", "control.eval");
+  if (d->trains) d->train_ends = build_step(d, d->train);
+  if (d->eval != NULL) d->eval_ends = build_step(d, d->eval);
+  if (d->decode != NULL) d->decode_ends = build_step(d, d->decode);
 }
 
 /* ---- snapshots */

@@ -176,6 +176,28 @@ static void place_snapshot(Draft *d, Stage *stage) {
                       "snapshot", BUFFER_SNAPSHOT, bytes);
 }
 
+/* Keys and values of the layers that the stage runs, one layer after another. */
+static void place_caches(Draft *d, Stage *stage) {
+  const Graph *g = d->train;
+  Arena *arena = d->compile->arena;
+  stage->cache_buffers = ARENA_ARRAY(arena, int32_t, g->regions.count + 1);
+  stage->cache_position = ARENA_ARRAY(arena, int32_t, d->chain_length + 1);
+  for (RegionId r = 0; r < g->regions.count; r++) {
+    const int64_t bytes = d->decode == NULL ? 0 : cache_stride_bytes(g, r);
+    int32_t layers = 0;
+    for (int32_t k = 0; k < draft_chunks(d); k++) {
+      const int32_t c = draft_chunk(d, stage->number, k);
+      for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1]; u++)
+        if (d->chain[u].region == r) stage->cache_position[u] = layers++;
+    }
+    stage->cache_buffers[r] =
+        layers * bytes == 0
+            ? NO_ID
+            : persistent(d, stage, arena_printf(arena, "%s cache", g->regions.at[r].name),
+                         BUFFER_CACHE, layers * bytes);
+  }
+}
+
 static void place_stage(Draft *d, Stage *stage) {
   const int64_t f64 = dtype_bytes(DTYPE_F64);
   place_host_side(d, stage);
@@ -194,6 +216,7 @@ static void place_stage(Draft *d, Stage *stage) {
   stage->norms_buffer =
       d->trains ? persistent(d, stage, "squares by group", BUFFER_WORKSPACE, NORM_GROUPS * f64)
                 : NO_ID;
+  place_caches(d, stage);
   place_snapshot(d, stage);
 }
 

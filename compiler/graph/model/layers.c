@@ -179,8 +179,8 @@ static bool check_positions(Trace *t, const Param *table, ValueId ids) {
       (value->producer == NO_ID || !op_def(graph_node(t->g, value->producer)->op)->is_position))
     return true;
   int64_t rows = t->g->dims.at[table->dims[0]].size;
-  if (rows >= t->context) return true;
   const Job *job = t->model->job;
+  if (rows >= (job->use == USE_SAMPLE ? job->sample.context : t->context)) return true;
   bool said = job->set[FIELD_train_context] && job->origin[FIELD_train_context].span.file != NULL;
   Span at = said ? job->origin[FIELD_train_context].span : t->at;
   error_at(t->g->compile, at, "context-too-long",
@@ -311,6 +311,25 @@ static int attention_apart(Trace *t, ValueId q, ValueId k, ValueId v, const doub
       t, trace_append(t, OP_attention_apart, "attention", INPUTS(q, k, v, begins), attrs));
 }
 
+/* A sampled model keeps keys and values of all tokens so far. */
+static int attention_cached(Trace *t, ValueId q, ValueId k, ValueId v, const double *attrs) {
+  Graph *g = t->g;
+  const int64_t context = t->model->job->sample.context;
+  if (attrs[0] == 0)
+    return trace_fault(t, "wrong-option", "causal = true",
+                       "attention: a sampled model has no token after the last one: it is causal");
+  ValueId places = document_input(t, INPUT_PLACES);
+  if (places == NO_ID) return value_push(t, NO_ID);
+  if (graph_dim(g, PLAN_CONTEXT_DIM) == NO_ID)
+    (void)graph_add_dim(g, (Dim){.name = PLAN_CONTEXT_DIM, .size = context, .carried = true});
+  ValueId keys = trace_append(t, OP_cache_append, "attention.keys", INPUTS(k, places), NULL);
+  ValueId values = trace_append(t, OP_cache_append, "attention.values", INPUTS(v, places), NULL);
+  if (keys == NO_ID || values == NO_ID) return value_push(t, NO_ID);
+  return value_push(t, trace_append(t, OP_attention_cached, "attention",
+                                    INPUTS(q, keys, values, places),
+                                    ATTRS(attrs[1], attrs[4], attrs[5])));
+}
+
 int call_attention(lua_State *L) {
   static const char *const keys[] = {"causal", "dropout", "scale", "softcap", "window", NULL};
   Trace *t = trace_enter(L, "attention");
@@ -329,6 +348,7 @@ int call_attention(lua_State *L) {
                        "attention: scale is not 0, by which no key differs from another; without "
                        "it, it is 1/sqrt(head)");
   const double *attrs = ATTRS(causal, scale, dropout, 0, window, softcap);
+  if (t->model->job->use == USE_SAMPLE) return attention_cached(t, q, k, v, attrs);
   if (job_is_apart(t->model->job)) return attention_apart(t, q, k, v, attrs);
   return value_push(t, trace_append(t, OP_attention, "attention", INPUTS(q, k, v), attrs));
 }
@@ -348,7 +368,11 @@ int call_rope(lua_State *L) {
   if (factor == 0) /* 0 means no scaling in the graph; in a file it is a mistake */
     return trace_fault(t, "rope-scaling", "factor = 1", "rope: factor is 1 or more; got 0");
   const double *attrs = ATTRS(base, 0, factor, low, high, original);
-  return value_push(t, trace_append(t, OP_rope, "rope", INPUTS(x), attrs));
+  if (t->model->job->use != USE_SAMPLE)
+    return value_push(t, trace_append(t, OP_rope, "rope", INPUTS(x), attrs));
+  ValueId places = document_input(t, INPUT_PLACES);
+  if (places == NO_ID) return value_push(t, NO_ID);
+  return value_push(t, trace_append(t, OP_rope_at, "rope", INPUTS(x, places), attrs));
 }
 
 int call_split(lua_State *L) {

@@ -185,6 +185,7 @@ static Graph *new_graph(Compile *c, const Model *model, bool training) {
   g->compute_dtype = precision_dtype(compute);
   g->tf32 = compute == CHOICE_TF32;
   g->grad_dtype = precision_dtype(job->precision.grad);
+  g->cache_dtype = precision_dtype(job->sample.cache);
   return g;
 }
 

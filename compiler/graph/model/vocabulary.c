@@ -79,7 +79,8 @@ ValueId document_input(Trace *t, InputRole role) {
     if (g->inputs.at[i].role == role) return g->inputs.at[i].value;
   const DimId dims[] = {graph_dim(g, "batch"), graph_dim(g, "seq")};
   if (dims[0] == NO_ID || dims[1] == NO_ID) {
-    trace_fault(t, "no-seq", NULL, "%s: data.documents = \"apart\" needs samples of tokens", t->op);
+    trace_fault(t, "no-seq", NULL, "%s: %s needs samples of tokens", t->op,
+                t->model->job->use == USE_SAMPLE ? "sample" : "data.documents = \"apart\"");
     return NO_ID;
   }
   ValueId v = graph_value_dims(g, dims, 2, DTYPE_I32, name);
@@ -98,7 +99,8 @@ static int call_positions(lua_State *L) {
   if (seq == NO_ID || !value_has_dim(t->g, ids, seq))
     return trace_fault(t, "no-seq", NULL, "positions: %s has no 'seq' to count along",
                        value_dims_text(t->g, ids));
-  if (job_is_apart(t->model->job)) return value_push(t, document_input(t, INPUT_PLACES));
+  if (job_is_apart(t->model->job) || t->model->job->use == USE_SAMPLE)
+    return value_push(t, document_input(t, INPUT_PLACES));
   if (t->positions == NO_ID)
     t->positions = trace_append(t, OP_positions, "positions", INPUTS(NO_ID), NULL);
   return value_push(t, t->positions);
@@ -225,8 +227,10 @@ static int make_loss(Trace *t, OpKind op, ValueId y, ValueId target, const doubl
                        "%s: %s is the same for all samples: a loss is of values with 'batch'",
                        t->op, value_dims_text(g, y));
   const bool predicts = t->model->job->use == USE_PREDICT; /* the answer is not read */
+  const bool draws = t->model->job->use == USE_SAMPLE;     /* of a text and a position */
+  const ValueId places = draws ? document_input(t, INPUT_PLACES) : NO_ID;
   ValueId loss = predicts ? trace_append(t, op, t->op, INPUTS(y), attrs)
-                          : trace_append(t, op, t->op, INPUTS(y, target), attrs);
+                          : trace_append(t, op, t->op, INPUTS(y, target, places), attrs);
   if (predicts) bound_classes(g, y, target);
   if (loss == NO_ID) return value_push(t, NO_ID);
   g->loss = loss;

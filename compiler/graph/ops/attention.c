@@ -33,32 +33,15 @@ enum {
   ATTR_COUNT
 };
 
-static bool heads_fit(Graph *g, const Node *n) {
-  DimList q = rule_features(g, n->inputs[0]), k = rule_features(g, n->inputs[1]);
-  if (q.count != 2 || k.count != 2 || q.at[1] != k.at[1])
-    return error_at(g->compile, n->origin, "attention-shape",
-                    "attention: q and k need features [heads, head] with the same last one, got %s "
-                    "and %s",
-                    rule_dims_text(g, &q), rule_dims_text(g, &k));
-  const Dim *heads = &g->dims.at[q.at[0]], *kv_heads = &g->dims.at[k.at[0]];
-  if (heads->size % kv_heads->size == 0) return true;
-  rule_size_error(g, n, k.at[0], q.at[0], "heads-multiple",
-                  "attention: %s = %lld is not a multiple of %s = %lld", heads->name,
-                  (long long)heads->size, kv_heads->name, (long long)kv_heads->size);
-  int64_t near = kv_heads->size < heads->size ? kv_heads->size : heads->size;
-  while (heads->size % near != 0)
-    near--;
-  fix_last(g->compile, "%s = %lld", kv_heads->name, (long long)near);
-  return false;
-}
-
 static bool inputs_fit(Graph *g, const Node *n) {
   DimList q = rule_carried(g, n->inputs[0]), k = rule_dims(g, n->inputs[1]);
   DimList v = rule_dims(g, n->inputs[2]), k_tokens = rule_carried(g, n->inputs[1]);
   if (!rule_same_dims(&k, &v))
     return error_at(g->compile, n->origin, "attention-shape", "attention: k is %s but v is %s",
                     rule_dims_text(g, &k), rule_dims_text(g, &v));
-  if (!heads_fit(g, n) || !rule_needs_seq(g, n, n->inputs[0])) return false;
+  DimList q_features = rule_features(g, n->inputs[0]), k_features = rule_features(g, n->inputs[1]);
+  if (!rule_heads_fit(g, n, &q_features, &k_features) || !rule_needs_seq(g, n, n->inputs[0]))
+    return false;
   if (!rule_same_dims(&q, &k_tokens))
     return error_at(g->compile, n->origin, "attention-shape",
                     "attention: q runs over %s but k over %s", rule_dims_text(g, &q),

@@ -1,9 +1,9 @@
-/* draw.c -- in place of cross_entropy where a model is sampled: draws a class from each row whose
- * target is 0 or more (kernels.def).
+/* draw.c -- in place of cross_entropy where a model is sampled: draws a class from a row of each
+ * sample whose target is 0 or more (kernels.def).
  *
- * inputs: logits [batch, seq, classes], targets [batch, seq]. attrs: temperature, top_k, top_p.
- * Output: the sum of classes drawn, and of their log probabilities. All ranks have all logits, so
- * that they draw the same. */
+ * inputs: logits [batch, seq, classes], targets and places [batch, seq]. attrs: temperature, top_k,
+ * top_p. Output: of each sample the class drawn, and its log probability. All ranks have all
+ * logits, so that they draw the same. */
 #include "compiler/graph/ops/rule.h"
 
 enum { TEMPERATURE, TOP_K, TOP_P };
@@ -18,13 +18,15 @@ static bool shape(Graph *g, Node *n) {
                     "draw: expected logits of one feature dimension and their ids, got %s and %s",
                     value_dims_text(g, n->inputs[0]), value_dims_text(g, n->inputs[1]));
   if (!rule_made(n)) rule_loss(g, n, "draw");
+  graph_value(g, n->outputs[0])->extra_elements = 2 * rule_samples(g, n->inputs[1]);
   return true;
 }
 
 static void lower(const Graph *g, const Node *n, Lowered *out) {
   DimId vocab = rule_features(g, n->inputs[0]).at[0];
   const Dim *whole = &g->dims.at[rule_whole_dim(g, vocab)];
-  LOWER_DIMS(out, value_rows(g, n->inputs[0]), g->dims.at[vocab].size,
+  Tokens tokens = rule_tokens(g, n->inputs[0]);
+  LOWER_DIMS(out, tokens.batch, tokens.seq, g->dims.at[vocab].size,
              whole->real_size > 0 ? whole->real_size : whole->size);
   LOWER_ATTRS(out, n->attrs[TEMPERATURE], n->attrs[TOP_K], n->attrs[TOP_P]);
   out->random = n->attrs[TEMPERATURE] > 0;

@@ -154,6 +154,24 @@ void rule_loss(Graph *g, Node *n, const char *name) {
   g->loss_name = name;
 }
 
+bool rule_heads_fit(Graph *g, const Node *n, const DimList *q, const DimList *k) {
+  if (q->count != 2 || k->count != 2 || q->at[1] != k->at[1])
+    return error_at(g->compile, n->origin, "attention-shape",
+                    "attention: q and k need features [heads, head] with the same last one, got %s "
+                    "and %s",
+                    rule_dims_text(g, q), rule_dims_text(g, k));
+  const Dim *heads = &g->dims.at[q->at[0]], *kv_heads = &g->dims.at[k->at[0]];
+  if (heads->size % kv_heads->size == 0) return true;
+  rule_size_error(g, n, k->at[0], q->at[0], "heads-multiple",
+                  "attention: %s = %lld is not a multiple of %s = %lld", heads->name,
+                  (long long)heads->size, kv_heads->name, (long long)kv_heads->size);
+  int64_t near = kv_heads->size < heads->size ? kv_heads->size : heads->size;
+  while (heads->size % near != 0)
+    near--;
+  fix_last(g->compile, "%s = %lld", kv_heads->name, (long long)near);
+  return false;
+}
+
 DType rule_statistics_dtype(const Graph *g) {
   return g->compute_dtype == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32;
 }

@@ -30,6 +30,10 @@ bool rule_needs_seq(Graph *g, const Node *n, ValueId v);
 bool rule_size_error(Graph *g, const Node *n, DimId blamed, DimId other, const char *name,
                      const char *format, ...) __attribute__((format(printf, 6, 7)));
 
+/* Reports an error unless features of q and k are [heads, head] with the same last one, and heads
+ * share those of k. */
+bool rule_heads_fit(Graph *g, const Node *n, const DimList *q, const DimList *k);
+
 /* Adds a new output to n, named after its path. A node whose outputs are given is left as it is. */
 bool rule_made(const Node *n); /* outputs are given */
 ValueId rule_output(Graph *g, Node *n, DimList dims, DType dtype);

@@ -240,7 +240,8 @@ bool derive_cuts(Compile *c, Job *job, const ModelFacts *model, bool has_seq, De
   Arena *arena = c->arena;
   bool is_said = field_is_said(job, FIELD_parallel_sequence);
   if (!has_seq && !refuse_without_sequences(c, job, out)) return false;
-  out->sequence = is_said ? job->parallel.sequence : out->tp > 1 && has_seq;
+  out->sequence =
+      is_said || job->use == USE_SAMPLE ? job->parallel.sequence : out->tp > 1 && has_seq;
   if (!is_said) {
     job->parallel.sequence = out->sequence;
     field_derive(job, FIELD_parallel_sequence,

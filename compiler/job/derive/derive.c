@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "compiler/job/data.h"
+#include "compiler/job/derive/sample.h"
 #include "compiler/job/job_room.h"
 #include "compiler/job/units.h"
 
@@ -32,8 +33,6 @@ static bool derive_context(Deriving *d, int64_t positions) {
     job->train.context = positions;
     field_derive(job, FIELD_train_context, "model.positions");
   }
-  if (job->use == USE_SAMPLE && positions > 0 && job->train.context > positions)
-    job->train.context = positions; /* what is asked for is rounded up */
   d->out->sample_tokens = job->train.context;
   spec_data_pack(job, job->train.context);
   if (positions <= 0 || job->train.context <= positions) return true;
@@ -330,8 +329,10 @@ bool spec_derive(Compile *c, Job *job, const Cluster *cluster, const ModelFacts 
   bool has_context = job->set[FIELD_train_context];
   if (job->data.head == CHOICE_SYNTHETIC) /* a model without sequences is fed single samples */
     d.is_table = model->positions <= 0 && !has_context && job->train.batch.unit == UNIT_SAMPLES;
+  if (job->use == USE_SAMPLE && !sample_derive(c, job, model->positions)) return false;
   bool is_good =
       derive_degrees(c, job, cluster, derived) && derive_shards(c, job, cluster, derived);
+  if (is_good && job->use == USE_SAMPLE) is_good = sample_check_ranks(c, job, derived);
   is_good = derive_context(&d, model->positions) && is_good;
   if (!is_good) return false; /* the rest would be wrong for the same cause */
   is_good = derive_cuts(c, job, model, !d.is_table, derived);

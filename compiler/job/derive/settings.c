@@ -42,7 +42,7 @@ static const struct {
     {SECTION_schedule, SETTING_SCHEDULE}, {SECTION_parallel, SETTING_LAYOUT},
     {SECTION_cluster, SETTING_SAFE},      {SECTION_memory, SETTING_SAFE},
     {SECTION_offload, SETTING_SAFE},      {SECTION_checkpoint, SETTING_SAFE},
-    {SECTION_log, SETTING_SAFE},
+    {SECTION_log, SETTING_SAFE},          {SECTION_sample, SETTING_SAFE},
 };
 
 static SettingEffect section_effect(int32_t section) {
@@ -208,7 +208,9 @@ static void add_size(Arena *arena, const ModelSize *size, SettingList *out) {
 static bool is_left_out(const Job *job, int32_t field) {
   return (field == FIELD_checkpoint_memory && !job->set[field]) ||
          (field == FIELD_data_documents && !job_is_apart(job)) ||
-         (field == FIELD_data_fill && !job_is_packed(job));
+         (field == FIELD_data_fill && !job_is_packed(job)) ||
+         (spec_fields[field].section == SECTION_sample && job->use != USE_SAMPLE &&
+          !field_is_said(job, field));
 }
 
 static void add_field(Arena *arena, const Job *job, const Derived *derived, int32_t field,

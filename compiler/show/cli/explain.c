@@ -232,8 +232,6 @@ static bool is_one_screen(const Options *options) {
 static ExitCode explain_use(const Options *options, JobUse use) {
   Used used;
   ExitCode code = use_open(&used, options, use);
-  if (code == EXIT_DONE && use == USE_SAMPLE)
-    VEC_PUSH(used.c->arena, &used.settings, "train.microbatch=1");
   if (code == EXIT_DONE)
     code = use_compile(&used, options, use, (DrawOptions){.temperature = 1, .top_p = 1});
   if (code == EXIT_DONE) explain_memory(&used.compiled, stdout);

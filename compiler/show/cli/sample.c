@@ -9,7 +9,7 @@
 #include "runtime/json/json.h"
 #include "runtime/plan/plan_job.h"
 
-enum { TOKENS_USUAL = 64, CONTEXT_STEP = 32, LINE_BYTES_MAX = 1 << 26 };
+enum { TOKENS_USUAL = 64, LINE_BYTES_MAX = 1 << 26 };
 
 static const int64_t tokens_most = 1 << 29, samples_most = 1 << 20, number_most = (int64_t)1 << 40;
 
@@ -81,8 +81,11 @@ static ExitCode keep_prompt(Sample *s, Prompt prompt) {
 }
 
 static ExitCode add_text(Sample *s, const char *text) {
+  const DocumentMessage turn[] = {{"user", text}, {"assistant", NULL}};
   Prompt prompt = {.text = text};
-  ExitCode code = language_encode(s->used.c, &s->language, text, &prompt.ids);
+  ExitCode code = s->language.chat.user == NULL
+                      ? language_encode(s->used.c, &s->language, text, &prompt.ids)
+                      : language_encode_chat(s->used.c, &s->language, turn, 2, &prompt.ids);
   return code == EXIT_DONE ? keep_prompt(s, prompt) : code;
 }
 
@@ -107,6 +110,38 @@ static bool are_ids(const json_t *list) {
   return json_array_size(list) > 0;
 }
 
+/* {"role", "content"} each; the assistant answers. False: some is no such message. */
+static bool read_messages(Sample *s, const json_t *list, DocumentMessage *messages) {
+  const json_t *item;
+  size_t i;
+  json_array_foreach((json_t *)list, i, item) {
+    const char *role = json_text(item, "role"), *content = json_text(item, "content");
+    if (role == NULL || content == NULL || json_object_size(item) != 2) return false;
+    messages[i] = (DocumentMessage){arena_copy(s->used.c->arena, role),
+                                    arena_copy(s->used.c->arena, content)};
+  }
+  return json_array_size(list) > 0;
+}
+
+static ExitCode add_messages(Sample *s, const json_t *list, int64_t line) {
+  const size_t count = json_array_size(list);
+  DocumentMessage *messages = ARENA_ARRAY(s->used.c->arena, DocumentMessage, count + 1);
+  const char *path = s->options->prompt_file;
+  Prompt prompt = {0};
+  if (s->language.chat.user == NULL)
+    return complain(EXIT_USER, "%s, line %lld: \"messages\" wants a chat page: --chat chatml", path,
+                    (long long)line);
+  if (!read_messages(s, list, messages))
+    return complain(EXIT_USER,
+                    "%s, line %lld: expected \"messages\": [{\"role\": TEXT, \"content\": TEXT}]",
+                    path, (long long)line);
+  messages[count] = (DocumentMessage){"assistant", NULL};
+  prompt.text = messages[count - 1].content;
+  const ExitCode code =
+      language_encode_chat(s->used.c, &s->language, messages, (int32_t)count + 1, &prompt.ids);
+  return code == EXIT_DONE ? keep_prompt(s, prompt) : code;
+}
+
 static ExitCode add_line(Sample *s, const char *line, size_t length, int64_t number) {
   JsonFault fault;
   json_t *root = json_read(line, length, &fault);
@@ -122,11 +157,13 @@ static ExitCode add_line(Sample *s, const char *line, size_t length, int64_t num
     json_array_foreach((json_t *)ids, i, item)
         VEC_PUSH(s->used.c->arena, &prompt.ids, json_integer_value(item));
     code = keep_prompt(s, prompt);
+  } else if (is_alone && json_is_array(json_object_get(root, "messages"))) {
+    code = add_messages(s, json_object_get(root, "messages"), number);
   } else {
     code = complain(EXIT_USER, "%s, line %lld: %s", path, (long long)number,
                     root == NULL ? fault.why
-                                 : "expected {\"prompt\": TEXT} or {\"ids\": [5, 9]}, and no other "
-                                   "key");
+                                 : "expected {\"prompt\": TEXT}, {\"ids\": [5, 9]} or "
+                                   "{\"messages\": [...]}, and no other key");
   }
   json_decref(root);
   return code;
@@ -180,29 +217,14 @@ static ExitCode check_ids(const Sample *s) {
 }
 
 static ExitCode compile_sample(Sample *s) {
-  Arena *arena = s->used.c->arena;
   TextList *settings = &s->used.settings;
-  const int64_t needed = s->longest + s->tokens - 1;
-  const int64_t context = (needed + CONTEXT_STEP - 1) / CONTEXT_STEP * CONTEXT_STEP;
-  VEC_PUSH(arena, settings, arena_printf(arena, "train.context=%lld", (long long)context));
-  VEC_PUSH(arena, settings, arena_printf(arena, "train.seed=%lld", (long long)s->seed));
-  VEC_PUSH(arena, settings, "train.microbatch=1");
-  ExitCode code = use_compile(&s->used, s->options, USE_SAMPLE, s->draw);
-  const Derived *d = &s->used.compiled.derived;
-  if (code != EXIT_DONE) return code;
-  const int64_t rows = s->used.compiled.job->train.microbatch;
-  if (d->dp > 1 || d->cp > 1 || rows > 1)
-    return complain(EXIT_USER,
-                    "sample runs one sequence after another: ranks may divide the model (tp, pp), "
-                    "and not the data: dp is %lld, cp %lld, train.microbatch %lld",
-                    (long long)d->dp, (long long)d->cp, (long long)rows);
-  if (needed > d->sample_tokens)
-    return complain(EXIT_USER,
-                    "a prompt of %lld token%s and %lld more are longer than the %lld positions of "
-                    "the model: --tokens makes it fewer",
-                    (long long)s->longest, plural(s->longest), (long long)s->tokens,
-                    (long long)d->sample_tokens);
-  return check_ids(s);
+  VEC_PUSH(s->used.c->arena, settings,
+           arena_printf(s->used.c->arena, "train.seed=%lld", (long long)s->seed));
+  s->draw.prompt_tokens = s->longest;
+  s->draw.tokens = s->tokens;
+  s->draw.sequences = s->prompts.count * s->times;
+  const ExitCode code = use_compile(&s->used, s->options, USE_SAMPLE, s->draw);
+  return code == EXIT_DONE ? check_ids(s) : code;
 }
 
 static json_t *counts_json(const CountList *counts) {
@@ -233,16 +255,24 @@ typedef struct Drawn {
   VEC(double) logprobs;
 } Drawn;
 
-/* The text ends before --stop. */
+/* The bytes that the id adds to the text of those before it; a tokenizer may treat the first word
+ * of a text in another way. */
+static size_t bytes_added(const Sample *s, const int64_t *ids, int32_t i) {
+  const char *before = i == 0 ? "" : language_decode(s->used.c, &s->language, ids + i - 1, 1);
+  const char *both = language_decode(s->used.c, &s->language, ids + i - (i > 0), i > 0 ? 2 : 1);
+  return both == NULL || before == NULL ? 0 : strlen(both) - strlen(before);
+}
+
+/* The text ends before --stop, and the ids with the one that completes it. */
 static void cut_at_stop(const Sample *s, Drawn *drawn) {
   const char *stop = s->options->stop;
-  Compile *c = s->used.c;
-  if (stop == NULL || drawn->text == NULL || strstr(drawn->text, stop) == NULL) return;
+  const char *found = stop == NULL || drawn->text == NULL ? NULL : strstr(drawn->text, stop);
   int32_t count = 0;
-  const char *text = "";
-  while (count < drawn->ids.count && strstr(text, stop) == NULL)
-    text = language_decode(c, &s->language, drawn->ids.at, ++count);
-  drawn->text = arena_copy_n(c->arena, text, (size_t)(strstr(text, stop) - text));
+  if (found == NULL) return;
+  const size_t end = (size_t)(found - drawn->text) + strlen(stop);
+  for (size_t bytes = 0; count < drawn->ids.count && bytes < end; count++)
+    bytes += bytes_added(s, drawn->ids.at, count);
+  drawn->text = arena_copy_n(s->used.c->arena, drawn->text, (size_t)(found - drawn->text));
   drawn->ids.count = drawn->logprobs.count = count;
 }
 
@@ -281,13 +311,13 @@ static void print_json_sample(const Drawn *drawn, bool is_first) {
   fputs("]}", stdout);
 }
 
-/* A prompt in text is printed before what follows it. */
-static void print_sample(const Drawn *drawn) {
+/* A prompt in text is printed before what follows it; of a chat the answer alone. */
+static void print_sample(const Drawn *drawn, bool is_chat) {
   if (drawn->text == NULL) {
     for (int32_t i = 0; i < drawn->ids.count; i++)
       printf("%s%lld", i > 0 ? "," : "", (long long)drawn->ids.at[i]);
   } else {
-    if (drawn->prompt != NULL) print_plain(drawn->prompt, stdout);
+    if (drawn->prompt != NULL && !is_chat) print_plain(drawn->prompt, stdout);
     print_plain(drawn->text, stdout);
   }
   putchar('\n');
@@ -296,6 +326,20 @@ static void print_sample(const Drawn *drawn) {
 static double rate_of(const json_t *root, const char *tokens, const char *seconds) {
   const double s = json_number_value(json_object_get(root, seconds));
   return s > 0 ? (double)json_integer_value(json_object_get(root, tokens)) / s : 0;
+}
+
+/* The bytes of the cache on the rank that has most. */
+static uint64_t cache_bytes(const Plan *plan) {
+  uint64_t most = 0;
+  for (uint32_t c = 0; c < plan->classes_count; c++) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < plan->classes[c].buffers_count; i++) {
+      const PlanBuffer *buffer = &plan->buffers[plan->classes[c].buffers_first + i];
+      if (buffer->kind == BUFFER_CACHE) bytes += buffer->size_bytes;
+    }
+    if (bytes > most) most = bytes;
+  }
+  return most;
 }
 
 static ExitCode print_drawn(const Sample *s) {
@@ -312,12 +356,15 @@ static ExitCode print_drawn(const Sample *s) {
     if (s->options->json)
       print_json_sample(&drawn, i == 0);
     else
-      print_sample(&drawn);
+      print_sample(&drawn, s->language.chat.user != NULL);
   }
   if (s->options->json)
-    printf("],\n \"batch\": 1, \"cache_bytes\": 0, \"prefill_tokens_per_s\": %.6g, "
+    printf("],\n \"batch\": %lld, \"cache_bytes\": %llu, \"prefill_tokens_per_s\": %.6g, "
            "\"decode_tokens_per_s\": %.6g}\n",
-           rate_of(root, "first_tokens", "first_s"), rate_of(root, "next_tokens", "next_s"));
+           (long long)s->used.compiled.job->sample.batch,
+           (unsigned long long)cache_bytes(&s->used.compiled.plan),
+           rate_of(root, "prefill_tokens", "prefill_s"),
+           rate_of(root, "decode_tokens", "decode_s"));
   json_decref(root);
   return finish_output(EXIT_DONE);
 }
@@ -332,6 +379,7 @@ ExitCode verb_sample(const Options *options) {
   }
   ExitCode code = use_open(&s->used, options, USE_SAMPLE);
   if (code == EXIT_DONE) code = language_open(&s->language, &s->used);
+  if (code == EXIT_DONE) code = language_open_chat(s->used.c, &s->language, options->chat);
   if (code == EXIT_DONE) code = read_prompts(s);
   if (code == EXIT_DONE) code = compile_sample(s);
   if (code == EXIT_DONE) code = write_prompts(s);

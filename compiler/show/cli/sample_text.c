@@ -46,6 +46,7 @@ ExitCode language_open(Language *l, const Used *used) {
 }
 
 void language_close(Language *l) {
+  chat_close(&l->chat);
   encoder_free(l->encoder);
   tokenizer_free(l->tokenizer);
 }

@@ -35,6 +35,10 @@ static const char *const taken[] = {"model",
                                     "parallel.pipeline",
                                     "memory.budget",
                                     "memory.loss_chunks",
+                                    "sample.batch",
+                                    "sample.context",
+                                    "sample.chunk",
+                                    "sample.cache",
                                     "model.ignore",
                                     "model.vocab_multiple"};
 
@@ -162,6 +166,8 @@ static bool is_cluster(const Plan *plan, const PlanSetting *setting) {
 static bool is_for(JobUse use, const char *key) {
   static const char *const others[] = {"data", "cluster", "train.", "parallel.cp", "memory."};
   const bool is_table = strcmp(key, "data") == 0 || strcmp(key, "data.columns") == 0;
+  if (strncmp(key, "sample.", 7) == 0) return use == USE_SAMPLE;
+  if (use == USE_SAMPLE && strcmp(key, "parallel.sequence") == 0) return false;
   if (use == USE_EVAL || (use == USE_PREDICT && is_table)) return true;
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (strncmp(key, others[i], strlen(others[i])) == 0) return false;

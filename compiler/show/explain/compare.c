@@ -90,7 +90,7 @@ static void print_memory(const Compiled *const both[SIDES], FILE *out) {
   Peak peak[SIDES];
   for (int i = 0; i < SIDES; i++)
     peak[i] = find_peak(both[i], fullest_class(both[i]));
-  for (size_t r = 0; r < MEMORY_ROWS; r++) {
+  for (size_t r = 0; r < MEMORY_ROWS_OF_JOBS; r++) {
     CompareRow row = {memory_rows[r].head, memory_rows[r].name, 6, {0}};
     for (int i = 0; i < SIDES; i++)
       row.value[i] = 1e-9 * (double)peak[i].by_kind[memory_rows[r].kind];
@@ -218,7 +218,7 @@ bool explain_is_same(const Compiled *job, const Compiled *against) {
 static void print_side(const Compiled *compiled, const char *name, FILE *out) {
   Peak peak = find_peak(compiled, fullest_class(compiled));
   fprintf(out, " \"%s\":{\"ranks\":%lld,\"memory\":{\n", name, (long long)rank_count(compiled));
-  for (size_t r = 0; r < MEMORY_ROWS; r++)
+  for (size_t r = 0; r < MEMORY_ROWS_OF_JOBS; r++)
     fprintf(out, "   \"%s\":%lld,\n", memory_rows[r].name,
             (long long)peak.by_kind[memory_rows[r].kind]);
   fprintf(out, "   \"arena\":%lld,\"budget\":%s,\"fits\":%s},\n",

@@ -15,7 +15,7 @@ static void print_tiers(const Compiled *compiled, uint32_t class, FILE *out) {
     const Tier tier = (Tier)plan->tiers[i].kind;
     const Peak peak = find_peak_in(compiled, class, tier);
     fprintf(out, "%s{\"tier\":\"%s\",\"rows\":{", i > 0 ? "," : "", Tier_names[tier]);
-    for (size_t r = 0; r < MEMORY_ROWS; r++)
+    for (size_t r = 0; r < MEMORY_ROWS_OF_JOBS; r++)
       fprintf(out, "%s\"%s\":%lld", r > 0 ? "," : "", memory_rows[r].name,
               (long long)peak.by_kind[memory_rows[r].kind]);
     fprintf(out, "},\"arena\":%lld", (long long)peak.arena_bytes);
@@ -53,7 +53,7 @@ static void print_class(const Compiled *compiled, const Work *work, uint32_t cla
           "{\"name\":\"%s\",\"ranks\":%u,\"predicted_ns\":%lld,\"microbatch_ns\":%.0f,\"memory\":{",
           plan_string(&compiled->plan, peak.class->name), peak.class->rank_count,
           (long long)peak.program->predicted_ns, work->is_time ? work->stages[class].all : 0);
-  for (size_t i = 0; i < MEMORY_ROWS; i++)
+  for (size_t i = 0; i < MEMORY_ROWS_OF_JOBS; i++)
     fprintf(out, "\"%s\":%lld,", memory_rows[i].name, (long long)peak.by_kind[memory_rows[i].kind]);
   fprintf(out,
           "\"live\":%lld,\"peak\":%lld,\"arena\":%lld,\"host\":%lld},"
@@ -111,7 +111,7 @@ void explain_json(const Compiled *compiled, FILE *out) {
           (long long)(step_seconds(compiled) * 1e9), step_seconds(compiled) * 1e9 * range.low,
           step_seconds(compiled) * 1e9 * range.high, (long long)(floor_seconds(compiled) * 1e9),
           floor_word(compiled), compiled->cluster.software.name);
-  for (size_t i = 0; i < MEMORY_ROWS; i++)
+  for (size_t i = 0; i < MEMORY_ROWS_OF_JOBS; i++)
     fprintf(out, "\"%s\":%lld,", memory_rows[i].name, (long long)peak.by_kind[memory_rows[i].kind]);
   fprintf(out, "\"live\":%lld,\"peak\":%lld,\"arena\":%lld,\"budget\":%lld},\n \"classes\":[",
           (long long)peak.recorded->live_bytes, (long long)peak.recorded->peak_bytes,

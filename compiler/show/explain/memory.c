@@ -27,6 +27,7 @@ const MemoryRow memory_rows[MEMORY_ROWS] = {
     {"control", "what changes between steps", BUFFER_CONTROL},
     {"", "control, mirrored", BUFFER_MIRROR}, /* in host memory alone */
     {"save", "snapshot", BUFFER_SNAPSHOT},
+    {"cache", "keys and values", BUFFER_CACHE},
 };
 
 /* "; 1/8 (zero 3)", and how many bytes are temporarily whole. */
@@ -126,6 +127,10 @@ static const char *row_note(const Compiled *compiled, const MemoryRow *row, int6
   case BUFFER_DATA:
     return arena_printf(arena, "steps staged: %lld", (long long)draft_prefetch_steps(d));
   case BUFFER_SNAPSHOT: return "the state, written while steps go on";
+  case BUFFER_CACHE:
+    return arena_printf(arena, "%s, %lld text%s of %lld tokens", dtype_name(d->train->cache_dtype),
+                        (long long)compiled->job->sample.batch, plural(compiled->job->sample.batch),
+                        (long long)compiled->job->sample.context);
   default: return "";
   }
 }
@@ -220,6 +225,7 @@ static void print_kinds(MemoryTable *table) {
     if (row->kind == BUFFER_MIRROR) continue;
     const bool is_codes = row->kind == ROW_CODES || row->kind == BUFFER_CODES;
     if (is_codes && table->compiled->job->precision.linear != CHOICE_LINEAR_FP8) continue;
+    if (row->kind == BUFFER_CACHE && table->compiled->draft->decode == NULL) continue;
     if (row->kind == BUFFER_SNAPSHOT && table->columns.peak[0].by_kind[BUFFER_SNAPSHOT] == 0)
       continue; /* there are none, or in host memory */
     if (is_maxima(row->kind) && !has_maxima(table->compiled->draft, row->kind)) continue;

@@ -32,7 +32,7 @@ typedef struct MemoryRow {
   const char *head, *name;
   int32_t kind; /* BufferKind, or ROW_CODES */
 } MemoryRow;
-enum { MEMORY_ROWS = 19 };
+enum { MEMORY_ROWS = 20, MEMORY_ROWS_OF_JOBS = 19 }; /* the last is of sampled models alone */
 extern const MemoryRow memory_rows[MEMORY_ROWS];
 
 enum { SCREEN_COLUMNS = 80 };

@@ -75,6 +75,10 @@ lockstep VERB --help lists all options of a verb. Several verbs have:
                         torch.distributed.checkpoint loads; export-config: whose
                         file it is, deepspeed, megatron, torchtitan, accelerate
                         or trainer
+  --chat NAME|./FILE.lua
+                        the page for messages: llama3, chatml, mistral, or of
+                        your own; sample: a prompt is a user's message, and the
+                        assistant answers
   --kernels fast|reference
                         which kernels to run; reference is plain and slow
   --on cpu|cuda-host    runs the plan of a job for other devices, unchanged, on
@@ -114,6 +118,7 @@ job.lua: return job { ... } of these sections; lockstep help SECTION has keys
   parallel     how ranks divide the work
   memory       device memory
   offload      what lies in host memory, or in files, instead of the device's
+  sample       what lockstep sample keeps of the texts that it goes on with
   checkpoint   state on disk
   log          what is written while it runs
   cluster      the machine: a library name or ./file.lua

@@ -1,7 +1,7 @@
 -- RUN: help bf16
 -- >>> exit 0
 bf16: a word of precision, precision.param, precision.compute, precision.grad,
-    precision.reduce, precision.moments
+    precision.reduce, precision.moments, sample.cache
     precision = "bf16"
     precision: one word sets the row; keys change one cell
 bf16, a key of DeepSpeed, Accelerate, Hugging Face Trainer: that is precision

@@ -26,7 +26,7 @@ usage: lockstep explain JOB.lua [KEY] [options]
   --eval                memory of a rank of lockstep eval; what is explained is
                         a run, a checkpoint or a model folder
   --sample              the same of lockstep sample, at the model's positions or
-                        -D train.context
+                        -D sample.context
   --values              every key: its value, and where that came from
   --against KEY=VALUE   beside this job, the one that -D KEY=VALUE makes
   --rank N              explain: where a rank is, what it has, with whom it

@@ -314,8 +314,7 @@ static void prove_model(DerivedModel *m, uint32_t count) {
 void prove_derivatives(const View *view) {
   const Plan *plan = view->plan;
   DerivedModel m = {.plan = plan, .view = *view};
-  const uint32_t trained = regions_trained(plan);
-  const uint32_t count = trained > 0 ? trained : plan->regions_count; /* it only evaluates */
+  const uint32_t count = regions_main(plan);
   m.name = ARENA_ARRAY(view->arena, Sum, plan->values_count);
   m.wanted = ARENA_ARRAY(view->arena, Sum, plan->values_count);
   m.made_by = ARENA_ARRAY(view->arena, uint32_t, plan->values_count);
@@ -325,7 +324,8 @@ void prove_derivatives(const View *view) {
 }
 
 /* ---- evaluation: region by region the same results from the same inputs and parameters as in
- * training, without dropout. Nodes whose results are not used may remain. */
+ * training, without dropout; of a sampled model decode as prefill. Nodes whose results are not used
+ * may remain. */
 
 /* A dropout node of training is compared as if its rate were 0. */
 static void keep_all(Applied *applied) {
@@ -341,7 +341,7 @@ static Sum run(const DerivedModel *m, const PlanRegion *region, Sum input) {
   if (region->input != PLAN_NONE) m->name[region->input] = input;
   for (uint32_t i = 0; i < region->forward_count; i++) {
     const PlanNode *node = &m->plan->nodes[region->forward_first + i];
-    if (region->program == PROGRAM_EVAL_STEP) check_parts(m, node);
+    if (region->program != PROGRAM_TRAIN_STEP) check_parts(m, node);
     for (uint32_t k = 0; k < node->outputs_count; k++) {
       uint32_t value = node_output(m->plan, node, k);
       Applied applied = applied_of(m->plan, node, k, m->name);
@@ -372,15 +372,33 @@ static void report_other(const DerivedModel *m) {
     report(m, NULL, "what is evaluated is not what is trained", "");
 }
 
+/* A decode has one token of each sample: the other dims are those of prefill. */
+static bool is_one_token_of(const Plan *plan, uint32_t layout, uint32_t first) {
+  const PlanLayout *a = &plan->layouts[layout], *b = &plan->layouts[first];
+  bool is_it = a->dims_count == b->dims_count;
+  for (uint32_t i = 0; is_it && i < a->dims_count; i++) {
+    const PlanLayoutDim *one = &plan->layout_dims[a->dims_first + i];
+    const PlanLayoutDim *all = &plan->layout_dims[b->dims_first + i];
+    const bool is_seq = strcmp(plan_string(plan, one->name), "seq") == 0;
+    is_it = strcmp(plan_string(plan, one->name), plan_string(plan, all->name)) == 0 &&
+            (is_seq ? one->size == 1 : one->size == all->size);
+  }
+  return is_it;
+}
+
 /* A parameter or an input that training and evaluation both have is one: the same dims and dtype
  * under one name. */
 static void check_shared(const DerivedModel *m) {
   const Plan *plan = m->plan;
   for (uint32_t v = 0; v < plan->values_count; v++) {
     const PlanValue *value = &plan->values[v];
-    if (value->kind != VALUE_INPUT && value->kind != VALUE_PARAM) continue;
+    if (value->kind != VALUE_INPUT && value->kind != VALUE_PARAM && value->kind != VALUE_CACHE)
+      continue;
     const PlanValue *first = &plan->values[value_named(&m->view, v, (ValueKind)value->kind)];
-    if (value->dtype != first->dtype || !layouts_alike(plan, value->layout, first->layout))
+    const bool is_of_decode = value->kind == VALUE_INPUT && value != first && plan_samples(plan);
+    if (value->dtype != first->dtype ||
+        !(is_of_decode ? is_one_token_of(plan, value->layout, first->layout)
+                       : layouts_alike(plan, value->layout, first->layout)))
       prove_finding(&m->view, NULL, -1, "derivatives", "%s %.80s is stated with two sets of dims",
                     ValueKind_names[value->kind], name_of(m, v));
   }
@@ -390,7 +408,7 @@ static void check_shared(const DerivedModel *m) {
 void prove_evaluation(const View *view) {
   const Plan *plan = view->plan;
   DerivedModel m = {.plan = plan, .view = *view};
-  uint32_t trained = regions_trained(plan), evaluated = plan->regions_count - trained;
+  uint32_t trained = regions_main(plan), evaluated = plan->regions_count - trained;
   check_shared(&m);
   if (evaluated != 0 && trained != 0 && evaluated != trained)
     prove_finding(&m.view, NULL, -1, "derivatives", "%u regions are evaluated, %u trained",

@@ -69,6 +69,14 @@ static inline uint32_t regions_trained(const Plan *plan) {
   return count;
 }
 
+/* The regions of the program that the plan is for come first: one chain. */
+static inline uint32_t regions_main(const Plan *plan) {
+  uint32_t count = 0;
+  while (count < plan->regions_count && plan_is_main(plan, &plan->regions[count]))
+    count++;
+  return count;
+}
+
 static inline uint32_t node_input(const Plan *plan, const PlanNode *node, uint32_t i) {
   return plan->uses[node->inputs_first + i].value;
 }

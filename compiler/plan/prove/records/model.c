@@ -127,7 +127,8 @@ static void check_streams(const View *view) {
 static void check_weights_alone(const View *view) {
   const Plan *plan = view->plan;
   for (uint32_t i = 0; i < plan->tensors_count; i++)
-    if (plan->tensors[i].kind != BUFFER_PARAM)
+    if (plan->tensors[i].kind != BUFFER_PARAM &&
+        !(plan->tensors[i].kind == BUFFER_CACHE && plan_samples(plan)))
       prove_finding(view, NULL, -1, "records", "nothing is trained, and there is %s of %.80s",
                     BufferKind_names[plan->tensors[i].kind],
                     plan_string(plan, plan->tensors[i].name));

@@ -58,7 +58,9 @@ static Part part_of_layout(const Case *c, uint32_t layout) {
   Part part = {&c->plan->layout_dims[of->dims_first], of->dims_count, 0, &one};
   for (uint32_t i = 0; i < part.count; i++) {
     bool seq = is_named(c, &part.dim[i], "seq");
-    if (part.tokens == i) part.tokens += seq || is_named(c, &part.dim[i], "batch");
+    if (part.tokens == i)
+      part.tokens +=
+          seq || is_named(c, &part.dim[i], "batch") || is_named(c, &part.dim[i], PLAN_CONTEXT_DIM);
     if (seq) part.seq = &part.dim[i];
   }
   return part;
@@ -202,12 +204,24 @@ static void runs(Case *c, uint32_t operand, int64_t back) {
 }
 
 /* The last dim of the logits. Some classes may be padding, but none that a target may have. */
-static void classes(Case *c) {
+static int64_t real_classes(Case *c) {
   int64_t real = dim_at(c, 0, LAST)->real_size, tokens = job_vocab(c->plan);
   if (real < tokens) wrong(c, "%lld classes for %lld tokens", (long long)real, (long long)tokens);
+  return real;
+}
+
+static void classes(Case *c) {
   dim(c, DIM_BY_SIZE);
   dim(c, DIM_BY_SIZE);
-  dim(c, real);
+  dim(c, real_classes(c));
+}
+
+static void classes_of_samples(Case *c) {
+  const Part x = part_of(c, 0);
+  dim(c, product(c, &x, 0, x.tokens) / local(c, x.seq));
+  dim(c, local(c, x.seq));
+  dim(c, DIM_BY_SIZE);
+  dim(c, real_classes(c));
 }
 
 /* A loss is the mean over all tokens of a step; the kernel divides by their number where the plan
@@ -323,6 +337,7 @@ static void rule_of_node(Case *c) {
 #define CODES(x, w)                           codes(c, x, w)
 #define HEADS(q, k)                           heads(c, q, k)
 #define CLASSES                               classes(c)
+#define CLASSES_OF_SAMPLES                    classes_of_samples(c)
 #define NODE(n)                               attr(c, of_node(c, n))
 #define FIRST(x, index)                       attr(c, (double)first_of(c, dim_at(c, x, index), 0))
 #define WHOLE(x, index)                       attr(c, (double)dim_at(c, x, index)->size)

@@ -74,13 +74,27 @@ static void find_carried(Meaning *meaning, const PlanRegion *region) {
       meaning->value[value[i]].same = first_carried(meaning->plan, value[i], i >= 2);
 }
 
+/* The first value of this name; of inputs with these dims, because a decode loads fewer tokens. */
+static uint32_t first_named(const View *view, uint32_t value, ValueKind kind) {
+  const Plan *plan = view->plan;
+  const uint32_t first = value_named(view, value, kind);
+  if (kind != VALUE_INPUT ||
+      layouts_alike(plan, plan->values[first].layout, plan->values[value].layout))
+    return first;
+  for (uint32_t v = first; v < value; v++)
+    if (plan->values[v].kind == VALUE_INPUT && value_named(view, v, kind) == first &&
+        layouts_alike(plan, plan->values[v].layout, plan->values[value].layout))
+      return v;
+  return value;
+}
+
 /* Names identify values that several programs share, and connect a gradient to its parameter. */
 static ValueMeaning named(const View *view, uint32_t value) {
   const ValueKind kind = (ValueKind)view->plan->values[value].kind;
-  bool is_shared = kind == VALUE_PARAM || kind == VALUE_INPUT;
+  bool is_shared = kind == VALUE_PARAM || kind == VALUE_INPUT || kind == VALUE_CACHE;
   return (ValueMeaning){
       .slice.parent = PLAN_NONE,
-      .same = is_shared ? value_named(view, value, kind) : value,
+      .same = is_shared ? first_named(view, value, kind) : value,
       .parameter = kind == VALUE_PARAM_GRAD ? value_named(view, value, VALUE_PARAM) : PLAN_NONE};
 }
 
@@ -123,10 +137,12 @@ uint32_t meaning_carried(const Meaning *meaning, ProgramKind program, uint32_t d
 void meaning_name(const Meaning *meaning, uint32_t region, uint32_t value, Type *type) {
   const PlanRegion *at = &meaning->plan->regions[region];
   const PlanValue *named = &meaning->plan->values[value];
-  type->kind = named->kind == VALUE_PARAM                                     ? TYPE_STATE
+  type->kind = named->kind == VALUE_PARAM || named->kind == VALUE_CACHE       ? TYPE_STATE
                : named->kind == VALUE_PARAM_GRAD || named->kind == VALUE_LOSS ? TYPE_SUM
                                                                               : TYPE_VALUE;
-  type->state = named->kind == VALUE_PARAM ? BUFFER_PARAM : 0;
+  type->state = named->kind == VALUE_PARAM   ? BUFFER_PARAM
+                : named->kind == VALUE_CACHE ? BUFFER_CACHE
+                                             : 0;
   type->ref = meaning->value[value].same;
   bool layered = named->region != PLAN_NONE && meaning->plan->regions[named->region].is_stack;
   type->layer = layered ? 0 : TYPE_ANY;

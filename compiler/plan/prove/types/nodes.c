@@ -116,6 +116,7 @@ static bool read_value(Typing *t, NodeCall *c, uint32_t operand, const FormSlot 
       .dtype = (uint8_t)operand_at(t, operand)->dtype, .part = slot->part, .microbatch = TYPE_ANY};
   Type *found = &c->in[operand];
   meaning_name(&t->proof.meaning, c->region, slot->in, &wanted);
+  wanted.is_new = wanted.state == BUFFER_CACHE; /* with the keys and values of this pass */
   if (slot->part == PART_CODES || slot->part == PART_SCALES) {
     const FormSlot *codes = slot->part == PART_CODES ? slot : slot - 1;
     wanted.storage = codes_storage((DType)slot->codes, (CodesOf)slot->of);
@@ -125,7 +126,7 @@ static bool read_value(Typing *t, NodeCall *c, uint32_t operand, const FormSlot 
   *found = read_type(t, operand);
   bool is_it = found->kind == wanted.kind && found->ref == wanted.ref && found->part == slot->part;
   is_it = (is_it || read_part(t, operand, slot->in, found)) && found->layer == wanted.layer &&
-          !found->is_new && (!is_turned(found) || form_has(c->form, "ring")) &&
+          found->is_new == wanted.is_new && (!is_turned(found) || form_has(c->form, "ring")) &&
           (found->microbatch == TYPE_ANY || found->microbatch == 0) &&
           found->dtype == wanted.dtype && found->state == wanted.state &&
           found->storage == wanted.storage && (wanted.storage == 0 || found->mask == wanted.mask) &&
@@ -289,6 +290,17 @@ static bool place_output(Typing *t, const NodeCall *c, uint32_t axis, const Form
          refuse_along(t, axis, "a result lacks a dim that is cut", NULL);
 }
 
+/* A layer's cache takes the keys or values of a pass once, where those of the passes before are.
+ * False: refused. */
+static bool append_to_cache(Typing *t, uint32_t operand, Type *type) {
+  Type wanted = *type;
+  wanted.microbatch = TYPE_ANY;
+  const Type found = read_type(t, operand);
+  *type = wanted;
+  type->is_new = true;
+  return memcmp(&found, &wanted, sizeof found) == 0 || refuse_operand(t, operand, &found, &wanted);
+}
+
 static void write_output(Typing *t, const NodeCall *c, uint32_t operand, const Joint *joint,
                          uint16_t turn) {
   const FormSlot *slot = &c->form->slot[operand];
@@ -317,7 +329,9 @@ static void write_output(Typing *t, const NodeCall *c, uint32_t operand, const J
            record_contract(t)->operands[operand].access == KERNEL_SUM)
     REFUSE(t, "adds to what is there, and %.40s is no sum over nodes",
            plan_string(t->plan, t->plan->values[slot->out].name));
-  else if (!write_part(t, operand, slot->out, &type))
+  else if (type.state == BUFFER_CACHE) {
+    if (append_to_cache(t, operand, &type)) write_type(t, operand, &type);
+  } else if (!write_part(t, operand, slot->out, &type))
     write_type(t, operand, &type);
 }
 

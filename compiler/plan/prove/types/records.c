@@ -68,6 +68,20 @@ static bool check_targets(Typing *t) {
 
 /* ---- which rule applies */
 
+/* The input of this name that has as many elements as the operand: a decode loads one token of each
+ * sample. */
+static uint32_t loaded(const Typing *t, uint32_t first, uint32_t operand, const Place *places) {
+  const Plan *plan = t->plan;
+  const PlanOperand *at = operand_at(t, operand);
+  for (uint32_t v = first; v < plan->values_count; v++)
+    if (plan->values[v].kind == VALUE_INPUT && value_named(t->view, v, VALUE_INPUT) == first &&
+        t->proof.meaning.value[v].same == v &&
+        meaning_elements(&t->proof.meaning, v, places) * dtype_bytes((DType)at->dtype) ==
+            (int64_t)at->size_bytes)
+      return v;
+  return first;
+}
+
 /* Inputs of the micro-batch, one operand each. */
 static void type_load(Typing *t) {
   if (t->call.at->kind != RECORD_LOAD || t->call.at->operands_count != t->plan->inputs_count) {
@@ -77,13 +91,14 @@ static void type_load(Typing *t) {
   uint32_t input = 0;
   for (uint32_t v = 0; v < t->plan->values_count && input < t->plan->inputs_count; v++) {
     const PlanValue *value = &t->plan->values[v];
-    if (value->kind != VALUE_INPUT || t->proof.meaning.value[v].same != v) continue;
+    if (value->kind != VALUE_INPUT || value_named(t->view, v, VALUE_INPUT) != v) continue;
     Type type = {.kind = TYPE_VALUE,
                  .dtype = (uint8_t)value->dtype,
                  .ref = v,
                  .layer = TYPE_ANY,
                  .microbatch = 0};
     cut_samples(t, &type);
+    type.ref = loaded(t, v, input, type.place);
     write_type(t, input++, &type);
   }
 }

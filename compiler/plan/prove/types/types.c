@@ -71,8 +71,9 @@ static void check_tensor(Typing *t, const Standing *at, uint64_t start, Spans *s
     REFUSE(t, "tensor %.60s is saved as another", plan_string(t->plan, tensor->name));
     return;
   }
-  wanted.is_new = kind == PROGRAM_TRAIN_STEP;
-  if (memcmp(found, &wanted, sizeof wanted) != 0)
+  wanted.is_new = tensor->kind == BUFFER_CACHE || kind == PROGRAM_TRAIN_STEP;
+  const bool is_empty = tensor->kind == BUFFER_CACHE && kind == PROGRAM_INIT;
+  if (!is_empty && memcmp(found, &wanted, sizeof wanted) != 0)
     (void)refuse_at(t, &state, &bytes, "after %s tensor %.60s: expected %s, found %s",
                     ProgramKind_names[kind], plan_string(t->plan, tensor->name), told(t, &wanted),
                     told(t, found));
@@ -80,8 +81,9 @@ static void check_tensor(Typing *t, const Standing *at, uint64_t start, Spans *s
 }
 
 /* Checks what a program has left at its end: after init every tensor has its initial values;
- * moments, maxima, compensations and lower halves are zeros; after a step everything is updated,
- * and becomes the old state of the next; evaluation changes nothing. Refuses anything else. */
+ * moments, maxima, compensations and lower halves are zeros, and caches have no position yet; after
+ * a step everything is updated, and becomes the old state of the next; evaluation changes nothing,
+ * and a pass of a sampled model has been appended to every cache. Refuses anything else. */
 static void tensors_check(Typing *t, Held *held) {
   const Cells *cells = &t->class.cells;
   Spans spans = {0};
@@ -113,9 +115,8 @@ uint64_t loss_address(const Typing *t) {
 /* The control block holds the loss of every micro-batch followed by its weight, summed over all
  * ranks. */
 static void loss_check(Typing *t, const Held *held) {
-  enum { LOSS_BYTES = 2 * sizeof(double) };
   const uint64_t first = loss_address(t);
-  const TypeSpan bytes = {.first = first, .end = first + LOSS_BYTES};
+  const TypeSpan bytes = {.first = first, .end = first + plan_loss_bytes(t->plan)};
   const Type found = found_at(t, held, &bytes);
   t->call.walk.microbatch = -1;
   bool is_loss = found.kind == TYPE_SUM && t->plan->values[found.ref].kind == VALUE_LOSS &&
@@ -178,19 +179,23 @@ static void run(Typing *t, ProgramKind kind, Held *held) {
     REFUSE(t, "there is no %s", ProgramKind_names[kind]);
     return;
   }
-  t->class.microbatches = kind == PROGRAM_EVAL_STEP ? 1 : job_accumulation(t->plan);
+  t->class.microbatches = kind == PROGRAM_TRAIN_STEP ? job_accumulation(t->plan) : 1;
   run_program(t, program, held);
   if (!t->class.refused && kind != PROGRAM_INIT) loss_check(t, held);
   if (!t->class.refused) tensors_check(t, held);
 }
 
-/* Runs steps and evaluations until each begins with what init and all of them leave. */
+/* The programs that run the model. */
+static const ProgramKind kinds[] = {PROGRAM_TRAIN_STEP, PROGRAM_EVAL_STEP, PROGRAM_PREFILL,
+                                    PROGRAM_DECODE};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* Runs these programs until each begins with what init and all of them leave. */
 static void run_steps(Typing *t, Held *start, Held *held) {
-  static const ProgramKind kinds[] = {PROGRAM_TRAIN_STEP, PROGRAM_EVAL_STEP};
   const ProgramKind purpose = plan_purpose(t->plan);
   for (bool changed = true; changed && !t->class.refused;) {
     changed = false;
-    for (uint32_t i = 0; i < 2 && !t->class.refused; i++) {
+    for (uint32_t i = 0; i < KINDS && !t->class.refused; i++) {
       if (kinds[i] != purpose && plan_program(t->plan, t->view->class, kinds[i]) == NULL) continue;
       memcpy(held, start, t->class.cells.count * sizeof *held);
       run(t, kinds[i], held);
@@ -212,11 +217,10 @@ static void check_stages(Typing *t, uint64_t squares, const uint32_t *losses) {
   check_joins(t);
   if (!t->class.refused && plan_trains(t->plan) && squares != all_squares(t))
     REFUSE(t, "the norm is not of the square of each gradient once, over all stages");
-  for (ProgramKind kind = PROGRAM_TRAIN_STEP; kind <= PROGRAM_EVAL_STEP && !t->class.refused;
-       kind++)
-    if (losses[kind] != has_regions(t->plan, kind))
-      REFUSE(t, "%u classes of ranks make the loss of %s, not one", losses[kind],
-             ProgramKind_names[kind]);
+  for (uint32_t i = 0; i < KINDS && !t->class.refused; i++)
+    if (losses[kinds[i]] != has_regions(t->plan, kinds[i]))
+      REFUSE(t, "%u classes of ranks make the loss of %s, not one", losses[kinds[i]],
+             ProgramKind_names[kinds[i]]);
 }
 
 static void run_class(Typing *t) {

@@ -1,0 +1,140 @@
+/* sample.c -- section `sample`: how many texts grow at once, how long they may be, and how much of
+ * a prompt one pass takes. */
+#include "compiler/job/derive/sample.h"
+
+#include "compiler/job/job_room.h"
+
+enum { BATCH_USUAL = 16, BATCH_MOST = 256, CHUNK_USUAL = 512 };
+
+static bool refuse_beyond(Compile *c, const Job *job, int64_t needed, int64_t positions) {
+  const DrawOptions *draw = &job->draw;
+  error_at(c, (Span){.file = job->path}, "range",
+           "a prompt of %lld token%s and %lld more are longer than the %lld positions of the model",
+           (long long)draw->prompt_tokens, plural(draw->prompt_tokens), (long long)draw->tokens,
+           (long long)positions);
+  if (draw->prompt_tokens < positions)
+    fix_last(c, "--tokens %lld", (long long)(positions - draw->prompt_tokens));
+  else
+    note_at(c, (Span){0}, "the longest prompt alone fills the %lld positions: it must be shorter",
+            (long long)positions);
+  return needed <= positions;
+}
+
+/* The last token that is drawn is not read again. */
+static bool derive_positions(Compile *c, Job *job, int64_t positions) {
+  const DrawOptions *draw = &job->draw;
+  const bool is_asked = draw->prompt_tokens > 0;
+  const int64_t needed = is_asked ? draw->prompt_tokens + draw->tokens - 1 : 1;
+  if (positions > 0 && needed > positions) return refuse_beyond(c, job, needed, positions);
+  if (!field_is_said(job, FIELD_sample_context)) {
+    const int64_t usual = is_asked ? needed + 1 : positions;
+    if (usual <= 0) {
+      error_at(c, (Span){.file = job->path}, "missing-key",
+               "sample.context is missing: this model has no positions to take it from");
+      fix_last(c, "-D sample.context=1024");
+      return false;
+    }
+    job->sample.context = positions > 0 && usual > positions ? positions : usual;
+    field_derive(job, FIELD_sample_context,
+                 is_asked ? "the longest prompt and --tokens" : "model.positions");
+  }
+  const int64_t context = job->sample.context;
+  if (context >= needed && (positions <= 0 || context <= positions)) return true;
+  if (context < needed)
+    error_at(c, field_place(job, FIELD_sample_context), "range",
+             "a prompt of %lld token%s and %lld more need %lld positions; sample.context is %lld",
+             (long long)draw->prompt_tokens, plural(draw->prompt_tokens), (long long)draw->tokens,
+             (long long)needed, (long long)context);
+  else
+    error_at(c, field_place(job, FIELD_sample_context), "range",
+             "sample.context %lld is longer than the model's %lld positions", (long long)context,
+             (long long)positions);
+  fix_last(c, "sample.context=%lld", (long long)(context < needed ? needed : positions));
+  return false;
+}
+
+static bool derive_batch(Compile *c, Job *job) {
+  const int64_t texts = job->draw.sequences;
+  if (!field_is_said(job, FIELD_sample_batch)) {
+    job->sample.batch = texts < 1 ? 1 : texts < BATCH_USUAL ? texts : BATCH_USUAL;
+    field_derive(job, FIELD_sample_batch, "as many texts as there are, at most 16");
+  }
+  if (job->sample.batch <= BATCH_MOST) return true;
+  error_at(c, field_place(job, FIELD_sample_batch), "range",
+           "sample.batch is 1 to %d: more texts follow when these have ended", BATCH_MOST);
+  fix_last(c, "sample.batch=%d", BATCH_MOST);
+  return false;
+}
+
+/* A pass of one token is decode's. */
+static void derive_chunk(Job *job) {
+  const int64_t longest = job->draw.prompt_tokens;
+  if (field_is_said(job, FIELD_sample_chunk)) {
+    if (job->sample.chunk > job->sample.context) job->sample.chunk = job->sample.context;
+    return;
+  }
+  const int64_t most = longest > 0 ? longest : job->sample.context;
+  job->sample.chunk = most < CHUNK_USUAL ? most : CHUNK_USUAL;
+  field_derive(job, FIELD_sample_chunk,
+               longest > 0 ? "the longest prompt, at most 512" : "sample.context, at most 512");
+}
+
+static void derive_cache(Job *job) {
+  const int32_t compute = job->precision.compute;
+  if (field_is_said(job, FIELD_sample_cache)) return;
+  job->sample.cache = compute == CHOICE_BF16 ? CHOICE_BF16 : CHOICE_FP32;
+  field_derive(job, FIELD_sample_cache, "precision.compute");
+}
+
+/* Keys that divide or measure the data of a step, which prompts are not. */
+static bool check_useless(Compile *c, const Job *job) {
+  static const struct {
+    int32_t field;
+    const char *instead;
+  } keys[] = {{FIELD_train_context, "sample.context"},
+              {FIELD_train_microbatch, "sample.batch"},
+              {FIELD_parallel_sequence, NULL}};
+  const int32_t errors = c->diags.error_count;
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    if (!field_is_said(job, keys[i].field)) continue;
+    error_at(c, field_place(job, keys[i].field), "wrong-use", "sample does not read %s",
+             field_name(c->arena, keys[i].field));
+    if (keys[i].instead != NULL)
+      fix_last(c, "%s", keys[i].instead);
+    else
+      fix_last(c, "remove it");
+  }
+  return c->diags.error_count == errors;
+}
+
+bool sample_derive(Compile *c, Job *job, int64_t positions) {
+  if (!check_useless(c, job) || !derive_positions(c, job, positions) || !derive_batch(c, job))
+    return false;
+  derive_chunk(job);
+  derive_cache(job);
+  job->train.context = job->sample.chunk;
+  field_derive(job, FIELD_train_context, "sample.chunk");
+  job->train.microbatch = job->sample.batch;
+  field_derive(job, FIELD_train_microbatch, "sample.batch");
+  job->parallel.sequence = false;
+  field_derive(job, FIELD_parallel_sequence, "a pass of decode has one token");
+  return true;
+}
+
+bool sample_check_ranks(Compile *c, const Job *job, const Derived *derived) {
+  static const struct {
+    const char *key, *why;
+  } axes[] = {{"cp", "keys and values of a text stay on the ranks that have its heads"},
+              {"dp", "texts are not divided over replicas"}};
+  const int64_t degrees[] = {derived->cp, derived->dp};
+  const int32_t fields[] = {FIELD_parallel_cp, FIELD_parallel_dp};
+  for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
+    if (degrees[i] == 1) continue;
+    error_at(c, field_place(job, fields[i]), "wrong-use",
+             "sample divides the model over ranks (tp, pp): %s is %lld, and %s", axes[i].key,
+             (long long)degrees[i], axes[i].why);
+    fix_last(c, "%s = 1, and as many devices as tp * pp", axes[i].key);
+    return false;
+  }
+  return true;
+}

@@ -1,0 +1,88 @@
+/* linear_rows.c -- y = x w' + bias for a few rows of x: every weight is read once, where it lies.
+ * A product of many rows packs the weights first, which costs as much as reading them three times.
+ * Each result is a sum in an order of its own, whatever other rows and columns there are. */
+#include "kernels/cpu/linear_rows.h"
+
+#include "kernels/cpu/ranges.h"
+#include "kernels/cpu/vec.h"
+
+enum { COLUMNS = 4, TASK_BYTES = 1 << 17 };
+
+typedef struct Rows {
+  const void *x, *w, *bias;
+  void *y;
+  DType x_dtype, w_dtype, bias_dtype, y_dtype;
+  int64_t rows, in, out;
+} Rows;
+
+ALWAYS_INLINE float bias_at(const Rows *r, int64_t column) {
+  return r->bias == NULL ? 0 : v_sum(v_get_n(r->bias, column, 1, r->bias_dtype));
+}
+
+/* `count` columns of one row, at most COLUMNS. */
+ALWAYS_INLINE void columns(const Rows *r, int64_t row, int64_t column, int count, DType x_dtype,
+                           DType w_dtype) {
+  const int64_t in = r->in, from = row * in;
+  Vec sum[COLUMNS][2];
+  int64_t k = 0;
+  for (int c = 0; c < count; c++)
+    sum[c][0] = sum[c][1] = v_set(0);
+  for (; k + 2 * LANES <= in; k += 2 * LANES) {
+    const Vec x0 = v_get(r->x, from + k, x_dtype), x1 = v_get(r->x, from + k + LANES, x_dtype);
+    for (int c = 0; c < count; c++) {
+      sum[c][0] = v_fma(x0, v_get(r->w, (column + c) * in + k, w_dtype), sum[c][0]);
+      sum[c][1] = v_fma(x1, v_get(r->w, (column + c) * in + k + LANES, w_dtype), sum[c][1]);
+    }
+  }
+  for (; k < in; k += LANES) {
+    const Vec x = v_get_n(r->x, from + k, in - k, x_dtype);
+    for (int c = 0; c < count; c++)
+      sum[c][0] = v_fma(x, v_get_n(r->w, (column + c) * in + k, in - k, w_dtype), sum[c][0]);
+  }
+  for (int c = 0; c < count; c++)
+    v_put_n(r->y, row * r->out + column + c, 1, r->y_dtype,
+            v_set(v_sum(v_add(sum[c][0], sum[c][1])) + bias_at(r, column + c)));
+}
+
+ALWAYS_INLINE void column_range(const Rows *r, int64_t first, int64_t end, DType x_dtype,
+                                DType w_dtype) {
+  for (int64_t column = first; column < end; column += COLUMNS)
+    for (int64_t row = 0; row < r->rows; row++)
+      if (column + COLUMNS <= end)
+        columns(r, row, column, COLUMNS, x_dtype, w_dtype);
+      else
+        columns(r, row, column, (int)(end - column), x_dtype, w_dtype);
+}
+
+static void range(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
+  const Rows *r = context;
+  (void)args;
+  if (r->x_dtype == DTYPE_F32 && r->w_dtype == DTYPE_F32)
+    column_range(r, first, end, DTYPE_F32, DTYPE_F32);
+  else if (r->x_dtype == DTYPE_BF16 && r->w_dtype == DTYPE_BF16)
+    column_range(r, first, end, DTYPE_BF16, DTYPE_BF16);
+  else
+    column_range(r, first, end, r->x_dtype, r->w_dtype);
+}
+
+bool CPU(linear_rows)(const KernelArgs *args, int32_t bias, int32_t out) {
+  const int64_t *dim = args->dim;
+  const Rows r = {.x = args->operand[0],
+                  .w = args->operand[1],
+                  .bias = bias < 0 ? NULL : args->operand[bias],
+                  .y = args->operand[out],
+                  .x_dtype = (DType)args->dtype[0],
+                  .w_dtype = (DType)args->dtype[1],
+                  .bias_dtype = bias < 0 ? DTYPE_F32 : (DType)args->dtype[bias],
+                  .y_dtype = (DType)args->dtype[out],
+                  .rows = dim[0],
+                  .in = dim[1],
+                  .out = dim[2]};
+  if (r.rows > LINEAR_ROWS_MOST || r.in * r.out * dtype_bytes(r.w_dtype) < LINEAR_ROWS_BYTES ||
+      dim[3] != 0 || args->tf32 || !cpu_floats(args, out + 1, 0))
+    return false;
+  const int64_t bytes = max64(1, r.in * dtype_bytes(r.w_dtype));
+  const int64_t grain = max64(COLUMNS, TASK_BYTES / bytes / COLUMNS * COLUMNS);
+  cpu_ranges(args, r.out, grain, range, &r);
+  return true;
+}

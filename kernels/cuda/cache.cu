@@ -1,0 +1,144 @@
+/* cache.cu -- keys and values by position. Attention: a block for each head of a token; each warp
+ * takes every so-many-th position, its lanes the elements of a head, and the warps' softmaxes are
+ * merged in the order of warps. */
+#include "kernels/cuda/cuda.h"
+
+struct Append {
+  int64_t tokens, seq, row, x_stride, context;
+};
+
+template <class X, class C>
+__global__ void append(const X *x, const int32_t *places, C *cache, Append a) {
+  for (EACH_ELEMENT(i, a.tokens * a.row)) {
+    const int64_t token = i / a.row, element = i % a.row, place = places[token];
+    if (place < 0 || place >= a.context) continue;
+    put(cache + (token / a.seq * a.context + place) * a.row + element,
+        to_float(x[token * a.x_stride + element]));
+  }
+}
+
+CUDA_KERNEL(cache_append) {
+  const int64_t *dim = args->dim;
+  const Append a = {dim[0] * dim[1], dim[1], dim[2] * dim[3], dim[4], dim[5]};
+  return with_floats(args->dtype[0], args->dtype[2], why, [=](auto from, auto to) {
+    typedef decltype(from) X;
+    typedef decltype(to) C;
+    Launch run(args, why, "cache_append");
+    run.flat(a.tokens * a.row, append<X, C>, (const X *)args->operand[0],
+             (const int32_t *)args->operand[1], (C *)args->operand[2], a);
+    return run.status;
+  });
+}
+
+enum { CACHED_WARPS = 8, CACHED_HEAD_MAX = 512, CACHED_EACH = CACHED_HEAD_MAX / WARP_LANES };
+
+struct Cached {
+  int64_t seq, heads, kv_heads, head, q_stride, context, window;
+  float scale, softcap;
+};
+
+/* The softmax over the positions of one warp; a lane has elements lane, lane + 32, ... of the head.
+ */
+struct WarpSums {
+  float highest, sum, value[CACHED_EACH];
+};
+
+template <class T, class C>
+static __device__ void add_positions(const T *q, const C *keys, const C *values, int64_t first,
+                                     int64_t end, const Cached &a, WarpSums *w) {
+  const int64_t lane = threadIdx.x % WARP_LANES, warp = threadIdx.x / WARP_LANES;
+  const int64_t row = a.kv_heads * a.head;
+  float own[CACHED_EACH];
+#pragma unroll
+  for (int k = 0; k < CACHED_EACH; k++) {
+    const int64_t c = lane + k * WARP_LANES;
+    own[k] = c < a.head ? to_float(q[c]) : 0;
+    w->value[k] = 0;
+  }
+  w->highest = -INFINITY;
+  w->sum = 0;
+  for (int64_t j = first + warp; j < end; j += CACHED_WARPS) {
+    float score = 0;
+#pragma unroll
+    for (int k = 0; k < CACHED_EACH; k++) {
+      const int64_t c = lane + k * WARP_LANES;
+      if (c < a.head) score += own[k] * to_float(keys[j * row + c]);
+    }
+    score = warp_sum(score) * a.scale;
+    if (a.softcap > 0) score = a.softcap * tanhf(score / a.softcap);
+    const float highest = score > w->highest ? score : w->highest;
+    const float before = expf(w->highest - highest), weight = expf(score - highest);
+    w->sum = w->sum * before + weight;
+    w->highest = highest;
+#pragma unroll
+    for (int k = 0; k < CACHED_EACH; k++) {
+      const int64_t c = lane + k * WARP_LANES;
+      if (c < a.head) w->value[k] = w->value[k] * before + weight * to_float(values[j * row + c]);
+    }
+  }
+}
+
+template <class T, class C>
+__global__ void __launch_bounds__(CACHED_WARPS *WARP_LANES)
+    attend_cached(const T *q, const C *keys, const C *values, const int32_t *places, T *out,
+                  Cached a) {
+  SHARED(float, highest_of, CACHED_WARPS);
+  SHARED(float, sum_of, CACHED_WARPS);
+  SHARED(float, value_of, CACHED_WARPS *CACHED_HEAD_MAX);
+  const int64_t h = blockIdx.x % a.heads, token = blockIdx.x / a.heads, place = places[token];
+  const int64_t end = place >= 0 && place < a.context ? place + 1 : 0;
+  const int64_t first = a.window > 0 && place >= a.window ? place - a.window + 1 : 0;
+  const int64_t lane = threadIdx.x % WARP_LANES, warp = threadIdx.x / WARP_LANES;
+  const int64_t base =
+      (token / a.seq * a.context * a.kv_heads + h / (a.heads / a.kv_heads)) * a.head;
+  WarpSums w;
+  add_positions(q + token * a.q_stride + h * a.head, keys + base, values + base, first, end, a, &w);
+  if (lane == 0) highest_of[warp] = w.highest;
+  if (lane == 0) sum_of[warp] = w.sum;
+#pragma unroll
+  for (int k = 0; k < CACHED_EACH; k++)
+    if (lane + k * WARP_LANES < a.head)
+      value_of[warp * CACHED_HEAD_MAX + lane + k * WARP_LANES] = w.value[k];
+  __syncthreads();
+  float highest = -INFINITY, sum = 0, factor[CACHED_WARPS];
+  for (int i = 0; i < CACHED_WARPS; i++)
+    highest = highest_of[i] > highest ? highest_of[i] : highest;
+  for (int i = 0; i < CACHED_WARPS; i++) {
+    factor[i] = sum_of[i] > 0 ? expf(highest_of[i] - highest) : 0;
+    sum += factor[i] * sum_of[i];
+  }
+  for (int64_t c = threadIdx.x; c < a.head; c += blockDim.x) {
+    float value = 0;
+    for (int i = 0; i < CACHED_WARPS; i++)
+      value += factor[i] * value_of[i * CACHED_HEAD_MAX + c];
+    put(out + (token * a.heads + h) * a.head + c, sum > 0 ? value / sum : 0);
+  }
+}
+
+CUDA_KERNEL(attention_cached) {
+  const int64_t *dim = args->dim;
+  void *const *at = args->operand;
+  const Cached a = {dim[1],
+                    dim[2],
+                    dim[3],
+                    dim[4],
+                    dim[5],
+                    dim[6],
+                    (int64_t)args->attr[1],
+                    (float)args->attr[0],
+                    (float)args->attr[2]};
+  if (a.head > CACHED_HEAD_MAX || args->dtype[1] != args->dtype[2] ||
+      args->dtype[0] != args->dtype[4]) {
+    *why = "attention to a cache takes heads of at most 512, keys and values of one type";
+    return KERNEL_REFUSED;
+  }
+  return with_floats(args->dtype[0], args->dtype[1], why, [=](auto number, auto kept) {
+    typedef decltype(number) T;
+    typedef decltype(kept) C;
+    Launch run(args, why, "attention_cached");
+    run.blocks(dim3((unsigned)(dim[0] * dim[1] * dim[2])), CACHED_WARPS * WARP_LANES,
+               attend_cached<T, C>, (const T *)at[0], (const C *)at[1], (const C *)at[2],
+               (const int32_t *)at[3], (T *)at[4], a);
+    return run.status;
+  });
+}

@@ -1,0 +1,124 @@
+/* LINK: kernels -- the cache of keys and values: a token's row alone is written, rows that a token
+ * does not see are not read, and a token has the same numbers in any pass. */
+#include <math.h>
+
+#include "tests/unit/check.h"
+#include "tests/unit/kernel_call.h"
+
+enum { SEQ = 3, HEADS = 4, KV_HEADS = 2, HEAD = 24, CONTEXT = 20, ROW = KV_HEADS * HEAD };
+
+static void put_places(Call *c, int32_t operand, const int32_t *place, int64_t count) {
+  memcpy(c->operand[operand], place, (size_t)count * sizeof *place);
+}
+
+/* Two samples; of the first the token at SEQ - 1 is none, of the second one lies beyond. */
+static void check_append(KernelVariant variant, Threads *team) {
+  static const int32_t places[] = {4, 5, -1, 0, CONTEXT, 19};
+  Call c = {.kernel = "cache_append", .dim = {2, SEQ, KV_HEADS, HEAD, ROW, CONTEXT}};
+  call_add(&c, DTYPE_F32, 2 * SEQ * ROW);
+  call_add(&c, DTYPE_I32, 2 * SEQ);
+  call_add(&c, DTYPE_F32, 2 * CONTEXT * ROW);
+  call_fill(&c, 0, 3);
+  put_places(&c, 1, places, 2 * SEQ);
+  for (int64_t i = 0; i < 2 * CONTEXT * ROW; i++)
+    call_set(&c, 2, i, 7);
+  call_run(&c, variant, team);
+  for (int64_t row = 0; row < 2 * CONTEXT; row++) {
+    int64_t token = 0;
+    while (token < 2 * SEQ &&
+           !(token / SEQ == row / CONTEXT && places[token] == (int32_t)(row % CONTEXT)))
+      token++;
+    for (int64_t i = 0; i < ROW; i++)
+      CHECK(call_get(&c, 2, row * ROW + i) ==
+            (token < 2 * SEQ ? call_get(&c, 0, token * ROW + i) : 7));
+  }
+  call_free(&c);
+}
+
+static Call attention(int64_t seq, int64_t window) {
+  Call c = {.kernel = "attention_cached",
+            .dim = {1, seq, HEADS, KV_HEADS, HEAD, HEADS * HEAD, CONTEXT},
+            .attr = {0.3, (double)window, 0}};
+  call_add(&c, DTYPE_F32, seq * HEADS * HEAD);
+  call_add(&c, DTYPE_F32, CONTEXT * ROW);
+  call_add(&c, DTYPE_F32, CONTEXT * ROW);
+  call_add(&c, DTYPE_I32, seq);
+  call_add(&c, DTYPE_F32, seq * HEADS * HEAD);
+  call_fill(&c, 1, 5);
+  call_fill(&c, 2, 6);
+  return c;
+}
+
+/* The last of three tokens, and the same token alone, beside NaN in all rows that it must not read.
+ */
+static void check_attention(KernelVariant variant, Threads *team, int64_t window) {
+  static const int32_t places[] = {9, -1, 10};
+  const int64_t wide = HEADS * HEAD, first = window > 0 ? 11 - window : 0;
+  Call all = attention(SEQ, window), one = attention(1, window);
+  call_fill(&all, 0, 8);
+  put_places(&all, 3, places, SEQ);
+  put_places(&one, 3, places + SEQ - 1, 1);
+  for (int64_t i = 0; i < wide; i++)
+    call_set(&one, 0, i, call_get(&all, 0, (SEQ - 1) * wide + i));
+  for (int64_t i = 0; i < CONTEXT * ROW; i++)
+    if (i / ROW > 10 || i / ROW < first) {
+      call_set(&one, 1, i, NAN);
+      call_set(&one, 2, i, NAN);
+    }
+  call_run(&all, variant, team);
+  call_run(&one, variant, team);
+  for (int64_t i = 0; i < wide; i++) {
+    CHECK(call_get(&all, 4, wide + i) == 0); /* no token */
+    CHECK(call_get(&one, 4, i) == call_get(&all, 4, (SEQ - 1) * wide + i));
+  }
+  call_free(&all);
+  call_free(&one);
+}
+
+/* Row 2 of the second of two samples, and alone. */
+static void check_draw(KernelVariant variant, Threads *team) {
+  enum { VOCAB = 50 };
+  static const int32_t targets[] = {-1, -1, 4, -1, -1, 9}, places[] = {0, 1, 2, 5, 6, 7};
+  for (uint64_t seed = 1; seed < 9; seed++) {
+    Call both = {.kernel = "draw", .dim = {2, SEQ, VOCAB, VOCAB}, .attr = {1, 0, 1}, .key = 11};
+    Call one = {.kernel = "draw", .dim = {1, 1, VOCAB, VOCAB}, .attr = {1, 0, 1}, .key = 11};
+    Call *calls[] = {&both, &one};
+    for (int32_t i = 0; i < 2; i++) {
+      const int64_t samples = calls[i]->dim[0], rows = samples * calls[i]->dim[1];
+      call_add(calls[i], DTYPE_F32, rows * VOCAB);
+      call_add(calls[i], DTYPE_I32, rows);
+      call_add(calls[i], DTYPE_I32, rows);
+      call_add(calls[i], DTYPE_F64, 2 * samples);
+      calls[i]->control.seed = seed;
+      put_places(calls[i], 1, targets + 6 - rows, rows);
+      put_places(calls[i], 2, places + 6 - rows, rows);
+    }
+    call_fill(&both, 0, seed);
+    for (int64_t i = 0; i < VOCAB; i++)
+      call_set(&one, 0, i, call_get(&both, 0, 5 * VOCAB + i));
+    call_run(&both, variant, team);
+    call_run(&one, variant, team);
+    for (int32_t i = 0; i < 2; i++)
+      CHECK(call_get(&both, 3, 2 + i) == call_get(&one, 3, i));
+    call_free(&both);
+    call_free(&one);
+  }
+}
+
+int main(void) {
+  Threads *team = threads_new(2, NULL);
+  for (KernelVariant variant = KERNEL_REFERENCE; variant <= KERNEL_FAST; variant++) {
+    TEST("a pass writes the rows of its tokens") {
+      check_append(variant, team);
+    }
+    TEST("a token reads rows up to its own position, and its numbers do not depend on the pass") {
+      check_attention(variant, team, 0);
+      check_attention(variant, team, 4);
+    }
+    TEST("a draw depends on the text and the position") {
+      check_draw(variant, team);
+    }
+  }
+  threads_free(team);
+  CHECK_DONE();
+}
