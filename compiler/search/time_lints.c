@@ -95,7 +95,7 @@ static const char *fix_of_bubble(const Look *look, int64_t wanted) {
 /* The waiting in the simulated step, whose stages are not even. */
 static const char *waiting_text(const Look *look) {
   const int64_t ns = part_ns(look, PART_BUBBLE, NULL);
-  if (ns <= 0) return "";
+  if (look->step == NULL || ns <= 0) return "";
   return arena_printf(look->c->arena, "; the slowest stage waits %s of %s", seconds_text(look, ns),
                       seconds_text(look, look->step->predicted_ns));
 }
@@ -135,6 +135,7 @@ static int64_t compute_ns(const Plan *plan, const PlanClass *class) {
 /* The work of the heaviest stage above the mean of all. */
 static int64_t excess_ns(const Plan *plan) {
   int64_t most = 0, sum = 0;
+  if (plan->classes_count == 0) return 0;
   for (uint32_t i = 0; i < plan->classes_count; i++) {
     const int64_t ns = compute_ns(plan, &plan->classes[i]);
     sum += ns;
