@@ -330,6 +330,7 @@ bool spec_derive(Compile *c, Job *job, const Cluster *cluster, const ModelFacts 
   if (job->data.head == CHOICE_SYNTHETIC) /* a model without sequences is fed single samples */
     d.is_table = model->positions <= 0 && !has_context && job->train.batch.unit == UNIT_SAMPLES;
   if (job->use == USE_SAMPLE && !sample_derive(c, job, model->positions)) return false;
+  if ((job->use == USE_EVAL || job->use == USE_PREDICT) && !sample_refuse(c, job)) return false;
   bool is_good =
       derive_degrees(c, job, cluster, derived) && derive_shards(c, job, cluster, derived);
   if (is_good && job->use == USE_SAMPLE) is_good = sample_check_ranks(c, job, derived);

@@ -107,6 +107,13 @@ static bool check_useless(Compile *c, const Job *job) {
   return c->diags.error_count == errors;
 }
 
+bool sample_refuse(Compile *c, const Job *job) {
+  const int32_t errors = c->diags.error_count;
+  for (int32_t field = FIELD_sample_batch; field <= FIELD_sample_cache; field++)
+    refuse_useless(c, job, field, "lockstep sample", "nothing is drawn here");
+  return c->diags.error_count == errors;
+}
+
 bool sample_derive(Compile *c, Job *job, int64_t positions) {
   if (!check_useless(c, job) || !derive_positions(c, job, positions) || !derive_batch(c, job))
     return false;

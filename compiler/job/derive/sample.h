@@ -6,6 +6,8 @@
 #include "compiler/job/job.h"
 
 /* False: reported. */
+bool sample_refuse(Compile *c,
+                   const Job *job); /* keys of the section, in a use that draws nothing */
 bool sample_derive(Compile *c, Job *job, int64_t positions);
 bool sample_check_ranks(Compile *c, const Job *job, const Derived *derived);
 
