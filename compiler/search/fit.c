@@ -235,7 +235,11 @@ static bool fit_said(Compile *c, Job *job, const Machine *machine, Compiled *out
   *as_read = *job;
   bool ok = compile_open(c, job, machine, out);
   out->as_read = as_read;
-  out->machine = machine;
+  if (machine != NULL) { /* the caller's is gone when screens ask for changes of the job */
+    Machine *kept = ARENA_NEW(c->arena, Machine);
+    *kept = *machine;
+    out->machine = kept;
+  }
   ok = ok && fit_draft(c, job, out) && model_check_inputs(c, job, out->draft->train);
   if (ok) finish(c, job, out);
   compile_close(out);
