@@ -3,6 +3,7 @@
  * The plan has `batch` rows. Each row holds one text, and takes the next one when that has ended. A
  * row's tokens, their positions and the number of its text are staged with every pass; a token
  * without a position is none. A text's numbers do not depend on the other rows. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -116,6 +117,7 @@ static void stage(const Sampling *s, int64_t number, int64_t width, bool decodes
   Row *row = &s->rows[number];
   const int64_t known = decodes ? row->filled + 1 : row->prompt_tokens;
   const bool takes_part = row->number >= 0 && grows(row) == decodes;
+  assert(s->ids != NULL && s->targets != NULL && s->places != NULL); /* by find_inputs */
   row->given = 0;
   for (int64_t i = 0; i < width; i++) {
     const int64_t at = number * width + i, position = row->filled + i;
