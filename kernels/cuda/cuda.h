@@ -7,92 +7,7 @@
 #ifndef LOCKSTEP_KERNELS_CUDA_H
 #define LOCKSTEP_KERNELS_CUDA_H
 
-#ifdef __CUDACC__
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
-#else
-#include "kernels/cuda/host/shim.h"
-#endif
-
-#ifndef _Static_assert
-#define _Static_assert static_assert /* C's word, in headers that C and C++ share */
-#endif
-extern "C" {
-#include "kernels/cuda/variants.h"
-#include "kernels/math/f16.h"
-#include "kernels/math/tf32.h"
-}
-
-/* ---- numbers ---- */
-
-struct Bf16 {
-  uint16_t bits;
-};
-
-struct F16 {
-  uint16_t bits;
-};
-
-__device__ inline float to_float(float x) {
-  return x;
-}
-__device__ inline float to_float(Bf16 x) {
-  uint32_t wide = (uint32_t)x.bits << 16;
-  float value;
-  memcpy(&value, &wide, sizeof value);
-  return value;
-}
-
-__device__ inline void put(float *at, float value) {
-  *at = value;
-}
-/* As bf16_from_float: to nearest, ties to even; a NaN stays one. */
-__device__ inline void put(Bf16 *at, float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
-  at->bits = (uint16_t)(is_nan ? bits >> 16 | 0x40u : (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
-}
-
-/* As f16.h; on GPUs every NaN becomes the same one. */
-__device__ inline float to_float(F16 x) {
-#ifdef __CUDACC__
-  float value; /* of 32 bits: values stay two to a register, where __half2float takes one each */
-  asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, low;}"
-      : "=f"(value)
-      : "r"((uint32_t)x.bits));
-  return value;
-#else
-  return f16_to_float(x.bits);
-#endif
-}
-__device__ inline void put(F16 *at, float value) {
-#ifdef __CUDACC__
-  at->bits = __half_as_ushort(__float2half_rn(value));
-#else
-  at->bits = f16_from_float(value);
-#endif
-}
-
-template <class T> __device__ inline void put_or_add(T *at, float value, bool add) {
-  put(at, add ? to_float(*at) + value : value);
-}
-
-/* An input of a product: f32 may be rounded to tf32. */
-__device__ inline float to_factor(float x, bool tf32) {
-  return tf32 ? tf32_round(x) : x;
-}
-template <class T> __device__ inline float to_factor(T x, bool tf32) {
-  (void)tf32;
-  return to_float(x);
-}
-
-/* As it is when it has been in memory. */
-template <class T> __device__ inline float rounded(float value) {
-  T stored;
-  put(&stored, value);
-  return to_float(stored);
-}
+#include "kernels/cuda/numbers.h"
 
 /* ---- threads ---- */
 
@@ -111,6 +26,17 @@ enum { FLAT_THREADS = 256, ROW_THREADS = 128, WARP_LANES = 32, WARPS_MAX = 32 };
 #define SHARED(type, name, count)                                                                  \
   static const char name##_site = 0;                                                               \
   type *name = (type *)shim::shared(&name##_site, sizeof(type) * (count))
+#endif
+
+/* Shared memory whose size the launch gives (Launch::blocks_with): all of it, at most once in a
+ * kernel. */
+#ifdef __CUDACC__
+#define SHARED_OF_LAUNCH(type, name, count)                                                        \
+  extern __shared__ uint4 shared_of_launch[];                                                      \
+  type *name = (type *)shared_of_launch;                                                           \
+  (void)(count)
+#else
+#define SHARED_OF_LAUNCH(type, name, count) SHARED(type, name, (count) > 0 ? (count) : 1)
 #endif
 
 template <class T> __device__ inline T warp_sum(T value) {
@@ -166,7 +92,7 @@ public:
   template <class... P, class... A> void flat(int64_t n, void (*kernel)(P...), A... a) {
     int64_t blocks = (n + FLAT_THREADS - 1) / FLAT_THREADS;
     if (blocks > BLOCKS_MOST) blocks = BLOCKS_MOST;
-    if (n > 0) issue(dim3((unsigned)blocks), dim3(FLAT_THREADS), false, kernel, P(a)...);
+    if (n > 0) issue(dim3((unsigned)blocks), dim3(FLAT_THREADS), false, 0, kernel, P(a)...);
   }
 
   /* One thread for each vector of V of n elements, or for several: for kernels that use
@@ -178,26 +104,43 @@ public:
   /* One block for each number of the grid; for kernels with barriers. */
   template <class... P, class... A>
   void blocks(dim3 grid, unsigned threads, void (*kernel)(P...), A... a) {
-    if (grid.x > 0 && grid.y > 0 && grid.z > 0) issue(grid, dim3(threads), true, kernel, P(a)...);
+    blocks_with(grid, threads, 0, kernel, a...);
+  }
+
+  /* The same with so many bytes of shared memory beside what the kernel declares. */
+  template <class... P, class... A>
+  void blocks_with(dim3 grid, unsigned threads, size_t shared_bytes, void (*kernel)(P...), A... a) {
+    if (grid.x > 0 && grid.y > 0 && grid.z > 0)
+      issue(grid, dim3(threads), true, shared_bytes, kernel, P(a)...);
   }
 
   KernelStatus status;
 
 private:
-  enum { BLOCKS_MOST = 132 * 16 }; /* enough to fill the largest GPUs */
+  enum {
+    BLOCKS_MOST = 132 * 16,    /* enough to fill the largest GPUs */
+    SHARED_UNASKED = 40 * 1024 /* with what kernels declare, within 48 KiB: needs no permission */
+  };
 
   template <class... P>
-  void issue(dim3 grid, dim3 block, bool has_barriers, void (*kernel)(P...), P... p) {
+  void issue(dim3 grid, dim3 block, bool has_barriers, size_t shared_bytes, void (*kernel)(P...),
+             P... p) {
     if (status != KERNEL_DONE) return;
 #ifdef __CUDACC__
     (void)has_barriers, (void)name_;
-    kernel<<<grid, block, 0, (cudaStream_t)args_->stream>>>(p...);
-    cudaError_t error = cudaGetLastError();
+    cudaError_t error = cudaSuccess;
+    if (shared_bytes > SHARED_UNASKED)
+      error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   (int)shared_bytes);
+    if (error == cudaSuccess) {
+      kernel<<<grid, block, shared_bytes, (cudaStream_t)args_->stream>>>(p...);
+      error = cudaGetLastError();
+    }
     if (error == cudaSuccess) return;
     *why_ = cudaGetErrorString(error);
     status = KERNEL_FAILED;
 #else
-    (void)why_, (void)args_;
+    (void)why_, (void)args_, (void)shared_bytes;
     auto thread = [=] { kernel(p...); };
     typedef decltype(thread) Thread;
     shim::launch(

@@ -1,8 +1,8 @@
 /* loss.cu -- cross-entropy, a block a row, the slopes over the logits; and squared error.
  *
- * A row is read twice, and with smoothing once more for the sum of its logits. Of wide rows a
- * multiprocessor works on few at once, so that all that are being worked on are in the second level
- * of cache when they are read again. */
+ * A row is read from memory once and kept in shared memory while its highest logit, the sum and the
+ * slopes are computed. Of a row that is larger than that the rest is read again, from the second
+ * level of cache where it is still there. */
 #include "kernels/cuda/vectors.h"
 extern "C" {
 #include "kernels/math/mse.h"
@@ -29,10 +29,109 @@ static Classes classes_of(const KernelArgs *args, double first, double smoothing
   return c;
 }
 
-enum { WIDE_BYTES = 32 * 1024, WIDE_THREADS = 1024 };
+/* ---- a row and the block that has it ---- */
 
-static unsigned threads_of(const Classes &c, int64_t logit_bytes) {
-  return c.held * logit_bytes >= WIDE_BYTES ? (unsigned)WIDE_THREADS : (unsigned)FLAT_THREADS;
+enum { WIDE_BYTES = 32 * 1024, PAIR_THREADS = 512, WIDE_THREADS = 1024, SHARED_BESIDE = 2048 };
+
+/* Bytes of shared memory: of a multiprocessor, and the most that one block may have. */
+struct SharedMemory {
+  int64_t all, most;
+};
+
+static SharedMemory shared_memory() {
+#ifdef __CUDACC__
+  int device = 0, all = 0, most = 0;
+  (void)cudaGetDevice(&device);
+  (void)cudaDeviceGetAttribute(&all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device);
+  (void)cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  return SharedMemory{all, most};
+#else
+  return SharedMemory{4 * SHARED_BESIDE, 3 * SHARED_BESIDE}; /* of longer rows a part is kept */
+#endif
+}
+
+/* How a row is worked on: by so many threads, which keep so many logits in shared memory. Two rows
+ * of a multiprocessor at once, where both fit: one is read while the other one is computed. */
+struct RowBlock {
+  unsigned threads;
+  int kept;
+};
+
+static RowBlock row_block(const Classes &c, int64_t logit_bytes) {
+  const SharedMemory shared = shared_memory();
+  const int64_t bytes = c.held * logit_bytes, room = shared.most - SHARED_BESIDE;
+  const int64_t kept = bytes < room ? bytes : room / VECTOR_BYTES * VECTOR_BYTES;
+  RowBlock block = {(unsigned)WIDE_THREADS, (int)(kept / logit_bytes)};
+  if (2 * (bytes + SHARED_BESIDE) <= shared.all) block.threads = PAIR_THREADS;
+  if (bytes < WIDE_BYTES) block.threads = FLAT_THREADS;
+  return block;
+}
+
+/* e^x: of values of two bytes in one instruction, within 2^-21 or so. */
+template <class T> static __device__ float exp_of(float x) {
+#ifdef __CUDACC__
+  if constexpr (sizeof(T) == 2) {
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(x) : "f"(x * 1.44269504088896340736f));
+    return x;
+  }
+#endif
+  return expf(x);
+}
+
+/* The logits of a row: those below `kept` also lie in shared memory once keep_row is done, where
+ * each thread reads what it has put there itself. */
+template <class T> struct Row {
+  T *at, *copy;
+  int held, real, kept;
+};
+
+/* A vector with -inf for padding. */
+template <int V, class T> static __device__ void load_logits(const Row<T> &row, int k, float *to) {
+  load_vector<V>(row.at + k, to);
+  if (k + V <= row.real) return;
+#pragma unroll
+  for (int v = 0; v < V; v++)
+    if (k + v >= row.real) to[v] = -INFINITY;
+}
+
+/* Calls `body` with the first class and the logits of each vector of the thread below `end`. */
+template <int V, class T, class Body>
+static __device__ void each_logits(const Row<T> &row, int end, Body body) {
+  const int kept = row.kept < end ? row.kept : end, step = (int)blockDim.x * V;
+  int k = (int)threadIdx.x * V;
+  float logit[V];
+  for (; k < kept; k += step) {
+    load_vector<V>(row.copy + k, logit);
+    body(k, logit);
+  }
+  for (; k < end; k += step) {
+    load_logits<V>(row, k, logit);
+    body(k, logit);
+  }
+}
+
+enum { ROW_AT_ONCE = 4 }; /* loads of a thread that are under way */
+
+/* Reads the row from memory, keeps what is to be kept, and returns the thread's highest logit. */
+template <int V, class T> static __device__ float keep_row(const Row<T> &row) {
+  const int step = (int)blockDim.x * V;
+  float highest = -INFINITY;
+  for (int first = (int)threadIdx.x * V; first < row.real; first += step * ROW_AT_ONCE) {
+    float logit[ROW_AT_ONCE][V];
+#pragma unroll
+    for (int i = 0; i < ROW_AT_ONCE; i++)
+      if (first + i * step < row.real) load_logits<V>(row, first + i * step, logit[i]);
+#pragma unroll
+    for (int i = 0; i < ROW_AT_ONCE; i++) {
+      const int k = first + i * step;
+      if (k >= row.real) break;
+      if (k < row.kept) store_vector<V>(row.copy + k, logit[i]);
+#pragma unroll
+      for (int v = 0; v < V; v++)
+        highest = fmaxf(highest, logit[i][v]);
+    }
+  }
+  return highest;
 }
 
 /* sum of exp(logit - highest). aim: the target's logit, 0 if it is not held here; with smoothing e
@@ -41,39 +140,22 @@ struct RowSoftmax {
   float highest, sum, aim;
 };
 
-template <int V, class T> static __device__ void add_logits(RowSoftmax *s, const T *at) {
-  float logit[V];
-  load_vector<V>(at, logit);
-  float highest = s->highest;
-#pragma unroll
-  for (int v = 0; v < V; v++)
-    highest = logit[v] > highest ? logit[v] : highest;
-  if (highest > s->highest) {
-    s->sum *= expf(s->highest - highest);
-    s->highest = highest;
-  }
-#pragma unroll
-  for (int v = 0; v < V; v++)
-    s->sum += logit[v] == -INFINITY ? 0 : expf(logit[v] - highest); /* where all are, too */
-}
-
 /* By all threads of the block, which is the row's. */
 template <int V, class T>
-static __device__ RowSoftmax local_softmax(const T *row, const Classes &c, int32_t target) {
-  const int64_t in_vectors = c.real - c.real % V;
-  RowSoftmax s = {-INFINITY, 0, 0};
-  for (int64_t k = (int64_t)threadIdx.x * V; k < in_vectors; k += (int64_t)blockDim.x * V)
-    add_logits<V>(&s, row + k);
-  for (int64_t k = in_vectors + threadIdx.x; k < c.real; k += blockDim.x)
-    add_logits<1>(&s, row + k);
-  float highest = block_max(s.highest);
-  s.sum = block_sum(s.sum > 0 ? s.sum * expf(s.highest - highest) : s.sum);
-  s.highest = highest;
-  if (target >= c.first && target < c.first + c.real) s.aim = to_float(row[target - c.first]);
+static __device__ RowSoftmax local_softmax(const Row<T> &row, const Classes &c, int32_t target) {
+  RowSoftmax s = {block_max(keep_row<V>(row)), 0, 0};
+  const float from = s.highest == -INFINITY ? 0 : s.highest; /* where all are, too */
+  each_logits<V>(row, row.real, [&](int, const float *logit) {
+#pragma unroll
+    for (int v = 0; v < V; v++)
+      s.sum += exp_of<T>(logit[v] - from);
+  });
+  s.sum = block_sum(s.sum);
+  if (target >= c.first && target < c.first + c.real) s.aim = to_float(row.at[target - c.first]);
   if (c.smoothing > 0) {
     float sum = 0;
-    for (int64_t k = threadIdx.x; k < c.real; k += blockDim.x)
-      sum += to_float(row[k]);
+    for (int k = (int)threadIdx.x; k < row.real; k += (int)blockDim.x)
+      sum += to_float(row.at[k]);
     s.aim = (1 - c.smoothing) * s.aim + c.share * block_sum(sum);
   }
   return s;
@@ -95,39 +177,65 @@ static __device__ RowSoftmax gathered_softmax(const float *stats, int64_t ranks,
   return s;
 }
 
-/* stats: null where logits hold all classes. */
+/* The slopes of a row over its logits: (exp(logit - lse) of_lse - share, and for the target less
+ * `hot`) scale. */
+struct Slopes {
+  float lse, of_lse, share, hot, scale;
+  int target; /* its place in the row; outside the row: held elsewhere */
+};
+
+template <int V, class T> static __device__ void store_slopes(const Row<T> &row, const Slopes &s) {
+  each_logits<V>(row, row.held, [&](int k, const float *logit) {
+    float slope[V];
+    const bool has_target = s.target >= k && s.target<k + V, has_padding = k + V> row.real;
+#pragma unroll
+    for (int v = 0; v < V; v++)
+      slope[v] = (exp_of<T>(logit[v] - s.lse) * s.of_lse - s.share) * s.scale;
+    if (has_target || has_padding)
+#pragma unroll
+      for (int v = 0; v < V; v++) {
+        const float onehot = (k + v == s.target ? s.hot : 0) + s.share;
+        slope[v] =
+            k + v < row.real ? (exp_of<T>(logit[v] - s.lse) * s.of_lse - onehot) * s.scale : 0;
+      }
+    store_vector<V>(row.at + k, slope);
+  });
+}
+
+template <int V, class T> static __device__ void clear_row(const Row<T> &row) {
+  const float zero[V] = {};
+  for (int k = (int)threadIdx.x * V; k < row.held; k += (int)blockDim.x * V)
+    store_vector<V>(row.at + k, zero);
+}
+
+/* stats: null where logits hold all classes. kept: of RowBlock; 0 with stats, for the row is then
+ * read once anyway. */
 template <class T, int V>
-__global__ void __launch_bounds__(WIDE_THREADS)
+__global__ void __launch_bounds__(WIDE_THREADS, 1)
     loss_row(T *logits, const int32_t *targets, const float *stats, double *row_loss, Classes c,
              int64_t rows, int64_t ranks, bool train, double scale_of_all,
-             const double *counted_targets, const double *loss_scale) {
-  int64_t row = blockIdx.x;
-  int32_t target = targets[row];
-  T *own = logits + row * c.held;
-  RowSoftmax s = {0, 1, 0};
-  if (target >= 0)
-    s = stats != nullptr ? gathered_softmax(stats, ranks, rows, row)
-                         : local_softmax<V>(own, c, target);
-  __syncthreads(); /* everyone has the target's logit */
-  float log_sum = logf(s.sum);
-  float lse = s.highest + log_sum;
-  if (threadIdx.x == 0)
-    row_loss[row] = target >= 0 ? (double)(s.highest - s.aim) + (double)log_sum +
-                                      (double)c.z * (double)lse * (double)lse
-                                : 0;
-  const float of_lse = 1 + 2 * c.z * lse;
-  const float scale = (float)slope_scale(scale_of_all, counted_targets, loss_scale);
-  for (int64_t k = (int64_t)threadIdx.x * V; train && k < c.held; k += (int64_t)blockDim.x * V) {
-    float slope[V];
-    load_vector<V>(own + k, slope);
-#pragma unroll
-    for (int v = 0; v < V; v++) {
-      bool counted = target >= 0 && k + v < c.real;
-      float onehot = (c.first + k + v == target ? 1 - c.smoothing : 0) + c.share;
-      slope[v] = counted ? (expf(slope[v] - lse) * of_lse - onehot) * scale : 0;
-    }
-    store_vector<V>(own + k, slope);
+             const double *counted_targets, const double *loss_scale, int kept) {
+  SHARED_OF_LAUNCH(T, copy, kept);
+  const int64_t number = blockIdx.x;
+  const int32_t target = targets[number];
+  const Row<T> row = {logits + number * c.held, copy, (int)c.held, (int)c.real, kept};
+  if (target < 0) {
+    if (threadIdx.x == 0) row_loss[number] = 0;
+    if (train) clear_row<V>(row);
+    return;
   }
+  const RowSoftmax s = stats != nullptr ? gathered_softmax(stats, ranks, rows, number)
+                                        : local_softmax<V>(row, c, target);
+  __syncthreads(); /* everyone has the target's logit */
+  const float log_sum = logf(s.sum), lse = s.highest + log_sum;
+  if (threadIdx.x == 0)
+    row_loss[number] =
+        (double)(s.highest - s.aim) + (double)log_sum + (double)c.z * (double)lse * (double)lse;
+  if (!train) return;
+  const int64_t place = target - c.first;
+  store_slopes<V>(row, Slopes{lse, 1 + 2 * c.z * lse, c.share, 1 - c.smoothing,
+                              (float)slope_scale(scale_of_all, counted_targets, loss_scale),
+                              place >= 0 && place < c.real ? (int)place : -1});
 }
 
 /* Calls `run` with the Count of logits that are moved at once. */
@@ -165,11 +273,14 @@ static KernelStatus cross_entropy(const KernelArgs *args, const char **why, cons
     typedef decltype(number) T;
     int64_t rows = args->dim[0], ranks = parts ? args->dim[3] : 1;
     Launch run(args, why, name);
+    const RowBlock block = row_block(c, sizeof(T));
+    const int kept = parts ? 0 : block.kept;
     with_logits<T>(at[0], c, [&](auto count) {
-      run.blocks(dim3((unsigned)rows), threads_of(c, sizeof(T)),
-                 loss_row<T, decltype(count)::VALUE>, (T *)at[0], targets, stats, row_loss, c, rows,
-                 ranks, train, train ? args->attr[0] : 0, train ? kernel_slot(args, 0) : nullptr,
-                 train ? kernel_slot(args, 1) : nullptr);
+      run.blocks_with(dim3((unsigned)rows), block.threads, (size_t)kept * sizeof(T),
+                      loss_row<T, decltype(count)::VALUE>, (T *)at[0], targets, stats, row_loss, c,
+                      rows, ranks, train, train ? args->attr[0] : 0,
+                      train ? kernel_slot(args, 0) : nullptr,
+                      train ? kernel_slot(args, 1) : nullptr, kept);
     });
     run.blocks(dim3(1), FLAT_THREADS, add_rows, row_loss, targets, loss, rows, args->accumulate);
     return run.status;
@@ -190,15 +301,17 @@ CUDA_KERNEL(cross_entropy_parts_train) {
 }
 
 template <class T, int V>
-__global__ void __launch_bounds__(WIDE_THREADS)
-    stats_row(const T *logits, const int32_t *targets, float *stats, Classes c) {
-  int64_t row = blockIdx.x;
+__global__ void __launch_bounds__(WIDE_THREADS, 1)
+    stats_row(T *logits, const int32_t *targets, float *stats, Classes c, int kept) {
+  SHARED_OF_LAUNCH(T, copy, kept);
+  const int64_t number = blockIdx.x;
+  const Row<T> row = {logits + number * c.held, copy, (int)c.held, (int)c.real, kept};
   RowSoftmax s = {0, 0, 0};
-  if (targets[row] >= 0) s = local_softmax<V>(logits + row * c.held, c, targets[row]);
+  if (targets[number] >= 0) s = local_softmax<V>(row, c, targets[number]);
   if (threadIdx.x > 0) return;
-  stats[row * 3] = s.highest;
-  stats[row * 3 + 1] = s.sum;
-  stats[row * 3 + 2] = s.aim;
+  stats[number * 3] = s.highest;
+  stats[number * 3 + 1] = s.sum;
+  stats[number * 3 + 2] = s.aim;
 }
 
 CUDA_KERNEL(cross_entropy_stats) {
@@ -206,10 +319,11 @@ CUDA_KERNEL(cross_entropy_stats) {
     typedef decltype(number) T;
     Launch run(args, why, "cross_entropy_stats");
     const Classes c = classes_of(args, args->attr[0], args->attr[1], 0);
+    const RowBlock block = row_block(c, sizeof(T));
     with_logits<T>(args->operand[0], c, [&](auto count) {
-      run.blocks(dim3((unsigned)args->dim[0]), threads_of(c, sizeof(T)),
-                 stats_row<T, decltype(count)::VALUE>, (const T *)args->operand[0],
-                 (const int32_t *)args->operand[1], (float *)args->operand[2], c);
+      run.blocks_with(dim3((unsigned)args->dim[0]), block.threads, (size_t)block.kept * sizeof(T),
+                      stats_row<T, decltype(count)::VALUE>, (T *)args->operand[0],
+                      (const int32_t *)args->operand[1], (float *)args->operand[2], c, block.kept);
     });
     return run.status;
   });

@@ -1,8 +1,9 @@
 /* norm.cu -- layernorm and rmsnorm, also fused with the addition before or after them.
  *
- * Forward, a block has a row, and keeps it in registers: x is read once. Backward, each block walks
- * over rows and keeps its sums for the weights' gradients in registers, and of rows up to 8,192
- * wide also x and d_y; a second kernel adds the blocks' sums in order. */
+ * Forward, a block has a row, and keeps it in registers: x is read once. Backward, each warp (rows
+ * up to 768 wide) or block walks over rows and keeps its sums for the weights' gradients in
+ * registers, and of rows up to 8,192 wide also what it reads of them; a second kernel adds the
+ * blocks' sums in order. */
 #include "kernels/cuda/vectors.h"
 
 /* ---- a row, shared out over the threads of a block ---- */
@@ -28,8 +29,8 @@ template <class T_, int V_, int THREADS_, int PER_, int ROWS_> struct Columns {
   _Pragma("unroll") for (int vector = 0; vector < (C).PER;                                         \
                          vector++) if (int64_t column = (C).first(vector); column < (width))
 
-/* Runs `run` with columns for rows of this width; in vectors of 16 bytes where rows begin and end
- * at multiples of it. */
+/* Runs `run` with columns for rows of this width, forward; in vectors of 16 bytes where rows begin
+ * and end at multiples of it. */
 template <class T, class Run> static void with_columns(int64_t width, bool in_vectors, Run run) {
   constexpr int V = VECTOR_BYTES / (int)sizeof(T);
   if (!in_vectors && width <= 1024)
@@ -46,6 +47,27 @@ template <class T, class Run> static void with_columns(int64_t width, bool in_ve
     run(Columns<T, V, 512, 16 / V, 1>());
   else
     run(Columns<T, V, 512, 32 / V, 1>());
+}
+
+/* The same backward: of narrow rows in vectors each warp has one, and no block waits for its rows.
+ */
+template <class T, class Run>
+static void with_backward_columns(int64_t width, bool in_vectors, Run run) {
+  constexpr int V = VECTOR_BYTES / (int)sizeof(T);
+  if (in_vectors && width <= 256)
+    run(Columns<T, V, WARP_LANES, 8 / V, 8>());
+  else if (in_vectors && width <= 512)
+    run(Columns<T, V, WARP_LANES, 16 / V, 8>());
+  else if (in_vectors && width <= 768)
+    run(Columns<T, V, WARP_LANES, 24 / V, 4>());
+  else if (in_vectors && width <= 1024)
+    run(Columns<T, V, 128, 8 / V, 2>());
+  else if (in_vectors && width <= 2048)
+    run(Columns<T, V, 256, 8 / V, 1>());
+  else if (in_vectors && width <= 4096)
+    run(Columns<T, V, 512, 8 / V, 1>());
+  else
+    with_columns<T>(width, in_vectors, run);
 }
 
 template <class T> static bool are_vectors(int64_t width, const void *const *at, int count) {
@@ -170,19 +192,64 @@ template <class T> struct NormBackward {
   float offset;
 };
 
-/* A row's d_y and x, as far as a thread has them: kept, or read again. */
-template <class C> struct SlopeRow {
-  static constexpr bool KEEPS = C::COUNT <= KEPT_MOST;
-  float slope[KEEPS ? C::COUNT : C::V], unit[KEEPS ? C::COUNT : C::V];
+/* A thread's part of a row as it is in memory: all that is read of it, under way at once. */
+template <class C> struct LoadedRow {
+  typedef typename C::T T;
+  Vector<T, C::V> d_y[C::PER], x[C::PER], other[C::PER];
+  float mean, rstd;
 
-  static __device__ int at(int vector) { return KEEPS ? vector * C::V : 0; }
-  __device__ void load(const NormBackward<typename C::T> &n, int64_t row, int vector,
-                       int64_t column, float mean, float rstd) {
-    load_vector<C::V>(n.d_y + row + column, slope + at(vector));
-    load_vector<C::V>(n.x + row + column, unit + at(vector));
+  /* width 0: there is no such row. */
+  __device__ void load(const NormBackward<T> &n, int64_t r, int64_t width) {
+    const C columns;
+    mean = rstd = 0;
+    if (width > 0)
+      mean = n.has_mean ? n.stats[2 * r] : 0, rstd = n.stats[n.has_mean ? 2 * r + 1 : r];
+    EACH_VECTOR (columns, p, c, width) {
+      d_y[p] = *(const Vector<T, C::V> *)(n.d_y + r * n.width + c);
+      x[p] = *(const Vector<T, C::V> *)(n.x + r * n.width + c);
+      if (n.other != nullptr) other[p] = *(const Vector<T, C::V> *)(n.other + r * n.width + c);
+    }
+  }
+};
+
+/* The same of a row that is too wide to be kept: read where it is needed, twice. */
+template <class C> struct ReadRow {
+  typedef typename C::T T;
+  Vector<T, C::V> d_y[1], x[1], other[1];
+  float mean, rstd;
+
+  __device__ void load(const NormBackward<T> &n, int64_t r, int64_t width) {
+    mean = rstd = 0;
+    if (width > 0)
+      mean = n.has_mean ? n.stats[2 * r] : 0, rstd = n.stats[n.has_mean ? 2 * r + 1 : r];
+  }
+};
+
+template <class C> static constexpr bool KEEPS = C::COUNT <= KEPT_MOST || C::THREADS == WARP_LANES;
+template <class C, bool KEEPS> struct RowOf { typedef LoadedRow<C> Type; };
+template <class C> struct RowOf<C, false> { typedef ReadRow<C> Type; };
+
+/* Element v of d_y, and of x in units of its row's deviation. */
+template <class C> struct SlopeVector {
+  float slope[C::V], unit[C::V];
+  int at; /* which of the row's vectors */
+
+  template <class Row>
+  __device__ SlopeVector(const NormBackward<typename C::T> &n, Row &row, int64_t r, int vector,
+                         int64_t column)
+      : at(KEEPS<C> ? vector : 0) {
+    if constexpr (!KEEPS<C>) {
+      const int64_t first = r * n.width + column;
+      row.d_y[0] = *(const Vector<typename C::T, C::V> *)(n.d_y + first);
+      row.x[0] = *(const Vector<typename C::T, C::V> *)(n.x + first);
+      if (n.other != nullptr)
+        row.other[0] = *(const Vector<typename C::T, C::V> *)(n.other + first);
+    }
 #pragma unroll
-    for (int v = 0; v < C::V; v++)
-      unit[at(vector) + v] = (unit[at(vector) + v] - mean) * rstd;
+    for (int v = 0; v < C::V; v++) {
+      slope[v] = to_float(row.d_y[at].at[v]);
+      unit[v] = (to_float(row.x[at].at[v]) - row.mean) * row.rstd;
+    }
   }
 };
 
@@ -190,14 +257,13 @@ template <class C> struct SlopeRow {
  * no multiply-add. */
 template <class C>
 static __device__ void store_slope(const NormBackward<typename C::T> &n, int64_t at,
-                                   const float *d_x) {
+                                   const float *d_x, const Vector<typename C::T, C::V> &other) {
   if (n.d_x != nullptr) store_vector<C::V>(n.d_x + at, d_x);
   if (n.other == nullptr) return;
   float sum[C::V];
-  load_vector<C::V>(n.other + at, sum);
 #pragma unroll
   for (int v = 0; v < C::V; v++)
-    sum[v] = __fadd_rn(sum[v], rounded<typename C::T>(d_x[v]));
+    sum[v] = __fadd_rn(to_float(other.at[v]), rounded<typename C::T>(d_x[v]));
   store_vector<C::V>(n.y + at, sum);
 }
 
@@ -205,6 +271,11 @@ static __device__ void store_slope(const NormBackward<typename C::T> &n, int64_t
  * with `turn` alternating between 0 and 1: a thread that writes parts of one turn has seen all
  * others reach the other turn, so they have read the earlier parts of this one. */
 template <class C> static __device__ void row_sums(float *a, float *b, int turn) {
+  if constexpr (C::THREADS == WARP_LANES) { /* a warp has its row alone: nobody waits */
+    *a = warp_sum(*a);
+    *b = warp_sum(*b);
+    return;
+  }
   enum { WARPS = C::THREADS / WARP_LANES, ALL = WARPS * C::ROWS };
   SHARED(float, parts, 2 * 2 * ALL);
   float *part = parts + turn * 2 * ALL;
@@ -251,48 +322,62 @@ static __device__ void store_sums(const NormBackward<typename C::T> &n, const Gr
   }
 }
 
-template <class C>
-__global__ void __launch_bounds__(C::THREADS *C::ROWS)
-    norm_backward_rows(NormBackward<typename C::T> n) {
+/* Adds a row to the sums, writes its d_x. */
+template <class C, class Row>
+static __device__ void backward_row(const NormBackward<typename C::T> &n, Row &row, int64_t r,
+                                    int64_t width, int turn, Gradients<C> &add) {
   const C columns;
+  float sum_g = 0, sum_gn = 0;
+  EACH_VECTOR (columns, p, c, width) {
+    float weight[C::V];
+    load_vector<C::V>(n.weight + c, weight);
+    const SlopeVector<C> of(n, row, r, p, c);
+#pragma unroll
+    for (int v = 0; v < C::V; v++) {
+      add.weight[p * C::V + v] += of.slope[v] * of.unit[v];
+      add.bias[p * C::V + v] += of.slope[v];
+      float g = __fmul_rn(of.slope[v], weight[v] + n.offset);
+      sum_g += g;
+      sum_gn += g * of.unit[v];
+    }
+  }
+  row_sums<C>(&sum_gn, &sum_g, turn);
+  float mean_gn = sum_gn / (float)n.width, mean_g = n.has_mean ? sum_g / (float)n.width : 0;
+  EACH_VECTOR (columns, p, c, width) {
+    float weight[C::V], d_x[C::V];
+    load_vector<C::V>(n.weight + c, weight);
+    const SlopeVector<C> of(n, row, r, p, c);
+#pragma unroll
+    for (int v = 0; v < C::V; v++) {
+      float g = __fmul_rn(of.slope[v], weight[v] + n.offset); /* as in the sums, to cancel */
+      d_x[v] = row.rstd * (g - mean_g - of.unit[v] * mean_gn);
+    }
+    store_slope<C>(n, r * n.width + c, d_x, row.other[of.at]);
+  }
+}
+
+/* Blocks of up to 256 threads run two to a multiprocessor. Of rows that several warps share the
+ * next one is under way while they wait for each other, where registers suffice for both. */
+template <class C>
+__global__ void __launch_bounds__(C::THREADS *C::ROWS, C::THREADS *C::ROWS <= 256 ? 2 : 1)
+    norm_backward_rows(NormBackward<typename C::T> n) {
+  typedef typename RowOf<C, KEEPS<C>>::Type Row;
+  constexpr bool AHEAD = C::COUNT <= 8 && C::THREADS > WARP_LANES;
   Gradients<C> add = {};
   int turn = 0;
-  for (int64_t first = (int64_t)blockIdx.x * C::ROWS; first < n.rows;
-       first += (int64_t)gridDim.x * C::ROWS) {
-    const int64_t r = first + threadIdx.x / C::THREADS, width = r < n.rows ? n.width : 0;
-    float mean = 0, rstd = 0, sum_g = 0, sum_gn = 0;
-    if (width > 0)
-      mean = n.has_mean ? n.stats[2 * r] : 0, rstd = n.stats[n.has_mean ? 2 * r + 1 : r];
-    SlopeRow<C> row;
-    EACH_VECTOR (columns, p, c, width) {
-      float weight[C::V];
-      load_vector<C::V>(n.weight + c, weight);
-      row.load(n, r * n.width, p, c, mean, rstd);
-#pragma unroll
-      for (int v = 0; v < C::V; v++) {
-        float slope = row.slope[row.at(p) + v], unit = row.unit[row.at(p) + v];
-        add.weight[p * C::V + v] += slope * unit;
-        add.bias[p * C::V + v] += slope;
-        float g = __fmul_rn(slope, weight[v] + n.offset);
-        sum_g += g;
-        sum_gn += g * unit;
-      }
-    }
-    row_sums<C>(&sum_gn, &sum_g, turn);
+  const int64_t step = (int64_t)gridDim.x * C::ROWS;
+  Row row, next;
+  int64_t r = (int64_t)blockIdx.x * C::ROWS + threadIdx.x / C::THREADS;
+  if (AHEAD) row.load(n, r, r < n.rows ? n.width : 0);
+  for (int64_t first = (int64_t)blockIdx.x * C::ROWS; first < n.rows; first += step, r += step) {
+    const int64_t width = r < n.rows ? n.width : 0;
+    if (AHEAD)
+      next.load(n, r + step, r + step < n.rows ? n.width : 0);
+    else
+      row.load(n, r, width);
+    backward_row<C>(n, row, r, width, turn, add);
+    if (AHEAD) row = next;
     turn = 1 - turn;
-    float mean_gn = sum_gn / (float)n.width, mean_g = n.has_mean ? sum_g / (float)n.width : 0;
-    EACH_VECTOR (columns, p, c, width) {
-      float weight[C::V], d_x[C::V];
-      load_vector<C::V>(n.weight + c, weight);
-      if (!row.KEEPS) row.load(n, r * n.width, p, c, mean, rstd);
-#pragma unroll
-      for (int v = 0; v < C::V; v++) {
-        float g = __fmul_rn(row.slope[row.at(p) + v],
-                            weight[v] + n.offset); /* as in the sums, to cancel */
-        d_x[v] = rstd * (g - mean_g - row.unit[row.at(p) + v] * mean_gn);
-      }
-      store_slope<C>(n, r * n.width + c, d_x);
-    }
   }
   store_sums<C>(n, add);
 }
@@ -347,7 +432,7 @@ static KernelStatus norm_backward(const KernelArgs *args, const void *other, voi
                          (float)args->attr[0]};
     const void *all[] = {n.d_y, n.x, n.weight, n.d_x, n.other, n.y};
     Launch run(args, why, name);
-    with_columns<T>(width, are_vectors<T>(width, all, 6), [&](auto columns) {
+    with_backward_columns<T>(width, are_vectors<T>(width, all, 6), [&](auto columns) {
       typedef decltype(columns) C;
       blocks = (rows + C::ROWS - 1) / C::ROWS;
       if (blocks > WORK_NORM_BLOCKS_CUDA) blocks = WORK_NORM_BLOCKS_CUDA;

@@ -26,6 +26,24 @@ template <int V, class T> __device__ inline void store_vector(T *to, const float
   *(Vector<T, V> *)to = vector;
 }
 
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
+/* Two conversions in one instruction. */
+template <int V> __device__ inline void store_vector(Bf16 *to, const float *from) {
+  if constexpr (V % 2 != 0) {
+    for (int v = 0; v < V; v++)
+      put(to + v, from[v]);
+  } else {
+    Vector<uint32_t, V / 2> pairs;
+#pragma unroll
+    for (int v = 0; v < V / 2; v++)
+      asm("cvt.rn.bf16x2.f32 %0, %1, %2;"
+          : "=r"(pairs.at[v])
+          : "f"(from[2 * v + 1]), "f"(from[2 * v]));
+    *(Vector<uint32_t, V / 2> *)to = pairs;
+  }
+}
+#endif
+
 /* How many at once; its type says it to templates. */
 template <int V> struct Count { static constexpr int VALUE = V; };
 

@@ -18,7 +18,8 @@ static const int64_t fused_products[][4] = {{3, 5, 7, 0},     {5, 24, 16, 0}, {1
                                             {17, 136, 72, 0}, {70, 48, 8, 1}};
 /* rows, width: by vectors and one by one, each number of threads, and rows that are read again. */
 static const int64_t fused_norms[][2] = {{3, 7},    {3, 264},  {1, 1},    {2, 1025}, {3, 2048},
-                                         {1, 4104}, {1, 5000}, {1, 5001}, {1, 9000}, {1, 16384}};
+                                         {1, 4104}, {1, 5000}, {1, 5001}, {1, 9000}, {1, 16384},
+                                         {9, 504},  {3, 1016}, {2, 4096}};
 enum {
   PRODUCTS = sizeof fused_products / sizeof *fused_products,
   NORMS = sizeof fused_norms / sizeof *fused_norms
