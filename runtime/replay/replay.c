@@ -19,6 +19,7 @@
 #include "runtime/replay/replay_end.h"
 #include "runtime/replay/replay_fused.h"
 #include "runtime/replay/replay_graph.h"
+#include "runtime/replay/replay_heard.h"
 
 enum { PARTS = REPLAY_PARTS, LAST_PART = REPLAY_LAST_PART };
 _Static_assert((int)KERNEL_OPERANDS_MAX <= (int)PARTS, "each operand of a load has a part");
@@ -507,7 +508,7 @@ static bool issue_calls(void *context, Status *status) {
   walker->number_first = replay_next_number(walker->replay);
   first[1] = first[0];
   first[0] = walker->number_first;
-  walker->replay->hearing.first = walker->number_first;
+  replay_hear_run(walker->replay, walker->program, walker->number_first);
   return walk_calls(walker->replay->setup.plan, walker->program, issue_call, walker, status);
 }
 

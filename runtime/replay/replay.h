@@ -92,6 +92,7 @@ typedef struct ReplayCall {
 /* Maps the works of a program's run to records (replay_heard.h). */
 typedef struct ReplayHearing {
   StepLog *log; /* NULL: nobody asks */
+  const PlanProgram *program;
   ReplayCall *call;
   uint64_t count;
   _Atomic uint64_t first;         /* number of the run's first call's first record */
@@ -106,7 +107,7 @@ typedef struct ReplayGraph {
   Graph *graph; /* NULL: none was made */
   ReplayFit fit;
   uint64_t number_first, span;
-  uint64_t calls_first; /* ReplayHearing.first of the capture */
+  uint64_t calls_first; /* number of the first call's first record */
   ReplayCount *counted;
   int64_t runs; /* of the program */
   Status why;   /* code not 0: it could not be captured, and is issued: the reason */

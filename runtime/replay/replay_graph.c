@@ -6,6 +6,7 @@
 
 #include "runtime/plan/plan_job.h"
 #include "runtime/plan/walk.h"
+#include "runtime/replay/replay_heard.h"
 
 /* The amount of work that a program issues. */
 typedef struct GraphExtent {
@@ -131,7 +132,7 @@ static bool make(Replay *replay, const PlanProgram *program, ReplayIssue *issue,
   Status ended = {0};
   bool issued = issue_all(replay, lanes_mask, made->number_first, issue, walker, status);
   made->span = replay->numbers - made->number_first;
-  made->calls_first = replay->hearing.first;
+  made->calls_first = replay->run_first[program->kind][0];
   made->graph = ops->captured(replay->device, issued ? status : &ended);
   note_counts(made->counted, replay, 1);
   return issued && made->graph != NULL;
@@ -204,7 +205,7 @@ bool replay_graph_run(Replay *replay, const PlanProgram *program, ReplayIssue *i
   }
   uint64_t first = is_new ? made->number_first : replay_next_number(replay);
   replay->numbers = first + made->span;
-  replay->hearing.first = made->calls_first + (first - made->number_first);
+  replay_hear_run(replay, program, made->calls_first + (first - made->number_first));
   /* The main lane waits for all others before the graph ends, so nothing needs to wait for them
    * again. */
   memset(replay->last, 0, sizeof replay->last);

@@ -24,13 +24,17 @@ bool replay_hear(Replay *replay, const PlanProgram *program, StepLog *log, Statu
   ReplayHearing *hearing = &replay->hearing;
   const Plan *plan = replay->setup.plan;
   free(hearing->call);
-  *hearing = (ReplayHearing){.log = log};
+  *hearing = (ReplayHearing){.log = log, .program = program, .first = UINT64_MAX};
   if (log == NULL) return true;
   (void)walk_calls(plan, program, count_call, &hearing->count, status);
   hearing->call = calloc(hearing->count + 1, sizeof *hearing->call);
   if (hearing->call == NULL)
     return status_fail(status, STATUS_WORLD, "not enough memory to time every record");
   return walk_calls(plan, program, note_call, replay, status);
+}
+
+void replay_hear_run(Replay *replay, const PlanProgram *program, uint64_t number_first) {
+  replay->hearing.first = program == replay->hearing.program ? number_first : UINT64_MAX;
 }
 
 /* Once for all records of a launch, as of its first one. */
