@@ -22,8 +22,8 @@ typedef struct ProductShape {
                                            */
 } ProductShape;
 
-/* Of attention data[0] is the number of the configuration that cuDNN recommends, `id` its engine.
- */
+/* For attention data[0] is the number of the configuration that cuDNN recommends, and `id` its
+ * engine. */
 typedef struct LtChoice {
   ProductShape shape;
   LtAlgorithm algorithm;

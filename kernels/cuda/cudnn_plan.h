@@ -22,7 +22,7 @@ typedef int64_t DnnTry(void *context, const DnnPlan *plan);
 
 enum { DNN_TRIES_MOST = 3 }; /* each is compiled */
 
-/* Of the plan that was taken, and of the first. */
+/* The times of the plan that was taken, and of the first. */
 typedef struct DnnTimes {
   int64_t took_ns, first_ns;
 } DnnTimes;

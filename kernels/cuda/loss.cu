@@ -50,8 +50,8 @@ static SharedMemory shared_memory() {
 #endif
 }
 
-/* How a row is worked on: by so many threads, which keep so many logits in shared memory. Two rows
- * of a multiprocessor at once, where both fit: one is read while the other one is computed. */
+/* A block of `threads` works on a row and keeps its first logits in shared memory. A multiprocessor
+ * has two rows at once where both fit: one is read while the other one is computed. */
 struct RowBlock {
   unsigned threads;
   int kept;

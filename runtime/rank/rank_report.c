@@ -189,7 +189,7 @@ static int64_t own_arena_bytes(const Rank *rank) {
   return (int64_t)plan_arena_bytes(rank->plan, rank->replay.class, TIER_DEVICE);
 }
 
-/* Of rank 0, and only where records are timed as they run: not the kernels and copies of a GPU. */
+/* Tells rank 0's lanes where records are timed as they run: not kernels and copies of a GPU. */
 static bool tell_offload(Rank *rank, OffloadFacts *facts, Status *status) {
   const Flight *flight = rank->flight;
   LaneTimesOf times = {.rank = rank->number,

@@ -3,7 +3,8 @@
  */
 #include "compiler/graph/grad/grad.h"
 
-/* How many nodes read the value, or a view of it; the next region reads the result of this one. */
+/* Counts the nodes that read the value, or a view of it; the next region reads the result of this
+ * one. */
 static int32_t readers_of(const Graph *g, const Region *region, ValueId v) {
   int32_t count = region->output == v || g->loss == v;
   for (int32_t i = 0; i < region->forward.count; i++) {

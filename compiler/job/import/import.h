@@ -164,7 +164,7 @@ void convert_rest(Import *im); /* leaves that no tool took: by words.h */
  * is linear), torch, nanogpt, llmc, titan. */
 void import_rates(Import *im, const char *tool, const char *formula);
 void rates_write(Import *im);
-/* Of the keys of section schedule: shares of lr. */
+/* The rate that section schedule says; warm-up and floor are shares of lr. */
 typedef struct RateCurve {
   const char *schedule;
   double lr, warmup, over, start, floor;

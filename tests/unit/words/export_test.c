@@ -247,7 +247,7 @@ static void compare(const Config *x, const Whole *a, const Whole *b, const char 
   }
 }
 
-/* What no file of the tool says is added. */
+/* Adds settings that no file of the tool can have. */
 static void fill_in(Import *im, const Whole *a, const Degrees *d) {
   static const char *const lines[][2] = {
       {"model", "model={ \"gpt2\", layers = 8, width = 64, heads = 8, positions = 128 }"},
