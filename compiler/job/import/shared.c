@@ -114,7 +114,9 @@ static bool is_in_known_table(Import *im, const Leaf *leaf) {
 
 static void tell_unknown(Import *im, Leaf *leaf) {
   Arena *arena = im->c->arena;
+  const char *dot = strrchr(leaf->key, '.');
   WordHits near = words_near(arena, leaf->tool, leaf->key, 1);
+  if (dot && near.list.count == 0) near = words_near(arena, leaf->tool, dot + 1, 1);
   const char *title = word_tools[leaf->tool].title;
   leaf->how = HOW_UNKNOWN;
   leaf->why = arena_printf(arena, "%s has no such key", title);
@@ -161,7 +163,17 @@ static const WordRow *row_of_table(Import *im, const Leaf *leaf) {
   const WordRow *row = hits.list.at[0].row;
   bool has_place = row->answer == WORD_RENAMED || row->answer == WORD_VALUE ||
                    row->answer == WORD_SETTING || row->answer == WORD_INTERNAL;
-  return has_place ? NULL : row;
+  bool is_read = row->answer == WORD_INSTEAD && strcmp(row->ours, "lockstep import FILE") == 0;
+  return has_place || is_read ? NULL : row;
+}
+
+/* -D model=... or the folder of a config.json: sizes in other files are not read. */
+static const char *says_model(const Import *im, const WordRow *row) {
+  const JobSetting *model = setting_find(im, "model");
+  bool is_size = strcmp(row->ours, "model") == 0 || strncmp(row->ours, "model.", 6) == 0;
+  if (!model || !is_size) return NULL;
+  if (!model->leaf) return strcmp(model->note, "-D") == 0 ? "-D model says it" : NULL;
+  return strcmp(model->leaf->key, "model_type") == 0 ? "the model's folder says it" : NULL;
 }
 
 /* { "enabled": false, ... } */
@@ -199,6 +211,10 @@ static void answer(Import *im, Leaf *leaf) {
   leaf->why = row->note;
   switch (row->answer) {
   case WORD_RENAMED:
+    if (says_model(im, row)) {
+      drop(leaf, HOW_DECLINED, says_model(im, row), false);
+      return;
+    }
     if (later) {
       leaf->how = HOW_NOT_BUILT;
       leaf->why = arena_printf(arena, "that is %s, which is not built yet; %s", row->ours, later);
