@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes) {
   fclose(file);
   Compile *c = compile_new("specs");
   const char *const files[] = {path};
-  Import *im = import_read(c, &(ImportAsk){files, 1, NULL, tools[bytes[0] / 5 % 7], NULL, 0});
+  Import *im = import_read(c, &(ImportAsk){files, 1, NULL, tools[bytes[0] / 5 % 7], NULL, 0, NULL});
   for (int32_t i = 0; im && i < im->leaves.count; i++)
     if (im->leaves.at[i].how == HOW_OPEN) abort();
   for (const char *p = im ? import_job(im) : ""; *p; p++)

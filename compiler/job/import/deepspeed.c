@@ -250,8 +250,8 @@ static void convert_warmup_floor(const Deep *d, double lr) {
   if (number == 0)
     drop(least, HOW_DERIVED, "warm-up begins at 0", false);
   else if (lr > 0 && number <= lr)
-    take(d->im, least, "schedule.warmup_floor", lua_number(d->im->c->arena, number / lr),
-         "warmup_min_lr / lr");
+    take(d->im, least, "schedule.warmup_floor",
+         lua_number(d->im->c->arena, decimal_near(number / lr)), "warmup_min_lr / lr");
 }
 
 static void convert_peak(const Deep *d) {
@@ -336,13 +336,14 @@ static void add_defaults(const Deep *d) {
   const char *note = "default of DeepSpeed";
   const JobSetting *kind = setting_find(d->im, "optimizer");
   bool is_adam = !kind || strcmp(kind->value, "\"adamw\"") == 0;
+  bool is_sgd = kind && strcmp(kind->value, "\"sgd\"") == 0;
   take_default(d->im, "optimizer", "\"adamw\"", note);
   add_default(d, "gradient_clipping", "optimizer.clip", "0",
               "default of DeepSpeed: gradients are not clipped");
-  if (!is_adam) return;
   add_default(d, "optimizer.params.lr", "optimizer.lr", "1e-3", note);
-  add_default(d, "optimizer.params.betas", "optimizer.beta2", "0.999", note);
-  add_default(d, "optimizer.params.weight_decay", "optimizer.weight_decay", "0", note);
+  if (is_sgd) add_default(d, "optimizer.params.momentum", "optimizer.momentum", "0", note);
+  if (is_adam) add_default(d, "optimizer.params.betas", "optimizer.beta2", "0.999", note);
+  if (!is_sgd) add_default(d, "optimizer.params.weight_decay", "optimizer.weight_decay", "0", note);
 }
 
 void convert_deepspeed(Import *im) {

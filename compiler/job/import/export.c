@@ -207,6 +207,8 @@ void entry_adamw(Config *x) {
   if (job->optimizer.head == OPTIMIZER_SGD) {
     if (pair_key(x->tool, "optimizer.momentum"))
       entry_ours(x, "optimizer.momentum", job->optimizer.momentum);
+    else if (job->optimizer.momentum > 0)
+      untold(x, "optimizer.momentum", "its SGD has none");
   } else if (pair_key(x->tool, "optimizer.beta1")) {
     const bool is_lion = strcmp(x->tool, "megatron") == 0 && job->optimizer.head == OPTIMIZER_LION;
     entry_number(x, is_lion ? "lion_beta1" : pair_key(x->tool, "optimizer.beta1"),

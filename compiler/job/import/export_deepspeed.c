@@ -145,7 +145,7 @@ static void put_schedule(Config *x) {
     entry_word(x, "scheduler.params.warmup_type", "linear");
     return;
   }
-  entry_number(x, "scheduler.params.warmup_min_lr", job->schedule.warmup_floor * lr);
+  entry_number(x, "scheduler.params.warmup_min_lr", decimal_near(job->schedule.warmup_floor * lr));
   entry_number(x, "scheduler.params.warmup_max_lr", lr);
   entry_ours(x, "schedule.warmup", warmup);
   entry_says(x, "schedule.warmup_floor");

@@ -89,7 +89,7 @@ static void put_schedule(Config *x) {
   const Job *job = x->job;
   const double lr = job->optimizer.lr;
   entry_ours(x, "schedule.warmup", (double)job->schedule.warmup);
-  entry_number(x, "lr_warmup_init", job->schedule.warmup_floor * lr);
+  entry_number(x, "lr_warmup_init", decimal_near(job->schedule.warmup_floor * lr));
   entry_says(x, "schedule.warmup_floor");
   if (!entry_ours_word(x, "schedule", schedule_value(x))) {
     untold(x, "schedule", "it has no such schedule: the rate is constant");
@@ -102,7 +102,7 @@ static void put_schedule(Config *x) {
     return;
   }
   entry_ours(x, "schedule.over", schedule_over(x));
-  entry_number(x, "min_lr", job->schedule.floor * lr);
+  entry_number(x, "min_lr", decimal_near(job->schedule.floor * lr));
   entry_says(x, "schedule.floor");
   if (job->schedule.head != CHOICE_WSD) return;
   static const char *const shapes[] = {"linear", "cosine", "minus_sqrt"};

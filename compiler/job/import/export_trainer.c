@@ -19,7 +19,8 @@ static void put_schedule(Config *x) {
   entry_ours(x, "schedule.warmup", (double)job->schedule.warmup);
   if (kind == CHOICE_COSINE && has_floor) entry_ours(x, "schedule.floor", job->schedule.floor);
   if (kind == CHOICE_POLYNOMIAL) {
-    entry_number(x, "lr_scheduler_kwargs.lr_end", job->schedule.floor * job->optimizer.lr);
+    entry_number(x, "lr_scheduler_kwargs.lr_end",
+                 decimal_near(job->schedule.floor * job->optimizer.lr));
     entry_ours(x, "schedule.power", job->set[FIELD_schedule_power] ? job->schedule.power : 1);
     entry_says(x, "schedule.floor");
   }

@@ -1,6 +1,7 @@
 /* import.c -- which reader, which tool; then the tools' files in their order. */
 #include "compiler/job/import/import.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -113,6 +114,37 @@ static bool follow(Import *im, int32_t tool, const char *key, int32_t depth) {
   return import_file(im, path, word_tool_find("deepspeed"), depth + 1);
 }
 
+/* The JSON that TrainingArguments' fsdp_config may name, as the table that it is. */
+static bool follow_fsdp(Import *im) {
+  const int32_t tool = word_tool_find("trainer"), first = im->leaves.count;
+  Leaf *leaf = leaf_find(im, tool, "fsdp_config");
+  size_t size = 0;
+  if (!leaf || leaf->kind != LEAF_TEXT || !ends_with(leaf->text, ".json")) return true;
+  const char *path =
+      path_join(im->c->arena, path_directory(im->c->arena, leaf->at.file), leaf->text);
+  drop(leaf, HOW_DERIVED, "the file is read, too", false);
+  char *text = import_text(im, path, &size);
+  im->file = path;
+  if (!text || !formats[FORMAT_JSON].read(im, text, size)) return false;
+  for (int32_t i = first; i < im->leaves.count; i++) {
+    im->leaves.at[i].key = arena_printf(im->c->arena, "fsdp_config.%s", im->leaves.at[i].key);
+    im->leaves.at[i].tool = tool;
+  }
+  return true;
+}
+
+/* A folder as the job names it, which is read from the folder of job.lua. */
+static const char *folder_for(Import *im, const char *folder) {
+  bool is_elsewhere = im->out && strchr(im->out, '/') && *folder != '/';
+  char *whole = is_elsewhere ? realpath(folder, NULL) : NULL;
+  bool is_located = whole || *folder == '/' || strncmp(folder, "./", 2) == 0 ||
+                    strcmp(folder, "..") == 0 || strncmp(folder, "../", 3) == 0;
+  const char *text = whole ? whole : folder;
+  text = is_located ? arena_copy(im->c->arena, text) : arena_printf(im->c->arena, "./%s", text);
+  free(whole);
+  return text;
+}
+
 /* config.json of a folder that Hugging Face's tools wrote: the model is the folder. */
 static bool is_model(Import *im, const char *path, int32_t first) {
   Leaf *type = NULL;
@@ -120,17 +152,13 @@ static bool is_model(Import *im, const char *path, int32_t first) {
   for (int32_t i = first; i < im->leaves.count; i++)
     if (strcmp(im->leaves.at[i].key, "model_type") == 0) type = &im->leaves.at[i];
   if (!type) return false;
-  const char *folder = path_directory(im->c->arena, path);
-  bool is_located =
-      *folder == '/' || strncmp(folder, "./", 2) == 0 || strncmp(folder, "..", 2) == 0;
+  const char *folder = folder_for(im, path_directory(im->c->arena, path));
   for (int32_t i = first; i < im->leaves.count; i++) {
     im->leaves.at[i].tool = word_tool_find("trainer"); /* whose folders these are */
     if (&im->leaves.at[i] != type)
       drop(&im->leaves.at[i], HOW_DERIVED, "the folder's config.json is read with the job", false);
   }
-  take(im, type, "model",
-       lua_text(im->c->arena, is_located ? folder : arena_printf(im->c->arena, "./%s", folder)),
-       "");
+  take(im, type, "model", lua_text(im->c->arena, folder), "");
   VEC_PUSH(im->c->arena, &im->titles.list,
            arena_printf(im->c->arena, "%s (a model's folder)", base_name(path)));
   return true;
@@ -157,7 +185,8 @@ static bool import_file(Import *im, const char *path, int32_t tool, int32_t dept
   if (tool == word_tool_find("accelerate"))
     return follow(im, tool, "deepspeed_config.deepspeed_config_file", depth) &&
            follow(im, tool, "deepspeed_config_file", depth);
-  return tool != word_tool_find("trainer") || follow(im, tool, "deepspeed", depth);
+  return tool != word_tool_find("trainer") ||
+         (follow_fsdp(im) && follow(im, tool, "deepspeed", depth));
 }
 
 static bool import_command(Import *im, const char *words, int32_t tool) {
@@ -226,6 +255,7 @@ static void open_lines(Import *im) {
 Import *import_read(Compile *c, const ImportAsk *ask) {
   Import *im = ARENA_NEW(c->arena, Import);
   im->c = c;
+  im->out = ask->out;
   int32_t tool = -1;
   if (ask->as) {
     tool = word_tool_find(ask->as);

@@ -86,6 +86,7 @@ typedef struct Import {
   const char *formula, *formula_tool; /* of a schedule that differs from ours; NULL */
   int32_t tool;                       /* of the file that is read */
   const char *file;                   /* its name, as the user wrote it */
+  const char *out;                    /* the file that the job goes to, or NULL */
 } Import;
 
 /* ---- leaves (leaves.c) */
@@ -125,6 +126,7 @@ const JobSetting *setting_find(const Import *im, const char *path);
 bool setting_number(const Import *im, const char *path, double *number);
 const char *lua_text(Arena *arena, const char *text);
 const char *lua_number(Arena *arena, double number);
+double decimal_near(double number); /* 2.9999999999999997e-5 is 3e-5 */
 
 /* A leaf as the value of a key: number, text or flag. False: refused, or not of this kind. */
 bool leaf_number(Import *im, Leaf *leaf, double *number);
@@ -186,6 +188,7 @@ typedef struct ImportAsk {
   const char *as;      /* or NULL */
   const char *const *defines;
   int32_t define_count;
+  const char *out; /* or NULL */
 } ImportAsk;
 
 Import *import_read(Compile *c, const ImportAsk *ask); /* NULL: reported */

@@ -246,13 +246,13 @@ static void convert_schedule(Import *im) {
   if (setting_number(im, "optimizer.lr", &lr) && lr > 0) {
     bool decays = strcmp(ours, "constant") != 0 && strcmp(ours, "inverse_sqrt") != 0;
     if (number_of(im, "min_lr", &least) && decays && least > 0)
-      take(im, get(im, "min_lr"), "schedule.floor", lua_number(im->c->arena, least / lr),
-           "min_lr / lr");
+      take(im, get(im, "min_lr"), "schedule.floor",
+           lua_number(im->c->arena, decimal_near(least / lr)), "min_lr / lr");
     if (get(im, "min_lr") && get(im, "min_lr")->how == HOW_OPEN)
       drop(get(im, "min_lr"), HOW_DERIVED, "0, or the rate does not decay", false);
     if (number_of(im, "lr_warmup_init", &first) && first > 0)
       take(im, get(im, "lr_warmup_init"), "schedule.warmup_floor",
-           lua_number(im->c->arena, first / lr), "lr_warmup_init / lr");
+           lua_number(im->c->arena, decimal_near(first / lr)), "lr_warmup_init / lr");
   }
   if (setting_find(im, "schedule.warmup")) import_rates(im, "Megatron", "torch");
 }
@@ -273,6 +273,10 @@ static void convert_optimizer(Import *im) {
   take_pairs(im, "megatron", "optimizer.");
   if (ours && strcmp(ours, "\"adamw\"") == 0)
     take_default(im, "optimizer.beta2", "0.999", "default of Megatron");
+  if (ours && strcmp(ours, "\"lion\"") == 0) {
+    take_default(im, "optimizer.beta1", "0.95", "default of Megatron");
+    take_default(im, "optimizer.beta2", "0.98", "default of Megatron");
+  }
   take_default(im, "optimizer.weight_decay", "0.01", "default of Megatron");
 }
 

@@ -1,4 +1,5 @@
 /* settings.c -- what leaves say of the job, in one list; two that disagree are an error. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,15 @@ const char *lua_number(Arena *arena, double number) {
   long power = strtol(e + 1, NULL, 10);
   *e = 0;
   return arena_printf(arena, "%se%ld", text, power);
+}
+
+/* A product or a quotient of two decimals is off by three halves of its last bit at most: where
+ * a number of 15 digits is that near, it is the one that is meant. */
+double decimal_near(double number) {
+  char text[40];
+  snprintf(text, sizeof text, "%.15g", number);
+  const double near = strtod(text, NULL);
+  return fabs(near - number) <= 2 * DBL_EPSILON * fabs(number) ? near : number;
 }
 
 /* ---- the list */

@@ -80,7 +80,7 @@ static void nanogpt_schedule(Import *im, int32_t tool) {
   double lr = 6e-4;
   setting_number(im, "optimizer.lr", &lr);
   if (lr > 0)
-    take_scaled(im, least, "schedule.floor", number_or(im, tool, "min_lr", 6e-5) / lr,
+    take_scaled(im, least, "schedule.floor", decimal_near(number_or(im, tool, "min_lr", 6e-5) / lr),
                 least ? "min_lr / learning_rate" : "default of nanoGPT: min_lr 6e-5");
   import_rates(im, "nanoGPT", "nanogpt");
 }

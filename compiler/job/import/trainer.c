@@ -32,11 +32,21 @@ static void part_fsdp(Import *im) {
   for (int32_t i = 0; i < im->leaves.count; i++) {
     Leaf *leaf = &im->leaves.at[i];
     if (leaf->tool != tool || strncmp(leaf->key, "fsdp_config.", 12) != 0) continue;
-    const char *name = leaf->key + 12;
-    bool has_prefix = strncmp(name, "fsdp_", 5) == 0;
+    const char *full = arena_printf(im->c->arena, "fsdp_%s", leaf->key + 12);
     leaf->tool = word_tool_find("accelerate");
-    leaf->key = arena_printf(im->c->arena, "fsdp_config.%s%s", has_prefix ? "" : "fsdp_", name);
+    WordHits hits = words_find(im->c->arena, leaf->tool, full);
+    if (hits.list.count > 0 && word_is_same(hits.list.at[0].name, full))
+      leaf->key = arena_printf(im->c->arena, "fsdp_config.%s", full);
   }
+}
+
+/* FSDP 2 has no words for what it shares: reshard_after_forward says it. */
+static bool is_resharded(Import *im) {
+  int32_t tool = word_tool_find("accelerate");
+  Leaf *version = leaf_find(im, tool, "fsdp_config.fsdp_version"),
+       *again = leaf_find(im, tool, "fsdp_config.fsdp_reshard_after_forward");
+  return version && version->kind == LEAF_NUMBER && version->number == 2 && again &&
+         again->kind == LEAF_FLAG;
 }
 
 static void convert_fsdp(Import *im) {
@@ -47,15 +57,21 @@ static void convert_fsdp(Import *im) {
   bool has_other = get(im, "deepspeed") || im->has_tool[word_tool_find("deepspeed")];
   if (leaf->kind == LEAF_TEXT && !*leaf->text && !has_other)
     take(im, leaf, "parallel.zero", "0", "DDP");
-  if (leaf->kind == LEAF_FLAG && leaf->number != 0) take_sharding(im, leaf, "FULL_SHARD");
-  for (int i = 0; i < 5; i++) {
+  const bool is_shared = leaf->kind == LEAF_FLAG ? leaf->number != 0 : *leaf->text != 0;
+  const bool is_by_config = is_shared && is_resharded(im);
+  if (is_by_config)
+    take_as(im, leaf, "parallel.zero");
+  else if (leaf->kind == LEAF_FLAG && is_shared)
+    take_sharding(im, leaf, "FULL_SHARD");
+  for (int i = 0; i < 5 && !is_by_config; i++) {
     const char *at = strstr(leaf->text, words[i]);
     size_t width = strlen(words[i]);
     if (at && !strchr("_z", at[width] ? at[width] : ' ')) take_sharding(im, leaf, words[i]);
   }
   if (leaf->how == HOW_USED && strstr(leaf->text, "offload"))
     take(im, leaf, "offload.optimizer", "\"cpu\"", "");
-  if (leaf->how == HOW_USED && setting_find(im, "parallel.zero")) convert_fsdp_config(im);
+  if (is_by_config || (leaf->how == HOW_USED && setting_find(im, "parallel.zero")))
+    convert_fsdp_config(im);
 }
 
 static void convert_batch(Import *im) {
@@ -138,11 +154,13 @@ static void convert_schedule(Import *im) {
   double number, lr = 5e-5;
   setting_number(im, "optimizer.lr", &lr);
   if (least && lr > 0 && leaf_number(im, least, &number))
-    take(im, least, "schedule.floor", lua_number(im->c->arena, number / lr), "min_lr / lr");
+    take(im, least, "schedule.floor", lua_number(im->c->arena, decimal_near(number / lr)),
+         "min_lr / lr");
   if (end && ours && strcmp(ours, "\"polynomial\"") == 0 && lr > 0 && leaf_number(im, end, &number))
-    take(im, end, "schedule.floor", lua_number(im->c->arena, number / lr), "lr_end / lr");
+    take(im, end, "schedule.floor", lua_number(im->c->arena, decimal_near(number / lr)),
+         "lr_end / lr");
   else if (ours && strcmp(ours, "\"polynomial\"") == 0 && !end && lr > 0)
-    take_default(im, "schedule.floor", lua_number(im->c->arena, 1e-7 / lr),
+    take_default(im, "schedule.floor", lua_number(im->c->arena, decimal_near(1e-7 / lr)),
                  "default of Trainer: lr_end 1e-7");
   take_pairs(im, "trainer", "schedule.floor");
   take_pairs(im, "trainer", "schedule.power");
@@ -171,7 +189,10 @@ static void convert_optimizer(Import *im) {
   take_pairs(im, "trainer", "optimizer.");
   const char *note = "default of Trainer";
   take_default(im, "optimizer.lr", "5e-5", note);
-  if (ours && strcmp(ours, "adamw") == 0) take_default(im, "optimizer.beta2", "0.999", note);
+  if (ours && strcmp(ours, "sgd") == 0)
+    take_default(im, "optimizer.momentum", "0", note);
+  else if (ours)
+    take_default(im, "optimizer.beta2", "0.999", note);
   take_default(im, "optimizer.weight_decay", "0", note);
 }
 

@@ -38,7 +38,8 @@ ExitCode verb_import(const Options *options) {
   Compile *c = open_compile();
   if (!c) return EXIT_WORLD;
   const ImportAsk ask = {options->words.at, options->words.count,  options->words_of,
-                         options->as,       options->overrides.at, options->overrides.count};
+                         options->as,       options->overrides.at, options->overrides.count,
+                         options->out};
   Import *im = import_read(c, &ask);
   ExitCode code = im ? answer(im, options) : report(c, options);
   compile_free(c);

@@ -283,7 +283,7 @@ static void read_again(Compile *c, Config *x, const Whole *a, const Degrees *d, 
   const char *const defines[] = {arena_printf(c->arena, "cluster.devices=%d", d->devices),
                                  arena_printf(c->arena, "cluster.nodes=%d", d->nodes)};
   write_file(at->file, text);
-  Import *im = import_read(c, &(ImportAsk){&file, 1, NULL, x->tool, defines, 2});
+  Import *im = import_read(c, &(ImportAsk){&file, 1, NULL, x->tool, defines, 2, NULL});
   CHECK(im != NULL);
   if (!im) return;
   fill_in(im, a, d);

@@ -18,7 +18,7 @@ static const char *const hows[] = {"open",       "used",      "derived", "declin
                                    "impossible", "not-built", "unknown", "unread"};
 
 static Import *read_one(Compile *c, const char *path, const char *const *defines, int32_t count) {
-  return import_read(c, &(ImportAsk){&path, 1, NULL, NULL, defines, count});
+  return import_read(c, &(ImportAsk){&path, 1, NULL, NULL, defines, count, NULL});
 }
 
 /* ---- files and what they become */
@@ -187,7 +187,7 @@ static void test_random(int32_t files) {
       fclose(out);
       Compile *c = compile_new(SOURCE_FOLDER "/specs");
       const char *file = path;
-      Import *im = import_read(c, &(ImportAsk){&file, 1, NULL, kinds[i % 3].tool, NULL, 0});
+      Import *im = import_read(c, &(ImportAsk){&file, 1, NULL, kinds[i % 3].tool, NULL, 0, NULL});
       if (!im) diags_print(&c->diags, stderr, false);
       CHECK(im != NULL);
       if (im) {
@@ -284,6 +284,43 @@ static void test_hostile(void) {
   }
 }
 
+/* ---- a model that other files do not say */
+
+static const char *model_text(Compile *c, const char *const *files, const char *const *defines,
+                              const char *out) {
+  const ImportAsk ask = {files, files[0] == files[1] ? 1 : 2, NULL, NULL, defines, 1, out};
+  Import *im = import_read(c, &ask);
+  const JobSetting *model = im ? setting_find(im, "model") : NULL;
+  CHECK(im != NULL && import_lost(im) == 0 && import_unknown(im) == 0);
+  return model ? model->value : "";
+}
+
+static void test_models(void) {
+  TEST("-D model or a model's folder replaces the sizes of a script, wherever the job is written") {
+    const char *const script = FOLDER "/mg_lion.sh";
+    char folder[] = "/tmp/import_test_XXXXXX", path[64], here[512], want[64];
+    CHECK(mkdtemp(folder) != NULL && getcwd(here, sizeof here) != NULL && chdir("/tmp") == 0);
+    snprintf(path, sizeof path, "%s/config.json", folder + strlen("/tmp/"));
+    snprintf(want, sizeof want, "\"./%s\"", folder + strlen("/tmp/"));
+    FILE *file = fopen(path, "w");
+    fputs("{\"model_type\": \"llama\", \"hidden_size\": 64}", file);
+    fclose(file);
+    Compile *c = compile_new(SOURCE_FOLDER "/specs");
+    const char *const *nodes = (const char *[]){"cluster.nodes=1"};
+    const char *const *both = (const char *[]){path, script};
+    CHECK_TEXT(
+        model_text(c, (const char *[]){script, script}, (const char *[]){"model=llama3-8b"}, NULL),
+        "\"llama3-8b\"");
+    CHECK_TEXT(model_text(c, both, nodes, NULL), want);
+    CHECK_TEXT(model_text(c, both, nodes, "job.lua"), want);
+    snprintf(want, sizeof want, "\"%s\"", folder);
+    CHECK_TEXT(model_text(c, both, nodes, "jobs/job.lua"), want);
+    compile_free(c);
+    unlink(path), rmdir(folder);
+    CHECK(chdir(here) == 0);
+  }
+}
+
 /* ---- rates */
 
 /* tests/unit/words/record_rates made it with the tools' own code. */
@@ -315,6 +352,20 @@ static void test_recorded_rates(void) {
   }
 }
 
+static void test_decimals(void) {
+  TEST("a product of two decimals has few digits, and its quotient is the first again") {
+    char text[40];
+    for (int i = 1; i < 10000; i++) {
+      const double lr = 3e-4 + 1e-6 * (i % 7), share = i / 1e4;
+      const double product = decimal_near(share * lr);
+      snprintf(text, sizeof text, "%.15g", product);
+      CHECK(strtod(text, NULL) == product && fabs(product - share * lr) <= 1e-15 * product);
+      CHECK(decimal_near(product / lr) == share);
+    }
+    CHECK(decimal_near(1.0 / 3) == 1.0 / 3 && decimal_near(0) == 0);
+  }
+}
+
 static void test_rates(void) {
   TEST("the rates here are those of docs/training.md") {
     CHECK_NEAR(rate_ours("linear", 5, 10, 100, 0, 0), 0.5, 1e-12);
@@ -329,7 +380,9 @@ int main(int count, char **words) {
   test_random(count > 1 && strcmp(words[1], "--all") == 0 ? 2000 : 500);
   test_mistakes();
   test_hostile();
+  test_models();
   test_recorded_rates();
   test_rates();
+  test_decimals();
   return check_failures != 0;
 }
