@@ -268,10 +268,13 @@ static void tell_rates(const Config *x, FILE *out) {
       .start = job->schedule.warmup_floor,
       .floor = job->schedule.floor,
   };
-  rates_lines(x->arena, x->title, x->formula, &curve, &lines);
+  const char *blank = strrchr(x->title, ' '); /* "Hugging Face Trainer" makes lines too long */
+  rates_lines(x->arena, blank ? blank + 1 : x->title, x->formula, &curve, &lines);
   for (int32_t i = 0; i < lines.list.count; i++)
     fprintf(out, "%s\n", lines.list.at[i]);
 }
+
+enum { COLUMNS = 80 };
 
 void export_tell(const Config *x, FILE *out) {
   int32_t count = x->untold.count;
@@ -280,13 +283,10 @@ void export_tell(const Config *x, FILE *out) {
             x->title);
   for (int32_t i = 0; i < count; i++) {
     const Untold *row = &x->untold.at[i];
+    const char *text = arena_printf(x->arena, "%s%s%s: %s", row->key, row->value ? " = " : "",
+                                    row->value ? row->value : "", row->why);
     fputs("  ", out);
-    print_plain(row->key, out);
-    if (row->value) {
-      fputs(" = ", out);
-      print_plain(row->value, out);
-    }
-    fprintf(out, ": %s\n", row->why);
+    print_wrapped(out, text_plain(x->arena, text), 2, 4, COLUMNS);
   }
   tell_rates(x, out);
   if (x->launch) fprintf(out, "start: %s\n", x->launch);

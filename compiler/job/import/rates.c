@@ -62,8 +62,7 @@ void rates_lines(Arena *arena, const char *title, const char *formula, const Rat
                        floor((c->warmup + over) / 2), over};
   const char *lines[3] = {"  step", arena_printf(arena, "  %s", title), "  here"};
   for (int i = 0; i < 3; i++)
-    lines[i] =
-        arena_printf(arena, "%-*s", strlen(title) > 12 ? (int)strlen(title) + 3 : 14, lines[i]);
+    lines[i] = arena_printf(arena, "%-14s", lines[i]);
   for (int i = 0; i < 5; i++) {
     double theirs =
         c->lr * rate_theirs(formula, c->schedule, at[i], c->warmup, over, c->start, c->floor);

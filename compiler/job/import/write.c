@@ -160,17 +160,22 @@ const char *import_job(Import *im) {
   return page.text;
 }
 
+static void put_wrapped(const char *text, FILE *out) {
+  fputs("  ", out);
+  print_wrapped(out, text, 2, 4, 80);
+}
+
 void import_tell_lost(Import *im, FILE *out) {
   for (int32_t i = 0; i < im->leaves.count; i++) {
     const Leaf *leaf = &im->leaves.at[i];
     if (!leaf->changes_training && leaf->how != HOW_UNKNOWN) continue;
     const char *text =
-        arena_printf(im->c->arena, "  %s:%d:%d %s = %s: %s", leaf->at.file, leaf->at.line,
+        arena_printf(im->c->arena, "%s:%d:%d %s = %s: %s", leaf->at.file, leaf->at.line,
                      leaf->at.column, leaf->shown, shortened(im->c->arena, leaf->text), leaf->why);
-    fprintf(out, "%s\n", one_line(im->c->arena, text));
+    put_wrapped(one_line(im->c->arena, text), out);
   }
   for (int32_t i = 0; i < im->lost.list.count; i++)
-    fprintf(out, "  %s\n", im->lost.list.at[i]);
+    put_wrapped(im->lost.list.at[i], out);
 }
 
 /* ---- JSON */
