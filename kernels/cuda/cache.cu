@@ -31,6 +31,7 @@ CUDA_KERNEL(cache_append) {
 }
 
 enum { CACHED_WARPS = 8, CACHED_HEAD_MAX = 512, CACHED_EACH = CACHED_HEAD_MAX / WARP_LANES };
+enum { CACHED_BLOCKS = 2 }; /* on a multiprocessor: of three ptxas spills registers for sm_100 */
 
 struct Cached {
   int64_t seq, heads, kv_heads, head, q_stride, context, window;
@@ -79,7 +80,7 @@ static __device__ void add_positions(const T *q, const C *keys, const C *values,
 }
 
 template <class T, class C>
-__global__ void __launch_bounds__(CACHED_WARPS *WARP_LANES)
+__global__ void __launch_bounds__(CACHED_WARPS *WARP_LANES, CACHED_BLOCKS)
     attend_cached(const T *q, const C *keys, const C *values, const int32_t *places, T *out,
                   Cached a) {
   SHARED(float, highest_of, CACHED_WARPS);
