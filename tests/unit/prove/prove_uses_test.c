@@ -37,7 +37,7 @@ static void begin(void) {
       "cluster={\"here\", devices=2}",
       "parallel.pp=2"};
   const JobSource source = {
-      USE_EVAL, {0}, "a model", settings, sizeof settings / sizeof *settings};
+      USE_EVAL, {.tokens = 0}, "a model", settings, sizeof settings / sizeof *settings};
   const Machine machine = {.memory_bytes = (int64_t)1 << 33, .cores = 2};
   Compile *c = compile_new(SPECS_FOLDER);
   Compiled *compiled = ARENA_NEW(c->arena, Compiled);
