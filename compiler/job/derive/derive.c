@@ -20,16 +20,17 @@ typedef struct Deriving {
 
 static bool derive_context(Deriving *d, int64_t positions) {
   Job *job = d->job;
-  bool is_said = field_is_said(job, FIELD_train_context);
+  const bool is_chunk = job->use == USE_SAMPLE; /* sample_derive has set it */
+  const bool is_known = is_chunk || field_is_said(job, FIELD_train_context);
   d->out->sample_tokens = 1;
   if (d->is_table) return true;
-  if (!is_said && positions <= 0) {
+  if (!is_known && positions <= 0) {
     error_at(d->c, (Span){.file = job->path}, "missing-key",
              "train.context is missing: this model has no positions to take it from");
     fix_last(d->c, "context = 1024");
     return false;
   }
-  if (!is_said) {
+  if (!is_known) {
     job->train.context = positions;
     field_derive(job, FIELD_train_context, "model.positions");
   }

@@ -4,18 +4,19 @@
 
 #include "compiler/job/job_room.h"
 
-enum { BATCH_USUAL = 16, BATCH_MOST = 256, CHUNK_USUAL = 512 };
+enum { BATCH_USUAL = 16, CHUNK_USUAL = 512 };
 
 static bool refuse_beyond(Compile *c, const Job *job, int64_t needed, int64_t positions) {
   const DrawOptions *draw = &job->draw;
   error_at(c, (Span){.file = job->path}, "range",
-           "a prompt of %lld token%s and %lld more are longer than the %lld positions of the model",
+           "a prompt of %lld token%s and %lld more need %lld positions; the model has %lld",
            (long long)draw->prompt_tokens, plural(draw->prompt_tokens), (long long)draw->tokens,
-           (long long)positions);
-  if (draw->prompt_tokens < positions)
-    fix_last(c, "--tokens %lld", (long long)(positions - draw->prompt_tokens));
+           (long long)needed, (long long)positions);
+  if (draw->prompt_tokens <= positions)
+    fix_last(c, "--tokens %lld", (long long)(positions - draw->prompt_tokens + 1));
   else
-    note_at(c, (Span){0}, "the longest prompt alone fills the %lld positions: it must be shorter",
+    note_at(c, (Span){0},
+            "the longest prompt alone is longer than the %lld positions: it must be shorter",
             (long long)positions);
   return needed <= positions;
 }
@@ -53,20 +54,13 @@ static bool derive_positions(Compile *c, Job *job, int64_t positions) {
   return false;
 }
 
-static bool derive_batch(Compile *c, Job *job) {
+static void derive_batch(Job *job) {
   const int64_t texts = job->draw.sequences;
-  if (!field_is_said(job, FIELD_sample_batch)) {
-    job->sample.batch = texts < 1 ? 1 : texts < BATCH_USUAL ? texts : BATCH_USUAL;
-    field_derive(job, FIELD_sample_batch, "as many texts as there are, at most 16");
-  }
-  if (job->sample.batch <= BATCH_MOST) return true;
-  error_at(c, field_place(job, FIELD_sample_batch), "range",
-           "sample.batch is 1 to %d: more texts follow when these have ended", BATCH_MOST);
-  fix_last(c, "sample.batch=%d", BATCH_MOST);
-  return false;
+  if (field_is_said(job, FIELD_sample_batch)) return;
+  job->sample.batch = texts < 1 ? 1 : texts < BATCH_USUAL ? texts : BATCH_USUAL;
+  field_derive(job, FIELD_sample_batch, "as many texts as there are, at most 16");
 }
 
-/* A pass of one token is decode's. */
 static void derive_chunk(Job *job) {
   const int64_t longest = job->draw.prompt_tokens;
   if (field_is_said(job, FIELD_sample_chunk)) {
@@ -115,8 +109,8 @@ bool sample_refuse(Compile *c, const Job *job) {
 }
 
 bool sample_derive(Compile *c, Job *job, int64_t positions) {
-  if (!check_useless(c, job) || !derive_positions(c, job, positions) || !derive_batch(c, job))
-    return false;
+  if (!check_useless(c, job) || !derive_positions(c, job, positions)) return false;
+  derive_batch(job);
   derive_chunk(job);
   derive_cache(job);
   job->train.context = job->sample.chunk;
