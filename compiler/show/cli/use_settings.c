@@ -1,5 +1,6 @@
 /* use_settings.c -- the job of a checkpoint, for a use of its weights: the keys that the job set
  * and that say what the model is, what it reads and how ranks divide it. */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -174,9 +175,10 @@ static bool is_for(JobUse use, const char *key) {
   return true;
 }
 
+/* A manifest keeps numbers as text. */
 static int64_t count_of(const Plan *plan, const char *key) {
-  const PlanSetting *setting = plan_setting(plan, key);
-  return setting != NULL && setting->kind == SETTING_COUNT ? setting->count : 1;
+  const char *text = saved_setting(plan, key);
+  return text != NULL ? strtoll(text, NULL, 10) : 1;
 }
 
 void use_settings(Arena *arena, const Plan *plan, JobUse use, const char *checkpoint,
