@@ -150,7 +150,7 @@ static __device__ void draw_row(DrawRow<T> r, double top_k, double top_p, double
 }
 
 template <class T>
-__global__ void __launch_bounds__(DRAW_THREADS)
+__global__ void __launch_bounds__(DRAW_THREADS, 1)
     draw_rows(const T *logits, const int32_t *targets, const int32_t *places, double *drawn,
               int64_t seq, int64_t held, int64_t classes, double temperature, double top_k,
               double top_p, const uint64_t *seed, uint64_t node, bool accumulate) {
