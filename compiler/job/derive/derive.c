@@ -334,7 +334,8 @@ bool spec_derive(Compile *c, Job *job, const Cluster *cluster, const ModelFacts 
   if ((job->use == USE_EVAL || job->use == USE_PREDICT) && !sample_refuse(c, job)) return false;
   bool is_good =
       derive_degrees(c, job, cluster, derived) && derive_shards(c, job, cluster, derived);
-  if (is_good && job->use == USE_SAMPLE) is_good = sample_check_ranks(c, job, derived);
+  if (is_good && (job->use == USE_SAMPLE || job->use == USE_PREDICT))
+    is_good = sample_check_ranks(c, job, derived);
   is_good = derive_context(&d, model->positions) && is_good;
   if (!is_good) return false; /* the rest would be wrong for the same cause */
   is_good = derive_cuts(c, job, model, !d.is_table, derived);

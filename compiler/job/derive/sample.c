@@ -123,19 +123,23 @@ bool sample_derive(Compile *c, Job *job, int64_t positions) {
 }
 
 bool sample_check_ranks(Compile *c, const Job *job, const Derived *derived) {
-  static const struct {
-    const char *key, *why;
-  } axes[] = {{"cp", "keys and values of a text stay on the ranks that have its heads"},
-              {"dp", "texts are not divided over replicas"}};
-  const int64_t degrees[] = {derived->cp, derived->dp};
-  const int32_t fields[] = {FIELD_parallel_cp, FIELD_parallel_dp};
-  for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
-    if (degrees[i] == 1) continue;
-    error_at(c, field_place(job, fields[i]), "wrong-use",
-             "sample divides the model over ranks (tp, pp): %s is %lld, and %s", axes[i].key,
-             (long long)degrees[i], axes[i].why);
-    fix_last(c, "%s = 1, and as many devices as tp * pp", axes[i].key);
+  const bool draws = job->use == USE_SAMPLE;
+  if (draws && derived->cp > 1) {
+    error_at(c, field_place(job, FIELD_parallel_cp), "wrong-use",
+             "sample divides the model over ranks (tp, pp): cp is %lld, and keys and values of a "
+             "text stay on the ranks that have its heads",
+             (long long)derived->cp);
+    fix_last(c, "cp = 1");
     return false;
   }
-  return true;
+  if (derived->dp == 1) return true;
+  error_at(c, field_place(job, FIELD_parallel_dp), "wrong-use",
+           "%s divides the model over ranks (tp, pp): dp is %lld, and %s are not divided over "
+           "replicas",
+           draws ? "sample" : "predict", (long long)derived->dp, draws ? "texts" : "rows");
+  if (field_is_said(job, FIELD_parallel_dp))
+    fix_last(c, "dp = 1");
+  else
+    fix_last(c, "-D cluster.devices=%lld", (long long)(derived->tp * derived->pp * derived->cp));
+  return false;
 }

@@ -154,13 +154,10 @@ static ExitCode check_lacking(const Predict *p) {
       return complain(EXIT_USER, "%s has no column %s, which the model reads", p->options->data,
                       p->lacking.at[i]);
   }
-  const Derived *d = &p->used.compiled.derived;
   const int64_t rows = p->used.compiled.job->train.microbatch;
-  if (d->dp == 1 && rows == 1) return EXIT_DONE;
-  return complain(EXIT_USER,
-                  "predict runs one row after another: ranks may divide the model, and dp is %lld, "
-                  "train.microbatch %lld",
-                  (long long)d->dp, (long long)rows);
+  if (rows == 1) return EXIT_DONE;
+  return complain(EXIT_USER, "predict runs one row after another, and train.microbatch is %lld",
+                  (long long)rows);
 }
 
 static bool write_header(const Predict *p, bool has_classes, int64_t width, FILE *out) {
@@ -236,7 +233,8 @@ static ExitCode write_predicted(const Predict *p) {
   if (out != NULL && fclose(out) != 0) good = false;
   if (good && rename(fresh, to) == 0) {
     if (!p->options->quiet)
-      printf("wrote    %s   %s rows\n", text_plain(arena, to), format_count(arena, rows));
+      printf("wrote    %s   %s row%s\n", text_plain(arena, to), format_count(arena, rows),
+             plural(rows));
     return EXIT_DONE;
   }
   const int failure = errno;
@@ -249,10 +247,19 @@ static ExitCode write_predicted(const Predict *p) {
   return complain(EXIT_WORLD, "%s: cannot be written: %s", to, strerror(failure));
 }
 
+static bool is_same_file(const char *a, const char *b) {
+  struct stat first, second;
+  return stat(a, &first) == 0 && stat(b, &second) == 0 && S_ISREG(first.st_mode) &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
 ExitCode verb_predict(const Options *options) {
   Predict p = {.options = options};
   if (options->data == NULL || options->out == NULL)
     return complain(EXIT_USER, "predict wants --data FILE.csv and -o OUT.csv");
+  if (is_same_file(options->data, options->out))
+    return complain(EXIT_USER, "%s has the rows that are asked for: -o names another file",
+                    options->out);
   ExitCode code = use_open(&p.used, options, USE_PREDICT);
   if (code == EXIT_DONE) code = use_try_output(&p.used, options->out);
   if (code == EXIT_DONE) code = make_table(&p);
