@@ -52,6 +52,7 @@ typedef struct Value {
   uint32_t partial;    /* bit per MeshAxis: ranks hold partial sums */
   ValueId view_of;     /* NO_ID: owns its storage */
   int64_t view_offset; /* elements */
+  bool is_joined;      /* a gate computes it inside: no node makes or reads it */
 } Value;
 
 /* How a node writes the parameter gradients among its outputs. */

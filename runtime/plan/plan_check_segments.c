@@ -174,9 +174,9 @@ static bool check_communication(const Plan *plan, const PlanRecord *record, uint
 
 /* True if a decode loads it: one token of each sample instead of a prefill's. */
 static bool loads_one_token(const Plan *plan, const PlanRecord *record, uint64_t samples) {
+  if (!plan_samples(plan) || record->operands_count == 0) return false;
   const PlanOperand *operand = &plan->operands[record->operands_first];
-  const uint64_t bytes = samples * (uint64_t)dtype_bytes((DType)operand->dtype);
-  return plan_samples(plan) && record->operands_count > 0 && operand->size_bytes == bytes;
+  return operand->size_bytes == samples * (uint64_t)dtype_bytes((DType)operand->dtype);
 }
 
 /* The staging ring holds every input of a micro-batch; a load copies all of them. (A stage that

@@ -57,7 +57,7 @@ uint32_t table_layout(Tables *t, const Layout *layout) {
 /* ---- the model */
 
 uint32_t table_value(const Tables *t, const Graph *model, ValueId v) {
-  return v == NO_ID ? PLAN_NONE : t->first_value[model->program] + (uint32_t)v;
+  return v == NO_ID ? PLAN_NONE : (uint32_t)t->value_index[model->program][v];
 }
 
 uint32_t table_node(const Tables *t, const Graph *model, NodeId n) {
@@ -66,9 +66,13 @@ uint32_t table_node(const Tables *t, const Graph *model, NodeId n) {
 
 static void push_values(Tables *t, const Graph *model) {
   uint32_t first_region = (uint32_t)t->regions.count;
-  t->first_value[model->program] = (uint32_t)t->values.count;
+  int32_t *index = ARENA_ARRAY(t->arena, int32_t, model->values.count + 1);
+  t->value_index[model->program] = index;
+  for (ValueId v = 0, next = t->values.count; v < model->values.count; v++)
+    index[v] = graph_value(model, v)->is_joined ? (int32_t)PLAN_NONE : next++;
   for (ValueId v = 0; v < model->values.count; v++) {
     const Value *value = graph_value(model, v);
+    if (value->is_joined) continue;
     Layout layout = value_layout(model, v);
     const char *name = value->name;
     RegionId region = value->region;

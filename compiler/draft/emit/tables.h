@@ -8,9 +8,9 @@ typedef struct Tables {
   Arena *arena;
   int32_t *string_slots; /* open addressing: offset + 1 of each string, 0 = free */
   int32_t string_slot_count, string_count;
-  uint32_t first_value[ProgramKind_COUNT]; /* of the model of each program */
-  /* By node of these: its place in nodes; PLAN_NONE: in no list. */
-  int32_t *node_index[ProgramKind_COUNT];
+  /* By value and by node of the model of each program: its place in values, in nodes; PLAN_NONE:
+   * in no list. */
+  int32_t *value_index[ProgramKind_COUNT], *node_index[ProgramKind_COUNT];
 #define PLAN_T(Type, table) VEC(Type) table;
   PLAN_TABLES(PLAN_T)
 #undef PLAN_T

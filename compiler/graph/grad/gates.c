@@ -58,6 +58,7 @@ void grad_join_gates(Graph *g) {
       product->attrs[0] = op_gate_form(f->op);
       product->inputs[0] = f->inputs[0];
       product->inputs[1] = other;
+      graph_value(g, f->outputs[0])->is_joined = true;
       take_out(&region->forward, at);
       i--;
     }

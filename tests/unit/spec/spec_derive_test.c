@@ -123,7 +123,6 @@ static void test_degrees(void) {
     CHECK_INT(job->parallel.zero_keep, 64 << 10);
     CHECK_INT(job->parallel.zero_prefetch, 1);
     CHECK_INT(job->model.vocab_multiple, 1);
-    CHECK(strcmp(c->diags.list.at[0].name, "bubble") == 0); /* 1 / (3 + 1) */
     compile_free(c);
   }
 }
@@ -193,25 +192,6 @@ static void test_degrees_fix(void) {
   }
 }
 
-static void test_bubble_fix(void) {
-  TEST("the batch that a pipeline asks for makes it idle for at most a fifth") {
-    for (int pp = 2; pp <= 12; pp++) {
-      Compile *c = compile_new("specs");
-      const char *const overrides[] = {arena_printf(c->arena, "cluster.devices=%d", pp),
-                                       arena_printf(c->arena, "parallel.pp=%d", pp),
-                                       "train.batch=4 sequences"};
-      Job *job;
-      Derived d;
-      CHECK(derive(c, overrides, 3, &job, &d));
-      int batch = 0;
-      CHECK(sscanf(c->diags.list.at[0].fix, "batch = \"%d sequences\"", &batch) == 1);
-      int microbatches = batch / 4; /* least m with (pp-1) / (m + pp-1) <= 1/5 */
-      CHECK_INT(microbatches, 4 * (pp - 1));
-      compile_free(c);
-    }
-  }
-}
-
 static void test_many_ranks(void) {
   TEST("32 ranks on two cores have one thread each") {
     Compile *c = compile_new("specs");
@@ -250,7 +230,6 @@ int main(void) {
   test_one_rank();
   test_groups();
   test_degrees_fix();
-  test_bubble_fix();
   test_many_ranks();
   test_nodes_here();
   unlink(path);
