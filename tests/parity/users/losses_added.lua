@@ -7,7 +7,7 @@ return model {
 }
 -- >>> expected
 -- losses_added.lua:5:12: error[two-losses]: mse: a model has one loss, and this is
---     the second
+--     the second: sums of losses are not built yet
 --     5 |     return mse(linear("a", x, "outputs"), y) + mse(linear("b", x, "outputs"), y)
 --       |            ^~~
 --     losses_added.lua:5:12: note: the first is here
