@@ -53,9 +53,9 @@ typedef struct Bench {
 bool bench_open(Bench *bench, const Subject *subject);
 void bench_close(Bench *bench);
 
-/* The same for many uses, one after the other: the bench is as it was opened, or opened again where
- * its memory has grown or a use has reported errors. It begins as zeroes; bench_close follows if it
- * has uses. */
+/* The same for many uses, one after the other: the bench is as it was opened, or opened again after
+ * some uses, whose memory it keeps, or where one has reported errors. It begins as zeroes;
+ * bench_close follows if it has uses. */
 bool bench_again(Bench *bench, const Subject *subject);
 
 /* The parts of a key, as ranks of the smallest pipeline have them: with zero 0, which shares

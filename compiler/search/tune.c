@@ -201,11 +201,7 @@ static void sort_again(Tuning *t, Arena *arena, Tuned *out) {
 
 /* ---- estimates */
 
-static void estimate_one(void *state, int32_t thread, int32_t i) {
-  Tuning *t = state;
-  Estimated *at = &t->round[i];
-  Bench *bench = &t->benches[thread];
-  at->fate = FATE_REFUSED;
+static void estimate_on(const Tuning *t, Bench *bench, Estimated *at) {
   if (!bench_again(bench, t->subject)) return;
   setting_apply(&at->candidate->setting, &bench->job);
   if (!compile_derive(bench->compile, &bench->job, &bench->known) ||
@@ -214,6 +210,15 @@ static void estimate_one(void *state, int32_t thread, int32_t i) {
     return;
   at->steps = bench->known.derived.steps;
   at->fate = at->estimate.arena_bytes <= bench->known.budget_bytes ? FATE_FITS : FATE_TOO_LARGE;
+}
+
+/* The plan of a large model takes gigabytes: a thread keeps one of them at a time. */
+static void estimate_one(void *state, int32_t thread, int32_t i) {
+  Tuning *t = state;
+  Estimated *at = &t->round[i];
+  at->fate = FATE_REFUSED;
+  estimate_on(t, &t->benches[thread], at);
+  bench_close(&t->benches[thread]);
 }
 
 /* True if b does the work of a and more: it cannot be faster, and a fits. */
