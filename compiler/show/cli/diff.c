@@ -51,6 +51,10 @@ static ExitCode compare(const Options *options, const Compiled *a, const Compile
 
 ExitCode verb_diff(const Options *options) {
   Side side[2] = {0};
+  const char *const *words = options->words.at;
+  if (options->overrides.count > 0 && is_plan_file(words[0]) && is_plan_file(words[1]))
+    return complain(EXIT_USER,
+                    "-D changes a job, and both sides are plans; compile the jobs again");
   ExitCode code = open_side(options, 0, &side[0]);
   if (code == EXIT_DONE) code = open_side(options, 1, &side[1]);
   if (code == EXIT_DONE) code = compare(options, &side[0].compiled, &side[1].compiled);

@@ -182,8 +182,14 @@ void explain_compare(const Compiled *job, const Compiled *against, const char *c
   print_memory(both, out);
   print_sent(both, out);
   CompareRow step = {"time", "of a step, ms", 6, {0}};
-  CompareRow rate = {
-      "", job->derived.sample_tokens > 1 ? "tokens a second" : "samples a second", 0, {0}};
+  const bool is_text = job->derived.sample_tokens > 1;
+  const bool is_mixed = is_text != (against->derived.sample_tokens > 1);
+  CompareRow rate = {"",
+                     is_mixed  ? "tokens or samples a second"
+                     : is_text ? "tokens a second"
+                               : "samples a second",
+                     0,
+                     {0}};
   CompareRow ranks = {"ranks", "", 0, {(double)rank_count(job), (double)rank_count(against)}};
   for (int i = 0; i < SIDES; i++) {
     step.value[i] = 1e3 * step_seconds(both[i]);

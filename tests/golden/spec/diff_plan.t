@@ -1,4 +1,4 @@
--- RUN: diff job.plan job.lua && "$lockstep" diff job.plan other.plan | grep -E 'budget|exposed tp|a second'; echo $?
+-- RUN: diff job.plan job.lua && "$lockstep" diff job.plan other.plan | grep -E 'budget|exposed tp|a second'; echo $?; "$lockstep" diff job.plan other.plan -D train.steps=1; echo $?
 -- SETUP: "$lockstep" compile job.lua -q -o job.plan; "$lockstep" compile job.lua -q -D parallel.tp=2 -o other.plan
 return job {
   model = { "gpt2", layers = 2, width = 128, heads = 2, vocab = 512, positions = 256 },
@@ -11,4 +11,6 @@ return job {
 the same bytes of each kind, bytes sent, and time
          exposed tp                    0.000000    0.616048   -0.616048 -100.0%
          tokens a second                6980731     1735234    +5245497 +302.3%
+1
+lockstep: -D changes a job, and both sides are plans; compile the jobs again
 1
