@@ -456,7 +456,8 @@ static uint8_t *control_out(const Replay *replay, int64_t run) {
   return control_in(replay, run) + job_control_bytes(replay->setup.plan);
 }
 
-/* Copies control and samples to the device, unless it reads them in the host's memory. */
+/* Copies control and samples to the device, unless it reads them in the host's memory. What is
+ * drawn of samples begins at 0, as the loss does: a stage that draws nothing adds 0 to the sum. */
 static bool issue_in(Walker *walker, const PlanProgram *program, const Control *set,
                      Status *status) {
   Replay *replay = walker->replay;
@@ -465,6 +466,7 @@ static bool issue_in(Walker *walker, const PlanProgram *program, const Control *
   PlanBytes in = plan_slots_of_kinds(replay->setup.plan, SLOT_IN_OUT, SLOT_IN);
   uint8_t *from = control_in(replay, replay->started);
   uint64_t number = replay_next_number(replay);
+  memset(from + in.first, 0, in.end - in.first);
   plan_control_store(&replay->slots, SLOT_IN_OUT, SLOT_IN, set, from);
   if (!ops->copy(compute, replay->control + in.first, from + in.first, in.end - in.first, number,
                  status))
