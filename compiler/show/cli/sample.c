@@ -9,7 +9,8 @@
 #include "runtime/json/json.h"
 #include "runtime/plan/plan_job.h"
 
-enum { TOKENS_USUAL = 64, LINE_BYTES_MAX = 1 << 26 };
+/* A drawn token takes less than 32 bytes of JSON, one of a prompt less than 8. */
+enum { TOKENS_USUAL = 64, TOKENS_MOST = 1 << 25, DRAWN_BYTES_MAX = 1 << 30 };
 
 static const int64_t tokens_most = 1 << 29, samples_most = 1 << 20, number_most = (int64_t)1 << 40;
 
@@ -216,6 +217,21 @@ static ExitCode check_ids(const Sample *s) {
   return EXIT_DONE;
 }
 
+/* All texts are kept until the last one has ended. */
+static ExitCode check_size(const Sample *s) {
+  double tokens = (double)s->prompts.count * (double)s->tokens;
+  for (int32_t i = 0; i < s->prompts.count; i++)
+    tokens += (double)s->prompts.at[i].ids.count;
+  tokens *= (double)s->times;
+  return tokens <= TOKENS_MOST
+             ? EXIT_DONE
+             : complain(EXIT_USER,
+                        "%d prompt%s, %lld time%s with up to %lld tokens more, are more than %d "
+                        "tokens: draw them in several runs",
+                        s->prompts.count, plural(s->prompts.count), (long long)s->times,
+                        plural(s->times), (long long)s->tokens, TOKENS_MOST);
+}
+
 static ExitCode compile_sample(Sample *s) {
   TextList *settings = &s->used.settings;
   VEC_PUSH(s->used.c->arena, settings,
@@ -346,10 +362,11 @@ static ExitCode print_drawn(const Sample *s) {
   int failure = 0;
   JsonFault fault;
   const char *path = arena_printf(s->used.c->arena, "%s/drawn.json", s->used.folder);
-  json_t *root = json_read_file(path, LINE_BYTES_MAX, &failure, &fault);
+  json_t *root = json_read_file(path, DRAWN_BYTES_MAX, &failure, &fault);
   const json_t *sequences = json_object_get(root, "sequences"), *sequence;
   size_t i;
-  if (root == NULL) return complain(EXIT_WORLD, "%s: %s", path, strerror(failure));
+  if (root == NULL)
+    return complain(EXIT_WORLD, "%s: %s", path, failure != 0 ? strerror(failure) : fault.why);
   if (s->options->json) fputs("{\"version\": 1, \"samples\": [", stdout);
   json_array_foreach((json_t *)sequences, i, sequence) {
     const Drawn drawn = drawn_of(s, sequence, (int32_t)((int64_t)i / s->times));
@@ -381,6 +398,7 @@ ExitCode verb_sample(const Options *options) {
   if (code == EXIT_DONE) code = language_open(&s->language, &s->used);
   if (code == EXIT_DONE) code = language_open_chat(s->used.c, &s->language, options->chat);
   if (code == EXIT_DONE) code = read_prompts(s);
+  if (code == EXIT_DONE) code = check_size(s);
   if (code == EXIT_DONE) code = compile_sample(s);
   if (code == EXIT_DONE) code = write_prompts(s);
   if (code == EXIT_DONE) code = use_run(&s->used, options);
