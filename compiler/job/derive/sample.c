@@ -8,12 +8,13 @@ enum { BATCH_USUAL = 16, CHUNK_USUAL = 512 };
 
 static bool refuse_beyond(Compile *c, const Job *job, int64_t needed, int64_t positions) {
   const DrawOptions *draw = &job->draw;
+  const int64_t most_tokens = positions - draw->prompt_tokens + 1;
   error_at(c, (Span){.file = job->path}, "range",
            "a prompt of %lld token%s and %lld more need %lld positions; the model has %lld",
            (long long)draw->prompt_tokens, plural(draw->prompt_tokens), (long long)draw->tokens,
            (long long)needed, (long long)positions);
   if (draw->prompt_tokens <= positions)
-    fix_last(c, "--tokens %lld", (long long)(positions - draw->prompt_tokens + 1));
+    fix_last(c, "--tokens %lld", (long long)most_tokens);
   else
     note_at(c, (Span){0},
             "the longest prompt alone is longer than the %lld positions: it must be shorter",
@@ -133,6 +134,7 @@ bool sample_check_ranks(Compile *c, const Job *job, const Derived *derived) {
     return false;
   }
   if (derived->dp == 1) return true;
+  const int64_t ranks = derived->tp * derived->pp * derived->cp;
   error_at(c, field_place(job, FIELD_parallel_dp), "wrong-use",
            "%s divides the model over ranks (tp, pp): dp is %lld, and %s are not divided over "
            "replicas",
@@ -140,6 +142,6 @@ bool sample_check_ranks(Compile *c, const Job *job, const Derived *derived) {
   if (field_is_said(job, FIELD_parallel_dp))
     fix_last(c, "dp = 1");
   else
-    fix_last(c, "-D cluster.devices=%lld", (long long)(derived->tp * derived->pp * derived->cp));
+    fix_last(c, "-D cluster.devices=%lld", (long long)ranks);
   return false;
 }
