@@ -21,9 +21,10 @@ typedef struct Showing {
 /* The tokenizer.json that tokenize has copied beside the files, else the model's. */
 static Tokenizer *find_tokenizer(const Plan *plan, const Samples *samples) {
   char why[TOKENIZER_WHY_BYTES], folder[4096];
-  const TokenFile *first = samples->file_count > 0 ? &samples->file[0].tokens : NULL;
+  const SampleFile *file = samples->file_count > 0 ? samples->file : NULL;
+  const TokenFile *first = file != NULL ? &file->tokens : NULL;
   if (first && first->format == FORMAT_TOK && first->tokenizer == 0) return NULL; /* given ids */
-  const char *path = samples->file_count > 0 ? samples->file[0].path : "";
+  const char *path = file != NULL ? file->path : "";
   const char *slash = strrchr(path, '/');
   (void)snprintf(folder, sizeof folder, "%.*s/tokenizer.json", slash ? (int)(slash - path) : 1,
                  slash ? path : ".");
