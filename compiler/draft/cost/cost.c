@@ -16,8 +16,8 @@ double cost_peak(const Draft *d) {
   return cost_peak_of(d, d->train->compute_dtype);
 }
 
-/* A device has a link to the memory of its node, which all of the node share; behind a PCIe switch
- * it has a part of a link. */
+/* Bytes a second between a device and the memory of its node. Devices of one PCIe switch share its
+ * link, and all devices of a node share the memory's bandwidth. */
 static double link_rate(const Cluster *cluster) {
   const double part = cluster->link_share > 0 ? cluster->link_share : 1;
   const double link = cluster->host_link_bytes_per_s * part;

@@ -96,8 +96,8 @@ static const struct {
 } reasons[] = {
     {"", "model", "the model is the script's"},
     {"", "data", "the script reads its own data"},
-    {"", "train.batch", "the script's data loader has a batch of its own"},
-    {"", "train.microbatch", "the script's data loader has a batch of its own"},
+    {"", "train.batch", "the script's data loader sets the batch"},
+    {"", "train.microbatch", "the script's data loader sets the batch"},
     {"", "train.context", "the length of sequences is that of the script's data"},
     {"", "train.steps", "the script ends the loop"},
     {"", "train.seed", "the script seeds itself"},

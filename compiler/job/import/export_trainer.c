@@ -79,7 +79,8 @@ static void put_sharing(Config *x) {
   if (is_host) entry_says(x, "offload.optimizer");
 }
 
-/* Every rank has a batch of its own there, also those that share a sequence or a matrix here. */
+/* Trainer gives every rank another batch, even ranks that share a sequence (cp) or a matrix (tp)
+ * here. */
 static void put_accumulation(Config *x) {
   const Derived *d = x->derived;
   const int64_t each = x->job->train.microbatch * x->ask->nodes * x->ask->devices;

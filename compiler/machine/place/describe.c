@@ -344,8 +344,8 @@ static bool is_below(const HostNode *host, int32_t device, int32_t bridge) {
   return device >= 0;
 }
 
-/* Devices behind one PCIe switch share its link to the host. Returns the part of its own
- * link that the seat with the least has. */
+/* Devices of one PCIe switch share its link to the host. Returns the smallest part of its link that
+ * a seat gets, from 0 to 1. */
 static double link_share(const HostNode *host, int32_t seats) {
   double least = 1;
   for (int32_t seat = 0; seat < seats; seat++) {

@@ -81,11 +81,11 @@ lockstep VERB --help lists all options of a verb. Several verbs have:
                         assistant answers
   --kernels fast|reference
                         which kernels to run; reference is plain and slow
-  --on cpu|cuda-host    runs the plan of a job for other devices, unchanged, on
-                        this machine's processors, which is slow; without --on
-                        such a job is refused. cuda-host: with the GPU kernels
-                        compiled for processors and stand-ins for GPU libraries;
-                        slower still, and only from a build folder
+  --on cpu|cuda-host    runs a plan that was made for GPUs, unchanged, on this
+                        machine's processors, slowly; without --on such a plan
+                        is refused. cuda-host: with the GPU kernels compiled for
+                        processors and stand-ins for GPU libraries; slower
+                        still, and only from a build folder
   --processes           a process for each rank, all on this machine, instead of
                         threads of one
   --kernels             the variants of the matrix product: version says which

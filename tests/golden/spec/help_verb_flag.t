@@ -14,11 +14,11 @@ usage: lockstep run JOB.lua|PLAN [options]
                         whatever differs
   --kernels fast|reference
                         which kernels to run; reference is plain and slow
-  --on cpu|cuda-host    runs the plan of a job for other devices, unchanged, on
-                        this machine's processors, which is slow; without --on
-                        such a job is refused. cuda-host: with the GPU kernels
-                        compiled for processors and stand-ins for GPU libraries;
-                        slower still, and only from a build folder
+  --on cpu|cuda-host    runs a plan that was made for GPUs, unchanged, on this
+                        machine's processors, slowly; without --on such a plan
+                        is refused. cuda-host: with the GPU kernels compiled for
+                        processors and stand-ins for GPU libraries; slower
+                        still, and only from a build folder
   --signal usr1|usr2|term
                         what a batch system sends before its time limit, instead
                         of the job's checkpoint.signal
