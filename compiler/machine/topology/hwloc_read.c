@@ -1,6 +1,5 @@
 /* hwloc_read.c -- hwloc's own XML, and this machine, through libhwloc. */
 #include <hwloc.h>
-#include <libxml/parser.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -50,20 +49,13 @@ static bool is_loadable(const char *text, int size_bytes) {
 
 /* The file is written again by libxml2, so that hwloc reads exactly what was screened. */
 static hwloc_topology_t load_document(xmlDoc *document) {
-  xmlDtd *dtd = xmlGetIntSubset(document);
-  if (dtd) {
-    xmlUnlinkNode((xmlNode *)dtd);
-    xmlFreeDtd(dtd);
-  }
-  xmlChar *text = NULL;
   int size_bytes = 0;
-  xmlDocDumpMemory(document, &text, &size_bytes);
+  char *text = xml_text(document, &size_bytes);
   if (!text) return NULL;
   setenv("HWLOC_HIDE_ERRORS", "2", 0); /* refused files are explained here */
   hwloc_topology_t topology = NULL;
-  if (is_loadable((const char *)text, size_bytes + 1))
-    topology = load_xml((const char *)text, size_bytes + 1);
-  xmlFree(text);
+  if (is_loadable(text, size_bytes + 1)) topology = load_xml(text, size_bytes + 1);
+  free(text);
   return topology;
 }
 
@@ -92,7 +84,7 @@ static bool is_whole(Compile *c, Span span, const xmlNode *root, hwloc_topology_
 }
 
 bool hwloc_read(Compile *c, const char *path, xmlDoc *document, HostNode *node) {
-  const xmlNode *root = xmlDocGetRootElement(document);
+  const xmlNode *root = xml_root(document);
   const char *version = xml_attr(root, "version");
   node->source = arena_printf(c->arena, "hwloc XML %.8s", version ? version : "1");
   Span span = xml_span(path, root);

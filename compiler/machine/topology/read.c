@@ -92,7 +92,7 @@ static void fix_otherwise(Compile *c, const char *fix) {
 }
 
 static bool read_hwloc(Compile *c, const char *path, xmlDoc *document, HostNode *node) {
-  const xmlNode *root = xmlDocGetRootElement(document);
+  const xmlNode *root = xml_root(document);
   return hwloc_screen(c, path, root) && hwloc_read(c, path, document, node);
 }
 
@@ -103,7 +103,7 @@ static bool read_xml(Compile *c, const char *path, const char *bytes, size_t siz
     fix_otherwise(c, strstr(bytes, "<system") ? from_nccl : from_hwloc);
     return false;
   }
-  const xmlNode *root = xmlDocGetRootElement(document);
+  const xmlNode *root = xml_root(document);
   HostNode *node = ARENA_NEW(c->arena, HostNode);
   bool is_good = false, is_nccl = xml_is(root, "system") || xml_is(root, "graphs");
   if (xml_is(root, "topology"))
@@ -114,7 +114,7 @@ static bool read_xml(Compile *c, const char *path, const char *bytes, size_t siz
     error_at(c, xml_span(path, root), "topology-kind",
              "<%.40s> is neither hwloc's <topology> nor NCCL's <system>", (const char *)root->name);
   if (is_good) is_good = node_finish(c, (Span){.file = path}, node);
-  xmlFreeDoc(document);
+  xml_free(document);
   if (!is_good) fix_otherwise(c, is_nccl ? from_nccl : from_hwloc);
   if (is_good) topology->node = node;
   return is_good;

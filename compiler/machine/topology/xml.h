@@ -1,4 +1,5 @@
-/* xml.h -- reads untrusted XML with libxml2 within limits. Private to this room. */
+/* xml.h -- reads untrusted XML with libxml2 within limits; xml.c alone calls the library. Private
+ * to this room. */
 #ifndef LOCKSTEP_TOPOLOGY_XML_H
 #define LOCKSTEP_TOPOLOGY_XML_H
 
@@ -7,8 +8,15 @@
 #include "compiler/machine/topology/node.h"
 
 /* Well-formed UTF-8 XML without entities, at most 64 deep, 200,000 tags, 256 attributes a tag;
- * NULL: reported. The caller frees it with xmlFreeDoc. */
+ * NULL: reported. The caller frees it with xml_free. */
 xmlDoc *xml_read(Compile *c, const char *path, const char *bytes, size_t size_bytes);
+
+void xml_free(xmlDoc *document);
+xmlNode *xml_root(xmlDoc *document);
+
+/* The document written again without its DOCTYPE, size_bytes and a 0; the caller frees it. NULL: no
+ * memory. */
+char *xml_text(xmlDoc *document, int *size_bytes);
 
 Span xml_span(const char *path, const xmlNode *node);
 bool xml_is(const xmlNode *node, const char *name);
