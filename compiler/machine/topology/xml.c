@@ -14,9 +14,15 @@
   CALL(xmlNewParserCtxt)                                                                           \
   CALL(xmlFreeParserCtxt)                                                                          \
   CALL(xmlCtxtReadMemory)                                                                          \
-  CALL(xmlSetStructuredErrorFunc) CALL(xmlDocGetRootElement) CALL(xmlGetLineNo) CALL(xmlHasProp)   \
-      CALL(xmlGetIntSubset) CALL(xmlUnlinkNode) CALL(xmlFreeDtd) CALL(xmlDocDumpMemory)            \
-          CALL(xmlFreeDoc)
+  CALL(xmlSetStructuredErrorFunc)                                                                  \
+  CALL(xmlDocGetRootElement)                                                                       \
+  CALL(xmlGetLineNo)                                                                               \
+  CALL(xmlHasProp)                                                                                 \
+  CALL(xmlGetIntSubset)                                                                            \
+  CALL(xmlUnlinkNode)                                                                              \
+  CALL(xmlFreeDtd)                                                                                 \
+  CALL(xmlDocDumpMemory)                                                                           \
+  CALL(xmlFreeDoc)
 
 static struct {
 #define CALL(name) __typeof__(name) *name;
