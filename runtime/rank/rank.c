@@ -8,6 +8,7 @@
 
 #include "kernels/threads/bind.h"
 #include "runtime/plan/plan_job.h"
+#include "runtime/plan/plan_lanes.h"
 #include "runtime/plan/plan_loops.h"
 #include "runtime/plan/plan_place.h"
 #include "runtime/plan/programs.h"
@@ -192,7 +193,16 @@ static bool measure_peak(Rank *rank, Status *status) {
   return rank_gather_facts(rank, status);
 }
 
+/* Where states are in host memory, a copy takes the drawn values there, and init draws them. */
+static bool loads_parameters(const Rank *rank) {
+  const WeightFiles *files = &rank->run->weights;
+  for (uint32_t lane = 0; lane < rank->plan->lanes_count; lane++)
+    if (plan_is_host_lane(rank->plan, lane)) return false;
+  return rank->start.resumes || files->set.file_count > 0 || files->is_checkpoint;
+}
+
 static bool run_init(Rank *rank, Status *status) {
+  rank->replay.loads_parameters = loads_parameters(rank);
   Control in = rank_control_in(rank, 0);
   ReplayLeft left;
   if (!replay_run(&rank->replay, rank->init, &in, NULL, &left, status)) return false;
@@ -200,8 +210,9 @@ static bool run_init(Rank *rank, Status *status) {
   return true;
 }
 
-/* Init writes all persistent memory, padding included; then the tensors of a checkpoint are loaded.
- * If it turns out to be damaged, all ranks start again with the checkpoint before it, or with none.
+/* Init writes all persistent memory, padding included; then the tensors of a checkpoint are loaded,
+ * whose initial values are not drawn. If it turns out to be damaged, all ranks start again with the
+ * checkpoint before it, or with none.
  */
 static bool take_state(Rank *rank, Status *status) {
   for (;;) {

@@ -142,6 +142,7 @@ Threads *replay_threads(const Replay *replay, const Queue *queue) {
 
 static bool run_by_kind(Replay *replay, const Work *work, const Queue *queue, Status *status) {
   const PlanRecord *record = work->record;
+  if (replay->loads_parameters && record->purpose == PURPOSE_INIT) return true;
   if (record->kind == RECORD_KERNEL)
     return run_kernel(replay, work, queue, replay_threads(replay, queue), status);
   if (record->kind == RECORD_COPY) {

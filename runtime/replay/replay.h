@@ -169,6 +169,9 @@ typedef struct Replay {
   uint64_t device_bytes;     /* of the device arena */
   uint64_t high_water_bytes; /* end of the highest arena byte that a record has named so far */
   Hostile hostile;
+  /* Parameters are loaded after init: records of purpose init do nothing, and leave the zeros that
+   * init has filled their tensors with. */
+  bool loads_parameters;
   ReplayWatch *watch; /* NULL: nobody looks */
   ReplayHearing hearing;
   /* A program that may go on beside its next run (plan_seam.h); NULL: all lanes are empty. */

@@ -191,8 +191,35 @@ static void test_varies(void) {
   }
 }
 
+static void test_loaded(void) {
+  TEST("initial values of parameters that are loaded are not drawn") {
+    for (int loads = 0; loads < 2; loads++) {
+      Status status;
+      begin();
+      for (uint32_t i = 0; i < 2; i++) {
+        sketch_kernel(&sketch, "init_constant", LANE_COMPUTE)->purpose =
+            i == 0 ? PURPOSE_CLEAR : PURPOSE_INIT;
+        operand(0, 4, ACCESS_WRITE);
+        for (int k = 0; k < 5; k++)
+          sketch_dim(&sketch, 4);
+        for (int k = 0; k < 4; k++)
+          sketch_attr(&sketch, k == 0 ? i : 0);
+      }
+      sketch_class(&sketch, 0, sketch.b.axes[0].size);
+      rig_open(&rig, &sketch);
+      for (int32_t rank = 0; rank < 6; rank++)
+        rig.replay[rank].loads_parameters = loads != 0;
+      CHECK(rig_run(&rig, &status));
+      for (int i = 0; i < 4; i++)
+        CHECK_NEAR(rig_data(&rig, 5)[i], loads ? 0 : 1, 0);
+      end();
+    }
+  }
+}
+
 int main(void) {
   test_in_place();
+  test_loaded();
   test_two_operands();
   test_exchange();
   test_varies();
