@@ -1,11 +1,12 @@
-/* attention_told.h -- who runs the attention of the records of one op: told by attentions.c to
- * whoever reports a run. */
+/* attention_told.h -- counts which library or kernel runs the attention of the records of each op,
+ * for the reports of a run. */
 #ifndef LOCKSTEP_ATTENTION_TOLD_H
 #define LOCKSTEP_ATTENTION_TOLD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-enum { ATTENTION_PATH_BYTES = 96, ATTENTION_BY_BYTES = 32 };
+enum { ATTENTION_PATH_BYTES = 96, ATTENTION_BY_BYTES = 32, ATTENTIONS_TEXT_BYTES = 512 };
 
 typedef struct AttentionTold {
   char of[ATTENTION_PATH_BYTES]; /* the op's path, "h.*.attn" */
@@ -14,5 +15,16 @@ typedef struct AttentionTold {
   const char *why;               /* of our own kernels; NULL: the library runs them */
   int32_t records;               /* of all ranks in the process */
 } AttentionTold;
+
+/* Counts one bound record; `why`: the reason for a kernel of our own, NULL: `library` runs it. */
+void attention_told_add(const char *kernel, const char *path, const char *library, const char *why);
+
+/* How many records were bound to the library and how many not, and why the first was not; "" where
+ * none was bound. Counted anew after each call. */
+void attentions_tell(char text[ATTENTIONS_TEXT_BYTES]);
+
+/* The same op by op, in the order in which they were bound: the first of them, at most so many and
+ * 64. Returns how many. attentions_tell, called after it, begins anew. */
+int32_t attentions_list(AttentionTold *list, int32_t most);
 
 #endif
