@@ -1,52 +1,12 @@
-#include "runtime/comm/nccl.h"
-
-#include <sched.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "runtime/comm/nccl_world.h"
 #include "runtime/comm/pieces.h"
 
-enum {
-  MEMBERS_AN_ID = 256, /* with more, too many would connect to one thread */
-  MOVES_A_GROUP = 512,
-  LOOKS_AT_ONCE = 400, /* some 0.2 ms */
-  OPENING_MOST_S = 600,
-  LATE = -1, /* beside NCCL's results */
-  LOOK_AGAIN_NS = 20000
-};
+enum { MOVES_A_GROUP = 512 };
 
-typedef struct NcclComm {
-  Comm base;
-  NcclWorld *world;
-  uint32_t lane;
-  void *stream;
-  int moves; /* calls in the open group */
-  int error; /* of the group's first call that failed */
-} NcclComm;
-
-/* One of the plan's communicators on one lane. */
-typedef struct NcclGroup {
-  NcclHandle *handle; /* NULL: it has no other members, or the lane does not use it */
-  int32_t count, member;
-  void *held; /* the rank's memory, as the handle knows it; or NULL */
-} NcclGroup;
-
-struct NcclWorld {
-  const NcclApi *api;
-  const Plan *plan;
-  Mesh mesh;
-  int32_t rank;
-  Comm *host;
-  NcclGroup *group; /* of each of the plan's communicators, lane after lane */
-  NcclComm lane[PLAN_LANES_MAX];
-  atomic_bool is_aborted;
-  bool is_gone; /* its communicators are */
-};
-
-static NcclGroup *group_of(const NcclWorld *world, uint32_t comm, uint32_t lane) {
+NcclGroup *nccl_group(const NcclWorld *world, uint32_t comm, uint32_t lane) {
   return &world->group[(size_t)comm * world->plan->lanes_count + lane];
 }
 
@@ -72,68 +32,6 @@ static int nccl_reduce(ReduceOp reduce) {
 
 /* ---- groups of calls */
 
-/* This rank gives up, or another one has. */
-static bool is_over(const NcclWorld *world) {
-  return atomic_load(&world->is_aborted) || world->host->ops->is_aborted(world->host);
-}
-
-static atomic_int opening_most_s = OPENING_MOST_S;
-
-void nccl_opening_most(int32_t seconds) {
-  atomic_store(&opening_most_s, seconds);
-}
-
-static bool nccl_good(const NcclWorld *world, int result, const char *call, Status *status) {
-  if (result == NCCL_DONE) return true;
-  if (result == LATE && !is_over(world))
-    return status_fail(status, STATUS_WORLD,
-                       "%s: its members have not met within %d s (NCCL_DEBUG=INFO tells how far "
-                       "they are, NCCL_SOCKET_IFNAME chooses the network)",
-                       call, atomic_load(&opening_most_s));
-  if (is_over(world) || result == NCCL_REMOTE_ERROR)
-    return status_fail(status, STATUS_ECHO, "%s: another rank ended", call);
-  return status_fail(status, STATUS_WORLD, "%s: %s (NCCL_DEBUG=WARN tells more)", call,
-                     world->api->error_string(result));
-}
-
-static int64_t now_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec;
-}
-
-/* A thread of NCCL's issues a call, which takes some ten microseconds, and a sleep takes longer.
- * That thread may be bound to the core of this one. */
-static void pause_before(int look) {
-  if (look > 0 && look < LOOKS_AT_ONCE) (void)sched_yield();
-  if (look >= LOOKS_AT_ONCE) nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
-}
-
-/* The result of a call on a nonblocking communicator, which accepts no other call until then. The
- * call's own success does not say that it is done: ncclCommSplit of 2.28.9 returns it while the
- * split is under way and the new handle is NULL. Only ncclCommGetAsyncError tells. */
-static int settle_by(const NcclWorld *world, NcclHandle *handle, int result, int64_t last_s) {
-  if (result != NCCL_DONE && result != NCCL_UNDER_WAY) return result;
-  result = NCCL_UNDER_WAY;
-  for (int look = 0; result == NCCL_UNDER_WAY && !is_over(world); look++) {
-    if (now_s() > last_s) return LATE;
-    pause_before(look);
-    int error = world->api->async_error(handle, &result);
-    if (error != NCCL_DONE) return error;
-  }
-  return result;
-}
-
-static int settle(const NcclWorld *world, NcclHandle *handle, int result) {
-  return settle_by(world, handle, result, INT64_MAX);
-}
-
-/* The opening of a communicator is limited in time: a network without an answer would be tried for
- * hours. */
-static int settle_open(const NcclWorld *world, NcclHandle *handle, int result) {
-  return settle_by(world, handle, result, now_s() + atomic_load(&opening_most_s));
-}
-
 static void begin(NcclComm *self) {
   self->moves = 0;
   self->error = self->world->api->group_start();
@@ -145,7 +43,7 @@ static void note(NcclComm *self, int result) {
 
 static bool end(NcclComm *self, const NcclGroup *group) {
   NcclWorld *world = self->world;
-  int result = settle(world, group->handle, world->api->group_end());
+  int result = nccl_settle(world, group->handle, world->api->group_end());
   if (self->error == NCCL_DONE) self->error = result;
   if (atomic_load(&world->is_aborted)) return false;
   return nccl_good(world, self->error, "NCCL", &self->base.problem);
@@ -169,7 +67,7 @@ static bool all_reduce(Comm *comm, uint32_t number, const void *x, void *y, Comm
                        ReduceOp reduce) {
   NcclComm *self = (NcclComm *)comm;
   const NcclApi *api = self->world->api;
-  const NcclGroup *group = group_of(self->world, number, self->lane);
+  const NcclGroup *group = nccl_group(self->world, number, self->lane);
   int64_t bytes = elements.count * dtype_bytes(elements.dtype);
   self->base.sent_bytes += 2 * bytes * (group->count - 1) / group->count;
   begin(self);
@@ -204,7 +102,7 @@ static bool is_one_piece(const CommPieces *pieces) {
 static bool all_gather(Comm *comm, uint32_t number, const void *x, void *y,
                        const CommPieces *pieces) {
   NcclComm *self = (NcclComm *)comm;
-  const NcclGroup *group = group_of(self->world, number, self->lane);
+  const NcclGroup *group = nccl_group(self->world, number, self->lane);
   int64_t share = pieces_share(pieces), unit = dtype_bytes(pieces->dtype);
   self->base.sent_bytes += (group->count - 1) * share * unit;
   if (!is_one_piece(pieces)) return gather_pieces(self, group, x, y, pieces);
@@ -235,7 +133,7 @@ static bool scatter_pieces(NcclComm *self, const NcclGroup *group, char *x, char
 static bool reduce_scatter(Comm *comm, uint32_t number, void *x, void *y, const CommPieces *pieces,
                            ReduceOp reduce) {
   NcclComm *self = (NcclComm *)comm;
-  const NcclGroup *group = group_of(self->world, number, self->lane);
+  const NcclGroup *group = nccl_group(self->world, number, self->lane);
   int64_t share = pieces_share(pieces), unit = dtype_bytes(pieces->dtype);
   self->base.sent_bytes += (group->count - 1) * share * unit;
   if (!is_one_piece(pieces)) return scatter_pieces(self, group, x, y, pieces, reduce);
@@ -250,7 +148,7 @@ static bool reduce_scatter(Comm *comm, uint32_t number, void *x, void *y, const 
 static bool all_to_all(Comm *comm, uint32_t number, const void *x, void *y, const CommTurn *turn) {
   NcclComm *self = (NcclComm *)comm;
   const NcclApi *api = self->world->api;
-  const NcclGroup *group = group_of(self->world, number, self->lane);
+  const NcclGroup *group = nccl_group(self->world, number, self->lane);
   int64_t unit = dtype_bytes(turn->dtype), run_bytes = turn->b * turn->inner * unit;
   self->base.sent_bytes += (group->count - 1) * turn_runs(turn) * run_bytes;
   begin(self);
@@ -271,7 +169,7 @@ static bool all_to_all(Comm *comm, uint32_t number, const void *x, void *y, cons
 static bool exchange(Comm *comm, uint32_t number, const CommPost *post, int32_t count) {
   NcclComm *self = (NcclComm *)comm;
   const NcclApi *api = self->world->api;
-  const NcclGroup *group = group_of(self->world, number, self->lane);
+  const NcclGroup *group = nccl_group(self->world, number, self->lane);
   begin(self);
   for (int32_t i = 0; i < count; i++) {
     int64_t peer = (group->member + post[i].distance % group->count) % group->count;
@@ -317,7 +215,7 @@ static void abort_job(Comm *comm) {
 }
 
 static bool is_aborted(const Comm *comm) {
-  return is_over(((const NcclComm *)comm)->world);
+  return nccl_is_over(((const NcclComm *)comm)->world);
 }
 
 static int32_t members(const Comm *comm, uint32_t number) {
@@ -344,139 +242,6 @@ static const CommOps nccl_ops = {
 
 /* ---- opening */
 
-static int32_t ids_of(int32_t members_count) {
-  return (members_count + MEMBERS_AN_ID - 1) / MEMBERS_AN_ID;
-}
-
-/* The first member of the id's block, in NCCL's distribution: the first blocks have one more
- * member. */
-static int32_t id_maker(int32_t members_count, int32_t id) {
-  int32_t ids = ids_of(members_count), more = members_count % ids;
-  return id * (members_count / ids) + (id < more ? id : more);
-}
-
-/* Gathers the ids of this rank's group: each rank that makes one puts it where all ranks look for
- * it. */
-static bool gather_ids(NcclWorld *world, const MeshGroup *at, uint32_t axes_mask, NcclId *ids,
-                       Status *status) {
-  NcclId own = {{0}}, *all = calloc((size_t)world->mesh.rank_count, sizeof *all);
-  int32_t count = ids_of(at->member_count);
-  if (all == NULL) return status_fail(status, STATUS_WORLD, "not enough memory for NCCL's ids");
-  bool good = true;
-  for (int32_t id = 0; good && id < count; id++)
-    if (id_maker(at->member_count, id) == at->member)
-      good = nccl_good(world, world->api->get_unique_id(&own), "ncclGetUniqueId", status);
-  if (good && !world->host->ops->gather_bytes(world->host, &own, all, sizeof own))
-    good = status_fail(status, STATUS_ECHO, "aborted");
-  for (int32_t rank = 0; good && rank < world->mesh.rank_count; rank++) {
-    MeshGroup other = mesh_group(&world->mesh, axes_mask, rank);
-    for (int32_t id = 0; other.group == at->group && id < count; id++)
-      if (id_maker(at->member_count, id) == other.member) ids[id] = all[rank];
-  }
-  free(all);
-  return good;
-}
-
-/* "ncclCommSplit, communicator dp on lane gather" */
-typedef struct OpeningName {
-  char text[160];
-} OpeningName;
-
-static OpeningName opening_name(const NcclWorld *world, const char *call, uint32_t comm,
-                                uint32_t lane) {
-  const Plan *plan = world->plan;
-  OpeningName name;
-  (void)snprintf(name.text, sizeof name.text, "%s, communicator %s on lane %s", call,
-                 plan_string(plan, plan->comms[comm].name), plan_lane_name(plan, lane));
-  return name;
-}
-
-/* From ids, which all ranks of the job exchange. */
-static bool open_anew(NcclWorld *world, uint32_t comm, uint32_t lane, const MeshGroup *at,
-                      Status *status) {
-  NcclGroup *group = group_of(world, comm, lane);
-  OpeningName name = opening_name(world, "ncclCommInitRank", comm, lane);
-  NcclConfig config = {sizeof config, (unsigned)NCCL_CONFIG_MAGIC, NCCL_CONFIG_VERSION, 0};
-  NcclId *ids = calloc((size_t)ids_of(at->member_count), sizeof *ids);
-  if (ids == NULL) return status_fail(status, STATUS_WORLD, "not enough memory for NCCL's ids");
-  bool good = gather_ids(world, at, world->plan->comms[comm].axes_mask, ids, status);
-  if (good) {
-    int result = world->api->init_rank(&group->handle, at->member_count, at->member,
-                                       ids_of(at->member_count), ids, &config);
-    good = nccl_good(world, settle_open(world, group->handle, result), name.text, status);
-  }
-  free(ids);
-  return good;
-}
-
-/* The smallest open communicator that has all members of this one; NULL: none. One of the same
- * members and lane counts too. */
-static const NcclGroup *parent_of(const NcclWorld *world, uint32_t axes_mask) {
-  const Plan *plan = world->plan;
-  const NcclGroup *best = NULL;
-  for (uint32_t comm = 0; comm < plan->comms_count; comm++)
-    for (uint32_t lane = 0; lane < plan->lanes_count; lane++) {
-      const NcclGroup *group = group_of(world, comm, lane);
-      bool has_all = (plan->comms[comm].axes_mask & axes_mask) == axes_mask;
-      if (has_all && group->handle != NULL && (best == NULL || group->count < best->count))
-        best = group;
-    }
-  return best;
-}
-
-/* The members agree over the connections that they have: no ids, and no new thread that all of them
- * connect to. The parts share nothing with the whole (splitShare stays 0), for NCCL runs the
- * kernels of communicators that share one after the other, and lanes are there to run beside each
- * other. */
-static bool split_off(NcclWorld *world, const NcclGroup *parent, uint32_t comm, uint32_t lane,
-                      const MeshGroup *at, Status *status) {
-  NcclGroup *group = group_of(world, comm, lane);
-  OpeningName name = opening_name(world, "ncclCommSplit", comm, lane);
-  int result = world->api->split(parent->handle, at->group, at->member, &group->handle, NULL);
-  result = settle_open(world, parent->handle, result);
-  if (result == NCCL_DONE && group->handle == NULL)
-    return status_fail(status, STATUS_WORLD, "%s: NCCL left no communicator", name.text);
-  if (result == NCCL_DONE) result = settle_open(world, group->handle, result);
-  return nccl_good(world, result, name.text, status);
-}
-
-static bool open_group(NcclWorld *world, uint32_t comm, uint32_t lane, Status *status) {
-  uint32_t axes_mask = world->plan->comms[comm].axes_mask;
-  MeshGroup at = mesh_comm(&world->mesh, world->plan, comm, world->rank);
-  NcclGroup *group = group_of(world, comm, lane);
-  *group = (NcclGroup){NULL, at.member_count, at.member, NULL};
-  if ((plan_comm_lanes(world->plan, comm) >> lane & 1u) == 0) return true;
-  const NcclGroup *parent = world->api->split != NULL ? parent_of(world, axes_mask) : NULL;
-  return parent != NULL ? split_off(world, parent, comm, lane, &at, status)
-                        : open_anew(world, comm, lane, &at, status);
-}
-
-static int32_t members_of(const NcclWorld *world, uint32_t comm) {
-  return mesh_comm(&world->mesh, world->plan, comm, world->rank).member_count;
-}
-
-/* The plan's communicator that is opened after so many others: those with most members first, as
- * smaller ones may be split from them. */
-static uint32_t opened_as(const NcclWorld *world, uint32_t number) {
-  for (uint32_t comm = 0;; comm++) {
-    uint32_t before = 0;
-    for (uint32_t other = 0; other < world->plan->comms_count; other++)
-      before += members_of(world, other) > members_of(world, comm) ||
-                (members_of(world, other) == members_of(world, comm) && other < comm);
-    if (before == number) return comm;
-  }
-}
-
-/* Every rank makes the same calls in the same order: all of it follows from the plan. */
-static bool open_groups(NcclWorld *world, Status *status) {
-  for (uint32_t number = 0; number < world->plan->comms_count; number++) {
-    uint32_t comm = opened_as(world, number);
-    for (uint32_t lane = 0; lane < world->plan->lanes_count; lane++)
-      if (!open_group(world, comm, lane, status)) return false;
-  }
-  return true;
-}
-
 NcclWorld *nccl_world_open(const NcclApi *api, const Plan *plan, const Mesh *mesh, int32_t rank,
                            Comm *host, Status *status) {
   NcclWorld *world = calloc(1, sizeof *world);
@@ -485,7 +250,7 @@ NcclWorld *nccl_world_open(const NcclApi *api, const Plan *plan, const Mesh *mes
     world->group = calloc((size_t)plan->comms_count * plan->lanes_count + 1, sizeof *world->group);
     for (uint32_t lane = 0; lane < plan->lanes_count; lane++)
       world->lane[lane] = (NcclComm){.base = {.ops = &nccl_ops}, .world = world, .lane = lane};
-    if (world->group != NULL && open_groups(world, status)) return world;
+    if (world->group != NULL && nccl_open_groups(world, status)) return world;
   }
   if (world == NULL || world->group == NULL)
     (void)status_fail(status, STATUS_WORLD, "not enough memory for NCCL");
@@ -519,7 +284,7 @@ static bool look_at(const NcclWorld *world, uint32_t number, Status *status) {
 
 bool nccl_world_look(void *context, Status *status) {
   const NcclWorld *world = context;
-  if (is_over(world)) return status_fail(status, STATUS_ECHO, "NCCL: another rank ended");
+  if (nccl_is_over(world)) return status_fail(status, STATUS_ECHO, "NCCL: another rank ended");
   for (uint32_t i = 0; i < group_count(world); i++)
     if (!look_at(world, i, status)) return false;
   return true;
@@ -545,7 +310,7 @@ int32_t nccl_world_hold(NcclWorld *world, void *at, size_t size_bytes) {
     NcclGroup *group = &world->group[i];
     if (group->handle == NULL) continue;
     int result =
-        settle(world, group->handle, api->hold(group->handle, at, size_bytes, &group->held));
+        nccl_settle(world, group->handle, api->hold(group->handle, at, size_bytes, &group->held));
     if (result != NCCL_DONE) group->held = NULL;
     taken += result == NCCL_DONE && group->held != NULL;
   }
@@ -557,8 +322,8 @@ static bool close_group(const NcclWorld *world, NcclGroup *group) {
   const NcclApi *api = world->api;
   if (group->handle == NULL) return true;
   if (group->held != NULL)
-    (void)settle(world, group->handle, api->let_go(group->handle, group->held));
-  if (settle(world, group->handle, api->finalize(group->handle)) != NCCL_DONE) return false;
+    (void)nccl_settle(world, group->handle, api->let_go(group->handle, group->held));
+  if (nccl_settle(world, group->handle, api->finalize(group->handle)) != NCCL_DONE) return false;
   (void)api->destroy(group->handle);
   group->handle = NULL;
   return true;
