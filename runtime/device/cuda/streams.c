@@ -7,79 +7,28 @@
  * deadlock, because all of it was issued before; the same if so many marks have followed that the
  * event is in use again. Only await, finish, windows and work of the host block; they poll with
  * short sleeps, so that a watchdog can end them. */
+#include "runtime/device/cuda/streams.h"
+
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include "runtime/device/cuda/cuda.h"
-#include "runtime/device/cuda/host_queue.h"
 #include "runtime/device/cuda/ranges.h"
-#include "runtime/device/cuda/times.h"
 
-enum { EVENTS_FOR_QUEUES = 256, EVENTS_FOR_HOST = 8, LOOK_AGAIN_NS = 20000 };
-
-/* Everything up to `number` is done when the event has completed. */
-typedef struct Mark {
-  uint64_t number;
-  cudaEvent_t event;
-} Mark;
-
-/* The last ones, in the order of their numbers. What the host waits for is not overwritten by what
- * queues wait for, of which a step may have any number. */
-typedef struct Marks {
-  Mark *at;
-  uint32_t room;
-  uint64_t count; /* that were recorded */
-} Marks;
-
-typedef struct Cuda Cuda;
-
-struct Queue {
-  Cuda *cuda;
-  uint32_t lane;
-  cudaStream_t stream;
-  HostQueue *host; /* instead of a stream; NULL */
-  uint64_t issued; /* number of the last work */
-  bool has_work;
-  Mark for_queues[EVENTS_FOR_QUEUES], for_host[EVENTS_FOR_HOST];
-  Marks marks[MarkFor_COUNT];
-};
-
-struct Graph {
-  cudaGraphExec_t exec;
-  uint64_t number_first, span; /* numbers that one replay takes */
-};
-
-struct Cuda {
-  Device base;
-  DeviceSetup setup;
-  Queue *of[PLAN_LANES_MAX];
-  Queue queues[PLAN_LANES_MAX];
-  bool is_capturing, is_spoiled;
-  Status spoiled; /* why the capture under way is */
-  uint64_t captured_first;
-  bool failed, is_told;
-  Status status; /* of the first failure */
-  Times *times;  /* NULL: nobody asks for them */
-  void *window;  /* DEVICE_WINDOW_BYTES, pinned */
-  void *window_at;
-  uint64_t window_bytes;
-  Access window_access;
-};
+enum { LOOK_AGAIN_NS = 20000 };
 
 /* ---- failures */
 
-static bool tell(Cuda *cuda, Status *status) {
+bool streams_tell(Cuda *cuda, Status *status) {
   *status = cuda->status;
   if (cuda->is_told) status->code = STATUS_ECHO;
   cuda->is_told = true;
   return false;
 }
 
-static bool fail(Cuda *cuda, const Status *why, Status *status) {
+static bool streams_fail(Cuda *cuda, const Status *why, Status *status) {
   if (!cuda->failed) cuda->status = *why;
   cuda->failed = true;
-  return tell(cuda, status);
+  return streams_tell(cuda, status);
 }
 
 /* Nothing of a capture has run: it is lost, and the device is not. Its first failure is kept. */
@@ -90,10 +39,10 @@ static bool spoil(Cuda *cuda, const Status *why, Status *status) {
   return false;
 }
 
-static bool done(Cuda *cuda, cudaError_t error, const char *what, Status *status) {
+bool streams_done(Cuda *cuda, cudaError_t error, const char *what, Status *status) {
   Status why = {0};
   if (cuda_done(error, what, &why)) return true;
-  if (!cuda->is_capturing) return fail(cuda, &why, status);
+  if (!cuda->is_capturing) return streams_fail(cuda, &why, status);
   (void)cudaGetLastError(); /* kernels would take it for their own */
   return spoil(cuda, &why, status);
 }
@@ -107,7 +56,7 @@ static cudaError_t asked(cudaError_t answer) {
   return answer;
 }
 
-static void note(Queue *queue, uint64_t number) {
+void streams_note(Queue *queue, uint64_t number) {
   Cuda *cuda = queue->cuda;
   if (cuda->is_capturing && cuda->captured_first == 0) cuda->captured_first = number;
   queue->issued = number;
@@ -124,7 +73,7 @@ static bool refuse_in_capture(Cuda *cuda, const char *text, Status *status) {
 static bool pause_looking(Cuda *cuda, Status *status) {
   Status why = {0};
   if (cuda->setup.look != NULL && !cuda->setup.look(cuda->setup.look_context, &why))
-    return fail(cuda, &why, status);
+    return streams_fail(cuda, &why, status);
   nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
   return true;
 }
@@ -137,13 +86,13 @@ static bool may_push(const Queue *queue, Status *status) {
     return refuse_in_capture(cuda, "work of the host cannot be captured", status);
   while (!host_queue_has_room(queue->host))
     if (!pause_looking(cuda, status)) return false;
-  return !host_queue_failed(queue->host, &why) || fail(cuda, &why, status);
+  return !host_queue_failed(queue->host, &why) || streams_fail(cuda, &why, status);
 }
 
 static bool push_work(Queue *queue, const Work *work, uint64_t number, Status *status) {
   if (!may_push(queue, status)) return false;
   host_queue_work(queue->host, work, number);
-  note(queue, number);
+  streams_note(queue, number);
   return true;
 }
 
@@ -151,7 +100,7 @@ static bool push_copy(Queue *queue, void *to, const void *from, uint64_t size_by
                       uint64_t number, Status *status) {
   if (!may_push(queue, status)) return false;
   host_queue_copy(queue->host, to, from, size_bytes, number);
-  note(queue, number);
+  streams_note(queue, number);
   return true;
 }
 
@@ -168,7 +117,7 @@ static void doubt(const Queue *queue, Status *why) {
 static bool cuda_issue(Queue *queue, const Work *work, uint64_t number, Status *status) {
   Cuda *cuda = queue->cuda;
   Status why = {0};
-  if (cuda->failed) return tell(cuda, status);
+  if (cuda->failed) return streams_tell(cuda, status);
   if (queue->host != NULL) return push_work(queue, work, number, status);
   if (cuda->setup.name != NULL) range_begin(cuda->setup.name(work));
   times_begin(cuda->times, queue->lane, queue->stream, work, number);
@@ -180,28 +129,29 @@ static bool cuda_issue(Queue *queue, const Work *work, uint64_t number, Status *
     (void)cudaGetLastError();
     return spoil(cuda, &why, status);
   }
-  if (!issued) return fail(cuda, &why, status);
-  note(queue, number);
+  if (!issued) return streams_fail(cuda, &why, status);
+  streams_note(queue, number);
   return true;
 }
 
 static bool cuda_copy(Queue *queue, void *to, const void *from, uint64_t size_bytes,
                       uint64_t number, Status *status) {
   Cuda *cuda = queue->cuda;
-  if (cuda->failed) return tell(cuda, status);
+  if (cuda->failed) return streams_tell(cuda, status);
   if (queue->host != NULL) return push_copy(queue, to, from, size_bytes, number, status);
   times_begin(cuda->times, queue->lane, queue->stream, NULL, number);
   cudaError_t error = cudaMemcpyAsync(to, from, size_bytes, cudaMemcpyDefault, queue->stream);
   times_end(cuda->times);
-  note(queue, number);
-  return done(cuda, error, "issue a copy", status);
+  streams_note(queue, number);
+  return streams_done(cuda, error, "issue a copy", status);
 }
 
 /* An event after all work that was issued. NULL: it cannot be recorded. */
 static const Mark *new_mark(Queue *queue, MarkFor whom, Status *status) {
   Marks *marks = &queue->marks[whom];
   Mark *mark = &marks->at[marks->count % marks->room];
-  if (!done(queue->cuda, cudaEventRecord(mark->event, queue->stream), "record an event", status))
+  if (!streams_done(queue->cuda, cudaEventRecord(mark->event, queue->stream), "record an event",
+                    status))
     return NULL;
   mark->number = queue->issued;
   marks->count++;
@@ -209,7 +159,7 @@ static const Mark *new_mark(Queue *queue, MarkFor whom, Status *status) {
 }
 
 static bool cuda_mark(Queue *queue, MarkFor whom, Status *status) {
-  if (queue->cuda->failed) return tell(queue->cuda, status);
+  if (queue->cuda->failed) return streams_tell(queue->cuda, status);
   if (queue->host != NULL) return true; /* every number is a mark */
   return new_mark(queue, whom, status) != NULL;
 }
@@ -238,16 +188,16 @@ static bool wait_across(Queue *queue, Queue *other, uint64_t number, Status *sta
   if (queue->host != NULL && other->host != NULL)
     return status_fail(status, STATUS_OURS, "two lanes of the host wait for each other");
   if (queue->host == NULL)
-    return done(cuda, host_queue_awaited_by(other->host, queue->stream, number),
-                "wait for the host", status);
+    return streams_done(cuda, host_queue_awaited_by(other->host, queue->stream, number),
+                        "wait for the host", status);
   return may_push(queue, status) &&
-         done(cuda, host_queue_wait(queue->host, other->stream), "record an event", status);
+         streams_done(cuda, host_queue_wait(queue->host, other->stream), "record an event", status);
 }
 
 static bool cuda_wait(Queue *queue, const Queue *other, uint64_t number, Status *status) {
   Cuda *cuda = queue->cuda;
   if (queue == other) return true;
-  if (cuda->failed) return tell(cuda, status);
+  if (cuda->failed) return streams_tell(cuda, status);
   if (cuda->is_capturing && (cuda->captured_first == 0 || number < cuda->captured_first))
     return refuse_in_capture(cuda, "a wait for work that is not captured cannot be captured",
                              status);
@@ -256,8 +206,8 @@ static bool cuda_wait(Queue *queue, const Queue *other, uint64_t number, Status 
     return wait_across(queue, &cuda->queues[other->lane], number, status);
   const Mark *mark = mark_of(&cuda->queues[other->lane], number, status);
   if (mark == NULL) return !cuda->failed && !cuda->is_spoiled;
-  return done(cuda, cudaStreamWaitEvent(queue->stream, mark->event, 0), "wait for an event",
-              status);
+  return streams_done(cuda, cudaStreamWaitEvent(queue->stream, mark->event, 0), "wait for an event",
+                      status);
 }
 
 static Queue *cuda_queue(Device *device, uint32_t lane) {
@@ -310,7 +260,7 @@ static bool cuda_await(Queue *queue, uint64_t number, Status *status) {
   while ((progress = cuda_query(queue, number)) == PROGRESS_PENDING) {
     if (!pause_looking(queue->cuda, status)) return false;
   }
-  return progress == PROGRESS_PASSED || tell(queue->cuda, status);
+  return progress == PROGRESS_PASSED || streams_tell(queue->cuda, status);
 }
 
 /* Until the queue has nothing to do. */
@@ -318,22 +268,22 @@ static bool drain(const Queue *queue, Status *status) {
   Cuda *cuda = queue->cuda;
   cudaError_t error;
   while (queue->host != NULL) {
-    if (host_failed(cuda)) return tell(cuda, status);
+    if (host_failed(cuda)) return streams_tell(cuda, status);
     if (host_queue_is_idle(queue->host)) return true;
     if (!pause_looking(cuda, status)) return false;
   }
   while ((error = asked(cudaStreamQuery(queue->stream))) == cudaErrorNotReady) {
-    if (cuda->failed || host_failed(cuda)) return tell(cuda, status);
+    if (cuda->failed || host_failed(cuda)) return streams_tell(cuda, status);
     if (!pause_looking(cuda, status)) return false;
   }
-  return done(cuda, error, unfinished, status);
+  return streams_done(cuda, error, unfinished, status);
 }
 
-static bool cuda_finish(Device *device, Status *status) {
+bool streams_finish(Device *device, Status *status) {
   Cuda *cuda = (Cuda *)device;
   for (uint32_t lane = 0; lane < cuda->setup.lane_count; lane++)
     if (cuda->of[lane]->lane == lane && !drain(cuda->of[lane], status)) return false;
-  return !cuda->failed || tell(cuda, status);
+  return !cuda->failed || streams_tell(cuda, status);
 }
 
 /* Loads and files: run after the work issued before, while nothing of this queue runs. */
@@ -353,9 +303,9 @@ static void *cuda_open_window(Device *device, void *at, uint64_t size_bytes, Acc
     status_fail(status, STATUS_OURS, "a window of %llu bytes", (unsigned long long)size_bytes);
     return NULL;
   }
-  if (!cuda_finish(device, status)) return NULL;
+  if (!streams_finish(device, status)) return NULL;
   cudaError_t error = cudaMemcpy(cuda->window, at, size_bytes, cudaMemcpyDefault);
-  if (!done(cuda, error, "read its memory", status)) return NULL;
+  if (!streams_done(cuda, error, "read its memory", status)) return NULL;
   cuda->window_at = at, cuda->window_bytes = size_bytes, cuda->window_access = access;
   return cuda->window;
 }
@@ -363,85 +313,9 @@ static void *cuda_open_window(Device *device, void *at, uint64_t size_bytes, Acc
 static bool cuda_close_window(Device *device, Status *status) {
   Cuda *cuda = (Cuda *)device;
   if (cuda->window_access == ACCESS_READ) return true;
-  return done(cuda,
-              cudaMemcpy(cuda->window_at, cuda->window, cuda->window_bytes, cudaMemcpyDefault),
-              "write its memory", status);
-}
-
-/* ---- capture */
-
-/* Events recorded in a capture are invalid outside it. */
-static void forget_marks(Cuda *cuda) {
-  for (uint32_t lane = 0; lane < cuda->setup.lane_count; lane++)
-    for (MarkFor whom = 0; whom < MarkFor_COUNT; whom++)
-      cuda->queues[lane].marks[whom].count = 0;
-}
-
-static bool cuda_capture(Device *device, Status *status) {
-  Cuda *cuda = (Cuda *)device;
-  cudaStream_t main = cuda->of[cuda->setup.main_lane]->stream;
-  if (cuda->is_capturing) return status_fail(status, STATUS_OURS, "a capture is under way");
-  if (!cuda_finish(device, status) || !times_capture(cuda->times, true, status)) return false;
-  forget_marks(cuda);
-  cuda->is_spoiled = false;
-  cuda->captured_first = 0;
-  cudaError_t error = cudaStreamBeginCapture(main, cudaStreamCaptureModeThreadLocal);
-  cuda->is_capturing = cuda_done(error, "capture", status);
-  if (!cuda->is_capturing) (void)times_capture(cuda->times, false, status);
-  return cuda->is_capturing;
-}
-
-static void cuda_graph_free(Graph *graph) {
-  if (graph == NULL) return;
-  (void)cudaGraphExecDestroy(graph->exec);
-  free(graph);
-}
-
-static Graph *cuda_captured(Device *device, Status *status) {
-  Cuda *cuda = (Cuda *)device;
-  Queue *main = cuda->of[cuda->setup.main_lane];
-  cudaGraph_t captured = NULL;
-  if (!cuda->is_capturing) {
-    status_fail(status, STATUS_OURS, "nothing is being captured");
-    return NULL;
-  }
-  cuda->is_capturing = false;
-  (void)times_capture(cuda->times, false, status);
-  forget_marks(cuda);
-  cudaError_t error = cudaStreamEndCapture(main->stream, &captured);
-  if (error != cudaSuccess) (void)cudaGetLastError();
-  if (cuda->is_spoiled || !cuda_done(error, "end the capture", status)) {
-    if (captured != NULL) (void)cudaGraphDestroy(captured);
-    if (cuda->is_spoiled) *status = cuda->spoiled;
-    cuda->is_spoiled = false;
-    return NULL;
-  }
-  Graph *graph = calloc(1, sizeof *graph);
-  if (graph == NULL) {
-    (void)cudaGraphDestroy(captured);
-    status_fail(status, STATUS_WORLD, "not enough memory to capture");
-    return NULL;
-  }
-  graph->number_first = cuda->captured_first;
-  graph->span = main->issued - cuda->captured_first;
-  error = cudaGraphInstantiate(&graph->exec, captured, 0);
-  (void)cudaGraphDestroy(captured);
-  if (cuda_done(error, "make a graph", status)) return graph;
-  (void)cudaGetLastError();
-  free(graph);
-  return NULL;
-}
-
-static bool cuda_replay(Device *device, const Graph *graph, uint64_t number_first, Status *status) {
-  Cuda *cuda = (Cuda *)device;
-  Queue *main = cuda->of[cuda->setup.main_lane];
-  if (cuda->failed) return tell(cuda, status);
-  times_begin_graph(cuda->times, number_first - graph->number_first);
-  cudaError_t error = cudaGraphLaunch(graph->exec, main->stream);
-  times_end(cuda->times);
-  if (!done(cuda, error, "launch a graph", status)) return false;
-  note(main, number_first + graph->span);
-  return true;
+  return streams_done(
+      cuda, cudaMemcpy(cuda->window_at, cuda->window, cuda->window_bytes, cudaMemcpyDefault),
+      "write its memory", status);
 }
 
 /* ---- times */
@@ -451,7 +325,7 @@ static bool cuda_listen(Device *device, bool on, Status *status) {
   Cuda *cuda = (Cuda *)device;
   for (uint32_t lane = 0; lane < cuda->setup.lane_count && !on; lane++)
     if (cuda->queues[lane].stream != NULL) times_wait(cuda->times, lane, cuda->queues[lane].stream);
-  if (!on && !cuda_finish(device, status)) return false;
+  if (!on && !streams_finish(device, status)) return false;
   for (uint32_t lane = 0; lane < cuda->setup.lane_count; lane++)
     if (cuda->queues[lane].host != NULL)
       host_queue_listen(cuda->queues[lane].host, on ? cuda->setup.heard : NULL,
@@ -468,17 +342,9 @@ static const char *cuda_coarse(const Device *device) {
 static void cuda_abort(Device *device) {
   Cuda *cuda = (Cuda *)device;
   Status status;
-  (void)fail(cuda, &(Status){.code = STATUS_ECHO}, &status);
+  (void)streams_fail(cuda, &(Status){.code = STATUS_ECHO}, &status);
   for (uint32_t lane = 0; lane < cuda->setup.lane_count; lane++)
     if (cuda->queues[lane].host != NULL) host_queue_abort(cuda->queues[lane].host);
-}
-
-static void close_queue(Queue *queue) {
-  for (MarkFor whom = 0; whom < MarkFor_COUNT; whom++)
-    for (uint32_t i = 0; i < queue->marks[whom].room; i++)
-      if (queue->marks[whom].at[i].event != NULL)
-        (void)cudaEventDestroy(queue->marks[whom].at[i].event);
-  if (queue->stream != NULL) (void)cudaStreamDestroy(queue->stream);
 }
 
 static void cuda_close(Device *device) {
@@ -486,52 +352,10 @@ static void cuda_close(Device *device) {
   for (uint32_t lane = 0; lane < cuda->setup.lane_count; lane++)
     host_queue_close(cuda->queues[lane].host); /* first: streams may be waiting for it */
   for (uint32_t lane = 0; lane < cuda->setup.lane_count; lane++)
-    close_queue(&cuda->queues[lane]);
+    streams_close_queue(&cuda->queues[lane]);
   if (cuda->window != NULL) (void)cudaFreeHost(cuda->window);
   times_close(cuda->times);
   free(cuda);
-}
-
-/* Communication gets priority over computation: it is short, and peers wait for it. */
-static bool open_queue(Cuda *cuda, uint32_t lane, Status *status) {
-  Queue *queue = &cuda->queues[lane];
-  int least = 0, greatest = 0;
-  cuda->of[lane] = queue;
-  if (!cuda_done(cudaDeviceGetStreamPriorityRange(&least, &greatest), "ask for priorities", status))
-    return false;
-  int priority = lane == cuda->setup.main_lane ? least : greatest;
-  if (!cuda_done(cudaStreamCreateWithPriority(&queue->stream, cudaStreamNonBlocking, priority),
-                 "make a stream", status))
-    return false;
-  queue->marks[MARK_FOR_QUEUES] = (Marks){queue->for_queues, EVENTS_FOR_QUEUES, 0};
-  queue->marks[MARK_FOR_HOST] = (Marks){queue->for_host, EVENTS_FOR_HOST, 0};
-  for (MarkFor whom = 0; whom < MarkFor_COUNT; whom++)
-    for (uint32_t i = 0; i < queue->marks[whom].room; i++)
-      if (!cuda_done(
-              cudaEventCreateWithFlags(&queue->marks[whom].at[i].event, cudaEventDisableTiming),
-              "make an event", status))
-        return false;
-  return true;
-}
-
-static bool open_queues(Cuda *cuda, Status *status) {
-  const DeviceSetup *setup = &cuda->setup;
-  for (uint32_t lane = 0; lane < setup->lane_count; lane++)
-    cuda->queues[lane].cuda = cuda, cuda->queues[lane].lane = lane;
-  if (!open_queue(cuda, setup->main_lane, status)) return false;
-  for (uint32_t lane = 0; lane < setup->lane_count; lane++) {
-    if (lane == setup->main_lane) continue;
-    cuda->of[lane] = cuda->of[setup->main_lane];
-    if ((setup->host_mask >> lane & 1u) != 0) {
-      cuda->of[lane] = &cuda->queues[lane];
-      cuda->of[lane]->host = host_queue_open(cuda->of[lane], status);
-      if (cuda->of[lane]->host == NULL) return false;
-    } else if ((setup->queues_mask >> lane & 1u) != 0 && !open_queue(cuda, lane, status)) {
-      return false;
-    }
-  }
-  return cuda_done(cudaHostAlloc(&cuda->window, DEVICE_WINDOW_BYTES, cudaHostAllocDefault),
-                   "pin a window", status);
 }
 
 Device *cuda_device_open(const DeviceSetup *setup, Status *status) {
@@ -545,11 +369,11 @@ Device *cuda_device_open(const DeviceSetup *setup, Status *status) {
       .mark = cuda_mark,
       .wait = cuda_wait,
       .query = cuda_query,
-      .finish = cuda_finish,
-      .capture = cuda_capture,
-      .captured = cuda_captured,
-      .replay = cuda_replay,
-      .graph_free = cuda_graph_free,
+      .finish = streams_finish,
+      .capture = streams_capture,
+      .captured = streams_captured,
+      .replay = streams_replay,
+      .graph_free = streams_graph_free,
       .await = cuda_await,
       .open_window = cuda_open_window,
       .close_window = cuda_close_window,
@@ -567,7 +391,7 @@ Device *cuda_device_open(const DeviceSetup *setup, Status *status) {
   cuda->setup = *setup;
   if (setup->heard != NULL) cuda->times = times_open(setup, status);
   const bool has_times = setup->heard == NULL || cuda->times != NULL;
-  if (has_times && open_queues(cuda, status)) return &cuda->base;
+  if (has_times && streams_open_queues(cuda, status)) return &cuda->base;
   cuda_close(&cuda->base);
   return NULL;
 }
