@@ -167,7 +167,7 @@ const char *numbered_key(int32_t field);
 int64_t numbered_count(const Job *job, int32_t field); /* 8; 0: the job has another word there */
 const char *loss_scale_text(Arena *arena, const Job *job); /* its word, or its number */
 
-/* The text of a value that is not absent, or NULL; bytes of "80GiB" ... One value of one field. */
+/* Checks one value and sets its field of the job; false when reported. */
 bool value_check(Compile *c, const Value *value, int32_t field, Job *job);
 
 /* Three of the kinds that value_check knows; and the refusal of a value of another kind. */
@@ -185,9 +185,11 @@ const char *launch_text_fault(const char *text);
 /* 2^53: beyond it a double skips whole numbers. */
 #define COUNT_MOST 9007199254740992.0
 
-/* The value that was probably meant, as Lua, by one that the key does not take; NULL: unknown. */
-/* A word or a number by which people mean "never", of a key that knows never: 0, false, "none". */
+/* True of a word or number by which people mean "never", where the key knows never: 0, false,
+ * "none". */
 bool is_off(int32_t field, const Raw *raw);
+
+/* The value that was probably meant, as Lua, by one that the key does not take; NULL: unknown. */
 const char *mended_value(Arena *arena, int32_t field, const Raw *raw);
 
 /* ---- origins (fields.c) */
