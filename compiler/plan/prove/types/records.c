@@ -128,7 +128,7 @@ static void (*const rules[Purpose_COUNT])(Typing *t) = {
     [PURPOSE_NODE] = type_node,       [PURPOSE_PART] = type_node,
     [PURPOSE_RECOMPUTE] = type_again, [PURPOSE_TRANSFER] = type_transfer,
     [PURPOSE_CONVERSION] = type_move, [PURPOSE_INIT] = type_init,
-    [PURPOSE_CLEAR] = type_clear,     [PURPOSE_NORM] = type_norm,
+    [PURPOSE_CLEAR] = type_clear,     [PURPOSE_NORM] = type_grad_norm,
     [PURPOSE_GATHER] = type_move,     [PURPOSE_REDUCE] = type_move,
     [PURPOSE_CONTROL] = type_control, [PURPOSE_UPDATE] = type_update,
     [PURPOSE_LOAD] = type_load,       [PURPOSE_CAST] = type_cast,

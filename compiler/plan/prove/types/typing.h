@@ -30,7 +30,7 @@ bool mirror_is_made(Typing *t);  /* False: refused, the host reads old control *
 void type_init(Typing *t);       /* states.c */
 void type_clear(Typing *t);
 void type_update(Typing *t);
-void type_norm(Typing *t); /* norm.c */
+void type_grad_norm(Typing *t); /* grad_norm.c */
 
 /* ---- findings: findings.c. Only the first of a class is reported. All return false, for rules to
  * return. */
@@ -180,7 +180,7 @@ void check_slots(Typing *t);
 /* True if losses and requests have been summed over all ranks, if there are several. */
 bool has_totals(const Typing *t);
 
-/* The operand must hold the sum of the squares of all gradients: norm.c. */
+/* The operand must hold the sum of the squares of all gradients: grad_norm.c. */
 uint64_t all_squares(const Typing *t);
 
 /* Stages must have each use of a tied tensor exactly once: transfers.c. Refused otherwise. */

@@ -1,5 +1,5 @@
-/* norm.c -- the gradient norm: it has the square of every gradient exactly once, over all layers,
- * ranks and stages.
+/* grad_norm.c -- the gradient norm: it has the square of every gradient exactly once, over all
+ * layers, ranks and stages.
  *
  * A number that holds squares is treated as a set; its hash is the sum of the hashes of its
  * elements. */
@@ -186,7 +186,7 @@ static void move_loss_scale(Typing *t) {
   t->call.tells_class = true;
 }
 
-void type_norm(Typing *t) {
+void type_grad_norm(Typing *t) {
   KernelRole role = t->call.at->kind == RECORD_KERNEL ? record_contract(t)->row->role : ROLE_NONE;
   Type sum;
   if (t->call.at->kind == RECORD_ALL_REDUCE)
