@@ -21,8 +21,15 @@ void take_sharding(Import *im, Leaf *leaf, const char *word) {
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     if (!word_is_same(word, words[i].word) && strcmp(word, words[i].number) != 0) continue;
     take(im, leaf, "parallel.zero", words[i].zero, words[i].word);
-    if (words[i].group && leaf->how == HOW_USED)
+    double nodes = 1;
+    setting_number(im, "cluster.nodes", &nodes);
+    if (words[i].group && leaf->how == HOW_USED && nodes > 1)
       take(im, leaf, "parallel.zero_group", words[i].group, "");
+    else if (words[i].group && leaf->how == HOW_USED)
+      open_line(im, arena_printf(im->c->arena,
+                                 "parallel.zero_group: %s keeps states inside a node, which on one "
+                                 "node is all ranks; on several write \"node\"",
+                                 words[i].word));
     return;
   }
   error_at(im->c, leaf->at, "unknown-word",

@@ -108,6 +108,18 @@ static const char *expand_sum(Expansion *x, const char *at, const char *end) {
   return close;
 }
 
+/* Blanks part what is not quoted into words. */
+static void put_parted(Expansion *x, const char *text, Span at) {
+  while (*text) {
+    size_t width = strcspn(text, " \t\n");
+    if (width > 0) put(x, text, width);
+    text += width;
+    text += strspn(text, " \t\n");
+    if (*text) end_word(x, at);
+  }
+}
+
+/* A quoted list is as many words as it has values, none included. */
 static void put_variable(Expansion *x, Variable *known, bool is_quoted, Span at) {
   known->is_used = true;
   x->is_unread |= known->is_unread;
@@ -116,19 +128,13 @@ static void put_variable(Expansion *x, Variable *known, bool is_quoted, Span at)
     x->is_unread |= known->values.at[i].is_unread;
     if (i > 0) end_word(x, at);
     if (known->values.count > 1 && !x->has_word) x->at = known->values.at[i].at;
-    while (!is_quoted && known->values.count == 1 && *text) { /* blanks part words */
-      size_t width = strcspn(text, " \t\n");
-      if (width > 0) put(x, text, width);
-      text += width;
-      text += strspn(text, " \t\n");
-      if (*text) end_word(x, at);
-    }
-    put(x, text, strlen(text));
+    if (is_quoted)
+      put(x, text, strlen(text));
+    else
+      put_parted(x, text, at);
     if (x->out->count > KEYS_MOST) return;
   }
-  if (known->values.count > 0 && known->values.count == 1 && !*known->values.at[0].text &&
-      !is_quoted)
-    x->has_word = x->count > 0;
+  if (known->values.count == 0) x->has_word = x->count > 0;
 }
 
 /* Reads an expansion, which begins with $; returns its end. */
@@ -217,7 +223,7 @@ static bool read_word(Shell *s, ShellWords *out) {
     if (!is_quoted && (is_blank(c) || strchr("\n;&|<>()", c))) break;
     if (c == '"') {
       is_quoted = !is_quoted;
-      x.has_word = true;
+      x.has_word |= is_quoted;
       s->at++;
     } else if (c == '\'' && !is_quoted) {
       const char *close = memchr(s->at + 1, '\'', (size_t)(s->end - s->at - 1));

@@ -26,12 +26,36 @@ static void take_scaled(Import *im, Leaf *leaf, const char *path, double value, 
 
 /* ---- nanoGPT */
 
+/* "gpt2-xl": the sizes of a pretrained model, whose weights a folder has. */
+static bool nanogpt_pretrained(Import *im, int32_t tool, Leaf *from) {
+  static const char *const names[][2] = {{"gpt2", "\"gpt2-124m\""},
+                                         {"gpt2-medium", "\"gpt2-355m\""},
+                                         {"gpt2-large", "\"gpt2-774m\""},
+                                         {"gpt2-xl", "\"gpt2-1.5b\""}};
+  static const char *const fixed[] = {"n_layer", "n_head", "n_embd", "bias", "vocab_size"};
+  for (int i = 0; from && from->kind == LEAF_TEXT && i < 4; i++) {
+    if (strcmp(from->text, names[i][0]) != 0) continue;
+    take(im, from, "model", names[i][1], "its sizes");
+    VEC_PUSH(im->c->arena, &im->lost.list,
+             arena_printf(im->c->arena,
+                          "weights of %s: model.weights = FOLDER begins with those of a folder",
+                          names[i][0]));
+    for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++)
+      if (leaf_find(im, tool, fixed[k]))
+        drop(leaf_find(im, tool, fixed[k]), HOW_DERIVED, "the pretrained model says it", false);
+    take_number(im, tool, "dropout", "model.dropout");
+    take_number(im, tool, "block_size", "train.context");
+    return true;
+  }
+  return false;
+}
+
 static void nanogpt_model(Import *im, int32_t tool) {
   static const char *const sizes[][3] = {{"n_layer", "model.layers", "12"},
                                          {"n_head", "model.heads", "12"},
                                          {"n_embd", "model.width", "768"}};
   Leaf *bias = leaf_find(im, tool, "bias"), *from = leaf_find(im, tool, "init_from");
-  if (setting_find(im, "model")) return;
+  if (setting_find(im, "model") || nanogpt_pretrained(im, tool, from)) return;
   take_default(im, "model", "\"gpt2\"", "nanoGPT's model");
   for (int i = 0; i < 3; i++) {
     take_number(im, tool, sizes[i][0], sizes[i][1]);
@@ -55,7 +79,8 @@ static void nanogpt_model(Import *im, int32_t tool) {
   if (from && from->kind == LEAF_TEXT && strcmp(from->text, "scratch") == 0)
     drop(from, HOW_DERIVED, "training starts from random weights", false);
   else if (from)
-    drop(from, HOW_NOT_BUILT, "weights are not loaded: training starts from random ones", true);
+    drop(from, HOW_DECLINED, "its checkpoints are not read: training starts from random weights",
+         true);
 }
 
 static void nanogpt_schedule(Import *im, int32_t tool) {

@@ -43,7 +43,12 @@ static void convert_degrees(Import *im) {
   Leaf *shard = degree(im, "data_parallel_shard_degree", &shards),
        *copy = degree(im, "data_parallel_replicate_degree", &copies);
   Leaf *again = get(im, "parallelism.fsdp_reshard_after_forward");
-  bool is_never = again && again->kind == LEAF_TEXT && strcasecmp(again->text, "never") == 0;
+  const char *policy = again && again->kind == LEAF_TEXT ? again->text : "default";
+  double pp = 1;
+  setting_number(im, "parallel.pp", &pp);
+  /* By default weights stay gathered where a pipeline would gather them for each micro-batch. */
+  bool is_never =
+      strcasecmp(policy, "never") == 0 || (pp > 1 && strcasecmp(policy, "default") == 0);
   const char *zero = shards == 1 && cp == 1 ? "0" : is_never ? "2" : "3";
   if (shard)
     take(im, shard, "parallel.zero", zero, "");

@@ -138,11 +138,23 @@ static void convert_warmup(Import *im) {
   }
 }
 
+/* With one cycle, its default, restarts never happen. */
+static bool is_plain_cosine(Import *im, const Leaf *type) {
+  Leaf *cycles = get(im, "lr_scheduler_kwargs.num_cycles");
+  double number = 1;
+  if (!type || type->kind != LEAF_TEXT || strcmp(type->text, "cosine_with_restarts") != 0 ||
+      (cycles && (!leaf_number(im, cycles, &number) || number != 1)))
+    return false;
+  if (cycles) drop(cycles, HOW_DERIVED, "one cycle is the cosine", false);
+  return true;
+}
+
 static void convert_schedule(Import *im) {
   Leaf *type = get(im, "lr_scheduler_type");
   const char *ours = type && type->kind == LEAF_TEXT
                          ? pair_ours("trainer", "lr_scheduler_type", type->text)
                          : NULL;
+  if (is_plain_cosine(im, type)) ours = "\"cosine\"";
   if (ours) take(im, type, "schedule", ours, "");
   if (type && type->how == HOW_OPEN && !leaf_is_auto(type))
     drop(type, HOW_IMPOSSIBLE,
@@ -170,6 +182,16 @@ static void convert_schedule(Import *im) {
     take(im, shape, "schedule.shape",
          strcmp(shape->text, "1-sqrt") == 0 ? "\"sqrt\"" : lua_text(im->c->arena, shape->text), "");
   if (setting_find(im, "schedule.warmup")) import_rates(im, "Trainer", "torch");
+}
+
+/* DeepSpeed clips by its own file, where "auto" is max_grad_norm. */
+static void convert_clip(Import *im) {
+  int32_t deepspeed = word_tool_find("deepspeed");
+  if (!im->has_tool[deepspeed] || leaf_find(im, deepspeed, "gradient_clipping")) return;
+  Leaf *most = get(im, "max_grad_norm");
+  if (most)
+    drop(most, HOW_DERIVED, "DeepSpeed clips, and its file has no gradient_clipping", false);
+  take_default(im, "optimizer.clip", "0", "default of DeepSpeed: gradients are not clipped");
 }
 
 static void convert_optimizer(Import *im) {
@@ -213,6 +235,7 @@ void convert_trainer(Import *im) {
   convert_fsdp(im);
   convert_batch(im);
   convert_length(im);
+  convert_clip(im);
   convert_optimizer(im);
   convert_schedule(im);
   if (is_on(im, "bf16")) take_precision(im, get(im, "bf16"), "bf16");

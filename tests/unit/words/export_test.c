@@ -1,15 +1,13 @@
 /* export_test.c -- jobs as files of other tools: the import of an export is the same job in all
  * that the tool can say. LINK: import job tokens plan base
  *   export_test --all       500 random jobs a tool instead of 25 */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "compiler/job/data.h"
 #include "compiler/job/import/export.h"
-#include "compiler/job/settings.h"
 #include "tests/unit/check.h"
+#include "tests/unit/words/whole_job.h"
 
 static uint32_t seed = 11;
 
@@ -19,6 +17,8 @@ static int below(int n) {
 }
 
 static const char *const ends[] = {".json", ".yaml", ".json", ".toml", ".sh"};
+
+static const ModelFacts facts = {.positions = 128, .heads = 8};
 
 /* ---- a random job */
 
@@ -117,29 +117,6 @@ static void write_job(const char *path, const Degrees *d) {
   fclose(out);
 }
 
-/* ---- a job that is read and complete */
-
-typedef struct Whole {
-  Job *job;
-  Cluster cluster;
-  Derived derived;
-  SettingList settings;
-} Whole;
-
-static bool complete(Compile *c, const char *path, const char *const *defines, int32_t count,
-                     Whole *out) {
-  const Machine machine = {.memory_bytes = (int64_t)1 << 33, .cores = 16};
-  const ModelFacts facts = {.positions = 128, .heads = 8};
-  out->job = spec_load(c, path, defines, count);
-  if (out->job) spec_data_assume(out->job);
-  bool is_good = out->job && spec_cluster(c, out->job, &machine, &out->cluster);
-  out->cluster.ranks = out->cluster.nodes * out->cluster.devices; /* one type of node */
-  is_good = is_good && spec_derive(c, out->job, &out->cluster, &facts, &out->derived) &&
-            !compile_failed(c);
-  if (is_good) out->settings = spec_settings(c->arena, out->job, &out->derived);
-  return is_good;
-}
-
 static ExportModel model_of(const Job *job) {
   bool is_llama = strcmp(job->model.head_text, "llama") == 0;
   return (ExportModel){.family = is_llama ? "llama" : "gpt2",
@@ -170,18 +147,6 @@ static bool is_untold(const Config *x, const char *key) {
     if (strstr(row, key) && strstr(row, " of ")) return true;
   }
   return false;
-}
-
-static const Setting *row_of(const Whole *whole, const char *key) {
-  for (int32_t i = 0; i < whole->settings.count; i++)
-    if (strcmp(whole->settings.at[i].key, key) == 0) return &whole->settings.at[i];
-  return NULL;
-}
-
-static double number_of(const Setting *row) {
-  return row == NULL || row->kind == SETTING_NONE ? NAN
-         : row->kind == SETTING_REAL              ? row->real
-                                                  : (double)row->count;
 }
 
 static bool is_same(const Whole *a, const Whole *b, const Setting *first) {
@@ -228,9 +193,7 @@ static bool is_left_to_us(const Whole *a, const char *key) {
 static void compare(const Config *x, const Whole *a, const Whole *b, const char *text) {
   for (int32_t i = 0; i < a->settings.count; i++) {
     const Setting *row = &a->settings.at[i];
-    bool counts = row->effect == SETTING_EXPERIMENT || row->effect == SETTING_SCHEDULE ||
-                  row->effect == SETTING_LAYOUT || row->effect == SETTING_MODEL ||
-                  is_in(&x->told, row->key);
+    bool counts = counts_for_training(row) || is_in(&x->told, row->key);
     if (strncmp(row->key, "data", 4) == 0 || !counts || is_untold(x, row->key) ||
         is_apart(a, row->key) || is_left_to_us(a, row->key) ||
         (strcmp(row->key, "parallel.sequence") == 0 && is_untold(x, "parallel.tp")) ||
@@ -295,7 +258,7 @@ static void read_again(Compile *c, Config *x, const Whole *a, const Degrees *d, 
   }
   Whole b = {0};
   write_file(at->again, import_job(im));
-  bool is_read = complete(c, at->again, (const char *[]){"cluster.device=cpu"}, 1, &b);
+  bool is_read = complete(c, at->again, (const char *[]){"cluster.device=cpu"}, 1, facts, &b);
   CHECK(is_read);
   if (is_read) compare(x, a, &b, text);
 }
@@ -310,7 +273,7 @@ static void round_trip(const char *tool, const char *end) {
   write_job(at.job, &d);
   Compile *c = compile_new(SOURCE_FOLDER "/specs");
   Whole a = {0};
-  bool is_good = complete(c, at.job, NULL, 0, &a);
+  bool is_good = complete(c, at.job, NULL, 0, facts, &a);
   CHECK(is_good);
   if (is_good) {
     ExportModel model = model_of(a.job);

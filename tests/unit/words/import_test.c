@@ -1,5 +1,6 @@
-/* import_test.c -- other tools' files as jobs: small files with what they become, random ones of
- * which nothing is dropped, mistakes with their places. LINK: import job tokens plan base
+/* import_test.c -- other tools' files as jobs: small files with what they become and the jobs
+ * written by hand from them (by_hand.txt), random ones of which nothing is dropped, mistakes with
+ * their places. LINK: import job tokens plan base
  *   import_test --update    writes what comes out; review the diff
  *   import_test --all       2,000 random files instead of 500 */
 #include <dirent.h>
@@ -11,6 +12,7 @@
 #include "compiler/job/import/import.h"
 #include "compiler/job/job.h"
 #include "tests/unit/check.h"
+#include "tests/unit/words/whole_job.h"
 
 #define FOLDER SOURCE_FOLDER "/tests/unit/words/import"
 
@@ -80,15 +82,21 @@ static bool fill_in(Import *im) {
   return !compile_failed(im->c);
 }
 
+/* Files that do not say how many devices there are. */
+static bool takes_devices(const char *name) {
+  return strncmp(name, "ds_", 3) == 0 || strncmp(name, "tr_", 3) == 0 ||
+         strncmp(name, "tt_", 3) == 0 || strcmp(name, "mg_config.yaml") == 0;
+}
+
+static int32_t file_count;
+
 static void check_file(const char *name, bool is_update) {
   char path[512], want[600], *got;
   size_t size;
   snprintf(path, sizeof path, FOLDER "/%s", name);
   snprintf(want, sizeof want, "%s.want", path);
   Compile *c = compile_new(SOURCE_FOLDER "/specs");
-  Import *im = read_one(c, path, (const char *[]){"cluster.devices=8"},
-                        strncmp(name, "ds_", 3) == 0 || strncmp(name, "tr_", 3) == 0 ||
-                            strncmp(name, "tt_", 3) == 0);
+  Import *im = read_one(c, path, (const char *[]){"cluster.devices=8"}, takes_devices(name));
   if (!im) diags_print(&c->diags, stderr, false);
   CHECK(im != NULL);
   FILE *out = open_memstream(&got, &size);
@@ -121,6 +129,85 @@ static void test_files(bool is_update) {
     }
     if (folder) closedir(folder);
     CHECK(count >= 60);
+    file_count = count;
+  }
+}
+
+/* ---- the job that a person wrote */
+
+static bool is_same_value(const Setting *a, const Setting *b) {
+  if (!b || a->kind != b->kind) return false;
+  if (a->kind == SETTING_TEXT) return strcmp(a->text, b->text) == 0;
+  double x = number_of(a), y = number_of(b);
+  return (isnan(x) && isnan(y)) || fabs(x - y) <= 1e-12 * fabs(y);
+}
+
+static void say_value(const char *who, const Setting *row) {
+  fprintf(stderr, "  %s: %s %.17g\n", who, row && row->text ? row->text : "", number_of(row));
+}
+
+static void compare_jobs(const char *name, const Whole *imported, const Whole *by_hand) {
+  for (int32_t i = 0; i < by_hand->settings.count; i++) {
+    const Setting *b = &by_hand->settings.at[i], *a = row_of(imported, b->key);
+    if (!counts_for_training(b) || strncmp(b->key, "data", 4) == 0) continue;
+    bool is_right = is_same_value(b, a);
+    CHECK(is_right);
+    if (is_right) continue;
+    fprintf(stderr, "%s: %s differs\n", name, b->key);
+    say_value("imported", a), say_value("by hand", b);
+  }
+}
+
+static void write_text(const char *path, const char *text) {
+  FILE *out = fopen(path, "w");
+  CHECK(out != NULL);
+  if (!out) return;
+  fputs(text, out);
+  fclose(out);
+}
+
+/* `keys` are the lines of the job written by hand. */
+static void check_by_hand(const char *name, const char *keys) {
+  static const char *const on_cpu[] = {"cluster.device=cpu", "job.name=x"};
+  const ModelFacts facts = {.positions = strncmp(name, "ng_", 3) == 0 ? 1024 : 8192, .heads = 32};
+  char path[512], job[] = "/tmp/import_test_XXXXXX", hand[] = "/tmp/import_test_XXXXXX";
+  snprintf(path, sizeof path, FOLDER "/%s", name);
+  Compile *c = compile_new(SOURCE_FOLDER "/specs");
+  Import *im = read_one(c, path, (const char *[]){"cluster.devices=8"}, takes_devices(name));
+  CHECK(im && fill_in(im));
+  close(mkstemp(job)), close(mkstemp(hand));
+  if (im) write_text(job, import_job(im));
+  write_text(hand, arena_printf(c->arena,
+                                "local gpt = { \"gpt2\", layers = 8, width = 512, heads = 8 }\n"
+                                "return job {\n%s\n}\n",
+                                keys));
+  Whole a = {0}, b = {0};
+  bool is_read =
+      im && complete(c, job, on_cpu, 2, facts, &a) && complete(c, hand, on_cpu, 2, facts, &b);
+  if (!is_read) fprintf(stderr, "%s:\n", name), diags_print(&c->diags, stderr, false);
+  CHECK(is_read);
+  if (is_read) compare_jobs(name, &a, &b);
+  compile_free(c);
+  unlink(job), unlink(hand);
+}
+
+static void test_by_hand(void) {
+  TEST("each file becomes the job that was written by hand without the importer") {
+    static char text[1 << 16];
+    int32_t count = 0;
+    snprintf(text, sizeof text, "%s", file_text(SOURCE_FOLDER "/tests/unit/words/by_hand.txt"));
+    for (char *at = strstr(text, "\n== "); at; count++) {
+      char *name = at + 4, *keys = strchr(name, '\n'), *end = strstr(keys, "\n== ");
+      *keys++ = 0;
+      if (end) *end = 0;
+      for (char *line = keys;
+           (line = strchr(line, '#')) != NULL;) /* comments, which are Lua's then */
+        line[0] = '-', line[1] = '-';
+      check_by_hand(name, keys);
+      at = end;
+      if (end) *end = '\n';
+    }
+    CHECK_INT(count, file_count);
   }
 }
 
@@ -167,38 +254,82 @@ static void write_value(FILE *out, const char *key, int32_t depth, int32_t *leav
   ++*leaves;
 }
 
+static const char *const values[] = {"7", "2.5e-3", "word", "'a b'", "True", "1_000"};
+
+/* Options of a command, after arrays and lines that go on; a script's own lines are no leaves. */
+static void write_shell(FILE *out, int32_t *leaves) {
+  int32_t first = (int32_t)random_below(4), count = first + 1 + (int32_t)random_below(12);
+  fputs("#!/bin/bash\nN=2\nMORE=(\n", out);
+  for (int32_t i = 0; i < count; i++) {
+    if (i == first) fputs(")\ntorchrun --nproc_per_node $N pretrain_gpt.py \"${MORE[@]}\"", out);
+    const char *value = values[random_below(6)];
+    switch (random_below(4)) {
+    case 0: fprintf(out, " --option-%d", (int)i); break;
+    case 1: fprintf(out, " --option-%d=%s", (int)i, value); break;
+    case 2: fprintf(out, " --option_%d \"%s\"", (int)i, value); break;
+    default: fprintf(out, " --option.%d %s%s", (int)i, value, i > first ? " \\\n" : "");
+    }
+    ++*leaves;
+  }
+  fputs("\n", out);
+}
+
+/* Assignments, and lines that are not read, each of which is a leaf too. */
+static void write_python(FILE *out, int32_t *leaves) {
+  static const char *const texts[] = {
+      "'word'", "2 * 300_000", "3e-4 # a comment", "False", "os.path.join('a', 'b')", "[1, 2]"};
+  int32_t count = 1 + (int32_t)random_below(12);
+  fputs("# a comment\nimport time\n\n", out);
+  for (int32_t i = 0; i < count; i++, ++*leaves)
+    fprintf(out, "key_%d %s %s\n", (int)i, random_below(5) == 0 ? "+=" : "=",
+            texts[random_below(6)]);
+}
+
+/* A file of one of the five readers; its leaves. */
+static int32_t write_random(FILE *out, int32_t kind) {
+  static const char *const begins[] = {
+      "{\"train_batch_size\": 64, \"more\": ", "num_machines: 1\nmore: ", "\"more\" = "};
+  static const char *const ends[] = {"}\n", "\n", "\n[training]\nsteps = 64\n"};
+  int32_t leaves = kind == 3 ? 3 : 1; /* the launcher, its devices, the program; `import time` */
+  if (kind >= 3) {
+    (kind == 3 ? write_shell : write_python)(out, &leaves);
+    return leaves;
+  }
+  is_toml = kind == 2;
+  fputs(begins[kind], out);
+  write_table(out, 0, &leaves);
+  fputs(ends[kind], out);
+  return leaves;
+}
+
+static void check_random(int32_t kind) {
+  static const char *const ends[] = {".json", ".yaml", ".toml", ".sh", ".py"};
+  static const char *const tools[] = {"deepspeed", "accelerate", "torchtitan", "megatron",
+                                      "nanogpt"};
+  char path[64];
+  snprintf(path, sizeof path, "/tmp/import_test_XXXXXX%s", ends[kind]);
+  close(mkstemps(path, (int)strlen(ends[kind])));
+  FILE *out = fopen(path, "w");
+  int32_t leaves = write_random(out, kind);
+  fclose(out);
+  Compile *c = compile_new(SOURCE_FOLDER "/specs");
+  const char *file = path;
+  Import *im = import_read(c, &(ImportAsk){&file, 1, NULL, tools[kind], NULL, 0, NULL});
+  if (!im) diags_print(&c->diags, stderr, false);
+  CHECK(im != NULL);
+  if (im && im->leaves.count != leaves) fprintf(stderr, "%s", file_text(path));
+  if (im) CHECK_INT(im->leaves.count, leaves);
+  for (int32_t k = 0; im && k < im->leaves.count; k++)
+    CHECK(im->leaves.at[k].how != HOW_OPEN &&
+          (im->leaves.at[k].how == HOW_USED || im->leaves.at[k].why));
+  compile_free(c);
+  unlink(path);
+}
+
 static void test_random(int32_t files) {
   TEST("of random files each leaf is a row of the report, once") {
-    static const struct {
-      const char *end, *tool, *begin, *last;
-    } kinds[] = {{".json", "deepspeed", "{\"train_batch_size\": 64, \"more\": ", "}\n"},
-                 {".yaml", "accelerate", "num_machines: 1\nmore: ", "\n"},
-                 {".toml", "torchtitan", "\"more\" = ", "\n[training]\nsteps = 64\n"}};
-    for (int32_t i = 0; i < files; i++) {
-      char path[64];
-      snprintf(path, sizeof path, "/tmp/import_test_XXXXXX%s", kinds[i % 3].end);
-      close(mkstemps(path, 5));
-      int32_t leaves = 1;
-      FILE *out = fopen(path, "w");
-      is_toml = i % 3 == 2;
-      fputs(kinds[i % 3].begin, out);
-      write_table(out, 0, &leaves);
-      fputs(kinds[i % 3].last, out);
-      fclose(out);
-      Compile *c = compile_new(SOURCE_FOLDER "/specs");
-      const char *file = path;
-      Import *im = import_read(c, &(ImportAsk){&file, 1, NULL, kinds[i % 3].tool, NULL, 0, NULL});
-      if (!im) diags_print(&c->diags, stderr, false);
-      CHECK(im != NULL);
-      if (im) {
-        CHECK_INT(im->leaves.count, leaves);
-        for (int32_t k = 0; k < im->leaves.count; k++)
-          CHECK(im->leaves.at[k].how != HOW_OPEN &&
-                (im->leaves.at[k].how == HOW_USED || im->leaves.at[k].why));
-      }
-      compile_free(c);
-      unlink(path);
-    }
+    for (int32_t i = 0; i < files; i++)
+      check_random(i % 5);
   }
 }
 
@@ -377,6 +508,7 @@ static void test_rates(void) {
 
 int main(int count, char **words) {
   test_files(count > 1 && strcmp(words[1], "--update") == 0);
+  test_by_hand();
   test_random(count > 1 && strcmp(words[1], "--all") == 0 ? 2000 : 500);
   test_mistakes();
   test_hostile();
