@@ -180,7 +180,7 @@ Draft *compile_segments(Compile *c, const Job *job, const Compiled *known, Recom
 
 Draft *compile_rearranged(const Draft *parts, const Derived *derived) {
   static const MeshAxis moved[] = {MESH_REPLICATE, MESH_DP, MESH_PP};
-  const Mesh mesh = draft_mesh(derived);
+  const JobMesh mesh = draft_mesh(derived);
   Draft *d = ARENA_NEW(parts->compile->arena, Draft);
   *d = *parts;
   d->derived = *derived;

@@ -5,14 +5,14 @@
 
 /* Chunks double in size up to 4 MiB: a small job touches little memory, a large one makes few
  * system calls. */
-typedef struct Chunk {
-  struct Chunk *next;
+typedef struct ArenaChunk {
+  struct ArenaChunk *next;
   size_t used, capacity;
   _Alignas(16) unsigned char bytes[];
-} Chunk;
+} ArenaChunk;
 
 struct Arena {
-  Chunk *chunk;
+  ArenaChunk *chunk;
 };
 
 enum { CHUNK_FIRST_BYTES = 64 << 10, CHUNK_MAX_BYTES = 4 << 20 };
@@ -35,7 +35,7 @@ Arena *arena_new(void) {
 
 void arena_free(Arena *arena) {
   if (arena == NULL) return;
-  for (Chunk *chunk = arena->chunk, *next; chunk != NULL; chunk = next) {
+  for (ArenaChunk *chunk = arena->chunk, *next; chunk != NULL; chunk = next) {
     next = chunk->next;
     free(chunk);
   }
@@ -44,7 +44,7 @@ void arena_free(Arena *arena) {
 
 void *arena_alloc(Arena *arena, size_t size_bytes) {
   size_bytes = (size_bytes + 15) & ~(size_t)15;
-  Chunk *chunk = arena->chunk;
+  ArenaChunk *chunk = arena->chunk;
   if (chunk == NULL || chunk->capacity - chunk->used < size_bytes) {
     size_t capacity = chunk == NULL ? CHUNK_FIRST_BYTES : chunk->capacity * 2;
     if (capacity > CHUNK_MAX_BYTES) capacity = CHUNK_MAX_BYTES;
@@ -61,7 +61,7 @@ void *arena_alloc(Arena *arena, size_t size_bytes) {
 
 /* An allocation that is alone in a chunk grows with it. */
 void *arena_grow(Arena *arena, void *at, size_t size_bytes, size_t larger_bytes) {
-  Chunk **link = &arena->chunk;
+  ArenaChunk **link = &arena->chunk;
   while (*link != NULL && (void *)(*link)->bytes != at)
     link = &(*link)->next;
   if (*link == NULL || (*link)->used != (*link)->capacity || (*link)->used - size_bytes > 15) {

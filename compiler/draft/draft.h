@@ -148,7 +148,7 @@ struct Draft {
   Moves moves;           /* that offload = "auto" has chosen */
   Graph *train, *eval;   /* eval NULL: it does not validate; train: eval, if it does not train */
   Graph *decode;         /* NULL: no tokens are drawn; eval is prefill */
-  Mesh mesh;
+  JobMesh mesh;
   int64_t parameters;      /* of the whole model */
   int64_t flops_per_token; /* of the whole model, as op_flops_per_token counts */
   const Placement
@@ -192,11 +192,11 @@ static inline bool record_runs(const Record *record, uint32_t flags) {
 /* ---- derived from it: sizes.c */
 
 /* All ranks of tp along its axis; shard_degrees moves some of them to tp_group. */
-Mesh draft_mesh(const Derived *derived);
+JobMesh draft_mesh(const Derived *derived);
 /* The number of ranks along the axes of a mask. */
-int64_t mesh_count(const Mesh *mesh, uint32_t axes);
+int64_t mesh_count(const JobMesh *mesh, uint32_t axes);
 /* The axes of a mask that have more than one rank. */
-uint32_t mesh_used(const Mesh *mesh, uint32_t axes);
+uint32_t mesh_used(const JobMesh *mesh, uint32_t axes);
 
 /* The axes that divide the tokens of a micro-batch, and those that divide state. */
 enum { BATCH_AXES = MESH_BIT(MESH_REPLICATE) | MESH_BIT(MESH_DP) | MESH_BIT(MESH_CP) };

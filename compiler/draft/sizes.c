@@ -9,8 +9,8 @@ uint32_t draft_zero_axes(const Derived *derived) {
   return derived->zero > 0 ? ZERO_AXES : 0;
 }
 
-Mesh draft_mesh(const Derived *derived) {
-  Mesh mesh = {0};
+JobMesh draft_mesh(const Derived *derived) {
+  JobMesh mesh = {0};
   int64_t ranks = derived->dp * derived->cp;
   bool hybrid = derived->zero > 0 && derived->shard_ranks > 1;
   mesh.size[MESH_REPLICATE] = hybrid ? ranks / derived->shard_ranks : 1;
@@ -22,14 +22,14 @@ Mesh draft_mesh(const Derived *derived) {
   return mesh;
 }
 
-int64_t mesh_count(const Mesh *mesh, uint32_t axes) {
+int64_t mesh_count(const JobMesh *mesh, uint32_t axes) {
   int64_t count = 1;
   for (int32_t axis = 0; axis < MESH_AXES; axis++)
     if (axes & MESH_BIT(axis)) count *= mesh->size[axis];
   return count;
 }
 
-uint32_t mesh_used(const Mesh *mesh, uint32_t axes) {
+uint32_t mesh_used(const JobMesh *mesh, uint32_t axes) {
   uint32_t used = 0;
   for (int32_t axis = 0; axis < MESH_AXES; axis++)
     if (axes & MESH_BIT(axis) && mesh->size[axis] > 1) used |= MESH_BIT(axis);

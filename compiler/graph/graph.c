@@ -31,7 +31,7 @@ void graph_keep_logical(Graph *g) {
     g->values.at[v].logical = v;
   Graph *kept = ARENA_NEW(arena, Graph);
   *kept = *g;
-  kept->mesh = (Mesh){0};
+  kept->mesh = (JobMesh){0};
   COPY_VEC(arena, &kept->dims);
   COPY_VEC(arena, &kept->values);
   COPY_VEC(arena, &kept->nodes);

@@ -17,6 +17,11 @@ enum { DIMS_MAX = 8, NODE_INPUTS_MAX = 8, NODE_OUTPUTS_MAX = 6, NODE_ATTRS_MAX =
 typedef int32_t DimId, ValueId, NodeId, ParamId, RegionId;
 #define NO_ID (-1)
 
+typedef struct DimList {
+  int32_t count;
+  DimId at[DIMS_MAX];
+} DimList;
+
 typedef struct Dim {
   const char *name; /* "batch", "seq", "heads" ... */
   int64_t size;     /* whole, not sharded */
@@ -141,7 +146,7 @@ typedef struct Graph {
   bool may_lack_targets; /* some targets may not count: the control slot `targets` is the
                             denominator */
   const char *loss_name; /* "cross_entropy" or "mse" */
-  Mesh mesh;
+  JobMesh mesh;
   VEC(Dim) dims;
   VEC(Value) values;
   VEC(Node) nodes;

@@ -116,18 +116,18 @@ const char *raw_write(Arena *arena, const Raw *raw); /* as Lua; NULL: too long, 
 
 /* ---- the values after files and -D are merged (load.c) and before types are checked (check.c) */
 
-typedef struct Value {
+typedef struct JobValue {
   const char *key;
   const Raw *raw; /* NULL: absent */
   Origin origin;
   Span key_span;
   const char *directory; /* of the file that says it: paths are relative to it */
-} Value;
+} JobValue;
 
 typedef struct Merged {
   struct {
-    Value head;
-    VEC(Value) keys;
+    JobValue head;
+    VEC(JobValue) keys;
     Span span;
     bool is_broken; /* an error in it is reported: missing keys are not reported as well */
   } sections[SECTION_COUNT];
@@ -148,10 +148,10 @@ void refuse_repeated(Compile *c, const SpanMap *spans);
 
 void override_apply(Compile *c, Merged *merged, const char *text);
 void override_apply_from(Compile *c, Merged *merged, const char *text, Origin origin);
-void merged_refuse(Compile *c, Merged *merged, const Value *value, int32_t section,
+void merged_refuse(Compile *c, Merged *merged, const JobValue *value, int32_t section,
                    const char *name);
-void merged_set(Compile *c, Merged *merged, int32_t section, Value value);
-void merged_set_section(Compile *c, Merged *merged, int32_t section, Value value,
+void merged_set(Compile *c, Merged *merged, int32_t section, JobValue value);
+void merged_set_section(Compile *c, Merged *merged, int32_t section, JobValue value,
                         const SpanMap *spans);
 
 bool merged_check(Compile *c, Merged *merged, Job *job);   /* types, units, ranges, required keys */
@@ -168,13 +168,13 @@ int64_t numbered_count(const Job *job, int32_t field); /* 8; 0: the job has anot
 const char *loss_scale_text(Arena *arena, const Job *job); /* its word, or its number */
 
 /* Checks one value and sets its field of the job; false when reported. */
-bool value_check(Compile *c, const Value *value, int32_t field, Job *job);
+bool value_check(Compile *c, const JobValue *value, int32_t field, Job *job);
 
 /* Three of the kinds that value_check knows; and the refusal of a value of another kind. */
-bool check_words(Compile *c, const Value *value, int32_t field, Job *job);
-bool check_pairs(Compile *c, const Value *value, int32_t field, Job *job);
-bool check_loss_scale(Compile *c, const Value *value, Job *job);
-bool refuse_type(Compile *c, const Value *value, int32_t field);
+bool check_words(Compile *c, const JobValue *value, int32_t field, Job *job);
+bool check_pairs(Compile *c, const JobValue *value, int32_t field, Job *job);
+bool check_loss_scale(Compile *c, const JobValue *value, Job *job);
+bool refuse_type(Compile *c, const JobValue *value, int32_t field);
 
 /* Fills in keys that the job leaves open from the site of slurm = "SITE" (site.c). */
 bool site_apply(Compile *c, lua_State *L, Job *job);

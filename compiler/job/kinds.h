@@ -5,7 +5,7 @@
 
 #include "compiler/job/job_room.h"
 
-typedef bool KindCheck(Compile *c, const Value *value, int32_t field, Job *job);
+typedef bool KindCheck(Compile *c, const JobValue *value, int32_t field, Job *job);
 
 KindCheck check_count, check_count_or, check_number, check_amount, check_bytes, check_bytes_or,
     check_rate;
@@ -13,10 +13,10 @@ KindCheck check_choice;
 KindCheck check_list, check_counts, check_columns;
 
 /* One number of a value; `number` must be in the field's range. */
-bool check_range(Compile *c, const Value *value, int32_t field, double number);
+bool check_range(Compile *c, const JobValue *value, int32_t field, double number);
 
 /* The fix of the last error: the value as it was probably meant, if that is known. */
-void fix_value(Compile *c, const Value *value, int32_t field);
+void fix_value(Compile *c, const JobValue *value, int32_t field);
 
 /* The same of a word; `near`: the nearest word, or NULL: then the default, or to leave a derived
  * key out. */
@@ -24,6 +24,6 @@ void fix_choice(Compile *c, int32_t field, const char *near);
 
 /* True if the value asks for a derived one, as dp = "auto" and dp = -1 do: the fix of the last
  * error is to leave the key out. */
-bool say_derived(Compile *c, const Value *value, int32_t field);
+bool say_derived(Compile *c, const JobValue *value, int32_t field);
 
 #endif

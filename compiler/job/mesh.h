@@ -18,9 +18,9 @@ typedef enum MeshAxis {
   MESH_AXES
 } MeshAxis;
 #define MESH_BIT(axis) (1u << (axis)) /* masks of axes: communicators, partial sums */
-typedef struct Mesh {
+typedef struct JobMesh {
   int64_t size[MESH_AXES];
-} Mesh;
+} JobMesh;
 
 const char *mesh_axis_name(MeshAxis axis);
 Divides mesh_axis_divides(MeshAxis axis);

@@ -6,7 +6,7 @@
 
 /* The { "cpu", share = "60%" } or most = "40GB" of a key; NULL: it takes no such table. */
 Amount *offload_part(Job *job, int32_t field);
-bool offload_check_part(Compile *c, const Value *value, int32_t field, Job *job);
+bool offload_check_part(Compile *c, const JobValue *value, int32_t field, Job *job);
 void offload_rules(Compile *c, Job *job);
 
 #endif

@@ -5,15 +5,15 @@
 #include "compiler/job/job.h"
 
 /* A key of the resolved job: equal values are equal rows. */
-typedef struct Setting {
+typedef struct ResolvedKey {
   SettingEffect effect;
   SettingKind kind;
   int64_t count; /* of a count; of a flag 0 or 1 */
   double real;
   const char *text;         /* of a text; of a number its unit, or "" */
   const char *key, *origin; /* "optimizer.lr"; "job: tiny.lua:8:29" */
-} Setting;
-typedef VEC(Setting) SettingList;
+} ResolvedKey;
+typedef VEC(ResolvedKey) SettingList;
 
 /* Every key, of a job that compile has completed. */
 SettingList spec_settings(Arena *arena, const Job *job, const Derived *derived);

@@ -25,11 +25,11 @@ typedef struct Amount {
 } Amount;
 typedef VEC(const char *) TextList;
 typedef VEC(int64_t) CountList;
-typedef struct Columns {
+typedef struct InputColumns {
   const char *input;
   TextList names;
-} Columns;
-typedef VEC(Columns) ColumnList;
+} InputColumns;
+typedef VEC(InputColumns) ColumnList;
 
 /* An entry of data.train with weights. */
 typedef struct MixSource {

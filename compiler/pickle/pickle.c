@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-typedef struct Machine {
+typedef struct PickleMachine {
   Arena *arena;
   const uint8_t *at, *first, *end;
   VEC(PickleValue *) stack;
@@ -12,16 +12,16 @@ typedef struct Machine {
   VEC(int32_t) marks; /* heights of the stack */
   bool is_over;
   const char *why; /* NULL: nothing is wrong */
-} Machine;
+} PickleMachine;
 
-static bool fail(Machine *m, const char *why) {
+static bool fail(PickleMachine *m, const char *why) {
   if (m->why == NULL) m->why = why;
   return false;
 }
 
 /* ---- reading */
 
-static bool take(Machine *m, size_t count, const uint8_t **bytes) {
+static bool take(PickleMachine *m, size_t count, const uint8_t **bytes) {
   if ((size_t)(m->end - m->at) < count) return fail(m, "the bytes end within it");
   *bytes = m->at;
   m->at += count;
@@ -29,7 +29,7 @@ static bool take(Machine *m, size_t count, const uint8_t **bytes) {
 }
 
 /* Little-endian. */
-static bool number(Machine *m, int32_t bytes, uint64_t *value) {
+static bool number(PickleMachine *m, int32_t bytes, uint64_t *value) {
   const uint8_t *at;
   if (!take(m, (size_t)bytes, &at)) return false;
   *value = 0;
@@ -38,83 +38,83 @@ static bool number(Machine *m, int32_t bytes, uint64_t *value) {
   return true;
 }
 
-static bool skip(Machine *m, int32_t bytes) {
+static bool skip(PickleMachine *m, int32_t bytes) {
   uint64_t ignored;
   return number(m, bytes, &ignored);
 }
-static bool skip_1(Machine *m) {
+static bool skip_1(PickleMachine *m) {
   return skip(m, 1);
 }
-static bool skip_8(Machine *m) {
+static bool skip_8(PickleMachine *m) {
   return skip(m, 8);
 }
 
 /* ---- the stack */
 
-static int32_t height(const Machine *m) {
+static int32_t height(const PickleMachine *m) {
   return m->stack.count - (m->marks.count > 0 ? m->marks.at[m->marks.count - 1] : 0);
 }
 
-static PickleValue *push(Machine *m, PickleKind kind) {
+static PickleValue *push(PickleMachine *m, PickleKind kind) {
   PickleValue *value = ARENA_NEW(m->arena, PickleValue);
   value->kind = kind;
   VEC_PUSH(m->arena, &m->stack, value);
   return value;
 }
 
-static PickleValue *pop_one(Machine *m) {
+static PickleValue *pop_one(PickleMachine *m) {
   if (height(m) > 0) return m->stack.at[--m->stack.count];
   (void)fail(m, "the stack has no value for it");
   return NULL;
 }
 
-static bool mark(Machine *m) {
+static bool mark(PickleMachine *m) {
   VEC_PUSH(m->arena, &m->marks, m->stack.count);
   return true;
 }
 
 /* The values above the last mark, which goes: they are at m->stack.at[*first] and after. */
-static bool to_mark(Machine *m, int32_t *first) {
+static bool to_mark(PickleMachine *m, int32_t *first) {
   if (m->marks.count == 0) return fail(m, "there is no mark");
   *first = m->marks.at[--m->marks.count];
   return true;
 }
 
-static bool stop(Machine *m) {
+static bool stop(PickleMachine *m) {
   m->is_over = true;
   return (m->stack.count == 1 && m->marks.count == 0) || fail(m, "there is not one value");
 }
 
-static bool none(Machine *m) {
+static bool none(PickleMachine *m) {
   return push(m, PICKLE_NONE) != NULL;
 }
-static bool new_true(Machine *m) {
+static bool new_true(PickleMachine *m) {
   push(m, PICKLE_BOOL)->number = 1;
   return true;
 }
-static bool new_false(Machine *m) {
+static bool new_false(PickleMachine *m) {
   return push(m, PICKLE_BOOL) != NULL;
 }
 
-static bool push_int(Machine *m, int32_t bytes) {
+static bool push_int(PickleMachine *m, int32_t bytes) {
   uint64_t value;
   if (!number(m, bytes, &value)) return false;
   if (bytes == 4) value = (uint64_t)(int64_t)(int32_t)(uint32_t)value;
   push(m, PICKLE_INT)->number = (int64_t)value;
   return true;
 }
-static bool int_1(Machine *m) {
+static bool int_1(PickleMachine *m) {
   return push_int(m, 1);
 }
-static bool int_2(Machine *m) {
+static bool int_2(PickleMachine *m) {
   return push_int(m, 2);
 }
-static bool int_4(Machine *m) {
+static bool int_4(PickleMachine *m) {
   return push_int(m, 4);
 }
 
 /* Up to 8 bytes, the last with the sign. */
-static bool long_1(Machine *m) {
+static bool long_1(PickleMachine *m) {
   uint64_t bytes, value;
   if (!number(m, 1, &bytes)) return false;
   if (bytes > 8) return fail(m, "an int has more than 64 bits");
@@ -124,7 +124,7 @@ static bool long_1(Machine *m) {
   return true;
 }
 
-static bool push_text(Machine *m, int32_t width) {
+static bool push_text(PickleMachine *m, int32_t width) {
   uint64_t bytes;
   const uint8_t *at;
   if (!number(m, width, &bytes) || !take(m, (size_t)bytes, &at)) return false;
@@ -132,30 +132,30 @@ static bool push_text(Machine *m, int32_t width) {
   push(m, PICKLE_TEXT)->text = arena_copy_n(m->arena, (const char *)at, (size_t)bytes);
   return true;
 }
-static bool text_1(Machine *m) {
+static bool text_1(PickleMachine *m) {
   return push_text(m, 1);
 }
-static bool text_4(Machine *m) {
+static bool text_4(PickleMachine *m) {
   return push_text(m, 4);
 }
 
 /* ---- rows and dicts */
 
-static bool empty_row(Machine *m) {
+static bool empty_row(PickleMachine *m) {
   return push(m, PICKLE_ROW) != NULL;
 }
-static bool empty_dict(Machine *m) {
+static bool empty_dict(PickleMachine *m) {
   return push(m, PICKLE_DICT) != NULL;
 }
 
 /* Moves the values from `first` on into `to`, and off the stack. */
-static void move(Machine *m, int32_t first, PickleValue *to) {
+static void move(PickleMachine *m, int32_t first, PickleValue *to) {
   for (int32_t i = first; i < m->stack.count; i++)
     VEC_PUSH(m->arena, &to->item, m->stack.at[i]);
   m->stack.count = first;
 }
 
-static bool row_of(Machine *m, int32_t count) {
+static bool row_of(PickleMachine *m, int32_t count) {
   PickleValue *made = ARENA_NEW(m->arena, PickleValue);
   if (height(m) < count) return fail(m, "the stack has no value for it");
   made->kind = PICKLE_ROW;
@@ -163,22 +163,22 @@ static bool row_of(Machine *m, int32_t count) {
   VEC_PUSH(m->arena, &m->stack, made);
   return true;
 }
-static bool row_1(Machine *m) {
+static bool row_1(PickleMachine *m) {
   return row_of(m, 1);
 }
-static bool row_2(Machine *m) {
+static bool row_2(PickleMachine *m) {
   return row_of(m, 2);
 }
-static bool row_3(Machine *m) {
+static bool row_3(PickleMachine *m) {
   return row_of(m, 3);
 }
-static bool row(Machine *m) {
+static bool row(PickleMachine *m) {
   int32_t first;
   return to_mark(m, &first) && row_of(m, m->stack.count - first);
 }
 
 /* Puts values from `first` on into the one below them, of that kind. */
-static bool put_into(Machine *m, int32_t first, PickleKind kind) {
+static bool put_into(PickleMachine *m, int32_t first, PickleKind kind) {
   int32_t floor = m->stack.count - height(m);
   if (first - 1 < floor || m->stack.at[first - 1]->kind != kind)
     return fail(m, kind == PICKLE_DICT ? "it sets an item of what is no dict"
@@ -188,24 +188,24 @@ static bool put_into(Machine *m, int32_t first, PickleKind kind) {
   move(m, first, m->stack.at[first - 1]);
   return true;
 }
-static bool append(Machine *m) {
+static bool append(PickleMachine *m) {
   return put_into(m, m->stack.count - 1, PICKLE_ROW);
 }
-static bool appends(Machine *m) {
+static bool appends(PickleMachine *m) {
   int32_t first;
   return to_mark(m, &first) && put_into(m, first, PICKLE_ROW);
 }
-static bool set_item(Machine *m) {
+static bool set_item(PickleMachine *m) {
   return put_into(m, m->stack.count - 2, PICKLE_DICT);
 }
-static bool set_items(Machine *m) {
+static bool set_items(PickleMachine *m) {
   int32_t first;
   return to_mark(m, &first) && put_into(m, first, PICKLE_DICT);
 }
 
 /* ---- classes and objects */
 
-static bool push_class(Machine *m, const char *module, const char *name) {
+static bool push_class(PickleMachine *m, const char *module, const char *name) {
   static const char *const classes[][2] = {
 #define CLASS(of, named) {of, named},
 #include "compiler/pickle/pickle.def"
@@ -220,7 +220,7 @@ static bool push_class(Machine *m, const char *module, const char *name) {
                               text_plain(m->arena, module), text_plain(m->arena, name)));
 }
 
-static const char *line(Machine *m) {
+static const char *line(PickleMachine *m) {
   const uint8_t *from = m->at, *end = memchr(m->at, '\n', (size_t)(m->end - m->at));
   if (end == NULL || memchr(from, 0, (size_t)(end - from)) != NULL) {
     (void)fail(m, "the bytes end within it");
@@ -230,12 +230,12 @@ static const char *line(Machine *m) {
   return arena_copy_n(m->arena, (const char *)from, (size_t)(end - from));
 }
 
-static bool class_lines(Machine *m) {
+static bool class_lines(PickleMachine *m) {
   const char *module = line(m), *name = module != NULL ? line(m) : NULL;
   return name != NULL && push_class(m, module, name);
 }
 
-static bool class_stack(Machine *m) {
+static bool class_stack(PickleMachine *m) {
   const PickleValue *name = pop_one(m), *module = name != NULL ? pop_one(m) : NULL;
   if (module == NULL) return false;
   if (module->kind != PICKLE_TEXT || name->kind != PICKLE_TEXT)
@@ -243,7 +243,7 @@ static bool class_stack(Machine *m) {
   return push_class(m, module->text, name->text);
 }
 
-static bool object(Machine *m) {
+static bool object(PickleMachine *m) {
   PickleValue *arguments = pop_one(m), *class = arguments != NULL ? pop_one(m) : NULL;
   if (class == NULL) return false;
   if (class->kind != PICKLE_CLASS || arguments->kind != PICKLE_ROW)
@@ -254,7 +254,7 @@ static bool object(Machine *m) {
   return true;
 }
 
-static bool build(Machine *m) {
+static bool build(PickleMachine *m) {
   PickleValue *state = pop_one(m);
   if (state == NULL) return false;
   if (height(m) == 0 || m->stack.at[m->stack.count - 1]->kind != PICKLE_OBJECT)
@@ -265,7 +265,7 @@ static bool build(Machine *m) {
   return true;
 }
 
-static bool storage(Machine *m) {
+static bool storage(PickleMachine *m) {
   PickleValue *name = pop_one(m);
   if (name == NULL) return false;
   PickleValue *made = push(m, PICKLE_STORAGE);
@@ -275,37 +275,37 @@ static bool storage(Machine *m) {
 
 /* ---- the memo */
 
-static bool memoize(Machine *m) {
+static bool memoize(PickleMachine *m) {
   if (height(m) == 0) return fail(m, "the stack has no value for it");
   VEC_PUSH(m->arena, &m->memo, m->stack.at[m->stack.count - 1]);
   return true;
 }
 
 /* Numbers ascend by one in what Python writes. */
-static bool put(Machine *m, int32_t width) {
+static bool put(PickleMachine *m, int32_t width) {
   uint64_t at;
   if (!number(m, width, &at)) return false;
   if (at != (uint64_t)m->memo.count) return fail(m, "the memo is not filled in order");
   return memoize(m);
 }
-static bool put_1(Machine *m) {
+static bool put_1(PickleMachine *m) {
   return put(m, 1);
 }
-static bool put_4(Machine *m) {
+static bool put_4(PickleMachine *m) {
   return put(m, 4);
 }
 
-static bool get(Machine *m, int32_t width) {
+static bool get(PickleMachine *m, int32_t width) {
   uint64_t at;
   if (!number(m, width, &at)) return false;
   if (at >= (uint64_t)m->memo.count) return fail(m, "the memo has no such value");
   VEC_PUSH(m->arena, &m->stack, m->memo.at[at]);
   return true;
 }
-static bool get_1(Machine *m) {
+static bool get_1(PickleMachine *m) {
   return get(m, 1);
 }
-static bool get_4(Machine *m) {
+static bool get_4(PickleMachine *m) {
   return get(m, 4);
 }
 
@@ -313,7 +313,7 @@ static bool get_4(Machine *m) {
 
 typedef struct Opcode {
   const char *name; /* NULL: refused */
-  bool (*run)(Machine *m);
+  bool (*run)(PickleMachine *m);
 } Opcode;
 
 static const Opcode opcodes[256] = {
@@ -324,7 +324,7 @@ static const Opcode opcodes[256] = {
 
 PickleValue *pickle_read(Arena *arena, const void *bytes, size_t count,
                          char why[PICKLE_WHY_BYTES]) {
-  Machine m = {.arena = arena, .at = bytes, .first = bytes};
+  PickleMachine m = {.arena = arena, .at = bytes, .first = bytes};
   m.end = m.first + count;
   while (!m.is_over) {
     long long offset = m.at - m.first;

@@ -11,7 +11,7 @@
 enum { FILLS_MOST = 6, LEVELS = 4, OTHERS_MOST = 8 };
 
 /* A way to make the job fit. */
-typedef struct Place {
+typedef struct WayToFit {
   Recompute recompute;
   Moves moves;
   int64_t *states, *frames; /* of moves, by stage */
@@ -19,7 +19,7 @@ typedef struct Place {
   bool updates_here; /* states stream to the device */
   bool fits;
   int64_t step_ns; /* 0: not known */
-} Place;
+} WayToFit;
 
 /* The kinds that move with the states, and the side on which updates run. */
 typedef struct Way {
@@ -35,13 +35,13 @@ typedef struct Auto {
   bool is_timed; /* the rates of all that would move are known */
   bool takes_frames, takes_update, takes_grads, takes_weights, takes_files;
   bool has_best;
-  Place best;               /* has_best: that fits; else the smallest */
-  int64_t least_ns[2];      /* of those that fit, by whether updates are on the device; 0: none */
-  Place tried[OTHERS_MOST]; /* the best of each recomputation, for the reasons */
+  WayToFit best;       /* has_best: that fits; else the smallest */
+  int64_t least_ns[2]; /* of those that fit, by whether updates are on the device; 0: none */
+  WayToFit tried[OTHERS_MOST]; /* the best of each recomputation, for the reasons */
   int32_t tried_count;
 } Auto;
 
-static int64_t step_ns(const Auto *a, const Place *place) {
+static int64_t step_ns(const Auto *a, const WayToFit *place) {
   return a->is_timed ? fit_step_ns(a->c, a->job, a->out, place->draft) : 0;
 }
 
@@ -52,7 +52,7 @@ static bool has_bytes(const Auto *a, const int64_t *bytes) {
 }
 
 /* False when reported. */
-static bool draw(Auto *a, Place *place) {
+static bool draw(Auto *a, WayToFit *place) {
   a->out->updates_here = place->updates_here;
   place->moves.state_bytes = has_bytes(a, place->states) ? place->states : NULL;
   place->moves.frame_bytes = has_bytes(a, place->frames) ? place->frames : NULL;
@@ -64,11 +64,11 @@ static bool draw(Auto *a, Place *place) {
   return true;
 }
 
-static Place place_of(const Auto *a, Recompute recompute, Draft *draft) {
-  return (Place){.recompute = recompute,
-                 .states = ARENA_ARRAY(a->c->arena, int64_t, a->stages),
-                 .frames = ARENA_ARRAY(a->c->arena, int64_t, a->stages),
-                 .draft = draft};
+static WayToFit place_of(const Auto *a, Recompute recompute, Draft *draft) {
+  return (WayToFit){.recompute = recompute,
+                    .states = ARENA_ARRAY(a->c->arena, int64_t, a->stages),
+                    .frames = ARENA_ARRAY(a->c->arena, int64_t, a->stages),
+                    .draft = draft};
 }
 
 static int64_t moved_bytes(const Auto *a, const Draft *draft) {
@@ -80,7 +80,7 @@ static int64_t moved_bytes(const Auto *a, const Draft *draft) {
 
 /* Moves as much more of a kind as each stage lacks. The other bytes of a stage hardly change, so
  * the second draft mostly fits; the other tries make up for what does not lie at the peak. */
-static bool fill(Auto *a, Place *place, int64_t *bytes) {
+static bool fill(Auto *a, WayToFit *place, int64_t *bytes) {
   int64_t before = -1;
   /* With gradients or weights a byte of states frees more than a byte. */
   bool frees_more = bytes == place->states && (place->moves.grads || place->moves.weights);
@@ -99,7 +99,7 @@ static bool fill(Auto *a, Place *place, int64_t *bytes) {
 }
 
 /* `is_more`: it moves more than is needed, which must be worth a hundredth of the step. */
-static void consider(Auto *a, Place *place, bool is_more) {
+static void consider(Auto *a, WayToFit *place, bool is_more) {
   int64_t *least_ns = &a->least_ns[place->updates_here];
   if (place->fits) place->step_ns = step_ns(a, place);
   if (place->fits && (*least_ns == 0 || place->step_ns < *least_ns)) *least_ns = place->step_ns;
@@ -109,14 +109,14 @@ static void consider(Auto *a, Place *place, bool is_more) {
                                            place->draft->arena_bytes < a->best.draft->arena_bytes;
   a->has_best |= place->fits;
   if (is_better) a->best = *place;
-  Place *tried = &a->tried[a->tried_count - 1];
+  WayToFit *tried = &a->tried[a->tried_count - 1];
   if (place->fits && (!tried->fits || worth_ns < tried->step_ns)) *tried = *place;
 }
 
 /* Some fourths of one kind move, and of the other as much as is missing then. */
 static bool try_level(Auto *a, Recompute recompute, Draft *draft, int32_t level, bool of_frames,
                       Way way) {
-  Place place = place_of(a, recompute, draft);
+  WayToFit place = place_of(a, recompute, draft);
   place.moves = way.more;
   place.updates_here = way.updates_here;
   for (int32_t s = 0; s < a->stages; s++) {
@@ -164,9 +164,9 @@ static bool try_moves(Auto *a, Recompute recompute, Draft *draft, Way way) {
 
 /* With moves a step takes no less time than without. */
 static bool try_recompute(Auto *a, Recompute recompute, Draft *draft) {
-  Place place = place_of(a, recompute, draft);
+  WayToFit place = place_of(a, recompute, draft);
   place.fits = draft->arena_bytes <= a->out->budget_bytes && fit_hosts(a->out, draft);
-  if (a->tried_count < OTHERS_MOST) a->tried[a->tried_count++] = (Place){.recompute = recompute};
+  if (a->tried_count < OTHERS_MOST) a->tried[a->tried_count++] = (WayToFit){.recompute = recompute};
   if (a->is_timed && a->has_best && step_ns(a, &place) >= a->best.step_ns) return true;
   consider(a, &place, false);
   if (place.fits) return true;
@@ -204,7 +204,7 @@ static const char *recompute_words(const Auto *a, Recompute recompute) {
   return words[recompute.choice];
 }
 
-static int64_t most_of(const Auto *a, const Place *place, bool of_frames) {
+static int64_t most_of(const Auto *a, const WayToFit *place, bool of_frames) {
   int64_t most = 0;
   for (int32_t s = 0; s < a->stages; s++) {
     const Moved *moved = &place->draft->stages[s].moved;
@@ -214,7 +214,7 @@ static int64_t most_of(const Auto *a, const Place *place, bool of_frames) {
   return most;
 }
 
-static const char *moved_words(const Auto *a, const Place *place) {
+static const char *moved_words(const Auto *a, const WayToFit *place) {
   Arena *arena = a->c->arena;
   const int64_t states = most_of(a, place, false), frames = most_of(a, place, true);
   const char *text =
@@ -241,7 +241,7 @@ static const char *recompute_key(Arena *arena, Recompute recompute) {
 }
 
 /* The keys that say the same. */
-static const char *keys_words(const Auto *a, const Place *place) {
+static const char *keys_words(const Auto *a, const WayToFit *place) {
   Arena *arena = a->c->arena;
   const int64_t states = most_of(a, place, false), frames = most_of(a, place, true);
   const char *text = "";
@@ -272,7 +272,7 @@ static const char *duration_words(const Auto *a, int64_t ns) {
 static bool neighbours(Auto *a, const char **text) {
   Arena *arena = a->c->arena;
   const bool of_frames = most_of(a, &a->best, false) == 0;
-  Place less = place_of(a, a->best.recompute, NULL), more = less;
+  WayToFit less = place_of(a, a->best.recompute, NULL), more = less;
   more.states = ARENA_ARRAY(arena, int64_t, a->stages);
   more.frames = ARENA_ARRAY(arena, int64_t, a->stages);
   less.moves = more.moves = a->best.moves;
@@ -306,7 +306,7 @@ static bool explain(Auto *a) {
   VEC_PUSH(arena, &lines,
            *keys == '\0' ? "nothing moved" : arena_printf(arena, "%s moved: %s", moved, keys));
   for (int32_t i = 0; i < a->tried_count && a->is_timed; i++) {
-    const Place *tried = &a->tried[i];
+    const WayToFit *tried = &a->tried[i];
     if (!tried->fits) continue;
     VEC_PUSH(arena, &lines,
              arena_printf(arena, "recompute %s, %s moved: %s a step%s",

@@ -72,7 +72,7 @@ static double ring_rate(Bounds *b, int64_t group) {
   derived.pp = 1;
   derived.zero = 1;
   derived.shard_ranks = group;
-  Mesh mesh = draft_mesh(&derived);
+  JobMesh mesh = draft_mesh(&derived);
   mesh.size[MESH_TP_GROUP] = d->mesh.size[MESH_TP_GROUP];
   mesh.size[MESH_TP] = d->mesh.size[MESH_TP];
   const Placement *at = place_in_order(d->fabric, &mesh, &order_usual);

@@ -146,10 +146,10 @@ void changes_small(const Subject *subject, const Cluster *cluster, const Change 
 
 /* ---- what they need */
 
-typedef struct Asked {
+typedef struct AskedChange {
   const Subject *subject;
   Changes *list;
-} Asked;
+} AskedChange;
 
 static bool open_changed(Bench *bench, const Subject *subject, const Change *change) {
   Job job = *subject->job;
@@ -159,7 +159,7 @@ static bool open_changed(Bench *bench, const Subject *subject, const Change *cha
 }
 
 static void ask(void *state, int32_t thread, int32_t i) {
-  const Asked *asked = state;
+  const AskedChange *asked = state;
   Change *change = &asked->list->at[i];
   Bench bench;
   (void)thread;
@@ -172,7 +172,7 @@ static void ask(void *state, int32_t thread, int32_t i) {
 }
 
 void changes_estimate(const Subject *subject, Changes *list) {
-  Asked asked = {subject, list};
+  AskedChange asked = {subject, list};
   workers_run(workers_available(), list->count, ask, &asked);
 }
 

@@ -2,16 +2,16 @@
 
 #include "compiler/draft/draft.h"
 
-typedef struct Making {
+typedef struct FlowMaking {
   Arena *arena;
   const Pipeline *pipeline;
   Flow *flow;
   int32_t *bringer; /* by stage, gradient or not, chunk and micro-batch: the item that brings it */
   int32_t *at;      /* by stage: its exchange of the current tick */
   int32_t *next;    /* by tick, exchanges and steps apart: where the next item goes */
-} Making;
+} FlowMaking;
 
-static int32_t *bringer_of(const Making *m, int32_t stage, bool is_gradient, int32_t chunk,
+static int32_t *bringer_of(const FlowMaking *m, int32_t stage, bool is_gradient, int32_t chunk,
                            int32_t microbatch) {
   const PipeShape *shape = &m->flow->shape;
   const int64_t row = ((int64_t)stage * 2 + is_gradient) * shape->chunks + chunk;
@@ -25,11 +25,11 @@ static bool is_same_shape(const PipeShape *a, const PipeShape *b) {
 }
 
 /* Exchanges of a tick are before its steps. */
-static FlowItem *add_item(const Making *m, int64_t tick, bool is_step) {
+static FlowItem *add_item(const FlowMaking *m, int64_t tick, bool is_step) {
   return &m->flow->items[m->next[2 * tick + is_step]++];
 }
 
-static void add_stage(Making *m, int32_t s) {
+static void add_stage(FlowMaking *m, int32_t s) {
   const PipeStage *stage = &m->pipeline->stages[s];
   for (int32_t i = 0; i < stage->step_count; i++)
     *add_item(m, stage->steps[i].tick, true) = (FlowItem){.tick = stage->steps[i].tick,
@@ -47,7 +47,7 @@ static void add_stage(Making *m, int32_t s) {
                    .action = NO_ID};
 }
 
-static void count_items(Making *m) {
+static void count_items(FlowMaking *m) {
   const int64_t ticks = m->pipeline->meeting_ticks + 1;
   m->next = ARENA_ARRAY(m->arena, int32_t, 2 * ticks + 3);
   for (int32_t s = 0; s < m->flow->shape.stages; s++) {
@@ -61,7 +61,7 @@ static void count_items(Making *m) {
     m->next[i] += m->next[i - 1];
 }
 
-static void join_exchange(const Making *m, int32_t number) {
+static void join_exchange(const FlowMaking *m, int32_t number) {
   FlowItem *item = &m->flow->items[number];
   const PipeStage *stage = &m->pipeline->stages[item->stage];
   const PipeExchange *exchange = &stage->exchanges.at[item->chunk];
@@ -79,7 +79,7 @@ static void join_exchange(const Making *m, int32_t number) {
 }
 
 /* The exchanges of one tick meet each other. */
-static void join_exchanges(Making *m) {
+static void join_exchanges(FlowMaking *m) {
   const Flow *flow = m->flow;
   for (int32_t i = 0, next; i < flow->count; i = next) {
     for (next = i; next < flow->count && flow->items[next].tick == flow->items[i].tick &&
@@ -94,7 +94,7 @@ static void join_exchanges(Making *m) {
 
 static Flow *make_flow(Flows *flows, PipeShape shape) {
   Arena *scratch = arena_new();
-  Making m = {.arena = scratch, .pipeline = pipeline_make(flows->arena, shape)};
+  FlowMaking m = {.arena = scratch, .pipeline = pipeline_make(flows->arena, shape)};
   int64_t count = 0, rows = (int64_t)shape.stages * 2 * shape.chunks * shape.microbatches;
   for (int32_t s = 0; s < shape.stages; s++)
     count += m.pipeline->stages[s].step_count + m.pipeline->stages[s].exchanges.count;

@@ -343,14 +343,14 @@ static const char *gather_size(const Look *look, const char **fix) {
                       format_bytes(arena, bytes / ranks));
 }
 
-typedef struct Row {
+typedef struct LintRow {
   const char *name; /* in diagnostics.def */
   int32_t field;    /* where the lint is placed */
   bool if_said;     /* only where a file or -D sets the key */
   Rule *rule;
-} Row;
+} LintRow;
 
-static const Row rows[] = {
+static const LintRow rows[] = {
     {"no-effect", FIELD_parallel_zero_unit, true, unit_of_all},
     {"no-effect", FIELD_parallel_zero_prefetch, true, prefetch_of_all},
     {"no-effect", FIELD_parallel_zero_keep, true, keep_of_all},
@@ -384,7 +384,7 @@ static const Row rows[] = {
 void plan_lints(Compile *c, const Job *job, const Compiled *out) {
   bool is_outside = advice_outside(c, job, out);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    const Row *row = &rows[i];
+    const LintRow *row = &rows[i];
     const char *fix = NULL;
     if (row->if_said && !field_is_said(job, row->field)) continue;
     const Look look = {c, job, out, row->field};

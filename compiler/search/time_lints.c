@@ -20,15 +20,15 @@
 #define TRIAL_SHARE 0.05
 #define LOOSE_SHARE 0.80
 
-typedef struct Look {
+typedef struct TimeLook {
   Compile *c;
   const Job *job;
   const Compiled *out;
   const PlanProgram *step; /* the train step that takes longest; NULL: times are not known */
   Subject subject;
-} Look;
+} TimeLook;
 
-static int64_t part_ns(const Look *look, PartKind kind, const char *axis) {
+static int64_t part_ns(const TimeLook *look, PartKind kind, const char *axis) {
   const Plan *plan = &look->out->plan;
   int64_t ns = 0;
   for (uint32_t i = 0; look->step != NULL && i < look->step->parts_count; i++) {
@@ -41,19 +41,19 @@ static int64_t part_ns(const Look *look, PartKind kind, const char *axis) {
   return ns;
 }
 
-static const char *seconds_text(const Look *look, int64_t ns) {
+static const char *seconds_text(const TimeLook *look, int64_t ns) {
   return format_seconds(look->c->arena, 1e-9 * (double)ns);
 }
 
 /* ", 3.1 ms of 42 ms"; "": times are not known */
-static const char *cost_text(const Look *look, int64_t ns) {
+static const char *cost_text(const TimeLook *look, int64_t ns) {
   if (look->step == NULL || ns <= 0) return "";
   return arena_printf(look->c->arena, ", %s of %s a step", seconds_text(look, ns),
                       seconds_text(look, look->step->predicted_ns));
 }
 
 /* The best of the changes, if it is faster than the plan by so much that it matters. */
-static const Change *gain_of(const Look *look, Changes *list) {
+static const Change *gain_of(const TimeLook *look, Changes *list) {
   if (list->count == 0) return NULL;
   changes_estimate(&look->subject, list);
   const Change *best = changes_best(&look->subject, list, false);
@@ -61,14 +61,14 @@ static const Change *gain_of(const Look *look, Changes *list) {
   return best != NULL && (double)best->estimate.step_ns < most ? best : NULL;
 }
 
-static const char *gain_text(const Look *look, const Change *change) {
+static const char *gain_text(const TimeLook *look, const Change *change) {
   const int64_t now = look->step->predicted_ns, then = change->estimate.step_ns;
   return arena_printf(look->c->arena, "%s takes %s less of %s a step",
                       change_text(look->c->arena, change), seconds_text(look, now - then),
                       seconds_text(look, now));
 }
 
-static double memory_share(const Look *look) {
+static double memory_share(const TimeLook *look) {
   return (double)look->out->draft->arena_bytes / (double)look->out->budget_bytes;
 }
 
@@ -76,7 +76,7 @@ static double memory_share(const Look *look) {
 
 /* As many micro-batches as idle for a tenth of a step: by a smaller micro-batch, which changes no
  * number, or else by a larger batch. */
-static const char *fix_of_bubble(const Look *look, int64_t wanted) {
+static const char *fix_of_bubble(const TimeLook *look, int64_t wanted) {
   const Derived *d = &look->out->derived;
   const Job *job = look->job;
   const int64_t samples = d->accumulation * job->train.microbatch; /* of a replica */
@@ -93,14 +93,14 @@ static const char *fix_of_bubble(const Look *look, int64_t wanted) {
 }
 
 /* The waiting in the simulated step, whose stages are not even. */
-static const char *waiting_text(const Look *look) {
+static const char *waiting_text(const TimeLook *look) {
   const int64_t ns = part_ns(look, PART_BUBBLE, NULL);
   if (look->step == NULL || ns <= 0) return "";
   return arena_printf(look->c->arena, "; the slowest stage waits %s of %s", seconds_text(look, ns),
                       seconds_text(look, look->step->predicted_ns));
 }
 
-static void lint_bubble(const Look *look) {
+static void lint_bubble(const TimeLook *look) {
   const Derived *d = &look->out->derived;
   const PipeShape shape = {.kind = (PipeKind)look->job->parallel.pipeline,
                            .stages = (int32_t)d->pp,
@@ -144,7 +144,7 @@ static int64_t excess_ns(const Plan *plan) {
   return most - sum / (int64_t)plan->classes_count;
 }
 
-static void lint_stages(const Look *look) {
+static void lint_stages(const TimeLook *look) {
   enum { UNEVEN_PERCENT = 25 };
   const double excess = look->out->draft->stage_excess;
   if (excess < UNEVEN_PERCENT / 100.0) return;
@@ -158,7 +158,7 @@ static void lint_stages(const Look *look) {
 /* ---- links */
 
 /* A domain of NVLink or xGMI that tp leaves is an error of place/check.c. */
-static void lint_pcie(const Look *look) {
+static void lint_pcie(const TimeLook *look) {
   const double pcie = 64e9; /* of generation 5, one way */
   const uint32_t axes = MESH_BIT(MESH_TP) | MESH_BIT(MESH_TP_GROUP);
   const Compiled *out = look->out;
@@ -178,7 +178,7 @@ static void lint_pcie(const Look *look) {
 }
 
 /* ZeRO 3 gathers weights from all ranks that share them, twice a step or more. */
-static void lint_zero_links(const Look *look) {
+static void lint_zero_links(const TimeLook *look) {
   const Derived *d = &look->out->derived;
   const uint32_t axes = MESH_BIT(MESH_DP) | MESH_BIT(MESH_CP);
   if (look->step == NULL || d->zero != 3 || d->shard_ranks == 1) return;
@@ -203,7 +203,7 @@ static void lint_zero_links(const Look *look) {
 
 /* ---- memory */
 
-static void lint_tight(const Look *look) {
+static void lint_tight(const TimeLook *look) {
   const Change base = {.derived = look->out->derived};
   const Job *job = look->job;
   const double share = memory_share(look);
@@ -234,7 +234,7 @@ static void lint_tight(const Look *look) {
                                               : change_keys(look->c->arena, best));
 }
 
-static void lint_microbatch(const Look *look) {
+static void lint_microbatch(const TimeLook *look) {
   enum { DOUBLINGS = 3 };
   const Change base = {.derived = look->out->derived};
   int64_t micro = look->job->train.microbatch, parts = base.derived.accumulation;
@@ -253,7 +253,7 @@ static void lint_microbatch(const Look *look) {
 }
 
 /* Keys that a job sets to save memory that it does not need. */
-static void lint_saved(const Look *look) {
+static void lint_saved(const TimeLook *look) {
   const Job *job = look->job;
   const Change base = {.derived = look->out->derived};
   const int32_t places[] = {FIELD_memory_recompute,  FIELD_parallel_zero,
@@ -279,19 +279,19 @@ static void lint_saved(const Look *look) {
   fix_last(look->c, "%s", change_keys(look->c->arena, best));
 }
 
-static Look look_at(Compile *c, const Job *job, const Compiled *out) {
+static TimeLook look_at(Compile *c, const Job *job, const Compiled *out) {
   const Plan *plan = &out->plan;
   const uint32_t class = longest_class(plan);
-  return (Look){c,
-                job,
-                out,
-                class == PLAN_NONE ? NULL
-                                   : plan_program(plan, &plan->classes[class], PROGRAM_TRAIN_STEP),
-                {out->as_read, out->machine, c->specs_dir}};
+  return (TimeLook){
+      c,
+      job,
+      out,
+      class == PLAN_NONE ? NULL : plan_program(plan, &plan->classes[class], PROGRAM_TRAIN_STEP),
+      {out->as_read, out->machine, c->specs_dir}};
 }
 
 void time_lints(Compile *c, const Job *job, const Compiled *out, bool is_outside) {
-  const Look look = look_at(c, job, out);
+  const TimeLook look = look_at(c, job, out);
   lint_bubble(&look);
   lint_stages(&look);
   lint_pcie(&look);
@@ -299,7 +299,7 @@ void time_lints(Compile *c, const Job *job, const Compiled *out, bool is_outside
 }
 
 void change_lints(Compile *c, const Compiled *out) {
-  const Look look = look_at(c, out->job, out);
+  const TimeLook look = look_at(c, out->job, out);
   const bool is_open = out->as_read != NULL && out->job->use == USE_TRAIN && out->proof != NULL;
   if (!is_open || look.step == NULL || out->cluster.target != TARGET_CUDA) return;
   lint_zero_links(&look);

@@ -13,13 +13,13 @@ typedef struct Crew {
   void *state;
 } Crew;
 
-typedef struct Worker {
+typedef struct CrewWorker {
   Crew *crew;
   int32_t thread;
-} Worker;
+} CrewWorker;
 
 static void *run(void *at) {
-  const Worker *worker = at;
+  const CrewWorker *worker = at;
   Crew *crew = worker->crew;
   for (;;) {
     const int32_t i = atomic_fetch_add(&crew->next, 1);
@@ -30,12 +30,12 @@ static void *run(void *at) {
 
 void workers_run(int32_t threads, int32_t count, Work *work, void *state) {
   pthread_t thread[THREADS_MOST];
-  Worker worker[THREADS_MOST];
+  CrewWorker worker[THREADS_MOST];
   Crew crew = {.count = count, .work = work, .state = state};
   int32_t started = 1; /* this thread is the first */
   if (threads > THREADS_MOST) threads = THREADS_MOST;
   for (int32_t t = 0; t < threads || t == 0; t++)
-    worker[t] = (Worker){&crew, t};
+    worker[t] = (CrewWorker){&crew, t};
   while (started < threads && started < count &&
          pthread_create(&thread[started], NULL, run, &worker[started]) == 0)
     started++; /* where no thread can be made, fewer do the work */

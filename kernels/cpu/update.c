@@ -13,18 +13,18 @@
 #include "kernels/init.h"
 #include "kernels/math/stochastic.h"
 
-typedef enum Kind { KIND_ADAMW, KIND_SGD, KIND_LION } Kind;
-typedef enum Storage {
+typedef enum UpdateKind { KIND_ADAMW, KIND_SGD, KIND_LION } UpdateKind;
+typedef enum MomentStorage {
   STORED_PLAIN,
   STORED_MASTER,
   STORED_SPLIT,
   STORED_KAHAN,
   STORED_STOCHASTIC
-} Storage;
+} MomentStorage;
 
 typedef struct Rates {
-  Kind kind;
-  Storage storage;
+  UpdateKind kind;
+  MomentStorage storage;
   float beta1, one_minus_beta1, beta2, one_minus_beta2; /* beta1: sgd's momentum */
   float clip, lr, shrink, keep;                         /* shrink: lr decay; keep: 1 - lr decay */
   float step_size, inverse_root, eps; /* adamw: step_size m / (sqrt(v) inverse_root + eps) */
@@ -175,7 +175,7 @@ ALWAYS_INLINE Vec mix(float share, Vec a, Vec b) {
 }
 
 /* The step, without the rate for all but adamw; moves the moments. */
-ALWAYS_INLINE Vec step_of(const Rates *r, Kind kind, Vec g, Vec *m, Vec *v) {
+ALWAYS_INLINE Vec step_of(const Rates *r, UpdateKind kind, Vec g, Vec *m, Vec *v) {
   if (kind == KIND_ADAMW) {
     *m = v_fma(v_set(r->beta1), *m, v_mul(v_set(r->one_minus_beta1), g));
     *v = v_fma(v_set(r->beta2), *v, v_mul(v_mul(v_set(r->one_minus_beta2), g), g));
@@ -210,15 +210,15 @@ ALWAYS_INLINE Vec put_moment(const KernelArgs *args, StochasticStream stream, DT
 }
 
 /* The moments of a block as they were, and the largest magnitudes of the new ones so far. */
-typedef struct Pass {
+typedef struct UpdatePass {
   Moment from[STREAMS];
   Vec most[STREAMS];
   DType grad_dtype;
-} Pass;
+} UpdatePass;
 
 /* Elements [i, i + LANES) of a block. */
-ALWAYS_INLINE void make_step(const KernelArgs *args, const Rates *r, Kind kind, DType dtype,
-                             Pass *pass, Elements *at, int64_t i, int64_t left) {
+ALWAYS_INLINE void make_step(const KernelArgs *args, const Rates *r, UpdateKind kind, DType dtype,
+                             UpdatePass *pass, Elements *at, int64_t i, int64_t left) {
   const bool has_v = kind == KIND_ADAMW;
   Vec g = v_get_n(args->operand[0], at->first + i, left, pass->grad_dtype);
   g = v_mul(g, v_set(r->clip));
@@ -232,8 +232,8 @@ ALWAYS_INLINE void make_step(const KernelArgs *args, const Rates *r, Kind kind, 
 
 /* A block whose draws are made group by group: those of the next group between the steps of this
  * one. Its elements are whole vectors. */
-ALWAYS_INLINE void make_steps_drawing(const KernelArgs *args, const Rates *r, Kind kind,
-                                      DType grad_dtype, Pass pass, Elements *at) {
+ALWAYS_INLINE void make_steps_drawing(const KernelArgs *args, const Rates *r, UpdateKind kind,
+                                      DType grad_dtype, UpdatePass pass, Elements *at) {
   enum { STEPS = PHILOX_DRAWS / LANES };
   const bool has_v = kind == KIND_ADAMW;
   pass.grad_dtype = grad_dtype; /* a constant, so that no step asks for it */
@@ -252,11 +252,11 @@ ALWAYS_INLINE void make_steps_drawing(const KernelArgs *args, const Rates *r, Ki
   }
 }
 
-ALWAYS_INLINE void make_steps(const KernelArgs *args, const Rates *r, Kind kind, DType dtype,
+ALWAYS_INLINE void make_steps(const KernelArgs *args, const Rates *r, UpdateKind kind, DType dtype,
                               Elements *at) {
   uint8_t tail[STREAMS][BLOCK];
-  Pass pass = {.grad_dtype = (DType)args->dtype[0],
-               .most = {[STREAM_M] = v_set(0.0f), [STREAM_V] = v_set(0.0f)}};
+  UpdatePass pass = {.grad_dtype = (DType)args->dtype[0],
+                     .most = {[STREAM_M] = v_set(0.0f), [STREAM_V] = v_set(0.0f)}};
   for (StochasticStream stream = STREAM_M; stream <= r->last_moment; stream++)
     pass.from[stream] = moment_of(args, r, stream, dtype, at, tail[stream]);
   if (dtype == DTYPE_BF16 && at->n == BLOCK && begin_draws(r, at)) {
@@ -277,7 +277,8 @@ ALWAYS_INLINE void make_steps(const KernelArgs *args, const Rates *r, Kind kind,
   at->most[STREAM_V] = v_largest(pass.most[STREAM_V]);
 }
 
-ALWAYS_INLINE void make_steps_of(const KernelArgs *args, const Rates *r, Kind kind, Elements *at) {
+ALWAYS_INLINE void make_steps_of(const KernelArgs *args, const Rates *r, UpdateKind kind,
+                                 Elements *at) {
   switch ((DType)args->dtype[2]) {
   case DTYPE_F32: make_steps(args, r, kind, DTYPE_F32, at); break;
   case DTYPE_BF16: make_steps(args, r, kind, DTYPE_BF16, at); break;
@@ -296,7 +297,7 @@ ALWAYS_INLINE Vec moved(const Rates *r, bool is_scaled, Vec p, Vec step) {
 /* Stores elements [i, i + n) of the parameter and of its rest, after the step. `is_scaled`: by the
  * rate. */
 ALWAYS_INLINE void take_step(const KernelArgs *args, const Rates *r, bool is_scaled,
-                             Storage storage, int64_t i, int64_t n, Vec step,
+                             MomentStorage storage, int64_t i, int64_t n, Vec step,
                              const uint16_t *draws) {
   void *param = args->operand[1], *rest = args->operand[r->rest];
   const DType param_dtype = (DType)args->dtype[1];
@@ -324,7 +325,7 @@ ALWAYS_INLINE void take_step(const KernelArgs *args, const Rates *r, bool is_sca
   }
 }
 
-ALWAYS_INLINE void take_steps(const KernelArgs *args, const Rates *r, Storage storage,
+ALWAYS_INLINE void take_steps(const KernelArgs *args, const Rates *r, MomentStorage storage,
                               const Elements *at) {
   const bool is_scaled = r->kind == KIND_ADAMW;
   uint16_t draws[BLOCK];
@@ -368,8 +369,8 @@ static void update_range(const KernelArgs *args, const void *context, int64_t fi
 /* ---- the numbers of a step */
 
 /* `numbers` of the optimizer, of which the last is the decay. */
-static Rates rates_of(const KernelArgs *args, Kind kind, Storage storage, int32_t moments,
-                      int32_t numbers) {
+static Rates rates_of(const KernelArgs *args, UpdateKind kind, MomentStorage storage,
+                      int32_t moments, int32_t numbers) {
   const double lr = *(const double *)args->control[2], *attr = args->attr;
   const double updates = (double)*(const int64_t *)args->control[1], decay = attr[numbers - 1];
   const bool has_rest = storage != STORED_PLAIN && storage != STORED_STOCHASTIC;

@@ -1,9 +1,9 @@
 #include "kernels/cuda/attention_graph.h"
 
-typedef struct Pass {
+typedef struct GraphPass {
   DnnGraph *graph;
   const AttentionShape *shape;
-} Pass;
+} GraphPass;
 
 static const DnnTensor *sized(DnnTensor *tensor, int64_t batch, int64_t heads, int64_t rows,
                               int64_t columns) {
@@ -14,7 +14,7 @@ static const DnnTensor *sized(DnnTensor *tensor, int64_t batch, int64_t heads, i
 }
 
 /* Row-major. */
-static DnnDescriptor dense(Pass pass, AttentionTensor id, int32_t type, int64_t rows,
+static DnnDescriptor dense(GraphPass pass, AttentionTensor id, int32_t type, int64_t rows,
                            int64_t columns) {
   int64_t heads = pass.shape->heads;
   DnnTensor tensor = {
@@ -23,34 +23,34 @@ static DnnDescriptor dense(Pass pass, AttentionTensor id, int32_t type, int64_t 
 }
 
 /* One number for each query and key: kept nowhere. */
-static DnnDescriptor pairs(Pass pass, int32_t type) {
+static DnnDescriptor pairs(GraphPass pass, int32_t type) {
   return dense(pass, 0, type, pass.shape->seq, pass.shape->keys);
 }
 
 /* One for each query. */
-static DnnDescriptor rows(Pass pass, AttentionTensor id) {
+static DnnDescriptor rows(GraphPass pass, AttentionTensor id) {
   return dense(pass, id, DNN_F32, pass.shape->seq, 1);
 }
 
 /* The log of the softmax's sum, of all queries that a sample has in memory. */
-static DnnDescriptor logs_of(Pass pass) {
+static DnnDescriptor logs_of(GraphPass pass) {
   const AttentionShape *s = pass.shape;
   DnnTensor tensor = {
       .id = ATTENTION_LSE, .type = DNN_F32, .stride = {s->heads * s->sample, s->sample, 1, 1}};
   return dnn_tensor(pass.graph, sized(&tensor, s->batch, s->heads, s->seq, 1));
 }
 
-static DnnDescriptor number(Pass pass, AttentionTensor id) {
+static DnnDescriptor number(GraphPass pass, AttentionTensor id) {
   DnnTensor tensor = {.id = id, .type = DNN_F32, .is_value = true, .stride = {1, 1, 1, 1}};
   return dnn_tensor(pass.graph, sized(&tensor, 1, 1, 1, 1));
 }
 
-static int value_type(Pass pass) {
+static int value_type(GraphPass pass) {
   return pass.shape->is_f16 ? DNN_F16 : DNN_BF16;
 }
 
 /* Heads of so many tokens where the plan has them; id 0: no memory, but as if it were there. */
-static DnnDescriptor tokens(Pass pass, AttentionTensor id, int64_t count, int64_t heads,
+static DnnDescriptor tokens(GraphPass pass, AttentionTensor id, int64_t count, int64_t heads,
                             int64_t stride) {
   const AttentionShape *s = pass.shape;
   DnnTensor tensor = {
@@ -58,44 +58,44 @@ static DnnDescriptor tokens(Pass pass, AttentionTensor id, int64_t count, int64_
   return dnn_tensor(pass.graph, sized(&tensor, s->batch, heads, count, s->head));
 }
 
-static DnnDescriptor queries(Pass pass, AttentionTensor id, int64_t stride) {
+static DnnDescriptor queries(GraphPass pass, AttentionTensor id, int64_t stride) {
   return tokens(pass, id, pass.shape->seq, pass.shape->heads, stride);
 }
 
-static DnnDescriptor keys(Pass pass, AttentionTensor id, int64_t stride) {
+static DnnDescriptor keys(GraphPass pass, AttentionTensor id, int64_t stride) {
   return tokens(pass, id, pass.shape->keys, pass.shape->kv_heads, stride);
 }
 
 /* The same with tokens and columns exchanged. */
-static DnnDescriptor keys_turned(Pass pass, AttentionTensor id, int64_t stride) {
+static DnnDescriptor keys_turned(GraphPass pass, AttentionTensor id, int64_t stride) {
   const AttentionShape *s = pass.shape;
   DnnTensor tensor = {
       .id = id, .type = value_type(pass), .stride = {s->sample * stride, s->head, 1, stride}};
   return dnn_tensor(pass.graph, sized(&tensor, s->batch, s->kv_heads, s->head, s->keys));
 }
 
-static DnnDescriptor binary(Pass pass, int mode, DnnDescriptor x, DnnDescriptor b,
+static DnnDescriptor binary(GraphPass pass, int mode, DnnDescriptor x, DnnDescriptor b,
                             DnnDescriptor y) {
   dnn_pointwise(pass.graph, mode, x, b, NULL, y);
   return y;
 }
 
-static DnnDescriptor unary(Pass pass, int mode, DnnDescriptor x, DnnDescriptor y) {
+static DnnDescriptor unary(GraphPass pass, int mode, DnnDescriptor x, DnnDescriptor y) {
   return binary(pass, mode, x, NULL, y);
 }
 
-static DnnDescriptor reduced(Pass pass, int operator, DnnDescriptor x, DnnDescriptor y) {
+static DnnDescriptor reduced(GraphPass pass, int operator, DnnDescriptor x, DnnDescriptor y) {
   dnn_reduce(pass.graph, operator, x, y);
   return y;
 }
 
-static DnnDescriptor product(Pass pass, DnnDescriptor a, DnnDescriptor b, DnnDescriptor c) {
+static DnnDescriptor product(GraphPass pass, DnnDescriptor a, DnnDescriptor b, DnnDescriptor c) {
   dnn_matmul(pass.graph, a, b, c);
   return c;
 }
 
 /* Hides the scores of keys after the query. */
-static DnnDescriptor masked(Pass pass, DnnDescriptor scores) {
+static DnnDescriptor masked(GraphPass pass, DnnDescriptor scores) {
   if (!pass.shape->causal) return scores;
   DnnDescriptor row = pairs(pass, DNN_I32), column = pairs(pass, DNN_I32);
   DnnDescriptor seen = pairs(pass, DNN_BOOLEAN), left = pairs(pass, DNN_F32);
@@ -107,13 +107,13 @@ static DnnDescriptor masked(Pass pass, DnnDescriptor scores) {
 }
 
 /* scale q k' */
-static DnnDescriptor scores_of(Pass pass, DnnDescriptor q, DnnDescriptor k_turned,
+static DnnDescriptor scores_of(GraphPass pass, DnnDescriptor q, DnnDescriptor k_turned,
                                DnnDescriptor scale) {
   DnnDescriptor dots = product(pass, q, k_turned, pairs(pass, DNN_F32));
   return binary(pass, DNN_MULTIPLY, dots, scale, pairs(pass, DNN_F32));
 }
 
-static void forward(Pass pass) {
+static void forward(GraphPass pass) {
   const AttentionShape *s = pass.shape;
   DnnDescriptor q = queries(pass, ATTENTION_Q, s->q_stride);
   DnnDescriptor k_turned = keys_turned(pass, ATTENTION_K, s->k_stride);
@@ -131,7 +131,7 @@ static void forward(Pass pass) {
 }
 
 /* d_out . out of each query. */
-static DnnDescriptor terms_of(Pass pass, DnnDescriptor d_out, DnnDescriptor out) {
+static DnnDescriptor terms_of(GraphPass pass, DnnDescriptor d_out, DnnDescriptor out) {
   const AttentionShape *s = pass.shape;
   DnnTensor each = {.type = DNN_F32,
                     .stride = {s->heads * s->seq * s->head, s->head, s->heads * s->head, 1}};
@@ -144,7 +144,7 @@ static DnnDescriptor terms_of(Pass pass, DnnDescriptor d_out, DnnDescriptor out)
 
 /* The product of `pairs`, with queries and keys exchanged, and `of_queries`: a sum over the queries
  * of all heads that share a key. */
-static void sum_over_queries(Pass pass, DnnDescriptor of_pairs, DnnDescriptor of_queries,
+static void sum_over_queries(GraphPass pass, DnnDescriptor of_pairs, DnnDescriptor of_queries,
                              DnnDescriptor d_keys) {
   const AttentionShape *s = pass.shape;
   DnnTensor turned = {
@@ -162,7 +162,7 @@ static void sum_over_queries(Pass pass, DnnDescriptor of_pairs, DnnDescriptor of
   (void)reduced(pass, DNN_SUM, product(pass, by_key, of_queries, every), d_keys);
 }
 
-static void backward(Pass pass) {
+static void backward(GraphPass pass) {
   const AttentionShape *s = pass.shape;
   DnnDescriptor q = queries(pass, ATTENTION_Q, s->q_stride);
   DnnDescriptor k_turned = keys_turned(pass, ATTENTION_K, s->k_stride);
@@ -195,7 +195,7 @@ static void backward(Pass pass) {
 }
 
 void attention_graph(DnnGraph *graph, const AttentionShape *shape) {
-  Pass pass = {graph, shape};
+  GraphPass pass = {graph, shape};
   if (shape->is_backward)
     backward(pass);
   else

@@ -19,7 +19,7 @@ typedef struct Shared {
   int32_t gpu, users;
   AttentionShape shape;
   int64_t workspace_most;
-  ProductShape key; /* of its choice */
+  ChoiceKey key; /* of its choice */
   DnnGraph graph;
   DnnPlan plan;
 } Shared;
@@ -81,9 +81,8 @@ static KernelStatus attend(const KernelArgs *args, const char **why);
 static const char lost_plan[] = "cuDNN does not offer the plan any more that is kept for it, and "
                                 "another one would round otherwise";
 
-static ProductShape key_of(const AttentionShape *s, int64_t workspace_most, const char *gpu) {
-  ProductShape key = {.version = dnn.api->get_version(),
-                      .workspace_most = (uint64_t)workspace_most};
+static ChoiceKey key_of(const AttentionShape *s, int64_t workspace_most, const char *gpu) {
+  ChoiceKey key = {.version = dnn.api->get_version(), .workspace_most = (uint64_t)workspace_most};
   (void)snprintf(key.gpu, sizeof key.gpu, "%s", gpu);
   (void)snprintf(
       key.attention, sizeof key.attention,
@@ -97,15 +96,15 @@ static ProductShape key_of(const AttentionShape *s, int64_t workspace_most, cons
 }
 
 /* A record with a plan that is tried, on operands of its sizes. */
-typedef struct Trial {
+typedef struct AttentionTrial {
   KernelArgs args;
   void *operand[KERNEL_OPERANDS_MAX];
   Attending attending;
   Shared shared;
-} Trial;
+} AttentionTrial;
 
 static bool run_trial(const void *context, void *stream) {
-  const Trial *t = context;
+  const AttentionTrial *t = context;
   KernelArgs args = t->args;
   const char *why = NULL;
   args.stream = stream;
@@ -113,13 +112,13 @@ static bool run_trial(const void *context, void *stream) {
 }
 
 static int64_t try_plan(void *context, const DnnPlan *plan) {
-  Trial *t = context;
+  AttentionTrial *t = context;
   t->shared.plan = *plan;
   return lent_run_ns(run_trial, t);
 }
 
 /* False: the memory that is lent has no room for the operands. */
-static bool place(Trial *t, const Shared *made, const KernelUse *use) {
+static bool place(AttentionTrial *t, const Shared *made, const KernelUse *use) {
   uint64_t used = 0;
   t->shared = *made;
   t->attending = (Attending){&t->shared, (float)use->attr[1], 1, -INFINITY};
@@ -140,7 +139,7 @@ static bool place(Trial *t, const Shared *made, const KernelUse *use) {
 static DnnFound choose_plan(Shared *made, const DnnTarget *target, const KernelUse *use,
                             bool *is_lost) {
   LtChoice choice = {0};
-  Trial trial;
+  AttentionTrial trial;
   DnnTimes times = {0};
   DnnFound found = DNN_NO_ENGINE;
   const bool is_kept = choices_find(&made->key, &choice);

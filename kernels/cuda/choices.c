@@ -16,7 +16,7 @@ static LtChoice *all;
 static int32_t count, room, added_count;
 static atomic_bool holds;
 
-static bool same_shape(const ProductShape *a, const ProductShape *b) {
+static bool same_shape(const ChoiceKey *a, const ChoiceKey *b) {
   return strcmp(a->gpu, b->gpu) == 0 && a->version == b->version && a->m == b->m && a->n == b->n &&
          a->k == b->k && a->transpose_a == b->transpose_a && a->transpose_b == b->transpose_b &&
          a->factors == b->factors && a->result == b->result && a->epilogue == b->epilogue &&
@@ -24,13 +24,13 @@ static bool same_shape(const ProductShape *a, const ProductShape *b) {
          strcmp(a->attention, b->attention) == 0;
 }
 
-static LtChoice *find(const ProductShape *shape) {
+static LtChoice *find(const ChoiceKey *shape) {
   for (int32_t i = 0; i < count; i++)
     if (same_shape(&all[i].shape, shape)) return &all[i];
   return NULL;
 }
 
-bool choices_find(const ProductShape *shape, LtChoice *choice) {
+bool choices_find(const ChoiceKey *shape, LtChoice *choice) {
   pthread_mutex_lock(&lock);
   const LtChoice *found = find(shape);
   if (found != NULL) *choice = *found;
@@ -135,7 +135,7 @@ static void write_times(FILE *file, const LtChoice *choice) {
 }
 
 static void write_attention(FILE *file, const LtChoice *choice) {
-  const ProductShape *s = &choice->shape;
+  const ChoiceKey *s = &choice->shape;
   fprintf(file, "attention %s most %" PRIu64 ": plan %" PRIu64 " engine %" PRId32, s->attention,
           s->workspace_most, choice->algorithm.data[0], choice->id);
   write_times(file, choice);
@@ -143,7 +143,7 @@ static void write_attention(FILE *file, const LtChoice *choice) {
 }
 
 static void write_line(FILE *file, const LtChoice *choice) {
-  const ProductShape *s = &choice->shape;
+  const ChoiceKey *s = &choice->shape;
   const uint64_t *data = choice->algorithm.data;
   if (s->attention[0] != '\0') {
     write_attention(file, choice);
@@ -191,7 +191,7 @@ static const char *read_times(const char *text, LtChoice *choice) {
 }
 
 static bool read_attention(const char *line, LtChoice *choice) {
-  ProductShape *s = &choice->shape;
+  ChoiceKey *s = &choice->shape;
   const char *most = strstr(line, " most ");
   const size_t length = most != NULL ? (size_t)(most - line) : 0;
   int used = 0;
@@ -213,7 +213,7 @@ static bool read_line(const char *line, LtChoice *choice) {
   *choice = (LtChoice){0};
   if (strncmp(line, attention, sizeof attention - 1) == 0)
     return read_attention(line + sizeof attention - 1, choice);
-  ProductShape *s = &choice->shape;
+  ChoiceKey *s = &choice->shape;
   uint64_t *data = choice->algorithm.data;
   char a, b, factors[8], result[8], epilogue[16];
   int used = 0;

@@ -11,7 +11,7 @@
 enum { CHOICE_GPU_BYTES = 96, CHOICE_ATTENTION_BYTES = 192, CHOICES_WHY_BYTES = 512 };
 
 /* The key of a choice: matrices as in cublasLt, column-major. */
-typedef struct ProductShape {
+typedef struct ChoiceKey {
   char gpu[CHOICE_GPU_BYTES];
   uint64_t version; /* of the library */
   int64_t m, n, k;
@@ -20,12 +20,12 @@ typedef struct ProductShape {
   uint64_t workspace_most;
   char attention[CHOICE_ATTENTION_BYTES]; /* "": a product. Else its shape, without m to align_bytes
                                            */
-} ProductShape;
+} ChoiceKey;
 
 /* For attention data[0] is the number of the configuration that cuDNN recommends, and `id` its
  * engine. */
 typedef struct LtChoice {
-  ProductShape shape;
+  ChoiceKey shape;
   LtAlgorithm algorithm;
   uint64_t workspace_bytes;
   /* For people: of the algorithm; the time of a run, and that of the library's first suggestion (0:
@@ -36,7 +36,7 @@ typedef struct LtChoice {
 } LtChoice;
 
 /* False: none yet. */
-bool choices_find(const ProductShape *shape, LtChoice *choice);
+bool choices_find(const ChoiceKey *shape, LtChoice *choice);
 /* Replaces an earlier choice for the same shape, and counts as added if it is another. False: out
  * of memory. */
 bool choices_add(const LtChoice *choice);

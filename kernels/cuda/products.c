@@ -15,7 +15,7 @@ static struct {
   ProductGpu *gpu;
   LtHandle *handle[PRODUCT_GPUS_MAX];
   Kernel kernels[KERNEL_COUNT];
-  Product *open;
+  LtProduct *open;
   pthread_mutex_t choosing;
 } lt = {.lock = PTHREAD_MUTEX_INITIALIZER, .choosing = PTHREAD_MUTEX_INITIALIZER};
 
@@ -191,8 +191,8 @@ static void layout(ProductMaking *making, LtLayout **at, int32_t type, int64_t r
                making->api->layout_create(at, type, (uint64_t)rows, (uint64_t)columns, leading));
 }
 
-static void describe(ProductMaking *making, Product *product, const Matrices *x,
-                     const ProductShape *shape) {
+static void describe(ProductMaking *making, LtProduct *product, const Matrices *x,
+                     const ChoiceKey *shape) {
   const int compute = shape->factors == LT_TF32 ? LT_COMPUTE_TF32 : LT_COMPUTE_F32;
   const int32_t factor_a = shape->factors == LT_TF32        ? LT_F32
                            : shape->factors >= 0            ? shape->factors
@@ -265,10 +265,10 @@ static int32_t find_exact(ProductMaking *making, const LtCandidate *offered, int
 /* Takes the fastest of the library's suggestions that keep sums in f32, or the first where they
  * cannot be timed. Two runs may time differently, so a run whose bits must repeat takes the first.
  */
-static void ask(ProductMaking *making, const Product *product, const Matrices *x, bool adds,
+static void ask(ProductMaking *making, const LtProduct *product, const Matrices *x, bool adds,
                 LtChoice *choice) {
   const LtApi *api = making->api;
-  const ProductShape *shape = &choice->shape;
+  const ChoiceKey *shape = &choice->shape;
   const uint32_t in_f32 = LT_REDUCE_IN_F32;
   LtPreference *preference = NULL;
   LtCandidate offered[SUGGESTIONS] = {{.status = LT_NOT_SUPPORTED}};
@@ -302,7 +302,7 @@ static void ask(ProductMaking *making, const Product *product, const Matrices *x
 }
 
 /* A kept choice is used if the library accepts it for this shape and scratch, and sums in f32. */
-static bool still_holds(ProductMaking *making, const Product *product, const LtChoice *kept) {
+static bool still_holds(ProductMaking *making, const LtProduct *product, const LtChoice *kept) {
   LtCandidate candidate = {.status = LT_NOT_SUPPORTED};
   return making->api->check(product->handle, product->operation, product->a, product->b, product->d,
                             product->d, &kept->algorithm, &candidate) == LT_DONE &&
@@ -312,7 +312,7 @@ static bool still_holds(ProductMaking *making, const Product *product, const LtC
 
 /* False: a choice that must hold is not accepted. One thread chooses at a time: other ranks of the
  * process take its choice. */
-static bool choose(ProductMaking *making, Product *product, const Matrices *x, bool adds) {
+static bool choose(ProductMaking *making, LtProduct *product, const Matrices *x, bool adds) {
   LtChoice choice = {0};
   pthread_mutex_lock(&lt.choosing);
   bool is_kept = choices_find(&product->shape, &choice),
@@ -328,16 +328,16 @@ static bool choose(ProductMaking *making, Product *product, const Matrices *x, b
   return !is_lost;
 }
 
-static void note_open(Product *product) {
+static void note_open(LtProduct *product) {
   pthread_mutex_lock(&lt.lock);
   product->next = lt.open;
   lt.open = product;
   pthread_mutex_unlock(&lt.lock);
 }
 
-static void note_closed(const Product *product) {
+static void note_closed(const LtProduct *product) {
   pthread_mutex_lock(&lt.lock);
-  Product **at = &lt.open;
+  LtProduct **at = &lt.open;
   while (*at != NULL && *at != product)
     at = &(*at)->next;
   if (*at != NULL) *at = product->next;
@@ -348,7 +348,7 @@ bool products_settle(void) {
   LtChoice choice;
   bool all = true;
   pthread_mutex_lock(&lt.lock);
-  for (Product *at = lt.open; at != NULL; at = at->next) {
+  for (LtProduct *at = lt.open; at != NULL; at = at->next) {
     ProductMaking making = {.api = lt.api};
     if (!choices_find(&at->shape, &choice)) continue;
     all = all && still_holds(&making, at, &choice);
@@ -358,10 +358,10 @@ bool products_settle(void) {
   return all;
 }
 
-static ProductShape shape_of(const KernelUse *use, const Matrices *x, int32_t epilogue,
-                             int64_t align_bytes) {
+static ChoiceKey shape_of(const KernelUse *use, const Matrices *x, int32_t epilogue,
+                          int64_t align_bytes) {
   bool has_work = use->operand_count > x->parts.d + 1;
-  return (ProductShape){
+  return (ChoiceKey){
       .version = lt.api->get_version(),
       .m = x->m,
       .n = x->n,
@@ -378,7 +378,7 @@ static ProductShape shape_of(const KernelUse *use, const Matrices *x, int32_t ep
   };
 }
 
-void product_close(Product *product) {
+void product_close(LtProduct *product) {
   if (product == NULL) return;
   note_closed(product);
   if (product->operation != NULL) (void)lt.api->operation_destroy(product->operation);
@@ -395,10 +395,10 @@ bool product_has_types(uint32_t factors, uint32_t result) {
 }
 
 KernelStatus product_open(const KernelUse *use, const Matrices *x, int32_t epilogue,
-                          int64_t align_bytes, Product **opened, const char **why) {
+                          int64_t align_bytes, LtProduct **opened, const char **why) {
   const char *name = "";
   int32_t gpu = lt.gpu(&name);
-  Product *product = calloc(1, sizeof *product);
+  LtProduct *product = calloc(1, sizeof *product);
   *opened = NULL;
   *why = product == NULL ? "there is no memory for it" : "the process has more GPUs than expected";
   if (product == NULL || gpu < 0 || gpu >= PRODUCT_GPUS_MAX) {
@@ -456,7 +456,7 @@ static KernelStatus prepare(const Kernel *kernel, const KernelUse *use, void **s
   if (is_empty || !product_has_types(use->dtype[x.parts.a], use->dtype[x.parts.d]))
     return KERNEL_DONE;
   int32_t epilogue = x.parts.bias < 0 ? LT_EPILOGUE_NONE : LT_EPILOGUE_BIAS;
-  Product *product = NULL;
+  LtProduct *product = NULL;
   KernelStatus opened = product_open(use, &x, epilogue, use->align_bytes, &product, why);
   *state = product;
   if (opened == KERNEL_REFUSED && by_block) return KERNEL_DONE; /* GPUs other than Hopper's */
@@ -465,7 +465,7 @@ static KernelStatus prepare(const Kernel *kernel, const KernelUse *use, void **s
 
 /* ---- running */
 
-KernelStatus product_run(const Product *product, const KernelArgs *args, ProductTo to,
+KernelStatus product_run(const LtProduct *product, const KernelArgs *args, ProductTo to,
                          const char **why) {
   const Parts *at = &product->parts;
   const float one = 1, beta = to.adds ? 1 : 0;
@@ -514,7 +514,7 @@ KernelStatus product_run(const Product *product, const KernelArgs *args, Product
 }
 
 static KernelStatus run(const KernelArgs *args, bool may_add, const char **why) {
-  const Product *product = args->state;
+  const LtProduct *product = args->state;
   const Parts *at = &product->parts;
   ProductTo to = {.bias = at->bias >= 0 ? args->operand[at->bias] : NULL,
                   .d = args->operand[at->d],

@@ -13,8 +13,8 @@ enum { ALIGN_LEAST_BYTES = 16 }; /* of what the library reads or writes beside t
 /* Two fused records; a product is NULL where the library has none for it. */
 typedef struct FusedProduct {
   const Kernel *first, *second;
-  Product *beside; /* the second writes elsewhere, or not in the value's shape at all */
-  Product *over;   /* the second writes over what the first has written */
+  LtProduct *beside; /* the second writes elsewhere, or not in the value's shape at all */
+  LtProduct *over;   /* the second writes over what the first has written */
 } FusedProduct;
 
 static void release(void *state) {
@@ -36,7 +36,7 @@ static KernelStatus run_gelu(const KernelFused *how, const KernelArgs *first,
                              const KernelArgs *second, const char **why) {
   const FusedProduct *fused = how->state;
   bool is_over = second->operand[0] == second->operand[1];
-  const Product *product = is_over ? fused->over : fused->beside;
+  const LtProduct *product = is_over ? fused->over : fused->beside;
   int32_t d = fused->first->id == KERNEL_linear_bias ? 3 : 2;
   if (product == NULL || first->operand[d] != second->operand[0])
     return run_apart(fused, first, second, why);
@@ -112,8 +112,8 @@ static FusionChoice choice_of(KernelId first, KernelId second, const KernelUse u
 }
 
 /* *product stays NULL where the library has nothing: only what was kept and must hold fails. */
-static bool open_one(const KernelUse use[2], const Matrices *x, int32_t epilogue, Product **product,
-                     const char **why) {
+static bool open_one(const KernelUse use[2], const Matrices *x, int32_t epilogue,
+                     LtProduct **product, const char **why) {
   int64_t first = use[0].align_bytes, second = use[1].align_bytes;
   bool has_aux = (epilogue & LT_EPILOGUE_AUX) != 0;
   if (epilogue == 0 || (has_aux && x->m % LT_AUX_LEAD_UNIT != 0)) return true;

@@ -26,7 +26,7 @@ typedef struct Scales {
 } Scales;
 
 /* The state of a record, used by every call. */
-typedef struct Product {
+typedef struct LtProduct {
   Parts parts;
   LtHandle *handle;
   LtOperation *operation;
@@ -34,9 +34,9 @@ typedef struct Product {
   LtAlgorithm algorithm;
   Turned turned[2]; /* of codes: a and b */
   Scales scales[2];
-  ProductShape shape;
-  struct Product *next; /* of those that are open */
-} Product;
+  ChoiceKey shape;
+  struct LtProduct *next; /* of those that are open */
+} LtProduct;
 
 typedef struct Matrices {
   Parts parts;
@@ -54,8 +54,8 @@ bool product_has_types(uint32_t factors, uint32_t result);
  * multiples of align_bytes. KERNEL_REFUSED: the library has no algorithm for it. KERNEL_FAILED:
  * what is kept of it must hold, and does not any more; or something is missing. `why` says what. */
 KernelStatus product_open(const KernelUse *use, const Matrices *x, int32_t epilogue,
-                          int64_t align_bytes, Product **opened, const char **why);
-void product_close(Product *product); /* NULL is allowed */
+                          int64_t align_bytes, LtProduct **opened, const char **why);
+void product_close(LtProduct *product); /* NULL is allowed */
 
 /* ---- products_timed.c */
 
@@ -69,9 +69,9 @@ typedef struct ProductTimes {
 } ProductTimes;
 
 /* The fastest of the candidates, in the memory that is lent (products_timed.h). */
-ProductTimes product_fastest(const LtApi *api, const Product *product, const Matrices *x,
-                             const ProductShape *shape, bool adds,
-                             const LtCandidate *const *offered, int32_t count);
+ProductTimes product_fastest(const LtApi *api, const LtProduct *product, const Matrices *x,
+                             const ChoiceKey *shape, bool adds, const LtCandidate *const *offered,
+                             int32_t count);
 
 /* Where a call writes, and what its epilogue needs: NULL where it needs none. */
 typedef struct ProductTo {
@@ -80,7 +80,7 @@ typedef struct ProductTo {
   bool adds; /* to what d has */
 } ProductTo;
 
-KernelStatus product_run(const Product *product, const KernelArgs *args, ProductTo to,
+KernelStatus product_run(const LtProduct *product, const KernelArgs *args, ProductTo to,
                          const char **why);
 
 /* Kernel.fuse of the products (products_fused.c). */

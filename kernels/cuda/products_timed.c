@@ -39,7 +39,7 @@ int32_t lent_driver(void) {
 /* The product that is tried, with the candidate of this run. */
 typedef struct Trial {
   const LtApi *api;
-  const Product *product;
+  const LtProduct *product;
   const LtAlgorithm *algorithm;
   void *a, *b, *d, *workspace;
   uint64_t workspace_bytes;
@@ -48,7 +48,7 @@ typedef struct Trial {
 
 static bool run_trial(const void *context, void *stream) {
   const Trial *t = context;
-  const Product *p = t->product;
+  const LtProduct *p = t->product;
   const float one = 1;
   return t->api->multiply(p->handle, p->operation, &one, t->a, p->a, t->b, p->b, &t->beta, t->d,
                           p->d, t->d, p->d, t->algorithm, t->workspace, t->workspace_bytes,
@@ -105,7 +105,7 @@ static bool place_scales(const Trial *t, const Matrices *x, uint64_t *used, uint
 }
 
 /* False: the memory has no room for it. */
-static bool place(Trial *t, const Matrices *x, const ProductShape *shape, uint8_t *pattern) {
+static bool place(Trial *t, const Matrices *x, const ChoiceKey *shape, uint8_t *pattern) {
   const uint32_t align = shape->align_bytes;
   const int64_t factor = element_bytes(shape->factors), result = element_bytes(shape->result);
   const int64_t columns_a = x->transpose_a != LT_PLAIN ? x->m : x->k;
@@ -131,11 +131,11 @@ static bool place(Trial *t, const Matrices *x, const ProductShape *shape, uint8_
 
 /* ---- trying */
 
-typedef struct Candidate {
+typedef struct TimedAlgorithm {
   const LtCandidate *offered;
   int64_t took_ns[ROUNDS * RUNS];
   int32_t count;
-} Candidate;
+} TimedAlgorithm;
 
 static int by_time(const void *a, const void *b) {
   const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -143,16 +143,16 @@ static int by_time(const void *a, const void *b) {
 }
 
 /* INT64_MAX: it cannot run. */
-static int64_t median(Candidate *candidate) {
+static int64_t median(TimedAlgorithm *candidate) {
   if (candidate->count == 0) return INT64_MAX;
   qsort(candidate->took_ns, (size_t)candidate->count, sizeof *candidate->took_ns, by_time);
   return candidate->took_ns[candidate->count / 2];
 }
 
-static void run_round(Trial *t, Candidate *candidates, int32_t count, int64_t limit_ns) {
+static void run_round(Trial *t, TimedAlgorithm *candidates, int32_t count, int64_t limit_ns) {
   int64_t took_ns[1 + RUNS]; /* the first warms up */
   for (int32_t i = 0; i < count; i++) {
-    Candidate *c = &candidates[i];
+    TimedAlgorithm *c = &candidates[i];
     if (limit_ns < INT64_MAX && median(c) > limit_ns) continue;
     t->algorithm = &c->offered->algorithm;
     if (!lent.clock->time(run_trial, t, 1 + RUNS, took_ns)) continue;
@@ -161,7 +161,7 @@ static void run_round(Trial *t, Candidate *candidates, int32_t count, int64_t li
   }
 }
 
-static int64_t fastest(Candidate *candidates, int32_t count, int32_t *which) {
+static int64_t fastest(TimedAlgorithm *candidates, int32_t count, int32_t *which) {
   int64_t best_ns = INT64_MAX;
   for (int32_t i = 0; i < count; i++) {
     const int64_t ns = median(&candidates[i]);
@@ -192,7 +192,7 @@ static int64_t now_ns(void) {
 }
 
 static ProductTimes try_all(Trial *t, const LtCandidate *const *offered, int32_t count) {
-  Candidate candidates[PRODUCT_TRIES_MOST] = {{.offered = NULL}};
+  TimedAlgorithm candidates[PRODUCT_TRIES_MOST] = {{.offered = NULL}};
   for (int32_t i = 0; i < count; i++)
     candidates[i].offered = offered[i];
   t->algorithm = &offered[0]->algorithm;
@@ -207,9 +207,9 @@ static ProductTimes try_all(Trial *t, const LtCandidate *const *offered, int32_t
   return (ProductTimes){0, first_ns, first_ns};
 }
 
-ProductTimes product_fastest(const LtApi *api, const Product *product, const Matrices *x,
-                             const ProductShape *shape, bool adds,
-                             const LtCandidate *const *offered, int32_t count) {
+ProductTimes product_fastest(const LtApi *api, const LtProduct *product, const Matrices *x,
+                             const ChoiceKey *shape, bool adds, const LtCandidate *const *offered,
+                             int32_t count) {
   Trial trial = {.api = api,
                  .product = product,
                  .workspace_bytes = shape->workspace_most,

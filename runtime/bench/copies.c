@@ -10,14 +10,14 @@
 enum { TO_DEVICE, TO_HOST, WAYS, COPIES = 16, DEVICES_MOST = 64 };
 static const size_t gpu_bytes = (size_t)256 << 20, cpu_bytes = (size_t)64 << 20;
 
-typedef struct Line {
+typedef struct CopyLine {
   const CudaPlugin *cuda; /* NULL: a processor */
   uint32_t number, ways;  /* ways: a bit for each that copies */
   pthread_barrier_t *start;
   pthread_t thread;
   double bytes_per_s; /* each way */
   Status status;
-} Line;
+} CopyLine;
 
 double bench_now_s(void) {
   struct timespec now;
@@ -33,7 +33,7 @@ static Tier tier_of(int32_t way, int32_t end) {
   return (way == TO_DEVICE) == (end == 0) ? TIER_HOST : TIER_DEVICE;
 }
 
-static bool open_places(const Line *line, size_t bytes, Places *places, Status *status) {
+static bool open_places(const CopyLine *line, size_t bytes, Places *places, Status *status) {
   for (int32_t i = 0; i < 2 * WAYS; i++) {
     Arena *arena = &places->arena[i / 2][i % 2];
     void *at = NULL;
@@ -46,7 +46,7 @@ static bool open_places(const Line *line, size_t bytes, Places *places, Status *
   return true;
 }
 
-static void close_places(const Line *line, Places *places) {
+static void close_places(const CopyLine *line, Places *places) {
   for (int32_t i = 0; i < 2 * WAYS; i++) {
     Arena *arena = &places->arena[i / 2][i % 2];
     if (line->cuda == NULL)
@@ -57,7 +57,7 @@ static void close_places(const Line *line, Places *places) {
 }
 
 /* Seconds of some copies on each of the line's ways. */
-static bool copy_all(const Line *line, Device *device, const Places *places, size_t bytes,
+static bool copy_all(const CopyLine *line, Device *device, const Places *places, size_t bytes,
                      int32_t copies, uint64_t *number, double *seconds, Status *status) {
   const double from_s = bench_now_s();
   for (int32_t i = 0; i < copies * WAYS; i++) {
@@ -73,7 +73,7 @@ static bool copy_all(const Line *line, Device *device, const Places *places, siz
   return true;
 }
 
-static bool measure(Line *line, Device *device, const Places *places, size_t bytes) {
+static bool measure(CopyLine *line, Device *device, const Places *places, size_t bytes) {
   uint64_t number = 1;
   double seconds = 0;
   bool good = copy_all(line, device, places, bytes, 2, &number, &seconds, &line->status);
@@ -84,7 +84,7 @@ static bool measure(Line *line, Device *device, const Places *places, size_t byt
 }
 
 static void *line_main(void *argument) {
-  Line *line = argument;
+  CopyLine *line = argument;
   const size_t bytes = line->cuda != NULL ? gpu_bytes : cpu_bytes;
   const DeviceSetup setup = {.lane_count = 1 + WAYS, .queues_mask = 7};
   Places places = {0};
@@ -105,14 +105,14 @@ static void *line_main(void *argument) {
 /* The slowest rate of so many devices, each way. */
 static bool run_lines(const CudaPlugin *cuda, uint32_t count, uint32_t ways, double *bytes_per_s,
                       Status *status) {
-  static Line lines[DEVICES_MOST];
+  static CopyLine lines[DEVICES_MOST];
   static pthread_barrier_t start; /* not of the stack: threads may outlive a failure to start all */
   uint32_t started = 0;
   if (pthread_barrier_init(&start, NULL, count) != 0)
     return status_fail(status, STATUS_WORLD, "not enough memory to measure");
   for (; started < count; started++) {
-    lines[started] =
-        (Line){.cuda = cuda, .number = started, .ways = ways, .start = &start, .bytes_per_s = 0};
+    lines[started] = (CopyLine){
+        .cuda = cuda, .number = started, .ways = ways, .start = &start, .bytes_per_s = 0};
     if (pthread_create(&lines[started].thread, NULL, line_main, &lines[started]) != 0) break;
   }
   if (started < count) /* those that run wait for the others without end */

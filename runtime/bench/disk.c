@@ -12,17 +12,17 @@ enum { PASS_BYTES = 64 << 20 };
 static const uint64_t least_bytes = (uint64_t)PASS_BYTES * 2, most_bytes = (uint64_t)1 << 30;
 static const double longest_s = 3;
 
-typedef struct Pass {
+typedef struct DiskPass {
   uint8_t *file, *memory;
   uint64_t size_bytes; /* of the file */
   double limit_s;
   bool reads;
   double bytes_per_s;
   Status status;
-} Pass;
+} DiskPass;
 
 /* Over the file from its start, until time is up. */
-static void run_pass(Pass *pass) {
+static void run_pass(DiskPass *pass) {
   const double from_s = bench_now_s();
   double took_s = 0;
   uint64_t at = 0;
@@ -41,14 +41,14 @@ static void *pass_main(void *argument) {
   return NULL;
 }
 
-static bool run_one(Pass *pass, Status *status) {
+static bool run_one(DiskPass *pass, Status *status) {
   run_pass(pass);
   if (pass->status.code != 0) *status = pass->status;
   return pass->status.code == 0;
 }
 
 /* Each way while both go on, on two files. */
-static bool run_both(Pass pass[2], Status *status) {
+static bool run_both(DiskPass pass[2], Status *status) {
   pthread_t thread;
   if (pthread_create(&thread, NULL, pass_main, &pass[0]) != 0)
     return status_fail(status, STATUS_WORLD, "cannot start a thread to measure");
@@ -66,7 +66,7 @@ static uint64_t room_in(const char *directory) {
   return fourth < most_bytes ? fourth / PASS_BYTES * PASS_BYTES : most_bytes;
 }
 
-static bool open_pass(const char *directory, Pass *pass, Status *status) {
+static bool open_pass(const char *directory, DiskPass *pass, Status *status) {
   pass->memory = malloc(PASS_BYTES);
   if (pass->memory == NULL) return status_fail(status, STATUS_WORLD, "not enough memory");
   for (uint64_t word = 0; word < PASS_BYTES / 8; word++) /* a disk may compress zeros */
@@ -74,14 +74,14 @@ static bool open_pass(const char *directory, Pass *pass, Status *status) {
   return tier_file_open(&(TierFileSetup){directory, pass->size_bytes, true}, &pass->file, status);
 }
 
-static void close_pass(Pass *pass) {
+static void close_pass(DiskPass *pass) {
   if (pass->file != NULL) tier_file_close(pass->file);
   free(pass->memory);
 }
 
 /* Writes the pass's file, then reads what was written. */
-static bool measure_alone(const Pass *of, FileRates *rates, Status *status) {
-  Pass write = *of, read = *of;
+static bool measure_alone(const DiskPass *of, FileRates *rates, Status *status) {
+  DiskPass write = *of, read = *of;
   write.reads = false;
   read.reads = true;
   if (!run_one(&write, status) || !run_one(&read, status)) return false;
@@ -91,7 +91,7 @@ static bool measure_alone(const Pass *of, FileRates *rates, Status *status) {
 
 bool bench_file(const char *directory, uint64_t size_bytes, double limit_s, FileRates *rates,
                 Status *status) {
-  Pass pass = {.size_bytes = size_bytes, .limit_s = limit_s};
+  DiskPass pass = {.size_bytes = size_bytes, .limit_s = limit_s};
   const bool good = open_pass(directory, &pass, status) && measure_alone(&pass, rates, status);
   close_pass(&pass);
   return good;
@@ -99,8 +99,8 @@ bool bench_file(const char *directory, uint64_t size_bytes, double limit_s, File
 
 bool bench_files(const char *directory, FILE *out, Status *status) {
   const uint64_t size_bytes = room_in(directory);
-  Pass pass[2] = {{.size_bytes = size_bytes, .limit_s = longest_s},
-                  {.size_bytes = size_bytes, .limit_s = longest_s}};
+  DiskPass pass[2] = {{.size_bytes = size_bytes, .limit_s = longest_s},
+                      {.size_bytes = size_bytes, .limit_s = longest_s}};
   FileRates alone, first;
   char least[QUANTITY_BYTES], whole[QUANTITY_BYTES];
   if (size_bytes < least_bytes)

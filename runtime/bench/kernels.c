@@ -10,16 +10,16 @@
 
 enum { ROUNDS = 7, NUMBERS_MOST = 13 };
 
-typedef struct Case {
+typedef struct BenchCase {
   KernelId kernel;
   int64_t dims[NUMBERS_MOST];
   double attrs[NUMBERS_MOST];
-} Case;
+} BenchCase;
 
 /* One run of a kernel. */
-typedef struct Taken {
+typedef struct KernelRun {
   double seconds, bytes;
-} Taken;
+} KernelRun;
 
 static void fill(void *to, uint32_t dtype, int64_t bytes, int64_t classes) {
   for (int64_t i = 0; dtype == DTYPE_F32 && i < bytes / 4; i++)
@@ -36,7 +36,7 @@ static uint32_t dtype_of(const KernelOperand *operand) {
 }
 
 /* The best of some runs. False: not enough memory, or the kernel fails. */
-static bool measure(const Case *of, Threads *team, Taken *taken) {
+static bool measure(const BenchCase *of, Threads *team, KernelRun *taken) {
   const KernelContract *contract = contract_of(of->kernel);
   const Kernel *kernel = &kernels_of(KERNEL_FAST)[of->kernel];
   void *operand[KERNEL_OPERANDS_MAX] = {NULL}, *state = NULL;
@@ -45,7 +45,7 @@ static bool measure(const Case *of, Threads *team, Taken *taken) {
   const int32_t count = contract->operand_count, attrs = contract_attrs_in(contract, false);
   const char *why = NULL;
   bool good = true;
-  *taken = (Taken){0};
+  *taken = (KernelRun){0};
   for (int32_t i = 0; i < count; i++)
     dtype[i] = dtype_of(&contract->operands[i]);
   const WorkspaceUse scratch = {.target = KERNEL_TARGET_CPU,
@@ -93,9 +93,9 @@ static bool measure(const Case *of, Threads *team, Taken *taken) {
 }
 
 /* A kernel forward and its backward, as bytes a second of both. */
-static bool put_pair(FILE *out, const char *name, const Case *forward, const Case *backward,
-                     Threads *team) {
-  Taken one = {0}, other = {0};
+static bool put_pair(FILE *out, const char *name, const BenchCase *forward,
+                     const BenchCase *backward, Threads *team) {
+  KernelRun one = {0}, other = {0};
   if (!measure(forward, team, &one)) return false;
   if (backward != NULL && !measure(backward, team, &other)) return false;
   fprintf(out, "%s %.0f\n", name, (one.bytes + other.bytes) / (one.seconds + other.seconds));
@@ -108,12 +108,12 @@ enum { SAMPLES = 4, TOKENS = 256, HEADS = 12, HEAD = 64, WIDTH = HEADS * HEAD, V
 #define ATTENTION_DIMS SAMPLES, TOKENS, HEADS, HEADS, HEAD, WIDTH, WIDTH, WIDTH
 
 static bool put_attention(FILE *out, Threads *team) {
-  static const Case forward = {KERNEL_attention, {ATTENTION_DIMS}, ATTENTION_ATTRS};
-  static const Case backward = {
+  static const BenchCase forward = {KERNEL_attention, {ATTENTION_DIMS}, ATTENTION_ATTRS};
+  static const BenchCase backward = {
       KERNEL_attention_backward, {ATTENTION_DIMS, WIDTH, WIDTH, WIDTH}, ATTENTION_ATTRS};
   /* Two products forward, five backward; half of the scores are masked. */
   const double product = 2.0 * SAMPLES * HEADS * HEAD * TOKENS * TOKENS / 2;
-  Taken taken;
+  KernelRun taken;
   if (!measure(&forward, team, &taken)) return false;
   fprintf(out, "attention_fwd %.0f\n", 2 * product / taken.seconds);
   if (!measure(&backward, team, &taken)) return false;
@@ -135,13 +135,13 @@ static bool put_products(FILE *out) {
 
 static bool put_all(FILE *out, Threads *team) {
   enum { ROWS = SAMPLES * TOKENS, N = ROWS * 4 * WIDTH, FEW = 16 };
-  static const Case norm = {KERNEL_layernorm, {ROWS, WIDTH}, {1e-5, 0}};
-  static const Case norm_backward = {KERNEL_layernorm_backward, {ROWS, WIDTH}, {0}};
-  static const Case gelu = {KERNEL_gelu, {N}, {0}},
-                    gelu_backward = {KERNEL_gelu_backward, {N}, {0}};
-  static const Case loss = {KERNEL_cross_entropy_train, {ROWS, VOCAB, VOCAB}, {1, 0, 0}};
-  static const Case few = {KERNEL_gelu, {FEW}, {0}};
-  Taken taken;
+  static const BenchCase norm = {KERNEL_layernorm, {ROWS, WIDTH}, {1e-5, 0}};
+  static const BenchCase norm_backward = {KERNEL_layernorm_backward, {ROWS, WIDTH}, {0}};
+  static const BenchCase gelu = {KERNEL_gelu, {N}, {0}},
+                         gelu_backward = {KERNEL_gelu_backward, {N}, {0}};
+  static const BenchCase loss = {KERNEL_cross_entropy_train, {ROWS, VOCAB, VOCAB}, {1, 0, 0}};
+  static const BenchCase few = {KERNEL_gelu, {FEW}, {0}};
+  KernelRun taken;
   if (!put_products(out) || !put_attention(out, team) ||
       !put_pair(out, "norm", &norm, &norm_backward, team) ||
       !put_pair(out, "activation", &gelu, &gelu_backward, team) ||

@@ -17,13 +17,13 @@ static void stream_task(void *context, int64_t task, int32_t worker) {
     at[i] *= 1.5f;
 }
 
-typedef struct Fill {
+typedef struct BenchFill {
   uint8_t *at;
   int64_t bytes;
-} Fill;
+} BenchFill;
 
 static void fill_task(void *context, int64_t task, int32_t worker) {
-  const Fill *fill = context;
+  const BenchFill *fill = context;
   (void)worker;
   memset(fill->at + task * fill->bytes, 0, (size_t)fill->bytes);
 }
@@ -32,7 +32,7 @@ static void fill_task(void *context, int64_t task, int32_t worker) {
 static void *take(Threads *team, int64_t element_bytes) {
   void *memory = NULL;
   if (posix_memalign(&memory, 4096, (size_t)(ELEMENTS * element_bytes)) != 0) return NULL;
-  Fill fill = {memory, TASK_ELEMENTS * element_bytes};
+  BenchFill fill = {memory, TASK_ELEMENTS * element_bytes};
   threads_run(team, ELEMENTS / TASK_ELEMENTS, fill_task, &fill);
   return memory;
 }

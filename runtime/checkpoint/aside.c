@@ -85,13 +85,13 @@ static int64_t number_of(const char *name) {
 }
 
 /* The numbers of the folders earlier.N; zeros if there are none. */
-typedef struct Numbers {
+typedef struct EarlierNumbers {
   int64_t oldest, newest;
   int32_t count;
-} Numbers;
+} EarlierNumbers;
 
-static Numbers list_earlier(const char *directory) {
-  Numbers numbers = {0};
+static EarlierNumbers list_earlier(const char *directory) {
+  EarlierNumbers numbers = {0};
   DIR *folder = opendir(directory);
   for (struct dirent *item; folder && (item = readdir(folder));) {
     int64_t number = number_of(item->d_name);
@@ -123,7 +123,7 @@ static bool remove_earlier(const char *directory, int64_t number) {
 }
 
 static void remove_oldest(const char *directory, CheckpointAside *aside) {
-  for (Numbers numbers = list_earlier(directory); numbers.count > CHECKPOINT_EARLIER_KEEP;
+  for (EarlierNumbers numbers = list_earlier(directory); numbers.count > CHECKPOINT_EARLIER_KEEP;
        numbers = list_earlier(directory)) {
     if (!remove_earlier(directory, numbers.oldest))
       return; /* then old files stay, which does no harm */

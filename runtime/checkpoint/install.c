@@ -39,13 +39,13 @@ typedef struct Installing {
 } Installing;
 
 /* The conversion from a checkpoint's dtype to a tensor's. */
-typedef enum Form {
+typedef enum DtypeForm {
   FORM_AS_IS,
   FORM_ROUND, /* to another dtype, to nearest, ties to even */
   FORM_HIGH,  /* to the upper half of a split master */
   FORM_LOW,   /* to the lower half */
   FORM_NUMBER /* codes to numbers, which other blocks have codes of */
-} Form;
+} DtypeForm;
 
 /* A layer of a tensor being filled. */
 typedef struct Filling {
@@ -54,7 +54,7 @@ typedef struct Filling {
   uint32_t source;     /* item of the checkpoint */
   WeightSource weight; /* or tensor of the model's files */
   DType from;
-  Form form;
+  DtypeForm form;
   int64_t from_width, to_width;
   uint32_t same_axes;
   int32_t member;  /* among the ranks that have the same elements */
@@ -342,8 +342,8 @@ static bool is_of_split(const Plan *plan) {
   return master != NULL && strcmp(plan_string(plan, master->text), "split") == 0;
 }
 
-static Form form_of(const Plan *plan, const PlanClass *class, const PlanTensor *tensor,
-                    int32_t layer, DType from) {
+static DtypeForm form_of(const Plan *plan, const PlanClass *class, const PlanTensor *tensor,
+                         int32_t layer, DType from) {
   if (tensor->dtype == DTYPE_I16) return FORM_LOW;
   const PlanTensor *master = checkpoint_tensor(plan, class, tensor->name, BUFFER_MASTER, layer);
   bool is_half = tensor->kind == BUFFER_PARAM &&

@@ -11,12 +11,12 @@ BufferKind recode_maxima(uint32_t codes) {
 
 /* ---- from codes */
 
-typedef struct Blocks {
+typedef struct CodedBlocks {
   int64_t first, end; /* -1: none */
-} Blocks;
+} CodedBlocks;
 
 static bool span_run(void *context, int64_t from, int64_t to, int64_t count) {
-  Blocks *blocks = context;
+  CodedBlocks *blocks = context;
   (void)to;
   if (blocks->first < 0) blocks->first = from / CODES_BLOCK;
   blocks->end = (from + count - 1) / CODES_BLOCK + 1;
@@ -59,7 +59,7 @@ static bool make_room(Recoding *recoding, int64_t count) {
 
 /* The maxima of a rank's blocks, into `most`. */
 static bool read_maxima(Recoding *recoding, Reader *reader, const int32_t *coordinate,
-                        const Blocks *blocks, CheckpointFault *fault, Status *status) {
+                        const CodedBlocks *blocks, CheckpointFault *fault, Status *status) {
   const State *state = &reader->from->manifest.state;
   const StateItem *item = &state->item[recoding->maxima];
   const int64_t count = blocks->end - blocks->first;
@@ -81,16 +81,16 @@ static bool read_maxima(Recoding *recoding, Reader *reader, const int32_t *coord
                      reader->from->path, item->name);
 }
 
-typedef struct Decoding {
+typedef struct CodesDecoding {
   const uint8_t *code;
   float *number;
   const float *most;
   int64_t first_block, count;
   bool is_signed;
-} Decoding;
+} CodesDecoding;
 
 static bool decode_run(void *context, int64_t from, int64_t to, int64_t count) {
-  Decoding *decoding = context;
+  CodesDecoding *decoding = context;
   (void)to;
   for (int64_t i = from; i < from + count; i++, decoding->count++) {
     const uint8_t code = decoding->code[decoding->count];
@@ -108,7 +108,7 @@ bool recode_numbers(Recoding *recoding, Reader *reader, const StateStored *store
   const PlanTensor *tensor = state_tensor(state, &state->item[recoding->codes]);
   int32_t coordinate[PLAN_AXES_MAX];
   StatePiece memory; /* the stored elements, where they were in the memory of the whole box */
-  Blocks blocks = {-1, -1};
+  CodedBlocks blocks = {-1, -1};
   state_coordinates(state->plan, stored->number, coordinate);
   if (!state_piece(state->plan, tensor->layout, coordinate, &memory)) return false;
   memory.range_first = stored->piece.range_first;
@@ -117,11 +117,11 @@ bool recode_numbers(Recoding *recoding, Reader *reader, const StateStored *store
   (void)state_common(&memory, want, span_run, &blocks);
   if (blocks.first < 0) return true;
   if (!read_maxima(recoding, reader, coordinate, &blocks, fault, status)) return false;
-  Decoding decoding = {.code = code,
-                       .number = number,
-                       .most = recoding->most,
-                       .first_block = blocks.first,
-                       .is_signed = tensor->kind == BUFFER_MOMENT1};
+  CodesDecoding decoding = {.code = code,
+                            .number = number,
+                            .most = recoding->most,
+                            .first_block = blocks.first,
+                            .is_signed = tensor->kind == BUFFER_MOMENT1};
   return state_common(&memory, want, decode_run, &decoding);
 }
 

@@ -59,13 +59,13 @@ struct Queue {
   uint64_t delays;
 };
 
-typedef struct Captured {
+typedef struct CpuCapture {
   Queue *queue;
   QueueEntry entry;
-} Captured;
+} CpuCapture;
 
 struct Graph {
-  Captured *at;
+  CpuCapture *at;
   uint32_t count, capacity;
   uint64_t number_first; /* of the first work */
   bool has_work;
@@ -272,13 +272,13 @@ static void make_room(Queue *queue) {
 static bool keep(Graph *graph, Queue *queue, const QueueEntry *entry, Status *status) {
   if (graph->count == graph->capacity) {
     uint32_t capacity = graph->capacity ? 2 * graph->capacity : 64;
-    Captured *at = realloc(graph->at, capacity * sizeof *at);
+    CpuCapture *at = realloc(graph->at, capacity * sizeof *at);
     if (at == NULL) return status_fail(status, STATUS_WORLD, "not enough memory to capture");
     graph->at = at, graph->capacity = capacity;
   }
   if (!graph->has_work) graph->number_first = entry->number;
   graph->has_work = true; /* a wait is kept after the work that it is for */
-  graph->at[graph->count++] = (Captured){queue, *entry};
+  graph->at[graph->count++] = (CpuCapture){queue, *entry};
   return true;
 }
 

@@ -36,12 +36,12 @@ FileCalls file_calls = {open_file, fallocate, true, no_fault, as_moved};
 
 /* Bytes [first, first + size_bytes) of a file to or from memory, cut into parts that threads take
  * in turn. */
-typedef struct Request {
+typedef struct FileRequest {
   bool reads;
   uint64_t first, size_bytes;
   uint8_t *memory;
   _Atomic uint64_t next; /* bytes that a thread has taken */
-} Request;
+} FileRequest;
 
 typedef struct TierFile TierFile;
 struct TierFile {
@@ -58,7 +58,7 @@ struct TierFile {
   int32_t thread_count;
   pthread_mutex_t lock; /* of what follows */
   pthread_cond_t changed;
-  Request *request; /* NULL: none */
+  FileRequest *request; /* NULL: none */
   int32_t at_work;
   bool stop;
   Status failure;
@@ -114,19 +114,20 @@ static uint64_t sum_of(const uint8_t *run) {
 }
 
 /* Some bytes of a request, in memory of a thread. */
-typedef struct Part {
-  const Request *request;
+typedef struct RequestPart {
+  const FileRequest *request;
   uint8_t *memory;
   uint64_t at, bytes, done;
-} Part;
+} RequestPart;
 
-static Part part_of(const Request *request, uint8_t *memory, uint64_t at, uint64_t most_bytes) {
+static RequestPart part_of(const FileRequest *request, uint8_t *memory, uint64_t at,
+                           uint64_t most_bytes) {
   const uint64_t left = request->size_bytes - at;
-  return (Part){request, memory, at, left < most_bytes ? left : most_bytes, 0};
+  return (RequestPart){request, memory, at, left < most_bytes ? left : most_bytes, 0};
 }
 
 /* Before it is written. */
-static void begin_part(const TierFile *file, const Part *part) {
+static void begin_part(const TierFile *file, const RequestPart *part) {
   const uint64_t first = part->request->first + part->at;
   if (part->request->reads) return;
   memcpy(part->memory, part->request->memory + part->at, part->bytes);
@@ -135,7 +136,7 @@ static void begin_part(const TierFile *file, const Part *part) {
 }
 
 /* After it has moved. Pages that the file system has kept all the same are not needed. */
-static bool end_part(const TierFile *file, const Part *part, Status *status) {
+static bool end_part(const TierFile *file, const RequestPart *part, Status *status) {
   const uint64_t first = part->request->first + part->at;
   const bool reads = part->request->reads;
   if (!file->is_direct) {
@@ -154,7 +155,7 @@ static bool end_part(const TierFile *file, const Part *part, Status *status) {
   return true;
 }
 
-static bool move_part(const TierFile *file, const Part *part, Status *status) {
+static bool move_part(const TierFile *file, const RequestPart *part, Status *status) {
   begin_part(file, part);
   return transfer(file, part->request->reads, part->memory, part->request->first + part->at,
                   part->bytes, status) &&
@@ -163,7 +164,7 @@ static bool move_part(const TierFile *file, const Part *part, Status *status) {
 
 /* ---- by io_uring: a thread's slots are in flight at once */
 
-static bool start_slot(const TierFile *file, FileRing *ring, const Part *part, int32_t slot,
+static bool start_slot(const TierFile *file, FileRing *ring, const RequestPart *part, int32_t slot,
                        Status *status) {
   const uint64_t at = part->request->first + part->at + part->done;
   const uint64_t bytes = part->bytes - part->done;
@@ -172,8 +173,8 @@ static bool start_slot(const TierFile *file, FileRing *ring, const Part *part, i
 }
 
 /* A slot whose transfer has ended, short or whole. `goes_on`: the rest of it was started. */
-static bool end_slot(const TierFile *file, FileRing *ring, Part *part, int32_t slot, int64_t moved,
-                     bool *goes_on, Status *status) {
+static bool end_slot(const TierFile *file, FileRing *ring, RequestPart *part, int32_t slot,
+                     int64_t moved, bool *goes_on, Status *status) {
   const uint64_t at = part->request->first + part->at + part->done;
   moved = file_calls.moved(part->request->reads, part->memory + part->done, moved, (off_t)at);
   const bool again = moved < 0 && (errno == EINTR || errno == EAGAIN);
@@ -189,8 +190,8 @@ static bool end_slot(const TierFile *file, FileRing *ring, Part *part, int32_t s
 
 /* The next bytes of the request that nobody has taken, in a slot. False: there are none, or it
  * cannot start. */
-static bool take_slot(const TierFile *file, FileRing *ring, Request *request, uint8_t *memory,
-                      Part *part, int32_t slot, Status *status) {
+static bool take_slot(const TierFile *file, FileRing *ring, FileRequest *request, uint8_t *memory,
+                      RequestPart *part, int32_t slot, Status *status) {
   const uint64_t at = atomic_fetch_add(&request->next, SLOT_BYTES);
   if (at >= request->size_bytes) return false;
   *part = part_of(request, memory + (size_t)slot * SLOT_BYTES, at, SLOT_BYTES);
@@ -211,9 +212,9 @@ static int32_t await_slot(const TierFile *file, FileRing *ring, int64_t *moved, 
 }
 
 /* After a failure nothing new starts, and what is under way is awaited: its memory is in use. */
-static void move_by_ring(const TierFile *file, FileRing *ring, Request *request, uint8_t *memory,
-                         Status *status) {
-  Part parts[SLOTS];
+static void move_by_ring(const TierFile *file, FileRing *ring, FileRequest *request,
+                         uint8_t *memory, Status *status) {
+  RequestPart parts[SLOTS];
   int32_t flying = 0;
   for (int32_t slot = 0; slot < SLOTS && status->code == 0; slot++)
     flying += take_slot(file, ring, request, memory, &parts[slot], slot, status);
@@ -230,15 +231,16 @@ static void move_by_ring(const TierFile *file, FileRing *ring, Request *request,
 
 /* ---- threads */
 
-static void move_by_parts(const TierFile *file, Request *request, uint8_t *memory, Status *status) {
+static void move_by_parts(const TierFile *file, FileRequest *request, uint8_t *memory,
+                          Status *status) {
   for (uint64_t at; status->code == 0 &&
                     (at = atomic_fetch_add(&request->next, PART_BYTES)) < request->size_bytes;) {
-    const Part part = part_of(request, memory, at, PART_BYTES);
+    const RequestPart part = part_of(request, memory, at, PART_BYTES);
     (void)move_part(file, &part, status);
   }
 }
 
-static void work_on(TierFile *file, Request *request, int32_t number) {
+static void work_on(TierFile *file, FileRequest *request, int32_t number) {
   Status status = {0};
   if (file->ring[0] != NULL)
     move_by_ring(file, file->ring[number], request, file->part[number], &status);
@@ -251,18 +253,18 @@ static void work_on(TierFile *file, Request *request, int32_t number) {
   atomic_store(&request->next, request->size_bytes);
 }
 
-typedef struct Worker {
+typedef struct FileWorker {
   TierFile *file;
   int32_t number;
-} Worker;
+} FileWorker;
 
 static void *worker_main(void *context) {
-  Worker worker = *(Worker *)context;
+  FileWorker worker = *(FileWorker *)context;
   TierFile *file = worker.file;
   free(context);
   pthread_mutex_lock(&file->lock);
   while (!file->stop) {
-    Request *request = file->request;
+    FileRequest *request = file->request;
     if (request == NULL || atomic_load(&request->next) >= request->size_bytes) {
       pthread_cond_wait(&file->changed, &file->lock);
       continue;
@@ -300,10 +302,10 @@ static bool start_threads(TierFile *file, Status *status) {
       return status_fail(status, STATUS_WORLD, "not enough memory to read and write files");
   open_rings(file);
   for (int32_t i = 0; i < THREADS; i++) {
-    Worker *worker = malloc(sizeof *worker);
+    FileWorker *worker = malloc(sizeof *worker);
     if (worker == NULL)
       return status_fail(status, STATUS_WORLD, "not enough memory to read and write files");
-    *worker = (Worker){file, i};
+    *worker = (FileWorker){file, i};
     if (pthread_create(&file->threads[i], NULL, worker_main, worker) != 0) {
       free(worker);
       return status_fail(status, STATUS_WORLD, "cannot start a thread to read and write files");
@@ -314,7 +316,7 @@ static bool start_threads(TierFile *file, Status *status) {
 }
 
 /* One request at a time: the rank's lane of files makes one after another. */
-static bool run_request(TierFile *file, Request *request, Status *status) {
+static bool run_request(TierFile *file, FileRequest *request, Status *status) {
   pthread_mutex_lock(&file->lock);
   while (file->request != NULL)
     pthread_cond_wait(&file->changed, &file->lock);
@@ -335,10 +337,10 @@ static bool request(const uint8_t *at, void *memory, uint64_t size_bytes, bool r
                     Status *status) {
   TierFile *file = file_of(at);
   if (file == NULL) return status_fail(status, STATUS_OURS, "an address of no file");
-  Request of = {.reads = reads,
-                .first = (uint64_t)(at - file->base),
-                .size_bytes = size_bytes,
-                .memory = memory};
+  FileRequest of = {.reads = reads,
+                    .first = (uint64_t)(at - file->base),
+                    .size_bytes = size_bytes,
+                    .memory = memory};
   if (of.first % RUN_BYTES != 0 || size_bytes % RUN_BYTES != 0 ||
       size_bytes > file->size_bytes - of.first)
     return status_fail(status, STATUS_OURS, "files pass in whole runs of %d bytes", RUN_BYTES);

@@ -12,9 +12,10 @@
 
 enum { ID_MAX = INT32_MAX - 1, MESSAGES_MAX = 4096 }; /* runs hold ids as int32, and count them */
 
-static bool refuse(Worker *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool refuse(DocumentWorker *w, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-static bool refuse(Worker *w, const char *format, ...) {
+static bool refuse(DocumentWorker *w, const char *format, ...) {
   va_list list;
   va_start(list, format);
   (void)vsnprintf(w->why, sizeof w->why, format, list);
@@ -25,7 +26,7 @@ static bool refuse(Worker *w, const char *format, ...) {
 /* ---- the document at hand */
 
 /* Room for one more id. */
-static bool add_id(Worker *w, int64_t id) {
+static bool add_id(DocumentWorker *w, int64_t id) {
   TokenIds *ids = &w->ids;
   if (ids->count == ids->room) {
     int64_t room = 2 * ids->room + 256;
@@ -38,7 +39,7 @@ static bool add_id(Worker *w, int64_t id) {
 }
 
 /* The ids from `first` on are targets, or not. */
-static bool set_targets(Worker *w, int64_t first, bool is_target) {
+static bool set_targets(DocumentWorker *w, int64_t first, bool is_target) {
   if (w->ids.count > w->target_room) {
     uint8_t *targets = realloc(w->is_target, (size_t)w->ids.room);
     if (!targets) return refuse(w, "not enough memory");
@@ -49,11 +50,11 @@ static bool set_targets(Worker *w, int64_t first, bool is_target) {
   return true;
 }
 
-static bool add_token(Worker *w, int64_t id, bool is_target) {
+static bool add_token(DocumentWorker *w, int64_t id, bool is_target) {
   return add_id(w, id) && set_targets(w, w->ids.count - 1, is_target);
 }
 
-static bool add_text(Worker *w, const char *text, size_t bytes, TokenizerSpecial special,
+static bool add_text(DocumentWorker *w, const char *text, size_t bytes, TokenizerSpecial special,
                      bool is_target) {
   int64_t first = w->ids.count;
   bool is_encoded = first > 0
@@ -62,17 +63,17 @@ static bool add_text(Worker *w, const char *text, size_t bytes, TokenizerSpecial
   return is_encoded && set_targets(w, first, is_target);
 }
 
-static bool begin(Worker *w, bool is_target) {
+static bool begin(DocumentWorker *w, bool is_target) {
   return !w->options->with_bos ||
          add_token(w, tokenizer_ends(w->options->tokenizer).bos, is_target);
 }
 
-static bool end(Worker *w) {
+static bool end(DocumentWorker *w) {
   return !w->options->with_eos || add_token(w, tokenizer_ends(w->options->tokenizer).eos, true);
 }
 
 /* Two tokens that begin a document are a template's and the tokenizer's. */
-static bool check_begin(Worker *w) {
+static bool check_begin(DocumentWorker *w) {
   int64_t bos = w->options->tokenizer ? tokenizer_ends(w->options->tokenizer).bos : -1;
   if (bos < 0 || w->ids.count < 2 || w->ids.at[0] != bos || w->ids.at[1] != bos) return true;
   return refuse(w,
@@ -84,19 +85,19 @@ static bool check_begin(Worker *w) {
 /* ---- the kinds of documents */
 
 /* The text of the first piece begins a document, even after bos. */
-static bool add_first_text(Worker *w, const char *text, size_t bytes, bool is_target) {
+static bool add_first_text(DocumentWorker *w, const char *text, size_t bytes, bool is_target) {
   int64_t first = w->ids.count;
   return tokenizer_encode(w->encoder, text, bytes, w->options->special, &w->ids, w->why) &&
          set_targets(w, first, is_target);
 }
 
-bool document_of_text(Worker *w, const char *text, size_t bytes) {
+bool document_of_text(DocumentWorker *w, const char *text, size_t bytes) {
   w->ids.count = 0;
   w->has_mask = false;
   return begin(w, true) && add_first_text(w, text, bytes, true) && end(w) && check_begin(w);
 }
 
-static bool keep_text(Worker *w, const char *text, size_t bytes) {
+static bool keep_text(DocumentWorker *w, const char *text, size_t bytes) {
   if (w->text_bytes + bytes > w->text_room) {
     size_t room = 2 * w->text_room + bytes + 4096;
     char *grown = realloc(w->text, room);
@@ -109,8 +110,8 @@ static bool keep_text(Worker *w, const char *text, size_t bytes) {
 }
 
 /* Counts the pair if its text has other ids as a whole. */
-static bool compare_joined(Worker *w, const char *prompt, const char *completion, int64_t first,
-                           int64_t last) {
+static bool compare_joined(DocumentWorker *w, const char *prompt, const char *completion,
+                           int64_t first, int64_t last) {
   w->joined.count = 0;
   w->text_bytes = 0;
   if (!keep_text(w, prompt, strlen(prompt)) || !keep_text(w, completion, strlen(completion)) ||
@@ -124,7 +125,7 @@ static bool compare_joined(Worker *w, const char *prompt, const char *completion
   return true;
 }
 
-static bool read_pair(Worker *w, json_t *line) {
+static bool read_pair(DocumentWorker *w, json_t *line) {
   const char *prompt = json_text(line, "prompt"), *completion = json_text(line, "completion");
   if (!prompt || !completion)
     return refuse(w, "\"%s\" is missing, or no text", prompt ? "completion" : "prompt");
@@ -139,7 +140,7 @@ static bool read_pair(Worker *w, json_t *line) {
 
 /* ---- conversations */
 
-static int64_t special_id(const Worker *w, const char *name) {
+static int64_t special_id(const DocumentWorker *w, const char *name) {
   TokenizerEnds ends = tokenizer_ends(w->options->tokenizer);
   if (strcmp(name, "bos") == 0) return ends.bos;
   if (strcmp(name, "eos") == 0) return ends.eos;
@@ -148,7 +149,7 @@ static int64_t special_id(const Worker *w, const char *name) {
 
 /* Adjacent texts that are all targets, or none, are joined before they are encoded. Letters of
  * content never are special tokens. */
-static bool add_kept_text(Worker *w, bool is_target) {
+static bool add_kept_text(DocumentWorker *w, bool is_target) {
   TokenizerSpecial special =
       w->options->special == SPECIAL_PARSE ? SPECIAL_TEXT : w->options->special;
   size_t bytes = w->text_bytes;
@@ -156,7 +157,7 @@ static bool add_kept_text(Worker *w, bool is_target) {
   return bytes == 0 || add_text(w, w->text, bytes, special, is_target);
 }
 
-static bool add_pieces(Worker *w, const DocumentPiece *pieces, int32_t count) {
+static bool add_pieces(DocumentWorker *w, const DocumentPiece *pieces, int32_t count) {
   w->text_bytes = 0;
   for (int32_t i = 0; i < count; i++) {
     const DocumentPiece *piece = &pieces[i];
@@ -193,7 +194,7 @@ static DocumentPiece *copy_pieces(const DocumentPiece *pieces, int32_t count) {
 }
 
 /* One thread at a time runs the page; all encode what it gave. */
-static bool add_conversation(Worker *w, const DocumentMessage *messages, int32_t count) {
+static bool add_conversation(DocumentWorker *w, const DocumentMessage *messages, int32_t count) {
   const DocumentPiece *pieces = NULL;
   DocumentPiece *kept = NULL;
   int32_t piece_count = 0;
@@ -209,7 +210,7 @@ static bool add_conversation(Worker *w, const DocumentMessage *messages, int32_t
   return is_good;
 }
 
-static bool read_messages(Worker *w, json_t *list) {
+static bool read_messages(DocumentWorker *w, json_t *list) {
   const size_t count = json_array_size(list);
   if (!w->options->chat)
     return refuse(w, "\"messages\" wants a chat page: --chat llama3, chatml, mistral or FILE.lua");
@@ -231,7 +232,7 @@ static bool read_messages(Worker *w, json_t *list) {
 
 /* ---- given ids */
 
-static bool read_ids(Worker *w, json_t *ids) {
+static bool read_ids(DocumentWorker *w, json_t *ids) {
   const size_t count = json_array_size(ids);
   const uint32_t vocab = w->options->tokenizer ? tokenizer_vocab(w->options->tokenizer) : 0;
   if (count == 0) return refuse(w, "\"ids\" is no list of whole numbers");
@@ -248,7 +249,7 @@ static bool read_ids(Worker *w, json_t *ids) {
 }
 
 /* After the ids: of as many entries, each 0 or 1, true or false. */
-static bool read_mask(Worker *w, json_t *mask) {
+static bool read_mask(DocumentWorker *w, json_t *mask) {
   const int64_t count = w->ids.count;
   if (mask == NULL) return true;
   if ((int64_t)json_array_size(mask) != count)
@@ -267,12 +268,12 @@ static bool read_mask(Worker *w, json_t *mask) {
 
 /* ---- lines */
 
-typedef enum Kind { KIND_TEXT, KIND_PAIR, KIND_MESSAGES, KIND_IDS, KIND_NONE } Kind;
+typedef enum LineKind { KIND_TEXT, KIND_PAIR, KIND_MESSAGES, KIND_IDS, KIND_NONE } LineKind;
 
-static Kind kind_of_key(const char *key) {
+static LineKind kind_of_key(const char *key) {
   static const struct {
     const char *key;
-    Kind kind;
+    LineKind kind;
   } keys[] = {{"text", KIND_TEXT},         {"prompt", KIND_PAIR}, {"completion", KIND_PAIR},
               {"messages", KIND_MESSAGES}, {"ids", KIND_IDS},     {"mask", KIND_IDS}};
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -280,12 +281,12 @@ static Kind kind_of_key(const char *key) {
   return KIND_NONE;
 }
 
-static bool find_kind(Worker *w, json_t *object, Kind *kind) {
+static bool find_kind(DocumentWorker *w, json_t *object, LineKind *kind) {
   const char *key;
   json_t *value;
   *kind = KIND_NONE;
   json_object_foreach(object, key, value) {
-    Kind of_key = kind_of_key(key);
+    LineKind of_key = kind_of_key(key);
     if (of_key == KIND_NONE)
       return refuse(w,
                     "\"%.40s\" is no key of a document: it has \"text\", \"prompt\" and "
@@ -303,8 +304,8 @@ static bool find_kind(Worker *w, json_t *object, Kind *kind) {
   return *kind != KIND_NONE || refuse(w, "is an empty object");
 }
 
-static bool read_object(Worker *w, json_t *object) {
-  Kind kind;
+static bool read_object(DocumentWorker *w, json_t *object) {
+  LineKind kind;
   if (!json_is_object(object)) return refuse(w, "is no JSON object");
   if (!find_kind(w, object, &kind)) return false;
   if (kind == KIND_PAIR) return read_pair(w, object);
@@ -316,7 +317,7 @@ static bool read_object(Worker *w, json_t *object) {
   return text ? document_of_text(w, text, strlen(text)) : refuse(w, "\"text\" is no text");
 }
 
-bool document_of_line(Worker *w, const char *line, size_t bytes) {
+bool document_of_line(DocumentWorker *w, const char *line, size_t bytes) {
   JsonFault fault;
   w->ids.count = 0;
   w->has_mask = false;

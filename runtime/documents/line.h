@@ -7,7 +7,7 @@
 #include "runtime/documents/documents.h"
 
 /* One thread's part. The document at hand is in `ids` and `is_target`. */
-typedef struct Worker {
+typedef struct DocumentWorker {
   const DocumentOptions *options;
   pthread_mutex_t *chat_lock;
   Encoder *encoder;
@@ -19,10 +19,10 @@ typedef struct Worker {
   size_t text_bytes, text_room;
   int64_t pairs, pairs_otherwise;
   char why[TOKENS_WHY_BYTES];
-} Worker;
+} DocumentWorker;
 
 /* Fills the document. False: `why`. */
-bool document_of_line(Worker *w, const char *line, size_t bytes);
-bool document_of_text(Worker *w, const char *text, size_t bytes);
+bool document_of_line(DocumentWorker *w, const char *line, size_t bytes);
+bool document_of_text(DocumentWorker *w, const char *text, size_t bytes);
 
 #endif

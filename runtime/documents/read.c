@@ -15,27 +15,27 @@
 enum { WORKERS_MAX = 32, BATCH_BYTES = 8 << 20, BATCH_LINES = 1 << 16 };
 
 /* A line of the batch, and its document. */
-typedef struct Line {
+typedef struct BatchLine {
   size_t first_byte, bytes; /* of the batch's text */
   uint32_t *ids;
   uint8_t *is_target;
   int64_t count; /* 0: a blank line */
   bool is_refused;
   char *why;
-} Line;
+} BatchLine;
 
 typedef struct Batch {
   char *text;
   size_t bytes, room;
-  Line *line;
+  BatchLine *line;
   int64_t lines, line_room, first_line; /* counted from 0 */
   atomic_llong next;
 } Batch;
 
 /* The documents read so far. `is_target` has a byte for every id. */
-typedef struct Reader {
+typedef struct DocumentReader {
   const char *path;
-  Worker worker[WORKERS_MAX];
+  DocumentWorker worker[WORKERS_MAX];
   int32_t workers;
   pthread_mutex_t chat_lock;
   Batch batch;
@@ -47,13 +47,13 @@ typedef struct Reader {
   uint32_t most;
   bool has_mask;
   char *why;
-} Reader;
+} DocumentReader;
 
-static bool refuse(const Reader *r, int64_t line, const char *format, ...)
+static bool refuse(const DocumentReader *r, int64_t line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* line: counted from 1; 0: none. */
-static bool refuse(const Reader *r, int64_t line, const char *format, ...) {
+static bool refuse(const DocumentReader *r, int64_t line, const char *format, ...) {
   va_list list;
   int at = line > 0 ? snprintf(r->why, TOKENS_WHY_BYTES, "%.160s:%lld: ", r->path, (long long)line)
                     : snprintf(r->why, TOKENS_WHY_BYTES, "%.160s: ", r->path);
@@ -71,7 +71,7 @@ bool documents_are_lines(const char *path) {
 
 /* ---- all documents */
 
-static bool make_room(Reader *r, int64_t ids) {
+static bool make_room(DocumentReader *r, int64_t ids) {
   if (r->documents + 2 > r->documents_room) {
     int64_t room = 2 * r->documents_room + 1024;
     int64_t *start = realloc(r->start, (size_t)room * sizeof *start);
@@ -88,7 +88,8 @@ static bool make_room(Reader *r, int64_t ids) {
   return true;
 }
 
-static bool add_document(Reader *r, const uint32_t *ids, const uint8_t *is_target, int64_t count) {
+static bool add_document(DocumentReader *r, const uint32_t *ids, const uint8_t *is_target,
+                         int64_t count) {
   if (!make_room(r, count)) return false;
   assert(r->start != NULL && r->ids != NULL && r->is_target != NULL);
   r->start[r->documents++] = r->count;
@@ -117,7 +118,7 @@ static bool is_blank(const char *text, size_t bytes) {
   return true;
 }
 
-static void take_line(Worker *w, const Batch *batch, Line *line) {
+static void take_line(DocumentWorker *w, const Batch *batch, BatchLine *line) {
   const char *text = batch->text + line->first_byte;
   if (is_blank(text, line->bytes)) return;
   if (document_of_line(w, text, line->bytes)) {
@@ -133,7 +134,7 @@ static void take_line(Worker *w, const Batch *batch, Line *line) {
 
 typedef struct Share {
   Batch *batch;
-  Worker *worker;
+  DocumentWorker *worker;
 } Share;
 
 static void *take_lines(void *user) {
@@ -145,7 +146,7 @@ static void *take_lines(void *user) {
 }
 
 /* Threads beside this one; where one cannot be made the others have its lines. */
-static void run_batch(Reader *r) {
+static void run_batch(DocumentReader *r) {
   pthread_t thread[WORKERS_MAX];
   Share share[WORKERS_MAX];
   int32_t threads = 0;
@@ -161,11 +162,11 @@ static void run_batch(Reader *r) {
 }
 
 /* Adds the documents of a batch and frees them. */
-static bool join_batch(Reader *r) {
+static bool join_batch(DocumentReader *r) {
   Batch *batch = &r->batch;
   bool is_good = true;
   for (int64_t i = 0; i < batch->lines; i++) {
-    Line *line = &batch->line[i];
+    BatchLine *line = &batch->line[i];
     if (is_good && line->is_refused)
       is_good =
           refuse(r, batch->first_line + i + 1, "%s", line->why ? line->why : "not enough memory");
@@ -179,11 +180,11 @@ static bool join_batch(Reader *r) {
   return is_good;
 }
 
-static bool add_line(Reader *r, const char *text, size_t bytes) {
+static bool add_line(DocumentReader *r, const char *text, size_t bytes) {
   Batch *batch = &r->batch;
   if (batch->lines == batch->line_room) {
     int64_t room = 2 * batch->line_room + 1024;
-    Line *line = realloc(batch->line, (size_t)room * sizeof *line);
+    BatchLine *line = realloc(batch->line, (size_t)room * sizeof *line);
     if (!line) return refuse(r, 0, "not enough memory");
     batch->line = line, batch->line_room = room;
   }
@@ -193,13 +194,13 @@ static bool add_line(Reader *r, const char *text, size_t bytes) {
     if (!grown) return refuse(r, 0, "not enough memory");
     batch->text = grown, batch->room = room;
   }
-  batch->line[batch->lines++] = (Line){.first_byte = batch->bytes, .bytes = bytes};
+  batch->line[batch->lines++] = (BatchLine){.first_byte = batch->bytes, .bytes = bytes};
   memcpy(batch->text + batch->bytes, text, bytes);
   batch->bytes += bytes;
   return true;
 }
 
-static bool read_lines(Reader *r, FILE *file) {
+static bool read_lines(DocumentReader *r, FILE *file) {
   char *text = NULL;
   size_t room = 0;
   ssize_t bytes = 0;
@@ -223,10 +224,10 @@ static bool read_lines(Reader *r, FILE *file) {
 /* ---- files */
 
 /* A text is one document; a file that is another thing is named. */
-static bool read_text(Reader *r) {
+static bool read_text(DocumentReader *r) {
   TokenFile text;
   TokensForeign foreign;
-  Worker *w = &r->worker[0];
+  DocumentWorker *w = &r->worker[0];
   if (!w->options->tokenizer) return refuse(r, 0, "is a text, and there is no tokenizer");
   if (tokens_foreign(r->path, &foreign) && !foreign.is_text)
     return refuse(r, 0, "is %s, not text: extract the text first", foreign.what);
@@ -238,7 +239,7 @@ static bool read_text(Reader *r) {
   return is_good && add_document(r, w->ids.at, NULL, w->ids.count);
 }
 
-static bool read_file(Reader *r) {
+static bool read_file(DocumentReader *r) {
   if (!documents_are_lines(r->path)) return read_text(r);
   int64_t before = r->documents;
   FILE *file = fopen(r->path, "re");
@@ -250,12 +251,12 @@ static bool read_file(Reader *r) {
 
 /* ---- threads */
 
-static bool make_workers(Reader *r, const DocumentOptions *options) {
+static bool make_workers(DocumentReader *r, const DocumentOptions *options) {
   long processors = sysconf(_SC_NPROCESSORS_ONLN);
   r->workers = processors < 1 ? 1 : processors > WORKERS_MAX ? WORKERS_MAX : (int32_t)processors;
   (void)pthread_mutex_init(&r->chat_lock, NULL);
   for (int32_t i = 0; i < r->workers; i++) {
-    r->worker[i] = (Worker){.options = options, .chat_lock = &r->chat_lock};
+    r->worker[i] = (DocumentWorker){.options = options, .chat_lock = &r->chat_lock};
     if (!options->tokenizer) continue;
     r->worker[i].encoder = encoder_new(options->tokenizer);
     if (!r->worker[i].encoder) return refuse(r, 0, "not enough memory");
@@ -263,9 +264,9 @@ static bool make_workers(Reader *r, const DocumentOptions *options) {
   return true;
 }
 
-static void free_reader(Reader *r, DocumentCounts *counts) {
+static void free_reader(DocumentReader *r, DocumentCounts *counts) {
   for (int32_t i = 0; i < r->workers; i++) {
-    Worker *w = &r->worker[i];
+    DocumentWorker *w = &r->worker[i];
     EncoderCounts texts = w->encoder ? encoder_counts(w->encoder) : (EncoderCounts){0};
     counts->texts.specials += texts.specials;
     counts->texts.unassigned += texts.unassigned;
@@ -283,7 +284,7 @@ static void free_reader(Reader *r, DocumentCounts *counts) {
 
 bool documents_read(const char *const *paths, int32_t count, const DocumentOptions *options,
                     TokDocuments *all, DocumentCounts *counts, char why[TOKENS_WHY_BYTES]) {
-  Reader *r = calloc(1, sizeof *r);
+  DocumentReader *r = calloc(1, sizeof *r);
   *all = (TokDocuments){0};
   *counts = (DocumentCounts){0};
   (void)snprintf(why, TOKENS_WHY_BYTES, "not enough memory");

@@ -106,15 +106,15 @@ int32_t server_abort_rank(void) {
 
 /* ---- waiting for the library's thread */
 
-typedef struct Answer {
+typedef struct ServerAnswer {
   pthread_mutex_t lock;
   pthread_cond_t came;
   bool is_there;
   pmix_status_t result;
-} Answer;
+} ServerAnswer;
 
 static void on_answer(pmix_status_t result, void *context) {
-  Answer *given = context;
+  ServerAnswer *given = context;
   pthread_mutex_lock(&given->lock);
   given->is_there = true;
   given->result = result;
@@ -122,7 +122,7 @@ static void on_answer(pmix_status_t result, void *context) {
   pthread_mutex_unlock(&given->lock);
 }
 
-static pmix_status_t wait_answer(pmix_status_t called, Answer *given) {
+static pmix_status_t wait_answer(pmix_status_t called, ServerAnswer *given) {
   pthread_mutex_lock(&given->lock);
   while (called == PMIX_SUCCESS && !given->is_there)
     pthread_cond_wait(&given->came, &given->lock);
@@ -194,7 +194,7 @@ static pmix_status_t register_job(const Server *server, char *host, char *ranks)
   size_t infos = JOB_INFOS + (size_t)server->rank_count;
   char *nodes = NULL, *processes = NULL;
   pmix_info_t *info = new_infos(infos);
-  Answer given = ANSWER_INIT;
+  ServerAnswer given = ANSWER_INIT;
   if (PMIx_generate_regex(host, &nodes) != PMIX_SUCCESS ||
       PMIx_generate_ppn(ranks, &processes) != PMIX_SUCCESS)
     return PMIX_ERR_NOMEM;
@@ -289,7 +289,7 @@ static bool add_all(const Server *server, char ***environment) {
 char **server_environment(Server *server, int32_t rank, Status *status) {
   pmix_proc_t process;
   char **environment = NULL;
-  Answer given = ANSWER_INIT;
+  ServerAnswer given = ANSWER_INIT;
   PMIX_LOAD_PROCID(&process, nspace, (pmix_rank_t)rank);
   pmix_status_t result = wait_answer(
       PMIx_server_register_client(&process, getuid(), getgid(), NULL, on_answer, &given), &given);

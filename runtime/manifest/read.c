@@ -18,7 +18,7 @@ enum {
 static const int64_t elements_max = (int64_t)1 << 48;
 
 /* Memory of the plan's tables. */
-typedef struct Tables {
+typedef struct ManifestTables {
   PlanAxis *axes;
   PlanClass *classes;
   PlanBound *bounds;
@@ -28,21 +28,22 @@ typedef struct Tables {
   PlanCut *cuts;
   PlanSetting *settings;
   char *strings;
-} Tables;
+} ManifestTables;
 
 /* A text being read. */
-typedef struct Reading {
+typedef struct ManifestReading {
   Manifest *to;
   json_t *root;
   char *why;
   ManifestFault fault;
-  Tables *t; /* while they are filled; the manifest's */
+  ManifestTables *t; /* while they are filled; the manifest's */
   uint32_t strings_used;
-} Reading;
+} ManifestReading;
 
-static bool refuse(Reading *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool refuse(ManifestReading *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-static bool refuse(Reading *r, const char *format, ...) {
+static bool refuse(ManifestReading *r, const char *format, ...) {
   va_list more;
   va_start(more, format);
   (void)vsnprintf(r->why, MANIFEST_WHY_BYTES, format, more);
@@ -59,7 +60,8 @@ static bool whole_of(const json_t *value, int64_t least, int64_t most, int64_t *
   return *number >= least && *number <= most;
 }
 
-static bool whole(Reading *r, const char *key, int64_t least, int64_t most, int64_t *number) {
+static bool whole(ManifestReading *r, const char *key, int64_t least, int64_t most,
+                  int64_t *number) {
   return whole_of(json_object_get(r->root, key), least, most, number) ||
          refuse(r, "has no number '%s' in its range", key);
 }
@@ -81,12 +83,12 @@ static bool hex_of(const json_t *value, uint64_t *number) {
   return true;
 }
 
-static bool hex(Reading *r, const char *key, uint64_t *number) {
+static bool hex(ManifestReading *r, const char *key, uint64_t *number) {
   return hex_of(json_object_get(r->root, key), number) || refuse(r, "has no 16 digits '%s'", key);
 }
 
 /* Strings have room: they are parts of the text. */
-static bool string_of(Reading *r, const json_t *value, uint32_t *offset) {
+static bool string_of(ManifestReading *r, const json_t *value, uint32_t *offset) {
   const char *text = json_string_value(value);
   if (text == NULL) return false;
   *offset = r->strings_used;
@@ -96,7 +98,7 @@ static bool string_of(Reading *r, const json_t *value, uint32_t *offset) {
   return true;
 }
 
-static const json_t *list(Reading *r, const char *key) {
+static const json_t *list(ManifestReading *r, const char *key) {
   const json_t *value = json_object_get(r->root, key);
   if (json_is_array(value)) return value;
   (void)refuse(r, "has no list '%s'", key);
@@ -105,7 +107,7 @@ static const json_t *list(Reading *r, const char *key) {
 
 /* ---- tables */
 
-static bool read_axes(Reading *r) {
+static bool read_axes(ManifestReading *r) {
   const json_t *axes = list(r, "axes"), *axis;
   size_t i;
   int64_t ranks = 1;
@@ -126,7 +128,7 @@ static bool read_axes(Reading *r) {
   return true;
 }
 
-static bool read_dim(Reading *r, const json_t *from, int64_t *elements) {
+static bool read_dim(ManifestReading *r, const json_t *from, int64_t *elements) {
   Plan *plan = &r->to->plan;
   PlanLayoutDim *dim = &r->t->dims[plan->layout_dims_count++];
   const json_t *cuts = json_array_get(from, 3), *cut;
@@ -148,7 +150,7 @@ static bool read_dim(Reading *r, const json_t *from, int64_t *elements) {
   return true;
 }
 
-static bool read_layout(Reading *r, const json_t *from) {
+static bool read_layout(ManifestReading *r, const json_t *from) {
   Plan *plan = &r->to->plan;
   PlanLayout *layout = &r->t->layouts[plan->layouts_count++];
   const json_t *dims = json_object_get(from, "dims"), *dim;
@@ -167,7 +169,7 @@ static bool read_layout(Reading *r, const json_t *from) {
   return true;
 }
 
-static bool read_layouts(Reading *r) {
+static bool read_layouts(ManifestReading *r) {
   const json_t *layouts = list(r, "layouts"), *layout;
   size_t i;
   if (layouts == NULL) return false;
@@ -184,7 +186,7 @@ static DType dtype_named(const char *name) {
   return dtype;
 }
 
-static bool read_tensor(Reading *r, const json_t *from, int64_t *items) {
+static bool read_tensor(ManifestReading *r, const json_t *from, int64_t *items) {
   Plan *plan = &r->to->plan;
   PlanTensor *tensor = &r->t->tensors[plan->tensors_count++];
   const char *kind = json_string_value(json_array_get(from, 1));
@@ -203,7 +205,7 @@ static bool read_tensor(Reading *r, const json_t *from, int64_t *items) {
   return true;
 }
 
-static bool read_bounds(Reading *r, PlanClass *class, const json_t *bounds) {
+static bool read_bounds(ManifestReading *r, PlanClass *class, const json_t *bounds) {
   Plan *plan = &r->to->plan;
   class->bounds_first = plan->bounds_count;
   class->bounds_count = plan->axes_count;
@@ -221,7 +223,7 @@ static bool read_bounds(Reading *r, PlanClass *class, const json_t *bounds) {
   return true;
 }
 
-static bool read_class(Reading *r, const json_t *from, int64_t *items) {
+static bool read_class(ManifestReading *r, const json_t *from, int64_t *items) {
   Plan *plan = &r->to->plan;
   PlanClass *class = &r->t->classes[plan->classes_count++];
   const json_t *tensors = json_object_get(from, "tensors"), *tensor;
@@ -237,7 +239,7 @@ static bool read_class(Reading *r, const json_t *from, int64_t *items) {
   return true;
 }
 
-static bool read_classes(Reading *r) {
+static bool read_classes(ManifestReading *r) {
   const json_t *classes = list(r, "classes"), *class;
   size_t i;
   int64_t items = 0;
@@ -255,7 +257,7 @@ static SettingEffect effect_named(const char *name) {
   return effect;
 }
 
-static bool read_settings(Reading *r) {
+static bool read_settings(ManifestReading *r) {
   const json_t *settings = list(r, "settings"), *from;
   size_t i;
   if (settings == NULL) return false;
@@ -273,7 +275,7 @@ static bool read_settings(Reading *r) {
   return true;
 }
 
-static bool read_parts(Reading *r) {
+static bool read_parts(ManifestReading *r) {
   const json_t *parts = list(r, "parts"), *from;
   size_t i;
   Manifest *to = r->to;
@@ -295,7 +297,7 @@ static bool read_parts(Reading *r) {
 
 /* ---- facts */
 
-static bool read_slots(Reading *r) {
+static bool read_slots(ManifestReading *r) {
   ManifestFacts *facts = &r->to->facts;
   const json_t *control = json_object_get(r->root, "control");
   if (!json_is_object(control)) return refuse(r, "has no control values");
@@ -314,7 +316,7 @@ static bool read_slots(Reading *r) {
   return true;
 }
 
-static bool read_facts(Reading *r) {
+static bool read_facts(ManifestReading *r) {
   Manifest *to = r->to;
   const char *program = json_text(r->root, "program");
   const json_t *lr = json_object_get(r->root, "lr");
@@ -336,7 +338,7 @@ static bool read_facts(Reading *r) {
 /* ---- the whole */
 
 /* No table has more records than the text has bytes. */
-static bool make_room(Reading *r, size_t bytes) {
+static bool make_room(ManifestReading *r, size_t bytes) {
   r->t = r->to->tables = calloc(1, sizeof *r->t);
   if (r->t == NULL) return false;
   size_t values = bytes / 2 + 8; /* a value and what separates it from the next */
@@ -353,8 +355,8 @@ static bool make_room(Reading *r, size_t bytes) {
          r->t->dims && r->t->cuts && r->t->settings && r->t->strings;
 }
 
-static void use_tables(Reading *r) {
-  const Tables *t = r->t;
+static void use_tables(ManifestReading *r) {
+  const ManifestTables *t = r->t;
   Plan *plan = &r->to->plan;
   plan->axes = t->axes;
   plan->classes = t->classes;
@@ -368,7 +370,7 @@ static void use_tables(Reading *r) {
   plan->strings_count = r->strings_used;
 }
 
-static bool read_all(Reading *r) {
+static bool read_all(ManifestReading *r) {
   Manifest *to = r->to;
   Status status = {0};
   int64_t part_bytes = 0;
@@ -403,7 +405,7 @@ static bool sum_agrees(const char *text, size_t bytes) {
   return memcmp(digits, text + at, MANIFEST_SUM_DIGITS) == 0;
 }
 
-static bool is_of_format(Reading *r) {
+static bool is_of_format(ManifestReading *r) {
   const char *format = json_text(r->root, "format");
   int64_t version = json_whole(r->root, "version", -1);
   if (format == NULL || strcmp(format, "lockstep") != 0 || version < 0)
@@ -433,7 +435,7 @@ ManifestFault manifest_read(Manifest *manifest, const char *text, size_t bytes,
                             char why[MANIFEST_WHY_BYTES]) {
   JsonFault fault = {0};
   *manifest = (Manifest){0};
-  Reading r = {.to = manifest, .why = why, .fault = MANIFEST_WHOLE};
+  ManifestReading r = {.to = manifest, .why = why, .fault = MANIFEST_WHOLE};
   (void)snprintf(why, MANIFEST_WHY_BYTES, "is damaged");
   if (!sum_agrees(text, bytes)) return MANIFEST_DAMAGED;
   r.root = json_read(text, bytes, &fault);
@@ -452,7 +454,7 @@ ManifestFault manifest_read(Manifest *manifest, const char *text, size_t bytes,
 
 void manifest_close(Manifest *manifest) {
   state_close(&manifest->state);
-  Tables *t = manifest->tables;
+  ManifestTables *t = manifest->tables;
   if (t != NULL) {
     free(t->axes);
     free(t->classes);

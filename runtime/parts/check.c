@@ -33,12 +33,12 @@ typedef struct Check {
 } Check;
 
 /* The names of tensors with bytes in a range of the file. */
-typedef struct Touched {
+typedef struct TouchedTensors {
   const Check *check;
   int64_t first, end;
   const char **name;
   int32_t count;
-} Touched;
+} TouchedTensors;
 
 static const char *full_name(const State *state, const StateStored *stored) {
   const char *kind = state_kind_of(state_tensor(state, stored->item)->kind)->name;
@@ -49,7 +49,7 @@ static const char *full_name(const State *state, const StateStored *stored) {
 }
 
 static bool touch(void *context, const StateStored *stored) {
-  Touched *touched = context;
+  TouchedTensors *touched = context;
   const Check *check = touched->check;
   int64_t first = check->layout.header_bytes + (int64_t)stored->data_first;
   bool is_header = touched->first < check->layout.header_bytes;
@@ -64,7 +64,7 @@ static bool touch(void *context, const StateStored *stored) {
 }
 
 static void damaged(Check *check, int64_t first_byte, int64_t bytes, const char *why) {
-  Touched touched = {.check = check, .first = first_byte, .end = first_byte + bytes};
+  TouchedTensors touched = {.check = check, .first = first_byte, .end = first_byte + bytes};
   check->is_whole = false;
   (void)state_part_each(check->part->state, check->part->id.number, touch, &touched);
   const PartDamage damage = {.file = check->name,

@@ -8,14 +8,14 @@
 
 /* The bytes that count: where many headers are only measured, text is counted once for each tensor.
  */
-typedef enum Counts { COUNT_ALL, COUNT_TEXT, COUNT_NUMBERS } Counts;
+typedef enum CountWhat { COUNT_ALL, COUNT_TEXT, COUNT_NUMBERS } CountWhat;
 
 /* Text that is written, or, without `to`, only counted. */
 typedef struct Writer {
   char *to;
   size_t used;
   bool is_nested; /* inside a text of the header, where quotes are escaped */
-  Counts counts;
+  CountWhat counts;
 } Writer;
 
 static void put(Writer *w, char c) {
@@ -263,7 +263,7 @@ typedef struct Totals {
 } Totals;
 
 /* Both entries of a piece, without the commas before them. */
-static size_t count_entries(Header *header, const StateStored *stored, Counts counts) {
+static size_t count_entries(Header *header, const StateStored *stored, CountWhat counts) {
   Writer counted = {.is_nested = true, .counts = counts};
   header->w = &counted;
   header->is_first = true;

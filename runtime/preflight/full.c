@@ -99,7 +99,7 @@ static void use_disk(const Plan *plan, const Preflight *facts, Full *full) {
   if (bytes > facts->disk / 4)
     bytes = facts->disk / 4; /* the quick check reports if that is too little */
   if (bytes <= 0) return;
-  Scratch scratch = {.bytes = bytes};
+  ScratchFolder scratch = {.bytes = bytes};
   if (!scratch_use(job_checkpoint_dir(plan), &scratch, why)) say_fault(full, why);
   full->disk = scratch.bytes;
   full->disk_mbs = (int64_t)scratch.mbs;
@@ -220,7 +220,7 @@ static void name_driver(char driver[64]) {
 /* ---- all of it */
 
 static void look_at_gpus(const Plan *plan, const Preflight *facts, FILE *out) {
-  static Gpus gpus;
+  static PreflightGpus gpus;
   if (job_target(plan) == TARGET_CPU) return;
   Deadline *deadline = deadline_begin(facts->node, "its GPUs", PART_S, slow_part);
   gpus_look(&gpus);

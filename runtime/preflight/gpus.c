@@ -38,18 +38,18 @@ static int64_t why_slowed(const Nvml *nvml, NvmlDevice device) {
          (why & NVML_BRAKE ? GPU_POWER_BRAKE : 0) | (why & NVML_SLOWDOWN ? GPU_SLOWED : 0);
 }
 
-static void look_at(const Nvml *nvml, unsigned number, Gpu *gpu) {
+static void look_at(const Nvml *nvml, unsigned number, PreflightGpu *gpu) {
   NvmlDevice device = NULL;
   NvmlMemory memory = {0};
   int error = nvml->handle(number, &device);
   if (error == NVML_DONE) error = nvml->memory(device, &memory);
-  *gpu = (Gpu){.memory = -1,
-               .free = -1,
-               .mhz = -1,
-               .most_mhz = -1,
-               .errors = -1,
-               .broken = -1,
-               .slowed = -1};
+  *gpu = (PreflightGpu){.memory = -1,
+                        .free = -1,
+                        .mhz = -1,
+                        .most_mhz = -1,
+                        .errors = -1,
+                        .broken = -1,
+                        .slowed = -1};
   if (error != NVML_DONE) {
     (void)snprintf(gpu->fault, sizeof gpu->fault, "%s", nvml->error_text(error));
     return;
@@ -63,10 +63,10 @@ static void look_at(const Nvml *nvml, unsigned number, Gpu *gpu) {
   gpu->slowed = why_slowed(nvml, device);
 }
 
-void gpus_look(Gpus *gpus) {
+void gpus_look(PreflightGpus *gpus) {
   Nvml nvml;
   unsigned count = 0;
-  *gpus = (Gpus){.count = -1};
+  *gpus = (PreflightGpus){.count = -1};
   if (!nvml_open(&nvml, gpus->absent)) return;
   int error = nvml.count(&count);
   if (error == NVML_DONE)
@@ -78,10 +78,10 @@ void gpus_look(Gpus *gpus) {
   nvml_close(&nvml);
 }
 
-void gpus_print(const Gpus *gpus, FILE *out) {
+void gpus_print(const PreflightGpus *gpus, FILE *out) {
   fprintf(out, "gpus count=%" PRId32 " absent=%s\n", gpus->count, gpus->absent);
   for (int32_t i = 0; i < gpus->count; i++) {
-    const Gpu *g = &gpus->gpu[i];
+    const PreflightGpu *g = &gpus->gpu[i];
     fprintf(out,
             "gpu %" PRId32 " memory=%" PRId64 " free=%" PRId64 " mhz=%" PRId64 " most_mhz=%" PRId64
             " errors=%" PRId64 " broken=%" PRId64 " slowed=%" PRId64 " fault=%s\n",

@@ -16,7 +16,7 @@ enum { GPUS_MOST = 64, GPUS_TEXT_BYTES = NVML_WHY_BYTES };
 /* Why its clocks are reduced. */
 enum { GPU_HOT = 1, GPU_POWER_BRAKE = 2, GPU_SLOWED = 4 };
 
-typedef struct Gpu {
+typedef struct PreflightGpu {
   int64_t memory, free; /* bytes */
   int64_t mhz,
       most_mhz;   /* clock of its multiprocessors: the current limit, and the highest possible */
@@ -24,15 +24,15 @@ typedef struct Gpu {
   int64_t broken; /* 1: rows of memory wait for a reset to be replaced, or cannot be */
   int64_t slowed; /* GPU_HOT ... */
   char fault[GPUS_TEXT_BYTES]; /* why nothing is known about it, or "" */
-} Gpu;
+} PreflightGpu;
 
-typedef struct Gpus {
+typedef struct PreflightGpus {
   int32_t count;                /* -1: NVML is not available */
   char absent[GPUS_TEXT_BYTES]; /* and why */
-  Gpu gpu[GPUS_MOST];
-} Gpus;
+  PreflightGpu gpu[GPUS_MOST];
+} PreflightGpus;
 
-void gpus_look(Gpus *gpus);
-void gpus_print(const Gpus *gpus, FILE *out);
+void gpus_look(PreflightGpus *gpus);
+void gpus_print(const PreflightGpus *gpus, FILE *out);
 
 #endif

@@ -13,7 +13,7 @@ static const double SLOW_CLOCK = 0.95;
 typedef struct GpuJudge {
   const Plan *plan;
   const Preflight *node;
-  Gpus *gpus; /* of each node */
+  PreflightGpus *gpus; /* of each node */
   int64_t *rate;
   int32_t count, bad;
   FILE *out;
@@ -26,24 +26,24 @@ static void say_bad(GpuJudge *j, int32_t node, const char *what) {
 
 /* ---- reading */
 
-static void read_gpu(const char *line, Gpus *gpus) {
+static void read_gpu(const char *line, PreflightGpus *gpus) {
   int64_t number = number_of(line, "gpu ");
   if (number < 0 || number >= gpus->count) return;
-  Gpu *g = &gpus->gpu[number];
-  *g = (Gpu){.memory = number_of(line, " memory="),
-             .free = number_of(line, " free="),
-             .mhz = number_of(line, " mhz="),
-             .most_mhz = number_of(line, " most_mhz="),
-             .errors = number_of(line, " errors="),
-             .broken = number_of(line, " broken="),
-             .slowed = number_of(line, " slowed=")};
+  PreflightGpu *g = &gpus->gpu[number];
+  *g = (PreflightGpu){.memory = number_of(line, " memory="),
+                      .free = number_of(line, " free="),
+                      .mhz = number_of(line, " mhz="),
+                      .most_mhz = number_of(line, " most_mhz="),
+                      .errors = number_of(line, " errors="),
+                      .broken = number_of(line, " broken="),
+                      .slowed = number_of(line, " slowed=")};
   rest_of(line, " fault=", g->fault, sizeof g->fault);
 }
 
-static void read_lines(const char *path, Gpus *gpus) {
+static void read_lines(const char *path, PreflightGpus *gpus) {
   char line[1024];
   FILE *file = fopen(path, "r");
-  *gpus = (Gpus){.count = -1};
+  *gpus = (PreflightGpus){.count = -1};
   while (file != NULL && fgets(line, sizeof line, file) != NULL) {
     if (strncmp(line, "gpus ", strlen("gpus ")) == 0) {
       gpus->count = (int32_t)number_of(line, " count=");
@@ -78,7 +78,7 @@ static uint64_t planned_bytes(const Plan *plan) {
 }
 
 static void check_gpu(GpuJudge *j, int32_t node, int32_t number) {
-  const Gpu *g = &j->gpus[node].gpu[number];
+  const PreflightGpu *g = &j->gpus[node].gpu[number];
   char text[256], have[QUANTITY_BYTES], need[QUANTITY_BYTES];
   uint64_t bytes = planned_bytes(j->plan);
   if (g->fault[0]) {
@@ -112,7 +112,7 @@ static void check_gpu(GpuJudge *j, int32_t node, int32_t number) {
 }
 
 static void check_node(GpuJudge *j, int32_t node) {
-  const Gpus *gpus = &j->gpus[node];
+  const PreflightGpus *gpus = &j->gpus[node];
   int32_t planned = planned_gpus(j->plan);
   char text[256];
   if (gpus->count < 0) {
@@ -132,10 +132,10 @@ static void check_node(GpuJudge *j, int32_t node) {
 /* ---- rates */
 
 /* The clock of the slowest GPU of a node; 0: unknown. */
-static int64_t clock_mhz(const Gpus *gpus) {
+static int64_t clock_mhz(const PreflightGpus *gpus) {
   int64_t least = 0;
   for (int32_t i = 0; i < gpus->count; i++) {
-    const Gpu *g = &gpus->gpu[i];
+    const PreflightGpu *g = &gpus->gpu[i];
     int64_t mhz = g->mhz > 0 ? g->mhz : g->most_mhz;
     if (mhz > 0 && (least == 0 || mhz < least)) least = mhz;
   }
@@ -180,7 +180,7 @@ static void judge_all(GpuJudge *j) {
 
 bool preflight_judge_gpus(const Plan *plan, const Preflight *node, char *const *paths,
                           int32_t count, FILE *out, int32_t *bad) {
-  Gpus *gpus = calloc((size_t)count, sizeof *gpus);
+  PreflightGpus *gpus = calloc((size_t)count, sizeof *gpus);
   int64_t *rate = calloc((size_t)count, sizeof *rate);
   GpuJudge j = {plan, node, gpus, rate, count, 0, out};
   bool good = gpus != NULL && rate != NULL;

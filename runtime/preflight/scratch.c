@@ -76,7 +76,8 @@ static int64_t read_chunks(int file, uint64_t *word, uint64_t *wanted, int64_t c
   return wrong;
 }
 
-static bool use(int file, const char *folder, uint64_t *word, Scratch *scratch, char why[200]) {
+static bool use(int file, const char *folder, uint64_t *word, ScratchFolder *scratch,
+                char why[200]) {
   int64_t most = scratch->bytes / CHUNK_BYTES;
   double from_s = scratch_now_s();
   int64_t chunks = write_chunks(file, word, most > 0 ? most : 1);
@@ -91,7 +92,7 @@ static bool use(int file, const char *folder, uint64_t *word, Scratch *scratch, 
   return true;
 }
 
-bool scratch_use(const char *folder, Scratch *scratch, char why[200]) {
+bool scratch_use(const char *folder, ScratchFolder *scratch, char why[200]) {
   uint64_t *word = malloc(2 * (size_t)CHUNK_BYTES);
   *why = 0;
   int file = open_nameless(folder, why);
@@ -99,6 +100,6 @@ bool scratch_use(const char *folder, Scratch *scratch, char why[200]) {
   if (word == NULL) (void)snprintf(why, 200, "not enough memory");
   if (file >= 0) (void)close(file);
   free(word);
-  if (!good) *scratch = (Scratch){0};
+  if (!good) *scratch = (ScratchFolder){0};
   return good;
 }

@@ -6,15 +6,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct Scratch {
+typedef struct ScratchFolder {
   int64_t bytes; /* in: at most so many; out: written, perhaps fewer, because it stops after a few
                     seconds */
   int64_t wrong; /* words that differ */
   double mbs;    /* of writing, until all is on disk */
-} Scratch;
+} ScratchFolder;
 
 /* False: `why` says what failed. */
-bool scratch_use(const char *folder, Scratch *scratch, char why[200]);
+bool scratch_use(const char *folder, ScratchFolder *scratch, char why[200]);
 
 double scratch_now_s(void);
 

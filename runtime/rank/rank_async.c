@@ -23,13 +23,13 @@ static bool count_copies(void *context, const Position *at, Status *status) {
   return true;
 }
 
-typedef struct Listing {
+typedef struct FolderListing {
   Replay *replay;
   CheckpointCopy *next;
-} Listing;
+} FolderListing;
 
 static bool list_copies(void *context, const Position *at, Status *status) {
-  Listing *listing = context;
+  FolderListing *listing = context;
   const Plan *plan = listing->replay->setup.plan;
   const PlanSegment *segment = &plan->segments[at->call->segment];
   (void)status;
@@ -58,7 +58,7 @@ bool rank_async_open(Rank *rank, Status *status) {
   (void)walk_calls(rank->plan, async->program, count_copies, async, status);
   async->copy = calloc((size_t)async->copy_count + 1, sizeof *async->copy);
   if (async->copy == NULL) return status_fail(status, STATUS_WORLD, "not enough memory for saves");
-  Listing listing = {&rank->replay, async->copy};
+  FolderListing listing = {&rank->replay, async->copy};
   (void)walk_calls(rank->plan, async->program, list_copies, &listing, status);
   qsort(async->copy, (size_t)async->copy_count, sizeof *async->copy, by_address);
   return writer_open(&async->writer, &rank->store, rank->record_path, status);

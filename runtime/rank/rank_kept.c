@@ -40,16 +40,16 @@ static bool no_memory(Status *status) {
 /* ---- what the last start has kept */
 
 /* The newest copy that a rank finds on its node. */
-typedef struct Found {
+typedef struct NewestKept {
   uint64_t node;
   int64_t step; /* -1: nothing that is whole */
   uint64_t text_bytes;
-} Found;
+} NewestKept;
 
 typedef struct Draining {
   Rank *rank;
   char path[CHECKPOINT_PATH_BYTES], folder[CHECKPOINT_PATH_BYTES], whole[CHECKPOINT_PATH_BYTES];
-  Found own, *all;
+  NewestKept own, *all;
   char *text; /* of the manifest */
   int32_t source, nodes;
   bool leads;
@@ -76,7 +76,7 @@ static void choose(Draining *d) {
 /* Gives the text of the newest manifest to all. */
 static bool share_text(Draining *d, Status *status) {
   enum { SHARE_BYTES = 1 << 20 };
-  const Found *from = &d->all[d->source];
+  const NewestKept *from = &d->all[d->source];
   if (d->rank->number != d->source) {
     free(d->text);
     d->text = malloc((size_t)from->text_bytes + 1);

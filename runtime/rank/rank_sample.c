@@ -18,14 +18,14 @@
 
 enum { PROMPTS_BYTES_MAX = 256 << 20, NAME_BYTES = 4200 };
 
-typedef struct Row {
+typedef struct SampleRow {
   int64_t number;         /* of the text; -1: the row has none */
   const json_t *prompt;   /* ids */
   json_t *ids, *logprobs; /* drawn; of the list of all texts */
   int64_t prompt_tokens;
   int64_t filled; /* positions in the cache */
   int64_t given;  /* tokens of the pass that runs */
-} Row;
+} SampleRow;
 
 typedef struct Sampling {
   Rank *rank;
@@ -33,7 +33,7 @@ typedef struct Sampling {
   int64_t tokens;        /* at most, of each text */
   int64_t context, chunk, batch;
   int32_t *ids, *targets, *places; /* of the staged micro-batch */
-  Row *rows;
+  SampleRow *rows;
   int64_t next; /* text that no row has had */
   int64_t passes;
   int64_t prefill_ns, decode_ns, prefill_tokens, decode_tokens;
@@ -77,18 +77,18 @@ static bool is_prompt(const Sampling *s, const json_t *prompt) {
 }
 
 /* The row takes the next text, if there is one. */
-static bool take_next(Sampling *s, Row *row, Status *status) {
+static bool take_next(Sampling *s, SampleRow *row, Status *status) {
   const json_t *prompt = json_array_get(json_object_get(s->asked, "sequences"), (size_t)s->next);
-  *row = (Row){.number = -1};
+  *row = (SampleRow){.number = -1};
   if (prompt == NULL) return true;
   if (!is_prompt(s, prompt))
     return status_fail(status, STATUS_USER, "prompt %lld: its ids are not below %u, or too many",
                        (long long)s->next + 1, job_vocab(s->rank->plan));
-  *row = (Row){.number = s->next++,
-               .prompt = prompt,
-               .prompt_tokens = (int64_t)json_array_size(prompt),
-               .ids = json_array(),
-               .logprobs = json_array()};
+  *row = (SampleRow){.number = s->next++,
+                     .prompt = prompt,
+                     .prompt_tokens = (int64_t)json_array_size(prompt),
+                     .ids = json_array(),
+                     .logprobs = json_array()};
   json_t *text = json_pack("{s:o, s:o}", "ids", row->ids, "logprobs", row->logprobs);
   return json_array_append_new(s->drawn, text) == 0 ||
          status_fail(status, STATUS_WORLD, "not enough memory to sample");
@@ -102,11 +102,11 @@ static bool is_end(const Sampling *s, int64_t id) {
 }
 
 /* A text whose prompt has been read grows by decode. */
-static bool grows(const Row *row) {
+static bool grows(const SampleRow *row) {
   return row->number >= 0 && row->filled >= row->prompt_tokens;
 }
 
-static int64_t token_at(const Row *row, int64_t position) {
+static int64_t token_at(const SampleRow *row, int64_t position) {
   const int64_t drawn = position - row->prompt_tokens;
   return json_integer_value(drawn < 0 ? json_array_get(row->prompt, (size_t)position)
                                       : json_array_get(row->ids, (size_t)drawn));
@@ -114,7 +114,7 @@ static int64_t token_at(const Row *row, int64_t position) {
 
 /* Stages the row's part of a pass over `width` tokens of each row. */
 static void stage(const Sampling *s, int64_t number, int64_t width, bool decodes) {
-  Row *row = &s->rows[number];
+  SampleRow *row = &s->rows[number];
   const int64_t known = decodes ? row->filled + 1 : row->prompt_tokens;
   const bool takes_part = row->number >= 0 && grows(row) == decodes;
   assert(s->ids != NULL && s->targets != NULL && s->places != NULL); /* by find_inputs */
@@ -131,8 +131,8 @@ static void stage(const Sampling *s, int64_t number, int64_t width, bool decodes
 
 /* ---- passes */
 
-static bool keep_drawn(Sampling *s, Row *row, const double *drawn, double copies, bool *has_ended,
-                       Status *status) {
+static bool keep_drawn(Sampling *s, SampleRow *row, const double *drawn, double copies,
+                       bool *has_ended, Status *status) {
   const int64_t id = (int64_t)(drawn[0] / copies + 0.5);
   const double logprob = drawn[1] / copies;
   if (!isfinite(logprob))
@@ -171,7 +171,7 @@ static bool run_pass(Sampling *s, bool decodes, Status *status) {
   const double *drawn =
       (const double *)(const void *)(replay_left_block(&rank->replay) + loss->offset);
   for (int64_t i = 0; i < s->batch && !rank->stopped; i++) {
-    Row *row = &s->rows[i];
+    SampleRow *row = &s->rows[i];
     bool has_ended = false;
     row->filled += row->given;
     if (row->given == 0 || !grows(row)) continue;

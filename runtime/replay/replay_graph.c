@@ -139,17 +139,17 @@ static bool make(Replay *replay, const PlanProgram *program, ReplayIssue *issue,
 }
 
 /* The result of one rank's capture. */
-typedef struct Captured {
+typedef struct CaptureResult {
   int32_t has_failed;
   char why[124];
-} Captured;
+} CaptureResult;
 
 /* NCCL requires that all ranks replay a call or none, so one that cannot be captured is captured on
  * no rank. Sets made->why then. False: another rank has failed. */
 static bool agree(const Replay *replay, ReplayGraph *made, const Status *own, Status *status) {
   Comm *comm = replay->setup.comm;
   int32_t ranks = replay->setup.mesh != NULL ? replay->setup.mesh->rank_count : 1;
-  Captured mine = {.has_failed = made->graph == NULL}, *all = &mine;
+  CaptureResult mine = {.has_failed = made->graph == NULL}, *all = &mine;
   (void)snprintf(mine.why, sizeof mine.why, "%.*s", (int)sizeof mine.why - 1, own->text);
   if (ranks > 1) all = calloc((size_t)ranks, sizeof *all);
   if (all == NULL) return status_fail(status, STATUS_WORLD, "not enough memory to capture");

@@ -38,13 +38,13 @@ SafeDtype safe_dtype_of(const char *name) {
   return SafeDtype_COUNT;
 }
 
-typedef struct Reading {
+typedef struct TensorsReading {
   SafeFile *file;
   const SafeSink *sink;
   bool is_good;
-} Reading;
+} TensorsReading;
 
-__attribute__((format(printf, 5, 6))) static bool bad(Reading *reading, const char *tensor,
+__attribute__((format(printf, 5, 6))) static bool bad(TensorsReading *reading, const char *tensor,
                                                       int64_t first_byte, int64_t bytes,
                                                       const char *format, ...) {
   SafeProblem problem = {
@@ -59,12 +59,12 @@ __attribute__((format(printf, 5, 6))) static bool bad(Reading *reading, const ch
 }
 
 /* A fault of a tensor's entry, which is somewhere in the header. */
-static bool bad_entry(Reading *reading, const char *tensor, const char *why) {
+static bool bad_entry(TensorsReading *reading, const char *tensor, const char *why) {
   return bad(reading, tensor, SAFE_LENGTH_BYTES, reading->file->data_first - SAFE_LENGTH_BYTES,
              "%s", why);
 }
 
-static bool parse_shape(Reading *reading, SafeTensor *tensor, const json_t *shape) {
+static bool parse_shape(TensorsReading *reading, SafeTensor *tensor, const json_t *shape) {
   const json_t *dim;
   size_t i;
   if (!json_is_array(shape)) return bad_entry(reading, tensor->name, "shape is not a list");
@@ -82,7 +82,7 @@ static bool parse_shape(Reading *reading, SafeTensor *tensor, const json_t *shap
   return true;
 }
 
-static bool parse_offsets(Reading *reading, SafeTensor *tensor, const json_t *offsets) {
+static bool parse_offsets(TensorsReading *reading, SafeTensor *tensor, const json_t *offsets) {
   const json_t *first = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
   int64_t bytes;
   if (json_array_size(offsets) != 2 || !json_is_integer(first) || !json_is_integer(end))
@@ -98,7 +98,7 @@ static bool parse_offsets(Reading *reading, SafeTensor *tensor, const json_t *of
   return true;
 }
 
-static bool parse_tensor(Reading *reading, const char *name, const json_t *entry) {
+static bool parse_tensor(TensorsReading *reading, const char *name, const json_t *entry) {
   SafeTensor tensor = {.name = name};
   const char *dtype = json_text(entry, "dtype");
   if (!json_is_object(entry)) return bad_entry(reading, name, "the entry is not an object");
@@ -114,7 +114,7 @@ static bool parse_tensor(Reading *reading, const char *name, const json_t *entry
   return true;
 }
 
-static bool parse_notes(Reading *reading, const json_t *notes) {
+static bool parse_notes(TensorsReading *reading, const json_t *notes) {
   const char *key;
   json_t *value;
   if (!json_is_object(notes)) return bad_entry(reading, NULL, "__metadata__ is not an object");
@@ -138,7 +138,7 @@ static int by_name(const void *a, const void *b, void *context) {
 
 /* Tensors in the order of their places must follow one another, up to the end of the file. An entry
  * that is wrong was reported, and has left a hole: holes count only if no entry is. */
-static void check_cover(Reading *reading) {
+static void check_cover(TensorsReading *reading) {
   SafeFile *file = reading->file;
   int64_t end = file->data_first;
   bool entries_good = reading->is_good;
@@ -164,7 +164,7 @@ static SafeResult no_memory(const SafeFile *file, Status *status) {
   return SAFE_UNREAD;
 }
 
-static SafeResult parse_all(Reading *reading, const json_t *root, Status *status) {
+static SafeResult parse_all(TensorsReading *reading, const json_t *root, Status *status) {
   SafeFile *file = reading->file;
   const char *name;
   json_t *value;
@@ -188,7 +188,7 @@ static SafeResult parse_all(Reading *reading, const json_t *root, Status *status
 
 static SafeResult parse(SafeFile *file, const char *header, size_t bytes, const SafeSink *sink,
                         Status *status) {
-  Reading reading = {file, sink, true};
+  TensorsReading reading = {file, sink, true};
   JsonFault fault;
   file->data_first = SAFE_LENGTH_BYTES + (int64_t)bytes;
   file->json = json_read(header, bytes, &fault);
@@ -234,7 +234,7 @@ bool safe_read(const SafeFile *file, int64_t first_byte, void *bytes, size_t cou
 }
 
 /* The length of the header, or -1 when it cannot be one of this file. */
-static int64_t header_length(Reading *reading, const uint8_t bytes[SAFE_LENGTH_BYTES]) {
+static int64_t header_length(TensorsReading *reading, const uint8_t bytes[SAFE_LENGTH_BYTES]) {
   uint64_t length = 0;
   for (int32_t i = SAFE_LENGTH_BYTES - 1; i >= 0; i--)
     length = length << 8 | bytes[i];
@@ -256,7 +256,7 @@ static SafeResult unread(const SafeFile *file, Status *status) {
 SafeResult safe_open(SafeFile *file, const char *path, const SafeSink *sink, Status *status) {
   struct stat about;
   uint8_t length_bytes[SAFE_LENGTH_BYTES];
-  Reading reading = {file, sink, true};
+  TensorsReading reading = {file, sink, true};
   if (!begin(file, path, status)) return SAFE_UNREAD;
   file->descriptor = open(path, O_RDONLY | O_CLOEXEC);
   if (file->descriptor < 0 || fstat(file->descriptor, &about) != 0) return unread(file, status);

@@ -102,14 +102,15 @@ static int32_t run_of_replica(const StateRow *row, int32_t runs, int32_t replica
 }
 
 /* The bytes of a row that a rank writes. */
-typedef struct Run {
+typedef struct RowRun {
   const int64_t *before;
   int64_t first, end;
-} Run;
+} RowRun;
 
 /* False: no memory. */
-static bool find_run(const State *state, const StateRow *row, const int32_t *coordinate, Run *run) {
-  *run = (Run){.before = bytes_before(state, row, member_of(state, row, row->axes, coordinate))};
+static bool find_run(const State *state, const StateRow *row, const int32_t *coordinate,
+                     RowRun *run) {
+  *run = (RowRun){.before = bytes_before(state, row, member_of(state, row, row->axes, coordinate))};
   if (run->before == NULL) return false;
   int64_t bytes = run->before[row->item_count];
   int32_t runs = run_count(state, row, bytes);
@@ -130,7 +131,7 @@ static bool is_in_class(const State *state, const StateRow *row, const int32_t *
 
 /* Bytes [first, end) of the row, which lie in its item `index`, as stored from `data_first` on. */
 static StateStored stored_of(const State *state, const StateRow *row, uint32_t index,
-                             const StatePiece *piece, const Run *run) {
+                             const StatePiece *piece, const RowRun *run) {
   const StateItem *item = &state->item[row->item_first + index];
   int64_t item_first = run->before[index];
   int64_t first = most(item_first, run->first), end = least(run->before[index + 1], run->end);
@@ -147,7 +148,7 @@ bool state_part_each(const State *state, int32_t number, StateVisit *visit, void
   state_coordinates(state->plan, number, coordinate);
   for (uint32_t r = 0; r < state->row_count; r++) {
     const StateRow *row = &state->row[r];
-    Run run;
+    RowRun run;
     if (!is_in_class(state, row, coordinate)) continue;
     if (!find_run(state, row, coordinate, &run)) return false;
     for (uint32_t i = 0; i < row->item_count && run.before[i] < run.end; i++) {
@@ -167,7 +168,7 @@ bool state_part_each(const State *state, int32_t number, StateVisit *visit, void
 static int64_t data_before(const State *state, const int32_t *coordinate, uint32_t until) {
   int64_t bytes = 0;
   for (uint32_t r = 0; r < until; r++) {
-    Run run;
+    RowRun run;
     if (!is_in_class(state, &state->row[r], coordinate)) continue;
     if (!find_run(state, &state->row[r], coordinate, &run)) return -1;
     bytes += run.end - run.first;
@@ -210,7 +211,7 @@ static bool visit_group(const Finding *finding, const StateItem *item, int32_t g
   int64_t bytes = before[row->item_count];
   int32_t runs = run_count(state, row, bytes);
   for (int32_t i = 0; i < runs; i++) {
-    Run run = {before, run_first(bytes, runs, i), run_first(bytes, runs, i + 1)};
+    RowRun run = {before, run_first(bytes, runs, i), run_first(bytes, runs, i + 1)};
     int32_t coordinate[PLAN_AXES_MAX];
     if (run.end <= before[index] || run.first >= before[index + 1]) continue;
     StateStored stored = stored_of(state, row, index, piece, &run);

@@ -102,12 +102,12 @@ bool state_piece_is_whole(const StatePiece *piece) {
 }
 
 /* Row-major indices of the first element of a run: in the box, and in its room. */
-typedef struct RunStart {
+typedef struct BoxRunStart {
   int64_t in_box, in_room;
-} RunStart;
+} BoxRunStart;
 
-static RunStart start_of(const StatePiece *piece, const int64_t *at) {
-  RunStart start = {0};
+static BoxRunStart start_of(const StatePiece *piece, const int64_t *at) {
+  BoxRunStart start = {0};
   for (int32_t i = 0; i < piece->dims; i++) {
     start.in_box = start.in_box * piece->count[i] + at[i] - piece->first[i];
     start.in_room = start.in_room * piece->room[i] + at[i] - piece->first[i];
@@ -176,7 +176,7 @@ bool state_common(const StatePiece *from, const StatePiece *to, StateRun *run, v
   int64_t from_end = from->range_first + from->range_count;
   int64_t to_end = to->range_first + to->range_count;
   do {
-    RunStart f = start_of(from, at), t = start_of(to, at);
+    BoxRunStart f = start_of(from, at), t = start_of(to, at);
     if (f.in_box >= from_end || t.in_box >= to_end) return true; /* later runs are beyond, too */
     int64_t skip = most(0, most(from->range_first - f.in_box, to->range_first - t.in_box));
     int64_t end = least(length, least(from_end - f.in_box, to_end - t.in_box));

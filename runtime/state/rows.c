@@ -152,14 +152,14 @@ static bool list_items(Listing *listing) {
 }
 
 /* An item's key, and where it was listed. */
-typedef struct Place {
+typedef struct ListedItem {
   const StateItem *item;
   const Plan *plan;
   uint32_t index;
-} Place;
+} ListedItem;
 
 static int by_name(const void *a, const void *b) {
-  const Place *x = a, *y = b;
+  const ListedItem *x = a, *y = b;
   int names = strcmp(x->item->name, y->item->name);
   if (names != 0) return names;
   if (x->item->class != y->item->class) return x->item->class < y->item->class ? -1 : 1;
@@ -168,17 +168,17 @@ static int by_name(const void *a, const void *b) {
   return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static Place *sorted_places(const Plan *plan, const StateItem *item, uint32_t count) {
-  Place *place = calloc((size_t)count + 1, sizeof *place);
+static ListedItem *sorted_places(const Plan *plan, const StateItem *item, uint32_t count) {
+  ListedItem *place = calloc((size_t)count + 1, sizeof *place);
   for (uint32_t i = 0; place != NULL && i < count; i++)
-    place[i] = (Place){&item[i], plan, i};
+    place[i] = (ListedItem){&item[i], plan, i};
   if (place != NULL) qsort(place, count, sizeof *place, by_name);
   return place;
 }
 
 /* Marks the items of one name that are not saved: those of later classes, and a weight under a
  * master. */
-static void mark_left_out(const Place *place, uint32_t count, bool *left_out) {
+static void mark_left_out(const ListedItem *place, uint32_t count, bool *left_out) {
   bool has_master = false;
   for (uint32_t i = 0; i < count; i++)
     has_master |= tensor_of(place->plan, place[i].item)->kind == BUFFER_MASTER;
@@ -191,7 +191,7 @@ static void mark_left_out(const Place *place, uint32_t count, bool *left_out) {
 
 static bool *find_left_out(const Listing *listing) {
   bool *left_out = calloc((size_t)listing->count + 1, sizeof *left_out);
-  Place *place = sorted_places(listing->plan, listing->at, listing->count);
+  ListedItem *place = sorted_places(listing->plan, listing->at, listing->count);
   for (uint32_t i = 0, end; place != NULL && left_out != NULL && i < listing->count; i = end) {
     for (end = i + 1; end < listing->count; end++)
       if (strcmp(place[end].item->name, place[i].item->name) != 0) break;
@@ -265,7 +265,7 @@ static bool make_rows(State *state, Listing *listing, bool *taken, Status *statu
 }
 
 static bool sort_items(State *state, Status *status) {
-  Place *place = sorted_places(state->plan, state->item, state->item_count);
+  ListedItem *place = sorted_places(state->plan, state->item, state->item_count);
   state->sorted = calloc((size_t)state->item_count + 1, sizeof *state->sorted);
   bool made = place != NULL && state->sorted != NULL;
   for (uint32_t i = 0; made && i < state->item_count; i++)

@@ -63,7 +63,7 @@ const Added *trie_find(const Tokenizer *t, const Trie *trie, const char *at, siz
 
 /* ---- the list */
 
-static bool read_one(Reading *r, json_t *value, size_t index) {
+static bool read_one(TokenizerReading *r, json_t *value, size_t index) {
   Tokenizer *t = r->t;
   char place[48];
   (void)snprintf(place, sizeof place, "added_tokens[%zu]", index);
@@ -86,12 +86,12 @@ static bool read_one(Reading *r, json_t *value, size_t index) {
   return true;
 }
 
-static bool grow_vocab(Reading *r) {
+static bool grow_vocab(TokenizerReading *r) {
   Tokenizer *t = r->t;
   uint32_t vocab = t->vocab;
   for (int32_t i = 0; i < t->added_count; i++)
     if (t->added[i].id >= vocab) vocab = t->added[i].id + 1;
-  Piece *text = realloc(t->text, vocab * sizeof *text);
+  TextPiece *text = realloc(t->text, vocab * sizeof *text);
   if (text) t->text = text;
   t->is_special = calloc(vocab, sizeof *t->is_special);
   if (!text || !t->is_special) return tokenizer_refuse(r, "not enough memory");
@@ -101,24 +101,24 @@ static bool grow_vocab(Reading *r) {
 }
 
 /* Texts of added tokens are the lists' own: the pool ends with the model's. */
-static bool place_texts(Reading *r) {
+static bool place_texts(TokenizerReading *r) {
   Tokenizer *t = r->t;
   for (int32_t i = 0; i < t->added_count; i++) {
     const Added *added = &t->added[i];
-    Piece *text = &t->text[added->id];
+    TextPiece *text = &t->text[added->id];
     assert(added->content != NULL);
     if (text->at && strcmp(text->at, added->content) != 0)
       return tokenizer_refuse(r, "added_tokens[%d]: id %u of \"%.60s\" is \"%.60s\" elsewhere", i,
                               added->id, added->content, text->at);
-    if (!text->at) *text = (Piece){added->content, strlen(added->content)};
+    if (!text->at) *text = (TextPiece){added->content, strlen(added->content)};
     t->is_special[added->id] |= added->special;
   }
   return true;
 }
 
-static bool fill_trie(Reading *r, bool normalized, bool special) {
+static bool fill_trie(TokenizerReading *r, bool normalized, bool special) {
   Tokenizer *t = r->t;
-  Buffer text = {0}, other = {0};
+  ByteBuffer text = {0}, other = {0};
   bool is_good = true;
   for (int32_t i = 0; is_good && i < t->added_count; i++) {
     const Added *added = &t->added[i];
@@ -133,7 +133,7 @@ static bool fill_trie(Reading *r, bool normalized, bool special) {
   return is_good || tokenizer_refuse(r, "not enough memory");
 }
 
-bool tokenizer_read_added(Reading *r, json_t *list) {
+bool tokenizer_read_added(TokenizerReading *r, json_t *list) {
   Tokenizer *t = r->t;
   size_t count = json_array_size(list);
   if (list && !json_is_null(list) && !json_is_array(list))

@@ -13,13 +13,13 @@ static int32_t hex_digit(char c) {
 }
 
 /* <0xNN>, or -1 */
-static int32_t byte_of(Piece token) {
+static int32_t byte_of(TextPiece token) {
   if (token.bytes != 6 || memcmp(token.at, "<0x", 3) != 0 || token.at[5] != '>') return -1;
   const int32_t high = hex_digit(token.at[3]), low = hex_digit(token.at[4]);
   return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-static bool add_bytes(Buffer *out, Piece token) {
+static bool add_bytes(ByteBuffer *out, TextPiece token) {
   char *bytes = malloc(token.bytes + 1);
   int64_t count = bytes ? bytes_of_characters(token.at, token.bytes, bytes) : -1;
   bool is_good = bytes && (count >= 0 ? bytes_add(out, bytes, (size_t)count)
@@ -28,7 +28,7 @@ static bool add_bytes(Buffer *out, Piece token) {
   return is_good;
 }
 
-static bool add_replaced(Buffer *out, Piece token, const char *from, const char *to) {
+static bool add_replaced(ByteBuffer *out, TextPiece token, const char *from, const char *to) {
   const size_t length = strlen(from);
   for (size_t i = 0; i < token.bytes;) {
     bool is_match = i + length <= token.bytes && memcmp(token.at + i, from, length) == 0;
@@ -38,7 +38,7 @@ static bool add_replaced(Buffer *out, Piece token, const char *from, const char 
   return true;
 }
 
-static bool add_token(const Tokenizer *t, Buffer *out, Piece token) {
+static bool add_token(const Tokenizer *t, ByteBuffer *out, TextPiece token) {
   const Decoding *d = &t->decoding;
   if (d->kind == DECODE_BYTES) return add_bytes(out, token);
   if (d->kind == DECODE_METASPACE) return add_replaced(out, token, mark, " ");
@@ -51,7 +51,7 @@ static bool add_token(const Tokenizer *t, Buffer *out, Piece token) {
 
 char *tokenizer_decode(const Tokenizer *t, const uint32_t *ids, int64_t count,
                        bool leave_out_special, size_t *bytes) {
-  Buffer out = {0};
+  ByteBuffer out = {0};
   bool is_good = bytes_add(&out, "", 0);
   for (int64_t i = 0; is_good && i < count; i++) {
     is_good = ids[i] < t->vocab && t->text[ids[i]].at != NULL;

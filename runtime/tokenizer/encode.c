@@ -18,7 +18,7 @@ struct Encoder {
   pcre2_match_data *unassigned_match;
   pcre2_match_context *context;
   pcre2_jit_stack *stack;
-  Buffer normal, other, step[STEPS_MAX];
+  ByteBuffer normal, other, step[STEPS_MAX];
   EncoderCounts counts;
   /* of the text at hand */
   TokenizerSpecial special;
@@ -168,7 +168,7 @@ static bool take_piece(Encoder *e, int32_t step, const char *text, size_t bytes)
 
 static bool take_bytes(Encoder *e, int32_t step, const char *text, size_t bytes) {
   const Split *split = &e->t->split[step];
-  Buffer *copy = &e->step[step];
+  ByteBuffer *copy = &e->step[step];
   if (split->prefix_space && text[0] != ' ') {
     copy->count = 0;
     if (!bytes_add(copy, " ", 1) || !bytes_add(copy, text, bytes)) return no_memory(e);
@@ -179,7 +179,7 @@ static bool take_bytes(Encoder *e, int32_t step, const char *text, size_t bytes)
 }
 
 static bool fill_marks(Encoder *e, const Split *split, const char *text, size_t bytes,
-                       Buffer *out) {
+                       ByteBuffer *out) {
   const size_t mark = strlen(split->mark);
   bool has_mark = text[0] == ' ' || (bytes >= mark && memcmp(text, split->mark, mark) == 0);
   out->count = 0;
@@ -194,7 +194,7 @@ static bool fill_marks(Encoder *e, const Split *split, const char *text, size_t 
 
 static bool take_metaspace(Encoder *e, int32_t step, const char *text, size_t bytes) {
   const Split *split = &e->t->split[step];
-  Buffer *marked = &e->step[step];
+  ByteBuffer *marked = &e->step[step];
   const size_t mark = strlen(split->mark);
   if (!fill_marks(e, split, text, bytes, marked)) return no_memory(e);
   size_t begin = 0;

@@ -46,7 +46,7 @@ static void look_beside(Tokenizer *t) {
 }
 
 /* A special token before the text of a template is bos, one after it eos. */
-static bool read_template(Reading *r, json_t *step, const char *place) {
+static bool read_template(TokenizerReading *r, json_t *step, const char *place) {
   Tokenizer *t = r->t;
   json_t *single = json_object_get(step, "single");
   bool is_after = false;
@@ -71,7 +71,7 @@ static bool read_template(Reading *r, json_t *step, const char *place) {
   return true;
 }
 
-static bool read_step(Reading *r, json_t *step, const char *place) {
+static bool read_step(TokenizerReading *r, json_t *step, const char *place) {
   const char *type = json_text(step, "type");
   if (type && strcmp(type, "ByteLevel") == 0) return true; /* it only trims offsets */
   if (type && strcmp(type, "TemplateProcessing") == 0) return read_template(r, step, place);
@@ -81,7 +81,7 @@ static bool read_step(Reading *r, json_t *step, const char *place) {
                           place, type ? type : "");
 }
 
-bool tokenizer_read_ends(Reading *r, json_t *post_processor) {
+bool tokenizer_read_ends(TokenizerReading *r, json_t *post_processor) {
   const char *type = json_text(post_processor, "type");
   json_t *steps = json_object_get(post_processor, "processors");
   char place[64];

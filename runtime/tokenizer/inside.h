@@ -11,10 +11,10 @@
 enum { STEPS_MAX = 16, NO_TOKEN = -1 };
 
 /* Bytes of a text; not ended by a NUL. */
-typedef struct Piece {
+typedef struct TextPiece {
   const char *at;
   size_t bytes;
-} Piece;
+} TextPiece;
 
 /* A normalizer's step, in the file's order. */
 typedef struct Normal {
@@ -57,28 +57,28 @@ typedef struct Trie {
   bool begins[256]; /* bytes that a token begins with */
 } Trie;
 
-typedef struct Merge {
+typedef struct TokenMerge {
   uint32_t left, right, id, rank;
-} Merge;
+} TokenMerge;
 
 /* Texts to ids, by open addressing. */
-typedef struct Words {
-  Piece *text;
+typedef struct TokenTable {
+  TextPiece *text;
   int32_t *id;
   size_t room; /* a power of 2 */
-} Words;
+} TokenTable;
 
 struct Tokenizer {
   char *path, *pool; /* pool: the bytes of all tokens' texts */
   uint64_t hash;
   uint32_t vocab;
-  Piece *text; /* by id, as in the file; at NULL: no such token */
-  Words words; /* the model's tokens by the text that they match, in bytes */
+  TextPiece *text;  /* by id, as in the file; at NULL: no such token */
+  TokenTable words; /* the model's tokens by the text that they match, in bytes */
   bool is_byte_level, byte_fallback, fuse_unk, ignore_merges;
   bool cuts_words; /* no merge joins a mark to the character before it */
   int32_t unk;
   int32_t byte_id[256]; /* of one byte: by the alphabet of bytes, or <0xNN> */
-  Merge *merges;        /* by open addressing; id NO_MERGE: empty */
+  TokenMerge *merges;   /* by open addressing; id NO_MERGE: empty */
   size_t merge_room;
   Normal normal[STEPS_MAX];
   int32_t normals;
@@ -94,23 +94,26 @@ struct Tokenizer {
 
 /* ---- reading the file: each function refuses with the place in the JSON */
 
-typedef struct Reading {
+typedef struct TokenizerReading {
   Tokenizer *t;
   char *why;
-} Reading;
+} TokenizerReading;
 
-bool tokenizer_refuse(Reading *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool tokenizer_refuse(TokenizerReading *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* True if every key of an object at `place` is in `known`, names with blanks around each. */
-bool tokenizer_check_keys(Reading *r, json_t *object, const char *place, const char *known);
+bool tokenizer_check_keys(TokenizerReading *r, json_t *object, const char *place,
+                          const char *known);
 /* Text of a key that must be there. */
-bool tokenizer_text(Reading *r, json_t *object, const char *place, const char *key, char **out);
+bool tokenizer_text(TokenizerReading *r, json_t *object, const char *place, const char *key,
+                    char **out);
 
-bool tokenizer_read_model(Reading *r, json_t *model);
-bool tokenizer_read_normalizer(Reading *r, json_t *normalizer);
-bool tokenizer_read_split(Reading *r, json_t *pre_tokenizer);
-bool tokenizer_read_decoder(Reading *r, json_t *decoder);
-bool tokenizer_read_added(Reading *r, json_t *added);
-bool tokenizer_read_ends(Reading *r, json_t *post_processor);
+bool tokenizer_read_model(TokenizerReading *r, json_t *model);
+bool tokenizer_read_normalizer(TokenizerReading *r, json_t *normalizer);
+bool tokenizer_read_split(TokenizerReading *r, json_t *pre_tokenizer);
+bool tokenizer_read_decoder(TokenizerReading *r, json_t *decoder);
+bool tokenizer_read_added(TokenizerReading *r, json_t *added);
+bool tokenizer_read_ends(TokenizerReading *r, json_t *post_processor);
 
 /* ---- bytes as GPT-2's characters */
 
@@ -121,8 +124,8 @@ int64_t bytes_of_characters(const char *text, size_t count, char *out);
 
 /* ---- tables */
 
-int32_t vocabulary_find(const Words *words, const char *text, size_t bytes);
-const Merge *merge_find(const Tokenizer *t, uint32_t left, uint32_t right);
+int32_t vocabulary_find(const TokenTable *words, const char *text, size_t bytes);
+const TokenMerge *merge_find(const Tokenizer *t, uint32_t left, uint32_t right);
 /* The longest token that begins at `at`, its bytes in `length`; NULL: none. */
 const Added *trie_find(const Tokenizer *t, const Trie *trie, const char *at, size_t bytes,
                        size_t *length);
@@ -132,15 +135,15 @@ const Added *trie_find(const Tokenizer *t, const Trie *trie, const char *at, siz
 enum { NO_MERGE = 0xffffffff };
 
 /* A buffer that grows. */
-typedef struct Buffer {
+typedef struct ByteBuffer {
   char *at;
   size_t count, room;
-} Buffer;
-bool bytes_add(Buffer *buffer, const char *bytes, size_t count);
+} ByteBuffer;
+bool bytes_add(ByteBuffer *buffer, const char *bytes, size_t count);
 
 /* Runs the normalizer's steps. False: no memory. */
-bool tokenizer_normalize(const Tokenizer *t, const char *text, size_t bytes, Buffer *out,
-                         Buffer *other);
+bool tokenizer_normalize(const Tokenizer *t, const char *text, size_t bytes, ByteBuffer *out,
+                         ByteBuffer *other);
 /* The number of bytes of valid UTF-8 at the beginning of a text. */
 size_t utf8_valid(const char *text, size_t bytes);
 static inline size_t utf8_bytes(char first) {
@@ -149,7 +152,8 @@ static inline size_t utf8_bytes(char first) {
 }
 
 /* Compiles a pattern written for Hugging Face's engine. NULL: refused. */
-pcre2_code *pattern_compile(Reading *r, const char *place, const char *pattern, bool is_literal);
+pcre2_code *pattern_compile(TokenizerReading *r, const char *place, const char *pattern,
+                            bool is_literal);
 
 /* Appends the ids of a piece. */
 typedef struct Merger Merger;

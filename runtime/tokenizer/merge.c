@@ -22,17 +22,17 @@ typedef struct Symbol {
   bool is_gone; /* joined to the one before it */
 } Symbol;
 
-typedef struct Candidate {
+typedef struct MergePair {
   uint32_t rank;
   int32_t at; /* the left symbol */
-} Candidate;
+} MergePair;
 
 struct Merger {
   const Tokenizer *t;
   Slot *slot;
   Symbol *symbol;
   int64_t count, room;
-  Candidate *heap;
+  MergePair *heap;
   int64_t heap_count, heap_room;
   int64_t dropped;
 };
@@ -59,19 +59,19 @@ int64_t merger_dropped(const Merger *m) {
 
 /* ---- the heap: the least rank first, of equals the leftmost */
 
-static bool comes_before(Candidate a, Candidate b) {
+static bool comes_before(MergePair a, MergePair b) {
   return a.rank < b.rank || (a.rank == b.rank && a.at < b.at);
 }
 
-static void push(Merger *m, Candidate candidate) {
+static void push(Merger *m, MergePair candidate) {
   int64_t i = m->heap_count++;
   for (; i > 0 && comes_before(candidate, m->heap[(i - 1) / 2]); i = (i - 1) / 2)
     m->heap[i] = m->heap[(i - 1) / 2];
   m->heap[i] = candidate;
 }
 
-static Candidate pop(Merger *m) {
-  Candidate first = m->heap[0], last = m->heap[--m->heap_count];
+static MergePair pop(Merger *m) {
+  MergePair first = m->heap[0], last = m->heap[--m->heap_count];
   int64_t i = 0;
   for (int64_t child = 1; child < m->heap_count; child = 2 * i + 1) {
     if (child + 1 < m->heap_count && comes_before(m->heap[child + 1], m->heap[child])) child++;
@@ -93,7 +93,7 @@ static bool make_room(Merger *m, int64_t symbols) {
   }
   /* a pair for each symbol, and each merge removes one symbol and adds two pairs */
   if (3 * symbols > m->heap_room) {
-    Candidate *heap = realloc(m->heap, (size_t)(6 * symbols) * sizeof *heap);
+    MergePair *heap = realloc(m->heap, (size_t)(6 * symbols) * sizeof *heap);
     if (!heap) return false;
     m->heap = heap, m->heap_room = 6 * symbols;
   }
@@ -138,14 +138,14 @@ static void fill_symbols(Merger *m, const char *piece, size_t bytes) {
   if (m->count > 0) m->symbol[m->count - 1].after = -1;
 }
 
-static const Merge *merge_at(const Merger *m, int32_t at) {
+static const TokenMerge *merge_at(const Merger *m, int32_t at) {
   int32_t after = m->symbol[at].after;
   return after < 0 ? NULL : merge_find(m->t, m->symbol[at].id, m->symbol[after].id);
 }
 
 static void push_pair(Merger *m, int32_t at) {
-  const Merge *merge = at < 0 ? NULL : merge_at(m, at);
-  if (merge) push(m, (Candidate){merge->rank, at});
+  const TokenMerge *merge = at < 0 ? NULL : merge_at(m, at);
+  if (merge) push(m, (MergePair){merge->rank, at});
 }
 
 static void merge_all(Merger *m) {
@@ -153,10 +153,10 @@ static void merge_all(Merger *m) {
   for (int32_t i = 0; i + 1 < m->count; i++)
     push_pair(m, i);
   while (m->heap_count > 0) {
-    Candidate next = pop(m);
+    MergePair next = pop(m);
     Symbol *left = &m->symbol[next.at];
     if (left->is_gone) continue;
-    const Merge *merge = merge_at(m, next.at);
+    const TokenMerge *merge = merge_at(m, next.at);
     if (!merge || merge->rank != next.rank) continue; /* another pair since */
     Symbol *right = &m->symbol[left->after];
     right->is_gone = true;

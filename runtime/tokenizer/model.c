@@ -61,7 +61,7 @@ static size_t room_for(size_t count) {
   return room;
 }
 
-static size_t word_slot(const Words *words, const char *text, size_t bytes) {
+static size_t word_slot(const TokenTable *words, const char *text, size_t bytes) {
   size_t i = (size_t)XXH3_64bits(text, bytes) & (words->room - 1);
   while (words->text[i].at &&
          (words->text[i].bytes != bytes || memcmp(words->text[i].at, text, bytes) != 0))
@@ -69,7 +69,7 @@ static size_t word_slot(const Words *words, const char *text, size_t bytes) {
   return i;
 }
 
-int32_t vocabulary_find(const Words *words, const char *text, size_t bytes) {
+int32_t vocabulary_find(const TokenTable *words, const char *text, size_t bytes) {
   size_t i = word_slot(words, text, bytes);
   return words->text[i].at ? words->id[i] : NO_TOKEN;
 }
@@ -82,14 +82,14 @@ static size_t merge_slot(const Tokenizer *t, uint32_t left, uint32_t right) {
   return i;
 }
 
-const Merge *merge_find(const Tokenizer *t, uint32_t left, uint32_t right) {
-  const Merge *merge = &t->merges[merge_slot(t, left, right)];
+const TokenMerge *merge_find(const Tokenizer *t, uint32_t left, uint32_t right) {
+  const TokenMerge *merge = &t->merges[merge_slot(t, left, right)];
   return merge->id == NO_MERGE ? NULL : merge;
 }
 
 /* ---- the vocabulary */
 
-static bool count_tokens(Reading *r, json_t *vocab, size_t *bytes) {
+static bool count_tokens(TokenizerReading *r, json_t *vocab, size_t *bytes) {
   const char *token;
   json_t *id;
   json_int_t most = -1;
@@ -108,7 +108,7 @@ static bool count_tokens(Reading *r, json_t *vocab, size_t *bytes) {
 }
 
 /* The first half of the pool has texts as in the file, the second the bytes that they match. */
-static bool fill_words(Reading *r, json_t *vocab, size_t bytes) {
+static bool fill_words(TokenizerReading *r, json_t *vocab, size_t bytes) {
   Tokenizer *t = r->t;
   const char *token;
   json_t *value;
@@ -120,20 +120,20 @@ static bool fill_words(Reading *r, json_t *vocab, size_t bytes) {
       return tokenizer_refuse(r, "model.vocab: \"%.60s\" and \"%.60s\" have the same id %u",
                               t->text[id].at, token, id);
     memcpy(at, token, count + 1);
-    t->text[id] = (Piece){at, count};
+    t->text[id] = (TextPiece){at, count};
     at += count + 1;
     memcpy(matched, token, count + 1);
     int64_t length = t->is_byte_level ? bytes_of_characters(token, count, matched) : (int64_t)count;
     if (length < 0) continue; /* no piece of a text can be this token */
     size_t slot = word_slot(&t->words, matched, (size_t)length);
-    t->words.text[slot] = (Piece){matched, (size_t)length};
+    t->words.text[slot] = (TextPiece){matched, (size_t)length};
     t->words.id[slot] = (int32_t)id;
     matched += length;
   }
   return true;
 }
 
-static bool read_vocab(Reading *r, json_t *vocab) {
+static bool read_vocab(TokenizerReading *r, json_t *vocab) {
   Tokenizer *t = r->t;
   size_t bytes = 0;
   if (!count_tokens(r, vocab, &bytes)) return false;
@@ -155,25 +155,26 @@ static int32_t id_of(json_t *vocab, const char *text, size_t bytes) {
   return id ? (int32_t)json_integer_value(id) : NO_TOKEN;
 }
 
-static bool split_merge(Reading *r, json_t *merge, size_t rank, Piece part[2]) {
+static bool split_merge(TokenizerReading *r, json_t *merge, size_t rank, TextPiece part[2]) {
   if (json_is_string(merge)) {
     const char *text = json_string_value(merge), *blank = strchr(text, ' ');
     if (!blank || strchr(blank + 1, ' '))
       return tokenizer_refuse(r, "model.merges[%zu] is not two tokens with a blank between", rank);
-    part[0] = (Piece){text, (size_t)(blank - text)};
-    part[1] = (Piece){blank + 1, strlen(blank + 1)};
+    part[0] = (TextPiece){text, (size_t)(blank - text)};
+    part[1] = (TextPiece){blank + 1, strlen(blank + 1)};
     return true;
   }
   for (size_t i = 0; i < 2; i++) {
     const char *text = json_string_value(json_array_get(merge, i));
     if (!text || json_array_size(merge) != 2)
       return tokenizer_refuse(r, "model.merges[%zu] is no pair of tokens", rank);
-    part[i] = (Piece){text, strlen(text)};
+    part[i] = (TextPiece){text, strlen(text)};
   }
   return true;
 }
 
-static bool add_merge(Reading *r, json_t *vocab, size_t rank, const Piece part[2], Buffer *joined) {
+static bool add_merge(TokenizerReading *r, json_t *vocab, size_t rank, const TextPiece part[2],
+                      ByteBuffer *joined) {
   Tokenizer *t = r->t;
   int32_t id[3] = {id_of(vocab, part[0].at, part[0].bytes), id_of(vocab, part[1].at, part[1].bytes),
                    NO_TOKEN};
@@ -188,13 +189,13 @@ static bool add_merge(Reading *r, json_t *vocab, size_t rank, const Piece part[2
                               i < 2 && part[i].bytes < 60 ? (int)part[i].bytes : 60,
                               i < 2 ? part[i].at : joined->at);
   size_t slot = merge_slot(t, (uint32_t)id[0], (uint32_t)id[1]);
-  t->merges[slot] = (Merge){(uint32_t)id[0], (uint32_t)id[1], (uint32_t)id[2], (uint32_t)rank};
+  t->merges[slot] = (TokenMerge){(uint32_t)id[0], (uint32_t)id[1], (uint32_t)id[2], (uint32_t)rank};
   return true;
 }
 
-static bool read_merges(Reading *r, json_t *vocab, json_t *merges) {
+static bool read_merges(TokenizerReading *r, json_t *vocab, json_t *merges) {
   Tokenizer *t = r->t;
-  Buffer joined = {0};
+  ByteBuffer joined = {0};
   bool is_good = true;
   if (!json_is_array(merges)) return tokenizer_refuse(r, "model.merges is missing, or no list");
   t->merge_room = room_for(json_array_size(merges));
@@ -202,7 +203,7 @@ static bool read_merges(Reading *r, json_t *vocab, json_t *merges) {
   if (!t->merges) return tokenizer_refuse(r, "not enough memory");
   memset(t->merges, 0xff, t->merge_room * sizeof *t->merges);
   for (size_t rank = 0; is_good && rank < json_array_size(merges); rank++) {
-    Piece part[2] = {{"", 0}, {"", 0}};
+    TextPiece part[2] = {{"", 0}, {"", 0}};
     is_good = split_merge(r, json_array_get(merges, rank), rank, part) &&
               add_merge(r, vocab, rank, part, &joined);
   }
@@ -212,7 +213,7 @@ static bool read_merges(Reading *r, json_t *vocab, json_t *merges) {
 
 /* ---- tokens of one byte */
 
-static bool find_bytes(Reading *r) {
+static bool find_bytes(TokenizerReading *r) {
   Tokenizer *t = r->t;
   char name[8];
   for (uint32_t b = 0; b < 256; b++) {
@@ -243,7 +244,7 @@ static bool cuts_words(const Tokenizer *t) {
   return true;
 }
 
-static bool check_empty(Reading *r, json_t *model, const char *key) {
+static bool check_empty(TokenizerReading *r, json_t *model, const char *key) {
   json_t *value = json_object_get(model, key);
   const char *text = json_string_value(value);
   bool is_zero = json_is_real(value) && json_real_value(value) == 0;
@@ -251,14 +252,14 @@ static bool check_empty(Reading *r, json_t *model, const char *key) {
          tokenizer_refuse(r, "model.%s is set: only null is built", key);
 }
 
-static bool read_flag(Reading *r, json_t *model, const char *key, bool *out) {
+static bool read_flag(TokenizerReading *r, json_t *model, const char *key, bool *out) {
   json_t *value = json_object_get(model, key);
   *out = json_is_true(value);
   return !value || json_is_null(value) || json_is_boolean(value) ||
          tokenizer_refuse(r, "model.%s is neither true nor false", key);
 }
 
-static bool read_unk(Reading *r, json_t *model, json_t *vocab) {
+static bool read_unk(TokenizerReading *r, json_t *model, json_t *vocab) {
   json_t *unk = json_object_get(model, "unk_token");
   r->t->unk = NO_TOKEN;
   if (!unk || json_is_null(unk)) return true;
@@ -267,7 +268,7 @@ static bool read_unk(Reading *r, json_t *model, json_t *vocab) {
   return r->t->unk >= 0 || tokenizer_refuse(r, "model.unk_token is no token of model.vocab");
 }
 
-bool tokenizer_read_model(Reading *r, json_t *model) {
+bool tokenizer_read_model(TokenizerReading *r, json_t *model) {
   const char *type = json_text(model, "type");
   if (!json_is_object(model)) return tokenizer_refuse(r, "model is missing, or no object");
   if (type && strcmp(type, "BPE") != 0)

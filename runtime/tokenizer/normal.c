@@ -28,7 +28,7 @@ static bool is_composed(const char *text, size_t bytes) {
   return true;
 }
 
-static bool compose(const char *text, size_t bytes, Buffer *out) {
+static bool compose(const char *text, size_t bytes, ByteBuffer *out) {
   utf8proc_uint8_t *composed = NULL;
   if (is_composed(text, bytes)) return bytes_add(out, text, bytes);
   utf8proc_ssize_t count = utf8proc_map((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)bytes,
@@ -38,7 +38,7 @@ static bool compose(const char *text, size_t bytes, Buffer *out) {
   return is_good;
 }
 
-static bool replace(const char *text, size_t bytes, const Normal *step, Buffer *out) {
+static bool replace(const char *text, size_t bytes, const Normal *step, ByteBuffer *out) {
   const size_t from = strlen(step->from), to = strlen(step->to);
   size_t begin = 0;
   for (size_t i = 0; i + from <= bytes;) {
@@ -53,13 +53,13 @@ static bool replace(const char *text, size_t bytes, const Normal *step, Buffer *
   return bytes_add(out, text + begin, bytes - begin);
 }
 
-bool tokenizer_normalize(const Tokenizer *t, const char *text, size_t bytes, Buffer *out,
-                         Buffer *other) {
+bool tokenizer_normalize(const Tokenizer *t, const char *text, size_t bytes, ByteBuffer *out,
+                         ByteBuffer *other) {
   out->count = 0;
   if (!bytes_add(out, text, bytes)) return false;
   for (int32_t i = 0; i < t->normals; i++) {
     const Normal *step = &t->normal[i];
-    Buffer before = *out;
+    ByteBuffer before = *out;
     *out = *other, *other = before;
     out->count = 0;
     bool is_good = true;

@@ -14,7 +14,7 @@
 enum { PATH_BYTES = 4096 };
 static const size_t file_bytes_max = (size_t)256 << 20;
 
-bool tokenizer_refuse(Reading *r, const char *format, ...) {
+bool tokenizer_refuse(TokenizerReading *r, const char *format, ...) {
   va_list list;
   int at = snprintf(r->why, TOKENIZER_WHY_BYTES, "%.200s: ", r->t->path);
   va_start(list, format);
@@ -23,7 +23,8 @@ bool tokenizer_refuse(Reading *r, const char *format, ...) {
   return false;
 }
 
-bool tokenizer_check_keys(Reading *r, json_t *object, const char *place, const char *known) {
+bool tokenizer_check_keys(TokenizerReading *r, json_t *object, const char *place,
+                          const char *known) {
   const char *key;
   json_t *value;
   char word[64];
@@ -36,7 +37,8 @@ bool tokenizer_check_keys(Reading *r, json_t *object, const char *place, const c
   return true;
 }
 
-bool tokenizer_text(Reading *r, json_t *object, const char *place, const char *key, char **out) {
+bool tokenizer_text(TokenizerReading *r, json_t *object, const char *place, const char *key,
+                    char **out) {
   const char *text = json_text(object, key);
   if (!text) return tokenizer_refuse(r, "%s.%s is missing, or no text", place, key);
   *out = strdup(text);
@@ -44,13 +46,13 @@ bool tokenizer_text(Reading *r, json_t *object, const char *place, const char *k
 }
 
 /* Steps that would change ids and that fine-tuning tools leave in the file. */
-static bool check_absent(Reading *r, json_t *root, const char *key) {
+static bool check_absent(TokenizerReading *r, json_t *root, const char *key) {
   json_t *value = json_object_get(root, key);
   return value == NULL || json_is_null(value) ||
          tokenizer_refuse(r, "%s is set, and would cut or pad every text: set it to null", key);
 }
 
-static bool read_parts(Reading *r, json_t *root) {
+static bool read_parts(TokenizerReading *r, json_t *root) {
   return tokenizer_check_keys(r, root, "$",
                               " version truncation padding added_tokens normalizer pre_tokenizer "
                               "post_processor decoder model ") &&
@@ -67,7 +69,7 @@ Tokenizer *tokenizer_read(const char *path, const char *text, size_t bytes,
                           char why[TOKENIZER_WHY_BYTES]) {
   JsonFault fault;
   Tokenizer *t = calloc(1, sizeof *t);
-  Reading r = {t, why};
+  TokenizerReading r = {t, why};
   (void)snprintf(why, TOKENIZER_WHY_BYTES, "not enough memory");
   if (!t) return NULL;
   t->path = strdup(path);
@@ -195,7 +197,7 @@ bool ids_add(TokenIds *ids, uint32_t id) {
   return true;
 }
 
-bool bytes_add(Buffer *buffer, const char *bytes, size_t count) {
+bool bytes_add(ByteBuffer *buffer, const char *bytes, size_t count) {
   if (buffer->count + count + 1 > buffer->room) {
     size_t room = 2 * buffer->room + count + 256;
     char *at = realloc(buffer->at, room);

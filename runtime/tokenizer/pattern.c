@@ -14,12 +14,12 @@ static const char others[] =
     "\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}"
     "\\x{2060}-\\x{2fff}\\x{3001}-\\x{10ffff}";
 
-static bool add(Buffer *out, const char *text) {
+static bool add(ByteBuffer *out, const char *text) {
   return bytes_add(out, text, strlen(text));
 }
 
 /* \s or \S, alone or inside a class. */
-static bool add_spaces(Buffer *out, bool is_space, bool in_class) {
+static bool add_spaces(ByteBuffer *out, bool is_space, bool in_class) {
   const char *list = is_space ? spaces : others;
   if (in_class) return add(out, list);
   return add(out, "[") && add(out, list) && add(out, "]");
@@ -32,7 +32,7 @@ static bool is_known_escape(char c) {
 }
 
 /* The pattern in PCRE2's words. False: refused. */
-static bool rewrite(Reading *r, const char *place, const char *pattern, Buffer *out) {
+static bool rewrite(TokenizerReading *r, const char *place, const char *pattern, ByteBuffer *out) {
   bool in_class = false, is_good = true;
   for (const char *at = pattern; is_good && *at; at++) {
     if (*at == '\\' && (at[1] == 's' || at[1] == 'S')) {
@@ -55,7 +55,7 @@ static bool rewrite(Reading *r, const char *place, const char *pattern, Buffer *
   return is_good || tokenizer_refuse(r, "not enough memory");
 }
 
-static bool check_code(Reading *r, const char *place, pcre2_code *code) {
+static bool check_code(TokenizerReading *r, const char *place, pcre2_code *code) {
   uint32_t is_empty = 0;
   (void)pcre2_pattern_info(code, PCRE2_INFO_MATCHEMPTY, &is_empty);
   if (is_empty)
@@ -63,8 +63,9 @@ static bool check_code(Reading *r, const char *place, pcre2_code *code) {
   return true;
 }
 
-pcre2_code *pattern_compile(Reading *r, const char *place, const char *pattern, bool is_literal) {
-  Buffer text = {0};
+pcre2_code *pattern_compile(TokenizerReading *r, const char *place, const char *pattern,
+                            bool is_literal) {
+  ByteBuffer text = {0};
   int fault = 0;
   PCRE2_SIZE offset = 0;
   pcre2_code *code = NULL;

@@ -19,12 +19,12 @@ static bool is(json_t *step, const char *type) {
   return strcmp(type_of(step), type) == 0;
 }
 
-static bool refuse_type(Reading *r, const char *place, json_t *step, const char *built) {
+static bool refuse_type(TokenizerReading *r, const char *place, json_t *step, const char *built) {
   return tokenizer_refuse(r, "%s.type is \"%.40s\": built are %s", place, type_of(step), built);
 }
 
 /* A text that must be this one, or absent. */
-static bool check_text(Reading *r, json_t *object, const char *place, const char *key,
+static bool check_text(TokenizerReading *r, json_t *object, const char *place, const char *key,
                        const char *wanted) {
   const char *text = json_text(object, key);
   return (text && strcmp(text, wanted) == 0) ||
@@ -37,10 +37,10 @@ static bool flag(json_t *object, const char *key, bool absent) {
   return value && !json_is_null(value) ? json_is_true(value) : absent;
 }
 
-typedef bool (*ReadStep)(Reading *, json_t *step, const char *place);
+typedef bool (*ReadStep)(TokenizerReading *, json_t *step, const char *place);
 
 /* One step, or the list of a Sequence. */
-static bool read_steps(Reading *r, json_t *value, const char *place, const char *list,
+static bool read_steps(TokenizerReading *r, json_t *value, const char *place, const char *list,
                        ReadStep read) {
   char inner[PLACE_BYTES];
   if (!value || json_is_null(value)) return true;
@@ -57,7 +57,8 @@ static bool read_steps(Reading *r, json_t *value, const char *place, const char 
 
 /* ---- the normalizer */
 
-static bool read_replace(Reading *r, json_t *step, const char *place, char **from, char **to) {
+static bool read_replace(TokenizerReading *r, json_t *step, const char *place, char **from,
+                         char **to) {
   json_t *pattern = json_object_get(step, "pattern");
   if (!json_text(pattern, "String"))
     return tokenizer_refuse(r, "%s.pattern is no String: others are not built", place);
@@ -67,7 +68,7 @@ static bool read_replace(Reading *r, json_t *step, const char *place, char **fro
          tokenizer_text(r, step, place, "content", to);
 }
 
-static bool read_normal(Reading *r, json_t *step, const char *place) {
+static bool read_normal(TokenizerReading *r, json_t *step, const char *place) {
   Tokenizer *t = r->t;
   if (t->normals == STEPS_MAX) return tokenizer_refuse(r, "%s: too many steps", place);
   Normal *normal = &t->normal[t->normals++];
@@ -86,7 +87,7 @@ static bool read_normal(Reading *r, json_t *step, const char *place) {
   return refuse_type(r, place, step, "NFC, Prepend, Replace and a Sequence of them");
 }
 
-bool tokenizer_read_normalizer(Reading *r, json_t *normalizer) {
+bool tokenizer_read_normalizer(TokenizerReading *r, json_t *normalizer) {
   return read_steps(r, normalizer, "normalizer", "normalizers", read_normal);
 }
 
@@ -96,7 +97,7 @@ bool tokenizer_read_normalizer(Reading *r, json_t *normalizer) {
 static const char gpt2[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|"
                            "\\s+(?!\\S)|\\s+";
 
-static bool read_byte_level(Reading *r, json_t *step, const char *place, Split *split) {
+static bool read_byte_level(TokenizerReading *r, json_t *step, const char *place, Split *split) {
   split->kind = SPLIT_BYTES;
   split->prefix_space = flag(step, "add_prefix_space", true);
   split->keeps_gaps = split->keeps_matches = true;
@@ -106,7 +107,7 @@ static bool read_byte_level(Reading *r, json_t *step, const char *place, Split *
          (split->code || !flag(step, "use_regex", true));
 }
 
-static bool read_metaspace(Reading *r, json_t *step, const char *place, Split *split) {
+static bool read_metaspace(TokenizerReading *r, json_t *step, const char *place, Split *split) {
   const char *scheme = json_text(step, "prepend_scheme");
   if (!scheme) scheme = flag(step, "add_prefix_space", true) ? "always" : "never";
   split->kind = SPLIT_METASPACE;
@@ -123,7 +124,7 @@ static bool read_metaspace(Reading *r, json_t *step, const char *place, Split *s
          tokenizer_text(r, step, place, "replacement", &split->mark);
 }
 
-static bool read_pattern(Reading *r, json_t *step, const char *place, Split *split) {
+static bool read_pattern(TokenizerReading *r, json_t *step, const char *place, Split *split) {
   const char *behavior = json_text(step, "behavior");
   json_t *pattern = json_object_get(step, "pattern");
   const char *regex = json_text(pattern, "Regex"), *literal = json_text(pattern, "String");
@@ -141,7 +142,7 @@ static bool read_pattern(Reading *r, json_t *step, const char *place, Split *spl
   return split->code != NULL;
 }
 
-static bool read_split(Reading *r, json_t *step, const char *place) {
+static bool read_split(TokenizerReading *r, json_t *step, const char *place) {
   Tokenizer *t = r->t;
   if (t->splits == STEPS_MAX) return tokenizer_refuse(r, "%s: too many steps", place);
   if (t->is_byte_level)
@@ -154,13 +155,13 @@ static bool read_split(Reading *r, json_t *step, const char *place) {
   return refuse_type(r, place, step, "ByteLevel, Split, Metaspace and a Sequence of them");
 }
 
-bool tokenizer_read_split(Reading *r, json_t *pre_tokenizer) {
+bool tokenizer_read_split(TokenizerReading *r, json_t *pre_tokenizer) {
   return read_steps(r, pre_tokenizer, "pre_tokenizer", "pretokenizers", read_split);
 }
 
 /* ---- the decoder */
 
-static bool read_strip(Reading *r, json_t *step, const char *place) {
+static bool read_strip(TokenizerReading *r, json_t *step, const char *place) {
   int64_t start = json_whole(step, "start", 0), stop = json_whole(step, "stop", 0);
   if (stop != 0 || start < 0 || start > 1024)
     return tokenizer_refuse(r,
@@ -172,7 +173,7 @@ static bool read_strip(Reading *r, json_t *step, const char *place) {
          check_text(r, step, place, "content", " ");
 }
 
-static bool read_decoding(Reading *r, json_t *step, const char *place) {
+static bool read_decoding(TokenizerReading *r, json_t *step, const char *place) {
   Decoding *d = &r->t->decoding;
   if (is(step, "ByteLevel")) {
     d->kind = DECODE_BYTES;
@@ -197,6 +198,6 @@ static bool read_decoding(Reading *r, json_t *step, const char *place) {
                      "ByteLevel, Metaspace, Replace, ByteFallback, Fuse, Strip and a Sequence");
 }
 
-bool tokenizer_read_decoder(Reading *r, json_t *decoder) {
+bool tokenizer_read_decoder(TokenizerReading *r, json_t *decoder) {
   return read_steps(r, decoder, "decoder", "decoders", read_decoding);
 }

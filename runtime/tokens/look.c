@@ -13,14 +13,14 @@ enum {
 };
 
 /* The ids of a file as numbers of `bytes` bytes each. */
-typedef struct Reading {
+typedef struct IdsReading {
   const uint8_t *at;
   int64_t count;
   int32_t bytes;
   bool is_big_endian;
-} Reading;
+} IdsReading;
 
-static uint64_t id_of(const Reading *r, int64_t i) {
+static uint64_t id_of(const IdsReading *r, int64_t i) {
   const uint8_t *at = r->at + i * r->bytes;
   uint64_t id = 0;
   for (int32_t b = 0; b < r->bytes; b++)
@@ -36,7 +36,8 @@ typedef struct Sums {
 
 /* Adds `count` ids from `first` on; returns the position of the first one that is not below vocab,
  * or -1. */
-static int64_t add_ids(const Reading *r, uint64_t vocab, int64_t first, int64_t count, Sums *sums) {
+static int64_t add_ids(const IdsReading *r, uint64_t vocab, int64_t first, int64_t count,
+                       Sums *sums) {
   for (int64_t i = first; i < first + count; i++) {
     uint64_t id = id_of(r, i);
     if (id >= vocab) return i;
@@ -62,7 +63,7 @@ static int32_t empty_places(const Sums *sums) {
   return empty < PLACES ? empty : 0;
 }
 
-static TokensLook look_at(const Reading *r, uint64_t vocab) {
+static TokensLook look_at(const IdsReading *r, uint64_t vocab) {
   TokensLook look = {.bad = -1};
   Sums sums = {.least = UINT64_MAX};
   int64_t first = r->count < FIRST_IDS ? r->count : FIRST_IDS, rest = r->count - first;
@@ -83,7 +84,7 @@ static TokensLook look_at(const Reading *r, uint64_t vocab) {
 }
 
 TokensLook tokens_look(const TokenFile *file, uint32_t vocab) {
-  const Reading reading = {file->ids, file->count, file->id_bytes, false};
+  const IdsReading reading = {file->ids, file->count, file->id_bytes, false};
   return look_at(&reading, vocab);
 }
 
@@ -95,7 +96,7 @@ bool tokens_other_reading(const TokenFile *file, uint32_t vocab, TokensReading *
     const TokensReading *r = &readings[i];
     bool is_said = r->id_bytes == file->id_bytes && !r->is_big_endian;
     if (is_said || bytes % r->id_bytes != 0 || !tokens_has_room(r->id_bytes, vocab)) continue;
-    const Reading reading = {file->ids, bytes / r->id_bytes, r->id_bytes, r->is_big_endian};
+    const IdsReading reading = {file->ids, bytes / r->id_bytes, r->id_bytes, r->is_big_endian};
     TokensLook look = look_at(&reading, vocab);
     bool fits = look.bad < 0 && look.looked >= JUDGED_IDS && look.empty_places == 0 &&
                 !look.is_one_id && !look.is_swapped;

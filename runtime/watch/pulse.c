@@ -11,10 +11,10 @@
 
 enum { PATH_BYTES = 512 };
 
-typedef struct Sample {
+typedef struct PulseSample {
   int64_t ran_ns, waited_ns;
   bool is_runnable; /* a thread of it */
-} Sample;
+} PulseSample;
 
 /* The first line of a file; false: there is none. */
 static bool read_line(const char *path, char *line, int size_bytes) {
@@ -24,7 +24,7 @@ static bool read_line(const char *path, char *line, int size_bytes) {
   return is_read;
 }
 
-static void add_thread(Sample *sample, const char *folder, const char *thread) {
+static void add_thread(PulseSample *sample, const char *folder, const char *thread) {
   char path[PATH_BYTES], line[1024], *end;
   (void)snprintf(path, sizeof path, "%.200s/task/%.40s/schedstat", folder, thread);
   if (read_line(path, line, sizeof line)) {
@@ -36,9 +36,9 @@ static void add_thread(Sample *sample, const char *folder, const char *thread) {
   sample->is_runnable |= state && strncmp(state, ") R", 3) == 0;
 }
 
-static bool take_sample(Sample *sample, const char *folder, int32_t skip) {
+static bool take_sample(PulseSample *sample, const char *folder, int32_t skip) {
   char path[PATH_BYTES];
-  *sample = (Sample){0};
+  *sample = (PulseSample){0};
   (void)snprintf(path, sizeof path, "%.200s/task", folder);
   DIR *threads = opendir(path);
   for (struct dirent *entry; threads && (entry = readdir(threads)) != NULL;)
@@ -49,7 +49,7 @@ static bool take_sample(Sample *sample, const char *folder, int32_t skip) {
 }
 
 void pulse_ask(Pulse *pulse, const char *folder, int32_t skip, int64_t now_ms) {
-  Sample sample;
+  PulseSample sample;
   if (!take_sample(&sample, folder, skip)) return;
   int64_t passed_ms = pulse->asked_ms > 0 ? now_ms - pulse->asked_ms : 0;
   int64_t ran_ms = (sample.ran_ns - pulse->ran_ns) / 1000000;

@@ -31,7 +31,7 @@ static void place_on(Compile *c, const HostNode *node) {
                    .run_count = 1,
                    .runs = &(NodeRun){0},
                    .is_fast = true};
-  Mesh mesh = {{1, 2 * seats / tp, 2, 1, tp, 1}};
+  JobMesh mesh = {{1, 2 * seats / tp, 2, 1, tp, 1}};
   const Demand asked[] = {{MESH_BIT(MESH_TP), 0, 4e9, 9, 0, 0},
                           {MESH_BIT(MESH_DP), 0, 1e9, 9, 0, 0},
                           {MESH_BIT(MESH_PP), 1, 0, 0, 1e8, 9},

@@ -72,9 +72,9 @@ static void test_kinds(void) {
                         ROOM("none") "precision = \"bf16\", "
                                      "cluster = { \"dgx-h100\", devices = 1 }");
     CHECK(g.is_compiled);
-    Breakdown kinds = g.is_compiled
-                          ? breakdown_of(g.compiled.draft->compile->arena, &g.compiled.plan)
-                          : (Breakdown){0};
+    CostBreakdown kinds = g.is_compiled
+                              ? breakdown_of(g.compiled.draft->compile->arena, &g.compiled.plan)
+                              : (CostBreakdown){0};
     for (int i = 0; i < COMPUTE_KINDS; i++)
       if (measured[i] > 0) CHECK_NEAR(1e3 * kinds.seconds[i], measured[i], 0.1 * measured[i]);
     golden_close(&g);

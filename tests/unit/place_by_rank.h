@@ -55,13 +55,13 @@ static void add_level(Fabric *fabric, const char *name, int64_t nodes, double fa
       (Level){.name = name, .unit_nodes = nodes, .bytes_per_s = fast * giga, .taper = taper};
 }
 
-static Mesh mesh_of(int64_t tp, int64_t cp, int64_t pp, int64_t dp) {
-  Mesh mesh = {{1, dp, pp, cp, tp, 1}};
+static JobMesh mesh_of(int64_t tp, int64_t cp, int64_t pp, int64_t dp) {
+  JobMesh mesh = {{1, dp, pp, cp, tp, 1}};
   return mesh;
 }
 
 /* Along every axis, GB of a step: rings of tp and dp, pairs of cp and pp. */
-static Demands demands_of_mesh(Arena *arena, const Mesh *mesh, const double gigabytes[4]) {
+static Demands demands_of_mesh(Arena *arena, const JobMesh *mesh, const double gigabytes[4]) {
   static const MeshAxis axes[] = {MESH_TP, MESH_CP, MESH_PP, MESH_DP};
   int32_t stages = (int32_t)mesh->size[MESH_PP], count = 0;
   Demand *at = ARENA_ARRAY(arena, Demand, 4 * stages);
@@ -97,20 +97,20 @@ typedef struct Ranks {
 } Ranks;
 
 /* Ranks are numbered by coordinates, the last axis fastest. */
-static int32_t coordinate(const Mesh *mesh, int32_t axis, int32_t rank) {
+static int32_t coordinate(const JobMesh *mesh, int32_t axis, int32_t rank) {
   for (int32_t a = MESH_AXES - 1; a > axis; a--)
     rank /= (int32_t)mesh->size[a];
   return rank % (int32_t)mesh->size[axis];
 }
 
-static bool is_together(const Mesh *mesh, uint32_t axes, int32_t a, int32_t b) {
+static bool is_together(const JobMesh *mesh, uint32_t axes, int32_t a, int32_t b) {
   for (int32_t axis = 0; axis < MESH_AXES; axis++)
     if ((axes >> axis & 1u) == 0 && coordinate(mesh, axis, a) != coordinate(mesh, axis, b))
       return false;
   return true;
 }
 
-static Groups *groups_of(Arena *arena, const Mesh *mesh, uint32_t axes, int32_t ranks) {
+static Groups *groups_of(Arena *arena, const JobMesh *mesh, uint32_t axes, int32_t ranks) {
   Groups *groups = ARENA_NEW(arena, Groups);
   for (int32_t rank = 0; rank < ranks; rank++) {
     int32_t g = 0;
@@ -125,7 +125,7 @@ static Groups *groups_of(Arena *arena, const Mesh *mesh, uint32_t axes, int32_t 
 }
 
 /* Each on the slot of its number. */
-static Ranks ranks_of(const Fabric *fabric, const Mesh *mesh, const Demands *demands) {
+static Ranks ranks_of(const Fabric *fabric, const JobMesh *mesh, const Demands *demands) {
   Ranks r = {.fabric = fabric, .count = (int32_t)fabric->slot_count};
   for (int32_t i = 0; i < fabric->kind_count; i++)
     r.memo[i] = rate_memo(fabric->arena);
@@ -240,11 +240,11 @@ static double price(const Ranks *r, const Demands *demands) {
   return longest;
 }
 
-static int32_t digit_at(const Mesh *mesh, const Digit *digit, int32_t rank) {
+static int32_t digit_at(const JobMesh *mesh, const Digit *digit, int32_t rank) {
   return (int32_t)(coordinate(mesh, digit->axis, rank) / digit->weight % digit->size);
 }
 
-static int64_t slot_of(const Mesh *mesh, const Placement *at, int32_t rank) {
+static int64_t slot_of(const JobMesh *mesh, const Placement *at, int32_t rank) {
   int64_t slot = 0;
   for (int32_t i = 0; i < at->digit_count; i++) {
     int64_t own = digit_at(mesh, &at->digit[i], rank), size = at->digit[i].size;
@@ -256,7 +256,7 @@ static int64_t slot_of(const Mesh *mesh, const Placement *at, int32_t rank) {
   return slot;
 }
 
-static double price_of_placement(Ranks *r, const Mesh *mesh, const Placement *at,
+static double price_of_placement(Ranks *r, const JobMesh *mesh, const Placement *at,
                                  const Demands *demands) {
   for (int32_t rank = 0; rank < r->count; rank++) {
     int64_t slot = slot_of(mesh, at, rank), node = fabric_node_of_slot(r->fabric, slot);

@@ -21,13 +21,13 @@ typedef struct ExchangeKind {
 
 typedef struct Flights {
   Calls *t;
-  Flight **at; /* by local chunk and micro-batch; NULL: not begun */
+  InFlight **at; /* by local chunk and micro-batch; NULL: not begun */
   int32_t microbatches;
   VEC(ExchangeKind) kinds;
 } Flights;
 
-static Flight *flight_of(const Flights *flights, int32_t chunk, int32_t microbatch) {
-  Flight **flight = &flights->at[chunk * flights->microbatches + microbatch];
+static InFlight *flight_of(const Flights *flights, int32_t chunk, int32_t microbatch) {
+  InFlight **flight = &flights->at[chunk * flights->microbatches + microbatch];
   calls_chunk(flights->t, draft_chunk(flights->t->draft, flights->t->stage->number, chunk));
   if (*flight == NULL) *flight = flight_new(flights->t);
   return *flight;
@@ -62,7 +62,7 @@ static void exchange(Flights *flights, const Transfer *transfers, int32_t count)
   assert(count <= TRANSFERS_MAX);
   for (int32_t i = 0; i < count; i++) {
     const Transfer *transfer = &transfers[i];
-    Flight *flight = flight_of(flights, transfer->chunk, transfer->microbatch);
+    InFlight *flight = flight_of(flights, transfer->chunk, transfer->microbatch);
     int32_t chunk = draft_chunk(t->draft, t->stage->number, transfer->chunk);
     bool at_end = transfer->is_send != transfer->is_gradient;
     buffers[i] = calls_carry(t, flight, chunk, transfer->is_gradient, at_end);
@@ -85,8 +85,8 @@ static void hand_over(const Flights *flights, const PipeStep *step) {
       draft_stage(d, from) != stage)
     return;
   int32_t layers = d->chunk_first[from + 1] - d->chunk_first[from];
-  const Flight *source = flight_of(flights, from / d->stage_count, step->microbatch);
-  Flight *flight = flight_of(flights, step->chunk, step->microbatch);
+  const InFlight *source = flight_of(flights, from / d->stage_count, step->microbatch);
+  InFlight *flight = flight_of(flights, step->chunk, step->microbatch);
   if (step->action == PIPE_FORWARD)
     flight->carry[0] = source->carry[layers];
   else
@@ -107,7 +107,7 @@ static void return_early(const Flights *flights, const PipeStep *next) {
 /* Samples that an earlier chunk of the micro-batch has loaded on this stage are used by later
  * chunks, too. */
 static void share_data(const Flights *flights, const PipeStep *step) {
-  Flight *flight = flight_of(flights, step->chunk, step->microbatch);
+  InFlight *flight = flight_of(flights, step->chunk, step->microbatch);
   for (int32_t k = 0; k < step->chunk && flight->data == NO_ID; k++)
     flight->data = flight_of(flights, k, step->microbatch)->data;
 }
@@ -142,7 +142,7 @@ static void pipeline_microbatches(Calls *t, const Pipeline *pipeline) {
   const PipeStage *plan = &pipeline->stages[t->stage->number];
   int32_t chunks = draft_chunks(d), m = (int32_t)d->derived.accumulation;
   Flights flights = {
-      .t = t, .at = ARENA_ARRAY(d->compile->arena, Flight *, chunks * m + 1), .microbatches = m};
+      .t = t, .at = ARENA_ARRAY(d->compile->arena, InFlight *, chunks * m + 1), .microbatches = m};
   int32_t next = 0;
   for (int32_t s = 0; s <= plan->step_count; s++) {
     for (; next < plan->exchanges.count && plan->exchanges.at[next].steps_before == s; next++)
@@ -310,7 +310,7 @@ static void build_pass(Draft *d, Stage *stage, ProgramKind kind) {
   calls_open(&t, d, stage, kind);
   int32_t chunks = draft_chunks(d);
   Flights flights = {
-      .t = &t, .at = ARENA_ARRAY(d->compile->arena, Flight *, chunks + 1), .microbatches = 1};
+      .t = &t, .at = ARENA_ARRAY(d->compile->arena, InFlight *, chunks + 1), .microbatches = 1};
   for (int32_t k = 0; k < chunks; k++) {
     int32_t chunk = draft_chunk(d, stage->number, k);
     int32_t before = chunk > 0 ? distance(d, chunk, chunk - 1) : 0;

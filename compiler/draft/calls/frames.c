@@ -13,7 +13,7 @@
 static void leave(Calls *t, bool is_input, int32_t u, int32_t microbatch, uint32_t flags) {
   const LayerUse *use = &t->draft->chain[u];
   const RegionSegments *parts = &t->parts[use->region];
-  Flight *f = t->flight;
+  InFlight *f = t->flight;
   const int32_t i = u - t->first, from = is_input ? f->carry[i] : f->frame[i];
   const int32_t segment = is_input ? parts->input_out : parts->frame_out;
   if (segment == NO_ID || from == NO_ID) return;
@@ -36,7 +36,7 @@ void frames_leave(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
 static bool bring(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
   const LayerUse *use = &t->draft->chain[u];
   const RegionSegments *parts = &t->parts[use->region];
-  Flight *f = t->flight;
+  InFlight *f = t->flight;
   const int32_t i = u - t->first;
   const bool has_frame = f->far_frame[i] != NO_ID, has_input = f->far_input[i] != NO_ID;
   if (has_frame) {

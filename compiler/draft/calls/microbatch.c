@@ -52,7 +52,7 @@ void calls_forward(Calls *t, int32_t microbatch, uint32_t flags) {
  * last, its output. */
 static void recompute_group(Calls *t, int32_t first, int32_t end, int32_t microbatch,
                             uint32_t flags) {
-  Flight *f = t->flight;
+  InFlight *f = t->flight;
   for (int32_t u = first; u < end; u++) {
     const LayerUse *use = &t->draft->chain[u];
     const RegionSegments *parts = &t->parts[use->region];
@@ -78,7 +78,7 @@ static bool is_split(const Calls *t) {
 static void backward_link(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
   const LayerUse *use = &t->draft->chain[u];
   const RegionSegments *parts = &t->parts[use->region];
-  Flight *f = t->flight;
+  InFlight *f = t->flight;
   int32_t i = u - t->first;
   sharded_gather_ahead(t, u, -1, microbatch, flags);
   sharded_code(t, u, microbatch, flags);

@@ -182,7 +182,7 @@ bool calls_has_input_gradient(const Calls *t, int32_t u) {
 }
 
 static BufferBinding bind_carried(const Calls *t, const SegmentBase *base, const CallTarget *at) {
-  const Flight *f = t->flight;
+  const InFlight *f = t->flight;
   int32_t i = at->use - t->first;
   assert(at->use != NO_ID && f != NULL);
   switch (base->role) {
@@ -449,10 +449,10 @@ void calls_chunk(Calls *t, int32_t chunk) {
   t->end = t->draft->chunk_first[chunk + 1];
 }
 
-Flight *flight_new(Calls *t) {
+InFlight *flight_new(Calls *t) {
   Arena *arena = t->draft->compile->arena;
   int32_t layers = t->end - t->first;
-  Flight *f = ARENA_NEW(arena, Flight);
+  InFlight *f = ARENA_NEW(arena, InFlight);
   int32_t **by_use[] = {&f->carry,           &f->again,        &f->d_carry,   &f->frame,
                         &f->recompute_frame, &f->weight_frame, &f->far_frame, &f->far_input};
   for (size_t i = 0; i < sizeof by_use / sizeof *by_use; i++)
@@ -462,7 +462,7 @@ Flight *flight_new(Calls *t) {
   return f;
 }
 
-void flight_clear(Calls *t, Flight *f) {
+void flight_clear(Calls *t, InFlight *f) {
   for (int32_t i = 0; i <= t->end - t->first; i++)
     f->carry[i] = f->again[i] = f->d_carry[i] = f->frame[i] = f->recompute_frame[i] =
         f->weight_frame[i] = f->far_frame[i] = f->far_input[i] = NO_ID;
@@ -471,7 +471,7 @@ void flight_clear(Calls *t, Flight *f) {
   f->data = NO_ID;
 }
 
-int32_t calls_carry(Calls *t, Flight *flight, int32_t chunk, bool gradient, bool at_end) {
+int32_t calls_carry(Calls *t, InFlight *flight, int32_t chunk, bool gradient, bool at_end) {
   const Draft *d = t->draft;
   int32_t first = d->chunk_first[chunk], end = d->chunk_first[chunk + 1];
   const LayerUse *use = &d->chain[at_end ? end - 1 : first];

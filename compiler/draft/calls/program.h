@@ -8,13 +8,13 @@
 
 #include "compiler/draft/draft.h"
 
-typedef struct Flight {
+typedef struct InFlight {
   int32_t *carry, *again, *d_carry; /* buffers by layer, one more than layers; again: recomputed */
   int32_t *frame, *recompute_frame, *weight_frame; /* by layer */
   int32_t *far_frame, *far_input; /* by layer: in host memory, until they are copied back */
   int32_t *grads; /* by slot: whole gradients of a layer, before they are reduced into a shard */
   int32_t data;
-} Flight;
+} InFlight;
 
 typedef VEC(int32_t) BufferList;
 
@@ -41,7 +41,7 @@ typedef struct Calls {
   const RegionSegments *parts;
   const StepSegments *ends;
   int32_t first, end;  /* layers of the current chunk */
-  Flight *flight;      /* at work */
+  InFlight *flight;    /* at work */
   int32_t *slot_first; /* by block: slot of its layer 0 */
   int32_t slot_count;
   int32_t *gathered;  /* by slot: whole parameters of a layer that are present now */
@@ -67,8 +67,8 @@ int32_t calls_here(const Calls *t); /* position of the next call */
 
 /* Sets the current chunk, and makes an empty flight for it. */
 void calls_chunk(Calls *t, int32_t chunk);
-Flight *flight_new(Calls *t);
-void flight_clear(Calls *t, Flight *flight);
+InFlight *flight_new(Calls *t);
+void flight_clear(Calls *t, InFlight *flight);
 
 void calls_forward(Calls *t, int32_t microbatch, uint32_t flags);
 /* When backward is not split, this includes weight gradients; gradients are then reduced as their
@@ -144,6 +144,6 @@ const char *region_name(Calls *t, RegionId r, const char *word);
 
 /* The buffer for a value that a chunk receives from another stage or makes; created if there is
  * none yet. */
-int32_t calls_carry(Calls *t, Flight *flight, int32_t chunk, bool gradient, bool at_end);
+int32_t calls_carry(Calls *t, InFlight *flight, int32_t chunk, bool gradient, bool at_end);
 
 #endif

@@ -30,9 +30,9 @@ uint32_t longest_class(const Plan *plan) {
   return longest;
 }
 
-Breakdown breakdown_of(Arena *arena, const Plan *plan) {
+CostBreakdown breakdown_of(Arena *arena, const Plan *plan) {
   const uint32_t longest = longest_class(plan);
-  Breakdown all = {0};
+  CostBreakdown all = {0};
   for (uint32_t c = 0; c < plan->classes_count; c++) {
     const PlanProgram *step = plan_program(plan, &plan->classes[c], PROGRAM_TRAIN_STEP);
     int64_t *times = ARENA_ARRAY(arena, int64_t, plan->records_count + 1);

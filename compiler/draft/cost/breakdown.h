@@ -14,13 +14,13 @@ typedef enum ComputeKind {
   COMPUTE_KINDS
 } ComputeKind;
 
-typedef struct Breakdown {
+typedef struct CostBreakdown {
   double seconds[COMPUTE_KINDS]; /* of the main lane */
   double flops;                  /* of all ranks' kernels in a step, recomputation counted */
-} Breakdown;
+} CostBreakdown;
 
 /* The class whose train step takes longest; PLAN_NONE: no time is predicted. */
 uint32_t longest_class(const Plan *plan);
-Breakdown breakdown_of(Arena *arena, const Plan *plan);
+CostBreakdown breakdown_of(Arena *arena, const Plan *plan);
 
 #endif

@@ -89,7 +89,7 @@ typedef struct Edges {
   int32_t visit;
   int32_t seam;                 /* visits of the first run, in the second; 0: this is the first */
   EdgeMarks at_end[Lane_COUNT]; /* by lane: what it knows after the main lane's last call */
-  struct Source *sources;       /* of a snapshot: what it copies, by address */
+  struct SavedSource *sources;  /* of a snapshot: what it copies, by address */
   int32_t source_count;
 } Edges;
 
@@ -424,17 +424,17 @@ static void build_program(Edges *e) {
 
 /* ---- snapshots: what is copied is not written before */
 
-typedef struct Source {
+typedef struct SavedSource {
   int64_t first, end;
   Mark mark; /* one lane copies everything: a later copy implies the earlier ones */
-} Source;
+} SavedSource;
 
 static int compare_sources(const void *a, const void *b) {
-  return compare_bounds(&((const Source *)a)->first, &((const Source *)b)->first);
+  return compare_bounds(&((const SavedSource *)a)->first, &((const SavedSource *)b)->first);
 }
 
 static void find_sources(Edges *e, const Program *snapshot) {
-  VEC(Source) sources = {0};
+  VEC(SavedSource) sources = {0};
   for (int32_t i = 0; i < snapshot->calls.count; i++) {
     const Call *call = &snapshot->calls.at[i];
     const Segment *segment = &e->draft->segments.at[call->segment];
@@ -442,7 +442,7 @@ static void find_sources(Edges *e, const Program *snapshot) {
       const Operand *from = &segment->records.at[r].operands[0];
       const int64_t first = address(e, call, from->base) + from->offset_bytes;
       VEC_PUSH(e->draft->compile->arena, &sources,
-               (Source){first, first + from->size_bytes, mark_of(i, r)});
+               (SavedSource){first, first + from->size_bytes, mark_of(i, r)});
     }
   }
   e->source_count = sources.count, e->sources = sources.at;

@@ -26,7 +26,7 @@ uint32_t token_vocab(const Graph *g) {
 /* A line of CSV: a name may hold a comma. */
 static const char *columns_of(Tables *t, const Draft *d, const char *input) {
   for (int32_t i = 0; i < d->job->data.columns.count; i++) {
-    const Columns *columns = &d->job->data.columns.at[i];
+    const InputColumns *columns = &d->job->data.columns.at[i];
     if (strcmp(columns->input, input) != 0) continue;
     const char *text = "";
     for (int32_t k = 0; k < columns->names.count; k++) {

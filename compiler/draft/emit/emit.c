@@ -141,7 +141,7 @@ static void emit_controls(Tables *t, const Draft *d, const Record *record, PlanR
 }
 
 /* Number, along `axes`, of the `member`-th rank along `all`, which has those axes and more. */
-static int64_t member_along(const Mesh *mesh, uint32_t all, int64_t member, uint32_t axes) {
+static int64_t member_along(const JobMesh *mesh, uint32_t all, int64_t member, uint32_t axes) {
   int64_t number = 0, scale = 1;
   for (int32_t axis = MESH_AXES - 1; axis >= 0; axis--) {
     if ((all & MESH_BIT(axis)) == 0) continue;

@@ -10,7 +10,7 @@
 #include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_text.h"
 
-static void emit_setting(Tables *t, const Draft *d, const Setting *setting) {
+static void emit_setting(Tables *t, const Draft *d, const ResolvedKey *setting) {
   TABLE_PUSH(t, settings,
              (PlanSetting){.count = setting->count,
                            .real = setting->real,
@@ -26,7 +26,7 @@ static int64_t offset_of(const Stage *stage, int32_t buffer) {
 }
 
 /* The rows that are no keys of the job; their order is of no account. */
-static void derive_rows(const Draft *d, int64_t parameters, Setting row[JOB_ROW_COUNT]) {
+static void derive_rows(const Draft *d, int64_t parameters, ResolvedKey row[JOB_ROW_COUNT]) {
   const Derived *derived = &d->derived;
   const Stage *first = &d->stages[0]; /* these offsets are the same on every stage */
   const Tier staging = first->buffers.at[first->staging_buffer].tier;
@@ -60,26 +60,26 @@ static void derive_rows(const Draft *d, int64_t parameters, Setting row[JOB_ROW_
 static void emit_weights(Tables *t, const Draft *d) {
   const Graph *g = d->train;
   if (g->has_weights)
-    emit_setting(
-        t, d,
-        &(Setting){.effect = SETTING_EXPERIMENT,
-                   .kind = SETTING_TEXT,
-                   .key = PLAN_WEIGHTS_KEY,
-                   .text = arena_printf(t->arena, "%016llx", (unsigned long long)g->weights_sum),
-                   .origin = "the files"});
+    emit_setting(t, d,
+                 &(ResolvedKey){
+                     .effect = SETTING_EXPERIMENT,
+                     .kind = SETTING_TEXT,
+                     .key = PLAN_WEIGHTS_KEY,
+                     .text = arena_printf(t->arena, "%016llx", (unsigned long long)g->weights_sum),
+                     .origin = "the files"});
   if (g->tied_tensors != NULL)
     emit_setting(t, d,
-                 &(Setting){.effect = SETTING_SAFE,
-                            .kind = SETTING_TEXT,
-                            .key = PLAN_TIED_KEY,
-                            .text = g->tied_tensors,
-                            .origin = "the files"});
+                 &(ResolvedKey){.effect = SETTING_SAFE,
+                                .kind = SETTING_TEXT,
+                                .key = PLAN_TIED_KEY,
+                                .text = g->tied_tensors,
+                                .origin = "the files"});
 }
 
 /* The rows of settings.def, then the other keys. */
 void emit_settings(Tables *t, const Draft *d, int64_t parameters) {
   SettingList list = spec_settings(t->arena, d->job, &d->derived);
-  Setting row[JOB_ROW_COUNT] = {0};
+  ResolvedKey row[JOB_ROW_COUNT] = {0};
   bool *is_row = arena_alloc(t->arena, (size_t)list.count * sizeof *is_row);
   derive_rows(d, parameters, row);
   for (int32_t i = 0; i < JOB_ROW_COUNT; i++) {
@@ -98,9 +98,9 @@ void emit_settings(Tables *t, const Draft *d, int64_t parameters) {
   char id[PLAN_GRAPH_BYTES];
   table_view(t, &plan);
   emit_setting(t, d,
-               &(Setting){.effect = SETTING_EXPERIMENT,
-                          .kind = SETTING_TEXT,
-                          .key = PLAN_GRAPH_KEY,
-                          .text = plan_graph_text(&plan, id),
-                          .origin = "derived: hash of the traced model"});
+               &(ResolvedKey){.effect = SETTING_EXPERIMENT,
+                              .kind = SETTING_TEXT,
+                              .key = PLAN_GRAPH_KEY,
+                              .text = plan_graph_text(&plan, id),
+                              .origin = "derived: hash of the traced model"});
 }

@@ -113,13 +113,13 @@ static const KernelId init_kernels[] = {KERNEL_init_normal, KERNEL_init_uniform,
 
 /* The elements of the whole tensor that a rank has, in the form that the init kernels expect
  * (kernels.def). */
-typedef struct Cut {
+typedef struct InitCut {
   int64_t inner, stride, all_elements;
   int64_t first[MESH_AXES]; /* by axis: elements from member to member */
-} Cut;
+} InitCut;
 
-static Cut cut_of(const Graph *g, const Param *param) {
-  Cut cut = {.inner = param->elements, .stride = param->elements, .all_elements = 1};
+static InitCut cut_of(const Graph *g, const Param *param) {
+  InitCut cut = {.inner = param->elements, .stride = param->elements, .all_elements = 1};
   int64_t after = 1;
   for (int32_t i = param->dim_count - 1; i >= 0; i--) {
     DimId part = param->dims[i], whole = part;
@@ -140,7 +140,7 @@ static Cut cut_of(const Graph *g, const Param *param) {
  * values. */
 static void add_element_numbers(Draft *d, Record *record, ParamId p, bool own_piece) {
   const ParamPlace *at = &d->params[p];
-  Cut cut = cut_of(d->train, &d->train->params.at[p]);
+  InitCut cut = cut_of(d->train, &d->train->params.at[p]);
   const int32_t attr = record->attr_count;
   record_dim(record, own_piece ? at->piece : at->elements);
   record_dim(record, at->elements);

@@ -14,16 +14,16 @@ static const char *const without_effect[] = {
 /* Keys that must have one value, of all families. */
 static const ConfigMust must_everywhere[] = {{"attention_dropout", {.number = 0}}};
 
-typedef struct Reading {
+typedef struct ConfigReading {
   Model *model;
   const HuggingFace *family;
   ModelSizes *out;
   bool good;
-} Reading;
+} ConfigReading;
 
-static void refuse(Reading *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void refuse(ConfigReading *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static void refuse(Reading *r, const char *format, ...) {
+static void refuse(ConfigReading *r, const char *format, ...) {
   char text[1024];
   va_list arguments;
   va_start(arguments, format);
@@ -41,7 +41,7 @@ static const json_t *value_at(const json_t *object, const char *key) {
   return json_is_null(value) ? NULL : value;
 }
 
-static bool to_size(Reading *r, const json_t *value, ModelSize *out) {
+static bool to_size(ConfigReading *r, const json_t *value, ModelSize *out) {
   *out = (ModelSize){0};
   if (json_is_number(value)) {
     out->number = json_number_value(value);
@@ -62,14 +62,14 @@ static bool equal_sizes(const ModelSize *a, const ModelSize *b) {
   return a->kind == SIZE_TEXT ? strcmp(a->text, b->text) == 0 : a->number == b->number;
 }
 
-static const char *json_show(Reading *r, const json_t *value) {
+static const char *json_show(ConfigReading *r, const json_t *value) {
   char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
   const char *copy = text ? arena_printf(r->model->compile->arena, "%.80s", text) : "?";
   free(text);
   return copy;
 }
 
-static void push_size(Reading *r, const char *name, ModelSize size, const char *key) {
+static void push_size(ConfigReading *r, const char *name, ModelSize size, const char *key) {
   Arena *arena = r->model->compile->arena;
   size.name = name;
   size.origin = (Origin){.kind = ORIGIN_DERIVED,
@@ -85,13 +85,13 @@ static bool is_in_list(const TextList *list, const char *text) {
   return false;
 }
 
-static bool reads_rope(const Reading *r) {
+static bool reads_rope(const ConfigReading *r) {
   for (int32_t i = 0; i < r->family->config.count; i++)
     if (strcmp(r->family->config.at[i].size, "rope") == 0) return true;
   return false;
 }
 
-static bool is_known(const Reading *r, const char *key) {
+static bool is_known(const ConfigReading *r, const char *key) {
   static const char *const rope[] = {"rope_theta", "rope_scaling", "rope_parameters"};
   const TextList everywhere = {.at = (const char **)without_effect,
                                .count = sizeof without_effect / sizeof *without_effect};
@@ -106,7 +106,7 @@ static bool is_known(const Reading *r, const char *key) {
   return matches_any(&everywhere, key) || matches_any(&r->family->unused, key);
 }
 
-static void check_known(Reading *r) {
+static void check_known(ConfigReading *r) {
   const char *key;
   json_t *value;
   json_object_foreach(r->model->config, key, value) {
@@ -121,7 +121,7 @@ static void check_known(Reading *r) {
 }
 
 /* A list has the value if all its items have it. */
-static bool is_value(Reading *r, const json_t *value, const ModelSize *wanted) {
+static bool is_value(ConfigReading *r, const json_t *value, const ModelSize *wanted) {
   ModelSize found;
   size_t i;
   const json_t *item;
@@ -132,7 +132,7 @@ static bool is_value(Reading *r, const json_t *value, const ModelSize *wanted) {
   return true;
 }
 
-static void check_must(Reading *r, const ConfigMust *must) {
+static void check_must(ConfigReading *r, const ConfigMust *must) {
   const json_t *value = value_at(r->model->config, must->key);
   if (value == NULL || is_value(r, value, &must->value) ||
       matches_any(&r->model->job->model.ignore, must->key))
@@ -149,13 +149,13 @@ static bool has_size(const ModelSizes *sizes, const char *name) {
   return false;
 }
 
-static bool is_null(const Reading *r, const ConfigKey *key) {
+static bool is_null(const ConfigReading *r, const ConfigKey *key) {
   for (int32_t i = 0; i < key->keys.count; i++)
     if (json_is_null(json_object_get(r->model->config, key->keys.at[i]))) return true;
   return false;
 }
 
-static void read_size(Reading *r, const ConfigKey *key, const ModelSizes *said) {
+static void read_size(ConfigReading *r, const ConfigKey *key, const ModelSizes *said) {
   const json_t *first = NULL;
   const char *from = NULL;
   for (int32_t i = 0; i < key->keys.count; i++) {
@@ -191,7 +191,7 @@ static void read_size(Reading *r, const ConfigKey *key, const ModelSizes *said) 
 }
 
 /* Those whose absent key counts as another size. */
-static void copy_absent(Reading *r, const ConfigKey *key) {
+static void copy_absent(ConfigReading *r, const ConfigKey *key) {
   if (key->absent != ABSENT_SIZE || has_size(r->out, key->size)) return;
   for (int32_t i = 0; i < r->out->count; i++)
     if (strcmp(r->out->at[i].name, key->absent_size) == 0) {
@@ -207,7 +207,7 @@ typedef struct Rope {
   double base, factor, low, high, original;
 } Rope;
 
-static bool rope_number(Reading *r, const json_t *object, const char *key, double *number) {
+static bool rope_number(ConfigReading *r, const json_t *object, const char *key, double *number) {
   const json_t *value = value_at(object, key);
   if (!json_is_number(value)) {
     refuse(r, "rope: %s is missing, or no number", key);
@@ -223,7 +223,7 @@ static const char *rope_type(const json_t *object) {
   return type == NULL ? "default" : json_is_string(type) ? json_string_value(type) : "?";
 }
 
-static void check_rope_keys(Reading *r, const json_t *object, const char *const *keys) {
+static void check_rope_keys(ConfigReading *r, const json_t *object, const char *const *keys) {
   const char *key;
   json_t *value;
   json_object_foreach((json_t *)object, key, value) {
@@ -237,7 +237,7 @@ static void check_rope_keys(Reading *r, const json_t *object, const char *const 
 }
 
 /* An object of either spelling. */
-static void read_rope_object(Reading *r, const json_t *object, Rope *rope) {
+static void read_rope_object(ConfigReading *r, const json_t *object, Rope *rope) {
   static const char *const plain[] = {"rope_type", "type", "rope_theta", NULL};
   static const char *const linear[] = {"rope_type", "type", "rope_theta", "factor", NULL};
   static const char *const llama3[] = {"rope_type",
@@ -276,7 +276,7 @@ static bool same_rope(const Rope *a, const Rope *b) {
          a->original == b->original;
 }
 
-static void read_rope(Reading *r) {
+static void read_rope(ConfigReading *r) {
   const json_t *config = r->model->config;
   const json_t *new = value_at(config, "rope_parameters"), *old = value_at(config, "rope_scaling");
   const Rope absent = {.base = 10000, .factor = 1, .low = 1, .high = 4, .original = 8192};
@@ -306,7 +306,7 @@ static void read_rope(Reading *r) {
 
 bool folder_sizes(Model *model, const ModelSizes *said, ModelSizes *out) {
   const HuggingFace *family = model->huggingface;
-  Reading r = {.model = model, .family = family, .out = out, .good = true};
+  ConfigReading r = {.model = model, .family = family, .out = out, .good = true};
   check_known(&r);
   for (int32_t i = 0; i < family->must.count; i++)
     check_must(&r, &family->must.at[i]);

@@ -9,11 +9,11 @@ static const char *const rope_sizes[] = {"rope_base", "rope_factor", "rope_low_f
                                          "rope_high_freq", "rope_original_positions"};
 enum { ROPE_SIZES = sizeof rope_sizes / sizeof *rope_sizes };
 
-typedef struct Writing {
+typedef struct ConfigWriting {
   Model *model;
   json_t *out;
   bool changed; /* against the file that came */
-} Writing;
+} ConfigWriting;
 
 static json_t *value_of(const ModelSize *size) {
   if (size->kind == SIZE_FLAG) return json_boolean(size->number != 0);
@@ -39,12 +39,12 @@ static bool differs(const Model *model, const char *name) {
                                      : size->is.number != before->number);
 }
 
-static void set(Writing *w, const char *key, json_t *value) {
+static void set(ConfigWriting *w, const char *key, json_t *value) {
   (void)json_object_set_new(w->out, key, value);
   w->changed = true;
 }
 
-static void write_key(Writing *w, const ConfigKey *key) {
+static void write_key(ConfigWriting *w, const ConfigKey *key) {
   if (!differs(w->model, key->size)) return;
   if (w->model->config != NULL && key->absent == ABSENT_DERIVED &&
       given(w->model, key->size) == NULL && !sizes_find(w->model, key->size)->overridden)
@@ -62,7 +62,7 @@ static double number_of(const Model *model, const char *name) {
 }
 
 /* In the spelling before transformers 5, which later ones read too. */
-static void write_rope(Writing *w) {
+static void write_rope(ConfigWriting *w) {
   bool any = false;
   for (int32_t i = 0; i < ROPE_SIZES; i++)
     any = any || differs(w->model, rope_sizes[i]);
@@ -84,7 +84,7 @@ static void write_rope(Writing *w) {
 }
 
 /* The keys of a model that no folder came with. */
-static void write_family(Writing *w) {
+static void write_family(ConfigWriting *w) {
   const HuggingFace *family = w->model->huggingface;
   set(w, "architectures", json_pack("[s]", family->class));
   set(w, "model_type", json_string(family->model_type));
@@ -130,8 +130,8 @@ const char *config_write(Model *model) {
   if (name != NULL)
     return arena_printf(arena, "no key of a %s can say size %s, which the job sets", family->class,
                         name);
-  Writing w = {.model = model,
-               .out = model->config != NULL ? json_deep_copy(model->config) : json_object()};
+  ConfigWriting w = {.model = model,
+                     .out = model->config != NULL ? json_deep_copy(model->config) : json_object()};
   if (model->config == NULL) write_family(&w);
   for (int32_t i = 0; i < family->config.count; i++)
     if (strcmp(family->config.at[i].size, "rope") == 0)

@@ -4,25 +4,25 @@
 #include <fnmatch.h>
 #include <string.h>
 
-typedef struct Reading {
+typedef struct FolderReading {
   Model *model;
   lua_State *L;
   HuggingFace *out;
   bool good;
-} Reading;
+} FolderReading;
 
-static void refuse(Reading *r, const char *key, const char *expected) {
+static void refuse(FolderReading *r, const char *key, const char *expected) {
   const char *path = arena_printf(r->model->compile->arena, "huggingface.%s", key);
   error_at(r->model->compile, key_place(r->model, r->out->path, path), "not-a-model",
            "%s: expected %s", path, expected);
   r->good = false;
 }
 
-static const char *copy_text(Reading *r, int index) {
+static const char *copy_text(FolderReading *r, int index) {
   return arena_copy(r->model->compile->arena, lua_tostring(r->L, index));
 }
 
-static void read_text(Reading *r, const char *key, const char **out) {
+static void read_text(FolderReading *r, const char *key, const char **out) {
   int type = lua_getfield(r->L, -1, key);
   if (type == LUA_TSTRING)
     *out = copy_text(r, -1);
@@ -32,7 +32,7 @@ static void read_text(Reading *r, const char *key, const char **out) {
 }
 
 /* The texts 1, 2, ... of the table on top of the stack. */
-static bool read_list(Reading *r, TextList *out) {
+static bool read_list(FolderReading *r, TextList *out) {
   for (lua_Integer i = 1; lua_rawgeti(r->L, -1, i) != LUA_TNIL; i++, lua_pop(r->L, 1)) {
     if (lua_type(r->L, -1) == LUA_TSTRING) {
       VEC_PUSH(r->model->compile->arena, out, copy_text(r, -1));
@@ -45,21 +45,21 @@ static bool read_list(Reading *r, TextList *out) {
   return true;
 }
 
-static void read_texts(Reading *r, const char *key, TextList *out) {
+static void read_texts(FolderReading *r, const char *key, TextList *out) {
   int type = lua_getfield(r->L, -1, key);
   if (type != LUA_TNIL && (type != LUA_TTABLE || !read_list(r, out)))
     refuse(r, key, "a list of texts");
   lua_pop(r->L, 1);
 }
 
-static bool read_value(Reading *r, ModelSize *value) {
+static bool read_value(FolderReading *r, ModelSize *value) {
   if (!sizes_read(r->L, -1, value)) return false;
   if (value->text != NULL) value->text = arena_copy(r->model->compile->arena, value->text);
   return true;
 }
 
 /* { "key", absent = ... } on top of the stack. */
-static bool read_keys(Reading *r, ConfigKey *key) {
+static bool read_keys(FolderReading *r, ConfigKey *key) {
   if (lua_type(r->L, -1) == LUA_TSTRING) {
     VEC_PUSH(r->model->compile->arena, &key->keys, copy_text(r, -1));
     return true;
@@ -83,7 +83,7 @@ static int compare_keys(const void *a, const void *b) {
   return strcmp(((const ConfigKey *)a)->size, ((const ConfigKey *)b)->size);
 }
 
-static void read_config(Reading *r) {
+static void read_config(FolderReading *r) {
   lua_State *L = r->L;
   int type = lua_getfield(L, -1, "config");
   if (type != LUA_TTABLE) refuse(r, "config", "a table, config = { width = \"hidden_size\" }");
@@ -105,7 +105,7 @@ static int compare_must(const void *a, const void *b) {
   return strcmp(((const ConfigMust *)a)->key, ((const ConfigMust *)b)->key);
 }
 
-static void read_must(Reading *r) {
+static void read_must(FolderReading *r) {
   lua_State *L = r->L;
   int type = lua_getfield(L, -1, "must");
   if (type != LUA_TTABLE && type != LUA_TNIL) refuse(r, "must", "a table, must = { key = value }");
@@ -127,7 +127,7 @@ static int compare_tied(const void *a, const void *b) {
   return strcmp(((const TiedTensor *)a)->tensor, ((const TiedTensor *)b)->tensor);
 }
 
-static void read_tied(Reading *r) {
+static void read_tied(FolderReading *r) {
   lua_State *L = r->L;
   int type = lua_getfield(L, -1, "tied");
   if (type != LUA_TTABLE && type != LUA_TNIL)
@@ -145,7 +145,7 @@ static void read_tied(Reading *r) {
   lua_pop(L, 1);
 }
 
-static void check_keys(Reading *r) {
+static void check_keys(FolderReading *r) {
   static const char *const keys[] = {"class", "model_type", "prefix", "transposed", "config",
                                      "must",  "drop",       "unused", "tied"};
   lua_State *L = r->L;
@@ -162,7 +162,7 @@ static void check_keys(Reading *r) {
 
 HuggingFace *huggingface_read(Model *model, lua_State *L, int index, const char *path) {
   HuggingFace *out = ARENA_NEW(model->compile->arena, HuggingFace);
-  Reading r = {.model = model, .L = L, .out = out, .good = true};
+  FolderReading r = {.model = model, .L = L, .out = out, .good = true};
   *out = (HuggingFace){.path = path};
   lua_pushvalue(L, index);
   if (!lua_istable(L, -1)) {

@@ -7,7 +7,7 @@
 
 enum { TOLD_MAX = 24, SHAPE_BYTES = 160 };
 
-typedef struct Search {
+typedef struct TensorSearch {
   Trace *t;
   const HuggingFace *family;
   const SafeSet *set; /* NULL: names only */
@@ -15,11 +15,11 @@ typedef struct Search {
   bool *used; /* by place of the set */
   int32_t told;
   bool good;
-} Search;
+} TensorSearch;
 
-static void refuse(Search *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void refuse(TensorSearch *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static void refuse(Search *s, const char *format, ...) {
+static void refuse(TensorSearch *s, const char *format, ...) {
   char text[1024];
   va_list arguments;
   s->good = false;
@@ -65,7 +65,7 @@ static bool is_transposed(const HuggingFace *family, const char *name) {
 }
 
 /* A file may have names with or without the family's prefix. */
-static const char *source_of(const Search *s, const char *name) {
+static const char *source_of(const TensorSearch *s, const char *name) {
   const char *prefix = s->family->prefix;
   if (prefix == NULL || !s->has_prefix) return name;
   return arena_printf(s->t->g->compile->arena, "%s%s", prefix, name);
@@ -82,14 +82,14 @@ static const char *shape_text(char text[SHAPE_BYTES], const int64_t *shape, int3
   return text;
 }
 
-static int64_t dim_size(const Search *s, const Param *param, int32_t i) {
+static int64_t dim_size(const TensorSearch *s, const Param *param, int32_t i) {
   const Dim *dim = &s->t->g->dims.at[param->dims[i]];
   return dim->real_size > 0 ? dim->real_size : dim->size;
 }
 
 /* The file's dims are products of neighbouring dims: q_proj's [heads, head, width] is [4096, 4096].
  */
-static bool is_grouped(const Search *s, const Param *param, const SafeTensor *tensor) {
+static bool is_grouped(const TensorSearch *s, const Param *param, const SafeTensor *tensor) {
   int32_t at = 0;
   for (int32_t i = 0; i < tensor->rank; i++) {
     int64_t product = 1;
@@ -103,7 +103,7 @@ static bool is_grouped(const Search *s, const Param *param, const SafeTensor *te
 }
 
 /* [in, out] for our [out dims, in dims]. */
-static bool is_turned(const Search *s, const Param *param, const SafeTensor *tensor) {
+static bool is_turned(const TensorSearch *s, const Param *param, const SafeTensor *tensor) {
   int64_t out = 1, in;
   if (tensor->rank != 2) return false;
   for (int32_t k = 0; k < param->dim_count; k++) {
@@ -116,7 +116,7 @@ static bool is_turned(const Search *s, const Param *param, const SafeTensor *ten
   return false;
 }
 
-static void check_tensor(Search *s, const Param *param, const SafeTensor *tensor) {
+static void check_tensor(TensorSearch *s, const Param *param, const SafeTensor *tensor) {
   char has[SHAPE_BYTES], wants[SHAPE_BYTES];
   int64_t shape[DIMS_MAX];
   for (int32_t i = 0; i < param->dim_count; i++)
@@ -134,7 +134,7 @@ static void check_tensor(Search *s, const Param *param, const SafeTensor *tensor
 
 /* ---- the parameters */
 
-static void find_layers(Search *s, const Param *param) {
+static void find_layers(TensorSearch *s, const Param *param) {
   const Region *region = &s->t->g->regions.at[param->region];
   int64_t missing = 0;
   char name[WEIGHTS_NAME_BYTES], first[WEIGHTS_NAME_BYTES] = "";
@@ -156,7 +156,7 @@ static void find_layers(Search *s, const Param *param) {
 }
 
 /* Tensors that must equal a parameter bit for bit, which a run compares. */
-static void find_tied(Search *s) {
+static void find_tied(TensorSearch *s) {
   Graph *g = s->t->g;
   for (int32_t i = 0; i < s->family->tied.count; i++) {
     const TiedTensor *tied = &s->family->tied.at[i];
@@ -175,7 +175,7 @@ static void find_tied(Search *s) {
 }
 
 /* The name with * for each number, so that the layers of one tensor are told together. */
-static const char *pattern_of(Search *s, const char *name) {
+static const char *pattern_of(TensorSearch *s, const char *name) {
   char *text = arena_copy(s->t->g->compile->arena, name), *out = text;
   for (const char *at = name; *at != '\0';) {
     size_t digits = strspn(at, "0123456789");
@@ -209,7 +209,7 @@ static int by_first(const void *a, const void *b) {
   return (x->first > y->first) - (x->first < y->first);
 }
 
-static bool is_unused(const Search *s, int32_t place) {
+static bool is_unused(const TensorSearch *s, int32_t place) {
   const char *name = s->set->place[place].tensor->name, *plain = name;
   const size_t prefix = s->family->prefix ? strlen(s->family->prefix) : 0;
   if (prefix > 0 && strncmp(name, s->family->prefix, prefix) == 0) plain = name + prefix;
@@ -218,7 +218,7 @@ static bool is_unused(const Search *s, int32_t place) {
 }
 
 /* In the order of the first tensor of each pattern. */
-static void refuse_unused(Search *s) {
+static void refuse_unused(TensorSearch *s) {
   Arena *arena = s->t->g->compile->arena;
   VEC(Unused) list = {0};
   int32_t count = 0;
@@ -252,11 +252,11 @@ bool sources_find(Trace *t) {
   if (g->training) g->config_json = config_write(model);
   if (model->config_path != NULL)
     g->model_folder = model->folder != NULL ? model->folder : model->weights;
-  Search s = {.t = t,
-              .family = model->huggingface,
-              .set = model->has_set ? &model->set : NULL,
-              .has_prefix = true,
-              .good = true};
+  TensorSearch s = {.t = t,
+                    .family = model->huggingface,
+                    .set = model->has_set ? &model->set : NULL,
+                    .has_prefix = true,
+                    .good = true};
   if (s.set != NULL && s.family->prefix != NULL)
     s.has_prefix = any_has_prefix(s.set, s.family->prefix);
   for (int32_t i = 0; i < g->params.count; i++) {

@@ -104,11 +104,6 @@ typedef struct Handle {
 
 enum { TRACE_CALLS_MAX = 100000, TRACE_ERRORS_MAX = 16, NAME_BYTES_MAX = 200, READS_MAX = 64 };
 
-typedef struct DimList {
-  DimId at[DIMS_MAX];
-  int32_t count;
-} DimList;
-
 /* ---- trace.c: calls, regions */
 Trace *trace_enter(lua_State *L, const char *op); /* the trace; raises outside forward */
 int trace_fault(Trace *t, const char *name, const char *fix, const char *format, ...)

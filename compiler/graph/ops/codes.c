@@ -10,18 +10,19 @@
  * needs blocks of tokens: x and d_y are quantised once more for linear_fp8_dw. */
 #include "compiler/graph/ops/codes.h"
 
-typedef struct Coded {
+typedef struct CodedValue {
   ValueId codes, scale;
-} Coded;
+} CodedValue;
 
 typedef struct Coding {
   Graph *g;
   Fp8Scaling scaling;
   RegionId region;
-  NodeList list;  /* being made */
-  NodeList once;  /* for weights */
-  Coded *by_rows; /* by value, of those there were: for sums over features; codes NO_ID: not yet */
-  Coded *by_cols; /* for sums over tokens */
+  NodeList list; /* being made */
+  NodeList once; /* for weights */
+  CodedValue
+      *by_rows; /* by value, of those there were: for sums over features; codes NO_ID: not yet */
+  CodedValue *by_cols; /* for sums over tokens */
 } Coding;
 
 static bool is_product(const Node *n) {
@@ -51,8 +52,8 @@ static Value storage_value(const Coding *c, ValueId of, NodeId producer, DType d
 }
 
 /* Appends the node that quantises v, a matrix with so many columns, to a list. */
-static Coded quantise(Coding *c, NodeList *list, const Node *reader, ValueId v, DType dtype,
-                      CodeBlocks blocks, int64_t cols) {
+static CodedValue quantise(Coding *c, NodeList *list, const Node *reader, ValueId v, DType dtype,
+                           CodeBlocks blocks, int64_t cols) {
   Graph *g = c->g;
   const NodeId id = g->nodes.count;
   Node node = {.op = OP_quantise,
@@ -69,7 +70,7 @@ static Coded quantise(Coding *c, NodeList *list, const Node *reader, ValueId v, 
   Value scale = storage_value(c, v, id, DTYPE_F32, "scale");
   scale.dim_count = 0;
   scale.extra_elements = code_scales(blocks, value_elements(g, v) / cols, cols);
-  const Coded coded = {graph_add_value(g, codes), graph_add_value(g, scale)};
+  const CodedValue coded = {graph_add_value(g, codes), graph_add_value(g, scale)};
   node.outputs[0] = coded.codes, node.outputs[1] = coded.scale;
   VEC_PUSH(g->compile->arena, &g->nodes, node);
   VEC_PUSH(g->compile->arena, list, id);
@@ -77,11 +78,11 @@ static Coded quantise(Coding *c, NodeList *list, const Node *reader, ValueId v, 
 }
 
 /* A value with a row for each token; for a sum over its features, or over tokens. */
-static Coded code_rows(Coding *c, const Node *reader, ValueId v, bool is_gradient,
-                       bool over_tokens) {
+static CodedValue code_rows(Coding *c, const Node *reader, ValueId v, bool is_gradient,
+                            bool over_tokens) {
   const bool by_block = c->scaling == FP8_BLOCK;
   const DType dtype = is_gradient && !by_block ? DTYPE_E5M2 : DTYPE_E4M3;
-  Coded *kept = by_block && over_tokens ? &c->by_cols[v] : &c->by_rows[v];
+  CodedValue *kept = by_block && over_tokens ? &c->by_cols[v] : &c->by_rows[v];
   if (kept->codes == NO_ID)
     *kept = quantise(c, &c->list, reader, v, dtype,
                      !by_block     ? CODES_WHOLE
@@ -91,8 +92,8 @@ static Coded code_rows(Coding *c, const Node *reader, ValueId v, bool is_gradien
   return *kept;
 }
 
-static Coded code_weight(Coding *c, const Node *reader, ValueId w, int64_t cols) {
-  Coded *kept = &c->by_rows[w];
+static CodedValue code_weight(Coding *c, const Node *reader, ValueId w, int64_t cols) {
+  CodedValue *kept = &c->by_rows[w];
   if (kept->codes == NO_ID)
     *kept = quantise(c, &c->once, reader, w, DTYPE_E4M3,
                      c->scaling == FP8_BLOCK ? CODES_SQUARE : CODES_WHOLE, cols);
@@ -112,9 +113,9 @@ static void code_product(Coding *c, NodeId id) {
                                [OP_linear_dw] = OP_linear_fp8_dw};
   Node n = *graph_node(c->g, id);
   const bool is_dx = n.op == OP_linear_dx, is_dw = n.op == OP_linear_dw;
-  const Coded first = code_rows(c, &n, n.inputs[0], is_dx, is_dw);
-  const Coded second = is_dw ? code_rows(c, &n, n.inputs[1], true, true)
-                             : code_weight(c, &n, n.inputs[1], weight_columns(c->g, &n));
+  const CodedValue first = code_rows(c, &n, n.inputs[0], is_dx, is_dw);
+  const CodedValue second = is_dw ? code_rows(c, &n, n.inputs[1], true, true)
+                                  : code_weight(c, &n, n.inputs[1], weight_columns(c->g, &n));
   const bool has_bias = n.op == OP_linear && n.input_count > 2;
   const ValueId bias = has_bias ? n.inputs[2] : NO_ID;
   n.op = ops[n.op];
@@ -151,8 +152,8 @@ static void forget_weights(Coding *c, int32_t values) {
 void op_code_products(Graph *g, Fp8Scaling scaling) {
   const int32_t values = g->values.count;
   Coding c = {.g = g, .scaling = scaling};
-  c.by_rows = ARENA_ARRAY(g->compile->arena, Coded, values + 1);
-  c.by_cols = ARENA_ARRAY(g->compile->arena, Coded, values + 1);
+  c.by_rows = ARENA_ARRAY(g->compile->arena, CodedValue, values + 1);
+  c.by_cols = ARENA_ARRAY(g->compile->arena, CodedValue, values + 1);
   for (ValueId v = 0; v < values; v++)
     c.by_rows[v].codes = c.by_cols[v].codes = NO_ID;
   for (RegionId r = 0; r < g->regions.count; r++) {

@@ -6,11 +6,6 @@
 #include "compiler/graph/ops/gradient.h"
 #include "compiler/graph/ops/op.h"
 
-typedef struct DimList {
-  int32_t count;
-  DimId at[DIMS_MAX];
-} DimList;
-
 DimList rule_dims(const Graph *g, ValueId v);
 DimList rule_carried(const Graph *g, ValueId v);
 DimList rule_features(const Graph *g, ValueId v);

@@ -92,7 +92,7 @@ static bool check_all(const Graph *g, int64_t tp) {
   return good;
 }
 
-bool shard_degrees(const Graph *g, int64_t tp, Mesh *mesh) {
+bool shard_degrees(const Graph *g, int64_t tp, JobMesh *mesh) {
   mesh->size[MESH_TP] = tp;
   mesh->size[MESH_TP_GROUP] = 1;
   if (tp > 1 && !check_all(g, tp)) return false;
@@ -105,7 +105,7 @@ bool shard_degrees(const Graph *g, int64_t tp, Mesh *mesh) {
   return true;
 }
 
-bool check_tensor_degrees(const Graph *g, const Mesh *mesh) {
+bool check_tensor_degrees(const Graph *g, const JobMesh *mesh) {
   int64_t tp = at_least_one(mesh->size[MESH_TP]), group = at_least_one(mesh->size[MESH_TP_GROUP]);
   bool good = check_all(g, tp * group);
   for (DimId d = 0; d < g->dims.count && good; d++) {
@@ -160,7 +160,7 @@ static bool check_token_axes(const Graph *g) {
 }
 
 bool check_token_degrees(const Graph *g, ShardOptions options) {
-  const Mesh *mesh = &g->mesh;
+  const JobMesh *mesh = &g->mesh;
   int64_t cp = at_least_one(mesh->size[MESH_CP]);
   int64_t tp = at_least_one(mesh->size[MESH_TP]) * at_least_one(mesh->size[MESH_TP_GROUP]);
   const Dim *seq = NULL;

@@ -29,6 +29,6 @@ bool shard_apply(Graph *g, ShardOptions options);
 
 /* Sets tp and tp_group of the mesh for `tp` ranks in all: with fewer kv_heads than ranks, several
  * ranks share each of them. False when reported, as above. */
-bool shard_degrees(const Graph *g, int64_t tp, Mesh *mesh);
+bool shard_degrees(const Graph *g, int64_t tp, JobMesh *mesh);
 
 #endif

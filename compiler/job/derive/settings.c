@@ -99,23 +99,23 @@ static const char *exact_counts(Arena *arena, const CountList *list) {
   return text;
 }
 
-static Setting text_of(const char *text) {
-  return (Setting){.kind = SETTING_TEXT, .text = text};
+static ResolvedKey text_of(const char *text) {
+  return (ResolvedKey){.kind = SETTING_TEXT, .text = text};
 }
 
-static Setting count_of(int64_t count, const char *unit) {
-  return (Setting){.kind = SETTING_COUNT, .count = count, .text = unit};
+static ResolvedKey count_of(int64_t count, const char *unit) {
+  return (ResolvedKey){.kind = SETTING_COUNT, .count = count, .text = unit};
 }
 
-static Setting real_of(double real, const char *unit) {
-  return (Setting){.kind = SETTING_REAL, .real = real, .text = unit};
+static ResolvedKey real_of(double real, const char *unit) {
+  return (ResolvedKey){.kind = SETTING_REAL, .real = real, .text = unit};
 }
 
-static Setting flag_of(bool flag) {
-  return (Setting){.kind = SETTING_FLAG, .count = flag, .text = ""};
+static ResolvedKey flag_of(bool flag) {
+  return (ResolvedKey){.kind = SETTING_FLAG, .count = flag, .text = ""};
 }
 
-static Setting choice_of(Arena *arena, const Job *job, int32_t field) {
+static ResolvedKey choice_of(Arena *arena, const Job *job, int32_t field) {
   const int32_t *at = field_at((Job *)job, field);
   const char *word = word_at(arena, spec_fields[field].values, *at);
   int64_t count = numbered_count(job, field);
@@ -132,7 +132,7 @@ static Setting choice_of(Arena *arena, const Job *job, int32_t field) {
 }
 
 /* The batch and the length, converted to one unit. */
-static Setting amount_of(const Job *job, const Derived *derived, int32_t field) {
+static ResolvedKey amount_of(const Job *job, const Derived *derived, int32_t field) {
   if (field == FIELD_train_steps) return count_of(derived->steps, "");
   if (field == FIELD_train_batch)
     return count_of(derived->batch_samples,
@@ -143,15 +143,15 @@ static Setting amount_of(const Job *job, const Derived *derived, int32_t field) 
   return real_of(amount->value, amount->unit == UNIT_BYTES ? "B" : units_word(amount->unit));
 }
 
-static Setting value_of(Arena *arena, const Job *job, const Derived *derived, int32_t field) {
+static ResolvedKey value_of(Arena *arena, const Job *job, const Derived *derived, int32_t field) {
   const FieldInfo *info = &spec_fields[field];
   const void *at = field_at((Job *)job, field);
-  if (!job->set[field]) return (Setting){.kind = SETTING_NONE, .text = ""};
+  if (!job->set[field]) return (ResolvedKey){.kind = SETTING_NONE, .text = ""};
   switch (info->kind) {
   case KIND_TEXT:
   case KIND_PATH: {
     const char *text = *(const char *const *)at;
-    return text ? text_of(text) : (Setting){.kind = SETTING_NONE, .text = ""};
+    return text ? text_of(text) : (ResolvedKey){.kind = SETTING_NONE, .text = ""};
   }
   case KIND_COUNT:
   case KIND_COUNT_OR:
@@ -187,7 +187,7 @@ static void add_head(Arena *arena, const Job *job, int32_t section, SettingList 
   const char *base = (const char *)job;
   if (section == SECTION_job || strcmp(info->head, "none") == 0) return;
   const Origin *origin = (const Origin *)(const void *)(base + info->origin_offset);
-  Setting setting = text_of(*(const char *const *)(const void *)(base + info->text_offset));
+  ResolvedKey setting = text_of(*(const char *const *)(const void *)(base + info->text_offset));
   setting.effect = section == SECTION_model ? SETTING_MODEL : section_effect(section);
   setting.key = info->name;
   setting.origin = origin_text(arena, origin);
@@ -195,9 +195,9 @@ static void add_head(Arena *arena, const Job *job, int32_t section, SettingList 
 }
 
 static void add_size(Arena *arena, const ModelSize *size, SettingList *out) {
-  Setting setting = size->kind == SIZE_TEXT   ? text_of(size->text)
-                    : size->kind == SIZE_FLAG ? flag_of(size->number != 0)
-                                              : real_of(size->number, "");
+  ResolvedKey setting = size->kind == SIZE_TEXT   ? text_of(size->text)
+                        : size->kind == SIZE_FLAG ? flag_of(size->number != 0)
+                                                  : real_of(size->number, "");
   setting.effect = SETTING_MODEL;
   setting.key = arena_printf(arena, "model.%s", size->name);
   setting.origin = origin_text(arena, &size->origin);
@@ -216,7 +216,7 @@ static bool is_left_out(const Job *job, int32_t field) {
 static void add_field(Arena *arena, const Job *job, const Derived *derived, int32_t field,
                       SettingList *out) {
   if (is_left_out(job, field)) return;
-  Setting setting = value_of(arena, job, derived, field);
+  ResolvedKey setting = value_of(arena, job, derived, field);
   setting.effect = field_effect(field);
   setting.key = field_name(arena, field);
   setting.origin = origin_text(arena, &job->origin[field]);
@@ -227,7 +227,7 @@ static void add_field(Arena *arena, const Job *job, const Derived *derived, int3
 static void add_loss_scale(Arena *arena, const Job *job, SettingList *out) {
   const int32_t field = FIELD_precision_loss_scale;
   for (int32_t i = 0; job->set[field] && i < LOSS_SCALE_NUMBERS; i++) {
-    Setting setting = real_of(job->loss_scale.number[i], "");
+    ResolvedKey setting = real_of(job->loss_scale.number[i], "");
     setting.effect = field_effect(field);
     setting.key = arena_printf(arena, "%s.%s", field_name(arena, field), loss_scale_keys[i]);
     setting.origin = origin_text(arena, &job->origin[field]);
@@ -246,7 +246,7 @@ static void add_mix(Arena *arena, const Job *job, SettingList *out) {
     text = arena_printf(arena, "%s%s%s:%d", text, i > 0 ? " " : "", weight, source->files);
   }
   if (job->mix.count == 0) return;
-  Setting setting = text_of(text);
+  ResolvedKey setting = text_of(text);
   setting.effect = SETTING_EXPERIMENT;
   setting.key = PLAN_MIX_KEY;
   setting.origin = origin_text(arena, &job->origin[FIELD_data_train]);

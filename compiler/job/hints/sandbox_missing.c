@@ -6,9 +6,9 @@
 
 #include "compiler/job/hints/foreign.h"
 
-typedef struct Absent {
+typedef struct MissingFunction {
   const char *name, *reason, *fix;
-} Absent;
+} MissingFunction;
 
 #define NO_ORDER "its order differs between runs, a plan must not; walk a list with ipairs"
 #define ENDS     "an error ends the file, so that its place is shown"
@@ -21,7 +21,7 @@ typedef struct Absent {
 #define INFINITE "keys take finite numbers; leave the key out where there is no limit"
 
 /* Names of Lua and of other languages that people reach for. */
-static const Absent absents[] = {
+static const MissingFunction absents[] = {
     {"pairs", NO_ORDER, NULL},
     {"next", NO_ORDER, NULL},
     {"pcall", ENDS, NULL},
@@ -83,7 +83,7 @@ static const Absent absents[] = {
     {"this", "values go into local variables", NULL},
 };
 
-static const Absent *find_absent(const char *name) {
+static const MissingFunction *find_absent(const char *name) {
   for (size_t i = 0; i < sizeof absents / sizeof *absents; i++)
     if (strcmp(absents[i].name, name) == 0) return &absents[i];
   return NULL;
@@ -270,7 +270,7 @@ int sandbox_name_missing(lua_State *L) {
   Arena *arena = sandbox->c->arena;
   const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : luaL_typename(L, 2);
   WordUse use = use_of(L, name);
-  const Absent *absent = find_absent(name);
+  const MissingFunction *absent = find_absent(name);
   Diag diag = {.name = "unknown-name", .span = use.span};
   Foreign foreign;
   if (use.source && foreign_find(arena, use.source, use.span.line, use.span.line, &foreign)) {
@@ -298,7 +298,7 @@ int sandbox_name_missing(lua_State *L) {
 int sandbox_member_missing(lua_State *L) {
   const char *library = lua_tostring(L, lua_upvalueindex(1));
   const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : luaL_typename(L, 2);
-  const Absent *absent = find_absent(name);
+  const MissingFunction *absent = find_absent(name);
   bool is_math = strcmp(library, "math") == 0;
   const char *reason = absent    ? absent->reason
                        : is_math ? "it has floor ceil min max sqrt huge"

@@ -68,7 +68,7 @@ void untold_of(Config *x, const char *ours, const char *value, const char *why) 
 }
 
 /* The value as the record of a run has it. */
-static const char *value_text(const Config *x, const Setting *setting) {
+static const char *value_text(const Config *x, const ResolvedKey *setting) {
   switch (setting->kind) {
   case SETTING_COUNT:
     return arena_printf(x->arena, "%lld%s%s", (long long)setting->count, *setting->text ? " " : "",

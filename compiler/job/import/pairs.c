@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-typedef enum Form { FORM_NUMBER, FORM_COUNT, FORM_STEPS, FORM_OTHER } Form;
+typedef enum ValueForm { FORM_NUMBER, FORM_COUNT, FORM_STEPS, FORM_OTHER } ValueForm;
 
 typedef struct KeyPair {
   const char *tool, *theirs, *ours;
-  Form form;
+  ValueForm form;
 } KeyPair;
 
 typedef struct WordPair {

@@ -4,24 +4,24 @@
 
 #include "compiler/job/import/import.h"
 
-typedef struct Yaml {
+typedef struct ImportYaml {
   Import *im;
   yaml_parser_t parser;
   yaml_event_t event;
   bool has_event;
   int32_t depth, count;
-} Yaml;
+} ImportYaml;
 
-static Span span_of(const Yaml *y, yaml_mark_t mark) {
+static Span span_of(const ImportYaml *y, yaml_mark_t mark) {
   return (Span){
       .file = y->im->file, .line = (int32_t)mark.line + 1, .column = (int32_t)mark.column + 1};
 }
 
-static bool refuse(const Yaml *y, Span at, const char *what) {
+static bool refuse(const ImportYaml *y, Span at, const char *what) {
   return error_at(y->im->c, at, "import-syntax", "%s", what);
 }
 
-static bool next(Yaml *y) {
+static bool next(ImportYaml *y) {
   if (y->has_event) yaml_event_delete(&y->event);
   y->has_event = yaml_parser_parse(&y->parser, &y->event) != 0;
   if (!y->has_event)
@@ -43,7 +43,7 @@ static bool next(Yaml *y) {
 }
 
 /* The kind of a scalar: only one without quotes is a number or a flag. */
-static Leaf scalar(Yaml *y) {
+static Leaf scalar(ImportYaml *y) {
   Leaf leaf = {.kind = LEAF_TEXT};
   leaf.text = arena_copy(y->im->c->arena, (const char *)y->event.data.scalar.value);
   bool is_plain = y->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
@@ -52,9 +52,9 @@ static Leaf scalar(Yaml *y) {
   return leaf;
 }
 
-static bool read_node(Yaml *y, const char *key, Span at);
+static bool read_node(ImportYaml *y, const char *key, Span at);
 
-static bool read_map(Yaml *y, const char *key, Span at) {
+static bool read_map(ImportYaml *y, const char *key, Span at) {
   Arena *arena = y->im->c->arena;
   int32_t count = 0;
   for (;; count++) {
@@ -71,7 +71,7 @@ static bool read_map(Yaml *y, const char *key, Span at) {
   return count > 0 || !*key || leaf_add(y->im, key, LEAF_EMPTY, "{ }", at) != NULL;
 }
 
-static bool read_list(Yaml *y, const char *key, Span at) {
+static bool read_list(ImportYaml *y, const char *key, Span at) {
   Arena *arena = y->im->c->arena;
   Texts items = {0};
   const char *text = "";
@@ -97,7 +97,7 @@ static bool read_list(Yaml *y, const char *key, Span at) {
 }
 
 /* The event is the first of a value. */
-static bool read_node(Yaml *y, const char *key, Span at) {
+static bool read_node(ImportYaml *y, const char *key, Span at) {
   if (y->event.type == YAML_SCALAR_EVENT) {
     Leaf value = scalar(y);
     Leaf *leaf = leaf_add(y->im, *key ? key : "value", value.kind, value.text, at);
@@ -112,7 +112,7 @@ static bool read_node(Yaml *y, const char *key, Span at) {
   return is_good;
 }
 
-static bool read_stream(Yaml *y) {
+static bool read_stream(ImportYaml *y) {
   int32_t documents = 0;
   do {
     if (!next(y)) return false;
@@ -128,7 +128,7 @@ static bool read_stream(Yaml *y) {
 }
 
 bool read_yaml(Import *im, const char *text, size_t size) {
-  Yaml y = {.im = im};
+  ImportYaml y = {.im = im};
   if (!yaml_parser_initialize(&y.parser))
     return error_at(im->c, (Span){.file = im->file}, "limit", "out of memory");
   yaml_parser_set_encoding(&y.parser, YAML_UTF8_ENCODING);

@@ -385,14 +385,14 @@ static bool report_syntax(Sandbox *sandbox, const Source *source, const char *te
 
 /* The reader takes the code in pieces, so that time is looked at between them too: constants are
  * kept in a table, whose keys may collide. */
-typedef struct Pieces {
+typedef struct CodePieces {
   const char *at;
-} Pieces;
+} CodePieces;
 
 static const char *next_piece(lua_State *L, void *user, size_t *size_bytes) {
   enum { PIECE_BYTES = 4096 };
   Sandbox *sandbox = sandbox_of(L);
-  Pieces *pieces = user;
+  CodePieces *pieces = user;
   if (is_late(sandbox)) {
     sandbox->refusal = late_reason;
     luaL_error(L, "%s", late_reason);
@@ -417,7 +417,7 @@ static bool run_code(Compile *c, lua_State *L, Source said, const char *code) {
   int32_t number = sandbox->sources.count - 1;
   const Source *source = &sandbox->sources.at[number];
   enter(sandbox);
-  Pieces pieces = {code};
+  CodePieces pieces = {code};
   int status = lua_load(L, next_piece, &pieces, arena_printf(c->arena, "@#%d", number), "t");
   sandbox->running--;
   Span whole = {.file = source->path};

@@ -18,11 +18,11 @@ typedef struct Lexer {
   int32_t line;
 } Lexer;
 
-typedef struct Reader {
+typedef struct SpanReader {
   Arena *arena;
   SpanMap *map;
   const Token *tokens; /* ends with several empty ones */
-} Reader;
+} SpanReader;
 
 /* ---- tokens */
 
@@ -118,7 +118,7 @@ static int32_t depth_change(const Token *token) {
 
 /* ---- tables */
 
-static Span span_of_token(const Reader *r, const Token *token) {
+static Span span_of_token(const SpanReader *r, const Token *token) {
   return (Span){r->map->file, token->line, token->column, token->length > 0 ? token->length : 1};
 }
 
@@ -149,7 +149,7 @@ static int32_t end_of_value(const Token *tokens, int32_t i, int32_t *last) {
 }
 
 /* tokens[i] is "{". Returns the index after its "}". */
-static int32_t read_table(Reader *r, int32_t i, const char *path, int32_t depth) {
+static int32_t read_table(SpanReader *r, int32_t i, const char *path, int32_t depth) {
   const Token *t = r->tokens;
   int32_t items = 0;
   for (i++; t[i].length > 0 && !is(&t[i], "}");) {
@@ -184,7 +184,7 @@ SpanMap *span_map(Arena *arena, const char *file, const char *text, const char *
   SpanMap *map = ARENA_NEW(arena, SpanMap);
   map->file = file;
   map->constructor = (Span){.file = file};
-  Reader reader = {arena, map, lex(arena, text)};
+  SpanReader reader = {arena, map, lex(arena, text)};
   const Token *t = reader.tokens;
   for (int32_t i = 0; t[i].length > 0; i++) {
     if (!is(&t[i], constructor)) continue;

@@ -6,12 +6,12 @@
 #include "compiler/job/kinds.h"
 #include "compiler/job/units.h"
 
-void fix_value(Compile *c, const Value *value, int32_t field) {
+void fix_value(Compile *c, const JobValue *value, int32_t field) {
   const char *mended = mended_value(c->arena, field, value->raw);
   if (mended) fix_last(c, "%s = %s", spec_fields[field].key, mended);
 }
 
-bool say_derived(Compile *c, const Value *value, int32_t field) {
+bool say_derived(Compile *c, const JobValue *value, int32_t field) {
   const Raw *raw = value->raw;
   bool is_auto = (raw->kind == RAW_TEXT && strcmp(raw->text, "auto") == 0) ||
                  (raw->kind == RAW_NUMBER && raw->number == -1);
@@ -30,7 +30,7 @@ void fix_choice(Compile *c, int32_t field, const char *near) {
     fix_last(c, "remove %s", info->key);
 }
 
-bool refuse_type(Compile *c, const Value *value, int32_t field) {
+bool refuse_type(Compile *c, const JobValue *value, int32_t field) {
   error_at(c, value->origin.span, "wrong-type", "%s: expected %s; got %s",
            field_name(c->arena, field), kind_example(&spec_fields[field], c->arena),
            raw_show(c->arena, value->raw));
@@ -44,7 +44,7 @@ bool refuse_type(Compile *c, const Value *value, int32_t field) {
   return false;
 }
 
-static bool is_none(const Value *value, int32_t field) {
+static bool is_none(const JobValue *value, int32_t field) {
   const FieldInfo *info = &spec_fields[field];
   if (value->raw->kind != RAW_TEXT || strcmp(value->raw->text, "none") != 0) return false;
   bool has_none = info->kind == KIND_CHOICE || info->kind == KIND_FLAG ||
@@ -54,7 +54,7 @@ static bool is_none(const Value *value, int32_t field) {
 
 /* ---- one function a kind */
 
-static bool check_text(Compile *c, const Value *value, int32_t field, Job *job) {
+static bool check_text(Compile *c, const JobValue *value, int32_t field, Job *job) {
   if (value->raw->kind != RAW_TEXT) return refuse_type(c, value, field);
   const char *text = value->raw->text;
   if (field == FIELD_cluster_device) text = path_located(c->arena, value->directory, text);
@@ -76,7 +76,7 @@ static bool check_text(Compile *c, const Value *value, int32_t field, Job *job) 
   return true;
 }
 
-static bool check_path(Compile *c, const Value *value, int32_t field, Job *job) {
+static bool check_path(Compile *c, const JobValue *value, int32_t field, Job *job) {
   if (value->raw->kind != RAW_TEXT) return refuse_type(c, value, field);
   const char *text = value->raw->text;
   if (!path_check(c, text, value->origin.span)) return false;
@@ -86,7 +86,7 @@ static bool check_path(Compile *c, const Value *value, int32_t field, Job *job) 
   return true;
 }
 
-static bool check_flag(Compile *c, const Value *value, int32_t field, Job *job) {
+static bool check_flag(Compile *c, const JobValue *value, int32_t field, Job *job) {
   const Raw *raw = value->raw;
   bool is_word = raw->kind == RAW_TEXT && raw->is_typed &&
                  (strcmp(raw->text, "true") == 0 || strcmp(raw->text, "false") == 0);
@@ -95,7 +95,7 @@ static bool check_flag(Compile *c, const Value *value, int32_t field, Job *job) 
   return true;
 }
 
-bool value_check(Compile *c, const Value *value, int32_t field, Job *job) {
+bool value_check(Compile *c, const JobValue *value, int32_t field, Job *job) {
   job->origin[field] = value->origin;
   if (is_none(value, field)) return true;
   bool is_good = false;

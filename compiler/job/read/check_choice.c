@@ -51,7 +51,8 @@ static void fix_numbered(Compile *c, const Numbered *n) {
 }
 
 /* Refuses a word that has no number. The word may be from no file: -D can set the number alone. */
-static bool refuse_numbered(Compile *c, const Value *value, const Numbered *n, const char *word) {
+static bool refuse_numbered(Compile *c, const JobValue *value, const Numbered *n,
+                            const char *word) {
   error_at(c, value->origin.span, "wrong-type", "%s: only \"%s\" says %s",
            field_name(c->arena, n->field), n->word, n->asks);
   if (strcmp(word, spec_fields[n->field].initial) == 0)
@@ -61,7 +62,7 @@ static bool refuse_numbered(Compile *c, const Value *value, const Numbered *n, c
   return false;
 }
 
-static bool check_numbered(Compile *c, const Value *value, const Numbered *n, Job *job) {
+static bool check_numbered(Compile *c, const JobValue *value, const Numbered *n, Job *job) {
   enum { MOST = 1000000 };
   const Raw *raw = value->raw;
   const char *name = field_name(c->arena, n->field);
@@ -89,7 +90,7 @@ static bool check_numbered(Compile *c, const Value *value, const Numbered *n, Jo
   return true;
 }
 
-static bool refuse_choice(Compile *c, const Value *value, int32_t field) {
+static bool refuse_choice(Compile *c, const JobValue *value, int32_t field) {
   const FieldInfo *info = &spec_fields[field];
   const char *name = field_name(c->arena, field), *word = value->raw->text;
   if (refuse_later_word(c, value->origin.span, (int32_t)info->section, word)) return false;
@@ -103,7 +104,7 @@ static bool refuse_choice(Compile *c, const Value *value, int32_t field) {
 }
 
 /* { "fp8", scaling = "tensor" }: how many numbers share a scale. */
-static bool check_linear(Compile *c, const Value *value, Job *job) {
+static bool check_linear(Compile *c, const JobValue *value, Job *job) {
   const Raw *raw = value->raw;
   const char *words = spec_fields[FIELD_precision_linear].values;
   const char *word =
@@ -137,7 +138,7 @@ static bool check_linear(Compile *c, const Value *value, Job *job) {
   return false;
 }
 
-bool check_choice(Compile *c, const Value *value, int32_t field, Job *job) {
+bool check_choice(Compile *c, const JobValue *value, int32_t field, Job *job) {
   if (field == FIELD_precision_linear && value->raw->kind == RAW_TABLE)
     return check_linear(c, value, job);
   const Numbered *numbered = numbered_of(field);

@@ -7,11 +7,11 @@
 #include "compiler/job/job_room.h"
 #include "compiler/job/units.h"
 
-static Value default_value(Arena *arena, const char *key, const char *text) {
-  return (Value){.key = key,
-                 .raw = raw_typed(arena, text),
-                 .origin = {ORIGIN_DEFAULT, {0}, NULL},
-                 .directory = "."};
+static JobValue default_value(Arena *arena, const char *key, const char *text) {
+  return (JobValue){.key = key,
+                    .raw = raw_typed(arena, text),
+                    .origin = {ORIGIN_DEFAULT, {0}, NULL},
+                    .directory = "."};
 }
 
 static void set_defaults(Compile *c, Job *job) {
@@ -20,14 +20,14 @@ static void set_defaults(Compile *c, Job *job) {
     job->set[i] = false;
     job->origin[i] = (Origin){.kind = ORIGIN_DERIVED};
     if (strcmp(initial, "=") == 0 || strcmp(initial, "!") == 0) continue;
-    Value value = default_value(c->arena, spec_fields[i].key, initial);
+    JobValue value = default_value(c->arena, spec_fields[i].key, initial);
     value_check(c, &value, i, job);
   }
 }
 
 /* ---- heads */
 
-static bool set_head(Compile *c, int32_t section, const Value *head, Job *job) {
+static bool set_head(Compile *c, int32_t section, const JobValue *head, Job *job) {
   const SectionInfo *info = &spec_sections[section];
   char *base = (char *)job;
   if (head->raw->kind != RAW_TEXT) {
@@ -63,7 +63,7 @@ static bool set_head(Compile *c, int32_t section, const Value *head, Job *job) {
 
 /* A model or cluster file is relative to the file that names it, which may be a base in another
  * folder or -D; later rooms look for it beside the job. */
-static Value located_head(Compile *c, Value head, const Job *job) {
+static JobValue located_head(Compile *c, JobValue head, const Job *job) {
   const char *text = head.raw && head.raw->kind == RAW_TEXT ? head.raw->text : "";
   bool is_relative = strncmp(text, "./", 2) == 0 || strncmp(text, "../", 3) == 0;
   if (!is_relative || strcmp(head.directory, job->directory) == 0) return head;
@@ -83,7 +83,7 @@ static Value located_head(Compile *c, Value head, const Job *job) {
 static bool check_head(Compile *c, const Merged *merged, int32_t section, Job *job) {
   const SectionInfo *info = &spec_sections[section];
   if (strcmp(info->head, "none") == 0 || section == SECTION_job) return true;
-  Value head = merged->sections[section].head;
+  JobValue head = merged->sections[section].head;
   if (section == SECTION_model || section == SECTION_cluster || section == SECTION_slurm)
     head = located_head(c, head, job);
   if (head.raw) return set_head(c, section, &head, job);
@@ -106,7 +106,7 @@ static bool check_head(Compile *c, const Merged *merged, int32_t section, Job *j
 
 /* ---- sizes of the model */
 
-static void add_size(Compile *c, const Value *value, Job *job) {
+static void add_size(Compile *c, const JobValue *value, Job *job) {
   const Raw *raw = value->raw;
   ModelSize size = {.name = value->key, .origin = value->origin, .text = raw->text};
   double number;
@@ -146,7 +146,7 @@ static bool is_reserved_size(const char *name) {
 
 static void check_keys(Compile *c, Merged *merged, int32_t section, Job *job) {
   for (int32_t i = 0; i < merged->sections[section].keys.count; i++) {
-    const Value *value = &merged->sections[section].keys.at[i];
+    const JobValue *value = &merged->sections[section].keys.at[i];
     int32_t field = field_find((SectionId)section, value->key);
     if (field >= 0)
       value_check(c, value, field, job);

@@ -6,13 +6,13 @@
 #include "compiler/job/mix.h"
 #include "compiler/job/units.h"
 
-bool add_paths(Compile *c, const Value *value, const char *text, TextList *list) {
+bool add_paths(Compile *c, const JobValue *value, const char *text, TextList *list) {
   if (!path_check(c, text, value->origin.span)) return false;
   VEC_PUSH(c->arena, list, path_join(c->arena, value->directory, text));
   return true;
 }
 
-bool check_list(Compile *c, const Value *value, int32_t field, Job *job) {
+bool check_list(Compile *c, const JobValue *value, int32_t field, Job *job) {
   const Raw *raw = value->raw;
   TextList *list = field_at(job, field);
   *list = (TextList){0};
@@ -37,20 +37,20 @@ bool check_list(Compile *c, const Value *value, int32_t field, Job *job) {
 }
 
 /* One number of a list; -D writes it as text. */
-static bool add_count(Compile *c, const Value *value, const Raw *raw, int32_t field,
+static bool add_count(Compile *c, const JobValue *value, const Raw *raw, int32_t field,
                       CountList *list) {
   double number = raw->number;
   bool is_number =
       raw->kind == RAW_NUMBER || (raw->kind == RAW_TEXT && units_count(raw->text, &number));
   if (!is_number || number != floor(number)) return refuse_type(c, value, field);
-  Value one = *value;
+  JobValue one = *value;
   one.raw = raw;
   if (!check_range(c, &one, field, number)) return false;
   VEC_PUSH(c->arena, list, (int64_t)number);
   return true;
 }
 
-bool check_counts(Compile *c, const Value *value, int32_t field, Job *job) {
+bool check_counts(Compile *c, const JobValue *value, int32_t field, Job *job) {
   const Raw *raw = value->raw;
   CountList *list = field_at(job, field);
   *list = (CountList){0};
@@ -66,14 +66,14 @@ bool check_counts(Compile *c, const Value *value, int32_t field, Job *job) {
   return list->count > 0 ? true : refuse_type(c, value, field);
 }
 
-bool check_columns(Compile *c, const Value *value, int32_t field, Job *job) {
+bool check_columns(Compile *c, const JobValue *value, int32_t field, Job *job) {
   const Raw *raw = value->raw;
   ColumnList *inputs = field_at(job, field);
   *inputs = (ColumnList){0};
   if (raw->kind != RAW_TABLE || raw->list.count > 0 || raw->named.count == 0)
     return refuse_type(c, value, field);
   for (int32_t i = 0; i < raw->named.count; i++) {
-    Columns columns = {.input = raw->named.at[i].key};
+    InputColumns columns = {.input = raw->named.at[i].key};
     const Raw *names = raw->named.at[i].value;
     if (names->kind == RAW_TEXT) VEC_PUSH(c->arena, &columns.names, names->text);
     for (int32_t j = 0; names->kind == RAW_TABLE && j < names->list.count; j++) {

@@ -99,7 +99,7 @@ static const char *range_unit(const FieldInfo *info) {
                                                                         : "";
 }
 
-static bool refuse_range(Compile *c, const Value *value, const Range *range) {
+static bool refuse_range(Compile *c, const JobValue *value, const Range *range) {
   bool is_share = strcmp(spec_fields[range->field].values, "fraction of lr") == 0;
   error_at(c, value->origin.span, "range", "%s is %s%s%.16g to %.16g%s; got %s",
            field_name(c->arena, range->field), is_share ? "a fraction of lr, " : "",
@@ -110,7 +110,7 @@ static bool refuse_range(Compile *c, const Value *value, const Range *range) {
   return false;
 }
 
-bool check_range(Compile *c, const Value *value, int32_t field, double number) {
+bool check_range(Compile *c, const JobValue *value, int32_t field, double number) {
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
     const Range *range = &ranges[i];
     if (range->field != field) continue;
@@ -121,7 +121,7 @@ bool check_range(Compile *c, const Value *value, int32_t field, double number) {
 }
 
 /* warmup = 0.1 or "10%": other tools take a fraction of the run. */
-static bool refuse_share(Compile *c, const Value *value, int32_t field, const Job *job) {
+static bool refuse_share(Compile *c, const JobValue *value, int32_t field, const Job *job) {
   double share = value->raw->number;
   char *end = NULL;
   if (value->raw->kind == RAW_TEXT) share = strtod(value->raw->text, &end) / 100;
@@ -134,7 +134,7 @@ static bool refuse_share(Compile *c, const Value *value, int32_t field, const Jo
   return true;
 }
 
-bool check_count(Compile *c, const Value *value, int32_t field, Job *job) {
+bool check_count(Compile *c, const JobValue *value, int32_t field, Job *job) {
   double number = value->raw->number;
   bool is_number = value->raw->kind == RAW_NUMBER;
   if (value->raw->kind == RAW_TEXT)
@@ -159,7 +159,7 @@ bool check_count(Compile *c, const Value *value, int32_t field, Job *job) {
 }
 
 /* A number, or one of the field's words. */
-bool check_count_or(Compile *c, const Value *value, int32_t field, Job *job) {
+bool check_count_or(Compile *c, const JobValue *value, int32_t field, Job *job) {
   int32_t word = -1;
   if (value->raw->kind == RAW_TEXT) word = word_index(spec_fields[field].values, value->raw->text);
   if (word < 0) return check_count(c, value, field, job);
@@ -167,7 +167,7 @@ bool check_count_or(Compile *c, const Value *value, int32_t field, Job *job) {
   return true;
 }
 
-bool check_number(Compile *c, const Value *value, int32_t field, Job *job) {
+bool check_number(Compile *c, const JobValue *value, int32_t field, Job *job) {
   double number = value->raw->number;
   bool is_number =
       value->raw->kind == RAW_NUMBER || (value->raw->kind == RAW_TEXT && value->raw->is_typed &&
@@ -179,7 +179,7 @@ bool check_number(Compile *c, const Value *value, int32_t field, Job *job) {
 }
 
 /* A value whose unit is missing, or not one that the key takes. */
-static bool refuse_unit(Compile *c, const Value *value, int32_t field) {
+static bool refuse_unit(Compile *c, const JobValue *value, int32_t field) {
   const FieldInfo *info = &spec_fields[field];
   bool is_bare = value->raw->kind == RAW_NUMBER && isfinite(value->raw->number) &&
                  !units_allow(info->values, "");
@@ -200,7 +200,7 @@ static bool is_whole_amount(const Amount *amount) {
          amount->value == floor(amount->value);
 }
 
-bool check_amount(Compile *c, const Value *value, int32_t field, Job *job) {
+bool check_amount(Compile *c, const JobValue *value, int32_t field, Job *job) {
   const FieldInfo *info = &spec_fields[field];
   Amount amount = {value->raw->number, UNIT_NONE};
   bool is_good = value->raw->kind == RAW_NUMBER && units_allow(info->values, "");
@@ -219,7 +219,7 @@ bool check_amount(Compile *c, const Value *value, int32_t field, Job *job) {
   return true;
 }
 
-bool check_bytes(Compile *c, const Value *value, int32_t field, Job *job) {
+bool check_bytes(Compile *c, const JobValue *value, int32_t field, Job *job) {
   double size_bytes;
   bool is_good = value->raw->kind == RAW_TEXT && units_bytes(value->raw->text, &size_bytes);
   if (!is_good) return refuse_unit(c, value, field);
@@ -228,7 +228,7 @@ bool check_bytes(Compile *c, const Value *value, int32_t field, Job *job) {
   return true;
 }
 
-bool check_bytes_or(Compile *c, const Value *value, int32_t field, Job *job) {
+bool check_bytes_or(Compile *c, const JobValue *value, int32_t field, Job *job) {
   const Raw *raw = value->raw;
   if (raw->kind != RAW_TEXT || strcmp(raw->text, spec_fields[field].values) != 0)
     return check_bytes(c, value, field, job);
@@ -236,7 +236,7 @@ bool check_bytes_or(Compile *c, const Value *value, int32_t field, Job *job) {
   return true;
 }
 
-bool check_rate(Compile *c, const Value *value, int32_t field, Job *job) {
+bool check_rate(Compile *c, const JobValue *value, int32_t field, Job *job) {
   double bytes_per_s;
   bool is_good = value->raw->kind == RAW_TEXT && units_rate(value->raw->text, &bytes_per_s);
   if (!is_good) return refuse_type(c, value, field);

@@ -100,14 +100,14 @@ static SpecFile read_job_file(Compile *c, lua_State *L, const char *path, Span a
 
 /* ---- merging */
 
-void merged_refuse(Compile *c, Merged *merged, const Value *value, int32_t section,
+void merged_refuse(Compile *c, Merged *merged, const JobValue *value, int32_t section,
                    const char *name) {
   Meant meant = refuse_name(c, value->key_span, section, name, value->raw);
   if (meant.field >= 0) merged->is_meant[meant.field] = true;
   if (meant.field < 0 && meant.section >= 0) merged->sections[meant.section].is_broken = true;
 }
 
-void merged_set(Compile *c, Merged *merged, int32_t section, Value value) {
+void merged_set(Compile *c, Merged *merged, int32_t section, JobValue value) {
   for (int32_t i = 0; i < merged->sections[section].keys.count; i++)
     if (strcmp(merged->sections[section].keys.at[i].key, value.key) == 0) {
       merged->sections[section].keys.at[i] = value;
@@ -170,7 +170,8 @@ static bool check_table(Compile *c, const SectionInfo *info, const Raw *raw, Spa
 }
 
 /* False when reported: the section's value has the wrong shape. */
-static bool check_section(Compile *c, int32_t section, const Value *value, const SpanMap *spans) {
+static bool check_section(Compile *c, int32_t section, const JobValue *value,
+                          const SpanMap *spans) {
   const SectionInfo *info = &spec_sections[section];
   const Raw *raw = value->raw;
   Span at = value->origin.span;
@@ -192,7 +193,7 @@ static bool check_section(Compile *c, int32_t section, const Value *value, const
 }
 
 /* A word, { word, changes } or { changes }. A word replaces the section as a whole. */
-void merged_set_section(Compile *c, Merged *merged, int32_t section, Value value,
+void merged_set_section(Compile *c, Merged *merged, int32_t section, JobValue value,
                         const SpanMap *spans) {
   const SectionInfo *info = &spec_sections[section];
   const Raw *raw = value.raw;
@@ -204,7 +205,7 @@ void merged_set_section(Compile *c, Merged *merged, int32_t section, Value value
   bool is_named = raw->kind == RAW_TEXT || raw->list.count == 1;
   if (is_named) {
     merged->sections[section].keys.count = 0;
-    Value head = value;
+    JobValue head = value;
     if (raw->kind == RAW_TABLE) {
       head.raw = raw->list.at[0];
       head.origin.span = span_of_value(spans, arena_printf(c->arena, "%s.1", info->name));
@@ -214,11 +215,11 @@ void merged_set_section(Compile *c, Merged *merged, int32_t section, Value value
   for (int32_t i = 0; raw->kind == RAW_TABLE && i < raw->named.count; i++) {
     const RawEntry *entry = &raw->named.at[i];
     const char *path = arena_printf(c->arena, "%s.%s", info->name, entry->key);
-    Value key = {entry->key,
-                 entry->value,
-                 {value.origin.kind, span_of_value(spans, path), NULL},
-                 span_of_key(spans, path),
-                 value.directory};
+    JobValue key = {entry->key,
+                    entry->value,
+                    {value.origin.kind, span_of_value(spans, path), NULL},
+                    span_of_key(spans, path),
+                    value.directory};
     merged_set(c, merged, section, key);
   }
 }
@@ -234,11 +235,11 @@ static bool add_file(Compile *c, Merged *merged, const SpecFile *file, OriginKin
              "job takes one base file; every other value has a key");
   for (int32_t i = 0; i < raw->named.count; i++) {
     const RawEntry *entry = &raw->named.at[i];
-    Value value = {entry->key,
-                   entry->value,
-                   {kind, span_of_value(file->spans, entry->key), NULL},
-                   span_of_key(file->spans, entry->key),
-                   file->directory};
+    JobValue value = {entry->key,
+                      entry->value,
+                      {kind, span_of_value(file->spans, entry->key), NULL},
+                      span_of_key(file->spans, entry->key),
+                      file->directory};
     int32_t section = section_find(entry->key);
     if (section >= 0)
       merged_set_section(c, merged, section, value, file->spans);

@@ -108,7 +108,7 @@ static bool set_constant(Compile *c, Span at, const Raw *raw, Job *job) {
   return true;
 }
 
-static bool set_first(Compile *c, const Value *value, const Raw *raw, Job *job) {
+static bool set_first(Compile *c, const JobValue *value, const Raw *raw, Job *job) {
   double number;
   if (raw->kind != RAW_FLAG && read_number(raw, &number))
     return set_constant(c, value->origin.span, raw, job);
@@ -126,7 +126,7 @@ static const char *near_key(Arena *arena, const char *key) {
   return near;
 }
 
-static bool set_key(Compile *c, const Value *value, const RawEntry *entry, Job *job) {
+static bool set_key(Compile *c, const JobValue *value, const RawEntry *entry, Job *job) {
   const Span at = value->origin.span;
   int32_t key = word_index(key_names + 1, entry->key);
   if (key < 0) {
@@ -149,7 +149,7 @@ static bool set_key(Compile *c, const Value *value, const RawEntry *entry, Job *
   return check_number(c, at, key, entry->value, job);
 }
 
-static bool set_table(Compile *c, const Value *value, Job *job) {
+static bool set_table(Compile *c, const JobValue *value, Job *job) {
   const Raw *raw = value->raw;
   if (raw->list.count > 1 || raw->bad_key) return refuse_type(c, value, FIELD_precision_loss_scale);
   bool is_good = raw->list.count == 0 ? set_word(c, value->origin.span, "dynamic", job)
@@ -165,7 +165,7 @@ static bool set_table(Compile *c, const Value *value, Job *job) {
   return false;
 }
 
-bool check_loss_scale(Compile *c, const Value *value, Job *job) {
+bool check_loss_scale(Compile *c, const JobValue *value, Job *job) {
   return value->raw->kind == RAW_TABLE ? set_table(c, value, job)
                                        : set_first(c, value, value->raw, job);
 }

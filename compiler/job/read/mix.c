@@ -12,14 +12,15 @@ bool is_mix(const Raw *raw) {
   return false;
 }
 
-static bool refuse_source(Compile *c, const Value *value, int32_t number, const char *why) {
+static bool refuse_source(Compile *c, const JobValue *value, int32_t number, const char *why) {
   error_at(c, value->origin.span, "data", "data.train: source %d %s", number + 1, why);
   fix_last(c, "train = { { \"a.tok\", weight = 5 }, \"b.tok\" }");
   return false;
 }
 
 /* Paths of one stream, and how much of a step's samples it gives. */
-static bool add_source(Compile *c, const Value *value, int32_t number, TextList *list, Job *job) {
+static bool add_source(Compile *c, const JobValue *value, int32_t number, TextList *list,
+                       Job *job) {
   const Raw *raw = value->raw->list.at[number];
   MixSource source = {.weight = 1};
   if (raw->kind == RAW_TEXT) {
@@ -50,7 +51,7 @@ static bool add_source(Compile *c, const Value *value, int32_t number, TextList 
   return true;
 }
 
-bool check_mix(Compile *c, const Value *value, TextList *list, Job *job) {
+bool check_mix(Compile *c, const JobValue *value, TextList *list, Job *job) {
   double least = INFINITY, most = 0;
   const int32_t count = value->raw->list.count;
   job->mix.count = 0;

@@ -11,7 +11,7 @@ Amount *offload_part(Job *job, int32_t field) {
 }
 
 /* { "cpu", share = "60%" } or { "cpu", most = "40GB" }: how much of it, whole layers. */
-bool offload_check_part(Compile *c, const Value *value, int32_t field, Job *job) {
+bool offload_check_part(Compile *c, const JobValue *value, int32_t field, Job *job) {
   const Raw *raw = value->raw;
   const bool is_file = field == FIELD_offload_optimizer && raw->list.count == 1 &&
                        raw->list.at[0]->kind == RAW_TEXT &&

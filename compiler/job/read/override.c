@@ -47,7 +47,7 @@ static bool is_table(const char *text) {
 
 /* ---- one key, one section */
 
-static void replace_section(Compile *c, Merged *merged, int32_t section, Value value) {
+static void replace_section(Compile *c, Merged *merged, int32_t section, JobValue value) {
   SpanMap *spans = NULL;
   if (is_table(value.raw->text)) {
     value.raw = read_table(c, value.raw->text, value.key_span, &spans);
@@ -68,7 +68,7 @@ static void replace_section(Compile *c, Merged *merged, int32_t section, Value v
   merged_set_section(c, merged, section, value, NULL);
 }
 
-static void set_field(Compile *c, Merged *merged, int32_t field, Value value) {
+static void set_field(Compile *c, Merged *merged, int32_t field, JobValue value) {
   SpanMap *spans = NULL;
   if (takes_table(field) && is_table(value.raw->text))
     value.raw = read_table(c, value.raw->text, value.key_span, &spans);
@@ -106,7 +106,7 @@ static Raw *with_key(Arena *arena, const Raw *before, const char *key, Raw *item
 }
 
 /* parallel.pipeline.chunks=4 */
-static void set_inner(Compile *c, Merged *merged, int32_t section, Value value) {
+static void set_inner(Compile *c, Merged *merged, int32_t section, JobValue value) {
   const char *dot = strchr(value.key, '.');
   const char *key = arena_copy_n(c->arena, value.key, (size_t)(dot - value.key)), *inner = dot + 1;
   int32_t field = field_find((SectionId)section, key);
@@ -150,7 +150,7 @@ static const char *unquote(Arena *arena, const char *text) {
 }
 
 /* -D lr=3e-4: a key without its section. False: no section has it. */
-static bool refuse_bare_key(Compile *c, Merged *merged, Value value) {
+static bool refuse_bare_key(Compile *c, Merged *merged, JobValue value) {
   const char *owners = "", *full = NULL;
   int32_t count = 0;
   for (int32_t i = 0; i < FIELD_COUNT; i++) {
@@ -181,7 +181,7 @@ void override_apply_from(Compile *c, Merged *merged, const char *text, Origin or
   const char *name = trim(c->arena, text, equals);
   const char *said = unquote(c->arena, trim(c->arena, equals + 1, text + strlen(text)));
   const char *dot = strchr(name, '.');
-  Value value = {
+  JobValue value = {
       .raw = raw_typed(c->arena, said), .origin = origin, .key_span = at, .directory = "."};
   const char *group = dot ? arena_copy_n(c->arena, name, (size_t)(dot - name)) : name;
   int32_t section = dot && strcmp(group, "job") == 0 ? SECTION_job : section_find(group);

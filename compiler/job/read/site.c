@@ -17,7 +17,7 @@ const char *launch_text_fault(const char *text) {
   return text_find_bad(text, text + strlen(text)) ? "is not UTF-8" : NULL;
 }
 
-static bool check_launch_text(Compile *c, const Value *value, int32_t field, const char *text) {
+static bool check_launch_text(Compile *c, const JobValue *value, int32_t field, const char *text) {
   const char *fault = launch_text_fault(text);
   if (!fault) return true;
   return error_at(c, value->origin.span, "wrong-type", "%s: \"%s\" %s", field_name(c->arena, field),
@@ -26,7 +26,7 @@ static bool check_launch_text(Compile *c, const Value *value, int32_t field, con
 
 /* ---- lists of words */
 
-bool check_words(Compile *c, const Value *value, int32_t field, Job *job) {
+bool check_words(Compile *c, const JobValue *value, int32_t field, Job *job) {
   const Raw *raw = value->raw;
   TextList *list = field_at(job, field);
   *list = (TextList){0};
@@ -72,7 +72,7 @@ static const char *option_name(Arena *arena, const char *name) {
   return plain;
 }
 
-static bool refuse_pair_name(Compile *c, const Value *value, int32_t field, const char *name) {
+static bool refuse_pair_name(Compile *c, const JobValue *value, int32_t field, const char *name) {
   const char *what = field == FIELD_slurm_env ? "the environment: letters, digits and _"
                      : field == FIELD_slurm_partitions
                          ? "a partition: letters, digits, _, - and ."
@@ -81,7 +81,7 @@ static bool refuse_pair_name(Compile *c, const Value *value, int32_t field, cons
                   field_name(c->arena, field), text_show(c->arena, name), what);
 }
 
-static bool add_pair(Compile *c, const Value *value, const RawEntry *entry, int32_t field,
+static bool add_pair(Compile *c, const JobValue *value, const RawEntry *entry, int32_t field,
                      PairList *list) {
   const Raw *raw = entry->value;
   bool is_environment = field == FIELD_slurm_env;
@@ -107,7 +107,7 @@ static bool add_pair(Compile *c, const Value *value, const RawEntry *entry, int3
   return true;
 }
 
-bool check_pairs(Compile *c, const Value *value, int32_t field, Job *job) {
+bool check_pairs(Compile *c, const JobValue *value, int32_t field, Job *job) {
   const Raw *raw = value->raw;
   PairList *list = field_at(job, field);
   *list = (PairList){0};
@@ -140,11 +140,11 @@ static void apply_key(Compile *c, const SpecFile *file, const RawEntry *entry, J
     refuse_name(c, at, SECTION_slurm, entry->key, entry->value);
     return;
   }
-  Value value = {entry->key,
-                 entry->value,
-                 {ORIGIN_PRESET, span_of_value(file->spans, entry->key), NULL},
-                 at,
-                 file->directory};
+  JobValue value = {entry->key,
+                    entry->value,
+                    {ORIGIN_PRESET, span_of_value(file->spans, entry->key), NULL},
+                    at,
+                    file->directory};
   bool is_said = field_is_said(job, field) || done[field];
   if (spec_fields[field].kind == KIND_PAIRS) {
     PairList first = *(PairList *)field_at(job, field);
@@ -190,7 +190,7 @@ static void check_texts(Compile *c, const Job *job) {
     if (info->section != SECTION_slurm || !job->set[i]) continue;
     if (info->kind != KIND_TEXT && info->kind != KIND_PATH) continue;
     const char *text = *(const char *const *)field_at((Job *)job, i);
-    const Value value = {.origin = {.span = field_place(job, i)}};
+    const JobValue value = {.origin = {.span = field_place(job, i)}};
     if (text) check_launch_text(c, &value, i, text);
   }
 }

@@ -126,7 +126,7 @@ bool table_check(Compile *c, const Job *job, Span at, const char *path, int64_t 
 
 /* ---- the model's inputs */
 
-static const Columns *columns_of(const Job *job, const char *input) {
+static const InputColumns *columns_of(const Job *job, const char *input) {
   for (int32_t i = 0; i < job->data.columns.count; i++)
     if (strcmp(job->data.columns.at[i].input, input) == 0) return &job->data.columns.at[i];
   return NULL;
@@ -186,7 +186,7 @@ static bool check_columns(Compile *c, const Job *job, const DataInput *input) {
     return refuse_source(c, input,
                          "its ids are looked up nowhere, so nothing says how many there are");
   Span at = job->origin[FIELD_data_columns].span;
-  const Columns *columns = columns_of(job, input->name);
+  const InputColumns *columns = columns_of(job, input->name);
   if (!columns) {
     error_at(c, at, "data", "data.columns does not mention the model's input '%s'", input->name);
     fix_last(c, "%s = { ... }", input->name);

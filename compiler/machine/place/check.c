@@ -26,7 +26,7 @@ bool place_check_order(Compile *c, const Job *job) {
 }
 
 /* Called when degrees are known. */
-bool place_check_parts(Compile *c, const Job *job, const Fabric *fabric, const Mesh *mesh) {
+bool place_check_parts(Compile *c, const Job *job, const Fabric *fabric, const JobMesh *mesh) {
   Order order;
   if (!job->set[FIELD_parallel_order] || !order_parse(job->parallel.order, &order)) return true;
   if (place_in_order(fabric, mesh, &order)) return true;

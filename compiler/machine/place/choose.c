@@ -76,7 +76,7 @@ typedef struct Tried {
 
 typedef struct Search {
   const Fabric *fabric;
-  const Mesh *mesh;
+  const JobMesh *mesh;
   const Demands *demands;
   Wish wish;
   Tried tried[ORDERS_MOST];
@@ -160,7 +160,7 @@ static void keep_fill(Fills *fills, const Fill *fill) {
 }
 
 /* The parts first, then what is left, in the usual order. */
-static Order order_of_parts(const Mesh *mesh, const int64_t part[ORDER_WORDS], int32_t *inside) {
+static Order order_of_parts(const JobMesh *mesh, const int64_t part[ORDER_WORDS], int32_t *inside) {
   Order order = {.count = 0};
   bool is_whole[ORDER_WORDS];
   for (int32_t w = 0; w < ORDER_WORDS; w++) {
@@ -495,7 +495,7 @@ static void try_slants(Search *s) {
   }
 }
 
-Choice place_choose(const Fabric *fabric, const Mesh *mesh, const Demands *demands, Wish wish) {
+Choice place_choose(const Fabric *fabric, const JobMesh *mesh, const Demands *demands, Wish wish) {
   Choice choice = {0};
   Search s = {.fabric = fabric, .mesh = mesh, .demands = demands, .wish = wish};
   s.priced = &choice.priced;

@@ -135,7 +135,7 @@ static bool add_term(Placement *at, const OrderTerm *term) {
   return term->part == 0 || wanted == 1;
 }
 
-Placement *place_in_order(const Fabric *fabric, const Mesh *mesh, const Order *order) {
+Placement *place_in_order(const Fabric *fabric, const JobMesh *mesh, const Order *order) {
   Placement *at = ARENA_NEW(fabric->arena, Placement);
   at->order = *order;
   memcpy(at->size, mesh->size, sizeof at->size);
@@ -151,7 +151,7 @@ Placement *place_in_order(const Fabric *fabric, const Mesh *mesh, const Order *o
   return at;
 }
 
-int64_t order_word_size(const Mesh *mesh, OrderWord word) {
+int64_t order_word_size(const JobMesh *mesh, OrderWord word) {
   int64_t size = 1;
   for (int32_t i = 0; i < 2; i++)
     if (words[word].axes[i] >= 0) size *= mesh->size[words[word].axes[i]];

@@ -33,7 +33,7 @@ const char *order_text(Arena *arena, const Order *order);
  * not an order. */
 bool order_parse(const char *text, Order *order);
 
-int64_t order_word_size(const Mesh *mesh, OrderWord word);
+int64_t order_word_size(const JobMesh *mesh, OrderWord word);
 
 /* A coordinate, or one of its two parts: slot = the sum of digit x stride, coordinate = the sum of
  * its digits x weight.
@@ -58,7 +58,7 @@ typedef struct Placement {
 } Placement;
 
 /* NULL: a part of the order does not divide its axis. */
-Placement *place_in_order(const Fabric *fabric, const Mesh *mesh, const Order *order);
+Placement *place_in_order(const Fabric *fabric, const JobMesh *mesh, const Order *order);
 
 /* True if the members of every communicator along the axes are connected by NVLink, xGMI or other
  * links that are faster than the network; true if no such links are known. */
@@ -66,7 +66,7 @@ bool place_is_in_domain(const Fabric *fabric, const Placement *at, uint32_t axes
 
 /* The order that the job asks for, checked; its tp, too, when ranks are placed. False: reported. */
 bool place_check_order(Compile *c, const Job *job);
-bool place_check_parts(Compile *c, const Job *job, const Fabric *fabric, const Mesh *mesh);
+bool place_check_parts(Compile *c, const Job *job, const Fabric *fabric, const JobMesh *mesh);
 bool place_check_tp(Compile *c, const Job *job, const Fabric *fabric, const Placement *at);
 
 /* The rates of a communicator: those of the slowest. */
@@ -131,6 +131,6 @@ typedef struct Wish {
 } Wish;
 
 /* In a tie the usual order is taken. */
-Choice place_choose(const Fabric *fabric, const Mesh *mesh, const Demands *demands, Wish wish);
+Choice place_choose(const Fabric *fabric, const JobMesh *mesh, const Demands *demands, Wish wish);
 
 #endif

@@ -8,9 +8,9 @@
 
 enum { MASK_BYTES_MOST = 8192, INDEX_MOST = 65535, DISTANCES_MOST = 1024 };
 
-typedef struct Counts {
+typedef struct XmlCounts {
   int32_t objects, pus, numas;
-} Counts;
+} XmlCounts;
 
 static bool is_type(const xmlNode *object, const char *type) {
   const char *is = xml_attr(object, "type");
@@ -69,7 +69,7 @@ static bool screen_attributes(Compile *c, const char *path, const xmlNode *node)
   return true;
 }
 
-static bool screen_object(Compile *c, const char *path, const xmlNode *object, Counts *counts) {
+static bool screen_object(Compile *c, const char *path, const xmlNode *object, XmlCounts *counts) {
   Span span = xml_span(path, object);
   if (++counts->objects > 100000)
     return error_at(c, span, "topology-limit", "more than 100,000 objects in one machine");
@@ -85,7 +85,7 @@ static bool screen_object(Compile *c, const char *path, const xmlNode *object, C
   return true;
 }
 
-static bool screen_below(Compile *c, const char *path, const xmlNode *node, Counts *counts) {
+static bool screen_below(Compile *c, const char *path, const xmlNode *node, XmlCounts *counts) {
   for (const xmlNode *child = node->children; child; child = child->next) {
     if (child->type != XML_ELEMENT_NODE) continue;
     if (!screen_attributes(c, path, child)) return false;
@@ -135,6 +135,6 @@ bool hwloc_screen(Compile *c, const char *path, const xmlNode *root) {
     fix_last(c, "on that machine: lstopo --export-xml-flags v2 node.xml");
     return false;
   }
-  Counts counts = {0};
+  XmlCounts counts = {0};
   return screen_below(c, path, root, &counts) && screen_duplicates(c, path, root);
 }

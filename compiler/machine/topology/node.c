@@ -154,13 +154,13 @@ static void pair_directly(HostNode *node) {
 }
 
 /* The links of GPUs to each switch. */
-typedef struct Fabric {
+typedef struct SwitchLinks {
   int32_t gpus, switches;
   FastLink *to; /* gpus x switches */
-} Fabric;
+} SwitchLinks;
 
-static Fabric read_fabric(Compile *c, const HostNode *node) {
-  Fabric fabric = {.gpus = node->gpus.count, .switches = node->nvswitches.count};
+static SwitchLinks read_fabric(Compile *c, const HostNode *node) {
+  SwitchLinks fabric = {.gpus = node->gpus.count, .switches = node->nvswitches.count};
   fabric.to = ARENA_ARRAY(c->arena, FastLink, fabric.gpus * fabric.switches + 1);
   for (int32_t i = 0; i < node->links.count; i++) {
     const FastLink *link = &node->links.at[i];
@@ -178,7 +178,7 @@ static Fabric read_fabric(Compile *c, const HostNode *node) {
 /* The smaller of the links that each GPU has to a switch. GPUs without a common switch are on two
  * boards, as in a DGX-2, whose switches have as many links between them: no source lists those, and
  * hwloc also connects all switches. */
-static FastPair through_switches(const Fabric *fabric, int32_t a, int32_t b) {
+static FastPair through_switches(const SwitchLinks *fabric, int32_t a, int32_t b) {
   FastPair common = {0}, from = {0}, into = {0};
   for (int32_t s = 0; s < fabric->switches; s++) {
     const FastLink *x = &fabric->to[a * fabric->switches + s],
@@ -194,7 +194,7 @@ static FastPair through_switches(const Fabric *fabric, int32_t a, int32_t b) {
 }
 
 static void pair_through_switches(Compile *c, HostNode *node) {
-  const Fabric fabric = read_fabric(c, node);
+  const SwitchLinks fabric = read_fabric(c, node);
   for (int32_t a = 0; a < fabric.gpus; a++)
     for (int32_t b = 0; b < a; b++) {
       FastPair pair = through_switches(&fabric, a, b);

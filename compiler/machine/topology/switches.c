@@ -13,31 +13,31 @@ const char *network_kind_name(NetworkKind kind) {
 
 /* ---- host lists */
 
-typedef struct Expansion {
+typedef struct HostExpansion {
   Compile *c;
   Span span;
   const char *text; /* all of it, for the message */
   int32_t most;
   Names *names;
-} Expansion;
+} HostExpansion;
 
-static bool refuse_list(const Expansion *e, const char *why) {
+static bool refuse_list(const HostExpansion *e, const char *why) {
   error_at(e->c, e->span, "topology-hosts", "'%.60s' is no list of hosts: %s", e->text, why);
   fix_last(e->c, "as in n[01-04,07],login");
   return false;
 }
 
-static bool refuse_length(const Expansion *e) {
+static bool refuse_length(const HostExpansion *e) {
   error_at(e->c, e->span, "topology-hosts", "'%.60s' names more than %d hosts", e->text, e->most);
   fix_last(e->c, "the part of the cluster that jobs run on: %d nodes and %d switches at most",
            HOSTS_MOST, SWITCHES_MOST);
   return false;
 }
 
-static bool expand(Expansion *e, const char *done, const char *rest);
+static bool expand(HostExpansion *e, const char *done, const char *rest);
 
 /* One "01-04" of a bracket; `after` is the text after the bracket. */
-static bool expand_range(Expansion *e, const char *done, const char *range, const char *after) {
+static bool expand_range(HostExpansion *e, const char *done, const char *range, const char *after) {
   char *end;
   size_t width = strspn(range, "0123456789");
   if (width == 0 || width > 9) return refuse_list(e, "brackets hold numbers of up to 9 digits");
@@ -58,7 +58,7 @@ static bool expand_range(Expansion *e, const char *done, const char *range, cons
 
 /* `done` is a name so far, `rest` what follows of the item: one name for each number of its
  * brackets. */
-static bool expand(Expansion *e, const char *done, const char *rest) {
+static bool expand(HostExpansion *e, const char *done, const char *rest) {
   const char *open = strchr(rest, '[');
   if (strlen(done) > 256) return refuse_list(e, "a name is too long");
   if (!open) {
@@ -84,7 +84,7 @@ static size_t item_length(const char *text) {
 }
 
 bool hostlist_expand(Compile *c, Span span, const char *text, int32_t most, Names *names) {
-  Expansion e = {c, span, text, most, names};
+  HostExpansion e = {c, span, text, most, names};
   if (!*text) return refuse_list(&e, "it is empty");
   for (const char *at = text; *at;) {
     size_t length = item_length(at), brackets = 0;

@@ -26,19 +26,19 @@
 enum { CROSSINGS_MAX = 1 << 21, HEAD_TEXT_BYTES = 160 };
 
 /* The progress of a class: its next communication with other classes. */
-typedef struct Head {
+typedef struct NextMeeting {
   View view;
   Walk walk;
   const PlanRecord *record;             /* NULL: at its end */
   uint32_t index;                       /* of the record in its segment */
   uint32_t crossings, crossings_before; /* so far; before the loop */
   uint32_t met; /* mask: operands of an exchange that have met their other half */
-} Head;
+} NextMeeting;
 
 typedef struct Communication {
   View view; /* without a class */
   const Plan *plan;
-  Head *heads;     /* by class */
+  NextMeeting *heads; /* by class */
   uint32_t *group; /* by comm and class: equal for classes that must arrive together; NONE: alone */
 } Communication;
 
@@ -139,7 +139,7 @@ static void check_meanings(const View *view, const PlanSegment *segment) {
 /* "classes[1] stage 1: call 3 record 2: exchange of h, 512 bytes" */
 static void describe_head(const Communication *c, uint32_t class, char text[HEAD_TEXT_BYTES]) {
   const Plan *plan = c->plan;
-  const Head *h = &c->heads[class];
+  const NextMeeting *h = &c->heads[class];
   const char *name = plan_string(plan, plan->classes[class].name), *about = "?";
   if (h->record == NULL) {
     snprintf(text, HEAD_TEXT_BYTES, "classes[%u] %.30s has no more", class, name);
@@ -172,7 +172,7 @@ static bool same_meaning(const Plan *plan, uint32_t a, uint32_t b) {
 
 /* The call's post of the operand. plan_check: every operand has one, except in exchanges within
  * a stage. */
-static PlanPost post_of(const Head *h, uint32_t operand) {
+static PlanPost post_of(const NextMeeting *h, uint32_t operand) {
   if (h->walk.call->posts_count == 0) return (PlanPost){0};
   PlanPost post = h->view.plan->posts[h->walk.call->posts_first + operand];
   post.microbatch += walk_grown(&h->walk);
@@ -181,7 +181,7 @@ static PlanPost post_of(const Head *h, uint32_t operand) {
 
 /* "activations after 3 layers, micro-batch 2 meets activations after ...: " */
 static void meet(const Communication *c, uint32_t from, uint32_t i, uint32_t to, uint32_t k) {
-  const Head *a = &c->heads[from], *b = &c->heads[to];
+  const NextMeeting *a = &c->heads[from], *b = &c->heads[to];
   const PlanOperand *send = record_operand(c->plan, a->record, i);
   const PlanOperand *receive = record_operand(c->plan, b->record, k);
   PlanPost sent = post_of(a, i), awaited = post_of(b, k);
@@ -205,7 +205,7 @@ static void meet(const Communication *c, uint32_t from, uint32_t i, uint32_t to,
 /* Marks operands of the class's exchange that meet their other half, in its own record or where
  * another class waits. False: one does not. */
 static bool meets(const Communication *c, uint32_t class) {
-  Head *own = &c->heads[class];
+  NextMeeting *own = &c->heads[class];
   bool over = true;
   for (uint32_t i = 0; i < own->record->operands_count; i++) {
     if ((own->met >> i & 1) != 0) continue;
@@ -216,7 +216,7 @@ static bool meets(const Communication *c, uint32_t class) {
       own->met |= 1u << i;
       continue;
     }
-    Head *other = &c->heads[peer];
+    NextMeeting *other = &c->heads[peer];
     bool there = other->record != NULL && other->record->kind == RECORD_EXCHANGE &&
                  other->record->comm == own->record->comm;
     uint32_t half = there ? half_of(c->plan, own->record, i, other->record, other->met) : PLAN_NONE;
@@ -236,7 +236,7 @@ static bool meets(const Communication *c, uint32_t class) {
 /* The next record. A loop whose first iteration has no communication with other classes has none in
  * the others. */
 static bool next_record(const Communication *c, uint32_t class) {
-  Head *h = &c->heads[class];
+  NextMeeting *h = &c->heads[class];
   h->index++;
   while (h->walk.segment == NULL || h->index >= h->walk.segment->records_count) {
     const PlanLoop *loop = h->walk.loop;
@@ -249,7 +249,7 @@ static bool next_record(const Communication *c, uint32_t class) {
 }
 
 static void advance(const Communication *c, uint32_t class) {
-  Head *h = &c->heads[class];
+  NextMeeting *h = &c->heads[class];
   h->record = NULL;
   while (h->record == NULL && next_record(c, class)) {
     const PlanRecord *record = walk_record(&h->walk, h->index);
@@ -266,7 +266,7 @@ static void advance(const Communication *c, uint32_t class) {
 
 /* ---- collectives */
 
-static bool same_collective(const Plan *plan, const Head *a, const Head *b) {
+static bool same_collective(const Plan *plan, const NextMeeting *a, const NextMeeting *b) {
   const PlanRecord *x = a->record, *y = b->record;
   bool same = x->kind == y->kind && x->lane == y->lane && x->operands_count == y->operands_count &&
               same_meaning(plan, x->meaning, y->meaning) &&
@@ -299,7 +299,7 @@ static bool collective(const Communication *c, uint32_t class) {
 
 /* True: the class has moved on. */
 static bool step(const Communication *c, uint32_t class) {
-  const Head *h = &c->heads[class];
+  const NextMeeting *h = &c->heads[class];
   bool moved = false, goes_on = true;
   while (goes_on && h->record != NULL) {
     const bool is_exchange = h->record->kind == RECORD_EXCHANGE;
@@ -312,8 +312,8 @@ static bool step(const Communication *c, uint32_t class) {
 
 static void prove_kind(const Communication *c, ProgramKind kind) {
   for (uint32_t k = 0; k < c->plan->classes_count; k++) {
-    Head *h = &c->heads[k];
-    *h = (Head){.view = c->view, .index = UINT32_MAX};
+    NextMeeting *h = &c->heads[k];
+    *h = (NextMeeting){.view = c->view, .index = UINT32_MAX};
     h->view.class = &c->plan->classes[k];
     const PlanProgram *program = plan_program(c->plan, h->view.class, kind);
     h->walk = walk_begin(&h->view, program, WALK_ONCE);
@@ -340,7 +340,7 @@ void prove_communication(const View *view) {
   const Plan *plan = view->plan;
   Communication c = {.view = *view, .plan = plan};
   const size_t classes = plan->classes_count;
-  c.heads = ARENA_ARRAY(view->arena, Head, classes);
+  c.heads = ARENA_ARRAY(view->arena, NextMeeting, classes);
   c.group = ARENA_ARRAY(view->arena, uint32_t, classes * plan->comms_count);
   for (uint32_t comm = 0; comm < plan->comms_count; comm++)
     number_groups(&c, comm);

@@ -32,16 +32,16 @@ typedef struct Clock {
 } Clock;
 
 /* Addresses that a record touches, for all members of a row. */
-typedef struct Touch {
+typedef struct TouchedRow {
   uint64_t first, end;
   uint32_t number;           /* of the record in its lane, from 1 */
   uint32_t position, record; /* record PLAN_NONE: a copy of the runtime, as a run begins */
   bool write, is_before;     /* is_before: of the first of two runs */
-} Touch;
+} TouchedRow;
 
 /* The bytes that one lane touched, in the order of its records. */
 typedef struct LaneLog {
-  Touch *at;
+  TouchedRow *at;
   size_t capacity;
   uint32_t count;
   uint32_t over[PLAN_LANES_MAX]; /* by lane: it knows those before this one to be finished */
@@ -139,7 +139,7 @@ static bool matters(const Ordering *o, uint32_t lane, uint32_t base) {
          o->shared[walk_buffer(&o->walk, base) - o->view->class->buffers_first];
 }
 
-static void log_touch(LaneLog *log, Touch touch, uint64_t bytes, uint32_t access) {
+static void log_touch(LaneLog *log, TouchedRow touch, uint64_t bytes, uint32_t access) {
   touch.end = touch.first + bytes;
   touch.write = access != ACCESS_READ;
   if (bytes > 0) log->at[log->count++] = touch;
@@ -156,7 +156,7 @@ static void log_touches(Ordering *o, LaneLog *log, uint32_t index, uint32_t numb
   const Plan *plan = o->view->plan;
   const PlanRecord *record = walk_record(&o->walk, index);
   const size_t most = (size_t)record->operands_count + record->controls_count + 1;
-  Touch touch = {
+  TouchedRow touch = {
       .number = number, .position = o->walk.position, .record = index, .is_before = o->run == 0};
   log->at = pool_room(o->arena, log->at, &log->capacity, log->count + most, sizeof touch);
   for (uint32_t i = 0; i < record->operands_count; i++) {
@@ -184,7 +184,7 @@ static void map_until(Ordering *o, uint32_t of, uint32_t end, uint32_t known) {
     if (o->now[by].finished[of] < known) known = o->now[by].finished[of];
   log->looks = 0;
   for (; log->mapped < end; log->mapped++) {
-    const Touch *at = &log->at[log->mapped];
+    const TouchedRow *at = &log->at[log->mapped];
     const Interval span = {at->first, at->end, log->mapped};
     if (at->number <= known) continue;
     intervals_put(o->arena, &log->touched, span);
@@ -195,7 +195,7 @@ static void map_until(Ordering *o, uint32_t of, uint32_t end, uint32_t known) {
 /* ---- races */
 
 /* The first touch that overlaps the place and is not known to be finished, or NULL. */
-static const Touch *find_mapped(const LaneLog *log, const Touch *place, uint32_t known) {
+static const TouchedRow *find_mapped(const LaneLog *log, const TouchedRow *place, uint32_t known) {
   const Intervals *map = place->write ? &log->touched : &log->written;
   const Interval *met = NULL;
   for (uint64_t next = place->first;
@@ -205,15 +205,15 @@ static const Touch *find_mapped(const LaneLog *log, const Touch *place, uint32_t
 }
 
 /* The last one. */
-static const Touch *find_among(const LaneLog *log, uint32_t first, uint32_t end,
-                               const Touch *place) {
-  for (const Touch *at = log->at + end; at-- > log->at + first;)
+static const TouchedRow *find_among(const LaneLog *log, uint32_t first, uint32_t end,
+                                    const TouchedRow *place) {
+  for (const TouchedRow *at = log->at + end; at-- > log->at + first;)
     if (at->first < place->end && place->first < at->end && (at->write || place->write)) return at;
   return NULL;
 }
 
 /* `by` is later in the list, and does not know that the other is finished. */
-static void report(const Ordering *o, const Touch *by, uint32_t of, const Touch *other) {
+static void report(const Ordering *o, const TouchedRow *by, uint32_t of, const TouchedRow *other) {
   const char *lane = plan_lane_name(o->view->plan, of), *does = by->write ? "writes" : "reads";
   const unsigned long long first = by->first, end = by->end;
   const char *run = other->is_before && !by->is_before ? " of the run before" : "";
@@ -251,7 +251,7 @@ static void check_against(Ordering *o, uint32_t of, uint32_t by, uint32_t first,
   bool by_maps = log->looks >= (uint64_t)LOOKS_OF_MAPPING * (end - log->mapped);
   if (by_maps) map_until(o, of, end, known);
   for (uint32_t i = first; i < own->count && *over < end; i++) {
-    const Touch *met =
+    const TouchedRow *met =
         by_maps ? find_mapped(log, &own->at[i], known) : find_among(log, *over, end, &own->at[i]);
     if (met == NULL) continue;
     report(o, &own->at[i], of, met);
@@ -308,7 +308,7 @@ static void run_call(Ordering *o) {
 /* Logs the copies that the runtime makes for the next run, on the main lane. */
 static void log_copies_in(const Ordering *o, LaneLog *log, uint32_t number) {
   const Plan *plan = o->view->plan;
-  Touch touch = {.number = number, .record = PLAN_NONE};
+  TouchedRow touch = {.number = number, .record = PLAN_NONE};
   touch.first = plan_address(TIER_DEVICE, job_control_offset(plan));
   log->at = pool_room(o->arena, log->at, &log->capacity, log->count + 2, sizeof touch);
   log_touch(log, touch, job_control_bytes(plan), ACCESS_WRITE);

@@ -21,10 +21,10 @@ static const double PART_S = 0.08;
 static const double CLEARLY = 0.97; /* a variant that needs more must win by this */
 
 /* Median seconds of each part, of fp32 and of bf16; 0: not measured. */
-typedef struct Bench {
+typedef struct BenchRates {
   int32_t threads;
   double seconds[2][VARIANTS][PRODUCT_PARTS];
-} Bench;
+} BenchRates;
 
 /* ---- measuring */
 
@@ -62,7 +62,7 @@ static bool is_candidate(Product product, bool bf16) {
   return product != PRODUCT_REFERENCE || !product_runs_here(PRODUCT_AVX2);
 }
 
-static bool measure(Bench *bench) {
+static bool measure(BenchRates *bench) {
   static double seconds[2][VARIANTS][PRODUCT_PARTS][ROUNDS];
   for (int round = 0; round < ROUNDS; round++)
     for (int i = 0; i < 2 * VARIANTS; i++) {
@@ -85,7 +85,7 @@ static double sum_of(const double part[PRODUCT_PARTS]) {
   return part[0] + part[1] + part[2];
 }
 
-static Product fastest(const Bench *bench, bool bf16) {
+static Product fastest(const BenchRates *bench, bool bf16) {
   Product best = PRODUCT_REFERENCE;
   double best_s = 0;
   for (Product p = PRODUCT_REFERENCE; p <= PRODUCT_AMX_BF16; p++) {
@@ -119,7 +119,7 @@ static void row_start(const ProductChoice *here, char start[ROW_BYTES]) {
                  here->model, here->model);
 }
 
-static void row_of(const Bench *bench, const ProductChoice *here, char row[ROW_BYTES]) {
+static void row_of(const BenchRates *bench, const ProductChoice *here, char row[ROW_BYTES]) {
   char start[ROW_BYTES], f32[24], bf16[24], day[16] = "";
   time_t now = time(NULL);
   struct tm utc;
@@ -173,7 +173,7 @@ static double copied_bytes_per_s(int32_t threads) {
   return bytes_per_s;
 }
 
-static void print_device(const Bench *bench) {
+static void print_device(const BenchRates *bench) {
   double rate[2];
   for (int i = 0; i < 2; i++)
     rate[i] = gflops(PRODUCT_PARTS, sum_of(bench->seconds[i][fastest(bench, i)]));
@@ -183,7 +183,7 @@ static void print_device(const Bench *bench) {
          bench->threads, rate[0], rate[1], copied_bytes_per_s(bench->threads) * 1e-9);
 }
 
-static void print_text(const Bench *bench, const ProductChoice *here, const char *row) {
+static void print_text(const BenchRates *bench, const ProductChoice *here, const char *row) {
   printf("%s, %d thread%s, GFLOP/s\n\n      variant       forward        dx        dw\n",
          here->processor, bench->threads, plural(bench->threads));
   for (int i = 0; i < 2; i++)
@@ -198,7 +198,7 @@ static void print_text(const Bench *bench, const ProductChoice *here, const char
   print_device(bench);
 }
 
-static void print_json(const Bench *bench, const ProductChoice *here) {
+static void print_json(const BenchRates *bench, const ProductChoice *here) {
   printf(
       "{\"version\": 1, \"processor\": \"%s\", \"threads\": %d,\n \"fastest\": {\"fp32\": \"%s\", "
       "\"bf16\": \"%s\"},\n \"gflops\": [",
@@ -265,7 +265,7 @@ ExitCode verb_bench(const Options *options) {
                                "DIRECTORY, or bench --kernels");
   if (options->out && access(options->out, R_OK | W_OK) != 0) /* before it takes its time */
     return refuse_table(options->out);
-  static Bench bench;
+  static BenchRates bench;
   bench.threads = processors_here();
   if (!measure(&bench)) return complain(EXIT_WORLD, "not enough memory or processes to measure");
   (void)unsetenv("LOCKSTEP_CPU"); /* the row is about this processor, whatever is forced */

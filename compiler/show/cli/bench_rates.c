@@ -15,12 +15,12 @@
 enum { RATES_MOST = 32 };
 
 /* The answer of lockstep-rank. */
-typedef struct Answer {
+typedef struct RankAnswer {
   const char *device; /* NULL: a machine without GPUs */
   int32_t devices, count;
   const char *name[RATES_MOST];
   double per_s[RATES_MOST];
-} Answer;
+} RankAnswer;
 
 static const struct {
   const char *name, *about;
@@ -52,8 +52,8 @@ static const char *about(const char *name) {
   return "";
 }
 
-static void read_answer(Arena *arena, char *text, Answer *answer) {
-  *answer = (Answer){0};
+static void read_answer(Arena *arena, char *text, RankAnswer *answer) {
+  *answer = (RankAnswer){0};
   for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
     const size_t width = strcspn(line, " ");
     const char *name = arena_copy_n(arena, line, width);
@@ -76,7 +76,7 @@ static void today(char day[16]) {
   if (gmtime_r(&now, &utc) != NULL) (void)strftime(day, 16, "%Y-%m-%d", &utc);
 }
 
-static void print_text(const Answer *answer) {
+static void print_text(const RankAnswer *answer) {
   printf("%s", product_choice()->processor);
   if (answer->device != NULL) printf("; %d x %s", answer->devices, answer->device);
   printf("\n\n");
@@ -85,7 +85,7 @@ static void print_text(const Answer *answer) {
            about(answer->name[i]));
 }
 
-static void print_json(const Answer *answer) {
+static void print_json(const RankAnswer *answer) {
   char day[16];
   today(day);
   printf("{\"version\": 1, \"processor\": \"%s\", \"measured\": \"%s\"",
@@ -117,7 +117,7 @@ static ExitCode open_file(Compile *c, const Options *options, Calibration *file)
 }
 
 /* Adds rows to those of other kinds; a rate that was measured again has one row. */
-static ExitCode save(Arena *arena, const char *path, Calibration *file, const Answer *answer) {
+static ExitCode save(Arena *arena, const char *path, Calibration *file, const RankAnswer *answer) {
   char day[16];
   today(day);
   if (answer->device != NULL && file->device != NULL && strcmp(answer->device, file->device) != 0)
@@ -135,7 +135,7 @@ static ExitCode save(Arena *arena, const char *path, Calibration *file, const An
   return complain(EXIT_WORLD, "-o %s: cannot be written: %s", path, strerror(errno));
 }
 
-static ExitCode measure(Arena *arena, const Options *options, Answer *answer) {
+static ExitCode measure(Arena *arena, const Options *options, RankAnswer *answer) {
   char folder[4096];
   static Command command;
   const Words *words = &options->words;
@@ -162,7 +162,7 @@ ExitCode bench_rates(const Options *options) {
   Compile *c = open_compile();
   if (c == NULL) return EXIT_WORLD;
   Calibration file = {0};
-  Answer answer = {0};
+  RankAnswer answer = {0};
   ExitCode code = options->out != NULL ? open_file(c, options, &file) : EXIT_DONE;
   if (code == EXIT_DONE) code = measure(c->arena, options, &answer);
   if (code == EXIT_DONE) (options->json ? print_json : print_text)(&answer);

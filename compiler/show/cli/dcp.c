@@ -313,23 +313,23 @@ static bool open_chunk(DcpFolder *folder, const DcpTensor *tensor, DcpChunk *chu
 
 /* ---- elements */
 
-typedef struct Gather {
+typedef struct DcpGather {
   DcpFolder *folder;
   const DcpTensor *tensor;
   const DcpChunk *chunk;
   uint8_t *to;
   int64_t width, found;
   ExitCode *code;
-} Gather;
+} DcpGather;
 
 static bool count_run(void *context, int64_t from, int64_t to, int64_t count) {
   (void)from, (void)to;
-  ((Gather *)context)->found += count;
+  ((DcpGather *)context)->found += count;
   return true;
 }
 
 static bool read_run(void *context, int64_t from, int64_t to, int64_t count) {
-  Gather *g = context;
+  DcpGather *g = context;
   if (read_at(g->folder, g->chunk, g->chunk->data + from * g->width, g->to + to * g->width,
               (size_t)(count * g->width)))
     return true;
@@ -340,11 +340,11 @@ static bool read_run(void *context, int64_t from, int64_t to, int64_t count) {
 
 bool dcp_read(DcpFolder *folder, DcpTensor *tensor, const StatePiece *want, void *elements,
               ExitCode *code) {
-  Gather g = {.folder = folder,
-              .tensor = tensor,
-              .to = elements,
-              .width = dtype_bytes(dcp_dtype(tensor)),
-              .code = code};
+  DcpGather g = {.folder = folder,
+                 .tensor = tensor,
+                 .to = elements,
+                 .width = dtype_bytes(dcp_dtype(tensor)),
+                 .code = code};
   for (int32_t i = 0; i < tensor->chunk.count; i++) {
     DcpChunk *chunk = &tensor->chunk.at[i];
     int64_t before = g.found;

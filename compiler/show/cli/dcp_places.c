@@ -185,12 +185,13 @@ static void finish_view(DcpPlace *place) {
 
 /* ---- each element of the tensors once */
 
-typedef struct Used {
+typedef struct UsedElements {
   const DcpPlace *place;
-} Used;
+} UsedElements;
 
 static int by_tensor(const void *a, const void *b) {
-  const DcpTensor *x = ((const Used *)a)->place->tensor, *y = ((const Used *)b)->place->tensor;
+  const DcpTensor *x = ((const UsedElements *)a)->place->tensor,
+                  *y = ((const UsedElements *)b)->place->tensor;
   return (x > y) - (x < y);
 }
 
@@ -201,13 +202,13 @@ static bool boxes_meet(const NamesPlace *a, const NamesPlace *b) {
   return meets;
 }
 
-static bool check_group(Placing *p, const Used *first, const Used *end) {
+static bool check_group(Placing *p, const UsedElements *first, const UsedElements *end) {
   const DcpTensor *tensor = first->place->tensor;
   int64_t taken = 0;
-  for (const Used *at = first; at < end; at++) {
+  for (const UsedElements *at = first; at < end; at++) {
     const NamesPlace *view = &at->place->view;
     taken += product(view->dims, view->count);
-    for (const Used *other = first; other < at; other++) {
+    for (const UsedElements *other = first; other < at; other++) {
       const NamesPlace *before = &other->place->view;
       const bool is_same =
           before->dims == view->dims && memcmp(before->size, view->size, sizeof view->size) == 0;
@@ -227,7 +228,7 @@ static bool check_group(Placing *p, const Used *first, const Used *end) {
 
 static bool check_taken(Placing *p) {
   const uint32_t count = p->state->item_count;
-  Used *used = ARENA_ARRAY(p->c->arena, Used, count + 1);
+  UsedElements *used = ARENA_ARRAY(p->c->arena, UsedElements, count + 1);
   for (uint32_t i = 0; i < count; i++)
     used[i].place = &p->place[i];
   if (count > 0) qsort(used, count, sizeof *used, by_tensor);

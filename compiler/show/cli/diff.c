@@ -5,14 +5,14 @@
 #include "runtime/plan/plan_job.h"
 
 /* A job that is compiled, or a plan file. */
-typedef struct Side {
+typedef struct DiffSide {
   Compile *compile;
   Compiled compiled;
   Plan plan;
   bool is_file; /* plan is open */
-} Side;
+} DiffSide;
 
-static ExitCode open_file(const Options *options, Side *side) {
+static ExitCode open_file(const Options *options, DiffSide *side) {
   const ExitCode code = open_plan(options, &side->plan);
   side->is_file = code == EXIT_DONE;
   if (!side->is_file || explain_take_plan(side->compile, &side->plan, &side->compiled)) return code;
@@ -20,7 +20,7 @@ static ExitCode open_file(const Options *options, Side *side) {
 }
 
 /* That a job does not fit is part of the answer. */
-static ExitCode open_side(const Options *options, int32_t number, Side *side) {
+static ExitCode open_side(const Options *options, int32_t number, DiffSide *side) {
   Options own = *options;
   own.words.at[0] = options->words.at[number];
   own.words.count = 1;
@@ -33,7 +33,7 @@ static ExitCode open_side(const Options *options, int32_t number, Side *side) {
   return report(side->compile, &own);
 }
 
-static void close_side(Side *side) {
+static void close_side(DiffSide *side) {
   if (side->is_file) plan_close(&side->plan);
   if (side->compile != NULL) compile_free(side->compile);
 }
@@ -50,7 +50,7 @@ static ExitCode compare(const Options *options, const Compiled *a, const Compile
 }
 
 ExitCode verb_diff(const Options *options) {
-  Side side[2] = {0};
+  DiffSide side[2] = {0};
   const char *const *words = options->words.at;
   if (options->overrides.count > 0 && is_plan_file(words[0]) && is_plan_file(words[1]))
     return complain(EXIT_USER,

@@ -36,11 +36,11 @@ static Cells cells_of(Arena *arena, const char *line) {
 }
 
 /* A line of the table that is not empty. */
-typedef struct Line {
+typedef struct EstimateLine {
   const char *text;
   int32_t number;
-} Line;
-typedef VEC(Line) Lines;
+} EstimateLine;
+typedef VEC(EstimateLine) Lines;
 
 /* False: the file cannot be read (errno), or is not text (0). */
 static bool read_lines(Arena *arena, FILE *file, Lines *lines) {
@@ -56,7 +56,7 @@ static bool read_lines(Arena *arena, FILE *file, Lines *lines) {
       line[--length] = '\0';
     const bool is_marked = number == 0 && strncmp(line, mark, strlen(mark)) == 0;
     const char *text = line + (is_marked ? strlen(mark) : 0);
-    if (*text != '\0') VEC_PUSH(arena, lines, (Line){arena_copy(arena, text), number + 1});
+    if (*text != '\0') VEC_PUSH(arena, lines, (EstimateLine){arena_copy(arena, text), number + 1});
   }
   const bool is_read = !ferror(file);
   free(line);
@@ -64,16 +64,16 @@ static bool read_lines(Arena *arena, FILE *file, Lines *lines) {
   return is_read && is_text;
 }
 
-typedef struct Table {
+typedef struct EstimateTable {
   const Options *options;
   Arena *arena;
   Cells keys;
   FILE *out;
   int32_t refused; /* lines */
-} Table;
+} EstimateTable;
 
 /* False: reported. Each line has a cell for each key, so that results are below their heads. */
-static bool check_lines(const Table *t, const Lines *lines) {
+static bool check_lines(const EstimateTable *t, const Lines *lines) {
   Arena *arena = t->arena;
   const char *path = t->options->csv;
   const Cells keys = cells_of(arena, lines->at[0].text);
@@ -82,7 +82,7 @@ static bool check_lines(const Table *t, const Lines *lines) {
                     keys.count, WORDS_MAX - 1),
            false;
   for (int32_t i = 0; i < lines->count; i++) {
-    const Line *line = &lines->at[i];
+    const EstimateLine *line = &lines->at[i];
     const Cells cells = cells_of(arena, line->text);
     if (cells.count == 0)
       return complain(EXIT_USER, "%s:%d: a quote is not closed", path, line->number), false;
@@ -122,7 +122,7 @@ static void print_cell(const char *text, FILE *out) {
 }
 
 /* False: the machine failed. */
-static bool estimate_line(Table *t, const char *line) {
+static bool estimate_line(EstimateTable *t, const char *line) {
   Options own = *t->options;
   const Cells values = cells_of(t->arena, line);
   Compile *c = open_compile();
@@ -159,7 +159,7 @@ static bool estimate_line(Table *t, const char *line) {
   return true;
 }
 
-static ExitCode estimate_lines(Table *t, const Lines *lines, const char *path) {
+static ExitCode estimate_lines(EstimateTable *t, const Lines *lines, const char *path) {
   if (lines->count == 0)
     return complain(EXIT_USER, "%s is empty: its first line names keys, such as parallel.tp", path);
   if (!check_lines(t, lines)) return EXIT_USER;
@@ -176,7 +176,7 @@ ExitCode verb_estimate(const Options *options) {
     return complain(EXIT_USER, "estimate wants a table and a job: --csv FILE --template JOB.lua");
   FILE *file = fopen(options->csv, "r");
   if (file == NULL) return complain(EXIT_USER, "cannot read %s: %s", options->csv, strerror(errno));
-  Table t = {.options = options, .arena = arena_new(), .out = stdout};
+  EstimateTable t = {.options = options, .arena = arena_new(), .out = stdout};
   Lines lines = {0};
   ExitCode code = EXIT_DONE;
   if (!read_lines(t.arena, file, &lines))

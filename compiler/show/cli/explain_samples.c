@@ -11,12 +11,12 @@
 
 enum { TOKENS_SHOWN = 24, TEXT_SHOWN = 60, STEPS_MOST = 1000 };
 
-typedef struct Showing {
+typedef struct SamplesShowing {
   Compile *c;
   Samples samples;
   Tokenizer *tokenizer; /* NULL: none is beside the data or in the model's folder */
   bool is_json;
-} Showing;
+} SamplesShowing;
 
 /* The tokenizer.json that tokenize has copied beside the files, else the model's. */
 static Tokenizer *find_tokenizer(const Plan *plan, const Samples *samples) {
@@ -38,7 +38,8 @@ static Tokenizer *find_tokenizer(const Plan *plan, const Samples *samples) {
 }
 
 /* The first ids as text, or as numbers where nothing decodes them. Not plain yet. */
-static const char *text_of(const Showing *s, const SampleFile *file, int64_t at, int64_t most) {
+static const char *text_of(const SamplesShowing *s, const SampleFile *file, int64_t at,
+                           int64_t most) {
   uint32_t ids[TOKENS_SHOWN];
   int64_t count = file->tokens.count - at < TOKENS_SHOWN ? file->tokens.count - at : TOKENS_SHOWN;
   if (count > most) count = most;
@@ -68,7 +69,7 @@ static const char *beginning(Arena *arena, const char *text) {
   return text_plain(arena, arena_copy_n(arena, text, count));
 }
 
-static void print_sample(const Showing *s, int64_t number, bool is_first) {
+static void print_sample(const SamplesShowing *s, int64_t number, bool is_first) {
   const SampleSource source = samples_source(&s->samples, number);
   const SampleFile *file = &s->samples.file[source.file];
   Arena *arena = s->c->arena;
@@ -92,7 +93,7 @@ static void print_sample(const Showing *s, int64_t number, bool is_first) {
          beginning(arena, text_of(s, file, source.token, source.count)));
 }
 
-static void print_steps(const Showing *s, int64_t first, int64_t last) {
+static void print_steps(const SamplesShowing *s, int64_t first, int64_t last) {
   const int64_t batch = job_batch_samples(s->samples.plan);
   if (s->is_json) fputs("{\"version\": 1, \"steps\": [", stdout);
   for (int64_t step = first; step <= last; step++) {
@@ -128,7 +129,7 @@ ExitCode explain_samples(Compile *c, const Options *options, const Plan *plan) {
   if (job_data(plan) != DATA_TOKENS)
     return complain(EXIT_USER, "--samples is about files of tokens");
   if (options->no_data) return complain(EXIT_USER, "--samples reads the data: leave out --no-data");
-  Showing s = {.c = c, .is_json = options->json};
+  SamplesShowing s = {.c = c, .is_json = options->json};
   if (!samples_open(&s.samples, plan, false, &status))
     return complain(EXIT_USER, "%s", status.text);
   s.tokenizer = find_tokenizer(plan, &s.samples);

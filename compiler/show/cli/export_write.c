@@ -11,19 +11,19 @@
 
 enum { CHUNK_ELEMENTS = 1 << 20, ALIGN_BYTES = 8 };
 
-typedef struct Writer {
+typedef struct ExportWriter {
   Export *e;
   const char *path;
   int descriptor;
   uint8_t *chunk; /* elements as they come, */
   uint8_t *put;   /* and as they are written */
-} Writer;
+} ExportWriter;
 
 static ExitCode cannot_write(const char *path) {
   return complain(EXIT_WORLD, "%s: cannot be written: %s", path, strerror(errno));
 }
 
-static bool write_all(const Writer *w, const void *bytes, size_t count, ExitCode *code) {
+static bool write_all(const ExportWriter *w, const void *bytes, size_t count, ExitCode *code) {
   for (size_t done = 0; done < count;) {
     ssize_t wrote = write(w->descriptor, (const char *)bytes + done, count - done);
     if (wrote < 0 && errno == EINTR) continue;
@@ -64,8 +64,8 @@ static bool convert(const OutTensor *tensor, const uint8_t *from, uint8_t *to, i
   return true;
 }
 
-static bool read_elements(const Writer *w, const OutTensor *tensor, int64_t first, int64_t count,
-                          uint8_t *to, ExitCode *code) {
+static bool read_elements(const ExportWriter *w, const OutTensor *tensor, int64_t first,
+                          int64_t count, uint8_t *to, ExitCode *code) {
   Status status = {0};
   int64_t width = dtype_bytes(tensor->from);
   if (w->e->reader != NULL) return saved_read(w->e->reader, tensor->item, first, count, to, code);
@@ -76,7 +76,7 @@ static bool read_elements(const Writer *w, const OutTensor *tensor, int64_t firs
   return false;
 }
 
-static bool write_straight(const Writer *w, const OutTensor *tensor, ExitCode *code) {
+static bool write_straight(const ExportWriter *w, const OutTensor *tensor, ExitCode *code) {
   for (int64_t first = 0; first < tensor->elements; first += CHUNK_ELEMENTS) {
     int64_t left = tensor->elements - first, count = left < CHUNK_ELEMENTS ? left : CHUNK_ELEMENTS;
     if (!read_elements(w, tensor, first, count, w->chunk, code) ||
@@ -88,7 +88,7 @@ static bool write_straight(const Writer *w, const OutTensor *tensor, ExitCode *c
 }
 
 /* The whole tensor is in memory, because each row of the file needs an element of all rows here. */
-static bool write_turned(const Writer *w, const OutTensor *tensor, ExitCode *code) {
+static bool write_turned(const ExportWriter *w, const OutTensor *tensor, ExitCode *code) {
   const int64_t in = tensor->shape[0], out = tensor->shape[1], width = dtype_bytes(tensor->from);
   uint8_t *all = malloc((size_t)(tensor->elements * width));
   bool good = all != NULL;
@@ -115,7 +115,7 @@ static const char *file_name(const Export *e, int32_t file, int32_t files) {
                                    (int)files);
 }
 
-static bool write_header(const Writer *w, int32_t file, ExitCode *code) {
+static bool write_header(const ExportWriter *w, int32_t file, ExitCode *code) {
   const Export *e = w->e;
   static const SafeNote notes[] = {{"format", "pt"}};
   SafeEntry *entries = ARENA_ARRAY(e->c->arena, SafeEntry, e->tensors.count + 1);
@@ -133,7 +133,7 @@ static bool write_header(const Writer *w, int32_t file, ExitCode *code) {
   return good;
 }
 
-static ExitCode write_file(Writer *w, int32_t file, int32_t files) {
+static ExitCode write_file(ExportWriter *w, int32_t file, int32_t files) {
   Export *e = w->e;
   ExitCode code = EXIT_DONE;
   w->path = arena_printf(e->c->arena, "%s/%s", e->folder, file_name(e, file, files));
@@ -187,9 +187,9 @@ static ExitCode write_index(const Export *e, int32_t files) {
 
 ExitCode export_write(Export *e) {
   int32_t files = divide(e);
-  Writer w = {.e = e,
-              .chunk = arena_alloc(e->c->arena, (size_t)CHUNK_ELEMENTS * sizeof(float)),
-              .put = arena_alloc(e->c->arena, (size_t)CHUNK_ELEMENTS * sizeof(float))};
+  ExportWriter w = {.e = e,
+                    .chunk = arena_alloc(e->c->arena, (size_t)CHUNK_ELEMENTS * sizeof(float)),
+                    .put = arena_alloc(e->c->arena, (size_t)CHUNK_ELEMENTS * sizeof(float))};
   for (int32_t file = 0; file < files; file++) {
     ExitCode code = write_file(&w, file, files);
     if (code != EXIT_DONE) return code;

@@ -129,7 +129,7 @@ static const GraphInput *answer_of(const Graph *g) {
   return NULL;
 }
 
-static const Columns *target_columns(const Predict *p) {
+static const InputColumns *target_columns(const Predict *p) {
   const GraphInput *answer = answer_of(p->used.compiled.draft->train->logical);
   const ColumnList *all = &p->used.compiled.job->data.columns;
   for (int32_t i = 0; answer != NULL && i < all->count; i++)
@@ -145,7 +145,7 @@ static bool are_classes(const Predict *p) {
 
 /* Only what is compared may be absent from the file. */
 static ExitCode check_lacking(const Predict *p) {
-  const Columns *target = target_columns(p);
+  const InputColumns *target = target_columns(p);
   for (int32_t i = 0; i < p->lacking.count; i++) {
     bool is_target = false;
     for (int32_t k = 0; target != NULL && k < target->names.count; k++)
@@ -161,7 +161,7 @@ static ExitCode check_lacking(const Predict *p) {
 }
 
 static bool write_header(const Predict *p, bool has_classes, int64_t width, FILE *out) {
-  const Columns *target = target_columns(p);
+  const InputColumns *target = target_columns(p);
   const bool has_names = !has_classes && target != NULL && target->names.count == width;
   bool good = true;
   for (int64_t i = 0; i < width; i++) {

@@ -19,7 +19,7 @@ typedef struct Prompt {
   CountList ids;
 } Prompt;
 
-typedef struct Sample {
+typedef struct SampleVerb {
   const Options *options;
   Used used;
   Language language;
@@ -27,7 +27,7 @@ typedef struct Sample {
   DrawOptions draw;
   int64_t tokens, times, seed;
   int64_t longest; /* prompt */
-} Sample;
+} SampleVerb;
 
 /* ---- numbers of the command line */
 
@@ -53,7 +53,7 @@ static bool take_number(const char *name, const char *text, double least, double
   return false;
 }
 
-static bool take_options(Sample *s) {
+static bool take_options(SampleVerb *s) {
   const Options *o = s->options;
   s->draw = (DrawOptions){.temperature = 1, .top_p = 1};
   s->tokens = TOKENS_USUAL;
@@ -73,7 +73,7 @@ static bool take_options(Sample *s) {
 
 /* ---- prompts */
 
-static ExitCode keep_prompt(Sample *s, Prompt prompt) {
+static ExitCode keep_prompt(SampleVerb *s, Prompt prompt) {
   if (prompt.ids.count == 0)
     return complain(EXIT_USER, "a prompt has no token: there is nothing to go on from");
   if (prompt.ids.count > s->longest) s->longest = prompt.ids.count;
@@ -81,7 +81,7 @@ static ExitCode keep_prompt(Sample *s, Prompt prompt) {
   return EXIT_DONE;
 }
 
-static ExitCode add_text(Sample *s, const char *text) {
+static ExitCode add_text(SampleVerb *s, const char *text) {
   const DocumentMessage turn[] = {{"user", text}, {"assistant", NULL}};
   Prompt prompt = {.text = text};
   ExitCode code = s->language.chat.user == NULL
@@ -90,7 +90,7 @@ static ExitCode add_text(Sample *s, const char *text) {
   return code == EXIT_DONE ? keep_prompt(s, prompt) : code;
 }
 
-static ExitCode add_ids(Sample *s, const char *text) {
+static ExitCode add_ids(SampleVerb *s, const char *text) {
   Prompt prompt = {0};
   for (const char *at = text; *at != '\0';) {
     char *end = NULL;
@@ -112,7 +112,7 @@ static bool are_ids(const json_t *list) {
 }
 
 /* {"role", "content"} each; the assistant answers. False: some is no such message. */
-static bool read_messages(Sample *s, const json_t *list, DocumentMessage *messages) {
+static bool read_messages(SampleVerb *s, const json_t *list, DocumentMessage *messages) {
   const json_t *item;
   size_t i;
   json_array_foreach((json_t *)list, i, item) {
@@ -124,7 +124,7 @@ static bool read_messages(Sample *s, const json_t *list, DocumentMessage *messag
   return json_array_size(list) > 0;
 }
 
-static ExitCode add_messages(Sample *s, const json_t *list, int64_t line) {
+static ExitCode add_messages(SampleVerb *s, const json_t *list, int64_t line) {
   const size_t count = json_array_size(list);
   DocumentMessage *messages = ARENA_ARRAY(s->used.c->arena, DocumentMessage, count + 1);
   const char *path = s->options->prompt_file;
@@ -143,7 +143,7 @@ static ExitCode add_messages(Sample *s, const json_t *list, int64_t line) {
   return code == EXIT_DONE ? keep_prompt(s, prompt) : code;
 }
 
-static ExitCode add_line(Sample *s, const char *line, size_t length, int64_t number) {
+static ExitCode add_line(SampleVerb *s, const char *line, size_t length, int64_t number) {
   JsonFault fault;
   json_t *root = json_read(line, length, &fault);
   const char *text = json_text(root, "prompt"), *path = s->options->prompt_file;
@@ -170,7 +170,7 @@ static ExitCode add_line(Sample *s, const char *line, size_t length, int64_t num
   return code;
 }
 
-static ExitCode add_file(Sample *s, const char *path) {
+static ExitCode add_file(SampleVerb *s, const char *path) {
   FILE *file = fopen(path, "r");
   char *line = NULL;
   size_t room = 0;
@@ -187,7 +187,7 @@ static ExitCode add_file(Sample *s, const char *path) {
   return code;
 }
 
-static ExitCode read_prompts(Sample *s) {
+static ExitCode read_prompts(SampleVerb *s) {
   const Options *o = s->options;
   ExitCode code = EXIT_DONE;
   for (int32_t i = 0; code == EXIT_DONE && i < o->prompts.count; i++)
@@ -204,7 +204,7 @@ static ExitCode read_prompts(Sample *s) {
 /* ---- the plan, and its ranks */
 
 /* Prompts have ids of the model: a tokenizer can have more. */
-static ExitCode check_ids(const Sample *s) {
+static ExitCode check_ids(const SampleVerb *s) {
   const uint32_t vocab = job_vocab(&s->used.compiled.plan);
   for (int32_t i = 0; i < s->prompts.count; i++)
     for (int32_t k = 0; k < s->prompts.at[i].ids.count; k++)
@@ -218,7 +218,7 @@ static ExitCode check_ids(const Sample *s) {
 }
 
 /* All texts are kept until the last one has ended. */
-static ExitCode check_size(const Sample *s) {
+static ExitCode check_size(const SampleVerb *s) {
   double tokens = (double)s->prompts.count * (double)s->tokens;
   for (int32_t i = 0; i < s->prompts.count; i++)
     tokens += (double)s->prompts.at[i].ids.count;
@@ -232,7 +232,7 @@ static ExitCode check_size(const Sample *s) {
                         plural(s->times), (long long)s->tokens, TOKENS_MOST);
 }
 
-static ExitCode compile_sample(Sample *s) {
+static ExitCode compile_sample(SampleVerb *s) {
   TextList *settings = &s->used.settings;
   VEC_PUSH(s->used.c->arena, settings,
            arena_printf(s->used.c->arena, "train.seed=%lld", (long long)s->seed));
@@ -250,7 +250,7 @@ static json_t *counts_json(const CountList *counts) {
   return list;
 }
 
-static ExitCode write_prompts(const Sample *s) {
+static ExitCode write_prompts(const SampleVerb *s) {
   const char *path = arena_printf(s->used.c->arena, "%s/prompts.json", s->used.folder);
   json_t *list = json_array();
   for (int32_t i = 0; i < s->prompts.count; i++)
@@ -273,14 +273,14 @@ typedef struct Drawn {
 
 /* The bytes that the id adds to the text of those before it; a tokenizer may treat the first word
  * of a text in another way. */
-static size_t bytes_added(const Sample *s, const int64_t *ids, int32_t i) {
+static size_t bytes_added(const SampleVerb *s, const int64_t *ids, int32_t i) {
   const char *before = i == 0 ? "" : language_decode(s->used.c, &s->language, ids + i - 1, 1);
   const char *both = language_decode(s->used.c, &s->language, ids + i - (i > 0), i > 0 ? 2 : 1);
   return both == NULL || before == NULL ? 0 : strlen(both) - strlen(before);
 }
 
 /* The text ends before --stop, and the ids with the one that completes it. */
-static void cut_at_stop(const Sample *s, Drawn *drawn) {
+static void cut_at_stop(const SampleVerb *s, Drawn *drawn) {
   const char *stop = s->options->stop;
   const char *found = stop == NULL || drawn->text == NULL ? NULL : strstr(drawn->text, stop);
   int32_t count = 0;
@@ -292,7 +292,7 @@ static void cut_at_stop(const Sample *s, Drawn *drawn) {
   drawn->ids.count = drawn->logprobs.count = count;
 }
 
-static Drawn drawn_of(const Sample *s, const json_t *sequence, int32_t prompt) {
+static Drawn drawn_of(const SampleVerb *s, const json_t *sequence, int32_t prompt) {
   Arena *arena = s->used.c->arena;
   Drawn drawn = {.prompt = s->prompts.at[prompt].text};
   const json_t *item;
@@ -358,7 +358,7 @@ static uint64_t cache_bytes(const Plan *plan) {
   return most;
 }
 
-static ExitCode print_drawn(const Sample *s) {
+static ExitCode print_drawn(const SampleVerb *s) {
   int failure = 0;
   JsonFault fault;
   const char *path = arena_printf(s->used.c->arena, "%s/drawn.json", s->used.folder);
@@ -387,7 +387,7 @@ static ExitCode print_drawn(const Sample *s) {
 }
 
 ExitCode verb_sample(const Options *options) {
-  Sample *s = calloc(1, sizeof *s);
+  SampleVerb *s = calloc(1, sizeof *s);
   if (s == NULL) return complain(EXIT_WORLD, "not enough memory");
   s->options = options;
   if (!take_options(s)) {

@@ -14,19 +14,19 @@
 enum { CHUNK_ELEMENTS = 1 << 20, ELEMENT_BYTES_MAX = 8, ALIGN_BYTES = 64 };
 
 /* A tensor of the file that is written. */
-typedef struct Merged {
+typedef struct MergedTensor {
   uint32_t item;
   const char *key;
   DType from, to;
   bool is_split; /* of a master: its weight is the upper half */
   int64_t shape[STATE_DIMS_MAX];
-} Merged;
+} MergedTensor;
 
 typedef struct Merging {
   Compile *c;
   const Options *options;
   const SavedOpen *saved;
-  VEC(Merged) tensors;
+  VEC(MergedTensor) tensors;
   const char *path; /* beside the file's name */
   int descriptor;
 } Merging;
@@ -45,10 +45,10 @@ static void choose_tensors(Merging *m) {
     const StateItem *item = &state->item[state->sorted[i]];
     uint32_t kind = state_tensor(state, item)->kind;
     DType dtype = state_saved_dtype(state_tensor(state, item));
-    Merged merged = {.item = state->sorted[i],
-                     .key = saved_key(m->c->arena, state, item),
-                     .from = dtype,
-                     .to = dtype};
+    MergedTensor merged = {.item = state->sorted[i],
+                           .key = saved_key(m->c->arena, state, item),
+                           .from = dtype,
+                           .to = dtype};
     if (m->options->weights && kind != BUFFER_PARAM && kind != BUFFER_MASTER) continue;
     if (m->options->weights && kind == BUFFER_MASTER) {
       merged.key = item->name;
@@ -85,7 +85,7 @@ static bool write_header(Merging *m) {
       {"updates", arena_printf(arena, "%lld", (long long)manifest->facts.lasting.updates)}};
   SafeEntry *entries = ARENA_ARRAY(arena, SafeEntry, m->tensors.count + 1);
   for (int32_t i = 0; i < m->tensors.count; i++) {
-    Merged *merged = &m->tensors.at[i];
+    MergedTensor *merged = &m->tensors.at[i];
     int32_t rank = saved_shape(&manifest->state, merged->item, merged->shape);
     entries[i] =
         (SafeEntry){merged->key, safe_dtype_of(state_dtype_name(merged->to)), rank, merged->shape};
@@ -101,7 +101,7 @@ static bool write_header(Merging *m) {
 
 /* Masters become the weights that an update makes of them; in place. Halves of a split round ties
  * away from zero (kernels/math/split.h). */
-static void round_chunk(const Merged *merged, uint8_t *chunk, int64_t count) {
+static void round_chunk(const MergedTensor *merged, uint8_t *chunk, int64_t count) {
   if (merged->to == merged->from) return;
   for (int64_t i = 0; i < count; i++) {
     float master;
@@ -121,7 +121,7 @@ static bool write_tensors(const Merging *m, ExitCode *code) {
   uint8_t *chunk = arena_alloc(m->c->arena, (size_t)CHUNK_ELEMENTS * ELEMENT_BYTES_MAX);
   bool is_good = reader != NULL;
   for (int32_t t = 0; is_good && t < m->tensors.count; t++) {
-    const Merged *merged = &m->tensors.at[t];
+    const MergedTensor *merged = &m->tensors.at[t];
     int64_t elements = saved_elements(state, merged->item);
     for (int64_t first = 0; is_good && first < elements; first += CHUNK_ELEMENTS) {
       int64_t left = elements - first, count = left < CHUNK_ELEMENTS ? left : CHUNK_ELEMENTS;

@@ -106,12 +106,12 @@ static void show_json(const Showing *s) {
 
 /* ---- one tensor */
 
-typedef struct Numbers {
+typedef struct NumberCounts {
   double least, most, squares;
   int64_t finite, nans, infinite;
-} Numbers;
+} NumberCounts;
 
-static void add_number(Numbers *n, double value) {
+static void add_number(NumberCounts *n, double value) {
   if (isnan(value)) {
     n->nans++;
   } else if (isinf(value)) {
@@ -124,14 +124,14 @@ static void add_number(Numbers *n, double value) {
   }
 }
 
-static bool read_numbers(const Showing *s, uint32_t item, Numbers *n, ExitCode *code) {
+static bool read_numbers(const Showing *s, uint32_t item, NumberCounts *n, ExitCode *code) {
   const State *state = &s->saved->checkpoint.manifest.state;
   DType dtype = state_saved_dtype(state_tensor(state, &state->item[item]));
   int64_t elements = saved_elements(state, item);
   SavedReader *reader = saved_reader(s->saved);
   void *chunk = arena_alloc(s->c->arena, (size_t)CHUNK_ELEMENTS * ELEMENT_BYTES_MAX);
   bool is_read = reader != NULL;
-  *n = (Numbers){0};
+  *n = (NumberCounts){0};
   for (int64_t first = 0; is_read && first < elements; first += CHUNK_ELEMENTS) {
     int64_t left = elements - first, count = left < CHUNK_ELEMENTS ? left : CHUNK_ELEMENTS;
     is_read = saved_read(reader, item, first, count, chunk, code);
@@ -143,13 +143,13 @@ static bool read_numbers(const Showing *s, uint32_t item, Numbers *n, ExitCode *
 }
 
 /* Where a piece of the tensor is, as a line or as JSON. */
-typedef struct Pieces {
+typedef struct PieceLines {
   const Showing *s;
   int32_t count;
-} Pieces;
+} PieceLines;
 
 static bool show_piece(void *context, const StateStored *stored) {
-  Pieces *pieces = context;
+  PieceLines *pieces = context;
   const StatePiece *piece = &stored->piece;
   bool is_json = pieces->s->options->json;
   if (is_json)
@@ -170,7 +170,7 @@ static bool show_piece(void *context, const StateStored *stored) {
 
 static bool show_pieces(const Showing *s, uint32_t item) {
   const State *state = &s->saved->checkpoint.manifest.state;
-  Pieces pieces = {.s = s};
+  PieceLines pieces = {.s = s};
   StatePiece want = saved_whole(state, item);
   return state_sources(state, item, &want, show_piece, &pieces);
 }
@@ -179,7 +179,7 @@ static ExitCode show_tensor(const Showing *s, uint32_t item) {
   const State *state = &s->saved->checkpoint.manifest.state;
   const StateItem *at = &state->item[item];
   Arena *arena = s->c->arena;
-  Numbers n;
+  NumberCounts n;
   ExitCode code = EXIT_WORLD;
   StatePiece whole = saved_whole(state, item);
   if (!read_numbers(s, item, &n, &code)) return code;

@@ -24,7 +24,7 @@ static bool parse_fraction(const char *text, double *fraction) {
 }
 
 /* The files that were written, their format and vocabulary. */
-typedef struct Report {
+typedef struct TokenizeReport {
   const char *folder;
   const char *format; /* also the end of the files' names */
   uint32_t vocab;
@@ -33,9 +33,9 @@ typedef struct Report {
   TokensWritten written;
   const Tokenizer *tokenizer; /* NULL: none */
   DocumentCounts counts;
-} Report;
+} TokenizeReport;
 
-static void print_file(const Report *r, const char *name, int64_t tokens) {
+static void print_file(const TokenizeReport *r, const char *name, int64_t tokens) {
   char path[4096];
   printf(", \"%s\": {\"path\": ", name);
   snprintf(path, sizeof path, "%s/%s.%s", r->folder, name, r->format);
@@ -43,7 +43,7 @@ static void print_file(const Report *r, const char *name, int64_t tokens) {
   printf(", \"tokens\": %lld}", (long long)tokens);
 }
 
-static void print_json(const Report *r) {
+static void print_json(const TokenizeReport *r) {
   const DocumentCounts *counts = &r->counts;
   printf("{\"version\": 1, \"format\": \"%s\", \"vocab\": %u", r->format, r->vocab);
   if (r->documents > 0)
@@ -77,7 +77,7 @@ static void print_counts(Compile *c, const DocumentCounts *counts) {
   }
 }
 
-static void print_text(Compile *c, const Report *r) {
+static void print_text(Compile *c, const TokenizeReport *r) {
   const char *folder = text_plain(c->arena, r->folder);
   const struct {
     const char *name;
@@ -100,7 +100,7 @@ static void print_text(Compile *c, const Report *r) {
 
 /* ---- bytes as tokens */
 
-static ExitCode write_text(const char *text, double hold_out, Report *report) {
+static ExitCode write_text(const char *text, double hold_out, TokenizeReport *report) {
   TokensForeign foreign;
   char why[TOKENS_WHY_BYTES] = "";
   if (tokens_foreign(text, &foreign) && !foreign.is_text)
@@ -154,7 +154,7 @@ static void print_documents(const TokDocuments *all) {
   }
 }
 
-static ExitCode write_documents(const TokDocuments *all, double hold_out, Report *report) {
+static ExitCode write_documents(const TokDocuments *all, double hold_out, TokenizeReport *report) {
   char why[TOKENS_WHY_BYTES] = "";
   report->format = "tok";
   report->vocab = all->vocab;
@@ -168,7 +168,7 @@ static ExitCode write_documents(const TokDocuments *all, double hold_out, Report
 }
 
 static ExitCode read_documents(const Options *options, const DocumentOptions *read, double hold_out,
-                               Report *report) {
+                               TokenizeReport *report) {
   TokDocuments all;
   char why[TOKENS_WHY_BYTES] = "";
   if (!documents_read(options->words.at, options->words.count, read, &all, &report->counts, why))
@@ -183,7 +183,7 @@ static ExitCode read_documents(const Options *options, const DocumentOptions *re
 }
 
 static ExitCode with_chat(const Options *options, DocumentOptions *read, double hold_out,
-                          Report *report) {
+                          TokenizeReport *report) {
   if (!options->chat) return read_documents(options, read, hold_out, report);
   Compile *c = open_compile();
   if (!c) return EXIT_WORLD;
@@ -203,7 +203,7 @@ static ExitCode with_chat(const Options *options, DocumentOptions *read, double 
 
 /* ---- the verb */
 
-static void print_report(const Options *options, const Report *report) {
+static void print_report(const Options *options, const TokenizeReport *report) {
   if (options->json) {
     print_json(report);
   } else if (!options->quiet) {
@@ -241,7 +241,7 @@ ExitCode verb_tokenize(const Options *options) {
   char why[TOKENIZER_WHY_BYTES] = "";
   ExitCode code = check_options(options, &hold_out);
   if (code != EXIT_DONE) return code;
-  Report report = {.folder = options->out};
+  TokenizeReport report = {.folder = options->out};
   int32_t texts = 0;
   for (int32_t i = 0; i < options->words.count; i++)
     texts += !documents_are_lines(options->words.at[i]);

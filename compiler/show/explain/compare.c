@@ -87,7 +87,7 @@ static void print_row(const CompareRow *row, FILE *out) {
 }
 
 static void print_memory(const Compiled *const both[SIDES], FILE *out) {
-  Peak peak[SIDES];
+  TierPeak peak[SIDES];
   for (int i = 0; i < SIDES; i++)
     peak[i] = find_peak(both[i], fullest_class(both[i]));
   for (size_t r = 0; r < MEMORY_ROWS_OF_JOBS; r++) {
@@ -210,7 +210,7 @@ bool explain_is_same(const Compiled *job, const Compiled *against) {
       (has_budgets && job->budget_bytes != against->budget_bytes))
     return false;
   for (uint32_t i = 0; i < plan->classes_count; i++) {
-    const Peak a = find_peak(job, i), b = find_peak(against, i);
+    const TierPeak a = find_peak(job, i), b = find_peak(against, i);
     if (a.arena_bytes != b.arena_bytes || a.program->predicted_ns != b.program->predicted_ns ||
         memcmp(a.by_kind, b.by_kind, sizeof a.by_kind) != 0 ||
         class_traffic(job, i, 0).sent_bytes != class_traffic(against, i, 0).sent_bytes)
@@ -222,7 +222,7 @@ bool explain_is_same(const Compiled *job, const Compiled *against) {
 /* ---- as JSON */
 
 static void print_side(const Compiled *compiled, const char *name, FILE *out) {
-  Peak peak = find_peak(compiled, fullest_class(compiled));
+  TierPeak peak = find_peak(compiled, fullest_class(compiled));
   fprintf(out, " \"%s\":{\"ranks\":%lld,\"memory\":{\n", name, (long long)rank_count(compiled));
   for (size_t r = 0; r < MEMORY_ROWS_OF_JOBS; r++)
     fprintf(out, "   \"%s\":%lld,\n", memory_rows[r].name,

@@ -5,22 +5,22 @@
 #include "compiler/show/explain/words.h"
 
 /* Unknown values are NAN. */
-typedef struct RunCost {
+typedef struct PlanCost {
   double gpu_hours, core_hours; /* one of them: those of the ranks */
   double node_hours, dollars;
   double kwh; /* of GPUs that draw what they may */
-} RunCost;
+} PlanCost;
 
-static RunCost cost_of(const Compiled *compiled, double step_s) {
+static PlanCost cost_of(const Compiled *compiled, double step_s) {
   const Job *job = compiled->job;
   const Cluster *cluster = &compiled->cluster;
   double hours = step_s * (double)compiled->derived.steps / 3600;
   double ranks = (double)rank_count(compiled);
-  if (hours <= 0) return (RunCost){NAN, NAN, NAN, NAN, NAN};
+  if (hours <= 0) return (PlanCost){NAN, NAN, NAN, NAN, NAN};
   bool has_gpus = cluster->target == TARGET_CUDA, is_priced = job->set[FIELD_cluster_price];
   double node_hours = hours * (double)cluster->nodes;
   const double power_w = cluster->sustained.power_w;
-  return (RunCost){
+  return (PlanCost){
       .gpu_hours = has_gpus ? hours * ranks : NAN,
       .core_hours = has_gpus ? NAN : hours * ranks * (double)cluster->threads,
       .node_hours = node_hours,
@@ -45,8 +45,8 @@ static const char *dollars_text(Arena *arena, double dollars) {
 
 void print_cost(const Compiled *compiled, FILE *out) {
   Arena *arena = compiled->draft->compile->arena;
-  RunCost cost = cost_of(compiled, step_seconds(compiled));
-  const RunCost least = cost_of(compiled, floor_seconds(compiled));
+  PlanCost cost = cost_of(compiled, step_seconds(compiled));
+  const PlanCost least = cost_of(compiled, floor_seconds(compiled));
   bool is_priced = compiled->job->set[FIELD_cluster_price];
   if (!isfinite(cost.node_hours)) {
     if (is_priced)
@@ -75,7 +75,7 @@ static void print_number(const char *name, double value, FILE *out) {
     fprintf(out, "\"%s\":null", name);
 }
 
-static void print_object(const char *name, const RunCost *cost, FILE *out) {
+static void print_object(const char *name, const PlanCost *cost, FILE *out) {
   fprintf(out, " \"%s\":{", name);
   print_number("gpu_hours", cost->gpu_hours, out);
   fputc(',', out);
@@ -90,8 +90,8 @@ static void print_object(const char *name, const RunCost *cost, FILE *out) {
 }
 
 void print_cost_json(const Compiled *compiled, FILE *out) {
-  const RunCost least = cost_of(compiled, floor_seconds(compiled));
-  const RunCost expected = cost_of(compiled, step_seconds(compiled));
+  const PlanCost least = cost_of(compiled, floor_seconds(compiled));
+  const PlanCost expected = cost_of(compiled, step_seconds(compiled));
   print_object("at_least", &least, out);
   print_object("expected", &expected, out);
 }

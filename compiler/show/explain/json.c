@@ -13,7 +13,7 @@ static void print_tiers(const Compiled *compiled, uint32_t class, FILE *out) {
   fprintf(out, "\"tiers\":[");
   for (uint32_t i = 0; i < plan->tiers_count; i++) {
     const Tier tier = (Tier)plan->tiers[i].kind;
-    const Peak peak = find_peak_in(compiled, class, tier);
+    const TierPeak peak = find_peak_in(compiled, class, tier);
     fprintf(out, "%s{\"tier\":\"%s\",\"rows\":{", i > 0 ? "," : "", Tier_names[tier]);
     for (size_t r = 0; r < MEMORY_ROWS_OF_JOBS; r++)
       fprintf(out, "%s\"%s\":%lld", r > 0 ? "," : "", memory_rows[r].name,
@@ -48,7 +48,7 @@ static void print_nodes(const Compiled *compiled, FILE *out) {
 }
 
 static void print_class(const Compiled *compiled, const Work *work, uint32_t class, FILE *out) {
-  Peak peak = find_peak(compiled, class);
+  TierPeak peak = find_peak(compiled, class);
   fprintf(out,
           "{\"name\":\"%s\",\"ranks\":%u,\"predicted_ns\":%lld,\"microbatch_ns\":%.0f,\"memory\":{",
           plan_string(&compiled->plan, peak.class->name), peak.class->rank_count,
@@ -70,7 +70,7 @@ static void print_class(const Compiled *compiled, const Work *work, uint32_t cla
 
 void explain_json(const Compiled *compiled, FILE *out) {
   const Derived *d = &compiled->derived;
-  Peak peak = find_peak(compiled, 0);
+  TierPeak peak = find_peak(compiled, 0);
   const Pipeline *pipeline = draft_pipeline(compiled->draft);
   Work work = work_of(compiled);
   const TimeRange range = time_range(&compiled->cluster);

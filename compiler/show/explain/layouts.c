@@ -70,11 +70,11 @@ static const char *line_value(Layouts *l, const char *group, const char *value) 
   return text;
 }
 
-static Group *find_group(Layouts *l, const char *name, uint32_t comm) {
+static LayoutGroup *find_group(Layouts *l, const char *name, uint32_t comm) {
   for (int32_t i = 0; i < l->groups.count; i++)
     if (l->groups.at[i].comm == comm && strcmp(l->groups.at[i].name, name) == 0)
       return &l->groups.at[i];
-  VEC_PUSH(l->arena, &l->groups, (Group){.name = name, .comm = comm});
+  VEC_PUSH(l->arena, &l->groups, (LayoutGroup){.name = name, .comm = comm});
   return &l->groups.at[l->groups.count - 1];
 }
 
@@ -84,15 +84,15 @@ static bool same_line(const Plan *plan, const PlanRecord *a, const PlanRecord *b
          x->after == y->after && whole_bytes(plan, a) == whole_bytes(plan, b);
 }
 
-static Line *find_line(Layouts *l, Group *group, const PlanRecord *record) {
+static LayoutLine *find_line(Layouts *l, LayoutGroup *group, const PlanRecord *record) {
   const Plan *plan = &l->compiled->plan;
   for (int32_t i = 0; i < group->lines.count; i++)
     if (same_line(plan, group->lines.at[i].record, record)) return &group->lines.at[i];
   const char *value = plan_string(plan, plan->meanings[record->meaning].value);
   VEC_PUSH(l->arena, &group->lines,
-           (Line){.record = record,
-                  .value = line_value(l, group->name, value),
-                  .times = ARENA_ARRAY(l->arena, int64_t, plan->classes_count)});
+           (LayoutLine){.record = record,
+                        .value = line_value(l, group->name, value),
+                        .times = ARENA_ARRAY(l->arena, int64_t, plan->classes_count)});
   return &group->lines.at[group->lines.count - 1];
 }
 
@@ -105,7 +105,7 @@ static void add_segment(Layouts *l, const PlanSegment *segment) {
     if (!plan_is_communication(record) || record->meaning == PLAN_NONE) continue;
     if (record->kind == RECORD_EXCHANGE && whole_bytes(plan, record) == 0)
       continue; /* only receives */
-    Line *line = NULL;
+    LayoutLine *line = NULL;
     for (uint32_t k = 0; k < plan->classes_count; k++) {
       if (l->times[k][r] == 0) continue;
       if (line == NULL) line = find_line(l, find_group(l, name, record->comm), record);

@@ -5,24 +5,24 @@
 #include "compiler/show/explain/words.h"
 
 /* Communications of one group that would be shown alike. */
-typedef struct Line {
+typedef struct LayoutLine {
   const PlanRecord *record; /* the first of them */
   const char *value;
   int64_t *times; /* by class: in a step of one rank */
-} Line;
+} LayoutLine;
 
 /* Those of a segment, which is a region and a direction, over the same ranks. */
-typedef struct Group {
+typedef struct LayoutGroup {
   const char *name; /* "h forward" */
   uint32_t comm;
-  VEC(Line) lines;
-} Group;
+  VEC(LayoutLine) lines;
+} LayoutGroup;
 
 typedef struct Layouts {
   const Compiled *compiled;
   Arena *arena;
   const int64_t **times; /* by class and record: in a step of one rank */
-  VEC(Group) groups;
+  VEC(LayoutGroup) groups;
 } Layouts;
 
 Layouts layouts_of(const Compiled *compiled);

@@ -17,7 +17,8 @@ static void print_text(const char *key, const char *text, FILE *out) {
   print_json_text(text, out);
 }
 
-static void print_line(const Layouts *l, const Group *group, const Line *line, FILE *out) {
+static void print_line(const Layouts *l, const LayoutGroup *group, const LayoutLine *line,
+                       FILE *out) {
   const Plan *plan = &l->compiled->plan;
   const PlanRecord *record = line->record;
   const PlanMeaning *meaning = &plan->meanings[record->meaning];

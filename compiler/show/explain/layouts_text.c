@@ -16,7 +16,7 @@ static const char *const kind_words[RecordKind_COUNT] = {
     [RECORD_EXCHANGE] = "exchange",
 };
 
-static int64_t most_times(const Plan *plan, const Line *line) {
+static int64_t most_times(const Plan *plan, const LayoutLine *line) {
   int64_t most = 0;
   for (uint32_t k = 0; k < plan->classes_count; k++)
     if (line->times[k] > most) most = line->times[k];
@@ -55,7 +55,7 @@ static const char *axes_text(Layouts *l, uint32_t comm) {
       l->arena, "%s", plan_string(&l->compiled->plan, l->compiled->plan.comms[comm].name)));
 }
 
-static void print_line(Layouts *l, const Line *line, FILE *out) {
+static void print_line(Layouts *l, const LayoutLine *line, FILE *out) {
   const Plan *plan = &l->compiled->plan;
   int64_t times = most_times(plan, line);
   double sent = sent_bytes(plan, line->record) * (double)times;
@@ -68,7 +68,7 @@ static void print_line(Layouts *l, const Line *line, FILE *out) {
           bytes_text(l->compiled, (int64_t)sent));
 }
 
-static void print_group(Layouts *l, const Group *group, FILE *out) {
+static void print_group(Layouts *l, const LayoutGroup *group, FILE *out) {
   const Plan *plan = &l->compiled->plan;
   double sent = 0;
   int64_t times = 0;
@@ -76,7 +76,7 @@ static void print_group(Layouts *l, const Group *group, FILE *out) {
           plan_comm_size(plan, group->comm), plural(plan_comm_size(plan, group->comm)),
           group->lines.at[0].record->lane == plan_main_lane(plan) ? "" : ", beside compute");
   for (int32_t i = 0; i < group->lines.count; i++) {
-    const Line *line = &group->lines.at[i];
+    const LayoutLine *line = &group->lines.at[i];
     print_line(l, line, out);
     times += most_times(plan, line);
     sent += sent_bytes(plan, line->record) * (double)most_times(plan, line);

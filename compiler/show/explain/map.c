@@ -65,7 +65,7 @@ static NodeRow row_of(const Compiled *compiled, uint32_t rank) {
   uint32_t count = (uint32_t)rank_count(compiled);
   NodeRow row = {.node = place.node, .rank_first = rank, .run = place.run};
   for (; rank < count && plan_place(plan, rank).node == row.node; rank++) {
-    Where where = where_is(plan, rank);
+    RankWhere where = where_is(plan, rank);
     for (int32_t w = 0; w < ORDER_WORDS; w++) {
       Span2 *span = &row.at[w];
       bool is_first = rank == row.rank_first;

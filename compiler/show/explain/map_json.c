@@ -16,7 +16,7 @@ static void print_seat(const Plan *plan, const PlanSeat *seat, FILE *out) {
 
 static void print_rank(const Plan *plan, uint32_t rank, FILE *out) {
   RankPlace place = plan_place(plan, rank);
-  Where where = where_is(plan, rank);
+  RankWhere where = where_is(plan, rank);
   fprintf(out, "{\"rank\":%u,\"node\":%u,\"device\":%u", rank, place.node, place_device(&place));
   for (int32_t w = 0; w < ORDER_WORDS; w++)
     fprintf(out, ",\"%s\":%u", where_names[w], where.at[w]);

@@ -64,7 +64,7 @@ static void draw_node(const Sheet *s, uint32_t node, int32_t x, int32_t y) {
 static void draw_rank(const Sheet *s, uint32_t rank) {
   const Plan *plan = &s->compiled->plan;
   RankPlace place = plan_place(plan, rank);
-  Where where = where_is(plan, rank);
+  RankWhere where = where_is(plan, rank);
   int32_t x = MARGIN + (int32_t)(place.node % s->across) * (box_width(s) + GAP);
   int32_t y = s->top + (int32_t)(place.node / s->across) * (box_height(s) + GAP);
   if (place.position == 0) draw_node(s, place.node, x, y);

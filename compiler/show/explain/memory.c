@@ -142,7 +142,7 @@ enum { COLUMNS_MAX = 4, NAME_COLUMNS = 35, VALUE_COLUMNS = 11 };
 
 typedef struct StageColumns {
   uint32_t class[COLUMNS_MAX];
-  Peak peak[COLUMNS_MAX];
+  TierPeak peak[COLUMNS_MAX];
   uint32_t count;
 } StageColumns;
 
@@ -230,7 +230,7 @@ static void print_kinds(MemoryTable *table) {
       continue; /* there are none, or in host memory */
     if (is_maxima(row->kind) && !has_maxima(table->compiled->draft, row->kind)) continue;
     for (uint32_t i = 0; i < table->columns.count; i++) {
-      const Peak *peak = &table->columns.peak[i];
+      const TierPeak *peak = &table->columns.peak[i];
       value[i] = (double)peak->by_kind[row->kind];
       if (peak->passing[row->kind] > passing_bytes) passing_bytes = peak->passing[row->kind];
     }
@@ -238,7 +238,7 @@ static void print_kinds(MemoryTable *table) {
   }
 }
 
-static void print_states(const Compiled *compiled, const Peak *peak, FILE *out) {
+static void print_states(const Compiled *compiled, const TierPeak *peak, FILE *out) {
   const int64_t *kind = peak->by_kind;
   double states = (double)(kind[BUFFER_PARAM] + kind[BUFFER_GRAD] + kind[BUFFER_MASTER] +
                            kind[BUFFER_COMPENSATION] + kind[BUFFER_MOMENT1] + kind[BUFFER_MOMENT2] +
@@ -253,7 +253,7 @@ static void print_packing(MemoryTable *table) {
   double gaps[COLUMNS_MAX] = {0}, more[COLUMNS_MAX] = {0}, excess = 0;
   bool others = false;
   for (uint32_t i = 0; i < columns->count; i++) {
-    const Peak *peak = &columns->peak[i];
+    const TierPeak *peak = &columns->peak[i];
     double above = (double)peak->recorded->peak_bytes / (double)peak->recorded->live_bytes;
     if (above > excess) excess = above;
     gaps[i] = (double)((int64_t)peak->recorded->peak_bytes - peak->live_bytes);
@@ -283,7 +283,7 @@ static void print_communicators(MemoryTable *table) {
 }
 
 /* "host     master", with its bytes at the tier's own peak. Rows that are 0 are left out. */
-static void print_host_rows(MemoryTable *table, const Peak *peaks, const char *head) {
+static void print_host_rows(MemoryTable *table, const TierPeak *peaks, const char *head) {
   for (size_t r = 0; r < MEMORY_ROWS; r++) {
     double value[COLUMNS_MAX] = {0}, all = 0;
     for (uint32_t i = 0; i < table->columns.count; i++)
@@ -309,7 +309,7 @@ static void print_pinned(MemoryTable *table) {
   double pinned[COLUMNS_MAX] = {0}, snapshot[COLUMNS_MAX] = {0};
   if (plan_tier(plan, TIER_HOST) == PLAN_NONE || draft_offloads(table->compiled->draft)) return;
   for (uint32_t i = 0; i < table->columns.count; i++) {
-    const Peak peak = find_peak_in(table->compiled, table->columns.class[i], TIER_HOST);
+    const TierPeak peak = find_peak_in(table->compiled, table->columns.class[i], TIER_HOST);
     snapshot[i] = (double)peak.by_kind[BUFFER_SNAPSHOT];
     pinned[i] = (double)peak.arena_bytes - snapshot[i];
   }
@@ -322,7 +322,7 @@ static void print_pinned(MemoryTable *table) {
 static void print_host(MemoryTable *table) {
   const Compiled *compiled = table->compiled;
   Arena *arena = compiled->draft->compile->arena;
-  Peak peaks[COLUMNS_MAX] = {0};
+  TierPeak peaks[COLUMNS_MAX] = {0};
   double whole[COLUMNS_MAX] = {0};
   if (!draft_offloads(compiled->draft)) return;
   for (uint32_t i = 0; i < table->columns.count; i++) {
@@ -349,7 +349,7 @@ static void print_host(MemoryTable *table) {
 /* The size of a rank's file of states. */
 static void print_file(MemoryTable *table) {
   const Compiled *compiled = table->compiled;
-  Peak peaks[COLUMNS_MAX] = {0};
+  TierPeak peaks[COLUMNS_MAX] = {0};
   double whole[COLUMNS_MAX] = {0};
   if (plan_tier(&compiled->plan, TIER_FILE) == PLAN_NONE) return;
   for (uint32_t i = 0; i < table->columns.count; i++) {
@@ -374,7 +374,7 @@ static void print_limits(MemoryTable *table) {
   Arena *arena = compiled->draft->compile->arena;
   double whole[COLUMNS_MAX] = {0}, budget[COLUMNS_MAX] = {0};
   for (uint32_t i = 0; i < table->columns.count; i++) {
-    const Peak *peak = &table->columns.peak[i];
+    const TierPeak *peak = &table->columns.peak[i];
     whole[i] = (double)peak->arena_bytes;
     budget[i] = (double)compiled->budget_bytes;
   }
@@ -437,7 +437,7 @@ static uint32_t class_of(const Compiled *compiled, int64_t rank) {
 
 void explain_rank(const Compiled *compiled, int64_t rank, FILE *out) {
   const Plan *plan = &compiled->plan;
-  Peak peak = find_peak(compiled, class_of(compiled, rank));
+  TierPeak peak = find_peak(compiled, class_of(compiled, rank));
   const PlanCall *call = &plan->calls[peak.program->calls_first + peak.call];
   Arena *arena = compiled->draft->compile->arena;
   const char *layer = call->layer >= 0 ? arena_printf(arena, ", layer %d", call->layer) : "";

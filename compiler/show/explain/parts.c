@@ -42,7 +42,7 @@ static double mfu_of(const Compiled *compiled) {
 
 /* The largest part of the step in one sentence. */
 static const char *bound_text(const Compiled *compiled, const PlanProgram *step,
-                              const Breakdown *breakdown) {
+                              const CostBreakdown *breakdown) {
   const Plan *plan = &compiled->plan;
   double most = 0;
   const char *what = "", *how = "";
@@ -65,7 +65,7 @@ static const char *bound_text(const Compiled *compiled, const PlanProgram *step,
 }
 
 static void print_kinds(const Compiled *compiled, const PlanProgram *step,
-                        const Breakdown *breakdown, FILE *out) {
+                        const CostBreakdown *breakdown, FILE *out) {
   char text[TEXT_BYTES] = "", *end = text + sizeof text, *at = text;
   for (int i = 0; i < COMPUTE_KINDS; i++) {
     double percent = 100 * breakdown->seconds[i] / ((double)step->predicted_ns * 1e-9);
@@ -103,7 +103,7 @@ void print_parts(const Compiled *compiled, FILE *out) {
     has_exposed |= is_exposed;
   }
   put_line(out, "parts", text);
-  const Breakdown breakdown = breakdown_of(compiled->draft->compile->arena, plan);
+  const CostBreakdown breakdown = breakdown_of(compiled->draft->compile->arena, plan);
   Arena *arena = compiled->draft->compile->arena;
   print_kinds(compiled, step, &breakdown, out);
   if (isfinite(mfu_of(compiled)))
@@ -133,7 +133,7 @@ void print_parts_json(const Compiled *compiled, FILE *out) {
   }
   fprintf(out, "},\"compute_ns\":%lld,\"bubble_ns\":%lld,\"other_ns\":%lld},\n \"compute\":{",
           (long long)compute_ns, (long long)bubble_ns, (long long)unnamed_ns(plan, step));
-  const Breakdown breakdown = breakdown_of(compiled->draft->compile->arena, plan);
+  const CostBreakdown breakdown = breakdown_of(compiled->draft->compile->arena, plan);
   for (int i = 0; i < COMPUTE_KINDS; i++)
     fprintf(out, "%s\"%s_ns\":%.0f", i > 0 ? "," : "", compute_words[i],
             1e9 * breakdown.seconds[i]);

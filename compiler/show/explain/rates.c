@@ -5,13 +5,13 @@
 
 enum { ROWS_MAX = 64, RISE_PARTS = 4, DECAY_PARTS = 10 };
 
-typedef struct Rows {
+typedef struct RateRows {
   int64_t steps[ROWS_MAX];
   int32_t count;
-} Rows;
+} RateRows;
 
 /* In order, each once. */
-static void add_step(Rows *rows, int64_t step) {
+static void add_step(RateRows *rows, int64_t step) {
   int32_t at = rows->count;
   while (at > 0 && rows->steps[at - 1] > step)
     at--;
@@ -22,14 +22,14 @@ static void add_step(Rows *rows, int64_t step) {
 }
 
 /* `parts` + 1 steps from `first` to `last`. */
-static void add_span(Rows *rows, int64_t first, int64_t last, int32_t parts) {
+static void add_span(RateRows *rows, int64_t first, int64_t last, int32_t parts) {
   for (int32_t i = 0; i <= parts && last >= first; i++)
     add_step(rows, first + (int64_t)((double)(last - first) * i / parts));
 }
 
 /* Steps of the run where the curve bends, and some between them. */
-static Rows choose_steps(const Plan *plan) {
-  Rows rows = {0};
+static RateRows choose_steps(const Plan *plan) {
+  RateRows rows = {0};
   int64_t peak = job_warmup_steps(plan) > 1 ? job_warmup_steps(plan) : 1, last = job_steps(plan);
   int64_t end = job_decay_steps(plan) < last ? job_decay_steps(plan) : last;
   int64_t begin = job_schedule(plan) == SCHEDULE_WSD
@@ -52,7 +52,7 @@ static Rows choose_steps(const Plan *plan) {
 void explain_rates(const Compiled *compiled, FILE *out) {
   enum { BAR = 40 };
   static const char bar[BAR + 1] = "########################################";
-  Rows rows = choose_steps(&compiled->plan);
+  RateRows rows = choose_steps(&compiled->plan);
   fprintf(out, "\n%14s %12s %8s\n", "step", "lr", "of lr");
   for (int32_t i = 0; i < rows.count; i++) {
     double lr = schedule_lr(&compiled->plan, rows.steps[i]),

@@ -9,7 +9,7 @@
 /* The most bytes alive at once on a stage, of activations whose name ends with `word`. */
 static int64_t most_alive(const Compiled *compiled, uint32_t class) {
   const Plan *plan = &compiled->plan;
-  Peak peak = find_peak(compiled, class);
+  TierPeak peak = find_peak(compiled, class);
   uint32_t calls = peak.program->calls_count;
   int64_t *change = ARENA_ARRAY(compiled->draft->compile->arena, int64_t, calls + 2);
   for (uint32_t i = 0; i < peak.class->buffers_count; i++) {

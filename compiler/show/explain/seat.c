@@ -77,7 +77,7 @@ static const char *nic_text(const Compiled *compiled, const RankPlace *place) {
 
 static const char *coordinates_text(const Compiled *compiled, uint32_t rank) {
   Arena *arena = compiled->draft->compile->arena;
-  Where where = where_is(&compiled->plan, rank);
+  RankWhere where = where_is(&compiled->plan, rank);
   const char *text = "";
   for (int32_t w = 0; w < ORDER_WORDS; w++)
     text = arena_printf(arena, "%s%s%s %u of %lld", text, w > 0 ? ", " : "", where_names[w],
@@ -111,7 +111,7 @@ static const char *layers_text(const Compiled *compiled, uint32_t stage) {
 
 static const char *memory_text(const Compiled *compiled, uint32_t class) {
   Arena *arena = compiled->draft->compile->arena;
-  Peak peak = find_peak(compiled, class);
+  TierPeak peak = find_peak(compiled, class);
   const char *text = arena_printf(arena, "%s:", bytes_text(compiled, peak.arena_bytes));
   bool is_first = true;
   for (size_t r = 0; r < MEMORY_ROWS; r++) {

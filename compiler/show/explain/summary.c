@@ -87,7 +87,7 @@ static void print_memory(const Compiled *compiled, FILE *out) {
   double excess = 0;
   int64_t least = INT64_MAX;
   for (uint32_t i = 0; i < plan->classes_count; i++) {
-    Peak peak = find_peak(compiled, i);
+    TierPeak peak = find_peak(compiled, i);
     double above = (double)peak.recorded->peak_bytes / (double)peak.recorded->live_bytes - 1;
     if (above > excess) excess = above;
     if (peak.arena_bytes < least) least = peak.arena_bytes;

@@ -15,10 +15,10 @@ typedef struct Shift {
   int32_t microbatches;
 } Shift;
 
-typedef struct Times {
+typedef struct SteadyTimes {
   int64_t *at;
   int32_t count;
-} Times;
+} SteadyTimes;
 
 /* Predicted times are sums of rounded ones, and the steady state is approached. */
 static int64_t tolerance(int64_t period) {
@@ -65,7 +65,7 @@ static bool has_counterpart(const TimelineLane *lane, const Box *box, const Shif
 
 /* Adds the starts of boxes without a counterpart: those that miss a later one, and a period before
  * those that miss an earlier one. */
-static void add_ends(const TimelineLane *lane, const Shift *shift, Times *ends) {
+static void add_ends(const TimelineLane *lane, const Shift *shift, SteadyTimes *ends) {
   for (int32_t i = 0; i < lane->boxes.count; i++) {
     const Box *box = &lane->boxes.at[i];
     if (!has_counterpart(lane, box, shift, 1)) ends->at[ends->count++] = box->start;
@@ -80,7 +80,7 @@ static int compare_times(const void *a, const void *b) {
 }
 
 /* The longest time in which everything is repeated, as first, period and repeats. */
-static Steady steady_with(const Timeline *t, const Shift *shift, Times *ends) {
+static Steady steady_with(const Timeline *t, const Shift *shift, SteadyTimes *ends) {
   Steady steady = {.period = shift->period};
   ends->count = 0;
   for (int32_t r = 0; r < t->row_count; r++)
@@ -138,7 +138,7 @@ Steady timeline_fold(Arena *arena, Timeline *t) {
   int32_t boxes = 0, count = find_shifts(&t->rows[0].lanes[t->main], shifts);
   for (int32_t r = 0; r < t->row_count; r++)
     boxes += t->rows[r].lanes[t->main].boxes.count;
-  Times ends = {ARENA_ARRAY(arena, int64_t, 2 * boxes + 1), 0};
+  SteadyTimes ends = {ARENA_ARRAY(arena, int64_t, 2 * boxes + 1), 0};
   for (int32_t i = 0; i < count; i++) {
     Steady steady = steady_with(t, &shifts[i], &ends);
     bool is_longer = steady.period * steady.repeats > best.period * best.repeats * 5 / 4;

@@ -77,7 +77,7 @@ static bool waterfall_of(const Compiled *compiled, Waterfall *w) {
   *w = (Waterfall){0};
   if (class == PLAN_NONE) return false;
   const PlanProgram *step = plan_program(plan, &plan->classes[class], PROGRAM_TRAIN_STEP);
-  const Breakdown kinds = breakdown_of(compiled->draft->compile->arena, plan);
+  const CostBreakdown kinds = breakdown_of(compiled->draft->compile->arena, plan);
   w->step_s = (double)step->predicted_ns * 1e-9;
   for (int i = 0; i < COMPUTE_KINDS; i++)
     add_row(w, names[i], kinds.seconds[i], COMPUTE_HUE);

@@ -8,20 +8,20 @@
 
 /* Named as in section `parallel`; dp counts all replicas, those that duplicate state and those that
  * shard it. */
-typedef struct Where {
+typedef struct RankWhere {
   uint32_t at[ORDER_WORDS];
-} Where;
+} RankWhere;
 
 static inline uint32_t two_axes(const Plan *plan, uint32_t rank, uint32_t outer, uint32_t inner) {
   return plan_coordinate(plan, rank, outer) * plan->axes[inner].size +
          plan_coordinate(plan, rank, inner);
 }
 
-static inline Where where_is(const Plan *plan, uint32_t rank) {
-  return (Where){{[ORDER_TP] = two_axes(plan, rank, MESH_TP, MESH_TP_GROUP),
-                  [ORDER_CP] = plan_coordinate(plan, rank, MESH_CP),
-                  [ORDER_PP] = plan_coordinate(plan, rank, MESH_PP),
-                  [ORDER_DP] = two_axes(plan, rank, MESH_REPLICATE, MESH_DP)}};
+static inline RankWhere where_is(const Plan *plan, uint32_t rank) {
+  return (RankWhere){{[ORDER_TP] = two_axes(plan, rank, MESH_TP, MESH_TP_GROUP),
+                      [ORDER_CP] = plan_coordinate(plan, rank, MESH_CP),
+                      [ORDER_PP] = plan_coordinate(plan, rank, MESH_PP),
+                      [ORDER_DP] = two_axes(plan, rank, MESH_REPLICATE, MESH_DP)}};
 }
 
 static const char *const where_names[ORDER_WORDS] = {

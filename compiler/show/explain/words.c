@@ -9,12 +9,12 @@ bool buffer_alive(const PlanBuffer *buffer, uint32_t program, uint32_t call) {
   return buffer->program == program && buffer->first_call <= call && call <= buffer->last_call;
 }
 
-static void find_program(const Plan *plan, Peak *peak) {
+static void find_program(const Plan *plan, TierPeak *peak) {
   peak->program = plan_program(plan, peak->class, plan_purpose(plan));
   peak->index = (uint32_t)(peak->program - plan->programs);
 }
 
-static uint32_t fullest_call(const Plan *plan, const Peak *peak, Tier tier) {
+static uint32_t fullest_call(const Plan *plan, const TierPeak *peak, Tier tier) {
   uint32_t calls = peak->program->calls_count, fullest = 0;
   int64_t *change = calloc(calls + 2, sizeof *change), live = 0, most = -1;
   if (change == NULL) abort();
@@ -36,7 +36,7 @@ static uint32_t fullest_call(const Plan *plan, const Peak *peak, Tier tier) {
 }
 
 /* Codes and their scales in a frame, by the quantisers of the call that its life begins with. */
-static int64_t codes_in(const Plan *plan, const Peak *peak, const PlanBuffer *buffer) {
+static int64_t codes_in(const Plan *plan, const TierPeak *peak, const PlanBuffer *buffer) {
   enum { CODES = 1, SCALES = 2 };
   const PlanCall *call = &plan->calls[peak->program->calls_first + buffer->first_call];
   const PlanSegment *segment = &plan->segments[call->segment];
@@ -55,7 +55,7 @@ static int64_t codes_in(const Plan *plan, const Peak *peak, const PlanBuffer *bu
 }
 
 /* Codes have a row beside that of the activations, which they are then no part of. */
-static void count_codes(const Plan *plan, Peak *peak, const PlanBuffer *buffer) {
+static void count_codes(const Plan *plan, TierPeak *peak, const PlanBuffer *buffer) {
   if (buffer->kind != BUFFER_ACTIVATION || buffer->program == PLAN_NONE) return;
   const int64_t codes_bytes = codes_in(plan, peak, buffer);
   peak->by_kind[BUFFER_ACTIVATION] -= codes_bytes;
@@ -63,9 +63,9 @@ static void count_codes(const Plan *plan, Peak *peak, const PlanBuffer *buffer) 
   peak->by_kind[ROW_CODES] += codes_bytes;
 }
 
-Peak find_peak_in(const Compiled *compiled, uint32_t class, Tier tier) {
+TierPeak find_peak_in(const Compiled *compiled, uint32_t class, Tier tier) {
   const Plan *plan = &compiled->plan;
-  Peak peak = {.class = &plan->classes[class]};
+  TierPeak peak = {.class = &plan->classes[class]};
   find_program(plan, &peak);
   peak.call = fullest_call(plan, &peak, tier);
   peak.recorded = &plan->peaks[peak.program->peaks_first + plan_tier(plan, tier)];

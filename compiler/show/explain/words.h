@@ -10,7 +10,7 @@
 enum { ROW_CODES = BufferKind_COUNT, ROW_KINDS };
 
 /* One tier of a class's memory at the call of its train step where most bytes are alive there. */
-typedef struct Peak {
+typedef struct TierPeak {
   const PlanClass *class;
   const PlanProgram *program;
   uint32_t index, call; /* of the program; the call */
@@ -19,10 +19,10 @@ typedef struct Peak {
   int64_t arena_bytes;
   int64_t by_kind[ROW_KINDS];
   int64_t passing[ROW_KINDS]; /* of by_kind: what does not last from step to step */
-} Peak;
+} TierPeak;
 
-Peak find_peak_in(const Compiled *compiled, uint32_t class, Tier tier);
-static inline Peak find_peak(const Compiled *compiled, uint32_t class) {
+TierPeak find_peak_in(const Compiled *compiled, uint32_t class, Tier tier);
+static inline TierPeak find_peak(const Compiled *compiled, uint32_t class) {
   return find_peak_in(compiled, class, TIER_DEVICE);
 }
 bool buffer_alive(const PlanBuffer *buffer, uint32_t program, uint32_t call);

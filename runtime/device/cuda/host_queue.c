@@ -16,10 +16,10 @@ static const uint64_t beyond_all = INT64_MAX;
 typedef CUresult StreamWaitValue(CUstream stream, CUdeviceptr word, cuuint64_t value,
                                  unsigned flags);
 
-typedef enum EntryKind { ENTRY_WORK, ENTRY_COPY, ENTRY_WAIT } EntryKind;
+typedef enum HostEntryKind { ENTRY_WORK, ENTRY_COPY, ENTRY_WAIT } HostEntryKind;
 
 typedef struct HostEntry {
-  EntryKind kind;
+  HostEntryKind kind;
   uint64_t number;
   Work work;
   void *to; /* of a copy */

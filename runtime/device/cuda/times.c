@@ -6,10 +6,10 @@
 #include "runtime/device/cuda/cupti.h"
 
 /* The works of one call on one lane, or one communication: from one event to the next. */
-typedef struct Span {
+typedef struct TimedSpan {
   uint64_t number; /* of its first work */
   cudaEvent_t start, end;
-} Span;
+} TimedSpan;
 
 typedef struct LaneSpan {
   uint64_t call;
@@ -22,9 +22,9 @@ struct Times {
   void *heard_context;
   uint64_t call_numbers;
   bool has_cupti, listens, has_replayed;
-  uint32_t device; /* cupti.h */
-  Status coarse;   /* why CUPTI is not used */
-  Span *spans;     /* their events are made once */
+  uint32_t device;  /* cupti.h */
+  Status coarse;    /* why CUPTI is not used */
+  TimedSpan *spans; /* their events are made once */
   int64_t count, room;
   LaneSpan lane[PLAN_LANES_MAX];
   cudaEvent_t base;
@@ -72,17 +72,17 @@ static bool did(Times *times, cudaError_t error) {
 static bool make_room(Times *times) {
   if (times->count < times->room) return true;
   const int64_t larger = times->room > 0 ? 2 * times->room : 256;
-  Span *spans = realloc(times->spans, (size_t)larger * sizeof *spans);
+  TimedSpan *spans = realloc(times->spans, (size_t)larger * sizeof *spans);
   if (spans == NULL) return did(times, cudaErrorMemoryAllocation);
   times->spans = spans;
   for (; times->room < larger; times->room++)
-    spans[times->room] = (Span){.start = NULL};
+    spans[times->room] = (TimedSpan){.start = NULL};
   return true;
 }
 
 static void begin_span(Times *times, LaneSpan *lane, cudaStream_t stream, uint64_t number) {
   if (!make_room(times)) return;
-  Span *span = &times->spans[times->count];
+  TimedSpan *span = &times->spans[times->count];
   if ((span->start == NULL && !did(times, cudaEventCreateWithFlags(&span->start, 0))) ||
       (span->end == NULL && !did(times, cudaEventCreateWithFlags(&span->end, 0))) ||
       !did(times, cudaEventRecord(span->start, stream)))
@@ -128,7 +128,7 @@ static bool since_base(Times *times, cudaEvent_t event, int64_t *ns) {
 /* All streams are done; each lane's last span ended when `times_listen` was asked. */
 static bool tell_spans(Times *times, Status *status) {
   for (int64_t i = 0; i < times->count && times->error == cudaSuccess; i++) {
-    const Span *span = &times->spans[i];
+    const TimedSpan *span = &times->spans[i];
     int64_t start_ns = 0, end_ns = 0;
     if (since_base(times, span->start, &start_ns) && since_base(times, span->end, &end_ns))
       times->heard(times->heard_context, span->number, start_ns, end_ns);

@@ -76,7 +76,7 @@ static Fabric draw_machine(Arena *arena, const Shape *shape) {
 }
 
 /* Every divisor of what is left, for one axis after the other. */
-static Mesh draw_mesh(int64_t ranks) {
+static JobMesh draw_mesh(int64_t ranks) {
   int64_t degree[4] = {1, 1, 1, 1}, axis = draw(4);
   for (int32_t i = 0; i < 3; i++, axis = (axis + 1) % 4) {
     do
@@ -97,7 +97,7 @@ static bool is_same(const Placement *a, const Placement *b) {
 }
 
 /* The words printed for a placement make the same placement again. */
-static void check_words(const Fabric *fabric, const Mesh *mesh, const Placement *at) {
+static void check_words(const Fabric *fabric, const JobMesh *mesh, const Placement *at) {
   Order order;
   bool is_read = order_parse(order_text(fabric->arena, &at->order), &order);
   CHECK(is_read);
@@ -116,7 +116,7 @@ static Drawn check_drawn(const Shape *shape) {
   Arena *arena = arena_new();
   uint64_t began = state;
   Fabric fabric = draw_machine(arena, shape);
-  Mesh mesh = draw_mesh(fabric.slot_count);
+  JobMesh mesh = draw_mesh(fabric.slot_count);
   double gigabytes[4];
   for (int32_t i = 0; i < 4; i++)
     gigabytes[i] = draw_of(sent, 4);

@@ -117,7 +117,7 @@ static Fabric fabric_of(Arena *arena, const Case *k) {
 static void check_case(const Case *k) {
   Arena *arena = arena_new();
   Fabric fabric = fabric_of(arena, k);
-  Mesh mesh = mesh_of(k->tp, k->cp, k->pp, k->dp);
+  JobMesh mesh = mesh_of(k->tp, k->cp, k->pp, k->dp);
   Demands demands = demands_of_mesh(arena, &mesh, k->gigabytes);
   Choice choice = place_choose(&fabric, &mesh, &demands, (Wish){NULL, false});
   Ranks r = ranks_of(&fabric, &mesh, &demands);
@@ -133,7 +133,7 @@ static void check_case(const Case *k) {
   arena_free(arena);
 }
 
-static Reach reach(const Fabric *fabric, const Mesh *mesh, MeshAxis axis) {
+static Reach reach(const Fabric *fabric, const JobMesh *mesh, MeshAxis axis) {
   const Placement *at = place_in_order(fabric, mesh, &order_usual);
   return place_reach(fabric, at, MESH_BIT(axis), -1);
 }
@@ -142,7 +142,7 @@ static void test_rails(void) {
   Arena *arena = arena_new();
   TEST("a ring over several nodes has the NICs of all its members on a node") {
     Fabric dgx = plain(arena, 4, 8, 240, 24);
-    Mesh all = mesh_of(1, 1, 1, 32), eight = mesh_of(8, 1, 1, 4), two = mesh_of(2, 1, 1, 16);
+    JobMesh all = mesh_of(1, 1, 1, 32), eight = mesh_of(8, 1, 1, 4), two = mesh_of(2, 1, 1, 16);
     CHECK(reach(&dgx, &all, MESH_DP).ring_bytes_per_s == 192e9);
     CHECK(reach(&dgx, &all, MESH_DP).pair_bytes_per_s == 24e9);
     CHECK(reach(&dgx, &eight, MESH_DP).ring_bytes_per_s == 24e9);
@@ -151,7 +151,7 @@ static void test_rails(void) {
   }
   TEST("a ring that leaves a node is not faster than the node inside; what is unknown stays so") {
     Fabric slow = plain(arena, 2, 8, 20, 24), unknown = plain(arena, 2, 8, 240, 0);
-    Mesh all = mesh_of(1, 1, 1, 16);
+    JobMesh all = mesh_of(1, 1, 1, 16);
     CHECK(reach(&slow, &all, MESH_DP).ring_bytes_per_s == 20e9);
     CHECK(reach(&slow, &all, MESH_DP).pair_bytes_per_s == 20e9);
     CHECK(reach(&unknown, &all, MESH_DP).ring_bytes_per_s == 0);
@@ -160,17 +160,17 @@ static void test_rails(void) {
     Fabric tree = plain(arena, 8, 4, 200, 20);
     add_level(&tree, "leaf", 2, 0, 2);
     add_level(&tree, "group", 4, 0, 4);
-    Mesh in_leaf = mesh_of(1, 1, 4, 8), all = mesh_of(1, 1, 1, 32);
+    JobMesh in_leaf = mesh_of(1, 1, 4, 8), all = mesh_of(1, 1, 1, 32);
     CHECK_INT(reach(&tree, &in_leaf, MESH_PP).distance, 0);
     CHECK_INT(reach(&tree, &all, MESH_DP).distance, 3);
     CHECK(reach(&tree, &all, MESH_DP).ring_bytes_per_s == 20e9);
-    Mesh pairs = mesh_of(8, 1, 1, 4);
+    JobMesh pairs = mesh_of(8, 1, 1, 4);
     CHECK_INT(reach(&tree, &pairs, MESH_TP).distance, 1);
     CHECK(reach(&tree, &pairs, MESH_TP).ring_bytes_per_s == 80e9);
   }
   TEST("rings of a cube mesh carry what its weakest cut does") {
     Fabric mesh = linked(arena, 1, 8, cube_mesh);
-    Mesh all = mesh_of(8, 1, 1, 1), half = mesh_of(4, 1, 1, 2), pair = mesh_of(2, 1, 1, 4);
+    JobMesh all = mesh_of(8, 1, 1, 1), half = mesh_of(4, 1, 1, 2), pair = mesh_of(2, 1, 1, 4);
     CHECK(reach(&mesh, &all, MESH_TP).ring_bytes_per_s == 150e9);
     CHECK(reach(&mesh, &half, MESH_TP).ring_bytes_per_s == 100e9);
     CHECK(reach(&mesh, &pair, MESH_TP).ring_bytes_per_s == 25e9);
@@ -197,7 +197,7 @@ static void test_orders(void) {
   }
   TEST("parts of an axis are digits of its coordinate") {
     Fabric fabric = plain(arena, 4, 4, 200, 20);
-    Mesh mesh = mesh_of(4, 1, 1, 4);
+    JobMesh mesh = mesh_of(4, 1, 1, 4);
     CHECK(order_parse("dp*2 tp*2 dp tp cp pp", &order));
     const Placement *at = place_in_order(&fabric, &mesh, &order);
     CHECK_INT(at->digit_count, 4);
@@ -209,7 +209,7 @@ static void test_orders(void) {
   }
   TEST("the user's order is taken, and the best one's price is known") {
     Fabric fabric = plain(arena, 2, 4, 200, 20);
-    Mesh mesh = mesh_of(4, 1, 1, 2);
+    JobMesh mesh = mesh_of(4, 1, 1, 2);
     const double gigabytes[4] = {8, 0, 0, 1};
     Demands demands = demands_of_mesh(arena, &mesh, gigabytes);
     CHECK(order_parse("dp tp cp pp", &order));
@@ -223,7 +223,7 @@ static void test_orders(void) {
   }
   TEST("without rates the usual order is taken") {
     Fabric fabric = plain(arena, 2, 4, 0, 0);
-    Mesh mesh = mesh_of(2, 1, 2, 2);
+    JobMesh mesh = mesh_of(2, 1, 2, 2);
     const double gigabytes[4] = {1, 0, 9, 1};
     Demands demands = demands_of_mesh(arena, &mesh, gigabytes);
     Choice choice = place_choose(&fabric, &mesh, &demands, (Wish){NULL, false});
@@ -246,7 +246,7 @@ static void test_even(void) {
     listed.runs = runs, listed.run_count = 6, listed.kinds = kinds, listed.kind_count = 2;
     add_level(&even, "leaf", 2, 0, 3);
     add_level(&listed, "leaf", 2, 0, 3);
-    Mesh mesh = mesh_of(2, 2, 3, 4);
+    JobMesh mesh = mesh_of(2, 2, 3, 4);
     Order order = order_usual;
     for (int32_t i = 0; i < 4; i++) {
       OrderTerm first = order.term[0];
@@ -275,7 +275,7 @@ static void test_work(void) {
       Fabric tree = linked(arena, ranks[i] / 8, 8, cube_mesh);
       add_level(&tree, "leaf", 8, 0, 1);
       add_level(&tree, "group", 16, 0, 2);
-      Mesh mesh = mesh_of(4, 2, 4, ranks[i] / 32);
+      JobMesh mesh = mesh_of(4, 2, 4, ranks[i] / 32);
       Demands demands = demands_of_mesh(arena, &mesh, gigabytes);
       Choice choice = place_choose(&tree, &mesh, &demands, (Wish){NULL, false});
       CHECK(choice.orders >= ORDERS_STRAIGHT);
@@ -283,7 +283,7 @@ static void test_work(void) {
     }
     CHECK(priced[0] > 24 && priced[1] < 2 * priced[0]);
     Fabric alike = plain(arena, 2048, 8, 200, 20);
-    Mesh mesh = mesh_of(8, 1, 16, 128);
+    JobMesh mesh = mesh_of(8, 1, 16, 128);
     Demands demands = demands_of_mesh(arena, &mesh, gigabytes);
     CHECK_INT(place_choose(&alike, &mesh, &demands, (Wish){NULL, false}).priced, 63);
     arena_free(arena);

@@ -62,7 +62,7 @@ static void check_ports(void) {
 static void check_scratch(void) {
   char why[200];
   TEST("a file is written and read back, and is gone") {
-    Scratch scratch = {.bytes = 16 << 20};
+    ScratchFolder scratch = {.bytes = 16 << 20};
     CHECK(scratch_use(root, &scratch, why));
     CHECK(scratch.bytes == 16 << 20 && scratch.wrong == 0 && scratch.mbs > 0);
     char command[128];
@@ -70,12 +70,12 @@ static void check_scratch(void) {
     CHECK(system(command) == 0);
   }
   TEST("a folder that is not there") {
-    Scratch scratch = {.bytes = 1 << 20};
+    ScratchFolder scratch = {.bytes = 1 << 20};
     CHECK(!scratch_use("/nowhere", &scratch, why));
     CHECK(strcmp(why, "/nowhere: No such file or directory") == 0 && scratch.bytes == 0);
   }
   TEST("a folder that takes no files") {
-    Scratch scratch = {.bytes = 1 << 20};
+    ScratchFolder scratch = {.bytes = 1 << 20};
     CHECK(!scratch_use("/proc", &scratch, why));
     CHECK(strncmp(why, "/proc: ", strlen("/proc: ")) == 0);
   }

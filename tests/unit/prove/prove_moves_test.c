@@ -311,7 +311,7 @@ static void test_join(void) {
   }
   TEST("both stages have each use once between them, and send to each other") {
     bench.t.class.refused = false;
-    Join other = bench.t.proof.join[0];
+    TiedPart other = bench.t.proof.join[0];
     other.uses = 2;
     bench.t.proof.join[bench.t.proof.join_count++] = other;
     check_joins(&bench.t);

@@ -14,7 +14,7 @@ static int32_t count_named(const Compile *c, const char *name) {
 static void test_degrees(void) {
   Builder b = builder_sized(true, DTYPE_F32, 4);
   build_llama(&b, 3);
-  Mesh mesh = {0};
+  JobMesh mesh = {0};
   TEST("all sizes that a degree does not divide are told at once, by name, with what would do") {
     CHECK(!shard_degrees(b.g, 5, &mesh));
     CHECK_INT(b.c->diags.error_count, 4);

@@ -149,8 +149,8 @@ static bool is_untold(const Config *x, const char *key) {
   return false;
 }
 
-static bool is_same(const Whole *a, const Whole *b, const Setting *first) {
-  const Setting *second = row_of(b, first->key);
+static bool is_same(const Whole *a, const Whole *b, const ResolvedKey *first) {
+  const ResolvedKey *second = row_of(b, first->key);
   const double steps = (double)a->derived.steps;
   double x = number_of(first), y = number_of(second);
   const char *key = first->key;
@@ -192,7 +192,7 @@ static bool is_left_to_us(const Whole *a, const char *key) {
 
 static void compare(const Config *x, const Whole *a, const Whole *b, const char *text) {
   for (int32_t i = 0; i < a->settings.count; i++) {
-    const Setting *row = &a->settings.at[i];
+    const ResolvedKey *row = &a->settings.at[i];
     bool counts = counts_for_training(row) || is_in(&x->told, row->key);
     if (strncmp(row->key, "data", 4) == 0 || !counts || is_untold(x, row->key) ||
         is_apart(a, row->key) || is_left_to_us(a, row->key) ||

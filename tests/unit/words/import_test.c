@@ -135,20 +135,20 @@ static void test_files(bool is_update) {
 
 /* ---- the job that a person wrote */
 
-static bool is_same_value(const Setting *a, const Setting *b) {
+static bool is_same_value(const ResolvedKey *a, const ResolvedKey *b) {
   if (!b || a->kind != b->kind) return false;
   if (a->kind == SETTING_TEXT) return strcmp(a->text, b->text) == 0;
   double x = number_of(a), y = number_of(b);
   return (isnan(x) && isnan(y)) || fabs(x - y) <= 1e-12 * fabs(y);
 }
 
-static void say_value(const char *who, const Setting *row) {
+static void say_value(const char *who, const ResolvedKey *row) {
   fprintf(stderr, "  %s: %s %.17g\n", who, row && row->text ? row->text : "", number_of(row));
 }
 
 static void compare_jobs(const char *name, const Whole *imported, const Whole *by_hand) {
   for (int32_t i = 0; i < by_hand->settings.count; i++) {
-    const Setting *b = &by_hand->settings.at[i], *a = row_of(imported, b->key);
+    const ResolvedKey *b = &by_hand->settings.at[i], *a = row_of(imported, b->key);
     if (!counts_for_training(b) || strncmp(b->key, "data", 4) == 0) continue;
     bool is_right = is_same_value(b, a);
     CHECK(is_right);

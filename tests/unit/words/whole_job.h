@@ -30,20 +30,20 @@ static inline bool complete(Compile *c, const char *path, const char *const *def
   return is_good;
 }
 
-static inline const Setting *row_of(const Whole *whole, const char *key) {
+static inline const ResolvedKey *row_of(const Whole *whole, const char *key) {
   for (int32_t i = 0; i < whole->settings.count; i++)
     if (strcmp(whole->settings.at[i].key, key) == 0) return &whole->settings.at[i];
   return NULL;
 }
 
-static inline double number_of(const Setting *row) {
+static inline double number_of(const ResolvedKey *row) {
   return row == NULL || row->kind == SETTING_NONE ? NAN
          : row->kind == SETTING_REAL              ? row->real
                                                   : (double)row->count;
 }
 
 /* Does another value make another training, or another division of its state? */
-static inline bool counts_for_training(const Setting *row) {
+static inline bool counts_for_training(const ResolvedKey *row) {
   return row->effect == SETTING_EXPERIMENT || row->effect == SETTING_SCHEDULE ||
          row->effect == SETTING_LAYOUT || row->effect == SETTING_MODEL;
 }

@@ -18,8 +18,8 @@ typedef struct DerivedModel {
   Sum *name;         /* by value: how it was computed */
   Sum *wanted;       /* by value: its gradient according to the rows */
   uint32_t *made_by; /* by value: number of the node that made it, plus one; 0: none */
-  Asked asked;       /* of the region */
-  Asked again;       /* of the region: what makes values of forward once more, tagged with them */
+  WantedSums asked;  /* of the region */
+  WantedSums again;  /* of the region: what makes values of forward once more, tagged with them */
   uint32_t losses;
 } DerivedModel;
 
@@ -301,8 +301,8 @@ static void prove_model(DerivedModel *m, uint32_t count) {
   }
   for (uint32_t i = count; i-- > 0 && is_chain && trains;) {
     m->region = &m->plan->regions[i];
-    m->asked = (Asked){.arena = m->view.arena};
-    m->again = (Asked){.arena = m->view.arena};
+    m->asked = (WantedSums){.arena = m->view.arena};
+    m->again = (WantedSums){.arena = m->view.arena};
     want(m);
     go_backward(m);
   }

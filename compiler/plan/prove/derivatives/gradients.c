@@ -97,17 +97,17 @@ Applied applied_of(const Plan *plan, const PlanNode *node, uint32_t output, cons
   return applied;
 }
 
-static uint32_t *tag_of(Asked *asked, Sum sum) {
+static uint32_t *tag_of(WantedSums *asked, Sum sum) {
   const uint32_t number = pool_number(asked->arena, &asked->sums, &sum, sizeof sum);
   return &asked->sums.row[number].tag;
 }
 
-void ask(Asked *asked, Sum sum, uint32_t value) {
+void ask(WantedSums *asked, Sum sum, uint32_t value) {
   uint32_t *tag = tag_of(asked, sum);
   if (*tag == 0 || *tag == PLAN_NONE) *tag = value == PLAN_NONE ? PLAN_NONE : value + 1;
 }
 
-uint32_t asked_for(Asked *asked, Sum sum) {
+uint32_t asked_for(WantedSums *asked, Sum sum) {
   return *tag_of(asked, sum);
 }
 

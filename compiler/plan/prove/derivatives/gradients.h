@@ -31,17 +31,17 @@ Applied applied_of(const Plan *plan, const PlanNode *node, uint32_t output, cons
 Sum apply(const Plan *plan, Applied *applied);
 
 /* The sums that rows ask for. */
-typedef struct Asked {
+typedef struct WantedSums {
   Arena *arena;
   Pool sums; /* tags are what asked_for returns */
-} Asked;
+} WantedSums;
 
 /* `value`: whose gradient it is; PLAN_NONE: a part of a gradient. */
-void ask(Asked *asked, Sum sum, uint32_t value);
+void ask(WantedSums *asked, Sum sum, uint32_t value);
 
 /* The first value that has this gradient, counted from 1; PLAN_NONE: it is only a part of one; 0:
  * no row asks for it. */
-uint32_t asked_for(Asked *asked, Sum sum);
+uint32_t asked_for(WantedSums *asked, Sum sum);
 
 /* One use of a value: an input of a forward node. */
 typedef struct Use {
@@ -50,7 +50,7 @@ typedef struct Use {
   uint32_t input;
   const Sum *name;   /* by value */
   const Sum *wanted; /* by value: its whole gradient so far */
-  Asked *asked;      /* gets every op of the row */
+  WantedSums *asked; /* gets every op of the row */
   bool lacks;        /* the row needs something that the node does not have */
 } Use;
 

@@ -62,14 +62,14 @@ uint32_t form_joint(const Form *form, uint32_t label, bool goes_round) {
 /* ---- operands */
 
 /* A row being read: its capitals, and the number of dims of each. */
-typedef struct Reading {
+typedef struct RowReading {
   const Typing *t;
   const PlanNode *node;
   Form *form;
   uint8_t size[128]; /* by letter */
-} Reading;
+} RowReading;
 
-static bool take(const Reading *r, bool from_outputs, char number, uint32_t *value) {
+static bool take(const RowReading *r, bool from_outputs, char number, uint32_t *value) {
   uint32_t first = from_outputs ? r->node->outputs_first : r->node->inputs_first;
   uint32_t count = from_outputs ? r->node->outputs_count : r->node->inputs_count;
   uint32_t index = (uint32_t)(number - '0');
@@ -99,7 +99,7 @@ static CodesOf blocks_of(const Plan *plan, const Form *form, const FormSlot *slo
 }
 
 /* Finds the value of the node that an operand is. False: the node has no such value. */
-static bool read_marks(Reading *r, const char **at, FormSlot *slot) {
+static bool read_marks(RowReading *r, const char **at, FormSlot *slot) {
   Form *form = r->form;
   bool statistics = **at == '%', fits = true;
   *slot = (FormSlot){.in = PLAN_NONE, .out = PLAN_NONE};
@@ -125,7 +125,7 @@ static uint32_t value_of(const FormSlot *slot) {
   return slot->in != PLAN_NONE ? slot->in : slot->out;
 }
 
-static bool read_operands(Reading *r, const char *at) {
+static bool read_operands(RowReading *r, const char *at) {
   for (; *at != '\0' && r->form->slot_count < FORM_SLOTS_MAX; at += *at == ' ') {
     FormSlot *slot = &r->form->slot[r->form->slot_count++];
     if (!read_marks(r, &at, slot)) return false;
@@ -141,7 +141,7 @@ static bool read_operands(Reading *r, const char *at) {
   return true;
 }
 
-static bool sizes_fit(const Reading *r) {
+static bool sizes_fit(const RowReading *r) {
   for (uint32_t i = 0; i < r->form->slot_count; i++) {
     const FormSlot *slot = &r->form->slot[i];
     uint32_t dims = 0, wanted = 0;
@@ -155,7 +155,7 @@ static bool sizes_fit(const Reading *r) {
 }
 
 /* Tries all numbers of dims for the capitals from this one on: there are at most three. */
-static bool find_sizes(Reading *r, const char *operands) {
+static bool find_sizes(RowReading *r, const char *operands) {
   while (*operands != '\0' &&
          (*operands < 'A' || *operands > 'Z' || r->size[(unsigned char)*operands] <= FORM_DIMS_MAX))
     operands++;
@@ -167,7 +167,7 @@ static bool find_sizes(Reading *r, const char *operands) {
   return false;
 }
 
-static void set_labels(const Reading *r, FormSlot *slot) {
+static void set_labels(const RowReading *r, FormSlot *slot) {
   for (uint32_t k = 0; k < slot->letter_count; k++) {
     const char letter = slot->letters[slot->turns ? slot->letter_count - 1 - k : k];
     for (uint8_t i = 0; i < r->size[(unsigned char)letter]; i++)
@@ -178,7 +178,7 @@ static void set_labels(const Reading *r, FormSlot *slot) {
 
 /* Dims are matched by name: labels are those of the value with the most dims, the node's first
  * input. */
-static bool labels_by_name(const Reading *r, FormSlot *slot) {
+static bool labels_by_name(const RowReading *r, FormSlot *slot) {
   const Plan *plan = r->t->plan;
   uint32_t count = 0, first_count = 0;
   const PlanLayoutDim *dims = meaning_dims(&r->t->proof.meaning, value_of(slot), &count);
@@ -217,7 +217,7 @@ static const Labelled *first_of_label(Labels *labels, Labelled here) {
   return &labels->at[i];
 }
 
-static const char *dim_text(const Reading *r, const Labelled *of) {
+static const char *dim_text(const RowReading *r, const Labelled *of) {
   const Plan *plan = r->t->plan;
   Arena *arena = r->t->view->arena;
   const char *name = plan_string(plan, of->dim->name);
@@ -234,7 +234,7 @@ static bool same_dim(const Plan *plan, const PlanLayoutDim *a, const PlanLayoutD
 }
 
 /* Dims of one label have one name and one size, with padding and without. */
-static void compare_dims(const Reading *r, const FormSlot *slot, Labels *labels) {
+static void compare_dims(const RowReading *r, const FormSlot *slot, Labels *labels) {
   uint32_t count = 0;
   const PlanLayoutDim *dims = meaning_dims(&r->t->proof.meaning, value_of(slot), &count);
   for (uint32_t i = 0; i < slot->dim_count && i < count; i++) {
@@ -248,7 +248,7 @@ static void compare_dims(const Reading *r, const FormSlot *slot, Labels *labels)
 }
 
 /* Rows of numbers have only a count, which follows from their size. */
-static void compare_operands(const Reading *r) {
+static void compare_operands(const RowReading *r) {
   Form *form = r->form;
   Labels labels = {.count = 0};
   for (uint32_t i = 0; i < form->slot_count && form->unlike == NULL; i++)
@@ -258,7 +258,7 @@ static void compare_operands(const Reading *r) {
 
 static bool read_form(const Typing *t, const PlanNode *node, Form *form) {
   const FormRow *row = form->row;
-  Reading r = {.t = t, .node = node, .form = form};
+  RowReading r = {.t = t, .node = node, .form = form};
   memset(r.size, 1, sizeof r.size);
   memset(r.size + 'A', UINT8_MAX, 'Z' - 'A' + 1);
   if (!read_operands(&r, row->operands)) return false;

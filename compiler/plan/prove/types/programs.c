@@ -9,14 +9,14 @@
 enum { POSTS_MAX = KERNEL_OPERANDS_MAX }; /* plan_check: one for each operand of an exchange */
 
 /* The types that a call finds. The used part is hashed as bytes. */
-typedef struct Found {
+typedef struct CallTypes {
   uint32_t segment, flags, program, made, is_layer, is_microbatch;
   struct FoundItem { /* one for each base, then one for each post */
     uint64_t offset;
     Held held;
     uint32_t reached, kind; /* kind: of the buffer, where rules depend on it; of the post */
   } item[TYPING_BASES_MAX + POSTS_MAX];
-} Found;
+} CallTypes;
 
 static int32_t call_layer(const Typing *t) {
   return t->call.walk.call->layer < 0 ? 0 : t->call.walk.call->layer;
@@ -51,7 +51,7 @@ static bool reach(Typing *t) {
 
 static uint32_t number_found(Typing *t) {
   const PlanCall *call = t->call.walk.call;
-  Found found; /* the used part is set below */
+  CallTypes found; /* the used part is set below */
   found.segment = call->segment;
   found.flags = call->flags;
   found.program = t->call.walk.program->kind;
@@ -76,7 +76,7 @@ static uint32_t number_found(Typing *t) {
     item->held = seen(t, item->held, -1);
   }
   return pool_number(t->view->arena, &t->proof.found, &found,
-                     offsetof(Found, item) + (size_t)(item - found.item) * sizeof *item);
+                     offsetof(CallTypes, item) + (size_t)(item - found.item) * sizeof *item);
 }
 
 /* Remembers what the call left: the control values made, then each cell that it reaches. */

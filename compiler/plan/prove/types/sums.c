@@ -29,12 +29,12 @@ static bool insert_use(Type *sum, TypeUse use) {
 
 /* Where some micro-batches begin: at run `run` of `of` of the first one's tokens; 0, 0: at all of
  * them. */
-typedef struct RunStart {
+typedef struct SumStart {
   uint32_t run, of;
-} RunStart;
+} SumStart;
 
 /* Joins the micro-batches of some nodes; for each node they must be adjacent. */
-static bool join_use(Type *sum, TypeUse use, RunStart from) {
+static bool join_use(Type *sum, TypeUse use, SumStart from) {
   const Type was = *sum;
   bool fits = true;
   memset(sum->use, 0, sizeof sum->use);
@@ -79,7 +79,7 @@ bool join_parts(const Typing *t, Type *sum, const Type *other) {
   bool joins = same_whole(*sum, *other);
   if (sum->kind == TYPE_VALUE) return joins && join_rings(t, &sum->ring, &other->ring);
   for (uint32_t i = 0; i < other->use_count && joins; i++)
-    joins = join_use(sum, other->use[i], (RunStart){0, 0});
+    joins = join_use(sum, other->use[i], (SumStart){0, 0});
   return joins && sum->kind == TYPE_SUM;
 }
 
@@ -96,7 +96,7 @@ void add_to_sum(Typing *t, uint32_t operand, Type *sum, uint32_t node) {
   bool is_first = (t->call.walk.call->flags & CALL_FIRST_MICROBATCH) != 0;
   const Making making = making_of(&t->proof.meaning, sum->ref, node);
   const uint32_t part = t->call.at->part, parts = t->call.at->parts;
-  const RunStart from = {part, part > 0 ? parts : 0};
+  const SumStart from = {part, part > 0 ? parts : 0};
   bool is_last = part + 1 >= parts;
   if (t->plan->values[sum->ref].kind == VALUE_LOSS && (t->class.made & MADE_TOTALS) != 0)
     REFUSE(t, "losses have been summed over ranks already");

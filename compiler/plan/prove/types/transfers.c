@@ -42,7 +42,7 @@ void type_transfer(Typing *t) {
 
 /* ---- a tied tensor: two stages send each other the gradient of their own uses */
 
-static bool has_join(const Typing *t, Join wanted) {
+static bool has_join(const Typing *t, TiedPart wanted) {
   for (uint32_t i = 0; i < t->proof.join_count; i++)
     if (memcmp(&t->proof.join[i], &wanted, sizeof wanted) == 0) return true;
   return false;
@@ -76,7 +76,7 @@ void type_join(Typing *t) {
   Type like = sum;
   like.use_count = 0;
   memset(like.use, 0, sizeof like.use);
-  const Join join = {own, to, sum.ref, type_of(&t->proof.types, &like), sum.use[0].nodes};
+  const TiedPart join = {own, to, sum.ref, type_of(&t->proof.types, &like), sum.use[0].nodes};
   if (!has_join(t, join))
     t->proof.join[t->proof.join_count++] = join; /* a step is checked more than once */
   sum.is_joined = 1;
@@ -89,9 +89,9 @@ void type_join(Typing *t) {
  * other. */
 void check_joins(Typing *t) {
   for (uint32_t i = 0; i < t->proof.join_count && !t->class.refused; i++) {
-    const Join *join = &t->proof.join[i];
+    const TiedPart *join = &t->proof.join[i];
     uint64_t others = all_uses(&t->proof.meaning, join->ref) & ~join->uses;
-    if (!has_join(t, (Join){join->peer, join->class, join->ref, join->like, others}))
+    if (!has_join(t, (TiedPart){join->peer, join->class, join->ref, join->like, others}))
       REFUSE(t, "stages do not have each use of %.60s exactly once and send it to each other alike",
              plan_string(t->plan, t->plan->values[join->ref].name));
   }

@@ -21,11 +21,11 @@ typedef struct Reached {
 } Reached;
 
 /* The part of a tied tensor's gradient that a stage sends, and the class of ranks that gets it. */
-typedef struct Join {
+typedef struct TiedPart {
   uint32_t class, peer;
   uint32_t ref, like; /* like: the type of what is sent, apart from its uses */
   uint64_t uses;      /* mask, in their order, of the nodes that add to it */
-} Join;
+} TiedPart;
 
 /* A collective of pieces, made up of a collective of one run a member and the kernels that gather
  * and scatter them. */
@@ -47,7 +47,7 @@ typedef struct ProofTyping {
   Types types;
   void *forms;      /* rows of rules.def that have been read: forms.c */
   Pool found, left; /* of calls already checked, of any class: programs.c */
-  Join join[TYPING_JOINS_MAX];
+  TiedPart join[TYPING_JOINS_MAX];
   uint32_t join_count;
   uint32_t losses;     /* mask: programs of this stage that make the loss */
   uint64_t squares;    /* in the norm, of this stage */
