@@ -2,6 +2,7 @@
 
 #include "compiler/draft/cost/cost.h"
 #include "compiler/draft/roles.h"
+#include "compiler/draft/stages/stages.h"
 
 const char *const estimate_part_words[ESTIMATE_PARTS] = {
     [PART_OF_COMPUTE] = "compute", [PART_OF_TP] = "tp", [PART_OF_CP] = "cp",
@@ -145,7 +146,8 @@ static bool call_stage(Flows *flows, const Draft *segments, int64_t microbatches
   return compile_stage(segments, pipeline, microbatches, stage, out);
 }
 
-int64_t estimate_live(Flows *flows, const Draft *segments, int32_t stage) {
+/* Of one stage. */
+static int64_t estimate_live(Flows *flows, const Draft *segments, int32_t stage) {
   enum { WARM_UP = 2 };
   const int64_t m = segments->derived.accumulation, pp = segments->derived.pp;
   const int64_t least = pp == 1 ? 1 : pipeline_least(draft_pipe_kind(segments), (int32_t)pp);
@@ -159,6 +161,43 @@ int64_t estimate_live(Flows *flows, const Draft *segments, int32_t stage) {
       return d.live_bytes + staged_bytes(&d, m, TIER_DEVICE) - staged_bytes(&d, count, TIER_DEVICE);
   }
   return call_stage(flows, segments, m, stage, &d) ? d.live_bytes : INT64_MAX;
+}
+
+/* True if two chunks run the same code. */
+static bool are_alike(const Draft *d, int32_t a, int32_t b) {
+  const int32_t first = d->chunk_first[a], other = d->chunk_first[b];
+  const int32_t layers = d->chunk_first[a + 1] - first;
+  if (d->chunk_first[b + 1] - other != layers) return false;
+  for (int32_t i = 0; i < layers; i++) {
+    const LayerUse *x = &d->chain[first + i], *y = &d->chain[other + i];
+    if (x->region != y->region || x->first != y->first || x->last != y->last ||
+        x->group_last != y->group_last)
+      return false;
+  }
+  return true;
+}
+
+/* True if the stage before runs the same code with more micro-batches in flight. Split orders are
+ * not looked at: what they keep does not fall from stage to stage. */
+static bool keeps_no_more(const Draft *d, int32_t stage) {
+  if (stage < 2 || pipe_rules[draft_pipe_kind(d)].is_split) return false;
+  for (int32_t k = 0; k < draft_chunks(d); k++)
+    if (!are_alike(d, draft_chunk(d, stage - 1, k), draft_chunk(d, stage, k))) return false;
+  return true;
+}
+
+/* The first stage usually keeps most, and the last one has the loss. */
+int64_t estimate_live_most(Flows *flows, const Draft *segments, int64_t enough) {
+  Draft cut = *segments;
+  int64_t most = 0;
+  if (!stages_cut(&cut)) return INT64_MAX;
+  for (int32_t i = 0; i < cut.stage_count && most <= enough; i++) {
+    const int32_t stage = i == 0 ? 0 : i == 1 ? cut.stage_count - 1 : i - 1;
+    if (i > 1 && keeps_no_more(&cut, stage)) continue;
+    const int64_t bytes = estimate_live(flows, segments, stage);
+    if (bytes > most) most = bytes;
+  }
+  return most;
 }
 
 static double mfu_of(const Draft *d, int64_t step_ns) {

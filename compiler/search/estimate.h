@@ -32,9 +32,10 @@ typedef struct Estimate {
  * False when reported: the job cannot be compiled so. */
 bool estimate(Compile *c, Job *job, const Compiled *known, Recompute recompute, Estimate *out);
 
-/* Bytes of device memory alive at once in a stage's train step, of a draft with segments: the
- * plan's, without more of it. INT64_MAX: it cannot be cut into stages. */
-int64_t estimate_live(Flows *flows, const Draft *segments, int32_t stage);
+/* Bytes of device memory alive at once in the train step, of a draft with segments and on the stage
+ * that needs most: the plan's, without more of it. Above `enough` it may be of another stage.
+ * INT64_MAX: it cannot be cut into stages. */
+int64_t estimate_live_most(Flows *flows, const Draft *segments, int64_t enough);
 
 /* True if device memory has room for it, and so has a node's memory for what its ranks keep there.
  */

@@ -1,23 +1,11 @@
 #include "compiler/search/forecast.h"
 
-#include <string.h>
+#include <math.h>
 
-#include "compiler/draft/cost/cost.h"
-#include "compiler/draft/cost/link.h"
-#include "compiler/draft/roles.h"
 #include "compiler/plan/simulate/price.h"
+#include "compiler/search/forecast_times.h"
 
-enum { FLAG_SETS = 1 << CALL_FLAGS_BITS, LISTS = 4, BUFFERS_MOST = 64, TRANSFERS = 3 };
-typedef enum PartList { LIST_FORWARD, LIST_RECOMPUTE, LIST_BACKWARD, LIST_WEIGHT } PartList;
-
-/* The times of a region's code, by the flags of a call; and of what goes on around one of its
- * layers on the lane of weights and gradients. */
-typedef struct RegionTimes {
-  int64_t ns[LISTS][FLAG_SETS]; /* -1: not yet known */
-  int64_t fetch_ns, refetch_ns, reduce_ns;
-  int64_t cast_ns, recast_ns; /* fetches on the lane of their readers */
-  bool loads;
-} RegionTimes;
+enum { BUFFERS_MOST = 64, TRANSFERS = 3 };
 
 typedef struct Chunk {
   int64_t forward_ns, backward_ns, weight_ns;
@@ -30,136 +18,36 @@ typedef struct StageClock {
   int64_t main_ns, dp_ns, pp_ns;
   int64_t read_ns[BUFFERS_MOST];    /* ends of the layers that read gathered weights last */
   int64_t reduced_ns[BUFFERS_MOST]; /* ends of reductions */
-  int32_t reads, reductions;
+  int32_t stage, reads, reductions;
 } StageClock;
 
 typedef struct Forecast {
   const Draft *d;
   Arena *arena;
-  const Placement *at;
-  Reach reach[MESH_BIT(MESH_AXES)];
-  bool is_reached[MESH_BIT(MESH_AXES)];
-  RegionTimes *region;
+  Times times;
   Chunk *chunk;      /* of the model */
   StageClock *clock; /* by stage */
-  bool gathers;      /* weights before layers */
-  bool reduces;      /* gradients of every micro-batch */
   int64_t *come_ns;  /* by layer: when its weights are there; -1: they are not */
   int32_t *number;   /* by layer: of the gather that brought them, among the stage's */
-  /* By stage: the time of an exchange of so many values sent and received. */
-  int64_t (*exchange_ns)[TRANSFERS][TRANSFERS + 1];
-  int64_t microbatches;
+  int64_t exchange_ns[TRANSFERS][TRANSFERS + 1]; /* by values sent and received */
 } Forecast;
 
 static int64_t later(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-/* ---- segments */
-
-static PlanLink link_along(Forecast *f, uint32_t axes) {
-  axes = mesh_used(&f->d->mesh, axes);
-  if (!f->is_reached[axes]) f->reach[axes] = place_reach(f->d->fabric, f->at, axes, -1);
-  f->is_reached[axes] = true;
-  return link_of(&f->reach[axes], f->d->cluster);
-}
-
-static int64_t record_ns(Forecast *f, const Record *record) {
-  if (record->meaning == NULL) return cost_kernel_ns(f->d, record);
-  const PlanLink link = link_along(f, record->axes);
-  const Traffic traffic = link_traffic(f->d, record);
-  return traffic_ns(&traffic, &link);
-}
-
-/* Until its last record on the main lane ends, if all lanes are free before; of segments on another
- * lane, until all end. */
-static int64_t segment_ns(Forecast *f, int32_t number, uint32_t flags) {
-  if (number == NO_ID) return 0;
-  const Segment *segment = &f->d->segments.at[number];
-  int64_t free_ns[Lane_COUNT] = {0}, end_ns = 0;
-  int64_t *over_ns = ARENA_ARRAY(f->arena, int64_t, segment->records.count + 1);
-  bool has_main = false;
-  for (int32_t i = 0; i < segment->records.count; i++) {
-    const Record *record = &segment->records.at[i];
-    if (!record_runs(record, flags)) continue;
-    int64_t *lane = &free_ns[record->lane];
-    for (int32_t k = 0; k < record->after.count; k++)
-      *lane = later(*lane, over_ns[record->after.at[k]]);
-    over_ns[i] = *lane += record_ns(f, record);
-    has_main |= record->lane == LANE_COMPUTE;
-  }
-  for (int32_t lane = 0; lane < Lane_COUNT; lane++)
-    end_ns = later(end_ns, free_ns[lane]);
-  return has_main ? free_ns[LANE_COMPUTE] : end_ns;
-}
-
-static int64_t list_ns(Forecast *f, RegionId r, PartList list, uint32_t flags) {
-  const RegionSegments *parts = &f->d->train_parts[r];
-  const int32_t segments[LISTS] = {parts->forward, parts->recompute, parts->backward,
-                                   parts->weight};
-  int64_t *ns = &f->region[r].ns[list][flags];
-  if (*ns < 0) *ns = segment_ns(f, segments[list], flags);
-  return *ns;
-}
-
-static bool is_on_main(const Forecast *f, int32_t segment) {
-  const Segment *at = &f->d->segments.at[segment];
-  return at->records.count > 0 && at->records.at[at->records.count - 1].lane == LANE_COMPUTE;
-}
-
-static bool has_data(const Draft *d, const RegionSegments *parts) {
-  const int32_t segments[LISTS] = {parts->forward, parts->recompute, parts->backward,
-                                   parts->weight};
-  for (int32_t i = 0; i < LISTS; i++)
-    for (int32_t k = 0; segments[i] != NO_ID && k < d->segments.at[segments[i]].bases.count; k++)
-      if (d->segments.at[segments[i]].bases.at[k].role == BASE_DATA) return true;
-  return false;
-}
-
-static void add_fetch(Forecast *f, int32_t segment, int64_t *beside_ns, int64_t *main_ns) {
-  if (segment == NO_ID) return;
-  *(is_on_main(f, segment) ? main_ns : beside_ns) += segment_ns(f, segment, 0);
-}
-
-static void measure_regions(Forecast *f) {
-  const Draft *d = f->d;
-  f->region = ARENA_ARRAY(f->arena, RegionTimes, d->train->regions.count);
-  for (RegionId r = 0; r < d->train->regions.count; r++) {
-    RegionTimes *at = &f->region[r];
-    memset(at->ns, -1, sizeof at->ns);
-    at->loads = has_data(d, &d->train_parts[r]);
-    for (int32_t b = 0; b < d->blocks.count; b++) {
-      const Block *block = &d->blocks.at[b];
-      if (!block->reads[r]) continue;
-      if (block->shards_params || params_are_cast(d)) {
-        add_fetch(f, block->fetch, &at->fetch_ns, &at->cast_ns);
-        add_fetch(f, block->refetch, &at->refetch_ns, &at->recast_ns);
-      }
-      if (block->reduce != NO_ID && (!block->tied || r == block->reader_first))
-        at->reduce_ns += segment_ns(f, block->reduce, 0);
-      f->reduces |= block->shards_grads && block->reduce != NO_ID;
-    }
-    f->gathers |= at->fetch_ns + at->refetch_ns > 0;
-  }
-}
-
 /* ---- layers */
 
-static uint32_t flags_of(const LayerUse *use) {
-  return (use->first ? CALL_FIRST_LAYER : 0) | (use->last ? CALL_LAST_LAYER : 0) |
-         (use->group_last ? CALL_GROUP_LAST : 0);
+static int64_t forward_ns(const Forecast *f, int32_t stage, int32_t u) {
+  return times_layer(&f->times, stage, u, LIST_FORWARD).ns +
+         times_around(&f->times, stage, u)->cast_ns;
 }
 
-static int64_t forward_ns(Forecast *f, const LayerUse *use) {
-  return list_ns(f, use->region, LIST_FORWARD, flags_of(use)) + f->region[use->region].cast_ns;
-}
-
-static int64_t backward_ns(Forecast *f, const LayerUse *use) {
-  const int64_t again = f->d->job->parallel.zero_reshard >= CHOICE_RESHARD_CHUNK
-                            ? 0
-                            : f->region[use->region].recast_ns;
-  return list_ns(f, use->region, LIST_RECOMPUTE, flags_of(use)) +
-         list_ns(f, use->region, LIST_BACKWARD, flags_of(use)) + again;
+/* Without recomputation. */
+static int64_t backward_ns(const Forecast *f, int32_t stage, int32_t u) {
+  const bool is_kept = f->d->job->parallel.zero_reshard >= CHOICE_RESHARD_CHUNK;
+  return times_layer(&f->times, stage, u, LIST_BACKWARD).ns +
+         (is_kept ? 0 : times_around(&f->times, stage, u)->recast_ns);
 }
 
 /* The first layer of the group that ends with this one. */
@@ -175,37 +63,42 @@ static int32_t group_first(const Forecast *f, const Chunk *chunk, int32_t last) 
 
 static void measure_chunks(Forecast *f) {
   const Draft *d = f->d;
-  const int64_t load_ns = segment_ns(f, d->train_ends.load, 0);
   f->chunk = ARENA_ARRAY(f->arena, Chunk, d->chunk_count);
   for (int32_t c = 0; c < d->chunk_count; c++) {
     Chunk *chunk = &f->chunk[c];
+    const int32_t stage = draft_stage(d, c);
     bool loads = false;
     chunk->first = d->chunk_first[c], chunk->end = d->chunk_first[c + 1];
     for (int32_t u = chunk->first; u < chunk->end; u++) {
-      const LayerUse *use = &d->chain[u];
-      chunk->forward_ns += forward_ns(f, use);
-      chunk->backward_ns += backward_ns(f, use);
-      chunk->weight_ns += list_ns(f, use->region, LIST_WEIGHT, flags_of(use));
-      loads |= f->region[use->region].loads;
+      chunk->forward_ns += forward_ns(f, stage, u);
+      chunk->backward_ns +=
+          times_layer(&f->times, stage, u, LIST_RECOMPUTE).ns + backward_ns(f, stage, u);
+      chunk->weight_ns += times_layer(&f->times, stage, u, LIST_WEIGHT).ns;
+      loads |= times_around(&f->times, stage, u)->loads;
     }
-    chunk->load_ns = loads ? load_ns : 0;
+    chunk->load_ns = loads ? times_segment(&f->times, stage, d->train_ends.load) : 0;
     chunk->forward_ns += chunk->load_ns;
     for (int32_t u = group_first(f, chunk, chunk->end - 1); u < chunk->end; u++)
-      chunk->early_ns += list_ns(f, d->chain[u].region, LIST_RECOMPUTE, flags_of(&d->chain[u]));
+      chunk->early_ns += times_layer(&f->times, stage, u, LIST_RECOMPUTE).ns;
   }
 }
 
-/* Layers whose weights are there at once: one, those ahead, and all of a recompute group. */
-static int32_t buffers_of(const Forecast *f) {
-  const int64_t group = f->d->group_layers > 1 ? f->d->group_layers : 1;
+/* Layers whose weights are there at once: one, those ahead, and in backward all of a recompute
+ * group. */
+static int32_t buffers_of(const Forecast *f, bool is_backward) {
+  const int64_t group = is_backward && f->d->group_layers > 1 ? f->d->group_layers : 1;
   const int64_t most = f->d->job->parallel.zero_prefetch + group;
   return most < BUFFERS_MOST ? (int32_t)most : BUFFERS_MOST;
 }
 
 /* A layer's weights are gathered once a buffer is free. */
-static void gather(Forecast *f, StageClock *at, int32_t u, int64_t took_ns) {
+static void gather(Forecast *f, StageClock *at, int32_t u, bool is_backward) {
+  const RegionTimes *around = times_around(&f->times, at->stage, u);
+  const int64_t took_ns = is_backward ? around->refetch_ns : around->fetch_ns;
+  const int32_t before = at->reads - buffers_of(f, is_backward);
   if (f->come_ns[u] >= 0 || took_ns == 0) return;
-  at->dp_ns = later(at->dp_ns, at->read_ns[at->reads % buffers_of(f)]) + took_ns;
+  if (before >= 0) at->dp_ns = later(at->dp_ns, at->read_ns[before % BUFFERS_MOST]);
+  at->dp_ns += took_ns;
   f->come_ns[u] = at->dp_ns;
   f->number[u] = at->reads++;
 }
@@ -214,16 +107,22 @@ static void wait_for_weights(const Forecast *f, StageClock *at, int32_t u) {
   at->main_ns = later(at->main_ns, f->come_ns[u]);
 }
 
-static void release(Forecast *f, StageClock *at, int32_t u, ZeroReshardChoice over) {
+/* After a part that has just ended: the last kernels of it may not read weights. */
+static void release(Forecast *f, StageClock *at, int32_t u, PartList after,
+                    ZeroReshardChoice over) {
   if (f->come_ns[u] < 0 || f->d->job->parallel.zero_reshard > (int32_t)over) return;
-  at->read_ns[f->number[u] % buffers_of(f)] = at->main_ns;
+  const SegmentTimes part = times_layer(&f->times, at->stage, u, after);
+  at->read_ns[f->number[u] % BUFFERS_MOST] = at->main_ns - (part.ns - part.read_ns);
   f->come_ns[u] = -1;
 }
 
-static void reduce(StageClock *at, int64_t took_ns) {
-  enum { WHOLE = 2 }; /* whole gradients that are there at once */
+/* Gradients that ranks share are whole only around their layer: backward waits for the memory of
+ * earlier ones. */
+static void reduce(const Forecast *f, StageClock *at, int64_t took_ns) {
+  enum { WHOLE = 2 }; /* layers whose gradients are whole at once */
   if (took_ns == 0) return;
   at->dp_ns = later(at->dp_ns, at->main_ns) + took_ns;
+  if (!f->times.reduces) return;
   at->reduced_ns[at->reductions++ % WHOLE] = at->dp_ns;
   at->main_ns = later(at->main_ns, at->reduced_ns[at->reductions % WHOLE]);
 }
@@ -234,10 +133,10 @@ static void gathered_forward(Forecast *f, StageClock *at, const Chunk *chunk, in
   at->main_ns = later(at->main_ns + chunk->load_ns, input_ns);
   for (int32_t u = chunk->first; u < chunk->end; u++) {
     for (int32_t next = u; next < chunk->end && next <= u + ahead; next++)
-      gather(f, at, next, f->region[f->d->chain[next].region].fetch_ns);
+      gather(f, at, next, false);
     wait_for_weights(f, at, u);
-    at->main_ns += forward_ns(f, &f->d->chain[u]);
-    release(f, at, u, CHOICE_RESHARD_LAYER);
+    at->main_ns += forward_ns(f, at->stage, u);
+    release(f, at, u, LIST_FORWARD, CHOICE_RESHARD_LAYER);
   }
 }
 
@@ -247,30 +146,27 @@ static void layered_backward(Forecast *f, StageClock *at, const Chunk *chunk, bo
   for (int32_t end = chunk->end, first; end > chunk->first; end = first) {
     first = group_first(f, chunk, end - 1);
     for (int32_t u = first; u < end; u++) {
-      const LayerUse *use = &f->d->chain[u];
-      if (f->d->train_parts[use->region].recompute == NO_ID) continue;
-      gather(f, at, u, f->region[use->region].refetch_ns);
+      if (f->d->train_parts[f->d->chain[u].region].recompute == NO_ID) continue;
+      gather(f, at, u, true);
       wait_for_weights(f, at, u);
-      at->main_ns += list_ns(f, use->region, LIST_RECOMPUTE, flags_of(use));
+      at->main_ns += times_layer(&f->times, at->stage, u, LIST_RECOMPUTE).ns;
     }
     at->main_ns = later(at->main_ns, input_ns);
     for (int32_t u = end - 1; u >= first; u--) {
-      const LayerUse *use = &f->d->chain[u];
       for (int32_t next = u; next >= chunk->first && next >= u - ahead; next--)
-        gather(f, at, next, f->region[f->d->chain[next].region].refetch_ns);
+        gather(f, at, next, true);
       wait_for_weights(f, at, u);
-      at->main_ns += backward_ns(f, use) - list_ns(f, use->region, LIST_RECOMPUTE, flags_of(use));
-      release(f, at, u, CHOICE_RESHARD_CHUNK);
-      if (is_reduced) reduce(at, f->region[use->region].reduce_ns);
+      at->main_ns += backward_ns(f, at->stage, u);
+      release(f, at, u, LIST_BACKWARD, CHOICE_RESHARD_CHUNK);
+      if (is_reduced) reduce(f, at, times_around(&f->times, at->stage, u)->reduce_ns);
     }
   }
 }
 
 static void layered_weight(Forecast *f, StageClock *at, const Chunk *chunk) {
   for (int32_t u = chunk->end - 1; u >= chunk->first; u--) {
-    const LayerUse *use = &f->d->chain[u];
-    at->main_ns += list_ns(f, use->region, LIST_WEIGHT, flags_of(use));
-    reduce(at, f->region[use->region].reduce_ns);
+    at->main_ns += times_layer(&f->times, at->stage, u, LIST_WEIGHT).ns;
+    reduce(f, at, times_around(&f->times, at->stage, u)->reduce_ns);
   }
 }
 
@@ -279,17 +175,17 @@ static void layered_weight(Forecast *f, StageClock *at, const Chunk *chunk) {
 /* input_ns: when what another stage sends is there. */
 static void take_step(Forecast *f, StageClock *at, PipeAction action, const Chunk *chunk,
                       bool is_last, bool is_split, int64_t input_ns) {
-  const bool is_reduced = is_last || f->reduces;
+  const bool is_reduced = is_last || f->times.reduces;
   switch (action) {
   case PIPE_FORWARD:
-    if (f->gathers)
+    if (f->times.gathers)
       gathered_forward(f, at, chunk, input_ns);
     else
       at->main_ns =
           later(at->main_ns + chunk->load_ns, input_ns) + chunk->forward_ns - chunk->load_ns;
     break;
   case PIPE_BACKWARD:
-    if (f->gathers || (is_reduced && !is_split))
+    if (f->times.gathers || (is_reduced && !is_split))
       layered_backward(f, at, chunk, is_reduced && !is_split, input_ns);
     else
       at->main_ns =
@@ -336,32 +232,28 @@ static void run_flow(Forecast *f, const Flow *flow) {
       int64_t met_ns = end_ns[k];
       for (int32_t p = 0; p < one->peers; p++)
         met_ns = later(met_ns, end_ns[one->peer[p]]);
-      f->clock[one->stage].pp_ns = met_ns + f->exchange_ns[one->stage][one->sends][one->receives];
+      f->clock[one->stage].pp_ns = met_ns + f->exchange_ns[one->sends][one->receives];
     }
     for (int32_t k = i; k < next; k++)
       end_ns[k] = f->clock[flow->items[k].stage].pp_ns;
   }
 }
 
+/* Exchanges of all stages take as long as the slowest. */
 static void price_exchanges(Forecast *f) {
   const Draft *d = f->d;
   const double bytes = (double)forecast_value_bytes(d);
-  f->exchange_ns = arena_alloc(f->arena, sizeof *f->exchange_ns *
-                                             (size_t)(d->stage_count > 1 ? d->stage_count : 1));
-  for (int32_t s = 0; s < d->stage_count; s++) {
-    const Reach reach = place_reach(d->fabric, f->at, MESH_BIT(MESH_PP), s);
-    const PlanLink link = link_of(&reach, d->cluster);
-    for (int32_t sends = 0; sends < TRANSFERS; sends++)
-      for (int32_t receives = 0; receives <= TRANSFERS; receives++) {
-        Traffic traffic = {.kind = RECORD_EXCHANGE,
-                           .members = (double)d->stage_count,
-                           .calls = pieces_are_gathered(d) ? sends + receives : 1,
-                           .has_library = d->cluster->target != TARGET_CPU};
-        for (int32_t i = 0; i < sends + receives; i++)
-          traffic_add(&traffic, bytes, i < sends ? ACCESS_READ : ACCESS_WRITE);
-        f->exchange_ns[s][sends][receives] = traffic_ns(&traffic, &link);
-      }
-  }
+  const PlanLink *link = times_link(&f->times, 0, MESH_BIT(MESH_PP));
+  for (int32_t sends = 0; sends < TRANSFERS; sends++)
+    for (int32_t receives = 0; receives <= TRANSFERS; receives++) {
+      Traffic traffic = {.kind = RECORD_EXCHANGE,
+                         .members = (double)d->stage_count,
+                         .calls = pieces_are_gathered(d) ? sends + receives : 1,
+                         .has_library = d->cluster->target != TARGET_CPU};
+      for (int32_t i = 0; i < sends + receives; i++)
+        traffic_add(&traffic, bytes, i < sends ? ACCESS_READ : ACCESS_WRITE);
+      f->exchange_ns[sends][receives] = traffic_ns(&traffic, link);
+    }
 }
 
 /* ---- after the last micro-batch */
@@ -376,23 +268,22 @@ static int64_t held_by(const Draft *d, int32_t stage, const Block *block) {
   return block->tied && held > 1 ? 1 : held;
 }
 
-static int64_t sum_ns(Forecast *f, uint32_t axes, int32_t numbers) {
+static int64_t sum_ns(const Forecast *f, int32_t stage, uint32_t axes, int32_t numbers) {
   axes = mesh_used(&f->d->mesh, axes);
   if (axes == 0) return 0;
-  const PlanLink link = link_along(f, axes);
   Traffic traffic = {.kind = RECORD_ALL_REDUCE,
                      .members = (double)mesh_count(&f->d->mesh, axes),
                      .calls = 1,
                      .has_library = f->d->cluster->target != TARGET_CPU};
   traffic_add(&traffic, (double)(numbers * dtype_bytes(DTYPE_F64)), ACCESS_UPDATE);
-  return traffic_ns(&traffic, &link);
+  return traffic_ns(&traffic, times_link(&f->times, stage, axes));
 }
 
 /* Squares of gradients become one number on all ranks. */
-static int64_t clip_ns(Forecast *f) {
+static int64_t clip_ns(const Forecast *f, int32_t stage) {
   enum { SMALL_KERNELS = 2 }; /* zeroes, and the norm */
   const Draft *d = f->d;
-  int64_t ns = sum_ns(f, MESH_BIT(MESH_PP) | draft_zero_axes(&d->derived), NORM_GROUPS);
+  int64_t ns = sum_ns(f, stage, MESH_BIT(MESH_PP) | draft_zero_axes(&d->derived), NORM_GROUPS);
   int32_t kernels = SMALL_KERNELS;
   for (int32_t group = 0; group < NORM_GROUPS; group++) {
     bool exists = false;
@@ -400,15 +291,16 @@ static int64_t clip_ns(Forecast *f) {
       exists |= d->blocks.at[b].partials[group] > 0;
     if (!exists) continue;
     kernels++;
-    ns += sum_ns(f, norm_group_axes(group), 1);
+    ns += sum_ns(f, stage, norm_group_axes(group), 1);
   }
   return ns + kernels * (int64_t)d->cluster->sustained.kernel_ns;
 }
 
-static int64_t latest_of(const Forecast *f) {
+/* When the norm of all gradients is known on all stages. */
+static int64_t norm_ns(const Forecast *f) {
   int64_t ns = 0;
   for (int32_t s = 0; s < f->d->stage_count; s++)
-    ns = later(ns, f->clock[s].main_ns);
+    ns = later(ns, f->clock[s].main_ns + clip_ns(f, s));
   return ns;
 }
 
@@ -419,7 +311,7 @@ static void take_norms(Forecast *f, int32_t stage) {
     const Block *block = &f->d->blocks.at[b];
     const int64_t held = held_by(f->d, stage, block);
     if (held == 0) continue;
-    last_ns = segment_ns(f, block->norm, 0);
+    last_ns = times_segment(&f->times, stage, block->norm);
     all_ns += held * last_ns;
   }
   at->main_ns = later(at->main_ns + all_ns, at->dp_ns + last_ns);
@@ -430,12 +322,12 @@ static void take_updates(Forecast *f, int32_t stage) {
   StageClock *at = &f->clock[stage];
   int64_t updated_ns = at->main_ns;
   for (int32_t b = 0; b < f->d->blocks.count; b++)
-    updated_ns +=
-        held_by(f->d, stage, &f->d->blocks.at[b]) * segment_ns(f, f->d->blocks.at[b].update, 0);
+    updated_ns += held_by(f->d, stage, &f->d->blocks.at[b]) *
+                  times_segment(&f->times, stage, f->d->blocks.at[b].update);
   for (int32_t b = 0; b < f->d->blocks.count; b++) {
     const Block *block = &f->d->blocks.at[b];
-    const int64_t update_ns = segment_ns(f, block->update, 0),
-                  gather_ns = segment_ns(f, block->gather, 0);
+    const int64_t update_ns = times_segment(&f->times, stage, block->update),
+                  gather_ns = times_segment(&f->times, stage, block->gather);
     for (int64_t held = held_by(f->d, stage, block); held > 0; held--) {
       at->main_ns += update_ns;
       if (gather_ns > 0) at->dp_ns = later(at->dp_ns, at->main_ns) + gather_ns;
@@ -451,7 +343,8 @@ static void join_tied(Forecast *f) {
   for (int32_t b = 0; b < d->blocks.count; b++) {
     if (d->blocks.at[b].join[0] == NO_ID || d->stage_count == 1) continue;
     int64_t ns = later(later(first->main_ns, first->dp_ns), later(last->main_ns, last->dp_ns));
-    ns = later(ns, later(first->pp_ns, last->pp_ns)) + segment_ns(f, d->blocks.at[b].join[0], 0);
+    ns = later(ns, later(first->pp_ns, last->pp_ns)) +
+         times_segment(&f->times, 0, d->blocks.at[b].join[0]);
     first->pp_ns = last->pp_ns = first->dp_ns = last->dp_ns = ns;
   }
 }
@@ -462,7 +355,7 @@ static int64_t end_step(Forecast *f) {
   join_tied(f);
   for (int32_t s = 0; s < d->stage_count; s++)
     take_norms(f, s);
-  const int64_t known_ns = latest_of(f) + clip_ns(f) + segment_ns(f, d->train_ends.control, 0);
+  const int64_t known_ns = norm_ns(f) + times_segment(&f->times, 0, d->train_ends.control);
   for (int32_t s = 0; s < d->stage_count; s++) {
     f->clock[s].main_ns = known_ns;
     take_updates(f, s);
@@ -473,7 +366,8 @@ static int64_t end_step(Forecast *f) {
 
 static int64_t run(Forecast *f, const Flow *flow, int64_t microbatches) {
   const Draft *d = f->d;
-  memset(f->clock, 0, sizeof *f->clock * (size_t)d->stage_count);
+  for (int32_t s = 0; s < d->stage_count; s++)
+    f->clock[s] = (StageClock){.stage = s};
   for (int32_t u = 0; u < d->chain_length; u++)
     f->come_ns[u] = -1;
   if (flow == NULL)
@@ -504,13 +398,39 @@ static int64_t few_microbatches(const Draft *d) {
   return few + round >= m ? m : few;
 }
 
-/* In the steady state each round takes as long as the one before. */
+/* Of the busiest stage, for a micro-batch. */
+static int64_t busiest_ns(const Forecast *f) {
+  const Draft *d = f->d;
+  int64_t most_ns = 0;
+  for (int32_t s = 0; s < d->stage_count; s++) {
+    int64_t ns = 0;
+    for (int32_t k = 0; k < draft_chunks(d); k++) {
+      const Chunk *chunk = &f->chunk[draft_chunk(d, s, k)];
+      ns += chunk->forward_ns + chunk->backward_ns + chunk->weight_ns;
+    }
+    most_ns = later(most_ns, ns);
+  }
+  return most_ns;
+}
+
+/* In the steady state each round takes as long as the one before, and keeps the busiest stage busy.
+ * More and more micro-batches are run until it is reached. */
 static int64_t run_all(Forecast *f, Flows *flows, int64_t few) {
-  const int64_t m = f->d->derived.accumulation, round = f->d->stage_count;
-  const int64_t before_ns = run(f, flow_with(f, flows, few), few);
-  if (few == m) return before_ns;
-  const int64_t now_ns = run(f, flow_with(f, flows, few + round), few + round);
-  return now_ns + (now_ns - before_ns) * ((m - few - round) / round);
+  static const double ROUNDING = 1e-3;
+  const int64_t m = f->d->derived.accumulation;
+  const double least = (double)busiest_ns(f) * (1 - ROUNDING);
+  int64_t now_ns = run(f, flow_with(f, flows, few), few), count = few;
+  double slope = -1;
+  for (int64_t more = f->d->stage_count; count < m; more *= 2) {
+    const int64_t next = count + more < m ? count + more : m, before_ns = now_ns;
+    const double before = slope;
+    now_ns = run(f, flow_with(f, flows, next), next);
+    slope = (double)(now_ns - before_ns) / (double)(next - count);
+    count = next;
+    const bool is_steady = f->d->stage_count == 1 || fabs(slope - before) <= ROUNDING * slope;
+    if (is_steady && slope >= least) break;
+  }
+  return now_ns + (int64_t)(slope * (double)(m - count));
 }
 
 bool forecast_is_known(const Draft *d) {
@@ -520,8 +440,7 @@ bool forecast_is_known(const Draft *d) {
 int64_t forecast_ns(Flows *flows, const Draft *d) {
   Forecast f = {.d = d, .arena = arena_new()};
   const int64_t few = few_microbatches(d);
-  f.at = forecast_place(d, flow_with(&f, flows, few));
-  measure_regions(&f);
+  f.times = times_measure(f.arena, d, forecast_place(d, flow_with(&f, flows, few)));
   measure_chunks(&f);
   f.clock = ARENA_ARRAY(f.arena, StageClock, d->stage_count);
   f.come_ns = ARENA_ARRAY(f.arena, int64_t, d->chain_length);

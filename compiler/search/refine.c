@@ -46,20 +46,9 @@ static bool apply(Refining *r, const Candidate *at, Draft *out) {
   return true;
 }
 
-/* The first stage usually keeps most, and the last one has the loss. */
-static int64_t live_of(Flows *flows, const Draft *segments, int32_t stages, int64_t budget_bytes) {
-  int64_t most = 0;
-  for (int32_t i = 0; i < stages && most <= budget_bytes; i++) {
-    const int32_t stage = i == 0 ? 0 : i == 1 ? stages - 1 : i - 1;
-    const int64_t bytes = estimate_live(flows, segments, stage);
-    if (bytes > most) most = bytes;
-  }
-  return most;
-}
-
-static void look(Refining *r, Candidate *at, const Draft *segments, int32_t stages) {
+static void look(Refining *r, Candidate *at, const Draft *segments) {
   const int64_t budget_bytes = r->bench->known.budget_bytes;
-  const int64_t live_bytes = live_of(r->flows, segments, stages, budget_bytes);
+  const int64_t live_bytes = estimate_live_most(r->flows, segments, budget_bytes);
   r->out.looks++;
   at->is_too_large = live_bytes > budget_bytes && !segments->snapshots;
   if ((double)live_bytes <= SURE_SHARE * (double)budget_bytes && at->forecast_ns < r->out.best_ns)
@@ -77,8 +66,7 @@ static void forecast_one(Refining *r, Candidate *at, const Draft *segments, int6
   r->out.forecasts++;
   const int64_t least_ns = (int64_t)((double)at->forecast_ns * (1 - FORECAST_MARGIN));
   if (least_ns > at->least_ns) at->least_ns = least_ns;
-  if (at->least_ns < limit_ns && at->forecast_ns < r->out.best_ns)
-    look(r, at, segments, cut.stage_count);
+  if (at->least_ns < limit_ns && at->forecast_ns < r->out.best_ns) look(r, at, segments);
 }
 
 /* Memory and errors of a candidate end with it. */

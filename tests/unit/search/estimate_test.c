@@ -1,5 +1,6 @@
 /* Estimates and bounds against plans of random settings.   LINK: search
  *   estimate_test [COUNT [SEED]]     40 38 */
+#include <math.h>
 #include <stdlib.h>
 
 #include "compiler/draft/stages/stages.h"
@@ -7,7 +8,6 @@
 #include "compiler/search/estimate.h"
 #include "compiler/search/fit.h"
 #include "compiler/search/forecast.h"
-#include "compiler/search/refine.h"
 #include "tests/unit/check.h"
 
 enum { CHANGES_MOST = 8, TEXT = 96 };
@@ -15,8 +15,9 @@ enum { CHANGES_MOST = 8, TEXT = 96 };
 /* Estimates with times beyond 1 % of the plan's: buffers of fewer micro-batches are packed
  * otherwise, and work waits for other buffers to become free. */
 static int beyond_percent;
-/* The same of forecasts, and of their margin. */
+/* The same of forecasts, and the largest share by which one was wrong. */
 static int forecast_beyond;
+static double forecast_worst;
 
 typedef struct Changes {
   char text[CHANGES_MOST][TEXT];
@@ -35,11 +36,11 @@ static int64_t one_of(int64_t most) { /* a power of two */
   ((void)snprintf((changes)->text[(changes)->count], TEXT, __VA_ARGS__),                           \
    (changes)->at[(changes)->count] = (changes)->text[(changes)->count], (changes)->count++)
 
-static void draw(Changes *changes) {
+static Changes draw(void) {
   static const char *const orders[] = {"gpipe", "1f1b", "{\"interleaved\", chunks=2}", "zb-h1",
                                        "zb-v"};
   const int64_t tp = one_of(4), pp = one_of(4);
-  *changes = (Changes){0};
+  Changes drawn = {0}, *changes = &drawn;
   ADD(changes, "train.batch=%lld sequences", (long long)(64 * one_of(8)));
   ADD(changes, "parallel.tp=%lld", (long long)tp);
   ADD(changes, "parallel.pp=%lld", (long long)pp);
@@ -48,6 +49,7 @@ static void draw(Changes *changes) {
   ADD(changes, "precision=%s", rand() % 2 == 0 ? "bf16" : "fp32");
   if (pp > 1) ADD(changes, "parallel.pipeline=%s", orders[rand() % 5]);
   if (rand() % 3 == 0) ADD(changes, "parallel.zero_keep=0");
+  return drawn;
 }
 
 static Recompute draw_recompute(void) {
@@ -111,27 +113,20 @@ static void check_forecast(Compile *c, const Job *job, const Compiled *known, Re
                            int64_t live_bytes, int64_t step_ns) {
   Flows flows = {0};
   Draft *parts = compile_segments(c, job, known, recompute), cut;
-  int64_t most_bytes = 0;
   CHECK(parts != NULL);
   Draft *d = compile_rearranged(parts, &known->derived);
-  for (int32_t stage = 0; stage < known->derived.pp; stage++) {
-    const int64_t bytes = estimate_live(&flows, d, stage);
-    if (bytes > most_bytes) most_bytes = bytes;
-  }
-  CHECK_INT(most_bytes, live_bytes);
+  CHECK_INT(estimate_live_most(&flows, d, INT64_MAX), live_bytes);
   cut = *d;
   CHECK(stages_cut(&cut));
-  const double wrong = (double)forecast_ns(&flows, &cut) / (double)step_ns - 1;
-  CHECK(fabs(wrong) < 0.1);
-  forecast_beyond += fabs(wrong) > FORECAST_MARGIN;
+  const double wrong = fabs((double)forecast_ns(&flows, &cut) / (double)step_ns - 1);
+  CHECK(wrong < 0.1);
+  forecast_beyond += wrong > 0.01;
+  forecast_worst = fmax(forecast_worst, wrong);
   flows_free(&flows);
 }
 
 /* False: the job cannot be compiled. */
-static bool check_one(const Machine *machine) {
-  Changes changes;
-  draw(&changes);
-  const Recompute recompute = draw_recompute();
+static bool check_one(const Machine *machine, Changes changes, Recompute recompute) {
   const int before = check_failures;
   Compile *c = compile_new(SOURCE_FOLDER "/specs");
   Job *job = spec_load(c, SOURCE_FOLDER "/tests/unit/search/small.lua", changes.at, changes.count);
@@ -146,7 +141,7 @@ static bool check_one(const Machine *machine) {
     const int64_t live_bytes = known.draft->live_bytes, step_ns = step_of(&known.plan);
     check_forecast(c, job, &known, recompute, live_bytes, step_ns);
     CHECK_INT(got.live_bytes, live_bytes);
-    CHECK_NEAR(got.step_ns, step_ns, 0.02 * (double)step_ns);
+    CHECK_NEAR(got.step_ns, step_ns, 0.03 * (double)step_ns);
     beyond_percent += fabs((double)(got.step_ns - step_ns)) > 0.01 * (double)step_ns;
     check_bounds(&pristine, machine, &known, recompute, live_bytes, step_ns);
   }
@@ -154,6 +149,11 @@ static bool check_one(const Machine *machine) {
   compile_close(&known);
   compile_free(c);
   return is_legal;
+}
+
+static bool check_drawn(const Machine *machine) {
+  const Changes changes = draw();
+  return check_one(machine, changes, draw_recompute());
 }
 
 int main(int count, char **words) {
@@ -164,10 +164,39 @@ int main(int count, char **words) {
   srand(count > 2 ? (unsigned)atoi(words[2]) : 38);
   TEST("an estimate has the bytes of the plan, and its time; bounds are below both") {
     for (; compiled < wanted && drawn < 4 * wanted; drawn++)
-      compiled += check_one(&machine);
+      compiled += check_drawn(&machine);
     CHECK(compiled == wanted);
     CHECK(beyond_percent * 200 <= compiled);
     CHECK(forecast_beyond * 12 <= compiled);
+    printf("forecasts: %d of %d more than 1 %% wrong, the worst %.1f %%\n", forecast_beyond,
+           compiled, 100 * forecast_worst);
+  }
+  TEST("a forecast has the links of each stage, late busy stages, and gradients that stay whole") {
+    Changes links = {0}, busy = {0}, whole = {0};
+    ADD(&links, "parallel.tp=4");
+    ADD(&links, "parallel.pp=4");
+    ADD(&links, "parallel.pipeline=zb-h1");
+    ADD(&links, "train.microbatch=2");
+    ADD(&links, "precision=fp32");
+    ADD(&busy, "train.batch=256 sequences");
+    ADD(&busy, "parallel.tp=2");
+    ADD(&busy, "parallel.pp=2");
+    ADD(&busy, "parallel.zero=1");
+    ADD(&busy, "parallel.pipeline=zb-v");
+    ADD(&busy, "train.microbatch=2");
+    ADD(&busy, "precision=bf16");
+    ADD(&whole, "parallel.tp=1");
+    ADD(&whole, "parallel.pp=2");
+    ADD(&whole, "train.microbatch=1");
+    ADD(&whole, "parallel.zero=1");
+    ADD(&whole, "parallel.pipeline=1f1b");
+    ADD(&whole, "model.width=2048");
+    ADD(&whole, "train.context=128");
+    forecast_worst = 0;
+    CHECK(check_one(&machine, whole, (Recompute){0}));
+    CHECK(check_one(&machine, links, (Recompute){CHOICE_RECOMPUTE_BLOCK, 1}));
+    CHECK(check_one(&machine, busy, (Recompute){CHOICE_RECOMPUTE_BLOCK, 1}));
+    CHECK(forecast_worst < 0.01);
   }
   return check_failures > 0;
 }

@@ -1,0 +1,211 @@
+#include "compiler/search/forecast_times.h"
+
+#include <string.h>
+
+#include "compiler/draft/cost/cost.h"
+#include "compiler/draft/cost/link.h"
+#include "compiler/draft/roles.h"
+#include "compiler/machine/place/alike.h"
+#include "compiler/plan/simulate/price.h"
+
+static int64_t later(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+/* ---- links */
+
+/* The sets of axes along which ranks communicate. */
+typedef struct AxesUsed {
+  uint32_t at[MESH_BIT(MESH_AXES)];
+  int32_t count;
+} AxesUsed;
+
+static void add_axes(const Draft *d, AxesUsed *used, uint32_t axes) {
+  axes = mesh_used(&d->mesh, axes);
+  for (int32_t i = 0; i < used->count; i++)
+    if (used->at[i] == axes) return;
+  if (axes != 0) used->at[used->count++] = axes;
+}
+
+static AxesUsed axes_used(const Draft *d) {
+  AxesUsed used = {0};
+  for (int32_t i = 0; i < d->segments.count; i++)
+    for (int32_t k = 0; k < d->segments.at[i].records.count; k++) {
+      const Record *record = &d->segments.at[i].records.at[k];
+      if (record->meaning != NULL) add_axes(d, &used, record->axes);
+    }
+  for (int32_t group = 0; group < NORM_GROUPS; group++)
+    add_axes(d, &used, norm_group_axes(group));
+  add_axes(d, &used, MESH_BIT(MESH_PP) | draft_zero_axes(&d->derived));
+  add_axes(d, &used, MESH_BIT(MESH_PP));
+  return used;
+}
+
+static bool is_same_link(const PlanLink *a, const PlanLink *b) {
+  return a->bytes_per_s == b->bytes_per_s && a->pair_bytes_per_s == b->pair_bytes_per_s &&
+         a->latency_ns == b->latency_ns && a->inside_latency_ns == b->inside_latency_ns &&
+         a->node_members == b->node_members;
+}
+
+static bool is_same_look(const Look *a, const Look *b, const AxesUsed *used) {
+  for (int32_t i = 0; i < used->count; i++)
+    if (!is_same_link(&a->link[used->at[i]], &b->link[used->at[i]])) return false;
+  return true;
+}
+
+static Look *look_new(const Times *t, const Look *links) {
+  Look *look = ARENA_NEW(t->arena, Look);
+  *look = *links;
+  look->segment_ns = ARENA_ARRAY(t->arena, int64_t, t->d->segments.count + 1);
+  for (int32_t i = 0; i < t->d->segments.count; i++)
+    look->segment_ns[i] = -1;
+  return look;
+}
+
+/* Most stages are placed like the one before. */
+static void look_at_stages(Times *t, const Placement *at) {
+  const Draft *d = t->d;
+  const AxesUsed used = axes_used(d);
+  int32_t alike[MESH_BIT(MESH_AXES)] = {0};
+  Look own = {0};
+  t->look = ARENA_ARRAY(t->arena, Look *, d->stage_count);
+  for (int32_t s = 0; s < d->stage_count; s++) {
+    for (int32_t i = 0; i < used.count; i++) {
+      const int32_t like = place_alike_stage(d->fabric, at, used.at[i], s);
+      if (s > 0 && like == alike[i]) continue;
+      const Reach reach = place_reach(d->fabric, at, used.at[i], like);
+      own.link[used.at[i]] = link_of(&reach, d->cluster);
+      alike[i] = like;
+    }
+    for (int32_t before = s - 1; before >= 0 && t->look[s] == NULL; before--)
+      if (is_same_look(t->look[before], &own, &used)) t->look[s] = t->look[before];
+    if (t->look[s] == NULL) t->look[s] = look_new(t, &own);
+  }
+}
+
+const PlanLink *times_link(const Times *t, int32_t stage, uint32_t axes) {
+  return &t->look[stage]->link[mesh_used(&t->d->mesh, axes)];
+}
+
+/* ---- segments */
+
+static int64_t record_ns(const Times *t, int32_t stage, const Record *record) {
+  if (record->meaning == NULL) return cost_kernel_ns(t->d, record);
+  const Traffic traffic = link_traffic(t->d, record);
+  return traffic_ns(&traffic, times_link(t, stage, record->axes));
+}
+
+static bool reads_gathered(const Draft *d, const Segment *segment, const Record *record) {
+  for (int32_t i = 0; i < record->operand_count; i++) {
+    const SegmentBase *base = &segment->bases.at[record->operands[i].base];
+    if (base->role == BASE_PARAM && d->blocks.at[base->number].shards_params) return true;
+  }
+  return false;
+}
+
+/* Until its last record on the main lane ends, if all lanes are free before; of segments on another
+ * lane, until all end. */
+static SegmentTimes segment_times(const Times *t, int32_t stage, int32_t number, uint32_t flags) {
+  const Segment *segment = &t->d->segments.at[number];
+  int64_t free_ns[Lane_COUNT] = {0}, end_ns = 0, read_ns = 0;
+  int64_t *over_ns = ARENA_ARRAY(t->arena, int64_t, segment->records.count + 1);
+  bool has_main = false;
+  for (int32_t i = 0; i < segment->records.count; i++) {
+    const Record *record = &segment->records.at[i];
+    if (!record_runs(record, flags)) continue;
+    int64_t *lane = &free_ns[record->lane];
+    for (int32_t k = 0; k < record->after.count; k++)
+      *lane = later(*lane, over_ns[record->after.at[k]]);
+    over_ns[i] = *lane += record_ns(t, stage, record);
+    has_main |= record->lane == LANE_COMPUTE;
+    if (reads_gathered(t->d, segment, record)) read_ns = later(read_ns, over_ns[i]);
+  }
+  for (int32_t lane = 0; lane < Lane_COUNT; lane++)
+    end_ns = later(end_ns, free_ns[lane]);
+  return (SegmentTimes){has_main ? free_ns[LANE_COMPUTE] : end_ns, read_ns};
+}
+
+int64_t times_segment(const Times *t, int32_t stage, int32_t number) {
+  if (number == NO_ID) return 0;
+  int64_t *ns = &t->look[stage]->segment_ns[number];
+  if (*ns < 0) *ns = segment_times(t, stage, number, 0).ns;
+  return *ns;
+}
+
+/* ---- layers */
+
+static int32_t segment_of(const RegionSegments *parts, PartList list) {
+  const int32_t segments[LISTS] = {parts->forward, parts->recompute, parts->backward,
+                                   parts->weight};
+  return segments[list];
+}
+
+static uint32_t flags_of(const LayerUse *use) {
+  return (use->first ? CALL_FIRST_LAYER : 0) | (use->last ? CALL_LAST_LAYER : 0) |
+         (use->group_last ? CALL_GROUP_LAST : 0);
+}
+
+SegmentTimes times_layer(const Times *t, int32_t stage, int32_t u, PartList list) {
+  const LayerUse *use = &t->d->chain[u];
+  const int32_t segment = segment_of(&t->d->train_parts[use->region], list);
+  const uint32_t flags = flags_of(use);
+  if (segment == NO_ID) return (SegmentTimes){0};
+  SegmentTimes *at = &t->look[stage]->region[use->region].at[list][flags];
+  if (at->ns < 0) *at = segment_times(t, stage, segment, flags);
+  return *at;
+}
+
+const RegionTimes *times_around(const Times *t, int32_t stage, int32_t u) {
+  return &t->look[stage]->region[t->d->chain[u].region];
+}
+
+static bool is_on_main(const Draft *d, int32_t segment) {
+  const Segment *at = &d->segments.at[segment];
+  return at->records.count > 0 && at->records.at[at->records.count - 1].lane == LANE_COMPUTE;
+}
+
+static bool has_data(const Draft *d, const RegionSegments *parts) {
+  for (PartList list = 0; list < LISTS; list++) {
+    const int32_t segment = segment_of(parts, list);
+    for (int32_t k = 0; segment != NO_ID && k < d->segments.at[segment].bases.count; k++)
+      if (d->segments.at[segment].bases.at[k].role == BASE_DATA) return true;
+  }
+  return false;
+}
+
+static void add_fetch(const Times *t, int32_t stage, int32_t segment, int64_t *beside_ns,
+                      int64_t *main_ns) {
+  if (segment == NO_ID) return;
+  *(is_on_main(t->d, segment) ? main_ns : beside_ns) += times_segment(t, stage, segment);
+}
+
+static void measure_region(Times *t, int32_t stage, RegionId r) {
+  const Draft *d = t->d;
+  RegionTimes *at = &t->look[stage]->region[r];
+  memset(at->at, -1, sizeof at->at);
+  at->loads = has_data(d, &d->train_parts[r]);
+  for (int32_t b = 0; b < d->blocks.count; b++) {
+    const Block *block = &d->blocks.at[b];
+    if (!block->reads[r]) continue;
+    if (block->shards_params || params_are_cast(d)) {
+      add_fetch(t, stage, block->fetch, &at->fetch_ns, &at->cast_ns);
+      add_fetch(t, stage, block->refetch, &at->refetch_ns, &at->recast_ns);
+    }
+    if (block->reduce != NO_ID && (!block->tied || r == block->reader_first))
+      at->reduce_ns += times_segment(t, stage, block->reduce);
+    t->reduces |= block->shards_grads && block->reduce != NO_ID;
+  }
+  t->gathers |= at->fetch_ns + at->refetch_ns > 0;
+}
+
+Times times_measure(Arena *arena, const Draft *d, const Placement *at) {
+  Times t = {.d = d, .arena = arena};
+  look_at_stages(&t, at);
+  for (int32_t s = 0; s < d->stage_count; s++) {
+    if (t.look[s]->region != NULL) continue;
+    t.look[s]->region = ARENA_ARRAY(arena, RegionTimes, d->train->regions.count);
+    for (RegionId r = 0; r < d->train->regions.count; r++)
+      measure_region(&t, s, r);
+  }
+  return t;
+}
