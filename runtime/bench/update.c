@@ -5,9 +5,22 @@
 
 #include "kernels/kernel.h"
 #include "runtime/bench/bench.h"
+#include "runtime/device/arena.h"
+#include "runtime/process/caches.h"
 #include "runtime/process/cgroup.h"
 
-enum { ELEMENTS = 1 << 24, ROUNDS = 8, TASK_ELEMENTS = 1 << 18 };
+enum { ELEMENTS_LEAST = 1 << 24, ROUNDS = 8, TASK_ELEMENTS = 1 << 18, CACHES = 4 };
+
+/* Of so many bytes that memory is measured and no cache: four times what the caches hold, but at
+ * most half of what is free. */
+static int64_t elements_of(int64_t element_bytes) {
+  const int64_t available = (int64_t)(arena_available_bytes() / 2);
+  int64_t bytes = CACHES * caches_bytes("");
+  if (bytes > available) bytes = available;
+  const int64_t elements =
+      (bytes / element_bytes + TASK_ELEMENTS - 1) / TASK_ELEMENTS * TASK_ELEMENTS;
+  return elements > ELEMENTS_LEAST ? elements : ELEMENTS_LEAST;
+}
 
 /* In place: what is only written would be read first, and not be counted. */
 static void stream_task(void *context, int64_t task, int32_t worker) {
@@ -29,11 +42,11 @@ static void fill_task(void *context, int64_t task, int32_t worker) {
 }
 
 /* Zeros, touched by the team, so that their pages are near its threads. NULL: too little memory. */
-static void *take(Threads *team, int64_t element_bytes) {
+static void *take(Threads *team, int64_t elements, int64_t element_bytes) {
   void *memory = NULL;
-  if (posix_memalign(&memory, 4096, (size_t)(ELEMENTS * element_bytes)) != 0) return NULL;
+  if (posix_memalign(&memory, 4096, (size_t)(elements * element_bytes)) != 0) return NULL;
   BenchFill fill = {memory, TASK_ELEMENTS * element_bytes};
-  threads_run(team, ELEMENTS / TASK_ELEMENTS, fill_task, &fill);
+  threads_run(team, elements / TASK_ELEMENTS, fill_task, &fill);
   return memory;
 }
 
@@ -42,26 +55,28 @@ static bool no_memory(Status *status) {
 }
 
 bool bench_stream(double *bytes_per_s, Status *status) {
+  const int64_t elements = elements_of(sizeof(float));
   Threads *team = threads_new(processors_here(), NULL);
-  float *memory = team != NULL ? take(team, sizeof *memory) : NULL;
+  float *memory = team != NULL ? take(team, elements, sizeof *memory) : NULL;
   const bool good = memory != NULL;
   double best_s = 0;
   for (int32_t round = 0; round < ROUNDS && good; round++) {
     const double from_s = bench_now_s();
-    threads_run(team, ELEMENTS / TASK_ELEMENTS, stream_task, memory);
+    threads_run(team, elements / TASK_ELEMENTS, stream_task, memory);
     const double took_s = bench_now_s() - from_s;
     if (round == 0 || took_s < best_s) best_s = took_s;
   }
   free(memory);
   if (team != NULL) threads_free(team);
-  *bytes_per_s = good ? 2.0 * sizeof(float) * ELEMENTS / best_s : 0;
+  *bytes_per_s = good ? 2.0 * sizeof(float) * (double)elements / best_s : 0;
   return good || no_memory(status);
 }
 
 bool bench_update(double *bytes_per_s, Status *status) {
-  enum { OPERANDS = 5, BYTES = 30 }; /* a gradient read, a weight written, three states both */
+  /* A gradient is read, a weight written, three states both. */
+  enum { OPERANDS = 5, BYTES = 30, HELD_BYTES = 18 };
   static const uint32_t dtype[OPERANDS] = {DTYPE_F32, DTYPE_BF16, DTYPE_F32, DTYPE_F32, DTYPE_F32};
-  const int64_t dim[] = {ELEMENTS, ELEMENTS, ELEMENTS, ELEMENTS, ELEMENTS, 0};
+  const int64_t n = elements_of(HELD_BYTES), dim[] = {n, n, n, n, n, 0};
   const double attr[] = {0.9, 0.999, 1e-8, 0.1, 0, 0};
   uint64_t seed = 1;
   int64_t updates = 1, counts = 1, bytes[OPERANDS];
@@ -73,8 +88,8 @@ bool bench_update(double *bytes_per_s, Status *status) {
   const char *why = "not enough memory";
   bool good = team != NULL;
   for (int32_t i = 0; i < OPERANDS && good; i++) {
-    bytes[i] = ELEMENTS * dtype_bytes((DType)dtype[i]);
-    good = (operand[i] = take(team, dtype_bytes((DType)dtype[i]))) != NULL;
+    bytes[i] = n * dtype_bytes((DType)dtype[i]);
+    good = (operand[i] = take(team, n, dtype_bytes((DType)dtype[i]))) != NULL;
   }
   const KernelUse use = {.dtype = dtype,
                          .bytes = bytes,
@@ -107,6 +122,6 @@ bool bench_update(double *bytes_per_s, Status *status) {
   for (int32_t i = 0; i < OPERANDS; i++)
     free(operand[i]);
   if (team != NULL) threads_free(team);
-  *bytes_per_s = good ? (double)BYTES * ELEMENTS / best_s : 0;
+  *bytes_per_s = good ? (double)BYTES * (double)n / best_s : 0;
   return good || no_memory(status);
 }
