@@ -220,7 +220,5 @@ bool memory_publish(CheckpointStore *store, const CheckpointState *state, const 
     store->part[i].file_bytes = (uint64_t)end[store->part[i].number].bytes;
     store->part[i].sum = end[store->part[i].number].sum;
   }
-  if (!checkpoint_name(store, state, status)) return false;
-  checkpoint_remove_oldest(store, state->step);
-  return true;
+  return checkpoint_name(store, state, status);
 }

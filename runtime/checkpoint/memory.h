@@ -46,8 +46,8 @@ typedef struct MemoryEnd {
   uint64_t sum;
 } MemoryEnd;
 
-/* The same for a store in memory as checkpoint_publish: the manifest and the name. `end`: by
- * number of the part. */
+/* Writes the manifest and gives the name, on this node. `end`: by number of the part. The copy
+ * before stays, until all nodes have given the name: checkpoint_remove_oldest. */
 bool memory_publish(CheckpointStore *store, const CheckpointState *state, const MemoryEnd *end,
                     Status *status);
 

@@ -334,13 +334,16 @@ static bool agree(Rank *rank, const Status *why, int32_t *bad, Status *status) {
   return true;
 }
 
-/* The copy before stays. */
-static bool give_up(Rank *rank, int64_t step, int32_t bad, Status *why, Status *status) {
+/* The copy before stays, on every node; the new one goes, where it has its name already, too. */
+static bool give_up(Rank *rank, int64_t step, int32_t bad, bool is_named, Status *why,
+                    Status *status) {
   char path[CHECKPOINT_PATH_BYTES];
   RankKept *kept = &rank->kept;
   if (!broadcast(rank, bad, why->text, sizeof why->text, status)) return false;
   checkpoint_new_path(path, &kept->store, step);
   if (kept->leads) (void)checkpoint_remove_folder(path);
+  checkpoint_path(path, kept->store.directory, step);
+  if (is_named) (void)checkpoint_remove_folder(path);
   if (rank->number == 0 && kept->failed++ == 0)
     report_note(rank->report, "note     step %lld is not kept in memory: %s", (long long)step,
                 why->text);
@@ -353,14 +356,16 @@ bool rank_keep(Rank *rank, int64_t step, Status *status) {
   CheckpointState state = rank_state_of(rank, step);
   Status why = {0};
   int32_t bad;
+  bool is_named = false; /* on this node, by this rank */
   rank_note_phase(rank, FLIGHT_SAVING, step);
   if (!rank_read_lasting(rank, &state.lasting, status)) return false;
   write_part(rank, &state, &why);
   if (!agree(rank, &why, &bad, status)) return false;
   if (bad < 0) {
-    if (kept->leads) (void)memory_publish(&kept->store, &state, kept->end, &why);
+    is_named = kept->leads && memory_publish(&kept->store, &state, kept->end, &why);
     if (!agree(rank, &why, &bad, status)) return false;
   }
+  if (bad < 0 && kept->leads) checkpoint_remove_oldest(&kept->store, step);
   rank->save_wait_ns += rank_now_ns() - start_ns;
-  return bad < 0 || give_up(rank, step, bad, &why, status);
+  return bad < 0 || give_up(rank, step, bad, is_named, &why, status);
 }
