@@ -42,11 +42,11 @@
 
 ---@class (exact) lockstep.schedule
 ---@field [1]? "constant"|"linear"|"cosine"|"wsd"|"polynomial"|"inverse_sqrt" learning rate over steps
----@field warmup? integer|string linear from warmup_floor to lr. Default: 0
+---@field warmup? integer|string steps, linear from warmup_floor to lr; "10%": a share of schedule.over, rounded up. Default: 0
 ---@field warmup_floor? number where warm-up starts, as a fraction of lr. Default: 0
 ---@field floor? number where decay ends, as a fraction of lr: 0.1 is a tenth of it. Default: 0
 ---@field over? integer|string last step of the schedule, warm-up included: step over + 1 would reach floor, so step over still trains; docs/training.md has the formulas; derived: train.steps. Default: derived
----@field decay? integer|string wsd: length of the decay, which ends with step over; derived: a tenth of over. Default: derived
+---@field decay? integer|string wsd: steps of the decay, which ends with step over; "20%": a share of over, rounded up; derived: a tenth of over. Default: derived
 ---@field shape? "linear"|"cosine"|"sqrt" wsd: curve of the decay; sqrt: 1 - sqrt(p), p from 0 to 1; derived: linear. Default: derived
 ---@field power? number polynomial: the share of lr is (1 - p)^power; derived: 1, a straight line. Default: derived
 

@@ -285,7 +285,7 @@ static const char *states_replicated(const Look *look, const char **fix) {
 
 static const char *warmup_short(const Look *look, const char **fix) {
   const Job *job = look->job;
-  int64_t steps = look->out->derived.steps, warmup = job->schedule.warmup;
+  int64_t steps = look->out->derived.steps, warmup = (int64_t)job->schedule.warmup.value;
   if (strcmp(optimizer_rows[job->optimizer.head].name, "adamw") != 0) return NULL;
   double memory = 2 / (1 - job->optimizer.beta2), part = (double)steps / 50;
   double least = ceil((memory < part ? memory : part) - 1e-6); /* beta2 is rounded */

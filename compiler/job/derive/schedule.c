@@ -1,6 +1,8 @@
 /* schedule.c -- the learning rate over steps: which keys each schedule has, what absent ones are
  * derived from, and what contradicts the length of the run. runtime/plan/schedule.c has the curves.
  */
+#include <math.h>
+
 #include "compiler/job/job_room.h"
 
 /* The schedules that a key is for, as bits of ScheduleChoice. */
@@ -61,7 +63,8 @@ void schedule_rules(Compile *c, Job *job) {
 /* ---- beside the length of the run */
 
 static void lint_length(Compile *c, const Job *job, int64_t steps) {
-  int64_t whole = decays(job) ? job->schedule.over : steps, warmup = job->schedule.warmup;
+  int64_t whole = decays(job) ? job->schedule.over : steps,
+          warmup = (int64_t)job->schedule.warmup.value;
   if (warmup > 0 && warmup == whole) {
     lint_at(c, field_place(job, FIELD_schedule_warmup), "schedule-length",
             "warm-up takes all of the schedule, %lld step%s: lr rises and never %s",
@@ -81,7 +84,7 @@ static void lint_length(Compile *c, const Job *job, int64_t steps) {
 
 /* A run of the stable phase alone sets train.steps, and over where the whole schedule ends. */
 static void lint_decay(Compile *c, const Job *job, int64_t steps) {
-  int64_t stable = job->schedule.over - job->schedule.decay;
+  int64_t stable = job->schedule.over - (int64_t)job->schedule.decay.value;
   if (job->schedule.head != CHOICE_WSD || stable < steps) return;
   lint_at(c, field_place(job, FIELD_schedule_over), "schedule-length",
           "wsd decays from step %lld on, and the run has %lld step%s: lr never falls",
@@ -95,28 +98,35 @@ static int64_t least(int64_t a, int64_t b) {
 
 /* Before its decay, after its warm-up, wsd stays at lr, for no step at least. */
 static bool derive_decay(Compile *c, Job *job, const char *whole) {
-  int64_t over = job->schedule.over, warmup = job->schedule.warmup, room = over - warmup;
-  int64_t tenth = over >= 10 ? over / 10 : 1, *decay = &job->schedule.decay;
+  int64_t over = job->schedule.over, warmup = (int64_t)job->schedule.warmup.value;
+  int64_t tenth = over >= 10 ? over / 10 : 1, room = over - warmup;
   if (job->schedule.head != CHOICE_WSD) return true;
   if (!field_is_said(job, FIELD_schedule_decay)) {
-    *decay = least(tenth, room);
+    job->schedule.decay = (Amount){(double)least(tenth, room), UNIT_NONE};
     field_derive(job, FIELD_schedule_decay,
-                 *decay == tenth ? "a tenth of schedule.over" : "what warmup leaves");
+                 tenth <= room ? "a tenth of schedule.over" : "what warmup leaves");
   }
-  if (*decay <= room) return true;
-  if (*decay > over)
+  const int64_t decay = (int64_t)job->schedule.decay.value;
+  if (decay <= room) return true;
+  if (decay > over)
     error_at(c, field_place(job, FIELD_schedule_decay), "conflict",
-             "decay of %lld step%s is longer than %s, %lld step%s", (long long)*decay,
-             plural(*decay), whole, (long long)over, plural(over));
+             "decay of %lld step%s is longer than %s, %lld step%s", (long long)decay, plural(decay),
+             whole, (long long)over, plural(over));
   else
     error_at(c, field_place(job, FIELD_schedule_decay), "conflict",
              "warmup and decay, %lld + %lld steps, are longer than %s, %lld step%s",
-             (long long)warmup, (long long)*decay, whole, (long long)over, plural(over));
+             (long long)warmup, (long long)decay, whole, (long long)over, plural(over));
   if (room > 0)
     fix_last(c, "decay = %lld", (long long)least(tenth, room));
   else
-    fix_last(c, "warmup = %lld", (long long)(over - *decay));
+    fix_last(c, "warmup = %lld", (long long)(over - decay));
   return false;
+}
+
+/* A share of the schedule becomes its steps, rounded up. */
+static void derive_steps(Amount *length, int64_t whole) {
+  if (length->unit != UNIT_PERCENT) return;
+  *length = (Amount){fmax(ceil(length->value * (double)whole / 100 - 1e-9), 0), UNIT_NONE};
 }
 
 bool derive_schedule(Compile *c, Job *job, int64_t steps) {
@@ -128,14 +138,17 @@ bool derive_schedule(Compile *c, Job *job, int64_t steps) {
   int64_t whole = decays(job) ? job->schedule.over : steps;
   const char *name = decays(job) && is_said ? "schedule.over" : "the run";
   Span at = field_place(job, FIELD_schedule_warmup);
+  derive_steps(&job->schedule.warmup, whole);
+  derive_steps(&job->schedule.decay, whole);
+  const int64_t warmup = (int64_t)job->schedule.warmup.value;
   int64_t tenth = whole >= 10 ? whole / 10 : 1;
-  if (job->schedule.warmup > whole) {
+  if (warmup > whole) {
     error_at(c, at, "conflict", "warmup of %lld steps is longer than %s, %lld step%s",
-             (long long)job->schedule.warmup, name, (long long)whole, plural(whole));
+             (long long)warmup, name, (long long)whole, plural(whole));
     fix_last(c, "warmup = %lld", (long long)(whole / 10));
     return false;
   }
-  if (job->schedule.head == CHOICE_INVERSE_SQRT && job->schedule.warmup == 0) {
+  if (job->schedule.head == CHOICE_INVERSE_SQRT && warmup == 0) {
     if (!field_is_said(job, FIELD_schedule_warmup)) at = job->schedule.head_origin.span;
     error_at(c, at, "conflict",
              "inverse_sqrt is lr sqrt(warmup / step): without warmup, lr is halved by step 4");

@@ -138,6 +138,7 @@ static ResolvedKey amount_of(const Job *job, const Derived *derived, int32_t fie
     return count_of(derived->batch_samples,
                     job->train.batch.unit == UNIT_SAMPLES ? "samples" : "sequences");
   const Amount *amount = field_at((Job *)job, field);
+  if (amount->unit == UNIT_NONE) return count_of((int64_t)amount->value, "");
   if (amount->unit == UNIT_NEVER || amount->unit == UNIT_AUTO)
     return text_of(units_word(amount->unit));
   return real_of(amount->value, amount->unit == UNIT_BYTES ? "B" : units_word(amount->unit));

@@ -259,11 +259,11 @@ static void tell_rates(const Config *x, FILE *out) {
   const Job *job = x->job;
   Texts lines = {0};
   if (!x->formula || job->schedule.head > CHOICE_COSINE) return;
-  if (job->schedule.head == CHOICE_CONSTANT && job->schedule.warmup == 0) return;
+  if (job->schedule.head == CHOICE_CONSTANT && job->schedule.warmup.value == 0) return;
   const RateCurve curve = {
       .schedule = word_at(x->arena, spec_sections[SECTION_schedule].head, job->schedule.head),
       .lr = job->optimizer.lr,
-      .warmup = (double)job->schedule.warmup,
+      .warmup = job->schedule.warmup.value,
       .over = schedule_over(x),
       .start = job->schedule.warmup_floor,
       .floor = job->schedule.floor,

@@ -129,14 +129,15 @@ static void put_schedule(Config *x) {
   const Job *job = x->job;
   const int32_t kind = job->schedule.head;
   const double lr = job->optimizer.lr;
-  if (kind == CHOICE_CONSTANT && job->schedule.warmup == 0) {
+  if (kind == CHOICE_CONSTANT && job->schedule.warmup.value == 0) {
     entry_says(x, "schedule");
     return;
   }
   if (!entry_ours_word(x, "schedule", schedule_value(x))) return;
   x->formula = "deepspeed";
-  const double warmup = job->schedule.warmup > 1 ? (double)job->schedule.warmup : 1;
-  if (job->schedule.warmup < 2) untold(x, "schedule.warmup", "it warms up for two steps or more");
+  const double warmup = fmax(job->schedule.warmup.value, 1);
+  if (job->schedule.warmup.value < 2)
+    untold(x, "schedule.warmup", "it warms up for two steps or more");
   if (kind == CHOICE_COSINE) {
     entry_ours(x, "schedule.warmup", warmup);
     entry_ours(x, "schedule.over", schedule_over(x));

@@ -88,7 +88,7 @@ static void put_sharing(Config *x) {
 static void put_schedule(Config *x) {
   const Job *job = x->job;
   const double lr = job->optimizer.lr;
-  entry_ours(x, "schedule.warmup", (double)job->schedule.warmup);
+  entry_ours(x, "schedule.warmup", job->schedule.warmup.value);
   entry_number(x, "lr_warmup_init", decimal_near(job->schedule.warmup_floor * lr));
   entry_says(x, "schedule.warmup_floor");
   if (!entry_ours_word(x, "schedule", schedule_value(x))) {
@@ -107,7 +107,7 @@ static void put_schedule(Config *x) {
   if (job->schedule.head != CHOICE_WSD) return;
   static const char *const shapes[] = {"linear", "cosine", "minus_sqrt"};
   double decay =
-      job->set[FIELD_schedule_decay] ? (double)job->schedule.decay : floor(schedule_over(x) / 10);
+      job->set[FIELD_schedule_decay] ? job->schedule.decay.value : floor(schedule_over(x) / 10);
   entry_ours(x, "schedule.decay", fmax(decay, 1));
   entry_put(x, "lr_wsd_decay_style",
             shapes[job->set[FIELD_schedule_shape] ? job->schedule.shape : 0]);

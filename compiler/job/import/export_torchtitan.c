@@ -51,7 +51,7 @@ static void put_training(Config *x) {
 static void put_schedule(Config *x) {
   const Job *job = x->job;
   const int32_t kind = job->schedule.head;
-  entry_ours(x, "schedule.warmup", (double)job->schedule.warmup);
+  entry_ours(x, "schedule.warmup", job->schedule.warmup.value);
   if (kind > CHOICE_WSD) return;
   entry_says(x, "schedule");
   x->formula = "titan";
@@ -62,7 +62,7 @@ static void put_schedule(Config *x) {
     int32_t shape = job->set[FIELD_schedule_shape] ? job->schedule.shape : 0;
     static const char *const shapes[] = {"\"linear\"", "\"cosine\"", "\"sqrt\""};
     double decay =
-        job->set[FIELD_schedule_decay] ? (double)job->schedule.decay : floor(schedule_over(x) / 10);
+        job->set[FIELD_schedule_decay] ? job->schedule.decay.value : floor(schedule_over(x) / 10);
     entry_put(x, "lr_scheduler.decay_ratio", real(x, fmax(decay, 1) / (double)x->derived->steps));
     entry_put(x, "lr_scheduler.decay_type", shapes[shape]);
     put_real(x, "schedule.floor", job->schedule.floor);

@@ -10,13 +10,13 @@ static void put_schedule(Config *x) {
   const bool has_floor = job->schedule.floor != 0;
   x->formula = "torch";
   entry_says(x, "schedule");
-  if (kind == CHOICE_CONSTANT && job->schedule.warmup > 0)
+  if (kind == CHOICE_CONSTANT && job->schedule.warmup.value > 0)
     entry_word(x, "lr_scheduler_type", "constant_with_warmup");
   else if (kind == CHOICE_COSINE && has_floor)
     entry_word(x, "lr_scheduler_type", "cosine_with_min_lr");
   else
     entry_ours_word(x, "schedule", schedule_value(x));
-  entry_ours(x, "schedule.warmup", (double)job->schedule.warmup);
+  entry_ours(x, "schedule.warmup", job->schedule.warmup.value);
   if (kind == CHOICE_COSINE && has_floor) entry_ours(x, "schedule.floor", job->schedule.floor);
   if (kind == CHOICE_POLYNOMIAL) {
     entry_number(x, "lr_scheduler_kwargs.lr_end",
@@ -26,7 +26,7 @@ static void put_schedule(Config *x) {
   }
   if (kind == CHOICE_WSD) {
     double decay =
-        job->set[FIELD_schedule_decay] ? (double)job->schedule.decay : schedule_over(x) / 10;
+        job->set[FIELD_schedule_decay] ? job->schedule.decay.value : schedule_over(x) / 10;
     static const char *const shapes[] = {"linear", "cosine", "1-sqrt"};
     int32_t shape = job->set[FIELD_schedule_shape] ? job->schedule.shape : 0;
     entry_ours(x, "schedule.decay", decay < 1 ? 1 : (double)(int64_t)decay);

@@ -254,7 +254,7 @@ static void convert_schedule(Import *im) {
       take(im, get(im, "lr_warmup_init"), "schedule.warmup_floor",
            lua_number(im->c->arena, decimal_near(first / lr)), "lr_warmup_init / lr");
   }
-  if (setting_find(im, "schedule.warmup")) import_rates(im, "Megatron", "torch");
+  if (setting_number(im, "schedule.warmup", &share)) import_rates(im, "Megatron", "torch");
 }
 
 static void convert_optimizer(Import *im) {

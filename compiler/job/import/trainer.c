@@ -129,12 +129,8 @@ static void convert_warmup(Import *im) {
       take(im, leaf, "schedule.warmup", lua_number(im->c->arena, ceil(number * steps)),
            "share of the steps, rounded up");
     else
-      open_line(
-          im, arena_printf(im->c->arena,
-                           "schedule.warmup is %g of the steps, whose number follows from the data",
-                           number));
-    if (leaf->how == HOW_OPEN)
-      drop(leaf, HOW_DECLINED, "the number of steps is not known: fill in", true);
+      take(im, leaf, "schedule.warmup", arena_printf(im->c->arena, "\"%.10g%%\"", number * 100),
+           "of the steps, whose number follows from the data");
   }
 }
 
@@ -181,7 +177,8 @@ static void convert_schedule(Import *im) {
   if (shape && shape->kind == LEAF_TEXT && ours && strcmp(ours, "\"wsd\"") == 0)
     take(im, shape, "schedule.shape",
          strcmp(shape->text, "1-sqrt") == 0 ? "\"sqrt\"" : lua_text(im->c->arena, shape->text), "");
-  if (setting_find(im, "schedule.warmup")) import_rates(im, "Trainer", "torch");
+  double warmup;
+  if (setting_number(im, "schedule.warmup", &warmup)) import_rates(im, "Trainer", "torch");
 }
 
 /* DeepSpeed clips by its own file, where "auto" is max_grad_norm. */

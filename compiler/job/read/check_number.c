@@ -120,7 +120,7 @@ bool check_range(Compile *c, const JobValue *value, int32_t field, double number
   return isfinite(number) ? true : refuse_type(c, value, field);
 }
 
-/* warmup = 0.1 or "10%": other tools take a fraction of the run. */
+/* over = 0.1 or "10%" */
 static bool refuse_share(Compile *c, const JobValue *value, int32_t field, const Job *job) {
   double share = value->raw->number;
   char *end = NULL;
@@ -200,12 +200,27 @@ static bool is_whole_amount(const Amount *amount) {
          amount->value == floor(amount->value);
 }
 
+/* warmup = 0.1 */
+static bool is_bare_share(const Amount *amount, const FieldInfo *info) {
+  return amount->unit == UNIT_NONE && amount->value > 0 && amount->value < 1 &&
+         units_allow(info->values, "%");
+}
+
+static bool refuse_bare_share(Compile *c, const JobValue *value, int32_t field) {
+  error_at(c, value->origin.span, "unit",
+           "%s counts steps, or says its share of them in %%; got %s", field_name(c->arena, field),
+           raw_show(c->arena, value->raw));
+  fix_last(c, "%s = \"%.10g%%\"", spec_fields[field].key, value->raw->number * 100);
+  return false;
+}
+
 bool check_amount(Compile *c, const JobValue *value, int32_t field, Job *job) {
   const FieldInfo *info = &spec_fields[field];
   Amount amount = {value->raw->number, UNIT_NONE};
   bool is_good = value->raw->kind == RAW_NUMBER && units_allow(info->values, "");
   if (value->raw->kind == RAW_TEXT) is_good = units_amount(value->raw->text, info->values, &amount);
   if (!is_good) return refuse_unit(c, value, field);
+  if (is_bare_share(&amount, info)) return refuse_bare_share(c, value, field);
   if (isfinite(amount.value) && !is_whole_amount(&amount))
     return error_at(c, value->origin.span, "range", "%s is a whole number; got %s",
                     field_name(c->arena, field), raw_show(c->arena, value->raw));

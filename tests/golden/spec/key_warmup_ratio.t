@@ -7,7 +7,7 @@ return job {
 }
 -- >>> exit 1
 job.lua:5:26: error[unknown-key]: schedule.warmup_ratio: no such key; that is
-    schedule.warmup here, in steps
+    schedule.warmup here, as a share of the steps
     5 |   schedule = { "cosine", warmup_ratio = 0.1 },
       |                          ^~~~~~~~~~~~
-        fix: schedule = { warmup = 100 }
+        fix: schedule = { warmup = "10%" }
