@@ -148,6 +148,7 @@ typedef struct Cluster {
   double update_bytes_per_s;    /* of updates on it, for all ranks of a node; 0 = not measured */
   int64_t disk_bytes;           /* of a node, for offload.path; 0 = unknown */
   double disk_read_bytes_per_s, disk_write_bytes_per_s; /* of all ranks of a node; 0 = unknown */
+  double disk_request_s; /* that a read or a write takes beyond its bytes; 0 = not measured */
   int64_t intra_latency_ns, inter_latency_ns; /* of a message in a node, and between nodes */
   Sustained sustained;
   Software software;

@@ -147,7 +147,7 @@ bool bench_copies(FILE *out, Status *status) {
               {"all", 3, true}};
   const CudaPlugin *cuda;
   const uint32_t gpus = count_gpus(&cuda), count = gpus < DEVICES_MOST ? gpus : DEVICES_MOST;
-  double rate = 0, link = 0;
+  double rate = 0, link = 0, alone = 0;
   GpuId id;
   if (cuda != NULL) {
     if (!cuda->look(0, &id, status)) return false;
@@ -157,9 +157,11 @@ bool bench_copies(FILE *out, Status *status) {
     if (runs[i].is_of_all && count <= 1) continue;
     if (!run_lines(cuda, runs[i].is_of_all ? count : 1, runs[i].ways, &rate, status)) return false;
     fprintf(out, "%s %.0f\n", runs[i].name, rate);
+    if (runs[i].ways != 3) alone = alone > 0 && alone < rate ? alone : rate;
     link = rate;
   }
   fprintf(out, "host_link %.0f\n", link);
+  if (cuda == NULL) fprintf(out, "host_copy %.0f\n", alone);
   if (!bench_stream(&rate, status)) return false;
   fprintf(out, "host_bandwidth %.0f\n", rate);
   if (!bench_update(&rate, status)) return false;

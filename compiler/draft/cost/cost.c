@@ -42,7 +42,9 @@ static int64_t host_ns(const Draft *d, const Record *record) {
   double rate = host_rate(d->cluster, record);
   double moved = record->kind == RECORD_KERNEL ? (double)record->bytes
                                                : (double)record->operands[0].size_bytes;
-  return rate > 0 ? (int64_t)(moved / rate * 1e9 + 0.5) : 0;
+  const bool is_file = record->kind == RECORD_READ || record->kind == RECORD_WRITE;
+  const double request_s = is_file ? d->cluster->disk_request_s : 0;
+  return rate > 0 ? (int64_t)((moved / rate + request_s) * 1e9 + 0.5) : 0;
 }
 
 int64_t cost_kernel_ns(const Draft *d, const Record *record) {

@@ -31,7 +31,8 @@ static double least_rate(int32_t rate) {
   case CALIBRATION_product_bf16:
   case CALIBRATION_attention_fwd:
   case CALIBRATION_attention_bwd: return UNITS_FLOPS_LEAST;
-  case CALIBRATION_records: return 1;
+  case CALIBRATION_records:
+  case CALIBRATION_disk_requests: return 1;
   default: return UNITS_RATE_LEAST;
   }
 }
@@ -148,6 +149,13 @@ static bool is_of(Compile *c, const Job *job, const Calibration *of, const Machi
   return false;
 }
 
+static void take_fact(const Calibration *of, int32_t rate, int32_t fact, Facts *facts) {
+  if (of->per_s[rate] == 0) return;
+  facts->number[fact] = of->per_s[rate];
+  facts->is_known[fact] = true;
+  facts->span[fact] = of->at[rate];
+}
+
 bool calibration_take(Compile *c, const Job *job, const Machine *machine, const char *gpu,
                       Facts *facts, Cluster *cluster) {
   /* Rates that a job states as facts of its cluster; the others are members of Cluster. */
@@ -163,13 +171,12 @@ bool calibration_take(Compile *c, const Job *job, const Machine *machine, const 
                         &of) ||
       !is_of(c, job, &of, machine, gpu))
     return false;
-  for (size_t i = 0; i < sizeof facts_of / sizeof *facts_of; i++) {
-    const int32_t rate = facts_of[i].rate, fact = facts_of[i].fact;
-    if (of.per_s[rate] == 0) continue;
-    facts->number[fact] = of.per_s[rate];
-    facts->is_known[fact] = true;
-    facts->span[fact] = of.at[rate];
-  }
+  for (size_t i = 0; i < sizeof facts_of / sizeof *facts_of; i++)
+    take_fact(&of, facts_of[i].rate, facts_of[i].fact, facts);
+  if (cluster->target == TARGET_CPU)
+    take_fact(&of, CALIBRATION_host_copy, CLUSTER_HOST_LINK, facts);
+  if (of.per_s[CALIBRATION_disk_requests] > 0)
+    cluster->disk_request_s = 1 / of.per_s[CALIBRATION_disk_requests];
   cluster->update_bytes_per_s = of.per_s[CALIBRATION_host_update];
   cluster->measured = (MeasuredRates){
       .product_fp32 = of.per_s[CALIBRATION_product_fp32],

@@ -8,48 +8,13 @@
 
 #include <string.h>
 
+#include "compiler/plan/simulate/cores.h"
+#include "compiler/plan/simulate/parts.h"
 #include "compiler/plan/simulate/runner.h"
 #include "runtime/plan/plan_seam.h"
 
 static bool is_wide(const Simulation *s, const PlanRecord *record) {
   return plan_is_communication(record) && s->is_wide[record->comm];
-}
-
-/* ---- parts */
-
-/* Index into LaneParts.exposed_ns: the axis of the communicator; the last one if it has several. */
-static uint32_t axis_of(const Plan *plan, const PlanRecord *record) {
-  uint32_t mask = plan->comms[record->comm].axes_mask, axis = 0;
-  while (axis < PLAN_AXES_MAX && mask != 1U << axis)
-    axis++;
-  return axis;
-}
-
-/* The main lane spent took_ns on a communication, moving_ns of it on moving bytes. Between stages
- * the rest is bubble; elsewhere all of it is exposed communication. */
-static void add_exposed(const Plan *plan, LaneParts *parts, const PlanRecord *record,
-                        int64_t took_ns, int64_t moving_ns) {
-  uint32_t axis = axis_of(plan, record);
-  bool is_stage = axis < plan->axes_count && plan->axes[axis].divides == DIVIDES_DEPTH &&
-                  record->kind == RECORD_EXCHANGE;
-  if (!is_stage || moving_ns > took_ns) moving_ns = took_ns;
-  parts->exposed_ns[axis] += moving_ns;
-  parts->bubble_ns += took_ns - moving_ns;
-}
-
-static void add_record(const Plan *plan, LaneParts *parts, const PlanRecord *record,
-                       int64_t took_ns) {
-  if (plan_is_communication(record))
-    add_exposed(plan, parts, record, took_ns, took_ns);
-  else
-    parts->compute_ns += took_ns;
-}
-
-static void add_parts(LaneParts *to, const LaneParts *parts) {
-  to->compute_ns += parts->compute_ns;
-  to->bubble_ns += parts->bubble_ns;
-  for (uint32_t axis = 0; axis <= PLAN_AXES_MAX; axis++)
-    to->exposed_ns[axis] += parts->exposed_ns[axis];
 }
 
 /* ---- profiles */
@@ -71,7 +36,7 @@ static Profile *make_profile(const Simulation *s, uint32_t class, const PlanCall
     profile->total_ns += profile->ns[i];
     profile->end_ns[i] = profile->total_ns;
     profile->last = record;
-    add_record(s->plan, &profile->parts, record, profile->ns[i]);
+    parts_add_record(s->plan, &profile->parts, record, profile->ns[i]);
   }
   return profile;
 }
@@ -167,8 +132,8 @@ static int64_t stand_still(const Simulation *s, Runner *r, uint32_t lane, Ready 
   if (lane != s->main_lane) return ready.at_ns;
   r->times->exposed_ns += took_ns;
   if (took_ns > 0 && ready.late != NULL && plan_is_communication(ready.late))
-    add_exposed(s->plan, &r->times->parts, ready.late, took_ns,
-                price_ns(s->plan, r->class_alike, ready.late));
+    parts_add_exposed(s->plan, &r->times->parts, ready.late, took_ns,
+                      price_ns(s->plan, r->class_alike, ready.late));
   return ready.at_ns;
 }
 
@@ -190,7 +155,7 @@ static void end_record(const Simulation *s, Runner *r, const PlanRecord *record,
   r->times->busy_ns[record->lane] += took;
   r->free_ns[record->lane] = r->end_ns[r->record] = end;
   r->last[record->lane] = record;
-  if (record->lane == s->main_lane) add_record(s->plan, &r->times->parts, record, took);
+  if (record->lane == s->main_lane) parts_add_record(s->plan, &r->times->parts, record, took);
   for (int32_t w = r->targets[r->call]; w >= 0; w = s->next_target[w])
     if (s->plan->waits[w].record == r->record) s->ready_ns[w] = end;
   hand_out(s, r, record->lane, record, start_ns);
@@ -201,7 +166,7 @@ static void run_plain(const Simulation *s, Runner *r, const Profile *profile) {
   r->times->busy_ns[profile->lane] += profile->total_ns;
   r->free_ns[profile->lane] = start + profile->total_ns;
   r->last[profile->lane] = profile->last;
-  if (profile->lane == s->main_lane) add_parts(&r->times->parts, &profile->parts);
+  if (profile->lane == s->main_lane) parts_add(&r->times->parts, &profile->parts);
   r->lanes_begun |= 1U << profile->lane;
   for (int32_t w = r->targets[r->call]; w >= 0; w = s->next_target[w])
     s->ready_ns[w] = start + profile->end_ns[s->plan->waits[w].record];
@@ -313,7 +278,7 @@ static bool communicate(const Simulation *s, uint32_t class, const PlanRecord *r
   if (!r->has_met) return false;
   if (record->lane == s->main_lane) {
     r->times->apart_ns += r->met_ns - r->start_ns;
-    add_exposed(s->plan, &r->times->parts, record, r->met_ns - r->start_ns, 0);
+    parts_add_exposed(s->plan, &r->times->parts, record, r->met_ns - r->start_ns, 0);
   }
   r->has_come = r->has_met = false;
   end_record(s, r, record, r->met_ns);
@@ -448,6 +413,10 @@ LaneTimes *simulate(Arena *arena, const Plan *plan, ProgramKind kind) {
 LaneTimes *simulate_stretches(Arena *arena, const Plan *plan, ProgramKind kind,
                               const StretchSink *sink) {
   uint32_t classes = plan->classes_count;
+  if (cores_are_shared(plan)) {
+    const RankCores cores = cores_of(plan);
+    return cores_simulate(arena, plan, kind, &cores, sink);
+  }
   Simulation s = {.arena = arena, .plan = plan, .main_lane = plan_main_lane(plan), .sink = sink};
   LaneTimes *times = ARENA_ARRAY(arena, LaneTimes, classes + 1);
   s.runners = ARENA_ARRAY(arena, Runner, classes + 1);

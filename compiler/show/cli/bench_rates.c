@@ -30,6 +30,7 @@ static const struct {
     {"both", "each way, while both run"},
     {"all", "each way, both ways of all GPUs at once: the slowest"},
     {"host_link", "the last of these, for predictions"},
+    {"host_copy", "what one thread copies alone"},
     {"host_bandwidth", "what all cores read and write in memory"},
     {"host_update", "what updates of AdamW read and write there"},
     {"product_fp32", "FLOP: products of fp32"},
@@ -39,9 +40,10 @@ static const struct {
     {"norm", "what norms and their backward read and write"},
     {"activation", "the same of GELU"},
     {"loss", "the same of the cross entropy of logits"},
-    {"records", "records of a few numbers; no bytes"},
+    {"records", "records of a few numbers"},
     {"disk_read", "reading a file of offload.path"},
     {"disk_write", "writing it"},
+    {"disk_requests", "reads and writes one after the other, without their bytes"},
     {"both_read", "reading, while a second file is written"},
     {"both_write", "writing, while a second file is read"},
 };
@@ -80,9 +82,15 @@ static void print_text(const RankAnswer *answer) {
   printf("%s", product_choice()->processor);
   if (answer->device != NULL) printf("; %d x %s", answer->devices, answer->device);
   printf("\n\n");
-  for (int32_t i = 0; i < answer->count; i++)
-    printf("%-18s  %7.2f G/s  %s\n", answer->name[i], answer->per_s[i] * 1e-9,
+  for (int32_t i = 0; i < answer->count; i++) {
+    const double rate = answer->per_s[i];
+    const double unit = rate < 1e5 ? 1e3 : rate < 1e8 ? 1e6 : 1e9;
+    printf("%-18s  %7.2f %s/s  %s\n", answer->name[i], rate / unit,
+           unit == 1e3   ? "k"
+           : unit == 1e6 ? "M"
+                         : "G",
            about(answer->name[i]));
+  }
 }
 
 static void print_json(const RankAnswer *answer) {

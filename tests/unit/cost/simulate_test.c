@@ -2,6 +2,7 @@
  * LINK: cost plan_builder base */
 #include <stdlib.h>
 
+#include "compiler/plan/simulate/cores.h"
 #include "compiler/plan/simulate/simulate.h"
 #include "tests/unit/check.h"
 #include "tests/unit/plan_sketch.h"
@@ -107,6 +108,13 @@ static LaneTimes times_of(Arena *arena, const Sketch *s) {
 
 /* ---- tests */
 
+static bool waits_for_itself(const Plan *plan) {
+  for (uint32_t c = 0; c < plan->calls_count; c++)
+    for (uint32_t w = 0; w < plan->calls[c].waits_count; w++)
+      if (plan->waits[plan->calls[c].waits_first + w].call == c) return true;
+  return false;
+}
+
 static void check_random(uint32_t seed) {
   Arena *arena = arena_new();
   Sketch s;
@@ -133,6 +141,13 @@ static void check_random(uint32_t seed) {
     parts_ns += whole.parts.exposed_ns[axis];
   CHECK(parts_ns >= whole.busy_ns[LANE_COMPUTE] && parts_ns <= whole.span_ns);
   CHECK(memcmp(&short_way.parts, &whole.parts, sizeof whole.parts) == 0);
+  const RankCores each_its_own = {0};
+  LaneTimes by_time = *cores_simulate(arena, &plan, PROGRAM_TRAIN_STEP, &each_its_own, NULL);
+  CHECK(!by_time.is_stuck && by_time.span_ns <= whole.span_ns);
+  CHECK(memcmp(by_time.busy_ns, whole.busy_ns, sizeof whole.busy_ns) == 0);
+  /* A call that waits for itself, an iteration before: the walk waits for this one's, where that
+   * comes first. */
+  if (!waits_for_itself(&plan)) CHECK_INT(by_time.span_ns, whole.span_ns);
   if (check_failures > failures) printf("seed %u\n", seed);
   build_free(&s.b);
   arena_free(arena);
