@@ -69,8 +69,8 @@ static Whole whole_graph(Compile *c, const Job *job, const Compiled *known, Prog
         (job->data.head == CHOICE_TABLE && g->inputs.at[i].role == INPUT_CLASSES) ||
         (job_may_lack_targets(job) && g->inputs.at[i].role == INPUT_TARGETS);
   graph_pad_dim(g, "vocab", job->model.vocab_multiple);
-  grad_join_gates(g);                                 /* silu(a) * b is one node */
-  if (training && !grad_derive(g)) return (Whole){0}; /* + backward, parameter gradients */
+  if (known->cluster.software.joins_gates) grad_join_gates(g); /* silu(a) * b is one node */
+  if (training && !grad_derive(g)) return (Whole){0};          /* + backward, parameter gradients */
   whole.flops_per_token = op_flops_per_token(g, samples * tokens);
   return whole;
 }

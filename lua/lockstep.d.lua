@@ -152,7 +152,7 @@
 ---@field block? integer|string nodes that one NVLink domain joins at the rate of intra, 18 of an NVL72; by name, 1. Default: derived
 ---@field taper? integer|string oversubscription: how many times more the nodes of a leaf switch send than it carries up; by name, 1. Default: derived
 ---@field network? "infiniband"|"ethernet"|"efa"|"slingshot" what joins the nodes: slurm.env is checked against it; by name, else not known; ethernet: also RoCE. Default: derived
----@field software? string the program whose step is predicted, from specs/software or ./file.lua: lockstep is this one; others serve to compare with what they are known to take, and change no plan but its times. Default: lockstep
+---@field software? string the program whose step is predicted, from specs/software or ./file.lua: lockstep is this one; others serve to compare with what they are known to take, and change no plan but its times, and the kernels of gates where a program does not join them. Default: lockstep
 ---@field price? string of one node, for what a run costs. Default: none
 ---@field mtbf? string mean time between failures of one node, as "200d": for how often to save. Default: none
 

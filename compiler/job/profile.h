@@ -31,6 +31,8 @@ typedef struct Software {
   const char *name;
   bool has_flash; /* attention is one kernel; else products and softmax, with scores in memory */
   bool remakes_scores; /* without flash: backward makes them again instead of keeping them */
+  bool joins_gates;    /* an activation and the product with it are one kernel, and backward makes
+                          them again; else both are kept */
   bool overlaps;       /* communication of gradients and weights runs beside compute */
   double traffic;      /* bytes of kernels that are bound by memory, over those of our records */
   double product;      /* time of products over that at the device's rate */

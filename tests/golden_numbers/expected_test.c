@@ -41,6 +41,15 @@ static const struct {
                                                    "cluster = { \"dgx-a100\", nodes = 1, "
                                                    "software = \"llmc\" }",
      1.7, 0.06},
+    {"torchtitan, Llama 3.1 8B on 8 H100 of 500 W, without torch.compile",
+     "model = { \"llama\", layers = 32, width = 4096, heads = 32, kv_heads = 8, ffn = 14336, "
+     "vocab = 128256, positions = 8192 }, " TRAIN(
+         "16", "8192",
+         "2") "memory = { budget = \"100TB\", recompute = { \"every\", blocks = 2 } }, parallel = "
+              "{ zero = 3 }, "
+              "precision = { \"bf16\", grad = \"fp32\" }, "
+              "cluster = { \"dgx-h100\", device = \"h100-sxm-96\", software = \"fsdp\" }",
+     2.843, 0.08},
     {"this program, GPT-2 124M on one H100",
      "model = { \"gpt2-124m\", vocab_multiple = 128 }, " TRAIN("64", "1024", "32")
          ROOM("none") "precision = \"bf16\", cluster = { \"dgx-h100\", devices = 1 }",

@@ -3,10 +3,11 @@
 
 #include "compiler/job/derive/cluster_file.h"
 
-static const char *const words[] = {"attention", "overlap", "traffic", "product", "slack"};
+static const char *const words[] = {"attention", "overlap", "gates", "traffic", "product", "slack"};
 enum {
   WORD_ATTENTION,
   WORD_OVERLAP,
+  WORD_GATES,
   WORDS_FIRST_NUMBER,
   WORD_COUNT = sizeof words / sizeof *words
 };
@@ -26,6 +27,13 @@ static void read_attention(Compile *c, const SpecFile *file, const RawEntry *ent
     refuse(c, file, entry, "\"flash\", \"unfused\" or \"selective\"", "\"flash\"");
 }
 
+static void read_gates(Compile *c, const SpecFile *file, const RawEntry *entry, Software *out) {
+  const char *text = entry->value->kind == RAW_TEXT ? entry->value->text : "";
+  out->joins_gates = strcmp(text, "joined") == 0;
+  if (!out->joins_gates && strcmp(text, "apart") != 0)
+    refuse(c, file, entry, "\"joined\" or \"apart\"", "\"joined\"");
+}
+
 static void read_entry(Compile *c, const SpecFile *file, const RawEntry *entry, Software *out) {
   double *const numbers[] = {&out->traffic, &out->product, &out->slack};
   int32_t word = 0;
@@ -38,6 +46,8 @@ static void read_entry(Compile *c, const SpecFile *file, const RawEntry *entry, 
     if (near) fix_last(c, "%s", near);
   } else if (word == WORD_ATTENTION) {
     read_attention(c, file, entry, out);
+  } else if (word == WORD_GATES) {
+    read_gates(c, file, entry, out);
   } else if (word == WORD_OVERLAP) {
     out->overlaps = entry->value->number != 0;
     if (entry->value->kind != RAW_FLAG) refuse(c, file, entry, "true or false", "true");
@@ -55,8 +65,13 @@ bool software_read(Compile *c, lua_State *L, const Job *job, Cluster *cluster) {
   const Origin *origin = &job->origin[FIELD_cluster_software];
   Span at = origin->span.file ? origin->span : (Span){.file = job->path};
   Software *software = &cluster->software;
-  *software = (Software){
-      .name = name, .has_flash = true, .overlaps = true, .traffic = 1, .product = 1, .slack = 1};
+  *software = (Software){.name = name,
+                         .has_flash = true,
+                         .joins_gates = true,
+                         .overlaps = true,
+                         .traffic = 1,
+                         .product = 1,
+                         .slack = 1};
   if (cluster->target == TARGET_CPU && !field_is_said(job, FIELD_cluster_software)) return true;
   const char *path = sandbox_find(c, "software", name, job->directory, at);
   if (path == NULL) return false;
