@@ -63,7 +63,8 @@ static const char *words_between(Arena *arena, const char *words, const char *be
 
 static const char *amount_example(const FieldInfo *field) {
   if (strcmp(field->values, "bytes|%") == 0) return "\"80GiB\", \"80GB\" or \"90%\"";
-  if (strcmp(field->values, "|%") == 0) return "1000, a number of steps, or \"10%\", a share of them";
+  if (strcmp(field->values, "|%") == 0)
+    return "1000, a number of steps, or \"10%\", a share of them";
   if (strcmp(field->values, "steps") == 0) return "\"10000 steps\"";
   if (strcmp(field->values, "s|steps|auto|never") == 0)
     return "\"30m\", \"500 steps\", \"auto\" or \"never\"";

@@ -145,7 +145,8 @@ static void check_needs(Compile *c, Job *job) {
     int32_t field;
     const char *owner, *state;
   } needs[] = {
-      {job->schedule.warmup.value > 0, FIELD_schedule_warmup_floor, "warmup above 0", "warmup is 0"},
+      {job->schedule.warmup.value > 0, FIELD_schedule_warmup_floor, "warmup above 0",
+       "warmup is 0"},
       {job->parallel.tp > 1, FIELD_parallel_tp_across, "tp above 1", "tp is 1"},
       {job->checkpoint.every.unit != UNIT_NEVER, FIELD_checkpoint_keep,
        "checkpoints that are written", "every is \"never\""},
