@@ -43,6 +43,7 @@ static void convert_llama(Import *im) {
   take_it(im, "rotary_base", "model.rope_base");
   mark(im, "group_query_attention", "model.kv_heads");
   take_it(im, "norm_epsilon", "model.norm_eps");
+  take_it(im, "layernorm_epsilon", "model.norm_eps");
   Leaf *untied = get(im, "untie_embeddings_and_output_weights");
   if (untied && leaf_true(untied))
     take(im, untied, "model.tied", "false", "");
@@ -59,6 +60,7 @@ static void convert_llama(Import *im) {
 static void convert_gpt2(Import *im) {
   double width = 0, ffn = 0, dropout = 0;
   take_it(im, "norm_epsilon", "model.norm_eps");
+  take_it(im, "layernorm_epsilon", "model.norm_eps");
   setting_number(im, "model.width", &width);
   if (number_of(im, "ffn_hidden_size", &ffn)) {
     if (ffn == 4 * width)
@@ -78,6 +80,21 @@ static void convert_gpt2(Import *im) {
     else
       drop(get(im, "attention_dropout"), HOW_IMPOSSIBLE, "gpt2 has one dropout", true);
   }
+}
+
+/* An option whose value is what the model has anyway. */
+static void drop_usual(Import *im, const char *key, double usual, const char *why) {
+  double number;
+  if (number_of(im, key, &number) && number == usual) drop(get(im, key), HOW_DERIVED, why, false);
+}
+
+static void drop_what_models_have(Import *im) {
+  double width = 0, heads = 0;
+  if (setting_number(im, "model.width", &width) && setting_number(im, "model.heads", &heads) &&
+      heads > 0)
+    drop_usual(im, "kv_channels", width / heads, "hidden_size / num_attention_heads");
+  drop_usual(im, "rotary_percent", 1, "rotary positions turn all of a head");
+  drop_usual(im, "init_method_std", 0.02, "weights begin so in gpt2 and llama");
 }
 
 static void convert_model(Import *im) {
@@ -105,6 +122,7 @@ static void convert_model(Import *im) {
     convert_llama(im);
   else
     convert_gpt2(im);
+  drop_what_models_have(im);
 }
 
 /* ---- degrees */

@@ -137,6 +137,19 @@ static void put_variable(Expansion *x, Variable *known, bool is_quoted, Span at)
   if (known->values.count == 0) x->has_word = x->count > 0;
 }
 
+/* After the } of ${NAME:-"${OTHER}/$(date)"}: braces and quotes are inside it. */
+static const char *brace_end(const char *at, const char *end) {
+  for (int32_t depth = 1; at < end; at++) {
+    if (*at == '\\' && at + 1 < end)
+      at++;
+    else if (*at == '{')
+      depth++;
+    else if (*at == '}' && --depth == 0)
+      return at + 1;
+  }
+  return end;
+}
+
 /* Reads an expansion, which begins with $; returns its end. */
 static const char *expand_dollar(Expansion *x, const char *at, const char *end, bool is_quoted,
                                  Span place_of_word) {
@@ -165,9 +178,7 @@ static const char *expand_dollar(Expansion *x, const char *at, const char *end, 
     }
     after = close < end ? close + 1 : end;
   } else if (has_brace) {
-    while (after < end && *after != '}')
-      after++;
-    after += after < end;
+    after = brace_end(after, end);
   } else if (length == 0) {
     after = at + (at + 1 < end && at[1] != '"' && at[1] != ' ' ? 2 : 1);
   }

@@ -2,6 +2,7 @@
 # Sums of a shell are whole, from left to right; documents are no commands.
 LAYERS=$((7/2*2))
 BATCH=$((010 * 2))
+LOGS=${LOGS:-"${PWD}/logs/$(date +%s)-$$"}
 cat <<EOT > ds_config.json
 { "train_batch_size": 99, "x": $BATCH }
 torchrun pretrain_gpt.py --num-layers 99 --hidden-size 99
