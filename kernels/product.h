@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A processor that has one also has those before it. */
+/* A processor that has one of these also has those before it. */
 typedef enum Product {
   PRODUCT_REFERENCE,   /* the plain kernels, in double */
   PRODUCT_AVX2,        /* fp32 multiply-adds, eight at once; bf16 is widened */

@@ -59,7 +59,7 @@ void *arena_alloc(Arena *arena, size_t size_bytes) {
   return p;
 }
 
-/* An allocation that is alone in a chunk grows with it. */
+/* An allocation that is alone in its chunk grows by growing the chunk. */
 void *arena_grow(Arena *arena, void *at, size_t size_bytes, size_t larger_bytes) {
   ArenaChunk **link = &arena->chunk;
   while (*link != NULL && (void *)(*link)->bytes != at)

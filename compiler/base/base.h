@@ -31,7 +31,7 @@ char *arena_printf(Arena *arena, const char *format, ...) __attribute__((format(
 /* The name under which a file is written before it is renamed to `path`, or `path` itself where
  * that is a pipe, a device or a link such as /dev/stdout, over which nothing may be renamed. */
 const char *file_beside(Arena *arena, const char *path);
-/* Removes what was written there, if it is not `path` itself. */
+/* Removes the temporary file `beside`, unless it is `path` itself. */
 void file_forget(const char *beside, const char *path);
 #define ARENA_NEW(arena, Type)      ((Type *)arena_alloc((arena), sizeof(Type)))
 #define ARENA_ARRAY(arena, Type, n) ((Type *)arena_alloc((arena), sizeof(Type) * (size_t)(n)))

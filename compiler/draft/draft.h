@@ -80,8 +80,8 @@ typedef struct RegionSegments {
   bool first_writes_d_input; /* a record that the model's first layer needs works in its place */
 } RegionSegments;
 
-/* The segments of a step around its layers. */
-typedef struct StepSegments { /* NO_ID: targets, where all of them count; both, on one rank */
+/* Segments around a step's layers. NO_ID: targets, if all tokens are targets; both, on one rank. */
+typedef struct StepSegments {
   int32_t load, targets, control, mirror; /* mirror NO_ID: no kernel runs on the host */
 } StepSegments;
 
@@ -110,7 +110,7 @@ typedef struct Stage {
   int32_t partials_buffer[NORM_GROUPS];
   int32_t control_buffer, control_ring_buffer, mirror_buffer, staging_buffer, samples_buffer;
   int32_t norms_buffer, snapshot_buffer;   /* NO_ID: no snapshots */
-  int32_t *cache_buffers, *cache_position; /* by region; by layer of the chain, in its buffer */
+  int32_t *cache_buffers, *cache_position; /* of each region; of each layer in it */
   int64_t persistent_bytes[Tier_COUNT], arena_bytes[Tier_COUNT];
   Moved moved;
   bool grads_leave_early; /* for updates on the host: all of them fit into its memory at once */
@@ -186,7 +186,7 @@ int32_t buffer_add(Draft *d, Stage *stage, Buffer buffer);
 void segment_set_lane(Draft *d, int32_t segment, Lane lane); /* of all its records */
 
 static inline bool record_runs(const Record *record, uint32_t flags) {
-  return (flags & record->when_all) == record->when_all && (flags & record->when_none) == 0;
+  return plan_when(record->when_all, record->when_none, flags);
 }
 
 /* ---- derived from it: sizes.c */

@@ -31,7 +31,7 @@ typedef struct Block {
    * fetch_coded: casts for forward what it reads beside codes of weights. */
   int32_t init, gather, fetch, refetch, fetch_coded, reduce, clear, pad, norm, update;
   int32_t host_init, host_update; /* of layers whose states are in host memory */
-  int32_t grads_out;              /* of the same: copies gradients there; NO_ID */
+  int32_t grads_out;              /* of the same layers: copies gradients to host memory; NO_ID */
   /* Layers whose gradients accumulate in host memory: segments that copy them to the device before
    * backward, to the host after it, and to the host after the last micro-batch, for the update.
    * NO_ID: gradients stay on the device. */

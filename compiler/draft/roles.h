@@ -28,7 +28,7 @@ bool block_grads_pass(const Draft *d, const Block *block);
 BaseRole grad_role(const Block *block);
 /* Buffers of a tier begin at multiples of this; of a file, layers do, too. */
 int64_t tier_align(Tier tier);
-/* From layer to layer of what persists in a tier. */
+/* Bytes from one layer to the next of what persists in a tier. */
 int64_t tier_stride_bytes(const Draft *d, const Block *block, BaseRole role, Tier tier);
 bool role_is_shard(const Block *block, BaseRole role);
 /* True if a checkpoint has it: a weight under a master is the master rounded, but the upper half of

@@ -43,7 +43,7 @@ typedef enum BaseRole {
   BASE_WIRE_SHARD,
   BASE_CAST_SHARD, /* the rank's parameters in the dtype that kernels read, to be gathered */
   BASE_PIECES,     /* pieces of a collective, put together */
-  BASE_RECEIVED,   /* the same on arrival, where they cannot stay */
+  BASE_RECEIVED,   /* pieces as they arrive, if they cannot arrive in the result's memory */
   BASE_TRANSFER,   /* what goes to or comes from another pipeline stage */
   /* Buffers of a layer whose optimizer states are in host memory: */
   BASE_HOST_GRAD,  /* gradients, copied to the host */
@@ -132,7 +132,7 @@ Record *segment_record(Draft *d, int32_t segment, RecordKind kind, const char *k
 Record *segment_kernel(Draft *d, int32_t segment, KernelId kernel, Purpose purpose);
 /* Marks the record as being about a parameter, its gradient or its state. */
 void record_param(const Draft *d, Record *record, ParamId p);
-/* A layout of its own for the record. */
+/* A copy of the layout that lives as long as the draft. */
 const Layout *layout_of(Draft *d, Layout layout);
 Operand *record_operand(Record *record, int32_t base, int64_t offset_bytes, int64_t size_bytes,
                         DType dtype, Access access);

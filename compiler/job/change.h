@@ -5,7 +5,7 @@
 
 #include "compiler/job/job.h"
 
-/* The value of a key; of a word its number. */
+/* The value of a key as a number; of a word, its index. */
 int64_t field_number(const Job *job, int32_t field);
 
 /* Sets it, as if a -D had said it. Chunks of an interleaved pipeline are 2. */

@@ -128,21 +128,21 @@ typedef struct Cluster {
   int64_t ranks;
   const ClusterType *types;
   int32_t type_count;
-  const char *switches, *drained; /* a file, hosts of it; or NULL */
+  const char *switches, *drained; /* a file of switches; hosts of it that are drained; or NULL */
   Span at, switches_at, drained_at, devices_at;
   int64_t block, taper; /* 1: none */
   bool is_device_said;
   const char *device; /* "cpu", "h100-sxm" ... */
   Target target;
   int64_t memory_bytes;         /* of one rank */
-  int64_t reserve_bytes;        /* of it, outside the arena */
+  int64_t reserve_bytes;        /* of device memory, outside the arena */
   int64_t threads;              /* of one rank */
   int64_t cores_described;      /* of a node of processors, by its file; 0: none says it */
   double flops[RATES];          /* dense peak per rank, FLOP/s; 0 = unknown */
   double memory_bytes_per_s;    /* 0 = unknown */
   int64_t host_bytes;           /* memory of a node's processors; 0 = unknown */
   double host_bytes_per_s;      /* of that memory, for all ranks of a node; 0 = unknown */
-  double host_link_bytes_per_s; /* between a device and it, each way; 0 = unknown */
+  double host_link_bytes_per_s; /* between a device and host memory, each way; 0 = unknown */
   bool is_link_device;          /* by the device's file: of a device alone */
   double link_share;            /* of it, when all devices copy; 1: no PCIe switch is shared */
   double update_bytes_per_s;    /* of updates on it, for all ranks of a node; 0 = not measured */
@@ -218,7 +218,7 @@ const char *field_name(Arena *arena, int32_t field); /* "train.batch"; keys of j
 /* Resolves job->cluster against specs/clusters and specs/devices, and the machine for "here". */
 bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster);
 
-/* How its optimizer keeps the truth of parameters. */
+/* How its optimizer stores the exact value of parameters (master, split, compensated ...). */
 TruthStorage job_truth(const Job *job);
 
 /* Sets keys that the job leaves open: the order of ranks, and counts that cluster files have. */

@@ -36,7 +36,7 @@ typedef struct Software {
   bool overlaps;       /* communication of gradients and weights runs beside compute */
   double traffic;      /* bytes of kernels that are bound by memory, over those of our records */
   double product;      /* time of products over that at the device's rate */
-  double slack;        /* time of a step over that of its kernels and communications */
+  double slack;        /* time of a step, divided by that of its kernels and communications */
 } Software;
 
 #endif

@@ -265,7 +265,7 @@ static void climb_up(Climb *climb, uint32_t tries) {
     } else {
       resident = trial;
     }
-    i--; /* perhaps more of it */
+    i--; /* try more of the same change */
   }
 }
 

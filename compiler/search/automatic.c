@@ -86,7 +86,7 @@ static bool fill(Auto *a, WayToFit *place, int64_t *bytes) {
   bool frees_more = bytes == place->states && (place->moves.grads || place->moves.weights);
   for (int32_t i = 0; i < FILLS_MOST && place->draft->arena_bytes > a->out->budget_bytes; i++) {
     const int64_t moved = moved_bytes(a, place->draft);
-    if (moved == before && !frees_more) break; /* all of it has moved */
+    if (moved == before && !frees_more) break; /* everything has moved already */
     frees_more &= moved != before && i < FILLS_MOST / 2;
     before = i == 0 ? -1 : moved;
     for (int32_t s = 0; s < a->stages; s++) {

@@ -21,7 +21,8 @@ bool bench_open(Bench *bench, const Subject *subject) {
   *bench = (Bench){.uses = 1};
   bench->compile = compile_new(subject->specs_dir);
   bench->job = *subject->job;
-  bench->job.sizes.capacity = bench->job.sizes.count; /* the copy grows on its own */
+  /* so that the copy grows in other memory than the original */
+  bench->job.sizes.capacity = bench->job.sizes.count;
   if (!compile_meet(bench->compile, &bench->job, subject->machine, &bench->known)) return false;
   if (!field_is_said(&bench->job, FIELD_memory_budget))
     bench->known.budget_bytes = (int64_t)((double)bench->known.budget_bytes * TIGHT_SHARE);

@@ -15,7 +15,7 @@ typedef struct Candidate {
   int64_t least_ns;    /* of a step; 0: unknown */
   int64_t forecast_ns; /* forecast.h; 0: there is none */
   int32_t key;         /* of its parts */
-  bool is_too_large;   /* what is alive at once does not fit */
+  bool is_too_large;   /* its live bytes exceed the budget */
 } Candidate;
 
 typedef struct Candidates {
@@ -23,7 +23,8 @@ typedef struct Candidates {
   int32_t count, capacity;
   int64_t seen; /* settings looked at */
   int64_t cut[CUT_RULES];
-  Candidate smallest; /* of those that CUT_MEMORY left out, the one that needs least */
+  /* of the candidates that CUT_MEMORY has left out, the one that needs least memory */
+  Candidate smallest;
 } Candidates;
 
 /* The job before anything is derived from it, and the machine for cluster = "here". */

@@ -144,7 +144,7 @@ void changes_small(const Subject *subject, const Cluster *cluster, const Change 
     add(&s, FIELD_cluster_nodes, 2 * cluster->nodes);
 }
 
-/* ---- what they need */
+/* ---- the memory and time that changes need */
 
 typedef struct AskedChange {
   const Subject *subject;

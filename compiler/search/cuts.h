@@ -8,15 +8,15 @@
 typedef struct ChunkWork {
   int64_t forward_ns, backward_ns, weight_ns;
   int64_t kept_bytes;     /* between forward and backward */
-  int64_t deferred_bytes; /* between backward and weight gradients, beside these */
+  int64_t deferred_bytes; /* kept between backward and weight gradients, in addition */
   int64_t peak_bytes[4];  /* by zero: in its backward, with what it keeps itself */
 } ChunkWork;
 
 typedef struct StageNeeds {
-  int64_t param_bytes, grad_bytes, state_bytes; /* of all its layers, shared with nobody */
+  int64_t param_bytes, grad_bytes, state_bytes; /* of all its layers, without sharding */
   int64_t gathered_elements, reduced_elements;  /* that zero 3 gathers; that gradients have */
   int64_t update_ns;
-  int64_t forward_ns, backward_ns, weight_ns; /* of all its chunks */
+  int64_t forward_ns, backward_ns, weight_ns; /* of all chunks of the stage */
   int64_t head_ns, tail_ns; /* other stages work before its first chunk begins, and after */
   ChunkWork least;          /* bytes: the least of its chunks, each on its own */
   const ChunkWork **chunk;  /* its chunks */

@@ -19,7 +19,7 @@ int64_t fit_step_ns(Compile *c, const Job *job, const Compiled *out, Draft *d);
 /* The same of a plan that has been made: of its slowest stage. */
 int64_t fit_longest_ns(const Plan *plan);
 
-/* True if a node has room for its ranks' arenas in host memory, as snapshots have, and for their
+/* True if a node has room for its ranks' arenas in host memory (those of snapshots) and for their
  * files. On processors host memory is the device's. */
 bool fit_hosts(const Compiled *out, const Draft *d);
 

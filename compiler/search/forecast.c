@@ -24,7 +24,7 @@ typedef struct StageClock {
 typedef struct Forecast {
   const Draft *d;
   Arena *arena;
-  Times times;
+  ForecastTimes times;
   Chunk *chunk;      /* of the model */
   StageClock *clock; /* by stage */
   int64_t *come_ns;  /* by layer: when its weights are there; -1: they are not */
@@ -172,7 +172,7 @@ static void layered_weight(Forecast *f, StageClock *at, const Chunk *chunk) {
 
 /* ---- steps */
 
-/* input_ns: when what another stage sends is there. */
+/* input_ns: when the input from another stage has arrived. */
 static void take_step(Forecast *f, StageClock *at, PipeAction action, const Chunk *chunk,
                       bool is_last, bool is_split, int64_t input_ns) {
   const bool is_reduced = is_last || f->times.reduces;
@@ -317,7 +317,7 @@ static void take_norms(Forecast *f, int32_t stage) {
   at->main_ns = later(at->main_ns + all_ns, at->dp_ns + last_ns);
 }
 
-/* Updates, and gathers of what was updated beside them. */
+/* Updates, and gathers of updated parameters, which overlap with them. */
 static void take_updates(Forecast *f, int32_t stage) {
   StageClock *at = &f->clock[stage];
   int64_t updated_ns = at->main_ns;

@@ -26,7 +26,7 @@ static void add_segment(Demanded *t, int32_t number, int64_t times) {
   const Segment *segment = &t->d->segments.at[number];
   for (int32_t i = 0; i < segment->records.count; i++) {
     const Record *record = &segment->records.at[i];
-    if (record->meaning == NULL || !plan_when(record->when_all, record->when_none, 0)) continue;
+    if (record->meaning == NULL || !record_runs(record, 0)) continue;
     const Traffic traffic = link_traffic(t->d, record);
     add_traffic(t, record->axes, &traffic, times);
   }

@@ -47,14 +47,14 @@ static bool is_same_link(const PlanLink *a, const PlanLink *b) {
          a->node_members == b->node_members;
 }
 
-static bool is_same_look(const Look *a, const Look *b, const AxesUsed *used) {
+static bool is_same_look(const StageLinks *a, const StageLinks *b, const AxesUsed *used) {
   for (int32_t i = 0; i < used->count; i++)
     if (!is_same_link(&a->link[used->at[i]], &b->link[used->at[i]])) return false;
   return true;
 }
 
-static Look *look_new(const Times *t, const Look *links) {
-  Look *look = ARENA_NEW(t->arena, Look);
+static StageLinks *look_new(const ForecastTimes *t, const StageLinks *links) {
+  StageLinks *look = ARENA_NEW(t->arena, StageLinks);
   *look = *links;
   look->segment_ns = ARENA_ARRAY(t->arena, int64_t, t->d->segments.count + 1);
   for (int32_t i = 0; i < t->d->segments.count; i++)
@@ -63,12 +63,12 @@ static Look *look_new(const Times *t, const Look *links) {
 }
 
 /* Most stages are placed like the one before. */
-static void look_at_stages(Times *t, const Placement *at) {
+static void look_at_stages(ForecastTimes *t, const Placement *at) {
   const Draft *d = t->d;
   const AxesUsed used = axes_used(d);
   int32_t alike[MESH_BIT(MESH_AXES)] = {0};
-  Look own = {0};
-  t->look = ARENA_ARRAY(t->arena, Look *, d->stage_count);
+  StageLinks own = {0};
+  t->look = ARENA_ARRAY(t->arena, StageLinks *, d->stage_count);
   for (int32_t s = 0; s < d->stage_count; s++) {
     for (int32_t i = 0; i < used.count; i++) {
       const int32_t like = place_alike_stage(d->fabric, at, used.at[i], s);
@@ -83,13 +83,13 @@ static void look_at_stages(Times *t, const Placement *at) {
   }
 }
 
-const PlanLink *times_link(const Times *t, int32_t stage, uint32_t axes) {
+const PlanLink *times_link(const ForecastTimes *t, int32_t stage, uint32_t axes) {
   return &t->look[stage]->link[mesh_used(&t->d->mesh, axes)];
 }
 
 /* ---- segments */
 
-static int64_t record_ns(const Times *t, int32_t stage, const Record *record) {
+static int64_t record_ns(const ForecastTimes *t, int32_t stage, const Record *record) {
   if (record->meaning == NULL) return cost_kernel_ns(t->d, record);
   const Traffic traffic = link_traffic(t->d, record);
   return traffic_ns(&traffic, times_link(t, stage, record->axes));
@@ -105,7 +105,8 @@ static bool reads_gathered(const Draft *d, const Segment *segment, const Record 
 
 /* Until its last record on the main lane ends, if all lanes are free before; of segments on another
  * lane, until all end. */
-static SegmentTimes segment_times(const Times *t, int32_t stage, int32_t number, uint32_t flags) {
+static SegmentTimes segment_times(const ForecastTimes *t, int32_t stage, int32_t number,
+                                  uint32_t flags) {
   const Segment *segment = &t->d->segments.at[number];
   int64_t free_ns[Lane_COUNT] = {0}, end_ns = 0, read_ns = 0;
   int64_t *over_ns = ARENA_ARRAY(t->arena, int64_t, segment->records.count + 1);
@@ -125,7 +126,7 @@ static SegmentTimes segment_times(const Times *t, int32_t stage, int32_t number,
   return (SegmentTimes){has_main ? free_ns[LANE_COMPUTE] : end_ns, read_ns};
 }
 
-int64_t times_segment(const Times *t, int32_t stage, int32_t number) {
+int64_t times_segment(const ForecastTimes *t, int32_t stage, int32_t number) {
   if (number == NO_ID) return 0;
   int64_t *ns = &t->look[stage]->segment_ns[number];
   if (*ns < 0) *ns = segment_times(t, stage, number, 0).ns;
@@ -145,7 +146,7 @@ static uint32_t flags_of(const LayerUse *use) {
          (use->group_last ? CALL_GROUP_LAST : 0);
 }
 
-SegmentTimes times_layer(const Times *t, int32_t stage, int32_t u, PartList list) {
+SegmentTimes times_layer(const ForecastTimes *t, int32_t stage, int32_t u, PartList list) {
   const LayerUse *use = &t->d->chain[u];
   const int32_t segment = segment_of(&t->d->train_parts[use->region], list);
   const uint32_t flags = flags_of(use);
@@ -155,7 +156,7 @@ SegmentTimes times_layer(const Times *t, int32_t stage, int32_t u, PartList list
   return *at;
 }
 
-const RegionTimes *times_around(const Times *t, int32_t stage, int32_t u) {
+const RegionTimes *times_around(const ForecastTimes *t, int32_t stage, int32_t u) {
   return &t->look[stage]->region[t->d->chain[u].region];
 }
 
@@ -173,13 +174,13 @@ static bool has_data(const Draft *d, const RegionSegments *parts) {
   return false;
 }
 
-static void add_fetch(const Times *t, int32_t stage, int32_t segment, int64_t *beside_ns,
+static void add_fetch(const ForecastTimes *t, int32_t stage, int32_t segment, int64_t *beside_ns,
                       int64_t *main_ns) {
   if (segment == NO_ID) return;
   *(is_on_main(t->d, segment) ? main_ns : beside_ns) += times_segment(t, stage, segment);
 }
 
-static void measure_region(Times *t, int32_t stage, RegionId r) {
+static void measure_region(ForecastTimes *t, int32_t stage, RegionId r) {
   const Draft *d = t->d;
   RegionTimes *at = &t->look[stage]->region[r];
   memset(at->at, -1, sizeof at->at);
@@ -198,8 +199,8 @@ static void measure_region(Times *t, int32_t stage, RegionId r) {
   t->gathers |= at->fetch_ns + at->refetch_ns > 0;
 }
 
-Times times_measure(Arena *arena, const Draft *d, const Placement *at) {
-  Times t = {.d = d, .arena = arena};
+ForecastTimes times_measure(Arena *arena, const Draft *d, const Placement *at) {
+  ForecastTimes t = {.d = d, .arena = arena};
   look_at_stages(&t, at);
   for (int32_t s = 0; s < d->stage_count; s++) {
     if (t.look[s]->region != NULL) continue;

@@ -23,29 +23,29 @@ typedef struct RegionTimes {
 } RegionTimes;
 
 /* Links of a stage, and times along them. Stages whose links are equal share them. */
-typedef struct Look {
+typedef struct StageLinks {
   PlanLink link[MESH_BIT(MESH_AXES)];
   RegionTimes *region;
   int64_t *segment_ns; /* by segment, of calls without flags; -1: not yet known */
-} Look;
+} StageLinks;
 
-typedef struct Times {
+typedef struct ForecastTimes {
   const Draft *d;
   Arena *arena;
-  Look **look;  /* by stage */
-  bool gathers; /* weights before layers */
-  bool reduces; /* gradients of every micro-batch */
-} Times;
+  StageLinks **look; /* by stage */
+  bool gathers;      /* weights before layers */
+  bool reduces;      /* gradients of every micro-batch */
+} ForecastTimes;
 
-Times times_measure(Arena *arena, const Draft *d, const Placement *at);
+ForecastTimes times_measure(Arena *arena, const Draft *d, const Placement *at);
 
-const PlanLink *times_link(const Times *t, int32_t stage, uint32_t axes);
+const PlanLink *times_link(const ForecastTimes *t, int32_t stage, uint32_t axes);
 
 /* Of a call without flags; of no segment: 0. */
-int64_t times_segment(const Times *t, int32_t stage, int32_t number);
+int64_t times_segment(const ForecastTimes *t, int32_t stage, int32_t number);
 
 /* Of a part of layer u of the chain; and what goes on around it. */
-SegmentTimes times_layer(const Times *t, int32_t stage, int32_t u, PartList list);
-const RegionTimes *times_around(const Times *t, int32_t stage, int32_t u);
+SegmentTimes times_layer(const ForecastTimes *t, int32_t stage, int32_t u, PartList list);
+const RegionTimes *times_around(const ForecastTimes *t, int32_t stage, int32_t u);
 
 #endif

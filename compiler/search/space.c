@@ -195,7 +195,7 @@ static void choose(Job *job, int32_t field) {
   job->origin[field] = (Origin){.kind = ORIGIN_DERIVED, .rule = by_auto};
 }
 
-/* For keys that are derived again where nobody says them. */
+/* Marks the key as set by the job, so that it is not derived again. */
 static void say(Job *job, int32_t field) {
   if (field_is_said(job, field)) return;
   job->set[field] = true;
@@ -206,7 +206,8 @@ void setting_apply(const Setting *s, Job *job) {
   static const int32_t fields[] = {FIELD_parallel_tp,      FIELD_parallel_cp,
                                    FIELD_parallel_pp,      FIELD_parallel_regather,
                                    FIELD_train_microbatch, FIELD_memory_recompute};
-  job->sizes.capacity = job->sizes.count; /* the copy grows on its own */
+  /* so that the copy grows in other memory than the original */
+  job->sizes.capacity = job->sizes.count;
   job->parallel.tp = s->tp;
   job->parallel.cp = s->cp;
   job->parallel.pp = s->pp;

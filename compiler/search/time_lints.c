@@ -92,7 +92,7 @@ static const char *fix_of_bubble(const TimeLook *look, int64_t wanted) {
                                               : "sequences");
 }
 
-/* The waiting in the simulated step, whose stages are not even. */
+/* The time that stages wait in the simulated step, where stages take unequal times. */
 static const char *waiting_text(const TimeLook *look) {
   const int64_t ns = part_ns(look, PART_BUBBLE, NULL);
   if (look->step == NULL || ns <= 0) return "";

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* Bytes of the whole model, and what there is for them. */
+/* Bytes of the whole model, and the memory of the devices. */
 typedef struct TreeSizes {
   int64_t param_bytes, grad_bytes, state_bytes; /* state: of the optimizer, with masters */
   int64_t budget_bytes;                         /* of one device */

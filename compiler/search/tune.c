@@ -23,7 +23,7 @@ typedef struct Tuning {
   Flows *flows;        /* by thread */
   struct KeyTask *key; /* of those that have candidates, in the order of their least bounds */
   int32_t key_count, key_first;
-  int64_t limit_ns;        /* no setting whose bound is not below it is the best */
+  int64_t limit_ns;        /* a setting whose bound is not below this cannot be the best */
   struct Estimated *round; /* of ROUND */
   int32_t round_first;
 } Tuning;
@@ -363,7 +363,7 @@ static bool open_subject(Compile *c, const Subject *subject, Tuned *out, PartsKe
   if (!is_open) report_again(c, subject);
   if (is_open && !is_rated(&bench.known.cluster)) is_good = refuse_unknown(c, subject->job, &bench);
   if (is_good) {
-    out->cluster = bench.known.cluster; /* and its texts, which end with the bench */
+    out->cluster = bench.known.cluster; /* copied with its texts, because the bench is freed */
     out->cluster.name = arena_copy(c->arena, out->cluster.name);
     out->cluster.device = arena_copy(c->arena, out->cluster.device);
     out->budget_bytes = bench.known.budget_bytes;

@@ -21,7 +21,7 @@ enum {
 typedef struct GemmKind {
   bool pairs;           /* a unit is two bf16 of a line, else one f32 */
   bool tiles, emulated; /* pairs multiplied in tile registers (kernels/cpu/tile.h) */
-  bool tf32;            /* f32 units are rounded when they are copied */
+  bool tf32;            /* f32 factors are rounded to tf32 when they are copied */
 } GemmKind;
 
 static inline int64_t whole_sixteens(int64_t n) {

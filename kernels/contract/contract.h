@@ -77,8 +77,8 @@ typedef enum KernelShapeKind {
   SHAPE_DENSE, /* rows x times */
   SHAPE_VIEW,  /* rows of inner elements, stride apart */
   SHAPE_SIZES, /* of a broadcast: all of it, */
-  SHAPE_SPAN,  /* what its strides reach, */
-  SHAPE_KEPT,  /* the sizes whose stride is not 0 */
+  SHAPE_SPAN,  /* the elements that its strides reach, */
+  SHAPE_KEPT,  /* and of these the sizes whose stride is not 0 */
   SHAPE_PIECES /* the pieces of all members */
 } KernelShapeKind;
 
@@ -115,7 +115,7 @@ typedef struct KernelNumber {
 /* A row as written in kernels.def. */
 typedef struct KernelRow {
   const char *name;
-  bool has_fast; /* beside the reference */
+  bool has_fast; /* it has a fast kernel beside the reference */
   KernelRole role;
   const char *dims, *attrs, *operands, *control, *backward, *about; /* NULL: none */
   WorkspaceBytes *workspace;                                        /* NULL: no scratch */

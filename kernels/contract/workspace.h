@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Processors with kernels of their own. */
+/* Processors for which this tree has kernels. */
 typedef enum KernelTarget {
   KERNEL_TARGET_CPU,
   KERNEL_TARGET_CUDA,

@@ -225,7 +225,7 @@ static void begin_panel(const AttentionStep *t, Scratch *s, int64_t panel, const
     s->highest[panel * QUERY_PANEL + i] = -FLT_MAX; /* finite, for queries that see no key */
     s->sum[panel * QUERY_PANEL + i] = 0;
   }
-  if (keys_seen(t) <= keys_first(t)) /* it will meet no block */
+  if (keys_seen(t) <= keys_first(t)) /* the query sees no block of keys */
     memset(s->out + panel_first(t->a, panel), 0,
            (size_t)(t->a->padded * QUERY_PANEL) * sizeof *s->out);
 }

@@ -213,7 +213,7 @@ static void add_key_gradient(const Task *t, const void *slopes, const float *fli
                       .sums = sums};
     for (; task.row < t->keys; task.row += step) {
       task.first = unseen_units(t, task.row);
-      if (task.first >= units) break; /* nor does any query see the keys after them */
+      if (task.first >= units) break; /* no query sees the keys after these either */
       task.rows = min64(step, t->keys - task.row);
       task.end = met_units(t, task.row + task.rows - 1);
       if (task.end <= task.first) continue;

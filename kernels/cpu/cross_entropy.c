@@ -10,7 +10,7 @@
 
 /* The part of the classes that a row of logits holds. */
 typedef struct Classes {
-  int64_t first, held, real;  /* real: those that are no padding */
+  int64_t first, held, real;  /* real: without padding */
   double smoothing, share, z; /* share: of smoothing, each class's */
 } Classes;
 

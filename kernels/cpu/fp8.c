@@ -203,7 +203,7 @@ static Sizes sizes_of(const KernelArgs *args) {
   return (Sizes){args->dim[0], args->dim[1], args->dim[2], args->dim[3] != 0};
 }
 
-/* The scratch is there: its kernels cannot do without. */
+/* True if the fast kernel applies: it needs its workspace. */
 static bool is_ours(const KernelArgs *args, int32_t first, int32_t work) {
   return cpu_floats(args, work, (1u << first) - 1) && cpu_scratch_bytes(args, work) > 0;
 }

@@ -192,7 +192,7 @@ static void run_block(GemmBlock *t) {
   threads_run(threads, row_tasks * t->column_tasks, multiply_task, t);
 }
 
-/* Whole lines of the cache, and nothing beside them. */
+/* True if c is made of whole cache lines, so that streaming stores are possible. */
 static bool can_stream(const void *c, int64_t n) {
   return (uintptr_t)c % LINE_BYTES == 0 && n * (int64_t)sizeof(float) % LINE_BYTES == 0;
 }

@@ -32,7 +32,7 @@ typedef struct Gemm {
   void *c; /* [m,n], dense; may not alias a, b */
   DType c_dtype;
   bool accumulate;  /* c += */
-  bool read_late;   /* c: by then it is in no cache */
+  bool read_late;   /* c is next read after it has left the caches: streaming stores */
   bool tf32;        /* f32 factors are rounded */
   const void *bias; /* [n] or NULL */
   DType bias_dtype;
@@ -93,7 +93,7 @@ typedef struct PanelTask {
   const float *b;
   int64_t columns;    /* a multiple of 16 */
   int64_t first, end; /* units that are summed over; by tiles, multiples of 16 */
-  bool add;           /* sums go on from what they are; by tiles alone */
+  bool add;           /* sums begin with the present content of `sums`; only with tiles */
   float *sums;        /* [rows,columns] with room for whole panels, rows 48 apart */
 } PanelTask;
 

@@ -152,7 +152,7 @@ static void store_codes(StochasticStream stream, const float from[BLOCK], int64_
   if (n < BLOCK) memcpy(codes, all, (size_t)n);
 }
 
-/* Other moments are where they belong already. */
+/* Moments that are no codes have been written in place already. */
 static void store_moment(const KernelArgs *args, const Rates *r, StochasticStream stream,
                          const Elements *at) {
   if (args->dtype[1 + (int32_t)stream] != DTYPE_U8) return;
@@ -236,7 +236,7 @@ ALWAYS_INLINE void make_steps_drawing(const KernelArgs *args, const Rates *r, Up
                                       DType grad_dtype, UpdatePass pass, Elements *at) {
   enum { STEPS = PHILOX_DRAWS / LANES };
   const bool has_v = kind == KIND_ADAMW;
-  pass.grad_dtype = grad_dtype; /* a constant, so that no step asks for it */
+  pass.grad_dtype = grad_dtype; /* a constant here, so that the loop has no branch on it */
   for (int64_t group = 0; group < BLOCK; group += PHILOX_DRAWS) {
     const int64_t next = group + PHILOX_DRAWS;
     const uint64_t first = at->draw_first + (uint64_t)next / STOCHASTIC_ELEMENTS;

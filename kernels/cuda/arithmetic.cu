@@ -193,7 +193,7 @@ __global__ void sum_each(const T *x, Y *y, Broadcast b, int64_t kept_count, int6
   }
 }
 
-/* A block for each element of y, where there are few. */
+/* One block for each element of y; used where y has few elements. */
 template <class T, class Y>
 __global__ void sum_rows(const T *x, Y *y, Broadcast b, int64_t summed_count, bool accumulate) {
   int64_t from = x_index(b, true, blockIdx.x);

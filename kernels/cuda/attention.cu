@@ -348,7 +348,8 @@ __global__ void __launch_bounds__(THREADS, S::WIDTH <= 16 ? 3 : 0)
     for (int64_t first = 0; first < a.seq; first += TILE) {
       int64_t last = first + TILE < a.seq ? first + TILE - 1 : a.seq - 1;
       if (a.causal && runs_position(a.q_runs, last) < first_position) continue;
-      if (lower_bound(a, b, first) > last_position) continue; /* nor do later queries see it */
+      /* later queries do not see the key either */
+      if (lower_bound(a, b, first) > last_position) continue;
       stage(q_tile, q + b * a.seq * a.q_stride + h * a.head, a.q_stride, first, TILE, a.seq, WIDTH,
             a.head, a.tf32);
       stage(d_tile, d_out + b * a.seq * a.out_stride + h * a.head, a.out_stride, first, TILE, a.seq,

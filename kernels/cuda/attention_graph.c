@@ -22,7 +22,7 @@ static DnnDescriptor dense(GraphPass pass, AttentionTensor id, int32_t type, int
   return dnn_tensor(pass.graph, sized(&tensor, pass.shape->batch, heads, rows, columns));
 }
 
-/* One number for each query and key: kept nowhere. */
+/* One number for each pair of query and key, which is never written to memory. */
 static DnnDescriptor pairs(GraphPass pass, int32_t type) {
   return dense(pass, 0, type, pass.shape->seq, pass.shape->keys);
 }

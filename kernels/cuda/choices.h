@@ -40,7 +40,7 @@ bool choices_find(const ChoiceKey *shape, LtChoice *choice);
 /* Replaces an earlier choice for the same shape, and counts as added if it is another. False: out
  * of memory. */
 bool choices_add(const LtChoice *choice);
-/* All of them, by number; false: there are fewer. */
+/* The choice with this number, from 0; false: there are fewer. */
 bool choices_at(int32_t number, LtChoice *choice);
 /* The number of choices; `added`: since the last read, write or clear. */
 int32_t choices_count(int32_t *added);

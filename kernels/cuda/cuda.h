@@ -173,9 +173,9 @@ KernelStatus with_floats(uint32_t first, uint32_t second, const char **why, Body
 #define CUDA_KERNEL(name)                                                                          \
   extern "C" KernelStatus cuda_##name(const KernelArgs *args, const char **why)
 
-/* Defines cuda_NAME_fusion. */
+/* Defines cuda_NAME_fuse, a Kernel.fuse. */
 #define CUDA_FUSION(name)                                                                          \
-  extern "C" KernelStatus cuda_##name##_join(const Kernel *kernel, const Kernel *second,           \
+  extern "C" KernelStatus cuda_##name##_fuse(const Kernel *kernel, const Kernel *second,           \
                                              const KernelUse use[2], KernelFused *fused,           \
                                              const char **why)
 

@@ -19,7 +19,7 @@ typedef struct DnnGraph {
   int status; /* DNN_DONE, or of the first call that failed */
   DnnDescriptor made[DNN_DESCRIPTORS_MAX], operation[DNN_OPERATIONS_MAX];
   int32_t made_count, operation_count, virtual_count;
-  DnnDescriptor whole; /* once it is finished */
+  DnnDescriptor whole; /* the whole graph, once it is finished */
 } DnnGraph;
 
 typedef struct DnnTensor {

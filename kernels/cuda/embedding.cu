@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(SEARCH_THREADS)
   Found found = {id, row, 0};
   for (int64_t first = 0; first < table.rows; first += SEARCH_EACH * SEARCH_THREADS)
     find(&found, table, ids, first);
-  __syncthreads(); /* all of them are noted */
+  __syncthreads(); /* until all indices are noted */
   const int64_t strips = (table.width + WARP_LANES * V - 1) / (WARP_LANES * V);
   if (found.count <= FOUND_MOST)
     add_found<V>(found, d_y, d_table, table, strips);

@@ -22,7 +22,7 @@ static KernelStatus run_batch(const Kernel *kernel, const KernelArgs *args, int3
 
 static const Kernel kernels[KERNEL_COUNT] = {
 #define KERNEL(name, ...)                                                                          \
-  {KERNEL_##name, kernel_check_use, cuda_##name, run_batch, NULL, cuda_##name##_join},
+  {KERNEL_##name, kernel_check_use, cuda_##name, run_batch, NULL, cuda_##name##_fuse},
 #include "kernels/kernels.def"
 #undef KERNEL
 };

@@ -46,7 +46,8 @@ static SharedMemory shared_memory() {
   (void)cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
   return SharedMemory{all, most};
 #else
-  return SharedMemory{4 * SHARED_BESIDE, 3 * SHARED_BESIDE}; /* of longer rows a part is kept */
+  /* of longer rows a part is kept in shared memory */
+  return SharedMemory{4 * SHARED_BESIDE, 3 * SHARED_BESIDE};
 #endif
 }
 
@@ -181,7 +182,7 @@ static __device__ RowSoftmax gathered_softmax(const float *stats, int64_t ranks,
  * `hot`) scale. */
 struct Slopes {
   float lse, of_lse, share, hot, scale;
-  int target; /* its place in the row; outside the row: held elsewhere */
+  int target; /* its index in the row; outside the row: another rank has it */
 };
 
 template <int V, class T> static __device__ void store_slopes(const Row<T> &row, const Slopes &s) {

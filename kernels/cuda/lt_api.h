@@ -57,7 +57,7 @@ enum {
   LT_EPILOGUE_BGRAD_A = 256, /* as many as d has rows */
   LT_EPILOGUE_BGRAD_B = 512  /* as many as d has columns */
 };
-enum { LT_EPILOGUE_AUX = 128 }; /* the bit of those that have one */
+enum { LT_EPILOGUE_AUX = 128 }; /* the bit of epilogues that have an AUX matrix */
 enum { LT_AUX_LEAD_UNIT = 8 };  /* AUX's leading dimension is a multiple of it */
 /* How the parts of a sum over k are kept until they are added up: in f32, or each rounded to the
  * type of the result. 0: there are none. */

@@ -302,7 +302,7 @@ template <class C> struct Gradients { float weight[C::COUNT], bias[C::COUNT]; };
 template <class C>
 static __device__ void store_sums(const NormBackward<typename C::T> &n, const Gradients<C> &add) {
   enum { WIDTH = C::ROWS > 1 ? C::THREADS * C::COUNT : 1 };
-  SHARED(float, sums, 2 * WIDTH); /* so far */
+  SHARED(float, sums, 2 * WIDTH); /* sums so far */
   const C columns;
   const int own = (int)threadIdx.x / C::THREADS;
   float *to = n.sums + blockIdx.x * n.vectors * n.padded;

@@ -84,7 +84,7 @@ template <class T> __device__ inline float to_factor(T x, bool tf32) {
   return to_float(x);
 }
 
-/* As it is when it has been in memory. */
+/* The value after it has been stored as T and read back. */
 template <class T> __device__ inline float rounded(float value) {
   T stored;
   put(&stored, value);

@@ -93,7 +93,7 @@ Matrices product_matrices(KernelId id, const int64_t *dim) {
 
 /* ---- preparing: the first call that fails says why */
 
-enum { SUGGESTIONS = 24 }; /* those that round are among them */
+enum { SUGGESTIONS = 24 }; /* algorithms that round are among them */
 
 typedef struct ProductMaking {
   const LtApi *api;

@@ -8,7 +8,8 @@
 
 #include "kernels/cuda/products_inside.h"
 
-enum { ALIGN_LEAST_BYTES = 16 }; /* of what the library reads or writes beside the result */
+/* of matrices that the library reads or writes beside the result */
+enum { ALIGN_LEAST_BYTES = 16 };
 
 /* Two fused records; a product is NULL where the library has none for it. */
 typedef struct FusedProduct {

@@ -35,7 +35,7 @@ typedef struct LtProduct {
   Turned turned[2]; /* of codes: a and b */
   Scales scales[2];
   ChoiceKey shape;
-  struct LtProduct *next; /* of those that are open */
+  struct LtProduct *next; /* the next open product */
 } LtProduct;
 
 typedef struct Matrices {

@@ -22,7 +22,7 @@ typedef struct ProductClock {
  * may be used to try products. NULL: no more. */
 void products_lend(const ProductClock *clock, void *memory, uint64_t size_bytes);
 
-/* ---- for what is tried there */
+/* ---- for kernels that are tried in the lent memory */
 
 /* The driver's version, while memory is lent; else 0. */
 int32_t lent_driver(void);

@@ -12,7 +12,7 @@
 /* The part of the classes that logits hold. */
 typedef struct Classes {
   int64_t first, held, real;  /* held: of a row of logits; real: those that are no padding */
-  double smoothing, share, z; /* share: of smoothing, each class's */
+  double smoothing, share, z; /* share: of label smoothing, that of each class */
 } Classes;
 
 typedef struct RowSoftmax {

@@ -11,7 +11,7 @@ typedef struct Row {
   int64_t first, classes; /* elements of the row that are no padding */
   double temperature, highest;
   uint32_t bound; /* the least key that is kept */
-  int64_t ties;   /* of that key so many are */
+  int64_t ties;   /* how many classes of that key are kept */
 } Row;
 
 static float logit_of(const Row *r, int64_t k) {

@@ -3,7 +3,7 @@
 #include <hwloc.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static hwloc_topology_t machine; /* NULL: hwloc cannot read it */
+static hwloc_topology_t machine; /* NULL: hwloc cannot read this machine */
 
 /* The environment may show hwloc a file, or another machine: threads are bound on this one. Only
  * processors and memory are asked for, so that this is a matter of a millisecond. */

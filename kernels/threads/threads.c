@@ -160,7 +160,8 @@ int32_t threads_bound(const Threads *team) {
   return team->bound;
 }
 
-/* Tries first: the last tasks of the others end at about the time of the caller's own. */
+/* Polls before it sleeps, because other threads end their last tasks at about the same time as the
+ * caller. */
 static void wait_until_done(Threads *team) {
   for (int32_t tries = 0; tries < TRIES; tries++) {
     if (atomic_load(&team->unfinished) == 0) return;

@@ -12,7 +12,7 @@ static const size_t gpu_bytes = (size_t)256 << 20, cpu_bytes = (size_t)64 << 20;
 
 typedef struct CopyLine {
   const CudaPlugin *cuda; /* NULL: a processor */
-  uint32_t number, ways;  /* ways: a bit for each that copies */
+  uint32_t number, ways;  /* ways: a bit for each direction that copies */
   pthread_barrier_t *start;
   pthread_t thread;
   double bytes_per_s; /* each way */

@@ -22,7 +22,7 @@ typedef struct DiskPass {
   Status status;
 } DiskPass;
 
-/* Over the file from its start, until time is up. */
+/* Reads or writes the file from its start, again and again, until time is up. */
 static void run_pass(DiskPass *pass) {
   const double from_s = bench_now_s();
   double took_s = 0;

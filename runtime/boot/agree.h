@@ -12,7 +12,7 @@
 typedef struct BootFacts {
   uint64_t plan_id;
   int32_t plan_version;
-  int32_t cores; /* that it may use */
+  int32_t cores; /* cores that the process may use */
   int32_t first_core;
   char version[32]; /* of lockstep-rank */
   char kernels[96]; /* the variants of the matrix product that its processor uses */

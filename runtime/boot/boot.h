@@ -39,7 +39,7 @@ struct Boot {
   const BootOps *ops;
   int32_t rank_first; /* the first of this process's ranks, which are consecutive */
   int32_t rank_count;
-  Neighbours here;     /* of the first of them */
+  Neighbours here;     /* of the first of these ranks */
   Cores allowed;       /* to this process */
   const int32_t *node; /* of every rank of the job; NULL: all are in this process */
   char words[320];     /* where ranks are, as text; "" when they are threads */

@@ -48,14 +48,14 @@ typedef struct CheckpointStore {
   const char *directory;
   int32_t keep;
   int64_t milestone;     /* steps: what is saved at multiples stays for ever; 0: none */
-  CheckpointSteps steps; /* without milestones: those that may go */
+  CheckpointSteps steps; /* without milestones: checkpoints that may be removed */
   CheckpointData data;
   State state;
   PartLayout layout;
   char *header;   /* of the part; NULL: the rank writes none */
-  uint64_t *sums; /* of its blocks, and of these */
+  uint64_t *sums; /* sums of its blocks, and the sum of these */
   uint8_t *block; /* the one being filled */
-  bool is_memory; /* of a node (memory.h): no other start owns it */
+  bool is_memory; /* in a node's memory (memory.h), where no other start of the run writes */
   /* of a rank that writes manifests */
   ManifestText text;
   ManifestPart *part;

@@ -44,7 +44,7 @@ typedef enum DtypeForm {
   FORM_ROUND, /* to another dtype, to nearest, ties to even */
   FORM_HIGH,  /* to the upper half of a split master */
   FORM_LOW,   /* to the lower half */
-  FORM_NUMBER /* codes to numbers, which other blocks have codes of */
+  FORM_NUMBER /* codes to numbers, and these to codes of other blocks */
 } DtypeForm;
 
 /* A layer of a tensor being filled. */

@@ -69,7 +69,7 @@ static bool read_maxima(Recoding *recoding, Reader *reader, const int32_t *coord
     return status_fail(status, STATUS_WORLD, "not enough memory to read the state");
   }
   bool found = state_piece(state->plan, state_tensor(state, item)->layout, coordinate, &want);
-  want.range_first = 0; /* of the box: pieces of ZeRO divide it */
+  want.range_first = 0; /* the whole box: pieces of ZeRO divide it elsewhere */
   want = state_piece_dense(&want, blocks->first, count);
   Maxima maxima = {
       .reader = reader, .want = &want, .to = recoding->most, .fault = fault, .status = status};

@@ -47,7 +47,7 @@ typedef struct CommTurn {
 /* One operand of an exchange: to, or from, the member `distance` ahead along the communicator's
  * axis. */
 typedef struct CommPost {
-  void *at; /* only read if it is sent */
+  void *at; /* memory that is only read if it is sent */
   int64_t size_bytes;
   int64_t distance; /* modulo the number of members */
   bool is_sent;

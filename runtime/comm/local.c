@@ -15,7 +15,7 @@
 #include "runtime/process/cgroup.h"
 
 enum {
-  CHANNELS = 2, /* in order with the computation, and beside it */
+  CHANNELS = 2, /* collectives in order with computation, and those that overlap with it */
   SPINS_WITH_CORES = 2000,
   SPINS_WITHOUT_CORES = 16
 };
@@ -40,7 +40,7 @@ struct LocalWorld {
   uint32_t *axes_mask; /* of each communicator */
   GroupList *groups;   /* of each communicator and channel */
   MeshShares shares;
-  GroupList sharers[MESH_SHARES_MAX]; /* of each of them */
+  GroupList sharers[MESH_SHARES_MAX]; /* of each set of axes */
   Barrier all;
   const void **shown; /* by rank: shown to all others between two barriers */
   pthread_mutex_t door;

@@ -33,7 +33,7 @@ struct MpiWorld {
   int32_t rank;
   MPI_Comm all;
   MeshShares shares;
-  MpiGroup sharers[MESH_SHARES_MAX]; /* of each of them */
+  MpiGroup sharers[MESH_SHARES_MAX]; /* of each set of axes */
   MpiGroup *group;                   /* of each of the plan's communicators, lane after lane */
   Near *near;                        /* NULL: ranks share no memory */
   MpiComm lane[PLAN_LANES_MAX];

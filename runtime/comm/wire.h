@@ -32,7 +32,7 @@ void wire_receive(Wire *wire, MPI_Comm comm, int32_t member, void *bytes, int64_
 
 /* Where a nonblocking MPI collective puts its request. */
 MPI_Request *wire_request(Wire *wire);
-/* Records what such a call returned. */
+/* Records the result of such a call. */
 void wire_note(Wire *wire, int result);
 
 /* Waits for all that was posted. False: the job is being aborted, or MPI failed. */

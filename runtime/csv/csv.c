@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { RECORD_BYTES_MAX = 1 << 26, BAD = -2 /* beside EOF, which is -1 */ };
+enum { RECORD_BYTES_MAX = 1 << 26, BAD = -2 /* not -1, which is EOF */ };
 
 static bool refuse(Csv *csv, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -13,7 +13,7 @@
 
 enum { CSV_WHY_BYTES = 512, CSV_COLUMNS_MAX = 4096 };
 
-/* Large: keep it on the heap. Read-only to the caller. */
+/* A large struct: allocate it on the heap. Callers only read it. */
 typedef struct Csv {
   FILE *in;
   const char *path;     /* the caller's */

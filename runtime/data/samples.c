@@ -416,7 +416,7 @@ double samples_unigram_entropy(const Samples *samples) {
     for (int64_t i = first; i < first + ENTROPY_PART_TOKENS && i < samples->tokens; i++) {
       const SampleFile *file = samples_file(samples, i);
       uint32_t id = tokens_id(&file->tokens, i - file->first);
-      if (id >= vocab) continue; /* reported when it is staged */
+      if (id >= vocab) continue; /* an id beyond the vocabulary is reported when it is staged */
       seen[id]++;
       total++;
     }

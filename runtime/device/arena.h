@@ -38,7 +38,7 @@ typedef struct ArenaMap {
  */
 typedef struct Arenas {
   Arena tier[Tier_COUNT];
-  uint8_t *base[Tier_COUNT]; /* NULL: the plan has none there */
+  uint8_t *base[Tier_COUNT]; /* NULL: the plan does not use the tier */
   ArenaMap of;               /* map NULL: a processor's */
 } Arenas;
 

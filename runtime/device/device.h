@@ -27,7 +27,7 @@ typedef struct Work Work;
  * queue's stream. False: `status` says why. */
 typedef bool WorkRun(const Work *work, Queue *queue, Status *status);
 
-/* Copied when it is issued. */
+/* The queue keeps a copy. */
 struct Work {
   WorkRun *run;
   void *context;

@@ -126,7 +126,7 @@ static RequestPart part_of(const FileRequest *request, uint8_t *memory, uint64_t
   return (RequestPart){request, memory, at, left < most_bytes ? left : most_bytes, 0};
 }
 
-/* Before it is written. */
+/* Called before the part is written. */
 static void begin_part(const TierFile *file, const RequestPart *part) {
   const uint64_t first = part->request->first + part->at;
   if (part->request->reads) return;

@@ -58,7 +58,7 @@ static bool refuse(const CudaPlugin *cuda, GpuWanted wanted, uint32_t count, Sta
 
 bool gpu_find(const CudaPlugin *cuda, GpuWanted wanted, uint32_t *device, Status *status) {
   uint32_t count = 0;
-  bool tells = false; /* where they are: a stand-in may not */
+  bool tells = false; /* the driver tells addresses; a stand-in of it may not */
   if (!cuda->count(&count, status)) return false;
   for (uint32_t i = 0; i < count && *wanted.pci; i++) {
     GpuId gpu;

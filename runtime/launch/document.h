@@ -6,7 +6,7 @@
 #include "runtime/launch/lines.h"
 
 typedef struct Document {
-  char *bytes; /* what rank 0 has printed */
+  char *bytes; /* the output of rank 0 */
   size_t have, room;
 } Document;
 

@@ -23,7 +23,7 @@ static _Atomic int32_t abort_code;
 static _Atomic int32_t abort_rank;
 static pmix_nspace_t nspace;
 
-/* ---- what clients ask */
+/* ---- requests of clients */
 
 static pmix_status_t answer(pmix_op_cbfunc_t done, void *context) {
   if (done) done(PMIX_SUCCESS, context);

@@ -52,7 +52,8 @@ static bool same_cuts(const Plan *a, const PlanLayoutDim *x, const Plan *b,
   }
 }
 
-/* The buffer kind of codes whose maxima are of this kind; COUNT: it is of no maxima. */
+/* The buffer kind of the codes that belong to maxima of this kind; BufferKind_COUNT: it is no kind
+ * of maxima. */
 static uint32_t codes_kind(uint32_t kind) {
   return kind == BUFFER_MOMENT1_MAX   ? BUFFER_MOMENT1
          : kind == BUFFER_MOMENT2_MAX ? BUFFER_MOMENT2

@@ -54,7 +54,7 @@ static double more_tokens(const LaneFacts *lane, double compute_ms) {
   return fixed_ms <= left_ms ? 1 : ceil(fixed_ms / left_ms);
 }
 
-/* Twice what was predicted, and a tenth of the step waits. */
+/* Reports a disk that takes twice the predicted time while a tenth of the step waits for it. */
 static void judge_disk(const Plan *plan, OffloadFacts *facts) {
   static const double late = 2, waits = 0.1;
   const uint32_t tier = plan_tier(plan, TIER_FILE);

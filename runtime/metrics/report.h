@@ -110,7 +110,7 @@ typedef struct Report {
   int64_t window_ns; /* step time since the last line */
   int64_t window_steps;
   int64_t steps;
-  int64_t empty_steps; /* without a target that counts */
+  int64_t empty_steps; /* steps in which no token was a target */
   int64_t skipped_steps;
   int64_t counted_steps, counted_skips; /* of the last thousand */
   int64_t steps_ns;

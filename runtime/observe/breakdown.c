@@ -10,7 +10,7 @@ typedef struct BreakdownWalk {
   const StepLog *log;
   const StepSpan *span;
   const RecordTimes *records;
-  int64_t cursor[PLAN_LANES_MAX]; /* entries before it ended before the gap */
+  int64_t cursor[PLAN_LANES_MAX]; /* entries before this index ended before the gap */
   int64_t rest_ns;                /* the rest of the step, not assigned to a part yet */
 } BreakdownWalk;
 

@@ -22,7 +22,7 @@ typedef struct Breakdown {
  * far: the rest is bubble. */
 typedef struct RecordTimes {
   int64_t *fastest_ns; /* 0: it has not run */
-  int64_t *sum_ns;     /* on the main lane, or waited for there */
+  int64_t *sum_ns;     /* on the main lane, or while the main lane waits for them */
 } RecordTimes;
 
 /* Adds a step of a rank from begin to end, whose records are in the log. */

@@ -10,7 +10,7 @@
 /* Written by the thread that is told of the lane's works. */
 typedef struct StepLogLane {
   int64_t room;  /* records of a step */
-  int64_t count; /* told of so far */
+  int64_t count; /* entries so far */
   TraceEntry *entry;
 } StepLogLane;
 

@@ -34,7 +34,7 @@ static pmix_proc_t process_of(const Client *client, pmix_rank_t rank) {
   return process;
 }
 
-/* Before the rank is known the launcher's variable for it is used in messages. */
+/* Messages name the rank by the launcher's variable until the server has told it. */
 static void guess_identity(Client *client) {
   const char *rank = getenv("PMIX_RANK");
   client->rank = rank ? (int32_t)strtol(rank, NULL, 10) : -1;

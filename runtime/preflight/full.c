@@ -217,7 +217,7 @@ static void name_driver(char driver[64]) {
     if (*p == ' ') *p = '_';
 }
 
-/* ---- all of it */
+/* ---- the whole description */
 
 static void look_at_gpus(const Plan *plan, const Preflight *facts, FILE *out) {
   static PreflightGpus gpus;

@@ -182,7 +182,7 @@ static void check_node(Judge *j, const Preflight *f) {
   if (j->save.bytes > 0 && f->checkpoints.why[0] != '\0') say_bad(j, f, f->checkpoints.why);
 }
 
-/* ---- what nodes must have in common */
+/* ---- facts that must be equal on all nodes */
 
 static int compare_numbers(const void *a, const void *b) {
   int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;

@@ -80,7 +80,7 @@ static void check_node(FullJudge *j, int32_t node) {
   say_bad(j, node, text);
 }
 
-/* ---- what nodes must have in common */
+/* ---- facts that must be equal on all nodes */
 
 static uint64_t samples_of(const Full *f) {
   return f->samples;

@@ -23,7 +23,7 @@ typedef struct NetworkJudge {
   NetworkMeeting *meeting;
   int64_t *rate; /* room to sort in */
   int32_t count, meetings, room, bad;
-  int64_t sum_mbs; /* of the slowest node; 0: there was no sum */
+  int64_t sum_mbs; /* rate of the all-reduce on the slowest node; 0: none was measured */
   FILE *out;
 } NetworkJudge;
 

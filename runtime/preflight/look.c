@@ -30,7 +30,7 @@ static void name_node(char name[128]) {
     if ((unsigned char)*p <= ' ') *p = '_';
 }
 
-/* 0: it cannot be read. */
+/* A sum of the program's bytes; 0: the program cannot be read. */
 static uint64_t sum_program(void) {
   int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
   struct stat status;

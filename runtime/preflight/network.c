@@ -127,7 +127,7 @@ static bool meet_all(Network *n) {
   return true;
 }
 
-/* ---- all of it */
+/* ---- the whole test */
 
 static bool within(Network *n, const char *what, int32_t limit_s, bool (*part)(Network *n)) {
   Deadline *deadline = deadline_begin(n->node, what, limit_s, deadline_of_others);

@@ -32,7 +32,8 @@ bool text_flush(Text *text) {
   while (text->descriptor >= 0 && text->failure == 0 && done < text->length) {
     ssize_t written = write(text->descriptor, text->bytes + done, text->length - done);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EAGAIN) { /* a pipe that does not block: as if it did */
+    /* a pipe in non-blocking mode: wait until it takes more */
+    if (written < 0 && errno == EAGAIN) {
       (void)poll(&(struct pollfd){.fd = text->descriptor, .events = POLLOUT}, 1, -1);
       continue;
     }

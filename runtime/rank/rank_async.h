@@ -12,7 +12,7 @@ typedef struct RankAsync {
   const Plan *plan;
   const PlanProgram
       *program;         /* NULL: the plan has no snapshots, and all ranks wait for each save */
-  CheckpointCopy *copy; /* what it copies, by address */
+  CheckpointCopy *copy; /* the bytes that it copies, by address */
   int32_t copy_count;
   CheckpointWriter writer;
   CheckpointState state; /* being saved */

@@ -37,7 +37,7 @@ static bool no_memory(Status *status) {
   return status_fail(status, STATUS_WORLD, "not enough memory for checkpoints in memory");
 }
 
-/* ---- what the last start has kept */
+/* ---- copies in memory that the last start has kept */
 
 /* The newest copy that a rank finds on its node. */
 typedef struct NewestKept {

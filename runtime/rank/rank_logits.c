@@ -20,7 +20,7 @@ typedef struct Logits {
   int64_t rows, written; /* of all samples; so far */
   int32_t *target;       /* of each row */
   float *row;
-  Status *status; /* code 0: it goes on */
+  Status *status; /* code 0: no failure so far */
 } Logits;
 
 static bool write_header(Logits *l) {

@@ -234,7 +234,8 @@ static bool find_gpus(Run *run, Status *status) {
   uint32_t count;
   if (cuda == NULL) return false;
   take_instance(run);
-  if (!cuda->count(&count, status)) return false; /* first: who has no driver lacks all the rest */
+  /* asked first: without a driver all later calls fail */
+  if (!cuda->count(&count, status)) return false;
   if (options->deterministic) keep_sums_out_of_switches();
   keep_launch_order();
   if (run->mesh.rank_count > 1) run->nccl = cuda->nccl != NULL ? cuda->nccl : nccl_library(status);

@@ -39,7 +39,7 @@ typedef struct ReplaySetup {
   DeviceLook *look; /* as in DeviceSetup */
   void *look_context;
   bool hears;             /* times of works will be asked for: replay_heard.h */
-  bool ends_on_all_lanes; /* no run goes on beside the next one: steps are timed */
+  bool ends_on_all_lanes; /* no run overlaps with the next one, because steps are timed */
   /* For tests: every queue has its own thread, which waits up to so long before each work. */
   bool issues_only;
   int64_t delay_most_ns;
@@ -85,7 +85,7 @@ enum { REPLAY_PARTS = 16, REPLAY_LAST_PART = REPLAY_PARTS - 1 };
 /* A call of a program, as often as it runs. */
 typedef struct ReplayCall {
   const PlanCall *call;
-  const PlanLaunch *launch; /* that it is part of; NULL */
+  const PlanLaunch *launch; /* the launch that it is part of; NULL */
   int32_t microbatch;
 } ReplayCall;
 
@@ -145,7 +145,7 @@ typedef struct Replay {
   uint32_t *operand_dtype;
   int64_t *operand_bytes;
   const double **attr;    /* of each record, as this rank has them */
-  double *varied;         /* those that differ from the plan's table */
+  double *varied;         /* attributes that differ from the plan's table */
   ReplayKernel *prepared; /* of each record */
   ReplayFused *fused;     /* of each record that is the first of two */
   ReplayLaunch *launch;   /* of each launch; empty: of another class */
@@ -162,7 +162,7 @@ typedef struct Replay {
    * record; 0: there was none. */
   uint64_t run_first[ProgramKind_COUNT][2];
   bool after_snapshot;           /* no training step was started since the latest */
-  uint32_t snapshot_lane;        /* of its copies, */
+  uint32_t snapshot_lane;        /* the lane of its copies, */
   uint64_t snapshot_number;      /* and that of the last one */
   uint64_t last[PLAN_LANES_MAX]; /* number of the last work on each queue */
   ReplayGraph graph[ProgramKind_COUNT];

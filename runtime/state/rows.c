@@ -274,7 +274,7 @@ static bool sort_items(State *state, Status *status) {
   return made || no_memory(status);
 }
 
-/* A manifest has the number as text. */
+/* A manifest stores the number as text. */
 static int64_t least_part(const Plan *plan) {
   char number[SETTING_NUMBER_BYTES];
   const PlanSetting *setting = plan_setting(plan, STATE_PART_KEY);

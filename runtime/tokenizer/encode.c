@@ -132,7 +132,7 @@ static int match_from(const Split *split, const Encoder *e, int32_t step, const 
                      e->context);
 }
 
-/* Matches and what is between them are pieces; which of them stay is the step's. */
+/* Matches and the text between them become pieces; the step says which pieces are kept. */
 static bool cut_by_pattern(Encoder *e, int32_t step, const char *text, size_t bytes, Take take) {
   const Split *split = &e->t->split[step];
   const PCRE2_SIZE *range = pcre2_get_ovector_pointer(e->match[step]);

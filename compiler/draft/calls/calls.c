@@ -241,7 +241,7 @@ static void add_launch(Calls *t, KernelLaunch launch) {
   VEC_PUSH(t->draft->compile->arena, &t->stage->programs[t->kind].launches, launch);
 }
 
-/* The calls [first, end) are all for tensors of their own. */
+/* Makes launches of the calls [first, end), no two of which touch the same tensor. */
 static void run_batch(Calls *t, int32_t first, int32_t end) {
   const Call *calls = t->stage->programs[t->kind].calls.at;
   KernelLaunch launch = {first, 0};
@@ -281,7 +281,7 @@ static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline) {
   updates_of_far(&t, &far);
   each_layer(&t, true, gather_of);
   int32_t moved = calls_here(&t);
-  if (pipeline != NULL) calls_rotate(&t); /* a loop may take the place of what is before */
+  if (pipeline != NULL) calls_rotate(&t); /* calls before these may become a loop */
   moved -= calls_here(&t);
   run_batch(&t, norms - moved, norms_end - moved);
   run_batch(&t, updates - moved, updates_end - moved);

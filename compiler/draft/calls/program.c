@@ -221,7 +221,7 @@ static BufferBinding bind_far_grad(Calls *t, const SegmentBase *base, const Call
   return (BufferBinding){*buffer, 0};
 }
 
-/* Layers follow each other. */
+/* Layers are adjacent in the snapshot. */
 static BufferBinding bind_snapshot(Calls *t, const SegmentBase *base) {
   const BufferBinding binding = {t->stage->snapshot_buffer, t->saved_bytes};
   t->saved_bytes += base->size_bytes;
@@ -330,7 +330,7 @@ static void hold(Calls *t, int32_t buffer, const Segment *segment, int32_t base)
 static bool is_touched(const Segment *segment, int32_t base, uint32_t flags) {
   for (int32_t r = 0; r < segment->records.count; r++) {
     const Record *record = &segment->records.at[r];
-    if (!plan_when(record->when_all, record->when_none, flags)) continue;
+    if (!record_runs(record, flags)) continue;
     for (int32_t i = 0; i < record->operand_count; i++)
       if (record->operands[i].base == base) return true;
   }

@@ -49,7 +49,7 @@ typedef struct Calls {
   int32_t *far_grads; /* by slot: gradients in host memory, which an update will read; NO_ID */
   int64_t leaving_ns; /* predicted time of gradients that are on their way to host memory */
   int32_t *shards;    /* by slot: gradients that are here now and accumulate in host memory */
-  BufferList going;   /* those that the last copies to host memory may still read */
+  BufferList going;   /* gradients that the last copies to host memory may still read */
   FarGrads ready;     /* gradients that leave when the next reduction begins */
   int32_t *states;    /* by slot and state: what an update reads and writes of states in a file */
   int32_t *brought;   /* by slot: parameters as they persist, copied from host memory */
@@ -58,7 +58,7 @@ typedef struct Calls {
   BufferList leaving;           /* buffers that the last copies to host memory may still read */
   BufferList coming;            /* weights of a file in host memory: of the last two layers */
   BufferList staged;            /* buffers in host memory, in the order of their calls */
-  int64_t saved_bytes;          /* of the snapshot, given out so far */
+  int64_t saved_bytes;          /* of the snapshot that calls are bound to so far */
 } Calls;
 
 void calls_open(Calls *t, Draft *d, Stage *stage, ProgramKind kind);

@@ -21,7 +21,7 @@ typedef struct Communicator {
   bool is_in_node;          /* all members of the class's first rank are on its node */
   bool gathers;             /* also scatters: rings */
   bool sums;                /* trees as well */
-  uint32_t sends, receives; /* to and from so many other members */
+  uint32_t sends, receives; /* how many members it sends to, and receives from */
   int64_t size_bytes;
 } Communicator;
 

@@ -70,7 +70,7 @@ void cost_segments(Draft *d) {
     segment->compute_ns = segment->copy_ns = segment->host_ns = 0;
     for (int32_t i = 0; i < segment->records.count; i++) {
       const Record *record = &segment->records.at[i];
-      bool steady = plan_when(record->when_all, record->when_none, 0);
+      bool steady = record_runs(record, 0);
       if (steady && record->kind == RECORD_COPY) segment->copy_ns += cost_kernel_ns(d, record);
       if (steady && record->lane == LANE_HOST) segment->host_ns += cost_kernel_ns(d, record);
       if (!steady || record->lane != LANE_COMPUTE) continue;

@@ -21,7 +21,7 @@ typedef struct KernelWork {
   double flops, bytes;
   double number_bytes;      /* of one number of its first operand */
   double peak;              /* FLOP/s of its dtype; 0: unknown */
-  bool is_causal, is_fused; /* fused: with the kernel before it, which pays the time between */
+  bool is_causal, is_fused; /* fused: with the kernel before it, in one launch */
 } KernelWork;
 
 double kernel_seconds(const Cluster *cluster, const KernelWork *work);

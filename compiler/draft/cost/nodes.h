@@ -8,8 +8,8 @@
 #include "runtime/plan/plan.h"
 
 typedef struct NodeNeed {
-  uint32_t nodes;     /* so many nodes are alike */
-  uint32_t ranks;     /* of one of them */
+  uint32_t nodes;     /* how many nodes have these needs */
+  uint32_t ranks;     /* of one such node */
   int64_t host_bytes; /* arenas of its ranks in host memory */
   int64_t file_bytes; /* the same in files */
   int64_t all_bytes;  /* of processors: arenas in all memory, which is the node's */

@@ -42,7 +42,7 @@ static Mark mark_of(int32_t visit, int32_t record) {
 typedef struct BufferUse {
   int32_t base;
   Lane lane;
-  int64_t first, end;            /* of all of them, within the base */
+  int64_t first, end;            /* of the bytes that all its accesses cover, within the base */
   int32_t last_read, last_write; /* records; NO_ID */
   int32_t next;                  /* use of the same base; NO_ID */
 } BufferUse;
@@ -53,7 +53,7 @@ typedef struct LaneProfile {
   VEC(BufferUse) uses;
   int32_t *first_use;     /* by number_of_base; NO_ID */
   uint32_t lanes;         /* bit per lane that has records */
-  Lane order[Lane_COUNT]; /* of the lanes' first records */
+  Lane order[Lane_COUNT]; /* lanes, in the order of their first records */
   int32_t lane_count;
   int32_t first[Lane_COUNT], last[Lane_COUNT]; /* record of the lane */
   bool *runs;                                  /* by record */
@@ -82,14 +82,17 @@ typedef struct Edges {
   int64_t *bounds;
   Cell *cells;
   int32_t bound_count;
-  EdgeMarks known[Lane_COUNT]; /* by lane: what it knows to be finished */
+  /* by lane: records known to have finished before its next one starts */
+  EdgeMarks known[Lane_COUNT];
   /* By visit. */
   int32_t *call;
-  EdgeMarks **starts; /* for each lane of the call: what its first record knows */
+  /* for each lane of the call: records that have finished before its first one starts */
+  EdgeMarks **starts;
   int32_t visit;
-  int32_t seam;                 /* visits of the first run, in the second; 0: this is the first */
-  EdgeMarks at_end[Lane_COUNT]; /* by lane: what it knows after the main lane's last call */
-  struct SavedSource *sources;  /* of a snapshot: what it copies, by address */
+  int32_t seam; /* visits of the first run, in the second; 0: this is the first */
+  /* by lane: records known to have finished after the main lane's last call */
+  EdgeMarks at_end[Lane_COUNT];
+  struct SavedSource *sources; /* of a snapshot: what it copies, by address */
   int32_t source_count;
 } Edges;
 
@@ -422,7 +425,7 @@ static void build_program(Edges *e) {
   walk_program(e);
 }
 
-/* ---- snapshots: what is copied is not written before */
+/* ---- snapshots: an update waits until its parameters have been copied */
 
 typedef struct SavedSource {
   int64_t first, end;

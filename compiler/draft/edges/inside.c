@@ -104,7 +104,8 @@ void order_segment(Arena *arena, const Touches *touches, Segment *segment) {
   Touched *of_base = ARENA_ARRAY(arena, Touched, segment->bases.count + OWN_BASES);
   for (int32_t i = 0; i < segment->records.count; i++)
     order_record(arena, touches, segment, lanes, of_base, i);
-  for (int32_t i = 0; i < segment->records.count; i++) /* what waits itself runs by itself */
+  /* a record that waits for another lane is not fused */
+  for (int32_t i = 0; i < segment->records.count; i++)
     if (segment->records.at[i].after.count > 0) segment->records.at[i].fused_bytes = 0;
 }
 

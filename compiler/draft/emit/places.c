@@ -59,7 +59,8 @@ static void emit_strides(Tables *t, const Placement *at) {
   }
 }
 
-/* NULL: the best. Groups of a node are whole replicas of one only in the usual order. */
+/* NULL: the best order. Only in the usual order does a group that fits a node consist of whole
+ * replicas. */
 static const Order *wanted_order(const Draft *d) {
   const Job *job = d->job;
   Order *order = ARENA_NEW(d->compile->arena, Order);

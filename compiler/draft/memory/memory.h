@@ -10,8 +10,8 @@
 
 void memory_pack(Draft *d);
 
-/* Bytes of device memory that are alive at once in a stage's train step, without offsets: its
- * live_bytes as memory_pack has them. */
+/* The most bytes of device memory that are alive at once in a stage's train step: the live_bytes
+ * that memory_pack sets, computed without offsets. */
 int64_t memory_live(const Draft *d, int32_t stage);
 
 #endif

@@ -211,7 +211,7 @@ static bool reads_run(const Draft *d, int32_t segment, const PieceRun *run, bool
 static bool backward_reads(const Draft *d, const PieceRun *run, bool but_last) {
   for (RegionId r = 0; r < d->train->regions.count; r++) {
     const RegionSegments *parts = &d->train_parts[r];
-    const bool again = d->blocks.at[run->block].shards_params; /* codes are let go with the copy */
+    const bool again = d->blocks.at[run->block].shards_params; /* codes are freed with the copy */
     if ((again && reads_run(d, parts->codes, run, but_last)) ||
         reads_run(d, parts->recompute, run, but_last) ||
         reads_run(d, parts->backward, run, but_last))

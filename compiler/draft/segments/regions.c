@@ -145,7 +145,7 @@ static void emit_variant(const Emission *e, int32_t at, const Lowered *low, uint
   memcpy(record->varies, low->varies, sizeof record->varies);
 }
 
-/* True if it adds to what lasts longer than a chunk. */
+/* True if the node adds to a value that outlives a chunk of the loss. */
 static bool sums_up(const Graph *g, const Node *n) {
   for (int32_t i = 0; i < n->output_count; i++) {
     ValueKind kind = graph_value(g, n->outputs[i])->kind;

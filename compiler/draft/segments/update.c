@@ -84,7 +84,7 @@ static int32_t build_stream(Draft *d, int32_t b, bool comes) {
   return segment;
 }
 
-/* Gradients of a layer as a micro-batch leaves them, with padding. */
+/* Copies a layer's gradients with their padding, before its backward or after it. */
 static int32_t build_grads_pass(Draft *d, int32_t b, bool arrives) {
   const BaseRole here = grad_role(&d->blocks.at[b]);
   int32_t segment = block_segment(d, b, arrives ? "grads.in" : "grads.back");
@@ -217,7 +217,7 @@ static int32_t build_init(Draft *d, int32_t b, bool on_host) {
 
 /* ---- norm: one sum of squares for each tensor; calls/ sums those of a stage */
 
-/* Records that run together have scratch of their own each. */
+/* Each record has its own scratch, because records of one launch run at the same time. */
 static int32_t build_norm(Draft *d, int32_t b) {
   const int64_t f64 = dtype_bytes(DTYPE_F64);
   int64_t scratch = 0;
@@ -332,7 +332,7 @@ static int32_t build_update(Draft *d, int32_t b, bool on_host) {
   return segment;
 }
 
-/* ---- the micro-batch, and what ranks agree on after it */
+/* ---- loading a micro-batch; sums over ranks at the end of a step */
 
 enum { INPUT_ALIGN_BYTES = 64 };
 

@@ -173,7 +173,8 @@ int32_t *balance_listed(Arena *arena, const BalanceChain *chain, const int32_t *
       if (chain->is_layer[unit]) left--, after = unit + 1;
     while (unit < chain->unit_count && !chain->is_layer[unit])
       unit++;
-    if (g == groups - 2 && layers[groups - 1] == 0) unit = after; /* the last unit is alone */
+    /* the last group is the last unit alone */
+    if (g == groups - 2 && layers[groups - 1] == 0) unit = after;
   }
   boundaries[groups] = chain->unit_count;
   return boundaries;

@@ -18,7 +18,7 @@ typedef struct Clones {
   bool *at_hand;  /* by ValueId, when selective: exists in backward whatever is recomputed */
   bool *remade;   /* outputs of what is cloned for backward, not for the next layer's input alone */
   ValueId *clone; /* by ValueId: what to read instead, or NO_ID */
-  int32_t count;  /* values there were before cloning */
+  int32_t count;  /* number of values before cloning */
 } Clones;
 
 /* True if a forward node of the region makes the value; carried input, data and parameters exist

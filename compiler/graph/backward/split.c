@@ -12,7 +12,7 @@ typedef struct Waiting {
   const Region *region;
   bool *waits;       /* by position in backward */
   bool *read_now;    /* by value: by a node that does not wait, or by another layer */
-  bool *read;        /* by value: by anyone */
+  bool *read;        /* by value: by any node */
   bool *written_now; /* by parameter: by a node that does not wait */
   int32_t *written;  /* by value that owns storage: the last position that writes into it */
 } Waiting;

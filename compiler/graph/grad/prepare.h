@@ -5,7 +5,7 @@
 
 #include "compiler/graph/graph.h"
 
-/* Values pass from region to region only as the carried one, parameters stay on one side of a
+/* Only the carried value passes from region to region, parameters stay on one side of a
  * stack's border. False when reported. */
 bool prepare_check(Graph *g);
 

@@ -190,7 +190,7 @@ static void read_size(ConfigReading *r, const ConfigKey *key, const ModelSizes *
   }
 }
 
-/* Those whose absent key counts as another size. */
+/* Sizes that take the value of another size if their key is absent. */
 static void copy_absent(ConfigReading *r, const ConfigKey *key) {
   if (key->absent != ABSENT_SIZE || has_size(r->out, key->size)) return;
   for (int32_t i = 0; i < r->out->count; i++)

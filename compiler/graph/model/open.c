@@ -185,8 +185,7 @@ static void read_huggingface(ModelChain *chain, lua_State *L) {
 static void read_preset(ModelChain *chain, lua_State *L) {
   Model *model = chain->model;
   Arena *arena = model->compile->arena;
-  bool changed =
-      chain->settings.count > 0; /* then the count in this file is that of another model */
+  bool changed = chain->settings.count > 0; /* then this count is of the unchanged model */
   for (lua_pushnil(L); lua_next(L, 1) != 0; lua_pop(L, 1)) {
     if (lua_isinteger(L, -2) && lua_tointeger(L, -2) == 1) continue;
     const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";

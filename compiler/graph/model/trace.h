@@ -108,8 +108,8 @@ enum { TRACE_CALLS_MAX = 100000, TRACE_ERRORS_MAX = 16, NAME_BYTES_MAX = 200, RE
 Trace *trace_enter(lua_State *L, const char *op); /* the trace; raises outside forward */
 int trace_fault(Trace *t, const char *name, const char *fix, const char *format, ...)
     __attribute__((format(printf, 4, 5))); /* reports; leaves the void value; returns 1 */
-RegionId trace_open_region(Trace *t, const char *name,
-                           ValueId carried);        /* makes its input, enters it */
+/* Makes the region's input, and enters the region. */
+RegionId trace_open_region(Trace *t, const char *name, ValueId carried);
 const char *trace_path(Trace *t, const char *base); /* scope + base, made unique */
 ValueId trace_append(Trace *t, OpKind op, const char *path, const ValueId *inputs,
                      const double *attrs); /* output 0 */

@@ -6,7 +6,7 @@
 
 /* The part of a matrix that has one scale. */
 typedef enum CodeBlocks {
-  CODES_WHOLE,  /* all of it */
+  CODES_WHOLE,  /* one scale for the whole tensor */
   CODES_ACROSS, /* 1 x 128 */
   CODES_DOWN,   /* 128 x 1 */
   CODES_SQUARE  /* 128 x 128 */

@@ -24,7 +24,7 @@ typedef struct Conversion {
   DimId dim; /* the part that was added or removed; NO_ID for an all-reduce */
 } Conversion;
 
-typedef VEC(ValueId) ValueMap; /* by value: another one, or NO_ID */
+typedef VEC(ValueId) ValueMap; /* by value: the value that replaces it, or NO_ID */
 
 struct Shard {
   Graph *g;
@@ -43,13 +43,13 @@ struct Shard {
   ValueMap inside;      /* Ulysses: the form with all tokens of some heads */
 };
 
-ValueId map_get(const ValueMap *map, ValueId v); /* v itself when it has no other */
+ValueId map_get(const ValueMap *map, ValueId v); /* v itself if nothing replaces it */
 void map_set(Shard *s, ValueMap *map, ValueId v, ValueId other);
 
 /* ---- layouts along this pass's axes */
 DimId part_of(const Shard *s, DimId dim);                   /* NO_ID: stays whole */
 DimId base_of(const Shard *s, DimId part);                  /* NO_ID: not of this pass */
-uint32_t axes_of(const Shard *s, DimId part);               /* along which it is cut */
+uint32_t axes_of(const Shard *s, DimId part);               /* the axes along which it is cut */
 DimId cut_of(const Shard *s, ValueId v);                    /* the part among its dims, or NO_ID */
 int32_t place_of_dim(const Shard *s, ValueId v, DimId dim); /* -1: not there */
 uint32_t partial_of(const Shard *s, ValueId v);

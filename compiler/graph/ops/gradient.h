@@ -18,7 +18,8 @@ struct Grad {
 
 bool grad_needed(const Grad *b, ValueId v);
 ValueId grad_output(Grad *b, const Node *n, int32_t output); /* NO_ID: no gradient reaches it */
-void grad_add(Grad *b, ValueId v, ValueId d_v);              /* sums when there is one already */
+/* adds to a gradient that is there already */
+void grad_add(Grad *b, ValueId v, ValueId d_v);
 
 /* The gradient storage of a parameter; also says whether this contribution assigns or adds. */
 ValueId grad_param(Grad *b, ValueId param_value, Accumulate *accumulate);

@@ -134,7 +134,8 @@ typedef struct OpDef {
   bool recodes;    /* its results are input 0 in another storage */
   bool is_sent;    /* other ranks read input 0 in place while later nodes run */
   uint32_t layout; /* LAYOUT_*: what shard/ must know beyond names */
-  uint32_t (*layout_with)(const double *attrs); /* more of them, by the attrs; or NULL */
+  /* further LAYOUT_* bits that depend on the attrs; or NULL */
+  uint32_t (*layout_with)(const double *attrs);
   const struct OpDef *gradient_of; /* the op whose gradient it makes in backward; or NULL */
   /* Appends n as a rank has it, where names do not say how it is cut; the sums that n needs of its
    * inputs are made. Then nothing else is done about n. False, or NULL: names say it. */

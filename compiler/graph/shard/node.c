@@ -95,8 +95,8 @@ static void settle_inputs(Shard *s, Node *n) {
     n->inputs[i] = settle(s, n->inputs[i], keep, may_cut, n);
 }
 
-/* The part that v must have when the node works on `cut`: heads and kv_heads have one each. Values
- * sent to other ranks are always cut already. */
+/* The part of v that the node needs when it computes the part `cut`: heads and kv_heads are divided
+ * together. Values sent to other ranks are always cut already. */
 static DimId part_for(const Shard *s, const Node *n, ValueId v, DimId cut) {
   bool heads = cut != NO_ID && !s->g->dims.at[cut].carried && has_layout(n, LAYOUT_HEADS);
   if (!heads && !has_layout(n, LAYOUT_SAME_PLACES)) return cut;

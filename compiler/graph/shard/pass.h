@@ -10,7 +10,7 @@ void cut_list(Shard *s, NodeList *list);
 /* degrees.c: all sizes that this pass divides. False when reported. */
 bool check_tensor_degrees(const Graph *g, const JobMesh *mesh);
 bool check_token_degrees(const Graph *g, ShardOptions options);
-/* The dims of k's heads where they are other than q's. */
+/* True of kv_heads where it is another dim than heads. */
 bool is_kv_dim(const Graph *g, DimId d);
 
 #endif

@@ -191,7 +191,7 @@ static Shard pass_of(Graph *g, ShardOptions options, uint32_t axes) {
   for (DimId d = 0; d < s.dim_count; d++)
     s.part[d] = NO_ID;
   s.seq = graph_dim(g, "seq");
-  for (DimId d = 0; d < s.dim_count; d++) /* what cp left of it */
+  for (DimId d = 0; d < s.dim_count; d++) /* the part of seq that a rank has, if cp divides it */
     if (g->dims.at[d].is_part && g->dims.at[d].whole == s.seq) s.seq = d;
   return s;
 }

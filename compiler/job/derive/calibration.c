@@ -134,7 +134,7 @@ bool calibration_write(Arena *arena, const char *path, const Calibration *from) 
   return false;
 }
 
-/* A rate holds for the machine on which it was measured. */
+/* True if the rates were measured on this kind of machine; others do not apply. */
 static bool is_of(Compile *c, const Job *job, const Calibration *of, const Machine *machine,
                   const char *gpu) {
   const char *is = gpu != NULL || machine == NULL ? gpu : machine->processor;

@@ -91,7 +91,7 @@ static bool settle_gpus(Compile *c, lua_State *L, Job *job, const Machine *machi
     return false;
   if (!row) device->is_known[DEVICE_RATES + RATE_FP32] = machine->gpu_fp32 > 0;
   if (!row) device->number[DEVICE_RATES + RATE_FP32] = machine->gpu_fp32;
-  device->is_known[DEVICE_MEMORY] = false; /* NVML knows it of these */
+  device->is_known[DEVICE_MEMORY] = false; /* NVML tells their memory */
   if (!device->is_known[DEVICE_RESERVE]) device->number[DEVICE_RESERVE] = GPU_RESERVE_BYTES;
   device->is_known[DEVICE_RESERVE] = true;
   return true;
@@ -188,7 +188,7 @@ static void settle_memory(Compile *c, Job *job, const Machine *machine, const Fa
   cluster->reserve_bytes =
       device->is_known[DEVICE_RESERVE]
           ? (int64_t)device->number[DEVICE_RESERVE]
-          : cluster->memory_bytes / 8; /* the program, its threads, the system */
+          : cluster->memory_bytes / 8; /* the rest is for the program, its threads and the system */
 }
 
 /* Memory of a node's processors, what it gives in a second, and what a device gets of it. */
@@ -455,7 +455,8 @@ static void settle_counts(Job *job, const Facts *facts, bool is_open, int64_t gp
                           Cluster *cluster) {
   bool is_file = facts->is_known[CLUSTER_NODES] && !is_own(job, FIELD_cluster_switches) &&
                  facts->text_depth[FACT_SWITCHES] >= facts->depth[CLUSTER_NODES];
-  bool has_switches = cluster->switches != NULL && !is_file; /* hosts say it, not a preset */
+  /* the hosts tell the switches, not a preset */
+  bool has_switches = cluster->switches != NULL && !is_file;
   Facts own = *facts;
   own.is_known[CLUSTER_NODES] &= !has_switches;
   cluster->nodes = settle(job, FIELD_cluster_nodes, &own, CLUSTER_NODES, has_switches ? 0 : 1,

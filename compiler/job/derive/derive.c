@@ -337,7 +337,7 @@ bool spec_derive(Compile *c, Job *job, const Cluster *cluster, const ModelFacts 
   if (is_good && (job->use == USE_SAMPLE || job->use == USE_PREDICT))
     is_good = sample_check_ranks(c, job, derived);
   is_good = derive_context(&d, model->positions) && is_good;
-  if (!is_good) return false; /* the rest would be wrong for the same cause */
+  if (!is_good) return false; /* later checks would report the same mistake again */
   is_good = derive_cuts(c, job, model, !d.is_table, derived);
   is_good =
       (job->use != USE_TRAIN ? derive_pass(&d) : derive_samples(&d) && derive_accumulation(&d)) &&

@@ -60,7 +60,7 @@ void schedule_rules(Compile *c, Job *job) {
   field_derive(job, FIELD_schedule_shape, "a straight line");
 }
 
-/* ---- beside the length of the run */
+/* ---- keys of the schedule compared with the length of the run */
 
 static void lint_length(Compile *c, const Job *job, int64_t steps) {
   int64_t whole = decays(job) ? job->schedule.over : steps,

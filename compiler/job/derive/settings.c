@@ -236,7 +236,7 @@ static void add_loss_scale(Arena *arena, const Job *job, SettingList *out) {
   }
 }
 
-/* As samples.c reads it. Weights keep all their digits. */
+/* Writes the mix in the form that samples.c reads. Weights keep all their digits. */
 static void add_mix(Arena *arena, const Job *job, SettingList *out) {
   const char *text = "";
   for (int32_t i = 0; i < job->mix.count; i++) {

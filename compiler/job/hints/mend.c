@@ -142,7 +142,7 @@ static const char *amount_of(Arena *arena, int32_t field, double number) {
   bool is_bytes = info->kind != KIND_AMOUNT || units_allow(info->values, "bytes");
   bool is_buffer = field == FIELD_parallel_bucket || field == FIELD_parallel_zero_keep ||
                    field == FIELD_parallel_zero_unit;
-  if (is_bytes && number < 4096) /* too few for bytes: of other tools' megabytes, or gigabytes */
+  if (is_bytes && number < 4096) /* too small for bytes: other tools count megabytes or gigabytes */
     return arena_printf(arena, "%.0f%s", number, is_buffer ? "MiB" : "GiB");
   if (is_bytes) return bytes_text(arena, number);
   if (field == FIELD_train_batch && number >= 8192)

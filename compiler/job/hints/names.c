@@ -30,7 +30,7 @@ static const WordRow *known_word(const char *where, const char *words, const cha
   for (int32_t i = 0; i < word_row_count(); i++) {
     const WordRow *known = word_row(i);
     if (known->answer != WORD_VALUE) continue;
-    size_t width = strlen(known->ours); /* those of a section are those of its keys */
+    size_t width = strlen(known->ours); /* names of a section are also names of its keys */
     bool is_here =
         strncmp(known->ours, where, width) == 0 && (!where[width] || where[width] == '.');
     if (is_here && row_has(known->names, word) && word_index(words, known->value) >= 0)
@@ -132,7 +132,7 @@ static const Raw *inner_stage(const Raw *raw) {
   return raw;
 }
 
-/* The word for it here; NULL: there is none near. */
+/* Our word for the value; NULL: none is near. */
 static const char *word_for(Arena *arena, int32_t field, const Raw *raw) {
   const char *theirs = raw->kind == RAW_FLAG ? (raw->number != 0 ? "true" : "false") : raw->text;
   const char *ours = meant_word(arena, field_name(arena, field), spec_fields[field].values, theirs);

@@ -95,7 +95,7 @@ typedef struct WordUse {
   const Source *source; /* NULL: unknown */
   Span span;
   const char *text; /* the name in the source, NULL: not found */
-  const char *line; /* that it is on */
+  const char *line; /* the line that it is on */
 } WordUse;
 
 static bool is_word_byte(char c) {

@@ -10,7 +10,7 @@ enum { LOG_WARMUP_MOST = 1 };
 typedef struct Deep {
   Import *im;
   int32_t tool;
-  bool has_trainer; /* "auto" is its value */
+  bool has_trainer; /* "auto" takes Trainer's value */
 } Deep;
 
 static Leaf *get(const Deep *d, const char *key) {

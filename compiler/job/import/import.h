@@ -17,7 +17,7 @@ enum {
   FILE_MOST = 1 << 20, /* bytes */
   DEPTH_MOST = 64,     /* tables in tables */
   KEYS_MOST = 10000,   /* of one import */
-  PATH_MOST = 1024     /* bytes of a key with those around it */
+  PATH_MOST = 1024     /* bytes of a key with its tables, such as a.b.c */
 };
 
 typedef enum LeafKind {
@@ -80,7 +80,7 @@ typedef struct Import {
   Texts rates;      /* the comment on learning rates */
   Texts lost;       /* defaults of theirs that change training and have no counterpart */
   bool has_tool[32];
-  uint64_t *seen; /* hashes of keys, for those that are twice */
+  uint64_t *seen; /* hashes of keys, to find keys that are given twice */
   Span *seen_at;
   int32_t seen_room, seen_count;
   const char *formula, *formula_tool; /* of a schedule that differs from ours; NULL */
@@ -117,7 +117,8 @@ bool read_shell(Import *im, const char *text, size_t size);
 /* The leaf says it: value as Lua. `note`: the conversion, or "". Two leaves that disagree are an
  * error. */
 void take(Import *im, Leaf *leaf, const char *path, const char *value, const char *note);
-void take_as(Import *im, Leaf *leaf, const char *path); /* used there, beside another leaf */
+/* counts the leaf as used for `path`, beside another leaf */
+void take_as(Import *im, Leaf *leaf, const char *path);
 void drop(Leaf *leaf, How how, const char *why, bool changes_training);
 /* Their default, where the job says nothing yet. */
 void take_default(Import *im, const char *path, const char *value, const char *note);

@@ -284,7 +284,7 @@ static void convert_optimizer(Import *im) {
   take_default(im, "optimizer", "\"adamw\"", "default of Megatron");
   static const char *const betas[2][2] = {{"adam_beta1", "adam_beta2"},
                                           {"lion_beta1", "lion_beta2"}};
-  for (int i = 0; i < 2; i++) { /* those of the optimizer that is not there */
+  for (int i = 0; i < 2; i++) { /* options of the optimizer that the run does not have */
     Leaf *other = get(im, betas[strcmp(word, "lion") != 0][i]);
     if (other) drop(other, HOW_DERIVED, "the optimizer does not look at it", false);
   }
@@ -324,7 +324,7 @@ static void convert_scale(Import *im) {
     take_default(im, "precision.loss_scale", "\"megatron\"", "default of Megatron");
 }
 
-/* full: blocks, or of each group of them the first. */
+/* full: every block is recomputed, or the blocks of each group from its first. */
 static const char *recompute_of(Import *im, const char *word) {
   double blocks = 1;
   Leaf *each = get(im, "recompute_num_layers");

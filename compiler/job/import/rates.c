@@ -39,7 +39,7 @@ double rate_theirs(const char *formula, const char *schedule, double step, doubl
                        : it / warmup;
     return start + (1 - start) * share;
   }
-  /* DeepSpeed's cosine is a step ahead of its line. */
+  /* DeepSpeed's cosine runs one step ahead of its linear schedule. */
   if (is_deepspeed && strcmp(schedule, "cosine") == 0) it++;
   return floor + (1 - floor) * curve(schedule, (it - warmup) / fmax(over - warmup, 1));
 }

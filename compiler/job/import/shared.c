@@ -7,7 +7,7 @@
 #include "compiler/job/import/import.h"
 #include "compiler/job/job_room.h"
 
-enum { RANKS_MOST = 1 << 30 }; /* a larger number is a mistake, and is judged by the job */
+enum { RANKS_MOST = 1 << 30 }; /* a larger number is a mistake, which reading the job reports */
 
 static double number_or(const Import *im, const char *path, double otherwise) {
   double number = 0;

@@ -372,7 +372,7 @@ static void take_structure(Shell *s) {
 static bool is_line(const Shell *s, const char *end, const char *word) {
   const char *at = s->at;
   size_t width = strlen(word);
-  while (at < end && *at == '\t') /* of <<-; nobody ends another document so */
+  while (at < end && *at == '\t') /* of <<-: tabs before its end word are ignored */
     at++;
   while (end > at && end[-1] == '\r')
     end--;

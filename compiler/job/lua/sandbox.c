@@ -134,7 +134,7 @@ static void *bounded_alloc(void *user, void *at, size_t old_bytes, size_t size_b
   return moved;
 }
 
-/* Processor time of this thread: what other programs do changes nothing. */
+/* Processor time of this thread, so that the limit does not depend on other programs. */
 static int64_t processor_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -287,7 +287,7 @@ static bool report_limit(Sandbox *sandbox, Span at) {
 static bool report_pending(Sandbox *sandbox, Span at) {
   Diag diag = sandbox->pending;
   sandbox->has_pending = false;
-  if (!diag.name) return false; /* reported where it happened */
+  if (!diag.name) return false; /* the error has been reported where it occurred */
   error_at(sandbox->c, diag.span.file ? diag.span : at, diag.name, "%s", diag.message);
   if (diag.fix) fix_last(sandbox->c, "%s", diag.fix);
   return false;

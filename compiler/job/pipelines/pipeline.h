@@ -64,7 +64,7 @@ int32_t pipeline_least(PipeKind kind, int32_t stages);
 typedef enum PipeAction {
   PIPE_FORWARD,
   PIPE_BACKWARD, /* where backward is split: input gradients only */
-  PIPE_WEIGHT,   /* where it is: weight gradients */
+  PIPE_WEIGHT,   /* of orders that split backward: weight gradients */
   PIPE_ACTION_COUNT
 } PipeAction;
 

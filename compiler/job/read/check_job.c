@@ -205,7 +205,7 @@ bool merged_check(Compile *c, Merged *merged, Job *job) {
   bool has_optimizer = true;
   for (int32_t section = 0; section < SECTION_COUNT; section++) {
     bool is_good = check_head(c, merged, section, job);
-    merged->sections[section].is_broken |= !is_good; /* what it needs besides is not known */
+    merged->sections[section].is_broken |= !is_good; /* its other required keys are not known */
     if (section == SECTION_optimizer) has_optimizer = is_good;
     check_keys(c, merged, section, job);
   }

@@ -14,7 +14,7 @@ typedef struct Ids {
   Span at;
   int64_t vocab;
   int64_t budget;  /* ids that may still be read, so that small files are read whole */
-  bool is_doubted; /* one lint a list of files: the others are written alike */
+  bool is_doubted; /* one lint for a list of files, because all are written alike */
 } Ids;
 
 static bool is_raw(const TokenFile *file) {

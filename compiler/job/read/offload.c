@@ -58,7 +58,7 @@ static void check_path(Compile *c, Job *job) {
       refuse_useless(c, job, fields[i], "states in files", "no key of offload is \"nvme\"");
     return;
   }
-  if (job->set[FIELD_offload_path]) return; /* auto goes there last */
+  if (job->set[FIELD_offload_path]) return; /* offload = "auto" uses files last */
   if (job->slurm.scratch != NULL) {
     job->offload.path = job->slurm.scratch;
     field_derive(job, FIELD_offload_path, "slurm.scratch");

@@ -101,7 +101,7 @@ static uint64_t mix_distances(const AlikeWalk *w, int64_t slot, int64_t seats) {
   return mixed;
 }
 
-/* All but the distances. */
+/* Fills in all of a node's class except its distances. */
 static NodeClass describe(const AlikeWalk *w, const NodeRun *run, int64_t slot) {
   int64_t seats = w->fabric->kinds[run->kind].seat_count, block = block_of(w, slot, seats);
   bool has_stage = stage_stride(w) >= block;
@@ -177,7 +177,7 @@ static void count_blocks(const AlikeWalk *w, NodeClasses *classes, const NodeRun
   }
 }
 
-/* ---- all of them */
+/* ---- all classes of nodes */
 
 static void count_others(const AlikeWalk *w, NodeClasses *classes, const NodeRun *run,
                          int64_t end) {

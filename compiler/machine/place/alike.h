@@ -8,12 +8,12 @@
 /* Nodes of one kind whose positions have the same coordinates, except along axes that no node
  * divides, and whose communicators have the same distances. */
 typedef struct NodeClass {
-  int64_t node, count;   /* one of them */
+  int64_t node, count;   /* one node of the class; how many there are */
   int64_t block, offset; /* the node's slots begin at offset in a block of slots; coordinates
                             outside the block are the same for all of the node */
   int32_t kind, stage;   /* stage -1: several stages, or communicators that cross stages */
   int32_t farthest;      /* for nodes that are blocks: the distance of their communicators */
-  uint64_t distances;    /* for other nodes: a hash of each position's distance */
+  uint64_t distances;    /* a hash of the distances from its positions to members on other nodes */
 } NodeClass;
 
 typedef struct NodeClasses {

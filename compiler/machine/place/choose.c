@@ -50,7 +50,7 @@ static const Reach *known_reach(KnownSeat *known, const Fabric *fabric, const Pl
   return &known->reach[axes];
 }
 
-/* The price on the stage for which it is the largest. */
+/* The price of the most expensive stage. */
 static Price price_of(const Fabric *fabric, const Placement *at, const Demands *demands) {
   Price largest = {0};
   KnownSeat known;
@@ -159,7 +159,7 @@ static void keep_fill(Fills *fills, const Fill *fill) {
   if (i < FILLS_KEPT) fills->at[i] = *fill;
 }
 
-/* The parts first, then what is left, in the usual order. */
+/* Axes that are divided into parts first, then the rest of each axis, in the usual order. */
 static Order order_of_parts(const JobMesh *mesh, const int64_t part[ORDER_WORDS], int32_t *inside) {
   Order order = {.count = 0};
   bool is_whole[ORDER_WORDS];
@@ -482,7 +482,7 @@ static Tried *best_of(Search *s) {
   return best;
 }
 
-/* Those stay that are better than all before. */
+/* Tries slanted orders; each that is cheaper than all before is kept. */
 static void try_slants(Search *s) {
   Slants slants = {.count = 0};
   int32_t straight = s->count;
@@ -500,7 +500,7 @@ Choice place_choose(const Fabric *fabric, const JobMesh *mesh, const Demands *de
   Search s = {.fabric = fabric, .mesh = mesh, .demands = demands, .wish = wish};
   s.priced = &choice.priced;
   Order order = order_usual;
-  try_orders(&s, &order, 0); /* the usual one first: it wins against equals */
+  try_orders(&s, &order, 0); /* the usual order first: it wins against equal ones */
   if (wish.order) try_order(&s, wish.order);
   try_parts(&s);
   choice.usual_s = s.tried[0].price.seconds;

@@ -18,7 +18,7 @@ typedef struct Seat {
   const char *pci, *nic, *cores; /* NULL: not described */
   LinkClass nic_class;
   uint64_t rails[RAIL_WORDS]; /* NICs that it has a share of, a bit for each of the node */
-  double network_bytes_per_s; /* its share of them */
+  double network_bytes_per_s; /* the seat's share of the node's NICs */
 } Seat;
 
 /* A path between two seats. */

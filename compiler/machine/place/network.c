@@ -10,7 +10,7 @@ enum { NODES_MOST = 1 << 20 };
 
 typedef struct Host {
   const char *name;
-  int32_t leaf;   /* its switch */
+  int32_t leaf;   /* the host's switch */
   int32_t number; /* among the hosts of its switch, drained ones counted */
 } Host;
 
@@ -125,7 +125,7 @@ static void link_items(Compile *c, int32_t owners, int32_t items, const int32_t 
   for (int32_t i = 0; i <= owners; i++)
     (*first)[i] = -1;
   for (int32_t i = items - 1; i >= 0; i--) {
-    int32_t of = owner[i] < 0 ? owners : owner[i]; /* after all others: items without an owner */
+    int32_t of = owner[i] < 0 ? owners : owner[i]; /* items without an owner come last */
     (*next)[i] = (*first)[of];
     (*first)[of] = i;
   }
@@ -236,7 +236,7 @@ static bool list_type_hosts(Compile *c, const Cluster *cluster, int32_t kind, co
   return check_names(c, cluster, hosts, &names[kind], type->hosts_at, "a type has");
 }
 
-/* Whom no type names, and how many there are. */
+/* Refuses hosts that no type names; the message has the first one and their number. */
 static bool refuse_typeless(Compile *c, const Cluster *cluster, const Fabric *fabric,
                             const Hosts *hosts, const Names *names, int64_t first) {
   int64_t count = 0;
@@ -298,7 +298,7 @@ static bool deal_kinds(Compile *c, const Cluster *cluster, Fabric *fabric, const
   return true;
 }
 
-/* ---- all of it */
+/* ---- the whole network */
 
 static bool refuse_count(Compile *c, const Cluster *cluster, int64_t wanted, int32_t found) {
   error_at(c, cluster->switches_at, "topology-hosts", "%lld node%s %s asked for, and %s has %d%s",

@@ -119,7 +119,7 @@ static void add_slant(Placement *at, const OrderTerm *term) {
   at->slanted = last;
 }
 
-/* False: the part does not divide the rest of the word. */
+/* False: the term's part does not divide what is left of its axis. */
 static bool add_term(Placement *at, const OrderTerm *term) {
   int64_t wanted = term->part;
   for (int32_t i = 0; i < 2; i++) {

@@ -15,7 +15,7 @@
 typedef enum OrderWord { ORDER_TP, ORDER_CP, ORDER_PP, ORDER_DP, ORDER_WORDS } OrderWord;
 typedef struct OrderTerm {
   OrderWord word;
-  int64_t part;   /* so many neighbours along the word; 0: the rest of it */
+  int64_t part;   /* how many neighbours along the axis; 0: the rest of the axis */
   uint32_t slant; /* a bit for each word inside it whose first part it is slanted by, see Digit */
 } OrderTerm;
 
@@ -95,8 +95,9 @@ typedef struct Demand {
   uint32_t axes;
   int32_t stage;
   double members;
-  double ring_bytes, pair_bytes;                 /* of one rank, one way */
-  double sum_passes, ring_passes, pair_messages; /* passes: over all members, of sums and others */
+  double ring_bytes, pair_bytes; /* of one rank, one way */
+  /* passes over all members: of sums, of other collectives */
+  double sum_passes, ring_passes, pair_messages;
 } Demand;
 
 typedef struct Demands {
@@ -112,7 +113,7 @@ typedef struct Alternative {
   /* Time of a step's communications one after the other, on the stage where it is longest, with the
    * best seats that were found for this order; 0: no rate is known. */
   double seconds;
-  bool leaves_domain; /* tp leaves it although it should stay */
+  bool leaves_domain; /* tp leaves the NVLink domain although it should stay inside */
 } Alternative;
 
 typedef struct Choice {

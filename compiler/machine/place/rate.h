@@ -7,7 +7,7 @@
 typedef struct NodeRate {
   double ring_bytes_per_s; /* of all rings together that the links between them allow */
   double pair_bytes_per_s; /* of one to the next, the slowest */
-  bool is_slow;            /* they pass PCIe */
+  bool is_slow;            /* rings pass PCIe */
   bool is_between_sockets; /* rings use a path that the node has only once */
 } NodeRate;
 

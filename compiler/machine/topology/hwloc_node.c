@@ -288,7 +288,8 @@ static void read_os_devices(HwlocWalk *w, hwloc_obj_t object, Device *device) {
   }
   if (device->kind != DEVICE_GPU) return;
   device->instances = count_instances(object);
-  if (device->instances > 1) device->memory_bytes = device->sms = 0; /* of a part: not its own */
+  /* the numbers are of one instance, not of the GPU */
+  if (device->instances > 1) device->memory_bytes = device->sms = 0;
 }
 
 /* False: a device that does not matter here (disks, the display of a service processor). */

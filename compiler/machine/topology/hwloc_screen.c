@@ -28,7 +28,8 @@ static bool is_count(const char *name) {
   return false;
 }
 
-/* CPU and NUMA numbers become bits of masks: there memory grows with the number. */
+/* The largest number that is accepted: CPU and NUMA numbers become bits of masks, whose memory
+ * grows with the number. */
 static uint64_t most_of(const xmlNode *node, const char *name) {
   if (strcmp(name, "nbobjs") == 0) return DISTANCES_MOST;
   if (strcmp(name, "os_index") != 0) return UINT64_MAX;

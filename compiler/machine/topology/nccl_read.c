@@ -170,7 +170,7 @@ static bool read_pci(NcclReader *r, const xmlNode *pci, int32_t parent) {
                    .numa = r->node->numas.count - 1};
   if (!read_ids(r, pci, &device, &class_id)) return false;
   device.kind = kind_of_class(class_id);
-  device.is_fabric = device.kind == DEVICE_NIC; /* the file is NCCL's: it lists no other */
+  device.is_fabric = device.kind == DEVICE_NIC; /* NCCL's files list no other NICs */
   int32_t index = r->node->devices.count;
   VEC_PUSH(r->c->arena, &r->node->devices, device);
   return read_inside(r, pci, index);
@@ -285,7 +285,7 @@ static int32_t link_target(NcclReader *r, const char *target, uint32_t class_id)
   return r->node->devices.count - 1;
 }
 
-/* The same pair again is its other end. */
+/* A second element of the same pair is the other end of the link. */
 static FastLink *find_link(HostNode *node, int32_t a, int32_t b) {
   for (int32_t i = 0; i < node->links.count; i++)
     if (node->links.at[i].a == a && node->links.at[i].b == b) return &node->links.at[i];

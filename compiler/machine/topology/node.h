@@ -52,9 +52,9 @@ typedef struct Device {
   const char *pci;       /* "0000:1b:00.0" as the source writes it, in small letters; NULL: none */
   const char *model;     /* or NULL */
   uint32_t vendor_id, device_id; /* of PCI; 0: the source does not say */
-  int32_t parent;                /* its bridge; -1: at the host bridge itself */
+  int32_t parent;                /* the bridge above it; -1: it is at the host bridge */
   int32_t host;                  /* its host bridge, -1: unknown */
-  int32_t package, numa;         /* that it is near to; -1: to several, or unknown */
+  int32_t package, numa;         /* the nearest; -1: several are equally near, or it is unknown */
   double pcie_gb_s;              /* of its own link, one direction, as negotiated; 0: unknown */
   int64_t memory_bytes;          /* of a GPU; 0: unknown */
   int32_t sms;                   /* of a GPU: multiprocessors or compute units; 0: unknown */

@@ -12,7 +12,7 @@ enum { LINE_BYTES_MOST = 65536 };
 
 typedef struct Conf {
   Compile *c;
-  Span span; /* of the line, the first of those that are joined */
+  Span span; /* of the line; of lines that are joined, the first */
   Switches *network;
   const char *at; /* the rest of the text */
   int32_t line;   /* read so far */

@@ -21,7 +21,7 @@ typedef struct Switch {
   int32_t line;
   int32_t parent;      /* -1: at the top */
   int32_t level;       /* 0: a leaf, whose ports are nodes; else one above its highest child */
-  int32_t host_count;  /* its own */
+  int32_t host_count;  /* hosts at this switch itself */
   int32_t total_hosts; /* with all below */
   int32_t child_count;
   const char *hosts;    /* as the file lists its own: "node[01-04]"; NULL: none */

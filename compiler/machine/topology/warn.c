@@ -245,7 +245,7 @@ static void look_at_balance(WarnLook *look) {
   }
 }
 
-/* ---- what ranks cannot have alike */
+/* ---- resources that cannot be shared out evenly between ranks */
 
 static void look_at_cores(WarnLook *look) {
   const HostNode *node = look->node;

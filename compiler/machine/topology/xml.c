@@ -146,7 +146,7 @@ static bool screen_bytes(Compile *c, const char *path, const char *bytes, const 
     Span span = {.file = path};
     if (*at == '<' && end - at > 4 && strncmp(at, "<!--", 4) == 0) {
       const char *close = memmem(at + 4, (size_t)(end - at - 4), "-->", 3);
-      if (!close) return true; /* the reader says it better */
+      if (!close) return true; /* the reader's own message is better */
       at = close + 2;
       continue;
     }
@@ -181,7 +181,7 @@ static bool screen_depth(Compile *c, const char *path, const xmlNode *root) {
   return true;
 }
 
-/* libxml2's own words, without the line break. */
+/* Reports libxml2's own message, without its line break. */
 static void refuse_malformed(Compile *c, const char *path, const xmlError *error) {
   Span span = {.file = path, .line = error->line > 0 ? error->line : 1};
   char why[160];

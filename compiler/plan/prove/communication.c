@@ -29,9 +29,9 @@ enum { CROSSINGS_MAX = 1 << 21, HEAD_TEXT_BYTES = 160 };
 typedef struct NextMeeting {
   View view;
   Walk walk;
-  const PlanRecord *record;             /* NULL: at its end */
+  const PlanRecord *record;             /* NULL: the program has ended */
   uint32_t index;                       /* of the record in its segment */
-  uint32_t crossings, crossings_before; /* so far; before the loop */
+  uint32_t crossings, crossings_before; /* met so far; met before the loop */
   uint32_t met; /* mask: operands of an exchange that have met their other half */
 } NextMeeting;
 
@@ -295,7 +295,7 @@ static bool collective(const Communication *c, uint32_t class) {
   return true;
 }
 
-/* ---- all of them */
+/* ---- all classes */
 
 /* True: the class has moved on. */
 static bool step(const Communication *c, uint32_t class) {

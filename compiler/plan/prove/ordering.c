@@ -44,9 +44,9 @@ typedef struct LaneLog {
   TouchedRow *at;
   size_t capacity;
   uint32_t count;
-  uint32_t over[PLAN_LANES_MAX]; /* by lane: it knows those before this one to be finished */
+  uint32_t over[PLAN_LANES_MAX]; /* by lane: touches before this number have finished */
   uint32_t mapped; /* those before this one are in the maps, or known by all lanes to be finished */
-  uint64_t looks;  /* at single touches since then */
+  uint64_t looks;  /* comparisons with single touches since the maps were filled */
   Intervals written, touched; /* maps: for every byte the number of the touch that was last */
 } LaneLog;
 
@@ -78,7 +78,7 @@ static Clock *clock_at(const Ordering *o, uint32_t position, uint32_t iteration,
   return clock_of_run(o, o->run, position, iteration, record);
 }
 
-/* ---- what lanes know */
+/* ---- what has finished when a record of a lane starts */
 
 static void join(Clock *clock, const Clock *other) {
   for (uint32_t k = 0; k < PLAN_LANES_MAX; k++)

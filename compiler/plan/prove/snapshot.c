@@ -14,9 +14,10 @@
 typedef struct Snapshot {
   const View *view;
   const PlanProgram *program;
-  uint32_t *order_first;          /* by call: copies before it */
-  uint32_t count;                 /* copies */
-  Intervals from, to;             /* what they read and write; from: by number in list order */
+  uint32_t *order_first; /* by call: copies before it */
+  uint32_t count;        /* copies */
+  /* bytes that the copies read, by number in list order; bytes that they write */
+  Intervals from, to;
   uint64_t first, end;            /* of the class's buffer for snapshots */
   uint32_t known[PLAN_LANES_MAX]; /* copies that the lane knows to be over */
 } Snapshot;

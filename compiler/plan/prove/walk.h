@@ -43,7 +43,7 @@ typedef struct Walk {
   const PlanCall *call;
   const PlanSegment *segment;
   uint32_t position;   /* of the call in the program */
-  uint32_t iteration;  /* of its loop */
+  uint32_t iteration;  /* of the loop that the call is in */
   uint32_t iterations; /* at most so many iterations of a loop are walked */
   int32_t microbatch;  /* -1: none */
   uint32_t next_loop;
@@ -165,7 +165,7 @@ static inline uint64_t hash_mix(uint64_t hash, uint64_t value) {
 /* Fills `contract` and `rows` of a view that has a plan, a report and an arena. */
 void view_open(View *view);
 
-/* ---- the properties; each adds its findings */
+/* ---- the claims of the proof; each function adds its findings */
 
 /* The backward nodes of a plan's model are the derivatives of its forward nodes: checked once, on
  * the model before sharding. prove_evaluation: what is evaluated is what is trained, without

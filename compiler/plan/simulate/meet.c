@@ -66,7 +66,8 @@ static void meet_collective(const Simulation *s, uint32_t class, uint32_t comm) 
     if (!together(s, class, c, comm)) continue;
     const PlanRecord *record = awaited(s, other);
     bool waits_here = record != NULL && record->kind != RECORD_EXCHANGE && record->comm == comm;
-    if (!waits_here || other->has_met) return; /* has_met: it is still in an earlier one */
+    /* has_met: it is still in an earlier communication */
+    if (!waits_here || other->has_met) return;
     met = later(met, other->start_ns);
   }
   for (uint32_t c = 0; c < s->plan->classes_count; c++) {

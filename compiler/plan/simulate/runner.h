@@ -37,7 +37,7 @@ typedef struct IterationEnd {
 
 typedef struct Runner {
   const PlanProgram *program; /* NULL: it has none of this kind */
-  const Profile *profile;     /* of the call it is at */
+  const Profile *profile;     /* of its current call */
   uint32_t class_alike;       /* the first class whose links are the same */
   int32_t *coordinate;
   uint32_t call, record, iteration, loop; /* of the program, its segment; loop: next or current */
@@ -52,7 +52,7 @@ typedef struct Runner {
   uint32_t main_end; /* plan_main_end */
   int64_t begun_ns;  /* of the current run, on the main lane */
   bool has_come;     /* to its current communication, at `start_ns` */
-  bool has_met;      /* and so have the others, at `met_ns` */
+  bool has_met;      /* all members have come, at `met_ns` */
   int64_t start_ns, met_ns;
   VEC(Pending) pending;    /* of its current exchange */
   uint32_t lanes_iterated; /* those of this iteration */
@@ -63,11 +63,11 @@ typedef struct Simulation {
   Arena *arena;
   const Plan *plan;
   uint32_t main_lane;
-  const StretchSink *sink; /* NULL: nobody looks */
+  const StretchSink *sink; /* NULL: nobody asks for the times of single calls */
   Runner *runners;
   Profile **profiles;      /* by class and segment; classes with equal links share them */
   bool *is_wide;           /* by comm: its members are of several classes */
-  int64_t *ready_ns;       /* by wait: when what it waits for was over, last */
+  int64_t *ready_ns;       /* by wait: when the awaited record last ended */
   int64_t *before_ns;      /* the same, as it was when the current run began */
   int32_t *next_target;    /* by wait: the next one for the same call */
   uint32_t parted_mask;    /* lanes beside the main one that communicate */

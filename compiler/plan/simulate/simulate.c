@@ -397,7 +397,8 @@ static void open_runner(const Simulation *s, uint32_t c, ProgramKind kind, LaneT
       records = plan->segments[call->segment].records_count;
     waits += call->waits_count;
     for (uint32_t w = call->waits_first; w < call->waits_first + call->waits_count; w++) {
-      if (plan->waits[w].program != r->program->kind) continue; /* what ran before is over */
+      /* records of other programs have ended before this one starts */
+      if (plan->waits[w].program != r->program->kind) continue;
       s->next_target[w] = r->targets[plan->waits[w].call];
       r->targets[plan->waits[w].call] = (int32_t)w;
     }

@@ -113,7 +113,7 @@ static const char *constant(Product product, char text[24]) {
   return text;
 }
 
-/* How every row of this processor begins, and no other. */
+/* The beginning that the rows of this processor, and no others, have. */
 static void row_start(const ProductChoice *here, char start[ROW_BYTES]) {
   (void)snprintf(start, ROW_BYTES, "PROCESSOR(\"%s\", %u, %u, %u, ", here->vendor, here->family,
                  here->model, here->model);
@@ -263,7 +263,7 @@ ExitCode verb_bench(const Options *options) {
   if (!options->products)
     return complain(EXIT_USER, "say what to measure: lockstep bench copies, kernels, files "
                                "DIRECTORY, or bench --kernels");
-  if (options->out && access(options->out, R_OK | W_OK) != 0) /* before it takes its time */
+  if (options->out && access(options->out, R_OK | W_OK) != 0) /* before minutes of measurements */
     return refuse_table(options->out);
   static BenchRates bench;
   bench.threads = processors_here();

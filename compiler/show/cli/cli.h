@@ -18,7 +18,7 @@ typedef struct Words {
 
 typedef struct Options {
   const char *verb;
-  Words words;                /* what is neither verb nor option: the job file first */
+  Words words;                /* words that are neither verbs nor options: the job file first */
   bool colored;               /* --color, or whether stderr is a terminal */
   const char *const *command; /* all words as they were given, the program's name first */
   int32_t command_count;

@@ -20,7 +20,7 @@ static double now_s(void) {
   return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* One stream of the program, and where it goes. */
+/* One output stream of the program, and the buffer that collects it. */
 typedef struct Stream {
   int from; /* -1: closed */
   char *to;

@@ -17,7 +17,7 @@
 #include "slurm/quote.h"
 
 ExitCode complain(ExitCode code, const char *format, ...) {
-  char text[8192]; /* paths of any length, and words around them */
+  char text[8192]; /* a message with paths of any length */
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);

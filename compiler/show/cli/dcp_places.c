@@ -102,7 +102,7 @@ static bool find_tensor(Placing *p, uint32_t index, const NamesParameter *parame
                                 item->name));
 }
 
-/* ---- whether it fits */
+/* ---- do the tensors fit the plan? */
 
 static bool is_same_shape(const DcpTensor *tensor, const NamesParameter *of) {
   return tensor->dims == of->dims &&

@@ -99,7 +99,7 @@ static ExitCode explain_launch(Compile *c, const Options *options, const Compile
   if (launch) elastic_plans(c, options, compiled, launch);
   if (launch && !compile_failed(c)) launch_print(c, launch, stdout);
   if (launch) elastic_close(launch);
-  return EXIT_DONE; /* the caller returns what was reported */
+  return EXIT_DONE; /* the caller returns the code of what was reported */
 }
 
 /* "rank=3": its memory; "place": why ranks are where they are. */

@@ -38,7 +38,7 @@ static json_t *read_json(const char *path, ExitCode *code) {
 
 /* ---- options */
 
-/* SafeDtype_COUNT: as it came. */
+/* SafeDtype_COUNT: elements keep their dtype. */
 static bool dtype_asked(const Options *options, SafeDtype *dtype) {
   static const struct {
     const char *word;

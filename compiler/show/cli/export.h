@@ -25,7 +25,7 @@ typedef struct Export {
   const Options *options;
   SavedReader *reader; /* NULL: from a model folder */
   VEC(OutTensor) tensors;
-  const char *folder;  /* beside the folder's name, until all is written */
+  const char *folder;  /* a temporary folder, until all is written */
   int64_t shard_bytes; /* 0: one file */
   int64_t total_bytes;
 } Export;

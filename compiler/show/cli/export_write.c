@@ -15,7 +15,7 @@ typedef struct ExportWriter {
   Export *e;
   const char *path;
   int descriptor;
-  uint8_t *chunk; /* elements as they come, */
+  uint8_t *chunk; /* elements as they are read, */
   uint8_t *put;   /* and as they are written */
 } ExportWriter;
 

@@ -110,7 +110,7 @@ static ExitCode make_table(Predict *p) {
   return code;
 }
 
-/* ---- what is predicted */
+/* ---- the outputs of the model */
 
 /* The node that hands out elements. */
 static const Node *picked(const Graph *g) {

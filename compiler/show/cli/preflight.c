@@ -13,7 +13,7 @@
 
 typedef struct PreflightLook {
   const char *rank, *plan, *folder; /* lockstep-rank; the plan; where lines go */
-  const char *mpi;                  /* what srun --mpi= says */
+  const char *mpi;                  /* the word of srun --mpi= */
   bool is_full;
   double write_bs; /* slurm.write */
 } PreflightLook;

@@ -94,7 +94,7 @@ static ExitCode become_rank(const Options *options, const char *plan_path, const
 
 typedef struct RunPlan {
   char path[4096];  /* in the run directory */
-  char fresh[4104]; /* beside it, until the run starts */
+  char fresh[4104]; /* a temporary name, until the run starts */
 } RunPlan;
 
 /* Writes the plan into the run directory, beside the plan of a run that uses the directory now or

@@ -190,7 +190,7 @@ static const json_t *find_key(const json_t *value, const char *key) {
   return found;
 }
 
-/* With as few digits as tell it from others. */
+/* With the fewest digits that read back as the same number. */
 static const char *real_text(Arena *arena, double value) {
   static const int32_t digits[] = {9, 15, 17};
   const char *text = "";

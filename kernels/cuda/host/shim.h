@@ -58,8 +58,8 @@ void launch(const char *name, dim3 grid, dim3 block, bool has_barriers, Body *bo
 
 /* ---- for races.cpp */
 
-/* The running thread and its time: turns are the barriers that its block and its warp have passed.
- */
+/* The running thread, and its time: turns count the barriers that its block and its warp have
+ * passed. */
 struct Place {
   uint32_t launch, block; /* numbers: blocks count on from launch to launch */
   uint32_t thread, warp;

@@ -110,7 +110,7 @@ static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *bu
   free(buffer);
 }
 
-/* The clock by which all other times of a run are. */
+/* The clock that all other times of a run use. */
 static uint64_t CUPTIAPI clock_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

@@ -35,7 +35,7 @@ bool host_queue_is_idle(const HostQueue *host);
 /* True if a work has failed, whose reason is told; what came later was dropped. */
 bool host_queue_failed(HostQueue *host, Status *why);
 
-/* Drops what is left, and lets streams go on. */
+/* Drops queued work, and releases streams that wait for it. */
 void host_queue_abort(HostQueue *host);
 void host_queue_close(HostQueue *host);
 

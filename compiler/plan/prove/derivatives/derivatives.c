@@ -41,7 +41,7 @@ static void report(const DerivedModel *m, const PlanNode *node, const char *why,
                   node_source(&m->view, node), why, of);
 }
 
-/* ---- what the rules ask for */
+/* ---- gradients that the rows of derivatives.def require */
 
 /* Notes the term that one use of a value adds to the value's gradient. */
 static void want_of_use(DerivedModel *m, const PlanNode *node, uint32_t input) {
@@ -96,7 +96,7 @@ static void want(DerivedModel *m) {
   }
 }
 
-/* ---- what nodes make */
+/* ---- results of nodes */
 
 /* The parameters of a layer are read by that layer only. */
 static void check_parameters_of(const DerivedModel *m, const PlanNode *node) {
@@ -111,7 +111,7 @@ static void check_parameters_of(const DerivedModel *m, const PlanNode *node) {
   }
 }
 
-/* The part has the dims of the whole but for the divided one, which has an entry for each part. */
+/* The part has the dims of the whole without the divided one, whose size is the number of parts. */
 static bool is_part_of(const Plan *plan, uint32_t part, uint32_t whole, uint32_t count,
                        double divided) {
   const PlanLayout *a = &plan->layouts[plan->values[part].layout];
@@ -155,7 +155,7 @@ static void make(DerivedModel *m, const PlanNode *node, uint32_t value) {
   m->made_by[value] = (uint32_t)(node - m->plan->nodes) + 1;
 }
 
-/* Copies are what they copy. */
+/* A copy has the name of what it copies. */
 static void go_forward(DerivedModel *m) {
   for (uint32_t i = 0; i < m->region->forward_count; i++) {
     const PlanNode *node = &m->plan->nodes[m->region->forward_first + i];
@@ -208,7 +208,7 @@ static void run_backward(DerivedModel *m, const PlanNode *node) {
     Applied applied = applied_of(m->plan, node, i, m->name);
     Sum sum = apply(m->plan, &applied);
     const uint32_t again = sum == 0 ? 0 : asked_for(&m->again, sum);
-    if (again != 0) { /* it is what forward made */
+    if (again != 0) { /* backward computes again what forward has made */
       check_like(m, node, value, again - 1);
       m->name[value] = m->name[again - 1];
       make(m, node, value);

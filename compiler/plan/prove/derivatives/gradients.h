@@ -19,7 +19,7 @@ typedef struct Applied {
   Sum inputs[APPLIED_INPUTS_MAX];
   double attrs[APPLIED_ATTRS_MAX];
   uint64_t key;      /* of the node, */
-  uint32_t path;     /* and its path: both tell its random numbers */
+  uint32_t path;     /* and its path: both determine its random numbers */
   uint32_t from, to; /* layouts of input 0 and of the result */
   bool broadcasts;   /* inputs 0 and 1 have different dims */
   bool is_sum;       /* set by the function: a sum of its inputs, or a multiple of one */

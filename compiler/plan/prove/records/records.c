@@ -22,7 +22,7 @@ static void report_number(const Records *r, const char *kind, const KernelNumber
           name != NULL ? name->name : "", found, wanted);
 }
 
-/* ---- shapes: operands are what their kernel takes them to be */
+/* ---- shapes: operands have the sizes and dtypes that their kernel expects */
 
 static bool access_fits(KernelAccess wanted, const PlanRecord *record, uint32_t access) {
   switch (wanted) {
@@ -118,7 +118,7 @@ void broadcast_merge(int64_t *dims, uint32_t *count) {
 static bool check_dims(const Records *r, const Case *c) {
   int64_t dims[KERNEL_DIMS_MAX] = {0};
   if (c->dims_count == 0) return true;
-  uint32_t count = c->record->dims_count; /* `shapes`: the kernel allows so many */
+  uint32_t count = c->record->dims_count; /* `shapes` has checked that the kernel allows so many */
   memcpy(dims, c->plan->ints + c->record->dims_first, count * sizeof *dims);
   if (c->contract->is_broadcast) broadcast_merge(dims, &count);
   for (uint32_t i = 0; i < c->dims_count; i++) {
@@ -197,7 +197,7 @@ static void check_attrs(const Records *r, Case *c) {
   report_number(r, "attr", &c->contract->attrs[i], attr_at(c, i), c->attrs[i]);
 }
 
-/* ---- what else a kernel gets */
+/* ---- attributes, control slots and random keys of a kernel */
 
 static bool sums_up(const Case *c) {
   for (int32_t i = 0; c->contract != NULL && i < c->contract->operand_count; i++)

@@ -405,7 +405,7 @@ static void elements(Case *c) {
   attr(c, (double)flat_first), attr(c, (double)first);
 }
 
-/* Or it is a master rounded, which types follow. */
+/* Initial values; a weight that is its master rounded is checked by the types. */
 static void init(Case *c) {
   static const KernelId kernels[InitKind_COUNT] = {KERNEL_init_normal, KERNEL_init_uniform,
                                                    KERNEL_init_constant};
@@ -517,7 +517,7 @@ static void rule_of_role(Case *c) {
     if (is_kernel(c, KERNEL_grad_norm)) attr(c, job_clip(c->plan));
     if (is_kernel(c, KERNEL_loss_scale)) loss_scale_attrs(c);
     return;
-  default: return; /* what is moved and where to is followed by types */
+  default: return; /* types/ checks what is moved, and where to */
   }
 }
 

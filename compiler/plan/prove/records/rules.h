@@ -34,7 +34,7 @@ void run_rule(Case *c);
 
 /* Checks the job's own tables: job.c. */
 void prove_job(const View *view);
-/* And what it says of its model: model.c. */
+/* Checks the model that the plan states: model.c. */
 void prove_model(const View *view);
 bool computes_tf32(const Plan *plan); /* its products round their inputs */
 

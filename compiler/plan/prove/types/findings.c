@@ -7,7 +7,7 @@
 #include "compiler/plan/prove/types/typing.h"
 #include "runtime/plan/plan_text.h"
 
-/* ---- who wrote there */
+/* ---- the record that wrote the bytes last */
 
 static bool writes(const Walk *walk, const PlanRecord *record, const TypeSpan *bytes) {
   const Plan *plan = walk->view->plan;

@@ -38,7 +38,7 @@ typedef struct Form {
  * do not have as many dims. Cached by node in t->proof.forms. */
 const Form *form_of(Typing *t, const PlanNode *node);
 
-/* True if the row has such a rule; whether the rule names this label. */
+/* True if the row has such a rule; true if that rule names this label. */
 bool form_has(const Form *form, const char *rule);
 bool form_says(const Form *form, const char *rule, uint32_t label);
 

@@ -23,7 +23,8 @@ static bool layer_is_whole(Typing *t, const Type *type) {
 /* Partial sums along the record's axes become whole. */
 static bool add_up(Typing *t, Type *type, const Type *other) {
   uint32_t axes = axes_of_comm(t, t->call.at->comm), own_axes = where(t, 0).own_axes;
-  bool may_be_whole = t->call.at->purpose == PURPOSE_CONTROL; /* losses and their weights alike */
+  /* both losses and their weights may be whole */
+  bool may_be_whole = t->call.at->purpose == PURPOSE_CONTROL;
   const Type found = *type;
   (void)other;
   if (t->plan->meanings[t->call.at->meaning].reduce != REDUCE_SUM)

@@ -124,7 +124,8 @@ static void loss_check(Typing *t, const Held *held) {
   for (uint32_t axis = 0; axis < t->plan->axes_count; axis++)
     is_loss = is_loss && found.place[axis].kind == PLACE_WHOLE;
   bool elsewhere =
-      found.kind == TYPE_NOTHING && has_stages(t); /* it arrives with the sum of control values */
+      /* a stage without the loss gets it with the sum of control values */
+      found.kind == TYPE_NOTHING && has_stages(t);
   const char *program = ProgramKind_names[t->call.walk.program->kind];
   t->proof.losses |= (uint32_t)is_loss << t->call.walk.program->kind;
   if (t->call.walk.program->kind == PROGRAM_TRAIN_STEP && (t->class.made & MADE_SCALE) == 0 &&
@@ -163,7 +164,7 @@ static bool tensors_meet(Typing *t, Held *start, const Held *end) {
     both.count = 0;
     keep_common(&t->proof.types, &mine, &other, &both);
     keep_common(&t->proof.types, &other, &mine,
-                &both); /* zeros of one may be part of the other's */
+                &both); /* zeros of one program may be part of zeros of the other */
     Held now = contents_keep(&t->proof.types, &both);
     changed = changed || memcmp(&now, &start[i], sizeof now) != 0;
     start[i] = now;
