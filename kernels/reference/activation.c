@@ -84,7 +84,7 @@ void reference_tanh_backward(const KernelArgs *args) {
   backward(args, GATE_TANH);
 }
 
-/* As a value of the tensor's dtype is read from memory. */
+/* The value after it has been stored in the tensor's dtype and read back. */
 static double as_stored(Tensor like, double value) {
   double kept = 0; /* of any dtype */
   const Tensor one = {&kept, like.dtype};

@@ -22,7 +22,8 @@ static int64_t elements_of(int64_t element_bytes) {
   return elements > ELEMENTS_LEAST ? elements : ELEMENTS_LEAST;
 }
 
-/* In place: what is only written would be read first, and not be counted. */
+/* Tensors are updated in place: memory that is only written is read into the cache first, which
+ * would not be counted. */
 static void stream_task(void *context, int64_t task, int32_t worker) {
   float *at = (float *)context + task * TASK_ELEMENTS;
   (void)worker;

@@ -254,7 +254,7 @@ char *part_header(const State *state, const PartId *id, PartLayout *layout) {
 
 /* ---- all parts */
 
-enum { PIECE_FORMS = 3 }; /* of a tensor, whose entries have other words: whole, a box, a range */
+enum { PIECE_FORMS = 3 }; /* forms of a piece: the whole tensor, a box, a range of a box */
 
 typedef struct Totals {
   Header header;

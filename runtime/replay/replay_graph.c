@@ -36,8 +36,8 @@ static GraphExtent measure(const Replay *replay, const PlanProgram *program) {
   return extent;
 }
 
-/* A stream that waits for the host does so by a word that grows from step to step: no graph does.
- */
+/* True if work runs on the host. Such a program cannot be a graph, because streams wait for the
+ * host by a number that grows from step to step. */
 static bool runs_on_host(const Plan *plan, const PlanProgram *program) {
   for (uint32_t i = 0; i < program->calls_count; i++) {
     const PlanSegment *segment = &plan->segments[plan->calls[program->calls_first + i].segment];

@@ -2,6 +2,8 @@
 #ifndef LOCKSTEP_TESTS_KERNEL_PAIR_H
 #define LOCKSTEP_TESTS_KERNEL_PAIR_H
 
+#include <assert.h>
+
 #include "kernels/contract/fusions.h"
 #include "tests/unit/kernel_call.h"
 
@@ -72,6 +74,7 @@ static inline void pair_make(Pair *pair, const KernelFusion *fusion, KernelTarge
       else
         pair_operand(call, contract, target, shape, i);
     }
+    assert(call->bytes[0] > 0 && "pair_dims gives this kernel no sizes");
   }
 }
 

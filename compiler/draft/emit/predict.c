@@ -22,7 +22,7 @@ static void emit_parts(Tables *t, PlanProgram *program, const LaneParts *parts) 
   emit_part(t, program, PART_BUBBLE, PLAN_NONE, parts->bubble_ns);
 }
 
-/* Without overlap what the lane of gradients and weights did beside others comes on top. */
+/* Without overlap, the time that the lane of gradients and weights ran beside others is added. */
 static int64_t undo_overlap(const Draft *d, LaneTimes *times) {
   int64_t exposed_ns = 0;
   const uint32_t axes[] = {MESH_REPLICATE, MESH_DP};

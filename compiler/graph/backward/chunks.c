@@ -94,7 +94,7 @@ static void leave_forward(const Chunking *c) {
   list->count = kept;
 }
 
-/* The gradients of that layer. */
+/* True of the nodes that make the gradients of the last linear layer. */
 static bool is_gradient(const Chunking *c, const Node *n) {
   bool reads = false;
   for (int32_t k = 0; k < n->input_count; k++)

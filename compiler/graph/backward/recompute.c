@@ -16,7 +16,8 @@ typedef struct Clones {
   RegionId id;
   bool *wanted;   /* by ValueId of the forward */
   bool *at_hand;  /* by ValueId, when selective: exists in backward whatever is recomputed */
-  bool *remade;   /* outputs of what is cloned for backward, not for the next layer's input alone */
+  bool *remade;   /* outputs of nodes that backward needs again; not of those that only remake the
+                     next layer's input */
   ValueId *clone; /* by ValueId: what to read instead, or NO_ID */
   int32_t count;  /* number of values before cloning */
 } Clones;

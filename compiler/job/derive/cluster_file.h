@@ -59,7 +59,7 @@ typedef struct Facts {
   bool is_known[CLUSTER_NUMBERS];
   Span span[CLUSTER_NUMBERS];
   int32_t depth[CLUSTER_NUMBERS]; /* 0: the file that the job names; -1: the job */
-  const char *text[FACT_TEXTS];   /* of clusters; paths are found from the folder of the command */
+  const char *text[FACT_TEXTS];   /* of clusters; paths are below the folder of the command */
   Span text_span[FACT_TEXTS];
   int32_t text_depth[FACT_TEXTS];
   const char *gpu;  /* of devices: its name, as NVML has it; NULL: it is none of NVIDIA's */

@@ -173,7 +173,8 @@ static bool is_compared(const View *view, uint32_t value) {
   return false;
 }
 
-/* Ids of a token for each place in seq come from a stream of them, or from the next token on. */
+/* Where an input comes from: i32 with dims [batch, seq] are ids of tokens, or of the tokens one
+ * later; other inputs are columns of a table. */
 static uint32_t role_of(const View *view, uint32_t input) {
   const Plan *plan = view->plan;
   const PlanValue *value = &plan->values[input];
