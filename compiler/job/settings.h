@@ -15,6 +15,9 @@ typedef struct ResolvedKey {
 } ResolvedKey;
 typedef VEC(ResolvedKey) SettingList;
 
+/* What another value of a key means for a run that goes on; field -1: of the section's word. */
+SettingEffect spec_effect(int32_t section, int32_t field);
+
 /* Every key, of a job that compile has completed. */
 SettingList spec_settings(Arena *arena, const Job *job, const Derived *derived);
 

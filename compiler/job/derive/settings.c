@@ -43,6 +43,7 @@ static const struct {
     {SECTION_cluster, SETTING_SAFE},      {SECTION_memory, SETTING_SAFE},
     {SECTION_offload, SETTING_SAFE},      {SECTION_checkpoint, SETTING_SAFE},
     {SECTION_log, SETTING_SAFE},          {SECTION_sample, SETTING_SAFE},
+    {SECTION_slurm, SETTING_SAFE},
 };
 
 static SettingEffect section_effect(int32_t section) {
@@ -51,7 +52,8 @@ static SettingEffect section_effect(int32_t section) {
   return SETTING_EXPERIMENT;
 }
 
-static SettingEffect field_effect(int32_t field) {
+SettingEffect spec_effect(int32_t section, int32_t field) {
+  if (field < 0) return section_effect(section);
   for (size_t i = 0; i < sizeof effects / sizeof *effects; i++)
     if (effects[i].field == field) return effects[i].effect;
   return section_effect((int32_t)spec_fields[field].section);
@@ -218,7 +220,7 @@ static void add_field(Arena *arena, const Job *job, const Derived *derived, int3
                       SettingList *out) {
   if (is_left_out(job, field)) return;
   ResolvedKey setting = value_of(arena, job, derived, field);
-  setting.effect = field_effect(field);
+  setting.effect = spec_effect((int32_t)spec_fields[field].section, field);
   setting.key = field_name(arena, field);
   setting.origin = origin_text(arena, &job->origin[field]);
   VEC_PUSH(arena, out, setting);
@@ -229,7 +231,7 @@ static void add_loss_scale(Arena *arena, const Job *job, SettingList *out) {
   const int32_t field = FIELD_precision_loss_scale;
   for (int32_t i = 0; job->set[field] && i < LOSS_SCALE_NUMBERS; i++) {
     ResolvedKey setting = real_of(job->loss_scale.number[i], "");
-    setting.effect = field_effect(field);
+    setting.effect = spec_effect((int32_t)spec_fields[field].section, field);
     setting.key = arena_printf(arena, "%s.%s", field_name(arena, field), loss_scale_keys[i]);
     setting.origin = origin_text(arena, &job->origin[field]);
     VEC_PUSH(arena, out, setting);

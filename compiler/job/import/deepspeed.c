@@ -196,6 +196,7 @@ static void convert_zero(const Deep *d) {
   }
   take_offload(d->im, get(d, "zero_optimization.offload_optimizer.device"), "offload.optimizer");
   take_offload(d->im, get(d, "zero_optimization.offload_param.device"), "offload.weights");
+  take_states_too(d->im);
   Leaf *folder = get(d, "zero_optimization.offload_optimizer.nvme_path");
   const JobSetting *where = setting_find(d->im, "offload.optimizer");
   if (folder && folder->kind == LEAF_TEXT && where && strstr(where->value, "nvme"))

@@ -236,6 +236,16 @@ static void drop_of_others(Import *im) {
 
 /* ---- what no file can say */
 
+/* Degrees that more ranks than one have. */
+static bool needs_ranks(const Import *im) {
+  static const char *const degrees[] = {"parallel.tp", "parallel.pp", "parallel.cp"};
+  double number = 0;
+  if (setting_number(im, "parallel.zero", &number) && number > 0) return true;
+  for (int i = 0; i < 3; i++)
+    if (setting_number(im, degrees[i], &number) && number > 1) return true;
+  return false;
+}
+
 static void open_lines(Import *im) {
   static const char *const needed[][3] = {
       {"model", "model = { \"gpt2\", layers = ..., width = ... },", "lockstep list models"},
@@ -250,6 +260,8 @@ static void open_lines(Import *im) {
     if (setting_find(im, needed[i][0]) || is_data || is_model) continue;
     open_line(im, arena_printf(im->c->arena, "%s   %s", needed[i][1], needed[i][2]));
   }
+  if (needs_ranks(im) && !setting_find(im, "cluster.devices") && !setting_find(im, "cluster"))
+    open_line(im, "cluster.devices = ...   GPUs of a node; else those of this machine");
 }
 
 Import *import_read(Compile *c, const ImportAsk *ask) {

@@ -38,6 +38,7 @@ static void mark(Import *im, const char *key, const char *path) {
 }
 
 static void convert_llama(Import *im) {
+  if (!setting_find(im, "model.vocab")) open_line(im, "model.vocab = ...   of the tokenizer");
   take_it(im, "ffn_hidden_size", "model.ffn");
   take_it(im, "num_query_groups", "model.kv_heads");
   take_it(im, "rotary_base", "model.rope_base");

@@ -108,6 +108,14 @@ static const char *note_of(Import *im, const Leaf *leaf, const char *note) {
                       note);
 }
 
+/* A path with variables, which a plan must not depend on. */
+static bool is_open_path(const char *value, const char *section, const char *key) {
+  int32_t at = section_find(section), field = key ? field_find((SectionId)at, key) : -1;
+  bool is_path =
+      field >= 0 && (spec_fields[field].kind == KIND_PATH || spec_fields[field].kind == KIND_LIST);
+  return is_path && (strchr(value, '$') || strncmp(value, "\"~", 2) == 0);
+}
+
 void take(Import *im, Leaf *leaf, const char *path, const char *value, const char *note) {
   const char *section, *key;
   split(im, path, &section, &key);
@@ -129,6 +137,12 @@ void take(Import *im, Leaf *leaf, const char *path, const char *value, const cha
                      (strcmp(section, "model") == 0 || strcmp(section, "data") == 0);
   if (is_replaced) {
     drop(leaf, HOW_DECLINED, arena_printf(im->c->arena, "-D %s says it", section), false);
+    return;
+  }
+  if (is_open_path(value, section, key)) {
+    drop(leaf, HOW_UNREAD, "its variables are known only when the program runs", false);
+    if (strcmp(section, "data") != 0) /* for which there is a line anyway */
+      open_line(im, arena_printf(im->c->arena, "%s = %s: a path without variables", path, value));
     return;
   }
   take_as(im, leaf, path);

@@ -6,6 +6,7 @@
 
 #include "compiler/job/import/import.h"
 #include "compiler/job/job_room.h"
+#include "compiler/job/settings.h"
 
 enum { RANKS_MOST = 1 << 30 }; /* a larger number is a mistake, which reading the job reports */
 
@@ -40,6 +41,13 @@ void take_devices(Import *im, Leaf *leaf, double total, double nodes) {
   }
   take(im, leaf, "cluster.devices", lua_number(im->c->arena, devices),
        nodes > 1 ? arena_printf(im->c->arena, "%g ranks on %g nodes", total, nodes) : "");
+}
+
+/* Weights are where their states are. */
+void take_states_too(Import *im) {
+  const JobSetting *weights = setting_find(im, "offload.weights");
+  if (weights && !setting_find(im, "offload.optimizer"))
+    take_default(im, "offload.optimizer", weights->value, "updates need states beside weights");
 }
 
 void open_line(Import *im, const char *line) {
@@ -146,11 +154,15 @@ static bool take_plainly(Import *im, Leaf *leaf, const WordRow *row) {
   return leaf->how != HOW_OPEN;
 }
 
-static bool changes_numbers(const char *path) {
-  static const char *const sections[] = {"train", "optimizer", "schedule", "precision", "model"};
-  for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
-    if (strncmp(path, sections[i], strlen(sections[i])) == 0) return true;
-  return false;
+/* Does another value of this key make another training? Of a key that is not built its section says
+ * it. */
+static bool changes_numbers(Import *im, const char *path) {
+  const char *dot = strchr(path, '.');
+  size_t length = dot ? (size_t)(dot - path) : strlen(path);
+  int32_t section = section_find(arena_copy_n(im->c->arena, path, length));
+  if (section < 0) return false;
+  SettingEffect effect = spec_effect(section, dot ? field_find((SectionId)section, dot + 1) : -1);
+  return effect == SETTING_EXPERIMENT || effect == SETTING_SCHEDULE || effect == SETTING_MODEL;
 }
 
 /* The row of a table that is none here as a whole, which then answers for its keys; NULL. */
@@ -218,7 +230,7 @@ static void answer(Import *im, Leaf *leaf) {
     if (later) {
       leaf->how = HOW_NOT_BUILT;
       leaf->why = arena_printf(arena, "that is %s, which is not built yet; %s", row->ours, later);
-      leaf->changes_training = changes_numbers(row->ours) && !is_unset(leaf);
+      leaf->changes_training = changes_numbers(im, row->ours) && !is_unset(leaf);
       return;
     }
     if (take_plainly(im, leaf, row)) return;
@@ -227,7 +239,7 @@ static void answer(Import *im, Leaf *leaf) {
         is_unset(leaf)
             ? arena_printf(arena, "%s stays as it is", row->ours)
             : arena_printf(arena, "that is %s here; this value has no counterpart", row->ours);
-    leaf->changes_training = changes_numbers(row->ours) && !is_unset(leaf);
+    leaf->changes_training = changes_numbers(im, row->ours) && !is_unset(leaf);
     return;
   case WORD_IMPOSSIBLE:
     leaf->how = HOW_IMPOSSIBLE;
