@@ -148,7 +148,7 @@ void convert_fsdp_config(Import *im); /* keys fsdp_NAME, of Trainer's fsdp_confi
 bool key_takes(Import *im, const char *path,
                const char *word); /* is the key built, has it the word? */
 void take_offload(Import *im, Leaf *leaf, const char *path);
-void take_states_too(Import *im); /* where weights are offloaded alone */
+void take_states_too(Import *im);               /* where weights are offloaded alone */
 const char *bytes_of(Import *im, double bytes); /* as Lua: "25MB" */
 double precision_bytes(const Import *im,
                        const char *path); /* of a number in precision.grad or .param */
