@@ -68,13 +68,19 @@ static void on_signal(int number) {
 static bool catch_signals(Status *status) {
   static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD};
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, before;
+  sigset_t caught;
   if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
     return status_fail(status, STATUS_WORLD, "no pipe for signals: %s", strerror(errno));
   sigemptyset(&action.sa_mask);
-  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-    if (numbers[i] != SIGHUP ||
-        (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)) /* nohup */
-      (void)sigaction(numbers[i], &action, NULL);
+  sigemptyset(&caught);
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    if (numbers[i] == SIGHUP &&
+        (sigaction(SIGHUP, NULL, &before) != 0 || before.sa_handler == SIG_IGN)) /* nohup */
+      continue;
+    (void)sigaction(numbers[i], &action, NULL);
+    sigaddset(&caught, numbers[i]);
+  }
+  (void)pthread_sigmask(SIG_UNBLOCK, &caught, NULL); /* the caller may have blocked them */
   return true;
 }
 

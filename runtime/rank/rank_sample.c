@@ -21,7 +21,8 @@ enum { PROMPTS_BYTES_MAX = 256 << 20, NAME_BYTES = 4200 };
 typedef struct SampleRow {
   int64_t number;         /* of the text; -1: the row has none */
   const json_t *prompt;   /* ids */
-  json_t *ids, *logprobs; /* drawn; of the list of all texts */
+  json_t *text;           /* of the list of all texts, with */
+  json_t *ids, *logprobs; /* what was drawn */
   int64_t prompt_tokens;
   int64_t filled; /* positions in the cache */
   int64_t given;  /* tokens of the pass that runs */
@@ -89,8 +90,8 @@ static bool take_next(Sampling *s, SampleRow *row, Status *status) {
                      .prompt_tokens = (int64_t)json_array_size(prompt),
                      .ids = json_array(),
                      .logprobs = json_array()};
-  json_t *text = json_pack("{s:o, s:o}", "ids", row->ids, "logprobs", row->logprobs);
-  return json_array_append_new(s->drawn, text) == 0 ||
+  row->text = json_pack("{s:o, s:o}", "ids", row->ids, "logprobs", row->logprobs);
+  return json_array_append_new(s->drawn, row->text) == 0 ||
          status_fail(status, STATUS_WORLD, "not enough memory to sample");
 }
 
@@ -144,6 +145,7 @@ static bool keep_drawn(Sampling *s, SampleRow *row, const double *drawn, double 
   (void)json_array_append_new(row->ids, json_integer(id));
   (void)json_array_append_new(row->logprobs, json_real(logprob));
   *has_ended = is_end(s, id) || (int64_t)json_array_size(row->ids) >= s->tokens;
+  if (*has_ended) (void)json_object_set_new(row->text, "has_ended", json_true());
   return true;
 }
 
@@ -170,13 +172,13 @@ static bool run_pass(Sampling *s, bool decodes, Status *status) {
   const PlanSlot *loss = plan_slot(rank->plan, CONTROL_loss);
   const double *drawn =
       (const double *)(const void *)(replay_left_block(&rank->replay) + loss->offset);
-  for (int64_t i = 0; i < s->batch && !rank->stopped; i++) {
+  for (int64_t i = 0; i < s->batch; i++) {
     SampleRow *row = &s->rows[i];
     bool has_ended = false;
     row->filled += row->given;
     if (row->given == 0 || !grows(row)) continue;
     if (!keep_drawn(s, row, drawn + 2 * i, copies, &has_ended, status) ||
-        (has_ended && !take_next(s, row, status)))
+        (has_ended && !rank->stopped && !take_next(s, row, status)))
       return false;
   }
   return true;

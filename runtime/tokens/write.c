@@ -54,11 +54,13 @@ static NewFile *add_file(NewFiles *files, const char *folder, const char *name,
 }
 
 static bool rename_all(NewFiles *files, bool is_good, char why[TOKENS_WHY_BYTES]) {
+  int failure = errno; /* of what made them, which callers may ask for */
   for (int32_t i = 0; i < files->count; i++) {
     if (is_good && rename(files->file[i].temporary, files->file[i].path) != 0)
-      is_good = refuse(why, files->file[i].path, strerror(errno));
+      is_good = refuse(why, files->file[i].path, strerror(failure = errno));
     if (!is_good) (void)unlink(files->file[i].temporary);
   }
+  errno = failure;
   return is_good;
 }
 

@@ -62,16 +62,22 @@ static void derive_batch(Job *job) {
   field_derive(job, FIELD_sample_batch, "as many texts as there are, at most 16");
 }
 
-static void derive_chunk(Job *job) {
+static bool derive_chunk(Compile *c, Job *job) {
   const int64_t longest = job->draw.prompt_tokens;
   if (field_is_said(job, FIELD_sample_chunk)) {
-    if (job->sample.chunk > job->sample.context) job->sample.chunk = job->sample.context;
-    return;
+    if (job->sample.chunk <= job->sample.context) return true;
+    error_at(
+        c, field_place(job, FIELD_sample_chunk), "range",
+        "sample.chunk %lld is longer than a text, which has up to %lld tokens (sample.context)",
+        (long long)job->sample.chunk, (long long)job->sample.context);
+    fix_last(c, "sample.chunk=%lld", (long long)job->sample.context);
+    return false;
   }
   const int64_t most = longest > 0 ? longest : job->sample.context;
   job->sample.chunk = most < CHUNK_USUAL ? most : CHUNK_USUAL;
   field_derive(job, FIELD_sample_chunk,
                longest > 0 ? "the longest prompt, at most 512" : "sample.context, at most 512");
+  return true;
 }
 
 static void derive_cache(Job *job) {
@@ -112,7 +118,7 @@ bool sample_refuse(Compile *c, const Job *job) {
 bool sample_derive(Compile *c, Job *job, int64_t positions) {
   if (!check_useless(c, job) || !derive_positions(c, job, positions)) return false;
   derive_batch(job);
-  derive_chunk(job);
+  if (!derive_chunk(c, job)) return false;
   derive_cache(job);
   job->train.context = job->sample.chunk;
   field_derive(job, FIELD_train_context, "sample.chunk");

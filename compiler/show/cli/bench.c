@@ -253,7 +253,7 @@ static ExitCode write_table(const char *path, const ProductChoice *here, const c
   if (good && rename(temporary, path) == 0) return EXIT_DONE;
   int failure = errno;
   (void)unlink(temporary);
-  return complain(EXIT_WORLD, "%s: cannot be written: %s", path, strerror(failure));
+  return cannot_write(path, failure);
 }
 
 ExitCode verb_bench(const Options *options) {

@@ -118,7 +118,7 @@ static ExitCode open_file(Compile *c, const Options *options, Calibration *file)
     return complain(EXIT_USER, "-o %s: its rates are of %s, and this is %s; name another file",
                     path, file->processor, here);
   FILE *out = fopen(fresh, "w");
-  if (out == NULL) return complain(EXIT_WORLD, "-o %s: %s", path, strerror(errno));
+  if (out == NULL) return cannot_write(path, errno);
   (void)fclose(out);
   (void)unlink(fresh);
   return EXIT_DONE;
@@ -140,7 +140,7 @@ static ExitCode save(Arena *arena, const char *path, Calibration *file, const Ra
         file->day[i] = day;
       }
   if (calibration_write(arena, path, file)) return EXIT_DONE;
-  return complain(EXIT_WORLD, "-o %s: cannot be written: %s", path, strerror(errno));
+  return cannot_write(path, errno);
 }
 
 static ExitCode measure(Arena *arena, const Options *options, RankAnswer *answer) {

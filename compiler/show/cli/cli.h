@@ -7,7 +7,13 @@
 
 #include "compiler/compile.h"
 
-typedef enum ExitCode { EXIT_DONE, EXIT_USER, EXIT_WORLD, EXIT_OURS } ExitCode;
+typedef enum ExitCode {
+  EXIT_DONE,
+  EXIT_USER,
+  EXIT_WORLD,
+  EXIT_OURS,
+  EXIT_STOPPED = 5 /* of lockstep-rank */
+} ExitCode;
 
 enum { WORDS_MAX = 256, COLUMNS_MOST = 80 };
 
@@ -114,6 +120,17 @@ extern const char *const exit_meanings[];
 
 /* Prints the message on stderr; returns `code`. */
 ExitCode complain(ExitCode code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Reports that the output `path` cannot be written. The code is EXIT_USER for an error that another
+ * path mends (a folder that is not there, a folder where a file is wanted), else EXIT_WORLD: no
+ * room, no permission, a disk that fails. */
+ExitCode cannot_write(const char *path, int failure);
+ExitCode write_failure_code(int failure); /* without a report */
+
+/* True if both are the same regular file. */
+bool is_same_file(const char *a, const char *b);
+/* True if `path` is a file of the folder. */
+bool is_file_of(Arena *arena, const char *folder, const char *path);
 
 /* The environment may tell hwloc to describe another machine: then a message says so. False when
  * that machine cannot be read, reported. */

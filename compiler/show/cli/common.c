@@ -1,8 +1,10 @@
 /* common.c -- what several verbs do. */
+#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "compiler/job/data.h"
@@ -77,6 +79,34 @@ Compile *open_compile(void) {
   Compile *c = specs ? compile_new(specs) : NULL;
   free(specs);
   return c;
+}
+
+ExitCode write_failure_code(int failure) {
+  static const int of_paths[] = {ENOENT, ENOTDIR, EISDIR, ENAMETOOLONG, ELOOP, EEXIST, ENOTEMPTY};
+  for (size_t i = 0; i < sizeof of_paths / sizeof *of_paths; i++)
+    if (failure == of_paths[i]) return EXIT_USER;
+  return EXIT_WORLD;
+}
+
+ExitCode cannot_write(const char *path, int failure) {
+  return complain(write_failure_code(failure), "%s: cannot be written: %s", path,
+                  failure != 0 ? strerror(failure) : "not all of it was taken");
+}
+
+bool is_same_file(const char *a, const char *b) {
+  struct stat first, second;
+  return stat(a, &first) == 0 && stat(b, &second) == 0 && S_ISREG(first.st_mode) &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+bool is_file_of(Arena *arena, const char *folder, const char *path) {
+  struct stat about;
+  DIR *items = stat(path, &about) == 0 ? opendir(folder) : NULL;
+  bool is_it = false;
+  for (struct dirent *item; items != NULL && !is_it && (item = readdir(items)) != NULL;)
+    is_it = is_same_file(path, arena_printf(arena, "%s/%s", folder, item->d_name));
+  if (items != NULL) (void)closedir(items);
+  return is_it;
 }
 
 bool is_plan_file(const char *path) {
@@ -197,9 +227,7 @@ ExitCode write_picture(const Options *options, Draw *draw, const void *state) {
   int reason = errno;
   if (out != NULL && !is_good) file_forget(beside, path);
   arena_free(arena);
-  if (!is_good)
-    return complain(EXIT_WORLD, "cannot write %s%s%s", path, reason ? ": " : "",
-                    reason ? strerror(reason) : "");
+  if (!is_good) return cannot_write(path, reason);
   fflush(stdout); /* whole lines, where both streams go to one place */
   if (options->quiet) return EXIT_DONE;
   fputs("wrote    ", stderr);
@@ -220,7 +248,7 @@ ExitCode write_answer(Arena *arena, const Options *options, const char *text) {
   if (is_written && rename(beside, path) == 0) return EXIT_DONE;
   int error = errno;
   if (file) file_forget(beside, path);
-  return complain(EXIT_WORLD, "%s: %s", path, strerror(error));
+  return cannot_write(path, error);
 }
 
 ExitCode report_code(const Compile *c) {

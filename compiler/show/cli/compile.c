@@ -35,7 +35,7 @@ ExitCode verb_compile(const Options *options) {
         options->out ? options->out : arena_printf(c->arena, "%s.plan", compiled.job->job.name);
     char why[PLAN_WHY_BYTES] = "";
     if (!plan_write(&compiled.plan, path, why)) {
-      code = complain(EXIT_WORLD, "%s", why);
+      code = complain(write_failure_code(errno), "%s", why);
     } else if (options->json) {
       explain_json(&compiled, stdout);
     } else if (!options->quiet) {

@@ -190,12 +190,12 @@ ExitCode verb_estimate(const Options *options) {
   const char *part = options->out ? file_beside(t.arena, options->out) : NULL;
   if (part != NULL) t.out = fopen(part, "w");
   if (t.out == NULL) {
-    code = complain(EXIT_WORLD, "cannot write %s: %s", options->out, strerror(errno));
+    code = cannot_write(options->out, errno);
   } else {
     code = estimate_lines(&t, &lines, options->csv);
     const bool is_written = part == NULL || fclose(t.out) == 0;
     if (part != NULL && code == EXIT_DONE && (!is_written || rename(part, options->out) != 0))
-      code = complain(EXIT_WORLD, "cannot write %s: %s", options->out, strerror(errno));
+      code = cannot_write(options->out, errno);
     if (part != NULL && code != EXIT_DONE) file_forget(part, options->out);
   }
   arena_free(t.arena);

@@ -44,7 +44,7 @@ static ExitCode keep_documents(const Used *used, const char *path) {
   if (good && rename(fresh, path) == 0) return EXIT_DONE;
   const int failure = errno;
   file_forget(fresh, path);
-  return complain(EXIT_WORLD, "%s: cannot be written: %s", path, strerror(failure));
+  return cannot_write(path, failure);
 }
 
 /* ---- logits */
@@ -66,7 +66,7 @@ static ExitCode ask_for_logits(const Used *used, const char *fresh) {
   const bool is_made = file != NULL && fclose(file) == 0 && realpath(fresh, target) != NULL;
   const char *link = arena_printf(used->c->arena, "%s/logits.safetensors", used->folder);
   if (is_made && symlink(target, link) == 0) return EXIT_DONE;
-  return complain(EXIT_WORLD, "%s: cannot be written: %s", fresh, strerror(errno));
+  return cannot_write(fresh, errno);
 }
 
 static ExitCode keep_logits(const char *fresh, const char *path) {
@@ -74,7 +74,7 @@ static ExitCode keep_logits(const char *fresh, const char *path) {
   bool good = file != NULL && (fsync(fileno(file)) == 0 || errno == EINVAL);
   if (file != NULL && fclose(file) != 0) good = false;
   if (good && rename(fresh, path) == 0) return EXIT_DONE;
-  return complain(EXIT_WORLD, "%s: cannot be written: %s", path, strerror(errno));
+  return cannot_write(path, errno);
 }
 
 static ExitCode eval_logits(Used *used, const Options *options) {
@@ -101,6 +101,8 @@ ExitCode verb_eval(const Options *options) {
   if (code == EXIT_DONE && by_document)
     VEC_PUSH(used.c->arena, &used.settings, "train.microbatch=1");
   if (code == EXIT_DONE) code = use_compile(&used, options, USE_EVAL, (DrawOptions){0});
+  const char *out = by_document ? options->documents : options->logits;
+  if (code == EXIT_DONE && out != NULL) code = use_check_output(&used, out);
   if (code == EXIT_DONE && by_document) code = ask_for_documents(&used);
   if (code == EXIT_DONE)
     code = options->logits != NULL ? eval_logits(&used, options) : use_run(&used, options);

@@ -223,7 +223,7 @@ static ExitCode write_config(const Export *e, const char *from, SafeDtype asked)
   if (out != NULL && fclose(out) != 0) good = false;
   free(text);
   json_decref(root);
-  return good ? EXIT_DONE : complain(EXIT_WORLD, "%s: cannot be written: %s", to, strerror(errno));
+  return good ? EXIT_DONE : cannot_write(to, errno);
 }
 
 /* ---- the folder */
@@ -241,8 +241,7 @@ static ExitCode finish(const Export *e) {
   int descriptor = open(e->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   bool good = descriptor >= 0 && fsync(descriptor) == 0;
   if (descriptor >= 0) (void)close(descriptor);
-  if (!good || rename(e->folder, out) != 0)
-    return complain(EXIT_WORLD, "%s: cannot be written: %s", out, strerror(errno));
+  if (!good || rename(e->folder, out) != 0) return cannot_write(out, errno);
   if (!e->options->quiet)
     printf("wrote    %s   %d tensors, %s\n", text_plain(e->c->arena, out), (int)e->tensors.count,
            format_bytes(e->c->arena, e->total_bytes));
@@ -258,8 +257,7 @@ static ExitCode write_folder(Export *e, const char *from, SafeDtype asked) {
     return complain(EXIT_USER,
                     "%s is there already: an export that was killed has left it; remove it",
                     e->folder);
-  if (access(e->folder, F_OK) != 0)
-    return complain(EXIT_WORLD, "%s: cannot be made: %s", e->folder, strerror(errno));
+  if (access(e->folder, F_OK) != 0) return cannot_write(e->folder, errno);
   ExitCode code = write_config(e, from, asked);
   if (code == EXIT_DONE) code = copy_others(e, from);
   if (code == EXIT_DONE) code = export_write(e);

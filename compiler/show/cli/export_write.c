@@ -19,17 +19,13 @@ typedef struct ExportWriter {
   uint8_t *put;   /* and as they are written */
 } ExportWriter;
 
-static ExitCode cannot_write(const char *path) {
-  return complain(EXIT_WORLD, "%s: cannot be written: %s", path, strerror(errno));
-}
-
 static bool write_all(const ExportWriter *w, const void *bytes, size_t count, ExitCode *code) {
   for (size_t done = 0; done < count;) {
     ssize_t wrote = write(w->descriptor, (const char *)bytes + done, count - done);
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote == 0) errno = ENOSPC;
     if (wrote <= 0) {
-      *code = cannot_write(w->path);
+      *code = cannot_write(w->path, errno);
       return false;
     }
     done += (size_t)wrote;
@@ -138,7 +134,7 @@ static ExitCode write_file(ExportWriter *w, int32_t file, int32_t files) {
   ExitCode code = EXIT_DONE;
   w->path = arena_printf(e->c->arena, "%s/%s", e->folder, file_name(e, file, files));
   w->descriptor = open(w->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (w->descriptor < 0) return cannot_write(w->path);
+  if (w->descriptor < 0) return cannot_write(w->path, errno);
   bool good = write_header(w, file, &code);
   for (int32_t i = 0; good && i < e->tensors.count; i++) {
     const OutTensor *tensor = &e->tensors.at[i];
@@ -147,8 +143,8 @@ static ExitCode write_file(ExportWriter *w, int32_t file, int32_t files) {
         tensor->is_transposed ? write_turned(w, tensor, &code) : write_straight(w, tensor, &code);
   }
   if (good) code = EXIT_DONE; /* reading sets it before each part */
-  if (good && fsync(w->descriptor) != 0) code = cannot_write(w->path);
-  if (close(w->descriptor) != 0 && code == EXIT_DONE) code = cannot_write(w->path);
+  if (good && fsync(w->descriptor) != 0) code = cannot_write(w->path, errno);
+  if (close(w->descriptor) != 0 && code == EXIT_DONE) code = cannot_write(w->path, errno);
   return code;
 }
 
@@ -171,7 +167,7 @@ static int32_t divide(Export *e) {
 static ExitCode write_index(const Export *e, int32_t files) {
   const char *path = arena_printf(e->c->arena, "%s/model.safetensors.index.json", e->folder);
   FILE *out = fopen(path, "w");
-  if (out == NULL) return cannot_write(path);
+  if (out == NULL) return cannot_write(path, errno);
   fprintf(out, "{\n  \"metadata\": {\"total_size\": %lld},\n  \"weight_map\": {",
           (long long)e->total_bytes);
   for (int32_t i = 0; i < e->tensors.count; i++) {
@@ -182,7 +178,7 @@ static ExitCode write_index(const Export *e, int32_t files) {
   }
   fputs("\n  }\n}\n", out);
   bool good = fflush(out) == 0 && fsync(fileno(out)) == 0;
-  return fclose(out) == 0 && good ? EXIT_DONE : cannot_write(path);
+  return fclose(out) == 0 && good ? EXIT_DONE : cannot_write(path, errno);
 }
 
 ExitCode export_write(Export *e) {

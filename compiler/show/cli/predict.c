@@ -244,13 +244,7 @@ static ExitCode write_predicted(const Predict *p) {
                     "%s: what the model says of row %lld is no finite number: its weights are not "
                     "finite, or the row's numbers are far from those that it was trained on",
                     p->options->data, (long long)bad + 1);
-  return complain(EXIT_WORLD, "%s: cannot be written: %s", to, strerror(failure));
-}
-
-static bool is_same_file(const char *a, const char *b) {
-  struct stat first, second;
-  return stat(a, &first) == 0 && stat(b, &second) == 0 && S_ISREG(first.st_mode) &&
-         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+  return cannot_write(to, failure);
 }
 
 ExitCode verb_predict(const Options *options) {
@@ -267,6 +261,7 @@ ExitCode verb_predict(const Options *options) {
     VEC_PUSH(p.used.c->arena, &p.used.settings, "train.microbatch=1");
     code = use_compile(&p.used, options, USE_PREDICT, (DrawOptions){0});
   }
+  if (code == EXIT_DONE) code = use_check_output(&p.used, options->out);
   if (code == EXIT_DONE) code = check_lacking(&p);
   if (code == EXIT_DONE) code = use_run(&p.used, options);
   if (code == EXIT_DONE) code = write_predicted(&p);

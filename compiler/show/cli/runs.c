@@ -27,7 +27,7 @@ bool folder_fresh(Arena *arena, const char *path, ExitCode *code) {
   char *above = arena_copy(arena, path), *slash = strrchr(above, '/');
   if (slash != NULL && slash != above) *slash = '\0';
   if (slash != NULL && slash != above && !folder_and_above(arena, above))
-    *code = complain(EXIT_WORLD, "%s: cannot be made: %s", above, strerror(errno));
+    *code = cannot_write(above, errno);
   else if (mkdir(path, 0777) == 0)
     return true;
   else if (errno == EEXIST)
@@ -36,7 +36,7 @@ bool folder_fresh(Arena *arena, const char *path, ExitCode *code) {
                      "has left it; remove it then",
                      path);
   else
-    *code = complain(EXIT_WORLD, "%s: cannot be made: %s", path, strerror(errno));
+    *code = cannot_write(path, errno);
   return false;
 }
 

@@ -10,7 +10,7 @@
 #include "runtime/plan/plan_job.h"
 
 /* A drawn token takes less than 32 bytes of JSON, one of a prompt less than 8. */
-enum { TOKENS_USUAL = 64, TOKENS_MOST = 1 << 25, DRAWN_BYTES_MAX = 1 << 30 };
+enum { TOKENS_USUAL = 64, DRAWN_BYTES_MAX = 1 << 30 };
 
 static const int64_t tokens_most = 1 << 29, samples_most = 1 << 20, number_most = (int64_t)1 << 40;
 
@@ -217,19 +217,22 @@ static ExitCode check_ids(const SampleVerb *s) {
   return EXIT_DONE;
 }
 
-/* All texts are kept until the last one has ended. */
+/* Prompts and results are in a file each, which is read within the limits of runtime/json: of a
+ * drawn token two values, of a text up to ten more. */
 static ExitCode check_size(const SampleVerb *s) {
-  double tokens = (double)s->prompts.count * (double)s->tokens;
+  enum { VALUES_OF_TOKEN = 2, VALUES_OF_TEXT = 10 };
+  const double texts = (double)s->prompts.count * (double)s->times;
+  double asked = 0;
   for (int32_t i = 0; i < s->prompts.count; i++)
-    tokens += (double)s->prompts.at[i].ids.count;
-  tokens *= (double)s->times;
-  return tokens <= TOKENS_MOST
+    asked += (double)s->times * ((double)s->prompts.at[i].ids.count + 1);
+  const double drawn = texts * (VALUES_OF_TOKEN * (double)s->tokens + VALUES_OF_TEXT);
+  return drawn <= JSON_VALUES_MAX - VALUES_OF_TEXT && asked <= JSON_VALUES_MAX / 2
              ? EXIT_DONE
              : complain(EXIT_USER,
                         "%d prompt%s, %lld time%s with up to %lld tokens more, are more than %d "
                         "tokens: draw them in several runs",
                         s->prompts.count, plural(s->prompts.count), (long long)s->times,
-                        plural(s->times), (long long)s->tokens, TOKENS_MOST);
+                        plural(s->times), (long long)s->tokens, JSON_VALUES_MAX / 2);
 }
 
 static ExitCode compile_sample(SampleVerb *s) {
@@ -313,8 +316,8 @@ static void print_text_or_null(const char *text) {
     print_json_text(text, stdout);
 }
 
-static void print_json_sample(const Drawn *drawn, bool is_first) {
-  fputs(is_first ? "{\"prompt\": " : ",\n  {\"prompt\": ", stdout);
+static void print_json_sample(const Drawn *drawn, size_t number, bool is_first) {
+  printf("%s{\"sequence\": %zu, \"prompt\": ", is_first ? "" : ",\n  ", number);
   print_text_or_null(drawn->prompt);
   fputs(", \"ids\": [", stdout);
   for (int32_t i = 0; i < drawn->ids.count; i++)
@@ -358,22 +361,25 @@ static uint64_t cache_bytes(const Plan *plan) {
   return most;
 }
 
-static ExitCode print_drawn(const SampleVerb *s) {
+/* A run that was stopped has texts that have not ended: they are left out. */
+static ExitCode print_drawn(const SampleVerb *s, ExitCode ended) {
   int failure = 0;
   JsonFault fault;
   const char *path = arena_printf(s->used.c->arena, "%s/drawn.json", s->used.folder);
   json_t *root = json_read_file(path, DRAWN_BYTES_MAX, &failure, &fault);
   const json_t *sequences = json_object_get(root, "sequences"), *sequence;
-  size_t i;
+  size_t i, printed = 0;
   if (root == NULL)
     return complain(EXIT_WORLD, "%s: %s", path, failure != 0 ? strerror(failure) : fault.why);
   if (s->options->json) fputs("{\"version\": 1, \"samples\": [", stdout);
   json_array_foreach((json_t *)sequences, i, sequence) {
+    if (ended == EXIT_STOPPED && !json_is_true(json_object_get(sequence, "has_ended"))) continue;
     const Drawn drawn = drawn_of(s, sequence, (int32_t)((int64_t)i / s->times));
     if (s->options->json)
-      print_json_sample(&drawn, i == 0);
+      print_json_sample(&drawn, i, printed == 0);
     else
       print_sample(&drawn, s->language.chat.user != NULL);
+    printed++;
   }
   if (s->options->json)
     printf("],\n \"batch\": %lld, \"cache_bytes\": %llu, \"prefill_tokens_per_s\": %.6g, "
@@ -383,7 +389,10 @@ static ExitCode print_drawn(const SampleVerb *s) {
            rate_of(root, "prefill_tokens", "prefill_s"),
            rate_of(root, "decode_tokens", "decode_s"));
   json_decref(root);
-  return finish_output(EXIT_DONE);
+  if (ended == EXIT_STOPPED)
+    complain(ended, "stopped as asked: %zu of %lld texts have ended", printed,
+             (long long)s->draw.sequences);
+  return finish_output(ended);
 }
 
 ExitCode verb_sample(const Options *options) {
@@ -402,7 +411,7 @@ ExitCode verb_sample(const Options *options) {
   if (code == EXIT_DONE) code = compile_sample(s);
   if (code == EXIT_DONE) code = write_prompts(s);
   if (code == EXIT_DONE) code = use_run(&s->used, options);
-  if (code == EXIT_DONE) code = print_drawn(s);
+  if (code == EXIT_DONE || code == EXIT_STOPPED) code = print_drawn(s, code);
   language_close(&s->language);
   use_close(&s->used);
   free(s);

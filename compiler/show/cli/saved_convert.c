@@ -142,7 +142,7 @@ static bool convert_parts(Converting *cv) {
 /* ---- the checkpoint */
 
 static bool cannot(const char *path) {
-  return complain(EXIT_WORLD, "%s: cannot be written: %s", path, strerror(errno)) == EXIT_DONE;
+  return cannot_write(path, errno) == EXIT_DONE;
 }
 
 static bool write_manifest(const Converting *cv) {

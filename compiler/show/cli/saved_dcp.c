@@ -49,7 +49,7 @@ typedef struct Exporting {
 } Exporting;
 
 static bool cannot(Exporting *e, const char *path) {
-  e->code = complain(EXIT_WORLD, "%s: cannot be written: %s", path, strerror(errno));
+  e->code = cannot_write(path, errno);
   return false;
 }
 

@@ -29,6 +29,7 @@ typedef struct Merging {
   VEC(MergedTensor) tensors;
   const char *path; /* beside the file's name */
   int descriptor;
+  ExitCode code; /* of a failure */
 } Merging;
 
 /* The dtype of weights on the device, where a checkpoint has their masters. */
@@ -59,17 +60,17 @@ static void choose_tensors(Merging *m) {
   }
 }
 
-static bool cannot_write(const Merging *m, const char *path) {
-  complain(EXIT_WORLD, "%s: cannot be written: %s", path, strerror(errno));
+static bool refuse_write(Merging *m, const char *path) {
+  m->code = cannot_write(path, errno);
   (void)unlink(m->path);
   return false;
 }
 
-static bool write_all(const Merging *m, const void *bytes, size_t count) {
+static bool write_all(Merging *m, const void *bytes, size_t count) {
   for (size_t done = 0; done < count;) {
     ssize_t wrote = write(m->descriptor, (const char *)bytes + done, count - done);
     if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return cannot_write(m, m->path);
+    if (wrote <= 0) return refuse_write(m, m->path);
     done += (size_t)wrote;
   }
   return true;
@@ -115,7 +116,7 @@ static void round_chunk(const MergedTensor *merged, uint8_t *chunk, int64_t coun
   }
 }
 
-static bool write_tensors(const Merging *m, ExitCode *code) {
+static bool write_tensors(Merging *m) {
   const State *state = &m->saved->checkpoint.manifest.state;
   SavedReader *reader = saved_reader(m->saved);
   uint8_t *chunk = arena_alloc(m->c->arena, (size_t)CHUNK_ELEMENTS * ELEMENT_BYTES_MAX);
@@ -125,10 +126,9 @@ static bool write_tensors(const Merging *m, ExitCode *code) {
     int64_t elements = saved_elements(state, merged->item);
     for (int64_t first = 0; is_good && first < elements; first += CHUNK_ELEMENTS) {
       int64_t left = elements - first, count = left < CHUNK_ELEMENTS ? left : CHUNK_ELEMENTS;
-      is_good = saved_read(reader, merged->item, first, count, chunk, code);
+      is_good = saved_read(reader, merged->item, first, count, chunk, &m->code);
       if (!is_good) break;
       round_chunk(merged, chunk, count);
-      *code = EXIT_WORLD;
       is_good = write_all(m, chunk, (size_t)(count * dtype_bytes(merged->to)));
     }
   }
@@ -138,12 +138,12 @@ static bool write_tensors(const Merging *m, ExitCode *code) {
 }
 
 /* The file gets its name when all of it is on the disk. */
-static ExitCode finish(const Merging *m) {
+static ExitCode finish(Merging *m) {
   const char *out = m->options->out;
   bool is_synced = fsync(m->descriptor) == 0;
   if (close(m->descriptor) != 0 || !is_synced || rename(m->path, out) != 0) {
-    (void)cannot_write(m, out);
-    return EXIT_WORLD;
+    (void)refuse_write(m, out);
+    return m->code;
   }
   if (!m->options->quiet)
     printf("wrote    %s   %d tensors of step %s\n", text_plain(m->c->arena, out), m->tensors.count,
@@ -152,17 +152,17 @@ static ExitCode finish(const Merging *m) {
 }
 
 static ExitCode merge(Merging *m) {
-  ExitCode code = EXIT_WORLD;
+  m->code = EXIT_WORLD;
   m->path = arena_printf(m->c->arena, "%s.new", m->options->out);
   m->descriptor = open(m->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (m->descriptor < 0) {
-    (void)cannot_write(m, m->path);
-    return EXIT_WORLD;
+    (void)refuse_write(m, m->path);
+    return m->code;
   }
   choose_tensors(m);
-  if (write_header(m) && write_tensors(m, &code)) return finish(m);
+  if (write_header(m) && write_tensors(m)) return finish(m);
   (void)close(m->descriptor);
-  return code;
+  return m->code;
 }
 
 ExitCode saved_verb_merge(Compile *c, const Options *options) {
@@ -170,6 +170,8 @@ ExitCode saved_verb_merge(Compile *c, const Options *options) {
   Merging m = {.c = c, .options = options, .saved = saved};
   const char *path = saved_find(c, options, options->words.at[1]);
   if (!path) return EXIT_WORLD;
+  if (is_file_of(c->arena, path, options->out))
+    return complain(EXIT_USER, "-o %s is a file of the checkpoint: name another one", options->out);
   ExitCode code = saved_open_whole(saved, path);
   if (code == EXIT_DONE) code = merge(&m);
   saved_close(saved);

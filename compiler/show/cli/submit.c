@@ -136,12 +136,13 @@ static int32_t drop_unknown(Submission *s, int32_t version) {
 
 static ExitCode write_files(Submission *s, const Options *options) {
   char why[PLAN_WHY_BYTES] = "";
-  if (!plan_write(&s->compiled.plan, s->asked_plan, why)) return complain(EXIT_WORLD, "%s", why);
+  if (!plan_write(&s->compiled.plan, s->asked_plan, why))
+    return complain(write_failure_code(errno), "%s", why);
   FILE *out = fopen(s->asked_script, "w");
   bool is_good = out && script_print(s->c, s->launch, command_line(s->c->arena, options), out);
   if (out) is_good = fclose(out) == 0 && is_good;
   if (is_good) return EXIT_DONE;
-  return complain(EXIT_WORLD, "cannot write %s: %s", s->asked_script, strerror(errno));
+  return cannot_write(s->asked_script, errno);
 }
 
 /* Gives the files that Slurm was asked about their names, and removes requests that were meant for
@@ -151,7 +152,8 @@ static ExitCode keep_files(const Submission *s) {
   if (!asked_forget(s->folder, request))
     return complain(EXIT_WORLD, "%s cannot be removed: %s", request, strerror(errno));
   char why[PLAN_WHY_BYTES] = "";
-  if (!elastic_write(s->launch, s->folder, why)) return complain(EXIT_WORLD, "%s", why);
+  if (!elastic_write(s->launch, s->folder, why))
+    return complain(write_failure_code(errno), "%s", why);
   if (sources_keep(s->c, s->compiled.plan.id, s->folder) &&
       rename(s->asked_plan, s->launch->plan_path) == 0 && rename(s->asked_script, s->script) == 0)
     return EXIT_DONE;

@@ -109,7 +109,7 @@ static ExitCode write_text(const char *text, double hold_out, TokenizeReport *re
   report->vocab = 256;
   errno = 0; /* stays 0 where the text itself is refused */
   if (tokens_write_bytes(text, report->folder, hold_out, &report->written, why)) return EXIT_DONE;
-  return complain(errno == 0 ? EXIT_USER : EXIT_WORLD, "%s", why);
+  return complain(errno == 0 ? EXIT_USER : write_failure_code(errno), "%s", why);
 }
 
 /* ---- documents */
@@ -162,9 +162,10 @@ static ExitCode write_documents(const TokDocuments *all, double hold_out, Tokeni
   for (int64_t i = 0; i < all->start[all->count]; i++)
     report->targets += all->is_target == NULL || all->is_target[i];
   const char *json = report->tokenizer ? tokenizer_path(report->tokenizer) : NULL;
+  errno = 0;
   if (tokens_write_documents(all, report->folder, hold_out, json, &report->written, why))
     return EXIT_DONE;
-  return complain(EXIT_WORLD, "%s", why);
+  return complain(write_failure_code(errno), "%s", why);
 }
 
 static ExitCode read_documents(const Options *options, const DocumentOptions *read, double hold_out,

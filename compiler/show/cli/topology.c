@@ -16,7 +16,7 @@ typedef struct Written {
 } Written;
 
 static ExitCode refuse_path(const Written *w) {
-  return complain(EXIT_WORLD, "cannot write %s: %s", w->path, strerror(errno));
+  return cannot_write(w->path, errno);
 }
 
 static ExitCode open_written(Written *w, const char *path) {

@@ -115,7 +115,7 @@ static ExitCode write_file(const TraceRequest *r, const char *path, int64_t *pri
   if (written && rename(fresh, path) == 0) return EXIT_DONE;
   if (written) failure = errno;
   if (file != NULL) file_forget(fresh, path);
-  return complain(EXIT_WORLD, "%s: cannot be written: %s", path, strerror(failure));
+  return cannot_write(path, failure);
 }
 
 static ExitCode check_any(const TraceRequest *r) {

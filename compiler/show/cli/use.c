@@ -46,6 +46,7 @@ static ExitCode take_checkpoint(Used *used, const Options *options, JobUse use) 
   if (code == EXIT_DONE) {
     const char *kept = arena_copy(c->arena, absolute);
     const char *format = saved_setting(plan, "data.format");
+    used->weights = kept;
     used->model = model_folder(c->arena, kept, plan);
     used->are_bytes = format != NULL && strcmp(format, "u8") == 0;
     use_settings(c->arena, plan, use, kept, used->model, &used->settings);
@@ -150,6 +151,7 @@ static void pass_on(int number) {
   if (child > 0) (void)kill((pid_t)child, number);
 }
 
+/* Both signals stay blocked until lockstep-rank waits for them. */
 static _Noreturn void become(const char *const *words) {
   (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
   (void)signal(SIGINT, SIG_DFL);
@@ -159,15 +161,20 @@ static _Noreturn void become(const char *const *words) {
   _exit(EXIT_WORLD);
 }
 
-/* The terminal sends SIGINT to both. */
 static ExitCode run_words(const char *const *words) {
   int result = 0;
-  (void)signal(SIGINT, SIG_IGN);
+  sigset_t passed, before;
+  sigemptyset(&passed);
+  sigaddset(&passed, SIGINT);
+  sigaddset(&passed, SIGTERM);
+  (void)signal(SIGINT, pass_on); /* a terminal sends it to both: the second counts a second later */
   (void)signal(SIGTERM, pass_on);
   fflush(stdout);
   fflush(stderr);
+  (void)sigprocmask(SIG_BLOCK, &passed, &before);
   child = (sig_atomic_t)fork();
   if (child == 0) become(words);
+  (void)sigprocmask(SIG_SETMASK, &before, NULL);
   if (child < 0) return complain(EXIT_WORLD, "cannot start a process: %s", strerror(errno));
   while (waitpid((pid_t)child, &result, 0) < 0 && errno == EINTR)
     continue;
@@ -187,14 +194,27 @@ ExitCode use_try_output(const Used *used, const char *path) {
   const char *fresh = file_beside(used->c->arena, path);
   if (strcmp(fresh, path) == 0 && stat(path, &about) == 0 && !S_ISDIR(about.st_mode))
     return EXIT_DONE; /* a device or a pipe */
+  if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) return cannot_write(path, EISDIR);
   FILE *file = fopen(fresh, "ab");
   const int failure = errno;
   if (file != NULL) (void)fclose(file);
   if (file != NULL) file_forget(fresh, path);
-  if (file != NULL) return EXIT_DONE;
-  const bool is_worlds = failure == ENOSPC || failure == EDQUOT || failure == EIO;
-  return complain(is_worlds ? EXIT_WORLD : EXIT_USER, "%s: cannot be written: %s", path,
-                  strerror(failure));
+  return file != NULL ? EXIT_DONE : cannot_write(path, failure);
+}
+
+static ExitCode refuse_input(const char *path, const char *of) {
+  return complain(EXIT_USER, "%s is a file of %s, which is read: name another output", path, of);
+}
+
+ExitCode use_check_output(const Used *used, const char *path) {
+  const TextList *read = &used->compiled.job->data.valid;
+  const char *folders[] = {used->model, used->weights};
+  for (int32_t i = 0; i < read->count; i++)
+    if (is_same_file(path, read->at[i])) return refuse_input(path, "data.valid");
+  for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+    if (folders[i] != NULL && is_file_of(used->c->arena, folders[i], path))
+      return refuse_input(path, folders[i]);
+  return EXIT_DONE;
 }
 
 void use_close(Used *used) {

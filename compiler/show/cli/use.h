@@ -8,9 +8,10 @@
 /* A use of weights, and the folder of its plan, which only lasts while it runs. */
 typedef struct Used {
   Compile *c;
-  TextList settings; /* of the job, as texts of -D */
-  const char *model; /* the folder with config.json and the tokenizer; NULL: there is none */
-  bool are_bytes;    /* a token is a byte of the text */
+  TextList settings;   /* of the job, as texts of -D */
+  const char *model;   /* the folder with config.json and the tokenizer; NULL: there is none */
+  const char *weights; /* the checkpoint; NULL: those of the model's folder */
+  bool are_bytes;      /* a token is a byte of the text */
   Compiled compiled;
   const char *folder; /* NULL: none was made */
   const char *plan_path;
@@ -27,6 +28,8 @@ void use_close(Used *used);
 
 /* Before a run that takes hours: tries whether a file can be made at `path`. */
 ExitCode use_try_output(const Used *used, const char *path);
+/* Refuses an output that is one of the files that a compiled use reads. */
+ExitCode use_check_output(const Used *used, const char *path);
 
 /* The settings of the job that made a checkpoint, as far as a use needs them. `model`: the folder
  * with its config.json, or NULL. */
