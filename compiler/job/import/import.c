@@ -234,6 +234,25 @@ static void drop_of_others(Import *im) {
              "weight_decay of SGD, which is added to gradients there: here it is apart from them");
 }
 
+/* Keys of ZeRO where one rank has each part of the model: nothing is shared. */
+static void drop_of_one(Import *im) {
+  double cp = 1;
+  setting_number(im, "parallel.cp", &cp);
+  if (import_dp(im) != 1 || cp > 1) return;
+  for (int32_t i = 0; i < im->settings.count; i++) {
+    JobSetting *setting = &im->settings.at[i];
+    bool is_zero = strcmp(setting->section, "parallel") == 0 && setting->key &&
+                   strncmp(setting->key, "zero", 4) == 0 && strcmp(setting->note, "-D") != 0;
+    if (!is_zero) continue;
+    Leaf *leaf = (Leaf *)setting->leaf;
+    if (leaf) {
+      leaf->as.list.count = 0;
+      drop(leaf, HOW_DERIVED, "there is one replica, and nothing is shared", false);
+    }
+    im->settings.at[i--] = im->settings.at[--im->settings.count];
+  }
+}
+
 /* ---- what no file can say */
 
 /* Degrees that more ranks than one have. */
@@ -297,6 +316,7 @@ Import *import_read(Compile *c, const ImportAsk *ask) {
   convert_nanogpt(im);
   convert_llmc(im);
   drop_of_others(im);
+  drop_of_one(im);
   convert_rest(im);
   open_lines(im);
   rates_write(im);

@@ -38,8 +38,13 @@ static void mark(Import *im, const char *key, const char *path) {
 }
 
 static void convert_llama(Import *im) {
+  double width = 0;
+  setting_number(im, "model.width", &width);
   if (!setting_find(im, "model.vocab")) open_line(im, "model.vocab = ...   of the tokenizer");
   take_it(im, "ffn_hidden_size", "model.ffn");
+  if (!setting_find(im, "model.ffn") && width > 0)
+    take_default(im, "model.ffn", lua_number(im->c->arena, floor(width * 8 / 3 / 64) * 64),
+                 "default of Megatron: 8/3 of the width, in steps of 64");
   take_it(im, "num_query_groups", "model.kv_heads");
   take_it(im, "rotary_base", "model.rope_base");
   mark(im, "group_query_attention", "model.kv_heads");
