@@ -1,5 +1,5 @@
 /* tune.c -- how many settings a second tune looks at, and what a whole search takes.
- *   bench_tune [THREADS]     as many as there are processors
+ *   bench_tune [THREADS [ROW]]     as many as there are processors; one search, from 0
  *
  * First, one arrangement of parts that are known: how long its time and its bytes take to compute,
  * and how far the time is from that of an estimate by the compiler's passes.
@@ -193,11 +193,12 @@ int main(int count, char **words) {
   const int32_t threads = count > 1 ? (int32_t)strtol(words[1], NULL, 10) : workers_available();
   printf("%-36s %9s %9s %9s %9s %10s\n", "", "time ms", "bytes ms", "passes ms", "wrong by",
          "bytes by");
-  for (size_t i = 0; i < sizeof arranged / sizeof *arranged; i++)
+  for (size_t i = 0; i < sizeof arranged / sizeof *arranged && count < 3; i++)
     measure_arranged(&arranged[i]), fflush(stdout);
   printf("\n%-36s %9s %6s %9s %6s %6s %8s %7s %8s\n", "", "settings", "parts", "bounds/s", "fore.",
          "est.", "ms each", "cpu s", "wall s");
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    measure(&rows[i], threads), fflush(stdout);
+    if (count < 3 || (size_t)strtol(words[2], NULL, 10) == i)
+      measure(&rows[i], threads), fflush(stdout);
   return 0;
 }

@@ -214,7 +214,6 @@ bool compile_stage(const Draft *segments, const Pipeline *pipeline, int64_t micr
   if (!stages_cut(out)) return false;
   state_layout(out);
   calls_build_train(out, stage, pipeline);
-  out->live_bytes = memory_live(out, stage);
   return true;
 }
 

@@ -67,7 +67,7 @@ Draft *compile_rearranged(const Draft *parts, const Derived *derived);
 
 /* Adds the calls of a stage's train step to a copy of a draft with segments, for so many
  * micro-batches of a replica, in the order of this pipeline (NULL: one stage). Frames stay on the
- * device; its live_bytes are those of the stage. False: it cannot be cut into stages. */
+ * device. False: it cannot be cut into stages. */
 bool compile_stage(const Draft *segments, const Pipeline *pipeline, int64_t microbatches,
                    int32_t stage, Draft *out);
 

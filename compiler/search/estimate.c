@@ -1,6 +1,9 @@
 #include "compiler/search/estimate.h"
 
+#include <string.h>
+
 #include "compiler/draft/cost/cost.h"
+#include "compiler/draft/memory/memory.h"
 #include "compiler/draft/roles.h"
 #include "compiler/draft/stages/stages.h"
 
@@ -35,7 +38,7 @@ static EstimatePart part_of(const PlanPart *part) {
   }
 }
 
-static void take_times(const Plan *plan, Estimate *out) {
+void estimate_times(const Plan *plan, Estimate *out) {
   const PlanProgram *longest = NULL;
   for (uint32_t i = 0; i < plan->programs_count; i++)
     if (plan->programs[i].kind == PROGRAM_TRAIN_STEP &&
@@ -43,6 +46,7 @@ static void take_times(const Plan *plan, Estimate *out) {
       longest = &plan->programs[i];
   if (longest == NULL) return;
   out->step_ns = longest->predicted_ns;
+  memset(out->part_ns, 0, sizeof out->part_ns);
   for (uint32_t i = 0; i < longest->parts_count; i++) {
     const PlanPart *part = &plan->parts[longest->parts_first + i];
     out->part_ns[part_of(part)] += part->predicted_ns;
@@ -72,7 +76,7 @@ static Sketch sketch_of(Compile *c, Job *job, const Compiled *known, Recompute r
                 .estimate = {.live_bytes = sketch.draft->live_bytes,
                              .arena_bytes = sketch.draft->arena_bytes,
                              .host_bytes = most_of(sketch.draft, TIER_HOST)}};
-  take_times(&sketch.plan, &out.estimate);
+  estimate_times(&sketch.plan, &out.estimate);
   return out;
 }
 
@@ -146,21 +150,23 @@ static bool call_stage(Flows *flows, const Draft *segments, int64_t microbatches
   return compile_stage(segments, pipeline, microbatches, stage, out);
 }
 
-/* Of one stage. */
-static int64_t estimate_live(Flows *flows, const Draft *segments, int32_t stage) {
+/* A stage's train step. The result's calls are those of a few micro-batches where more of them
+ * change no buffer; `more_bytes` are of the samples that it then lacks. False: it cannot be cut. */
+static bool call_few(Flows *flows, const Draft *segments, int32_t stage, Draft *out,
+                     int64_t *more_bytes) {
   enum { WARM_UP = 2 };
   const int64_t m = segments->derived.accumulation, pp = segments->derived.pp;
   const int64_t least = pp == 1 ? 1 : pipeline_least(draft_pipe_kind(segments), (int32_t)pp);
   int64_t count = pp == 1 ? m : m % pp + WARM_UP * pp;
-  Draft d;
   while (count < least)
     count += pp;
   for (int64_t more = pp; count < m; count += more, more *= 2) {
-    if (!call_stage(flows, segments, count, stage, &d)) return INT64_MAX;
-    if (stage_has_loops(&d, stage))
-      return d.live_bytes + staged_bytes(&d, m, TIER_DEVICE) - staged_bytes(&d, count, TIER_DEVICE);
+    if (!call_stage(flows, segments, count, stage, out)) return false;
+    *more_bytes = staged_bytes(out, m, TIER_DEVICE) - staged_bytes(out, count, TIER_DEVICE);
+    if (stage_has_loops(out, stage)) return true;
   }
-  return call_stage(flows, segments, m, stage, &d) ? d.live_bytes : INT64_MAX;
+  *more_bytes = 0;
+  return call_stage(flows, segments, m, stage, out);
 }
 
 /* True if two chunks run the same code. */
@@ -186,21 +192,37 @@ static bool keeps_no_more(const Draft *d, int32_t stage) {
   return true;
 }
 
+typedef int64_t BytesOf(const Draft *d, int32_t stage);
+
 /* The first stage usually keeps most, and the last one has the loss. */
-int64_t estimate_live_most(Flows *flows, const Draft *segments, int64_t enough) {
-  Draft cut = *segments;
-  int64_t most = 0;
+static int64_t most_bytes(Flows *flows, const Draft *segments, int64_t enough, BytesOf *bytes_of) {
+  Compile *c = segments->compile;
+  Arena *kept = c->arena;
+  Draft cut = *segments, d;
+  int64_t most = 0, more_bytes;
   if (!stages_cut(&cut)) return INT64_MAX;
   for (int32_t i = 0; i < cut.stage_count && most <= enough; i++) {
     const int32_t stage = i == 0 ? 0 : i == 1 ? cut.stage_count - 1 : i - 1;
     if (i > 1 && keeps_no_more(&cut, stage)) continue;
-    const int64_t bytes = estimate_live(flows, segments, stage);
+    c->arena = arena_new(); /* the calls of one stage at a time */
+    const bool is_cut = call_few(flows, segments, stage, &d, &more_bytes);
+    const int64_t bytes = is_cut ? bytes_of(&d, stage) + more_bytes : INT64_MAX;
+    arena_free(c->arena);
+    c->arena = kept;
     if (bytes > most) most = bytes;
   }
   return most;
 }
 
-static double mfu_of(const Draft *d, int64_t step_ns) {
+int64_t estimate_live_most(Flows *flows, const Draft *segments, int64_t enough) {
+  return most_bytes(flows, segments, enough, memory_live);
+}
+
+int64_t estimate_packed_most(Flows *flows, const Draft *segments, int64_t enough) {
+  return most_bytes(flows, segments, enough, memory_packed);
+}
+
+double estimate_mfu(const Draft *d, int64_t step_ns) {
   const double peak = cost_peak(d) * (double)mesh_count(&d->mesh, MESH_BIT(MESH_AXES) - 1);
   const double tokens = (double)(d->derived.batch_samples * d->derived.sample_tokens);
   if (peak <= 0 || step_ns <= 0) return 0;
@@ -217,7 +239,7 @@ static bool estimate_once(Compile *c, Job *job, const Compiled *known, Recompute
     if (last->draft == NULL) return false;
     *out = last->estimate;
   }
-  out->mfu = mfu_of(last->draft, out->step_ns);
+  out->mfu = estimate_mfu(last->draft, out->step_ns);
   return true;
 }
 

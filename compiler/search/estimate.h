@@ -37,6 +37,15 @@ bool estimate(Compile *c, Job *job, const Compiled *known, Recompute recompute, 
  * INT64_MAX: it cannot be cut into stages. */
 int64_t estimate_live_most(Flows *flows, const Draft *segments, int64_t enough);
 
+/* The same of its arena, packed with few micro-batches. */
+int64_t estimate_packed_most(Flows *flows, const Draft *segments, int64_t enough);
+
+/* The time of a plan's step and its parts. */
+void estimate_times(const Plan *plan, Estimate *out);
+
+/* Share of the peak of all devices; 0: unknown. */
+double estimate_mfu(const Draft *d, int64_t step_ns);
+
 /* True if device memory has room for it, and so has a node's memory for what its ranks keep there.
  */
 bool estimate_fits(const Compiled *known, const Estimate *estimate);

@@ -283,7 +283,9 @@ bool fit_tuned(Compile *c, const Subject *subject, const Tuned *tuned, int32_t *
   int32_t first = -1; /* that fits on devices */
   bool on_host;
   for (*row = 0; *row < tuned->row_count; ++*row) {
-    if (!is_packed(subject, &tuned->row[*row].candidate.setting, &on_host)) continue;
+    const TuneRow *at = &tuned->row[*row];
+    on_host = at->is_proven && !at->lacks_host;
+    if (!at->is_proven && !is_packed(subject, &at->candidate.setting, &on_host)) continue;
     if (on_host) return true;
     if (first < 0) first = *row;
   }

@@ -252,7 +252,8 @@ static void price_exchanges(Forecast *f) {
                          .has_library = d->cluster->target != TARGET_CPU};
       for (int32_t i = 0; i < sends + receives; i++)
         traffic_add(&traffic, bytes, i < sends ? ACCESS_READ : ACCESS_WRITE);
-      f->exchange_ns[sends][receives] = traffic_ns(&traffic, link);
+      f->exchange_ns[sends][receives] =
+          (f->times.free_axes & MESH_BIT(MESH_PP)) != 0 ? 0 : traffic_ns(&traffic, link);
     }
 }
 
@@ -270,7 +271,7 @@ static int64_t held_by(const Draft *d, int32_t stage, const Block *block) {
 
 static int64_t sum_ns(const Forecast *f, int32_t stage, uint32_t axes, int32_t numbers) {
   axes = mesh_used(&f->d->mesh, axes);
-  if (axes == 0) return 0;
+  if (axes == 0 || (axes & f->times.free_axes) != 0) return 0;
   Traffic traffic = {.kind = RECORD_ALL_REDUCE,
                      .members = (double)mesh_count(&f->d->mesh, axes),
                      .calls = 1,
@@ -377,8 +378,7 @@ static int64_t run(Forecast *f, const Flow *flow, int64_t microbatches) {
   return end_step(f);
 }
 
-static const Flow *flow_with(const Forecast *f, Flows *flows, int64_t microbatches) {
-  const Draft *d = f->d;
+static const Flow *flow_with(const Draft *d, Flows *flows, int64_t microbatches) {
   if (d->stage_count == 1) return NULL;
   return flow_of(flows, (PipeShape){.kind = draft_pipe_kind(d),
                                     .stages = d->stage_count,
@@ -419,12 +419,12 @@ static int64_t run_all(Forecast *f, Flows *flows, int64_t few) {
   static const double ROUNDING = 1e-3;
   const int64_t m = f->d->derived.accumulation;
   const double least = (double)busiest_ns(f) * (1 - ROUNDING);
-  int64_t now_ns = run(f, flow_with(f, flows, few), few), count = few;
+  int64_t now_ns = run(f, flow_with(f->d, flows, few), few), count = few;
   double slope = -1;
   for (int64_t more = f->d->stage_count; count < m; more *= 2) {
     const int64_t next = count + more < m ? count + more : m, before_ns = now_ns;
     const double before = slope;
-    now_ns = run(f, flow_with(f, flows, next), next);
+    now_ns = run(f, flow_with(f->d, flows, next), next);
     slope = (double)(now_ns - before_ns) / (double)(next - count);
     count = next;
     const bool is_steady = f->d->stage_count == 1 || fabs(slope - before) <= ROUNDING * slope;
@@ -437,16 +437,48 @@ bool forecast_is_known(const Draft *d) {
   return !draft_offloads(d) && !d->offloads_weights && d->cluster->software.overlaps && d->trains;
 }
 
-int64_t forecast_ns(Flows *flows, const Draft *d) {
+static int64_t forecast_without(Flows *flows, const Draft *d, const Placement *at,
+                                uint32_t free_axes, int64_t *busy_ns) {
   Forecast f = {.d = d, .arena = arena_new()};
-  const int64_t few = few_microbatches(d);
-  f.times = times_measure(f.arena, d, forecast_place(d, flow_with(&f, flows, few)));
+  f.times = times_measure(f.arena, d, at, free_axes);
   measure_chunks(&f);
   f.clock = ARENA_ARRAY(f.arena, StageClock, d->stage_count);
   f.come_ns = ARENA_ARRAY(f.arena, int64_t, d->chain_length);
   f.number = ARENA_ARRAY(f.arena, int32_t, d->chain_length);
   price_exchanges(&f);
-  const int64_t ns = run_all(&f, flows, few);
+  const double slack = d->cluster->software.slack;
+  const int64_t ns = run_all(&f, flows, few_microbatches(d));
+  *busy_ns = (int64_t)((double)(busiest_ns(&f) * d->derived.accumulation) * slack + 0.5);
   arena_free(f.arena);
-  return (int64_t)((double)ns * d->cluster->software.slack + 0.5);
+  return (int64_t)((double)ns * slack + 0.5);
+}
+
+static const Placement *placed(Flows *flows, const Draft *d) {
+  return forecast_place(d, flow_with(d, flows, few_microbatches(d)));
+}
+
+int64_t forecast_ns(Flows *flows, const Draft *d) {
+  int64_t busy_ns;
+  return forecast_without(flows, d, placed(flows, d), 0, &busy_ns);
+}
+
+void forecast_parts(Flows *flows, const Draft *d, int64_t part_ns[ESTIMATE_PARTS]) {
+  static const struct {
+    EstimatePart part;
+    uint32_t axes;
+  } causes[] = {{PART_OF_TP, MESH_BIT(MESH_TP) | MESH_BIT(MESH_TP_GROUP)},
+                {PART_OF_CP, MESH_BIT(MESH_CP)},
+                {PART_OF_DP, MESH_BIT(MESH_DP) | MESH_BIT(MESH_REPLICATE)},
+                {PART_OF_PP, MESH_BIT(MESH_PP)}};
+  const Placement *at = placed(flows, d);
+  uint32_t free_axes = 0;
+  int64_t busy_ns, ns = forecast_without(flows, d, at, free_axes, &busy_ns);
+  for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
+    const int64_t before_ns = ns;
+    free_axes |= causes[i].axes;
+    ns = forecast_without(flows, d, at, free_axes, &busy_ns);
+    part_ns[causes[i].part] = before_ns - ns;
+  }
+  part_ns[PART_OF_COMPUTE] = busy_ns < ns && d->stage_count > 1 ? busy_ns : ns;
+  part_ns[PART_OF_BUBBLE] = ns - part_ns[PART_OF_COMPUTE];
 }

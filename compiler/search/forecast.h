@@ -4,6 +4,7 @@
 #define LOCKSTEP_FORECAST_H
 
 #include "compiler/draft/draft.h"
+#include "compiler/search/estimate.h"
 #include "compiler/search/flow.h"
 
 /* False: for jobs that move states or frames out of device memory, and for other programs' software
@@ -14,6 +15,10 @@ bool forecast_is_known(const Draft *d);
  * to communicate best. Within a few percent of what the plan's simulation says (tests/unit/search).
  */
 int64_t forecast_ns(Flows *flows, const Draft *d);
+
+/* The same by cause, with what the other causes leave: time that a step would not take if nothing
+ * were sent over an axis; the work of the busiest stage; the rest is bubble. */
+void forecast_parts(Flows *flows, const Draft *d, int64_t part_ns[ESTIMATE_PARTS]);
 
 /* The ranks of such a draft in the order that is predicted to communicate best; flow NULL: it has
  * one stage. */

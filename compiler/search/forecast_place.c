@@ -63,26 +63,38 @@ int64_t forecast_value_bytes(const Draft *d) {
   return d->train_parts[d->chain[d->chunk_first[1] - 1].region].output_bytes;
 }
 
-/* Counts exchanges of a few micro-batches, as many times as these are in all of them. */
-static void add_exchanges(Demanded *t, const Flow *flow, int64_t microbatches) {
-  const double bytes = (double)forecast_value_bytes(t->d);
-  const double more = (double)microbatches / (double)flow->shape.microbatches;
+/* How many exchanges of a stage send and receive so many values. */
+typedef int64_t Exchanged[FLOW_PEERS + 1][FLOW_PEERS + 1];
+
+static Exchanged *count_exchanges(Arena *arena, const Flow *flow) {
+  Exchanged *count = arena_alloc(arena, sizeof *count * (size_t)flow->shape.stages);
   for (int32_t i = 0; i < flow->count; i++) {
     const FlowItem *item = &flow->items[i];
-    if (item->action != NO_ID || item->stage != t->stage) continue;
-    Traffic traffic = {.kind = RECORD_EXCHANGE, .members = flow->shape.stages, .calls = 1};
-    for (int32_t k = 0; k < item->sends + item->receives; k++)
-      traffic_add(&traffic, bytes * more, k < item->sends ? ACCESS_READ : ACCESS_WRITE);
-    add_traffic(t, MESH_BIT(MESH_PP), &traffic, 1);
+    if (item->action == NO_ID) count[item->stage][item->sends][item->receives]++;
   }
+  return count;
+}
+
+/* Of a few micro-batches, as many times as these are in all of them. */
+static void add_exchanges(Demanded *t, const Flow *flow, Exchanged count, int64_t microbatches) {
+  const double bytes = (double)forecast_value_bytes(t->d);
+  const double more = (double)microbatches / (double)flow->shape.microbatches;
+  for (int32_t sends = 0; sends <= FLOW_PEERS; sends++)
+    for (int32_t receives = 0; receives <= FLOW_PEERS; receives++) {
+      Traffic traffic = {.kind = RECORD_EXCHANGE, .members = flow->shape.stages, .calls = 1};
+      for (int32_t k = 0; k < sends + receives; k++)
+        traffic_add(&traffic, bytes * more, k < sends ? ACCESS_READ : ACCESS_WRITE);
+      add_traffic(t, MESH_BIT(MESH_PP), &traffic, count[sends][receives]);
+    }
 }
 
 const Placement *forecast_place(const Draft *d, const Flow *flow) {
   Demanded t = {.d = d};
+  Exchanged *count = flow == NULL ? NULL : count_exchanges(d->compile->arena, flow);
   for (; t.stage < d->stage_count; t.stage++) {
     t.first = t.all.count;
     add_layers(&t, d->derived.accumulation);
-    if (flow != NULL) add_exchanges(&t, flow, d->derived.accumulation);
+    if (flow != NULL) add_exchanges(&t, flow, count[t.stage], d->derived.accumulation);
   }
   const Demands demands = {t.all.at, t.all.count, d->stage_count};
   return draft_choose_places(d, &demands).taken;

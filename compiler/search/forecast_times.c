@@ -91,6 +91,7 @@ const PlanLink *times_link(const ForecastTimes *t, int32_t stage, uint32_t axes)
 
 static int64_t record_ns(const ForecastTimes *t, int32_t stage, const Record *record) {
   if (record->meaning == NULL) return cost_kernel_ns(t->d, record);
+  if ((record->axes & t->free_axes) != 0) return 0;
   const Traffic traffic = link_traffic(t->d, record);
   return traffic_ns(&traffic, times_link(t, stage, record->axes));
 }
@@ -199,8 +200,8 @@ static void measure_region(ForecastTimes *t, int32_t stage, RegionId r) {
   t->gathers |= at->fetch_ns + at->refetch_ns > 0;
 }
 
-ForecastTimes times_measure(Arena *arena, const Draft *d, const Placement *at) {
-  ForecastTimes t = {.d = d, .arena = arena};
+ForecastTimes times_measure(Arena *arena, const Draft *d, const Placement *at, uint32_t free_axes) {
+  ForecastTimes t = {.d = d, .arena = arena, .free_axes = free_axes};
   look_at_stages(&t, at);
   for (int32_t s = 0; s < d->stage_count; s++) {
     if (t.look[s]->region != NULL) continue;

@@ -32,12 +32,13 @@ typedef struct StageLinks {
 typedef struct ForecastTimes {
   const Draft *d;
   Arena *arena;
-  StageLinks **look; /* by stage */
-  bool gathers;      /* weights before layers */
-  bool reduces;      /* gradients of every micro-batch */
+  uint32_t free_axes; /* over which sending takes no time */
+  StageLinks **look;  /* by stage */
+  bool gathers;       /* weights before layers */
+  bool reduces;       /* gradients of every micro-batch */
 } ForecastTimes;
 
-ForecastTimes times_measure(Arena *arena, const Draft *d, const Placement *at);
+ForecastTimes times_measure(Arena *arena, const Draft *d, const Placement *at, uint32_t free_axes);
 
 const PlanLink *times_link(const ForecastTimes *t, int32_t stage, uint32_t axes);
 

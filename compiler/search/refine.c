@@ -46,11 +46,16 @@ static bool apply(Refining *r, const Candidate *at, Draft *out) {
   return true;
 }
 
+/* On processors copies of the state share the memory that is counted. */
+static bool keeps_snapshots(const Draft *d) {
+  return d->snapshots && d->cluster->target == TARGET_CPU;
+}
+
 static void look(Refining *r, Candidate *at, const Draft *segments) {
   const int64_t budget_bytes = r->bench->known.budget_bytes;
   const int64_t live_bytes = estimate_live_most(r->flows, segments, budget_bytes);
   r->out.looks++;
-  at->is_too_large = live_bytes > budget_bytes && !segments->snapshots;
+  at->is_too_large = live_bytes > budget_bytes && !keeps_snapshots(segments);
   if ((double)live_bytes <= SURE_SHARE * (double)budget_bytes && at->forecast_ns < r->out.best_ns)
     r->out.best_ns = at->forecast_ns;
 }
@@ -97,4 +102,46 @@ Refined refine_key(Flows *flows, Bench *bench, const Subject *subject, const Par
     refine_one(&r, at[i], limit_ns < own_ns ? limit_ns : own_ns);
   }
   return r.out;
+}
+
+static bool estimate_cut(const Refining *r, const Draft *segments, Estimate *out) {
+  const int64_t budget_bytes = r->bench->known.budget_bytes;
+  Draft cut = *segments;
+  if (!stages_cut(&cut)) return false;
+  *out = (Estimate){.step_ns = forecast_ns(r->flows, &cut),
+                    .live_bytes = estimate_live_most(r->flows, segments, budget_bytes)};
+  forecast_parts(r->flows, &cut, out->part_ns);
+  out->mfu = estimate_mfu(&cut, out->step_ns);
+  out->arena_bytes = out->live_bytes;
+  if (out->live_bytes <= budget_bytes)
+    out->arena_bytes = estimate_packed_most(r->flows, segments, budget_bytes);
+  return true;
+}
+
+/* The plan of a large model takes gigabytes: a thread keeps one of them at a time. */
+static bool estimate_by_passes(Bench *bench, const Subject *subject, const Candidate *at,
+                               Estimate *out, int64_t *steps) {
+  if (!bench_again(bench, subject)) return false;
+  setting_apply(&at->setting, &bench->job);
+  const bool is_known =
+      compile_derive(bench->compile, &bench->job, &bench->known) &&
+      estimate(bench->compile, &bench->job, &bench->known, at->setting.recompute, out);
+  *steps = bench->known.derived.steps;
+  bench_close(bench);
+  return is_known;
+}
+
+bool refine_estimate(Flows *flows, Bench *bench, const Subject *subject, const PartsKey *key,
+                     const Candidate *at, Estimate *out, int64_t *steps) {
+  Refining r = {.flows = flows, .bench = bench};
+  Draft segments;
+  CutRule why;
+  if (!bench_again(bench, subject)) return false;
+  r.parts = parts_of(bench, key, &why);
+  if (r.parts == NULL) return false;
+  if (!forecast_is_known(r.parts) || keeps_snapshots(r.parts))
+    return estimate_by_passes(bench, subject, at, out, steps);
+  if (!apply(&r, at, &segments)) return false;
+  *steps = bench->known.derived.steps;
+  return estimate_cut(&r, &segments, out);
 }

@@ -3,6 +3,7 @@
 #define LOCKSTEP_REFINE_H
 
 #include "compiler/search/bounds.h"
+#include "compiler/search/estimate.h"
 #include "compiler/search/flow.h"
 
 /* A forecast is this much too long at most, as a share of it, in all but few of the jobs that tests
@@ -18,6 +19,12 @@ typedef struct Refined {
  * limit falls with what is found. */
 Refined refine_key(Flows *flows, Bench *bench, const Subject *subject, const PartsKey *key,
                    Candidate *const *at, int32_t count, int64_t limit_ns);
+
+/* A candidate's time, bytes and parts, from its parts: all passes but the calls of more than one
+ * stage, their edges and offsets. Where there is no forecast, by those passes. False: it is
+ * refused. */
+bool refine_estimate(Flows *flows, Bench *bench, const Subject *subject, const PartsKey *key,
+                     const Candidate *at, Estimate *out, int64_t *steps);
 
 /* No setting whose bound is not below this is the best. A forecast may be too long for the best and
  * too short for the other. */

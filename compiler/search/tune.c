@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/search/finalists.h"
 #include "compiler/search/refine.h"
 #include "compiler/search/workers.h"
 
@@ -14,6 +15,7 @@ typedef struct Tuning {
   const Subject *subject;
   const TuneProgress *progress;
   int32_t threads, estimates_most;
+  int64_t budget_bytes;
   PartsKeys keys;
   Arena **arenas;      /* by thread */
   Bench *benches;      /* by thread */
@@ -201,24 +203,15 @@ static void sort_again(Tuning *t, Arena *arena, Tuned *out) {
 
 /* ---- estimates */
 
-static void estimate_on(const Tuning *t, Bench *bench, Estimated *at) {
-  if (!bench_again(bench, t->subject)) return;
-  setting_apply(&at->candidate->setting, &bench->job);
-  if (!compile_derive(bench->compile, &bench->job, &bench->known) ||
-      !estimate(bench->compile, &bench->job, &bench->known, at->candidate->setting.recompute,
-                &at->estimate))
-    return;
-  at->steps = bench->known.derived.steps;
-  at->fate = at->estimate.arena_bytes <= bench->known.budget_bytes ? FATE_FITS : FATE_TOO_LARGE;
-}
-
-/* The plan of a large model takes gigabytes: a thread keeps one of them at a time. */
 static void estimate_one(void *state, int32_t thread, int32_t i) {
   Tuning *t = state;
   Estimated *at = &t->round[i];
+  Bench *bench = &t->benches[thread];
   at->fate = FATE_REFUSED;
-  estimate_on(t, &t->benches[thread], at);
-  bench_close(&t->benches[thread]);
+  if (!refine_estimate(&t->flows[thread], bench, t->subject, &t->keys.at[at->candidate->key],
+                       at->candidate, &at->estimate, &at->steps))
+    return;
+  at->fate = at->estimate.arena_bytes <= t->budget_bytes ? FATE_FITS : FATE_TOO_LARGE;
 }
 
 /* True if b does the work of a and more: it cannot be faster, and a fits. */
@@ -261,7 +254,7 @@ static void take_round(const Tuning *t, int32_t count, TuneRow *fit, int32_t *fi
                        Tuned *out) {
   for (int32_t i = 0; i < count; i++) {
     const Estimated *at = &t->round[i];
-    const TuneRow row = {*at->candidate, at->estimate, at->steps};
+    const TuneRow row = {.candidate = *at->candidate, .estimate = at->estimate, .steps = at->steps};
     out->estimates++;
     out->cut[at->fate == FATE_REFUSED ? CUT_DIVIDES : CUT_ESTIMATE]++;
     if (at->fate == FATE_FITS) {
@@ -328,6 +321,10 @@ static void estimate_best(Tuning *t, Arena *arena, Tuned *out) {
     out->cut[is_dominated(fit, fit_count, &t->all[next]) ? CUT_DOMINATED : CUT_LIMIT]++;
   for (; next < t->count; next++)
     out->cut[t->all[next].forecast_ns > 0 ? CUT_FORECAST : CUT_TIME]++;
+  fit_count = finalists_prove(t->subject, t->threads, fit, fit_count, out);
+  out->row_count = 0;
+  for (int32_t i = 0; i < fit_count; i++)
+    insert_row(out, &fit[i]);
   keep_front(fit, fit_count, arena, out);
 }
 
@@ -369,6 +366,7 @@ static bool open_subject(Compile *c, const Subject *subject, Tuned *out, PartsKe
     out->budget_bytes = bench.known.budget_bytes;
     out->batch_samples = bench.known.derived.batch_samples;
     out->sample_tokens = bench.known.derived.sample_tokens;
+    out->layers = (int64_t)model_size(bench.known.model, "layers", 1);
     *keys = parts_keys(c->arena, &bench.job, &bench.known);
   }
   bench_close(&bench);
@@ -383,6 +381,7 @@ bool tune(Compile *c, const Subject *subject, int32_t threads, int32_t most,
   for (int32_t r = 0; r < CUT_RULES; r++)
     out->seen += out->cut[r] = t.keys.cut[r];
   out->parts = t.keys.count;
+  t.budget_bytes = out->budget_bytes;
   t.arenas = ARENA_ARRAY(c->arena, Arena *, threads);
   t.benches = ARENA_ARRAY(c->arena, Bench, threads);
   t.bounded = ARENA_ARRAY(c->arena, Candidates, t.keys.count + 1);

@@ -2,7 +2,8 @@
  *
  * Bounds leave few settings over: those whose least time is below what the best of them were
  * estimated to take. These are estimated in full, in the order of their bounds, until no bound is
- * better, or `most` are estimated. The answer does not depend on the number of threads. */
+ * better, or `most` are estimated. The fastest are compiled and proven. The answer does not depend
+ * on the number of threads. */
 #ifndef LOCKSTEP_TUNE_H
 #define LOCKSTEP_TUNE_H
 
@@ -15,17 +16,26 @@ typedef struct TuneRow {
   Candidate candidate;
   Estimate estimate;
   int64_t steps; /* of the run */
+  /* It is compiled and proven: the estimate has the time and the bytes of its plan. A node's memory
+   * may have too little room for it. */
+  bool is_proven, lacks_host;
 } TuneRow;
 
 typedef struct Tuned {
   Cluster cluster;
   int64_t batch_samples, sample_tokens, budget_bytes;
   /* That fit, the fastest first. No setting is faster than the first unless cut[CUT_LIMIT] counts
-   * some; the others are the fastest of those that had to be estimated to know that. */
+   * some, or one of cut[CUT_FORECAST] was forecast more than FORECAST_MARGIN too long; the others
+   * are the fastest of those that had to be estimated to know that. */
   TuneRow row[TUNE_ROWS];
   int32_t row_count;
   int64_t seen, cut[CUT_RULES]; /* settings looked at, and left out by each rule */
   int64_t parts, forecasts, estimates;
+  int64_t layers; /* of the model */
+  int32_t proven; /* rows that were compiled and proven, of the table or slower */
+  /* Of these: by which share estimates of time were wrong, from the most too short to the most too
+   * long. */
+  double off_least, off_most;
   bool has_candidates;  /* bounds alone leave out not all */
   Candidate smallest;   /* of those that do not fit; with bytes that it needs at least */
   const TuneRow *front; /* of all that were estimated and fit: none is faster with less memory */

@@ -42,6 +42,16 @@ int64_t memory_live(const Draft *d, int32_t stage) {
   return at->persistent_bytes[TIER_DEVICE] + bytes;
 }
 
+int64_t memory_packed(const Draft *d, int32_t stage) {
+  const Stage *at = &d->stages[stage];
+  Arena *arena = arena_new();
+  PackItem *items = ARENA_ARRAY(arena, PackItem, at->buffers.count);
+  const int32_t count = items_of(at, PROGRAM_TRAIN_STEP, TIER_DEVICE, items);
+  const int64_t bytes = pack_items(arena, items, count, PLAN_ALIGN_BYTES);
+  arena_free(arena);
+  return at->persistent_bytes[TIER_DEVICE] + bytes;
+}
+
 void memory_pack(Draft *d) {
   d->arena_bytes = d->live_bytes = 0;
   for (int32_t s = 0; s < d->stage_count; s++) {

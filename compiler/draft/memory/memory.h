@@ -14,4 +14,8 @@ void memory_pack(Draft *d);
  * that memory_pack sets, computed without offsets. */
 int64_t memory_live(const Draft *d, int32_t stage);
 
+/* The same of the arena that the step needs with offsets: its arena_bytes where no other program
+ * needs more. */
+int64_t memory_packed(const Draft *d, int32_t stage);
+
 #endif

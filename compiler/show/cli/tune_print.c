@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compiler/draft/draft.h"
+#include "compiler/search/refine.h"
 #include "compiler/search/tree.h"
 #include "compiler/show/cli/tune.h"
 #include "runtime/plan/plan_job.h"
@@ -31,13 +32,14 @@ static void print_head(const TuneScreen *screen, const Tune *tune, FILE *out) {
 
 static void print_rows(const TuneScreen *screen, const Tune *tune, FILE *out) {
   Arena *arena = arena_of(screen);
-  fprintf(out, "\n  %s   memory    step  MFU\n", setting_head);
+  fprintf(out, "\n  %s  memory    step MFU\n", setting_head);
   for (int32_t i = tune->row; i < tune->tuned.row_count; i++) {
     const TuneRow *row = &tune->tuned.row[i];
-    fprintf(out, "%-2d%s%9s%8s%4.0f%%\n", i - tune->row + 1,
+    fprintf(out, "%-2d%s%8s%8s%3.0f%%%s\n", i - tune->row + 1,
             setting_text(arena, &row->candidate.setting, row->candidate.dp),
             format_bytes(arena, row->estimate.arena_bytes),
-            format_seconds(arena, 1e-9 * (double)row->estimate.step_ns), 100 * row->estimate.mfu);
+            format_seconds(arena, 1e-9 * (double)row->estimate.step_ns), 100 * row->estimate.mfu,
+            row->is_proven ? " *" : "");
   }
   fputc('\n', out);
 }
@@ -48,13 +50,21 @@ static void print_why(const TuneScreen *screen, const Tune *tune, FILE *out) {
   const Estimate *first = &tune_row(tune)->estimate, *second = &tune_row(tune)[1].estimate;
   Arena *arena = arena_of(screen);
   const char *text = "";
-  for (int32_t i = 0; i < ESTIMATE_PARTS; i++) {
+  int64_t rest_ns = second->step_ns - first->step_ns;
+  /* Parts of a plan and of an estimate are counted in different ways. */
+  for (int32_t i = 0;
+       i < ESTIMATE_PARTS && tune_row(tune)->is_proven == tune_row(tune)[1].is_proven; i++) {
     const double more = ms_of(second->part_ns[i] - first->part_ns[i]);
+    rest_ns -= second->part_ns[i] - first->part_ns[i];
     if (fabs(more) >= 0.001 * ms_of(first->step_ns))
       text = arena_printf(arena, "%s%s %s %+.4g", text, *text ? "," : ":", estimate_part_words[i],
                           more);
   }
-  fputs("rows     after the first are the fastest others that were estimated\n", out);
+  if (*text && fabs(ms_of(rest_ns)) >= 0.001 * ms_of(first->step_ns))
+    text = arena_printf(arena, "%s, other %+.4g", text, ms_of(rest_ns));
+  fputs("rows     with * are compiled and proven, the others are estimated. Those\n"
+        "         after the first are the fastest others that were estimated\n",
+        out);
   fprintf(out, "row 2    takes %.4g ms more than row 1%s\n",
           ms_of(second->step_ns - first->step_ns), text);
 }
@@ -72,6 +82,13 @@ static void print_cuts(const TuneScreen *screen, const Tune *tune, FILE *out) {
 /* Why a setting that is not in the table may be faster than its first row. */
 static void print_doubts(const TuneScreen *screen, const Tune *tune, FILE *out) {
   const Tuned *t = &tune->tuned;
+  if (t->cut[CUT_FORECAST] > 0)
+    fprintf(out, "assumed  no forecast is more than %.0f %% too long, for %s setting%s\n",
+            100 * FORECAST_MARGIN, format_count(arena_of(screen), t->cut[CUT_FORECAST]),
+            plural(t->cut[CUT_FORECAST]));
+  if (t->cut[CUT_FORECAST] > 0 && t->proven > 0)
+    fprintf(out, "         those of %d plan%s were %+.1f to %+.1f %% off\n", t->proven,
+            plural(t->proven), 100 * t->off_least, 100 * t->off_most);
   if (t->cut[CUT_LIMIT] > 0)
     fprintf(out, "stopped  after %s estimates: another setting may be faster than row 1\n",
             format_count(arena_of(screen), t->estimates));
@@ -201,13 +218,15 @@ static void print_row_json(const TuneScreen *screen, const TuneRow *row, FILE *o
       out,
       "{\"tp\":%lld,\"cp\":%lld,\"pp\":%lld,\"dp\":%lld,\"pipeline\":\"%s\",\"chunks\":%lld,"
       "\"microbatch\":%lld,\"zero\":%lld,\"zero_group\":%s,\"regather\":%s,\"recompute\":\"%s\","
-      "\"live\":%lld,\"arena\":%lld,\"step_ns\":%lld,\"least_ns\":%lld,\"mfu\":%.6f,\"parts\":{",
+      "\"live\":%lld,\"arena\":%lld,\"step_ns\":%lld,\"least_ns\":%lld,\"mfu\":%.6f,\"proven\":%s,"
+      "\"parts\":{",
       (long long)s->tp, (long long)s->cp, (long long)s->pp, (long long)row->candidate.dp,
       s->pp > 1 ? pipe_rules[s->pipeline].word : "none", (long long)s->chunks,
       (long long)s->microbatch, (long long)s->zero, s->groups_are_nodes ? "\"node\"" : "null",
       s->regather ? "true" : "false", recompute_word(arena, s->recompute),
       (long long)row->estimate.live_bytes, (long long)row->estimate.arena_bytes,
-      (long long)row->estimate.step_ns, (long long)row->candidate.least_ns, row->estimate.mfu);
+      (long long)row->estimate.step_ns, (long long)row->candidate.least_ns, row->estimate.mfu,
+      row->is_proven ? "true" : "false");
   for (int32_t i = 0; i < ESTIMATE_PARTS; i++)
     fprintf(out, "%s\"%s\":%lld", i > 0 ? "," : "", estimate_part_words[i],
             (long long)row->estimate.part_ns[i]);
@@ -227,8 +246,9 @@ void tune_print_json(const TuneScreen *screen, FILE *out) {
     if (i > 0) fputc(',', out);
     print_json_text(options.at[i], out);
   }
-  fprintf(out, "],\n \"seen\":%lld,\"estimated\":%lld,\"left_out\":{", (long long)t->seen,
-          (long long)t->estimates);
+  fprintf(out,
+          "],\n \"seen\":%lld,\"estimated\":%lld,\"proven\":%d,\"off\":[%.4f,%.4f],\"left_out\":{",
+          (long long)t->seen, (long long)t->estimates, t->proven, t->off_least, t->off_most);
   for (int32_t r = 0; r < CUT_RULES; r++)
     fprintf(out, "%s\"%s\":%lld", r > 0 ? "," : "", cut_words[r], (long long)t->cut[r]);
   fputs("},\n \"rows\":[", out);

@@ -1,0 +1,92 @@
+#include "compiler/search/finalists.h"
+
+#include <math.h>
+
+#include "compiler/search/fit.h"
+#include "compiler/search/workers.h"
+
+/* Layers of micro-batches that the plans of all finalists run may be this many: a second or two of
+ * one processor. */
+enum { FINALISTS_MOST = 8, WORK_MOST = 20000 };
+
+typedef struct Finalist {
+  TuneRow *row;
+  bool is_too_large;
+} Finalist;
+
+typedef struct Finals {
+  const Subject *subject;
+  Finalist at[FINALISTS_MOST];
+} Finals;
+
+/* Without a pipeline the calls of micro-batches are made once. */
+static int64_t work_of(const TuneRow *row, int64_t layers) {
+  return row->candidate.setting.pp == 1 ? layers : layers * row->candidate.microbatches;
+}
+
+static void take_plan(Bench *bench, TuneRow *row) {
+  Compiled *known = &bench->known;
+  compile_emit(bench->compile, &bench->job, known);
+  compile_prove(bench->compile, &bench->job, known);
+  if (compile_failed(bench->compile)) return; /* the caller compiles the first row again */
+  row->is_proven = true;
+  row->lacks_host = !fit_hosts(known, known->draft);
+  estimate_times(&known->plan, &row->estimate);
+  row->estimate.live_bytes = known->draft->live_bytes;
+  row->estimate.arena_bytes = known->draft->arena_bytes;
+  row->estimate.mfu = estimate_mfu(known->draft, row->estimate.step_ns);
+}
+
+static void prove_one(void *state, int32_t thread, int32_t i) {
+  Finals *finals = state;
+  Finalist *at = &finals->at[i];
+  Bench bench;
+  (void)thread;
+  if (bench_open(&bench, finals->subject)) {
+    setting_apply(&at->row->candidate.setting, &bench.job);
+    if (compile_derive(bench.compile, &bench.job, &bench.known) &&
+        fit_draft(bench.compile, &bench.job, &bench.known)) {
+      at->is_too_large = bench.known.draft->arena_bytes > bench.known.budget_bytes;
+      if (!at->is_too_large) take_plan(&bench, at->row);
+    }
+  }
+  bench_close(&bench);
+}
+
+/* Rows that are equally fast keep their order. */
+static void sort_rows(TuneRow *rows, int32_t count) {
+  for (int32_t i = 1; i < count; i++) {
+    const TuneRow row = rows[i];
+    int32_t at = i;
+    for (; at > 0 && row.estimate.step_ns < rows[at - 1].estimate.step_ns; at--)
+      rows[at] = rows[at - 1];
+    rows[at] = row;
+  }
+}
+
+int32_t finalists_prove(const Subject *subject, int32_t threads, TuneRow *rows, int32_t count,
+                        Tuned *out) {
+  Finals finals = {.subject = subject};
+  int64_t before_ns[FINALISTS_MOST], work = 0;
+  int32_t proven = 0, kept = 0;
+  sort_rows(rows, count);
+  for (; proven < count && proven < FINALISTS_MOST; proven++) {
+    work += work_of(&rows[proven], out->layers);
+    if (work > WORK_MOST) break;
+    finals.at[proven] = (Finalist){.row = &rows[proven]};
+    before_ns[proven] = rows[proven].estimate.step_ns;
+  }
+  workers_run(threads, proven, prove_one, &finals);
+  for (int32_t i = 0; i < count; i++) {
+    if (i < proven && finals.at[i].is_too_large) continue;
+    if (rows[i].is_proven) {
+      const double off = (double)before_ns[i] / (double)rows[i].estimate.step_ns - 1;
+      out->off_least = out->proven == 0 ? off : fmin(out->off_least, off);
+      out->off_most = out->proven == 0 ? off : fmax(out->off_most, off);
+      out->proven++;
+    }
+    rows[kept++] = rows[i];
+  }
+  sort_rows(rows, kept);
+  return kept;
+}
