@@ -3,6 +3,7 @@
  * and "16 sequences" of 256 become the same text. */
 #include "compiler/job/settings.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -238,16 +239,16 @@ static void add_loss_scale(Arena *arena, const Job *job, SettingList *out) {
   }
 }
 
-/* Writes the mix in the form that samples.c reads. Weights keep all their digits. */
+/* Writes the mix in the form that samples.c reads. Weights are multiples of the least one, so that
+ * equal proportions have one text, which resume compares. */
 static void add_mix(Arena *arena, const Job *job, SettingList *out) {
   const char *text = "";
-  for (int32_t i = 0; i < job->mix.count; i++) {
-    const MixSource *source = &job->mix.at[i];
-    const char *weight = arena_printf(arena, "%.15g", source->weight);
-    if (strtod(weight, NULL) != source->weight)
-      weight = arena_printf(arena, "%.17g", source->weight);
-    text = arena_printf(arena, "%s%s%s:%d", text, i > 0 ? " " : "", weight, source->files);
-  }
+  double least = INFINITY;
+  for (int32_t i = 0; i < job->mix.count; i++)
+    least = fmin(least, job->mix.at[i].weight);
+  for (int32_t i = 0; i < job->mix.count; i++)
+    text = arena_printf(arena, "%s%s%.15g:%d", text, i > 0 ? " " : "",
+                        job->mix.at[i].weight / least, job->mix.at[i].files);
   if (job->mix.count == 0) return;
   ResolvedKey setting = text_of(text);
   setting.effect = SETTING_EXPERIMENT;
