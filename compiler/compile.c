@@ -35,11 +35,12 @@ typedef struct Whole {
 } Whole;
 
 /* The summed loss is divided by the step's tokens, so the model must produce one loss term per
- * token. */
+ * token. A draw is of one token of each sample. */
 static bool check_loss_tokens(Graph *g, const Job *job, int64_t tokens) {
   const Node *loss = graph_node(g, graph_value(g, g->loss)->producer);
   DimId seq = graph_dim(g, "seq");
-  if (tokens == 1 || (seq != NO_ID && value_has_dim(g, loss->inputs[0], seq))) return true;
+  if (tokens == 1 || job->use == USE_SAMPLE) return true;
+  if (seq != NO_ID && value_has_dim(g, loss->inputs[0], seq)) return true;
   if (!model_check_inputs(g->compile, job, g)) return false; /* the model is for other data */
   error_at(g->compile, loss->origin, "loss-shape",
            "%s: %s is one value a sample, and a sample of this job is a sequence of %lld tokens",

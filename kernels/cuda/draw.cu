@@ -1,5 +1,5 @@
-/* draw.cu -- a class drawn from each row that asks for one, a block for all rows of a sample: few
- * do. Bounds are found by bisection over keys, each step a sum over the row. */
+/* draw.cu -- a class drawn of each sample that asks for one, a block for each sample. Bounds are
+ * found by bisection over keys, each step a sum over the row. */
 #include "kernels/cuda/cuda.h"
 extern "C" {
 #include "kernels/math/draw.h"
@@ -149,6 +149,15 @@ static __device__ void draw_row(DrawRow<T> r, double top_k, double top_p, double
   __syncthreads();
 }
 
+/* The last row of [first, first + seq) with a target; -1: none has one. Every thread reads them
+ * all, and finds the same. */
+static __device__ int64_t last_target(const int32_t *targets, int64_t first, int64_t seq) {
+  int64_t row = first + seq - 1;
+  while (row >= first && targets[row] < 0)
+    row--;
+  return row < first ? -1 : row;
+}
+
 template <class T>
 __global__ void __launch_bounds__(DRAW_THREADS, 1)
     draw_rows(const T *logits, const int32_t *targets, const int32_t *places, double *drawn,
@@ -156,13 +165,10 @@ __global__ void __launch_bounds__(DRAW_THREADS, 1)
               double top_p, const uint64_t *seed, uint64_t node, bool accumulate) {
   double ids = 0, log_probability = 0;
   const uint64_t key = philox_mix(*seed, node);
-  const int64_t first = (int64_t)blockIdx.x * seq;
-  for (int64_t row = first; row < first + seq; row++) {
-    DrawRow<T> r = {logits + row * held, classes, temperature, 0};
-    if (targets[row] >= 0 && places[row] >= 0)
-      draw_row(r, top_k, top_p, draw_uniform(key, targets[row], places[row]), &ids,
-               &log_probability);
-  }
+  const int64_t row = last_target(targets, (int64_t)blockIdx.x * seq, seq);
+  DrawRow<T> r = {logits + blockIdx.x * held, classes, temperature, 0};
+  if (row >= 0 && places[row] >= 0)
+    draw_row(r, top_k, top_p, draw_uniform(key, targets[row], places[row]), &ids, &log_probability);
   if (threadIdx.x > 0) return;
   double *at = drawn + 2 * blockIdx.x;
   at[0] = accumulate ? at[0] + ids : ids;
@@ -179,6 +185,26 @@ CUDA_KERNEL(draw) {
                (const int32_t *)at[1], (const int32_t *)at[2], (double *)at[3], dim[1], dim[2],
                dim[3], args->attr[0], args->attr[1], args->attr[2],
                (const uint64_t *)args->control[0], args->key, args->accumulate);
+    return run.status;
+  });
+}
+
+/* A block for each sample. */
+template <class T>
+__global__ void take_last(const T *x, const int32_t *targets, T *y, int64_t seq, int64_t width) {
+  const int64_t row = last_target(targets, (int64_t)blockIdx.x * seq, seq);
+  for (int64_t i = threadIdx.x; i < width; i += blockDim.x)
+    put(&y[blockIdx.x * width + i], row < 0 ? 0.0f : to_float(x[row * width + i]));
+}
+
+CUDA_KERNEL(last_token) {
+  void *const *at = args->operand;
+  const int64_t *dim = args->dim;
+  return with_float(args->dtype[0], why, [=](auto number) {
+    typedef decltype(number) T;
+    Launch run(args, why, "last_token");
+    run.blocks(dim3((unsigned)dim[0]), DRAW_THREADS, take_last<T>, (const T *)at[0],
+               (const int32_t *)at[1], (T *)at[2], dim[1], dim[2]);
     return run.status;
   });
 }

@@ -1,7 +1,7 @@
-/* draw.c -- what a use of weights takes from the last value of a model. draw: draws a class from
- * each row whose target is 0 or more: temperature, then the k likeliest (and those as likely as the
- * k-th), then the likeliest until their probabilities reach top_p; of these one by the row's random
- * number, in order of classes. Temperature 0: the likeliest, of equals the first. */
+/* draw.c -- what a use of weights takes from the last value of a model. draw: draws a class of each
+ * sample that has a target of 0 or more: temperature, then the k likeliest (and those as likely as
+ * the k-th), then the likeliest until their probabilities reach top_p; of these one by the row's
+ * random number, in order of classes. Temperature 0: the likeliest, of equals the first. */
 #include "kernels/math/draw.h"
 
 #include "kernels/reference/access.h"
@@ -101,6 +101,14 @@ static void draw_row(const KernelArgs *args, Row *r, double uniform, double draw
   drawn[1] += (double)logit_of(r, class) - r->highest - log(sum);
 }
 
+/* The last row of [first, first + seq) with a target; -1: none has one. */
+static int64_t last_target(const int32_t *targets, int64_t first, int64_t seq) {
+  int64_t row = first + seq - 1;
+  while (row >= first && targets[row] < 0)
+    row--;
+  return row < first ? -1 : row;
+}
+
 void reference_draw(const KernelArgs *args) {
   const int32_t *targets = args->operand[1], *places = args->operand[2];
   const int64_t seq = args->dim[1];
@@ -108,18 +116,27 @@ void reference_draw(const KernelArgs *args) {
   const uint64_t key = philox_mix(kernel_seed(args), args->key);
   for (int64_t b = 0; b < args->dim[0]; b++, drawn += 2) {
     double of_sample[2] = {0, 0};
-    for (int64_t row = b * seq; row < (b + 1) * seq; row++) {
-      Row r = {.logits = tensor(args, 0),
-               .first = row * args->dim[2],
-               .classes = args->dim[3],
-               .temperature = args->attr[0],
-               .highest = -INFINITY,
-               .ties = INT64_MAX};
-      if (targets[row] >= 0 && places[row] >= 0)
-        draw_row(args, &r, draw_uniform(key, targets[row], places[row]), of_sample);
-    }
+    const int64_t row = last_target(targets, b * seq, seq);
+    Row r = {.logits = tensor(args, 0),
+             .first = b * args->dim[2],
+             .classes = args->dim[3],
+             .temperature = args->attr[0],
+             .highest = -INFINITY,
+             .ties = INT64_MAX};
+    if (row >= 0 && places[row] >= 0)
+      draw_row(args, &r, draw_uniform(key, targets[row], places[row]), of_sample);
     for (int32_t i = 0; i < 2; i++)
       drawn[i] = args->accumulate ? drawn[i] + of_sample[i] : of_sample[i];
+  }
+}
+
+void reference_last_token(const KernelArgs *args) {
+  const int32_t *targets = args->operand[1];
+  const int64_t seq = args->dim[1], width = args->dim[2];
+  for (int64_t b = 0; b < args->dim[0]; b++) {
+    const int64_t last = last_target(targets, b * seq, seq);
+    for (int64_t i = 0; i < width; i++)
+      store(tensor(args, 2), b * width + i, last < 0 ? 0 : load(tensor(args, 0), last * width + i));
   }
 }
 

@@ -233,6 +233,8 @@ static const KernelCase kernel_cases[] = {
     LOSS_PARTS("cross_entropy_parts_train"),
     {"pick", {1}, {0}, 0},
     {"pick", {40}, {0}, 0},
+    {"last_token", {1, 1, 1}, {0}, 0},
+    {"last_token", {3, 5, 40}, {0}, 0},
     {"draw", {1, 1, 1, 1}, {1, 0, 1}, 0},
     {"draw", {1, 5, 64, 33}, {0, 0, 1}, 0},
     {"draw", {3, 3, 500, 499}, {0.7, 40, 1}, 0},

@@ -208,6 +208,34 @@ static void bound_classes(Graph *g, ValueId logits, ValueId target) {
     g->inputs.at[ids->input].vocab = g->dims.at[classes.at[classes.count - 1]].size;
 }
 
+/* The logits of the one token of each sample that is drawn after: where an op that runs token by
+ * token makes them, a linear layer, it reads this token alone.
+ *
+ *   x [batch, seq, width] -> linear -> logits [batch, seq, vocab]          before
+ *   x -> last_token [batch, width] -> linear -> logits [batch, vocab]      after */
+static ValueId last_logits(Trace *t, ValueId logits, ValueId targets) {
+  Graph *g = t->g;
+  NodeList *forward = &g->regions.at[t->region].forward;
+  const NodeId made = graph_value(g, logits)->producer;
+  const DimId seq = graph_dim(g, "seq");
+  const bool is_last = forward->count > 0 && forward->at[forward->count - 1] == made;
+  if (!is_last || !op_def(graph_node(g, made)->op)->in_runs || seq == NO_ID)
+    return trace_append(t, OP_last_token, "last_token", INPUTS(logits, targets), NULL);
+  const ValueId x = trace_append(t, OP_last_token, "last_token",
+                                 INPUTS(graph_node(g, made)->inputs[0], targets), NULL);
+  if (x == NO_ID) return NO_ID;
+  NodeId *end = &forward->at[forward->count - 1];
+  end[-1] = *end;
+  *end = made;
+  graph_node(g, made)->inputs[0] = x;
+  Value *value = graph_value(g, logits);
+  int32_t kept = 0;
+  for (int32_t i = 0; i < value->dim_count; i++)
+    if (value->dims[i] != seq) value->dims[kept++] = value->dims[i];
+  value->dim_count = kept;
+  return logits;
+}
+
 static int make_loss(Trace *t, OpKind op, ValueId y, ValueId target, const double *attrs) {
   Graph *g = t->g;
   if (t->in_stack)
@@ -229,6 +257,7 @@ static int make_loss(Trace *t, OpKind op, ValueId y, ValueId target, const doubl
   const bool predicts = t->model->job->use == USE_PREDICT; /* the answer is not read */
   const bool draws = t->model->job->use == USE_SAMPLE;     /* of a text and a position */
   const ValueId places = draws ? document_input(t, INPUT_PLACES) : NO_ID;
+  if (draws && (y = last_logits(t, y, target)) == NO_ID) return value_push(t, NO_ID);
   ValueId loss = predicts ? trace_append(t, op, t->op, INPUTS(y), attrs)
                           : trace_append(t, op, t->op, INPUTS(y, target, places), attrs);
   if (predicts) bound_classes(g, y, target);

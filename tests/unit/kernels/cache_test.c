@@ -75,7 +75,7 @@ static void check_attention(KernelVariant variant, Threads *team, int64_t window
   call_free(&one);
 }
 
-/* Row 2 of the second of two samples, and alone. */
+/* The second of two samples, and alone. */
 static void check_draw(KernelVariant variant, Threads *team) {
   enum { VOCAB = 50 };
   static const int32_t targets[] = {-1, -1, 4, -1, -1, 9}, places[] = {0, 1, 2, 5, 6, 7};
@@ -85,7 +85,7 @@ static void check_draw(KernelVariant variant, Threads *team) {
     Call *calls[] = {&both, &one};
     for (int32_t i = 0; i < 2; i++) {
       const int64_t samples = calls[i]->dim[0], rows = samples * calls[i]->dim[1];
-      call_add(calls[i], DTYPE_F32, rows * VOCAB);
+      call_add(calls[i], DTYPE_F32, samples * VOCAB);
       call_add(calls[i], DTYPE_I32, rows);
       call_add(calls[i], DTYPE_I32, rows);
       call_add(calls[i], DTYPE_F64, 2 * samples);
@@ -95,7 +95,7 @@ static void check_draw(KernelVariant variant, Threads *team) {
     }
     call_fill(&both, 0, seed);
     for (int64_t i = 0; i < VOCAB; i++)
-      call_set(&one, 0, i, call_get(&both, 0, 5 * VOCAB + i));
+      call_set(&one, 0, i, call_get(&both, 0, VOCAB + i));
     call_run(&both, variant, team);
     call_run(&one, variant, team);
     for (int32_t i = 0; i < 2; i++)

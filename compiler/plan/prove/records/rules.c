@@ -217,7 +217,7 @@ static void classes(Case *c) {
 }
 
 static void classes_of_samples(Case *c) {
-  const Part x = part_of(c, 0);
+  const Part x = part_of(c, 1);
   dim(c, product(c, &x, 0, x.tokens) / local(c, x.seq));
   dim(c, local(c, x.seq));
   dim(c, DIM_BY_SIZE);
