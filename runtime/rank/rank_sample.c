@@ -14,6 +14,7 @@
 #include "runtime/json/json.h"
 #include "runtime/plan/plan_job.h"
 #include "runtime/process/text.h"
+#include "runtime/rank/rank_stop.h"
 #include "runtime/rank/rank_use.h"
 
 enum { PROMPTS_BYTES_MAX = 256 << 20, NAME_BYTES = 4200 };
@@ -24,8 +25,9 @@ typedef struct SampleRow {
   json_t *text;           /* of the list of all texts, with */
   json_t *ids, *logprobs; /* what was drawn */
   int64_t prompt_tokens;
-  int64_t filled; /* positions in the cache */
-  int64_t given;  /* tokens of the pass that runs */
+  int64_t filled;   /* positions in the cache */
+  int64_t given;    /* tokens of the pass that runs */
+  uint32_t matched; /* of the stop text */
 } SampleRow;
 
 typedef struct Sampling {
@@ -35,6 +37,7 @@ typedef struct Sampling {
   int64_t context, chunk, batch;
   int32_t *ids, *targets, *places; /* of the staged micro-batch */
   SampleRow *rows;
+  StopText stop;
   int64_t next; /* text that no row has had */
   int64_t passes;
   int64_t prefill_ns, decode_ns, prefill_tokens, decode_tokens;
@@ -144,7 +147,9 @@ static bool keep_drawn(Sampling *s, SampleRow *row, const double *drawn, double 
                        row->filled == 1 ? "" : "s");
   (void)json_array_append_new(row->ids, json_integer(id));
   (void)json_array_append_new(row->logprobs, json_real(logprob));
-  *has_ended = is_end(s, id) || (int64_t)json_array_size(row->ids) >= s->tokens;
+  const bool is_first = json_array_size(row->ids) == 1;
+  *has_ended = is_end(s, id) || (int64_t)json_array_size(row->ids) >= s->tokens ||
+               stop_takes(&s->stop, &row->matched, id, is_first);
   if (*has_ended) (void)json_object_set_new(row->text, "has_ended", json_true());
   return true;
 }
@@ -236,9 +241,12 @@ bool rank_sample(Rank *rank, Status *status) {
   rank_note_phase(rank, FLIGHT_VALIDATING, 1);
   (void)snprintf(path, sizeof path, "%.4000s/prompts.json", job_run_dir(rank->plan));
   s.asked = json_read_file(path, PROMPTS_BYTES_MAX, &failure, &fault);
+  (void)snprintf(path, sizeof path, "%.4000s/stop", job_run_dir(rank->plan));
   bool done = s.asked != NULL && s.drawn != NULL && s.rows != NULL
-                  ? sample_all(&s, status)
-                  : status_fail(status, STATUS_WORLD, "%s: cannot be read", path);
+                  ? stop_open(&s.stop, path, status) && sample_all(&s, status)
+                  : status_fail(status, STATUS_WORLD, "%.4000s/prompts.json: cannot be read",
+                                job_run_dir(rank->plan));
+  stop_close(&s.stop);
   json_decref(s.asked);
   json_decref(s.drawn);
   free(s.rows);

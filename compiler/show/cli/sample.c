@@ -1,6 +1,7 @@
 /* sample.c -- lockstep sample WHAT: goes on from prompts. */
 #include "compiler/show/cli/sample.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -266,6 +267,53 @@ static ExitCode write_prompts(const SampleVerb *s) {
   return written ? EXIT_DONE : complain(EXIT_WORLD, "%s: %s", path, strerror(errno));
 }
 
+/* An id that is a letter: what follows it is inside a text. */
+static int64_t letter_of(const SampleVerb *s, int64_t ids) {
+  for (int64_t id = 0; id < ids; id++) {
+    const char *text = language_decode(s->used.c, &s->language, &id, 1);
+    if (text != NULL && isalpha((unsigned char)*text)) return id;
+  }
+  return 0;
+}
+
+/* The bytes of all ids, by which ranks find --stop: the form of the file is in
+ * runtime/rank/rank_stop.h. */
+static bool write_pieces(const SampleVerb *s, FILE *out) {
+  const char *stop = s->options->stop;
+  const uint32_t head[] = {(uint32_t)strlen(stop), job_vocab(&s->used.compiled.plan)};
+  const uint64_t ids_count = head[1], count = 2 * ids_count;
+  const int64_t letter = letter_of(s, (int64_t)ids_count);
+  uint64_t *end = calloc(count + 1, sizeof *end);
+  const char **piece = calloc(count + 1, sizeof *piece);
+  bool good = end != NULL && piece != NULL;
+  for (uint64_t i = 0; good && i < count; i++) {
+    const int64_t ids[] = {letter, (int64_t)(i % ids_count)};
+    const bool begins = i >= ids_count;
+    const char *before = begins ? "" : language_decode(s->used.c, &s->language, ids, 1);
+    const char *text = language_decode(s->used.c, &s->language, ids + begins, begins ? 1 : 2);
+    const bool is_known = before != NULL && text != NULL && strlen(text) >= strlen(before);
+    piece[i] = is_known ? text + strlen(before) : "";
+    end[i + 1] = end[i] + strlen(piece[i]);
+  }
+  good = good && fwrite(head, sizeof head, 1, out) == 1 &&
+         fwrite(end, sizeof *end, count + 1, out) == count + 1 &&
+         fwrite(stop, 1, head[0], out) == head[0];
+  for (uint64_t i = 0; good && i < count; i++)
+    good = fputs(piece[i], out) >= 0;
+  free(end);
+  free(piece);
+  return good;
+}
+
+static ExitCode write_stop(const SampleVerb *s) {
+  if (s->options->stop == NULL) return EXIT_DONE;
+  const char *path = arena_printf(s->used.c->arena, "%s/stop", s->used.folder);
+  FILE *out = fopen(path, "wb");
+  bool good = out != NULL && write_pieces(s, out);
+  if (out != NULL && fclose(out) != 0) good = false;
+  return good ? EXIT_DONE : complain(EXIT_WORLD, "%s: cannot be written", path);
+}
+
 /* ---- what was drawn */
 
 typedef struct Drawn {
@@ -383,10 +431,11 @@ static ExitCode print_drawn(const SampleVerb *s, ExitCode ended) {
   }
   if (s->options->json)
     printf("],\n \"batch\": %lld, \"cache_bytes\": %llu, \"prefill_tokens_per_s\": %.6g, "
-           "\"decode_tokens_per_s\": %.6g}\n",
+           "\"decode_tokens\": %lld, \"decode_tokens_per_s\": %.6g}\n",
            (long long)s->used.compiled.job->sample.batch,
            (unsigned long long)cache_bytes(&s->used.compiled.plan),
            rate_of(root, "prefill_tokens", "prefill_s"),
+           (long long)json_whole(root, "decode_tokens", 0),
            rate_of(root, "decode_tokens", "decode_s"));
   json_decref(root);
   if (ended == EXIT_STOPPED)
@@ -406,10 +455,15 @@ ExitCode verb_sample(const Options *options) {
   ExitCode code = use_open(&s->used, options, USE_SAMPLE);
   if (code == EXIT_DONE) code = language_open(&s->language, &s->used);
   if (code == EXIT_DONE) code = language_open_chat(s->used.c, &s->language, options->chat);
+  if (code == EXIT_DONE && options->stop != NULL && !language_is_known(&s->language))
+    code = complain(EXIT_USER,
+                    "--stop wants a text, and %s has no tokenizer.json that makes text of ids",
+                    s->language.model != NULL ? s->language.model : "the run");
   if (code == EXIT_DONE) code = read_prompts(s);
   if (code == EXIT_DONE) code = check_size(s);
   if (code == EXIT_DONE) code = compile_sample(s);
   if (code == EXIT_DONE) code = write_prompts(s);
+  if (code == EXIT_DONE) code = write_stop(s);
   if (code == EXIT_DONE) code = use_run(&s->used, options);
   if (code == EXIT_DONE || code == EXIT_STOPPED) code = print_drawn(s, code);
   language_close(&s->language);

@@ -26,6 +26,8 @@ ExitCode language_open_chat(Compile *c, Language *l, const char *page);
 /* Appends the ids of a conversation. The last message has no content: its turn begins. */
 ExitCode language_encode_chat(Compile *c, const Language *l, const DocumentMessage *messages,
                               int32_t count, CountList *ids);
+/* False: ids are no text here. */
+bool language_is_known(const Language *l);
 /* NULL: ids are no text here. */
 const char *language_decode(Compile *c, const Language *l, const int64_t *ids, int64_t count);
 

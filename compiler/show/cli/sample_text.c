@@ -71,6 +71,10 @@ ExitCode language_encode(Compile *c, Language *l, const char *text, CountList *i
   return good ? EXIT_DONE : complain(EXIT_USER, "the prompt: %s", why);
 }
 
+bool language_is_known(const Language *l) {
+  return l->are_bytes || l->tokenizer != NULL;
+}
+
 const char *language_decode(Compile *c, const Language *l, const int64_t *ids, int64_t count) {
   if (l->are_bytes) {
     char *text = arena_alloc(c->arena, (size_t)count + 1);
