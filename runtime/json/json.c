@@ -50,7 +50,7 @@ json_t *json_read(const char *text, size_t bytes, JsonFault *fault) {
 json_t *json_read_file(const char *path, size_t bytes_max, int *errno_out, JsonFault *fault) {
   json_t *value = NULL;
   struct stat status = {0};
-  int file = open(path, O_RDONLY | O_CLOEXEC);
+  int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe has no length */
   bool is_known = file >= 0 && fstat(file, &status) == 0;
   size_t bytes = is_known ? (size_t)status.st_size : 0;
   bool fits = bytes <= bytes_max;

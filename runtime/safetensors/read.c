@@ -258,7 +258,7 @@ SafeResult safe_open(SafeFile *file, const char *path, const SafeSink *sink, Sta
   uint8_t length_bytes[SAFE_LENGTH_BYTES];
   TensorsReading reading = {file, sink, true};
   if (!begin(file, path, status)) return SAFE_UNREAD;
-  file->descriptor = open(path, O_RDONLY | O_CLOEXEC);
+  file->descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe has no length */
   if (file->descriptor < 0 || fstat(file->descriptor, &about) != 0) return unread(file, status);
   file->file_bytes = about.st_size;
   if (file->file_bytes < SAFE_LENGTH_BYTES) {
