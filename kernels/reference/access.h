@@ -53,9 +53,55 @@ static inline void store(Tensor t, int64_t i, double value) {
   }
 }
 
-/* An input of a product. */
-static inline double factor(Tensor t, int64_t i, bool tf32) {
-  return tf32 && t.dtype == DTYPE_F32 ? (double)tf32_round((float)load(t, i)) : load(t, i);
+/* Elements of a tensor: first, first + step, first + 2 step, ... */
+typedef struct Strided {
+  Tensor of;
+  int64_t first, step;
+} Strided;
+
+/* Elements [begin, end) as inputs of a product, in doubles. The type is asked once, and
+ * not at each element: products take most of the time of the reference. */
+static inline void factors(Strided x, int64_t begin, int64_t end, bool tf32, double *to) {
+  const void *at = x.of.at;
+  const int64_t first = x.first, step = x.step;
+  switch (x.of.dtype) {
+  case DTYPE_F32:
+    for (int64_t i = begin; i < end; i++) {
+      const float value = ((const float *)at)[first + i * step];
+      *to++ = (double)(tf32 ? tf32_round(value) : value);
+    }
+    break;
+  case DTYPE_BF16:
+    for (int64_t i = begin; i < end; i++)
+      *to++ = (double)bf16_to_float(((const uint16_t *)at)[first + i * step]);
+    break;
+  case DTYPE_E4M3:
+    for (int64_t i = begin; i < end; i++)
+      *to++ = (double)fp8_to_float(((const uint8_t *)at)[first + i * step], false);
+    break;
+  case DTYPE_E5M2:
+    for (int64_t i = begin; i < end; i++)
+      *to++ = (double)fp8_to_float(((const uint8_t *)at)[first + i * step], true);
+    break;
+  default:
+    for (int64_t i = begin; i < end; i++)
+      *to++ = load(x.of, first + i * step);
+  }
+}
+
+enum { CHUNK = 256 }; /* elements of a sum that are on the stack at once */
+
+/* sum + a[0] b[0] + ... + a[n - 1] b[n - 1], in this order. */
+static inline double dot(double sum, Strided a, Strided b, int64_t n, bool tf32) {
+  for (int64_t begin = 0; begin < n; begin += CHUNK) {
+    const int64_t end = n - begin < CHUNK ? n : begin + CHUNK;
+    double x[CHUNK], y[CHUNK];
+    factors(a, begin, end, tf32, x);
+    factors(b, begin, end, tf32, y);
+    for (int64_t i = 0; i < end - begin; i++)
+      sum += x[i] * y[i];
+  }
+  return sum;
 }
 
 /* For operands marked `acc`: one rounding per call, so callers finish their sum first. */

@@ -10,8 +10,6 @@
 #include "kernels/reference/access.h"
 #include "kernels/runs.h"
 
-enum { CHUNK = 256 }; /* elements of a head summed at once, in doubles on the stack */
-
 typedef struct Attention {
   int64_t batch, seq, heads, kv_heads, head;
   Tensor q, k, v, out, lse, d_out;
@@ -81,11 +79,8 @@ static Head head_of(const Attention *a, int64_t b, int64_t h) {
   };
 }
 
-static double dot(Tensor a, int64_t at, Tensor b, int64_t bt, int64_t n, bool tf32) {
-  double sum = 0;
-  for (int64_t i = 0; i < n; i++)
-    sum += factor(a, at + i, tf32) * factor(b, bt + i, tf32);
-  return sum;
+static Strided row_of(Tensor t, int64_t first) {
+  return (Strided){t, first, 1};
 }
 
 /* A probability or its slope as a product reads it. */
@@ -94,8 +89,8 @@ static double weight(const Attention *a, double value) {
 }
 
 static double score(const Attention *a, Head h, int64_t i, int64_t j) {
-  double s =
-      a->scale * dot(a->q, h.q + i * a->q_stride, a->k, h.k + j * a->k_stride, a->head, a->tf32);
+  const Strided q = row_of(a->q, h.q + i * a->q_stride), k = row_of(a->k, h.k + j * a->k_stride);
+  double s = a->scale * dot(0, q, k, a->head, a->tf32);
   return a->softcap > 0 ? a->softcap * tanh(s / a->softcap) : s;
 }
 
@@ -139,13 +134,14 @@ static void forward_row(const Attention *a, Head h, int64_t i) {
   double lse = highest + log(sum); /* -inf, when it sees no key */
   store(a->lse, h.lse + i, lse);
   for (int64_t first = 0; first < a->head; first += CHUNK) {
-    double out[CHUNK] = {0};
+    double out[CHUNK] = {0}, v[CHUNK];
     int64_t width = a->head - first < CHUNK ? a->head - first : CHUNK;
     for (int64_t j = 0; j < a->seq; j++) {
       if (!sees(a, h, i, j)) continue;
       double p = weight(a, exp(score(a, h, i, j) - lse) * mask(a, h, i, j));
+      factors(row_of(a->v, h.v + j * a->v_stride + first), 0, width, a->tf32, v);
       for (int64_t c = 0; c < width; c++)
-        out[c] += p * factor(a->v, h.v + j * a->v_stride + first + c, a->tf32);
+        out[c] += p * v[c];
     }
     for (int64_t c = 0; c < width; c++)
       store(a->out, h.out + i * a->out_stride + first + c, out[c]);
@@ -173,25 +169,27 @@ void reference_attention_apart(const KernelArgs *args) {
 /* d_score = p (mask d_p - sum over the row) softcap's slope, where the row's sum is d_out . out. */
 static void pair_slopes(const Attention *a, Head h, int64_t i, int64_t j, double *p_masked,
                         double *d_score) {
-  int64_t out_row = h.out + i * a->out_stride;
+  const Strided d_out = row_of(a->d_out, h.out + i * a->out_stride);
+  const Strided out = row_of(a->out, d_out.first), v = row_of(a->v, h.v + j * a->v_stride);
   double s = score(a, h, i, j), p = exp(s - load(a->lse, h.lse + i)), keep = mask(a, h, i, j);
-  double d_p = dot(a->d_out, out_row, a->v, h.v + j * a->v_stride, a->head, a->tf32);
-  double row = dot(a->d_out, out_row, a->out, out_row, a->head, false);
+  double d_p = dot(0, d_out, v, a->head, a->tf32);
+  double row = dot(0, d_out, out, a->head, false);
   *p_masked = p * keep;
   *d_score = p * (keep * d_p - row) * cap_slope(a, s);
 }
 
 static void backward_q_row(const Attention *a, Head h, int64_t i, Tensor d_q, int64_t d_q_at) {
   for (int64_t first = 0; first < a->head; first += CHUNK) {
-    double sum[CHUNK] = {0};
+    double sum[CHUNK] = {0}, k[CHUNK];
     int64_t width = a->head - first < CHUNK ? a->head - first : CHUNK;
     for (int64_t j = 0; j < a->seq; j++) {
       if (!sees(a, h, i, j)) continue;
       double p_masked, d_score;
       pair_slopes(a, h, i, j, &p_masked, &d_score);
+      factors(row_of(a->k, h.k + j * a->k_stride + first), 0, width, a->tf32, k);
+      const double slope = weight(a, d_score * a->scale);
       for (int64_t c = 0; c < width; c++)
-        sum[c] += weight(a, d_score * a->scale) *
-                  factor(a->k, h.k + j * a->k_stride + first + c, a->tf32);
+        sum[c] += slope * k[c];
     }
     for (int64_t c = 0; c < width; c++)
       store(d_q, d_q_at + first + c, sum[c]);
@@ -202,13 +200,14 @@ static void backward_q_row(const Attention *a, Head h, int64_t i, Tensor d_q, in
  * j. */
 static void add_kv_slopes(const Attention *a, Head h, int64_t i, int64_t j, int64_t first,
                           int64_t width, double *k_sum, double *v_sum) {
-  double p_masked, d_score;
+  double p_masked, d_score, q[CHUNK], d_out[CHUNK];
   pair_slopes(a, h, i, j, &p_masked, &d_score);
+  factors(row_of(a->q, h.q + i * a->q_stride + first), 0, width, a->tf32, q);
+  factors(row_of(a->d_out, h.out + i * a->out_stride + first), 0, width, a->tf32, d_out);
+  const double k_slope = weight(a, d_score * a->scale), v_slope = weight(a, p_masked);
   for (int64_t c = 0; c < width; c++) {
-    k_sum[c] +=
-        weight(a, d_score * a->scale) * factor(a->q, h.q + i * a->q_stride + first + c, a->tf32);
-    v_sum[c] +=
-        weight(a, p_masked) * factor(a->d_out, h.out + i * a->out_stride + first + c, a->tf32);
+    k_sum[c] += k_slope * q[c];
+    v_sum[c] += v_slope * d_out[c];
   }
 }
 

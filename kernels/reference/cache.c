@@ -20,10 +20,8 @@ typedef struct Cached {
 } Cached;
 
 static double score(const Cached *a, int64_t q, int64_t key) {
-  double s = 0;
-  for (int64_t c = 0; c < a->head; c++)
-    s += load(a->q, q + c) * load(a->keys, key + c);
-  s *= a->scale;
+  const double s =
+      a->scale * dot(0, (Strided){a->q, q, 1}, (Strided){a->keys, key, 1}, a->head, false);
   return a->softcap > 0 ? a->softcap * tanh(s / a->softcap) : s;
 }
 

@@ -20,8 +20,39 @@ static int64_t scale_at(const Coded *x, int64_t row, int64_t col) {
   return row / (x->rows / x->row_blocks) * x->col_blocks + col / (x->cols / x->col_blocks);
 }
 
-static double number(const Coded *x, int64_t row, int64_t col) {
-  return load(x->codes, row * x->cols + col) * load(x->scale, scale_at(x, row, col));
+/* Numbers of a matrix from (row, col) on: along a row, or down a column. */
+typedef struct Numbers {
+  const Coded *of;
+  int64_t row, col;
+  bool down;
+} Numbers;
+
+/* Numbers [begin, end) in doubles. Scales are looked up once a block. */
+static void numbers(Numbers x, int64_t begin, int64_t end, double *to) {
+  const Coded *of = x.of;
+  const Strided codes = {of->codes, x.row * of->cols + x.col, x.down ? of->cols : 1};
+  const int64_t block = x.down ? of->rows / of->row_blocks : of->cols / of->col_blocks;
+  factors(codes, begin, end, false, to);
+  for (int64_t i = begin; i < end;) {
+    const int64_t row = x.down ? x.row + i : x.row, col = x.down ? x.col : x.col + i;
+    const int64_t next = i - (x.down ? row : col) % block + block;
+    const double scale = load(of->scale, scale_at(of, row, col));
+    for (; i < end && i < next; i++)
+      to[i - begin] *= scale;
+  }
+}
+
+/* sum + a[0] b[0] + ... + a[n - 1] b[n - 1], in this order. */
+static double dot_numbers(double sum, Numbers a, Numbers b, int64_t n) {
+  for (int64_t begin = 0; begin < n; begin += CHUNK) {
+    const int64_t end = n - begin < CHUNK ? n : begin + CHUNK;
+    double x[CHUNK], y[CHUNK];
+    numbers(a, begin, end, x);
+    numbers(b, begin, end, y);
+    for (int64_t i = 0; i < end - begin; i++)
+      sum += x[i] * y[i];
+  }
+  return sum;
 }
 
 void reference_quantise(const KernelArgs *args) {
@@ -59,8 +90,13 @@ static Coded weight(const KernelArgs *args, Sizes s) {
   return coded(args, 2, s.transposed ? s.in : s.out, s.transposed ? s.out : s.in, 6);
 }
 
-static double weight_at(const Coded *w, Sizes s, int64_t o, int64_t i) {
-  return s.transposed ? number(w, i, o) : number(w, o, i);
+/* The weights of output o, and those of input i. */
+static Numbers weights_to(const Coded *w, Sizes s, int64_t o) {
+  return s.transposed ? (Numbers){w, 0, o, true} : (Numbers){w, o, 0, false};
+}
+
+static Numbers weights_from(const Coded *w, Sizes s, int64_t i) {
+  return s.transposed ? (Numbers){w, i, 0, false} : (Numbers){w, 0, i, true};
 }
 
 static void forward(const KernelArgs *args, const Tensor *bias, Tensor y) {
@@ -68,10 +104,9 @@ static void forward(const KernelArgs *args, const Tensor *bias, Tensor y) {
   const Coded x = coded(args, 0, s.rows, s.in, 4), w = weight(args, s);
   for (int64_t r = 0; r < s.rows; r++)
     for (int64_t o = 0; o < s.out; o++) {
-      double sum = bias ? load(*bias, o) : 0;
-      for (int64_t i = 0; i < s.in; i++)
-        sum += number(&x, r, i) * weight_at(&w, s, o, i);
-      store(y, r * s.out + o, sum);
+      const Numbers row = {&x, r, 0, false};
+      store(y, r * s.out + o,
+            dot_numbers(bias ? load(*bias, o) : 0, row, weights_to(&w, s, o), s.in));
     }
 }
 
@@ -90,10 +125,8 @@ void reference_linear_fp8_dx(const KernelArgs *args) {
   const Tensor d_x = tensor(args, 4);
   for (int64_t r = 0; r < s.rows; r++)
     for (int64_t i = 0; i < s.in; i++) {
-      double sum = 0;
-      for (int64_t o = 0; o < s.out; o++)
-        sum += number(&d_y, r, o) * weight_at(&w, s, o, i);
-      store(d_x, r * s.in + i, sum);
+      const Numbers row = {&d_y, r, 0, false};
+      store(d_x, r * s.in + i, dot_numbers(0, row, weights_from(&w, s, i), s.out));
     }
 }
 
@@ -103,9 +136,8 @@ void reference_linear_fp8_dw(const KernelArgs *args) {
   const Tensor d_w = tensor(args, 4);
   for (int64_t o = 0; o < s.out; o++)
     for (int64_t i = 0; i < s.in; i++) {
-      double sum = 0;
-      for (int64_t r = 0; r < s.rows; r++)
-        sum += number(&d_y, r, o) * number(&x, r, i);
+      const double sum =
+          dot_numbers(0, (Numbers){&d_y, 0, o, true}, (Numbers){&x, 0, i, true}, s.rows);
       store_or_add(d_w, s.transposed ? i * s.out + o : o * s.in + i, sum, args->accumulate);
     }
 }

@@ -14,13 +14,20 @@ static int64_t weight_index(Sizes s, int64_t o, int64_t i) {
   return s.transposed ? i * s.out + o : o * s.in + i;
 }
 
+static Strided weights_to(Sizes s, Tensor w, int64_t o) {
+  return (Strided){w, weight_index(s, o, 0), s.transposed ? s.out : 1};
+}
+
+static Strided weights_from(Sizes s, Tensor w, int64_t i) {
+  return (Strided){w, weight_index(s, 0, i), s.transposed ? 1 : s.in};
+}
+
 static void forward(Sizes s, Tensor x, Tensor w, const Tensor *bias, Tensor y) {
   for (int64_t r = 0; r < s.rows; r++)
     for (int64_t o = 0; o < s.out; o++) {
-      double sum = bias ? load(*bias, o) : 0;
-      for (int64_t i = 0; i < s.in; i++)
-        sum += factor(x, r * s.in + i, s.tf32) * factor(w, weight_index(s, o, i), s.tf32);
-      store(y, r * s.out + o, sum);
+      const Strided row = {x, r * s.in, 1};
+      store(y, r * s.out + o,
+            dot(bias ? load(*bias, o) : 0, row, weights_to(s, w, o), s.in, s.tf32));
     }
 }
 
@@ -38,10 +45,8 @@ void reference_linear_dx(const KernelArgs *args) {
   Sizes s = sizes_of(args);
   for (int64_t r = 0; r < s.rows; r++)
     for (int64_t i = 0; i < s.in; i++) {
-      double sum = 0;
-      for (int64_t o = 0; o < s.out; o++)
-        sum += factor(d_y, r * s.out + o, s.tf32) * factor(w, weight_index(s, o, i), s.tf32);
-      store(d_x, r * s.in + i, sum);
+      const Strided row = {d_y, r * s.out, 1};
+      store(d_x, r * s.in + i, dot(0, row, weights_from(s, w, i), s.out, s.tf32));
     }
 }
 
@@ -50,9 +55,7 @@ void reference_linear_dw(const KernelArgs *args) {
   Sizes s = sizes_of(args);
   for (int64_t o = 0; o < s.out; o++)
     for (int64_t i = 0; i < s.in; i++) {
-      double sum = 0;
-      for (int64_t r = 0; r < s.rows; r++)
-        sum += factor(d_y, r * s.out + o, s.tf32) * factor(x, r * s.in + i, s.tf32);
+      const double sum = dot(0, (Strided){d_y, o, s.out}, (Strided){x, i, s.in}, s.rows, s.tf32);
       store_or_add(d_w, weight_index(s, o, i), sum, args->accumulate);
     }
 }
