@@ -156,6 +156,14 @@ static void test_rails(void) {
     CHECK(reach(&slow, &all, MESH_DP).pair_bytes_per_s == 20e9);
     CHECK(reach(&unknown, &all, MESH_DP).ring_bytes_per_s == 0);
   }
+  TEST("a message inside a node has the node's latency, also where the ring leaves the node") {
+    Fabric dgx = plain(arena, 2, 8, 240, 24);
+    dgx.intra_latency_ns = 300, dgx.inter_latency_ns = 5000;
+    JobMesh all = mesh_of(1, 1, 1, 16), eight = mesh_of(8, 1, 1, 2);
+    CHECK_INT(reach(&dgx, &all, MESH_DP).latency_ns, 5000);
+    CHECK_INT(reach(&dgx, &all, MESH_DP).inside_latency_ns, 300);
+    CHECK_INT(reach(&dgx, &eight, MESH_TP).latency_ns, 300);
+  }
   TEST("what crosses switches is as narrow as they are") {
     Fabric tree = plain(arena, 8, 4, 200, 20);
     add_level(&tree, "leaf", 2, 0, 2);
