@@ -30,5 +30,15 @@ int main(void) {
     CHECK(rmdir(target) == 0);
     arena_free(arena);
   }
+  TEST("text of any length is whole") {
+    Arena *arena = arena_new();
+    char text[2048] = "";
+    for (size_t length = 500; length < sizeof text; length += 7) {
+      memset(text, 'a', length);
+      text[length - 1] = 'z', text[length] = 0;
+      CHECK(strcmp(arena_printf(arena, "%s", text), text) == 0);
+    }
+    arena_free(arena);
+  }
   return check_failures > 0;
 }

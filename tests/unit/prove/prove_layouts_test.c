@@ -161,6 +161,33 @@ static void refuses_sum(Type found) {
   findings_expect(&bench.report, "operand 2 d_w: expected sum w...found");
 }
 
+/* A gradient [O, I] of which ranks of tp and of dp have summands, reduced over one of the two. */
+static bool is_reduced(uint32_t comm, char tp) {
+  Type sum = sum_of(1, USE_FROM_START, 1);
+  sum.place[0] = place_of("OI", tp), sum.place[1] = place_of("OI", '+');
+  bench.b.records[0].comm = comm;
+  bench_put(&bench, 0, &sum);
+  return bench_run(&bench);
+}
+
+static void test_order_of_sums(void) {
+  enum { TP, DP };
+  begin_sum();
+  (void)bench_axis(&bench, "dp");
+  bench.b.axes[TP].divides = DIVIDES_FEATURES, bench.b.axes[DP].divides = DIVIDES_SAMPLES;
+  bench_record(&bench, RECORD_ALL_REDUCE, NULL, PURPOSE_REDUCE);
+  bench.b.records[0].meaning = build_meanings(&bench.b, (PlanMeaning){.reduce = REDUCE_SUM});
+  (void)bench_operand(&bench, GRADIENT, BUFFER_GRAD);
+  bench_open(&bench);
+  TEST("a gradient is summed over the ranks of its layer first, so that it always rounds alike") {
+    CHECK(is_reduced(TP, '+'));
+    CHECK(is_reduced(DP, '.'));
+    CHECK(!is_reduced(DP, '+'));
+    findings_expect(&bench.report, "it comes before the sum along tp");
+  }
+  bench_close(&bench);
+}
+
 static void test_sums(void) {
   begin_use();
   Type before = sum_of(1, USE_FROM_START, 0), after = sum_of(1, USE_FROM_START, 1), type;
@@ -388,6 +415,7 @@ static void test_updates(void) {
 
 int main(void) {
   test_conversions();
+  test_order_of_sums();
   test_sums();
   test_runs();
   test_squares();
