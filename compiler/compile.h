@@ -30,6 +30,7 @@ typedef struct Compiled {
   Recompute recompute;       /* of draft */
   Moves moves;               /* by offload = "auto" */
   const char *const *why;    /* how it chose these, by lines; ends with NULL. NULL: it did not */
+  const TextList *limits;    /* of the search of parallel = "auto"; NULL: there was none */
   bool updates_here;         /* offload.update = "auto", and they are faster on the device */
   /* By where updates run: predicted time of a step; 0: not compared. */
   int64_t host_step_ns, device_step_ns;

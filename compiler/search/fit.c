@@ -307,7 +307,7 @@ bool fit_tuned(Compile *c, const Subject *subject, const Tuned *tuned, int32_t *
 }
 
 /* Sets what the job leaves open. */
-static bool choose_setting(Compile *c, Job *job, const Machine *machine) {
+static bool choose_setting(Compile *c, Job *job, const Machine *machine, TextList *limits) {
   Job *before = ARENA_NEW(c->arena, Job);
   *before = *job;
   const Subject subject = {before, machine, c->specs_dir};
@@ -317,11 +317,16 @@ static bool choose_setting(Compile *c, Job *job, const Machine *machine) {
       !fit_tuned(c, &subject, &tuned, &row))
     return false;
   setting_apply(&tuned.row[row].candidate.setting, job);
+  *limits = tune_limits(c->arena, &tuned);
   return true;
 }
 
 bool fit_plan(Compile *c, Job *job, const Machine *machine, Compiled *out) {
+  TextList *limits = ARENA_NEW(c->arena, TextList);
   *out = (Compiled){.job = job};
-  if (job->parallel.head == CHOICE_PARALLEL_AUTO && !choose_setting(c, job, machine)) return false;
-  return fit_said(c, job, machine, out);
+  if (job->parallel.head == CHOICE_PARALLEL_AUTO && !choose_setting(c, job, machine, limits))
+    return false;
+  const bool is_good = fit_said(c, job, machine, out);
+  if (limits->count > 0) out->limits = limits;
+  return is_good;
 }

@@ -89,6 +89,10 @@ static void add_variants(Keys *keys, const Job *job, const Compiled *known, Part
       key.regather = job->parallel.regather;
       if (!may_split(job, key.is_split)) continue;
       add_key(keys, key);
+      /* Without sequence ranks send as much and keep more. */
+      if (key.tp > 1 && known->derived.sample_tokens > 1 &&
+          !setting_is_kept(job, FIELD_parallel_sequence))
+        keys->out->cut[CUT_DOMINATED]++;
       const bool has_choice =
           key.tp > 1 && key.recompute.choice <= CHOICE_RECOMPUTE_SELECTIVE &&
           !setting_is_kept(job, FIELD_parallel_regather) &&

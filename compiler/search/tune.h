@@ -53,4 +53,8 @@ typedef struct TuneProgress {
 bool tune(Compile *c, const Subject *subject, int32_t threads, int32_t most,
           const TuneProgress *progress, Tuned *out);
 
+/* Why a setting that is not in the table may be faster than the first row: what was assumed, and
+ * what was not searched. */
+TextList tune_limits(Arena *arena, const Tuned *tuned);
+
 #endif

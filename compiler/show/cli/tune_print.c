@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "compiler/draft/draft.h"
-#include "compiler/search/refine.h"
 #include "compiler/search/tree.h"
 #include "compiler/show/cli/tune.h"
 #include "runtime/plan/plan_job.h"
@@ -82,16 +81,9 @@ static void print_cuts(const TuneScreen *screen, const Tune *tune, FILE *out) {
 /* Why a setting that is not in the table may be faster than its first row. */
 static void print_doubts(const TuneScreen *screen, const Tune *tune, FILE *out) {
   const Tuned *t = &tune->tuned;
-  if (t->cut[CUT_FORECAST] > 0)
-    fprintf(out, "assumed  no forecast is more than %.0f %% too long, for %s setting%s\n",
-            100 * FORECAST_MARGIN, format_count(arena_of(screen), t->cut[CUT_FORECAST]),
-            plural(t->cut[CUT_FORECAST]));
-  if (t->cut[CUT_FORECAST] > 0 && t->proven > 0)
-    fprintf(out, "         those of %d plan%s were %+.1f to %+.1f %% off\n", t->proven,
-            plural(t->proven), 100 * t->off_least, 100 * t->off_most);
-  if (t->cut[CUT_LIMIT] > 0)
-    fprintf(out, "stopped  after %s estimates: another setting may be faster than row 1\n",
-            format_count(arena_of(screen), t->estimates));
+  const TextList limits = tune_limits(arena_of(screen), t);
+  for (int32_t i = 0; i < limits.count; i++)
+    fprintf(out, "%-8s %s\n", i == 0 ? "limits" : "", limits.at[i]);
   if (tune->row > 0)
     fprintf(out,
             "skipped  %d faster, too large when packed: another setting may be faster than row 1\n",

@@ -67,6 +67,13 @@ static void print_ranks(const Compiled *compiled, FILE *out) {
                         chunks, g->tf32 ? "tf32" : dtype_name(g->compute_dtype), params));
 }
 
+/* Of parallel = "auto". */
+static void print_limits(const Compiled *compiled, FILE *out) {
+  const TextList *limits = compiled->limits;
+  for (int32_t i = 0; limits != NULL && i < limits->count; i++)
+    put_line(out, i == 0 ? "limits" : "", limits->at[i]);
+}
+
 /* Linear layers of stacks multiply codes, but not those whose sizes do not fit. */
 static void print_codes(const Compiled *compiled, FILE *out) {
   const Graph *g = compiled->draft->train;
@@ -218,6 +225,7 @@ void explain_summary(const Compiled *compiled, FILE *out) {
   print_batch(compiled, out);
   print_data(compiled, out);
   print_ranks(compiled, out);
+  print_limits(compiled, out);
   put_line(out, "cluster",
            arena_printf(arena, "%-18s %s x %s, %lld thread%s a rank", cluster->name,
                         count_text(compiled, rank_count(compiled)), cluster->device,

@@ -8,9 +8,9 @@ return job {
 }
 -- >>> exit 0
 tune     llama on 8 x h100-sxm (dgx-h100), 64 sequences a step
-looked   at 3,306 settings, 8 of them in full
+looked   at 3,498 settings, 8 of them in full
 left out          288  ranks, batch, layers or sequence do not divide so
-                  264  another does the same work and keeps or sends less
+                  456  another does the same work and keeps or sends less
                 2,686  their computation alone takes longer than the best
                    60  forecast from their parts to take longer than the best
                     8  estimated in full: rows below, slower or too large ones
@@ -25,8 +25,9 @@ left out          288  ranks, batch, layers or sequence do not divide so
 rows     with * are compiled and proven, the others are estimated. Those
          after the first are the fastest others that were estimated
 row 2    takes 0.02896 ms more than row 1: compute +0.02896
-assumed  no forecast is more than 2 % too long, for 60 settings
-         those of 8 plans were -14.1 to +0.2 % off
+limits   assumed: no forecast is more than 2 % too long, for 60 settings
+         forecasts of 8 compiled plans were -14.1 to +0.2 % off
+         not varied: offload, precision, loss_chunks, zero_unit, stages
 proof    ok                 the first is compiled: 185 MB of 84.3 GB a rank
 
 nodes    ranks        step         run  node-hours        cost

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "compiler/job/data.h"
+#include "compiler/search/fit.h"
 #include "compiler/search/tune.h"
 #include "compiler/search/workers.h"
 #include "tests/unit/check.h"
@@ -82,6 +83,17 @@ int main(void) {
     for (int32_t r = 0; r < CUT_RULES; r++)
       left_out += tuned.cut[r];
     CHECK_INT(left_out, tuned.seen);
+    compile_free(c);
+  }
+  TEST("a job with parallel = auto says what its search assumed, and what it did not look at") {
+    const char *const open[] = {"cluster.nodes=1", "cluster.devices=4", "train.batch=8 sequences",
+                                "parallel=auto"};
+    Compile *c = compile_new(SOURCE_FOLDER "/specs");
+    Job *job = load(c, open, 4);
+    Compiled compiled;
+    CHECK(fit_plan(c, job, &machine, &compiled) && compiled.limits != NULL);
+    CHECK(strstr(compiled.limits->at[0], "no forecast is more than") != NULL);
+    CHECK(strstr(compiled.limits->at[compiled.limits->count - 1], "not varied") != NULL);
     compile_free(c);
   }
   TEST("keys that the job sets are kept") {
