@@ -193,7 +193,7 @@ static bool measure_peak(Rank *rank, Status *status) {
   return rank_gather_facts(rank, status);
 }
 
-/* Where states are in host memory, a copy takes the drawn values there, and init draws them. */
+/* Init still draws if states are in host memory, because a copy takes the drawn values there. */
 static bool loads_parameters(const Rank *rank) {
   const WeightFiles *files = &rank->run->weights;
   for (uint32_t lane = 0; lane < rank->plan->lanes_count; lane++)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How far the text is matched after a mismatch: of the first k + 1 bytes the longest proper prefix
- * that is a suffix, too. */
+/* Sets back[k]: so many bytes of the text still match after its first k + 1 bytes did and the next
+ * one does not. */
 static void make_back(StopText *stop) {
   for (uint32_t k = 1, matched = 0; k < stop->length; k++) {
     while (matched > 0 && stop->text[k] != stop->text[matched])
