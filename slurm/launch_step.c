@@ -14,7 +14,7 @@ static void take_cores(const LaunchMaking *m, Cores *cores, int64_t first, int64
   enum { CORES_MOST = 1 << 16 };
   while (cores->count <= last && cores->count < CORES_MOST)
     VEC_PUSH(m->c->arena, cores, false);
-  for (int64_t core = first; core <= last && core < cores->count; core++)
+  for (int64_t core = first < 0 ? 0 : first; core <= last && core < cores->count; core++)
     cores->at[core] = true;
 }
 
