@@ -320,14 +320,16 @@ def quantile(list_, share):
 
 def leave_one_out(details):
     """Each table with the median slack of the others, and what that leaves of all rows. Programs
-    that say nothing about others are left out: DeepSpeed's communication is not modelled."""
+    that say nothing about others are left out: DeepSpeed's communication is not modelled. Returns
+    the mean errors."""
+    errors = {}
     tables = {}
     for software, by_table in RATIOS.items():
         for name, list_ in by_table.items():
             if software != "deepspeed-2021":
                 tables.setdefault(name, []).extend(list_)
     if len(tables) < 2:
-        return
+        return errors
     details += ["", "## Each table by the others", "", "| table | slack of the others | mean error |",
                 "|---|---|---|"]
     left = []
@@ -335,16 +337,15 @@ def leave_one_out(details):
         others = statistics.median(statistics.median(v) for k, v in tables.items() if k != name)
         left += [ratio / others for ratio in list_]
         error = statistics.mean(abs(others / ratio - 1) for ratio in list_)
+        errors[name] = 100 * error
         details.append(f"| {name} | {others:.3f} | {100 * error:.1f} % |")
     details += ["", f"Measured over expected times then: quantiles 0.1 and 0.9 of {len(left)} rows are "
                 f"{quantile(left, 0.1):.2f} and {quantile(left, 0.9):.2f}."]
+    return errors
 
 
 def run(arguments):
-    totals = []
-    print("| table | rows | mean error | a priori | bias | aim | in range | tau | 45 % MFU | floors above | left out |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
-    details = []
+    totals, details = {}, []
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         for name in arguments.table or TABLES:
             make, title, aim = TABLES[name]
@@ -354,12 +355,18 @@ def run(arguments):
                 rows = [r for r in rows if f"{name}: {r.key}" in wanted]
             asked = [r for r in rows if r.job]
             answers = list(pool.map(lambda r: explain(arguments.lockstep, r, arguments.D, folder), asked))
-            totals.append(summary(name, title, aim, rows, list(zip(asked, answers)), details))
+            totals[name] = summary(name, title, aim, rows, list(zip(asked, answers)), details)
     calibration(details)
-    leave_one_out(details)
+    others = leave_one_out(details)
+    print("| table | rows | aim | mean error | a priori | by the others | bias | in range | tau | 45 % MFU "
+          "| floors above | left out |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
+    for name, total in totals.items():
+        by_others = f"{others[name]:.1f} %" if name in others else "-"
+        print("| " + " | ".join(total["first"] + [by_others] + total["rest"]) + " |")
     print()
     print("\n".join(details))
-    return any(totals)
+    return any(total["floors"] for total in totals.values())
 
 
 def summary(name, title, aim, rows, answered, details):
@@ -400,11 +407,13 @@ def summary(name, title, aim, rows, answered, details):
         RATIOS.setdefault(software, {})[name] = list_
     taus = [kendall(pairs) for pairs in ranks.values()]
     agree, total = sum(t[0] for t in taus), sum(t[1] for t in taus)
-    print(f"| {title} | {len(errors)} | {mean(errors):.1f} % | {mean(priori):.1f} % | {100 * sum(errors) / max(1, len(errors)):+.1f} % "
-          f"| {f'{aim} %' if aim else '-'} | {inside} | {f'{agree / total:.2f}' if total else '-'} "
-          f"| {mean(guess):.1f} % | {floors} "
-          f"| {', '.join(f'{n}: {why}' for why, n in missing.items()) or '0'} |", flush=True)
-    return floors > 0
+    percent = lambda number: f"{number:.1f} %"
+    return {"floors": floors,
+            "first": [title, str(len(errors)), f"{aim} %" if aim else "-", percent(mean(errors)),
+                      percent(mean(priori))],
+            "rest": [f"{100 * sum(errors) / max(1, len(errors)):+.1f} %", str(inside),
+                     f"{agree / total:.2f}" if total else "-", percent(mean(guess)), str(floors),
+                     ", ".join(f"{n}: {why}" for why, n in missing.items()) or "0"]}
 
 
 def main():

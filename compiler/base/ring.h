@@ -21,15 +21,26 @@ static inline double ring_nodes(const RingHops *hops) {
   return is_one_node ? 1 : ceil(hops->members / hops->node_members);
 }
 
-/* The latency of the faster way; of the ring alone where `is_sum` is false and nodes have several
- * members. */
-static inline double ring_pass_ns(const RingHops *hops, bool is_sum) {
+static inline double ring_alone_ns(const RingHops *hops) {
   double nodes = ring_nodes(hops);
-  if (nodes <= 1) return (hops->members - 1) * hops->inside_ns;
-  double ring = (hops->members - nodes) * hops->inside_ns + (nodes - 1) * hops->between_ns;
-  double tree = (hops->node_members - 1) * hops->inside_ns + ceil(log2(nodes)) * hops->between_ns;
-  bool has_tree = is_sum || hops->node_members <= 1;
-  return has_tree && tree < ring ? tree : ring;
+  return (hops->members - nodes) * hops->inside_ns + (nodes - 1) * hops->between_ns;
+}
+
+/* Of several nodes. */
+static inline double ring_tree_ns(const RingHops *hops) {
+  return (hops->node_members - 1) * hops->inside_ns +
+         ceil(log2(ring_nodes(hops))) * hops->between_ns;
+}
+
+/* True where NCCL has a tree: `is_sum`, or gathers and scatters of nodes with one member. */
+static inline bool ring_has_tree(const RingHops *hops, bool is_sum) {
+  return ring_nodes(hops) > 1 && (is_sum || hops->node_members <= 1);
+}
+
+/* The latency of the faster way. */
+static inline double ring_pass_ns(const RingHops *hops, bool is_sum) {
+  double ring = ring_alone_ns(hops);
+  return ring_has_tree(hops, is_sum) ? fmin(ring, ring_tree_ns(hops)) : ring;
 }
 
 #endif

@@ -12,9 +12,10 @@ typedef struct Sustained {
   double attention, attention_backward; /* of the peak: long sequences, wide heads */
   double copy;                          /* of the memory's bandwidth */
   double intra, inter;                  /* of a link: large collectives */
-  int64_t multiprocessors;              /* 0: products of all sizes fill the device */
-  int64_t kernel_ns;                    /* between the kernels of a lane */
-  double power_w;                       /* that one draws at most; 0: unknown */
+  double switch_sums;      /* of what rings get inside: sums in switches; 0: they add up nothing */
+  int64_t multiprocessors; /* 0: products of all sizes fill the device */
+  int64_t kernel_ns;       /* between the kernels of a lane */
+  double power_w;          /* that one draws at most; 0: unknown */
 } Sustained;
 
 /* Rates of processors by `lockstep bench kernels`; in a cluster the share of a rank. FLOP/s of
@@ -33,10 +34,12 @@ typedef struct Software {
   bool remakes_scores; /* without flash: backward makes them again instead of keeping them */
   bool joins_gates;    /* an activation and the product with it are one kernel, and backward makes
                           them again; else both are kept */
-  bool overlaps;       /* communication of gradients and weights runs beside compute */
-  double traffic;      /* bytes of kernels that are bound by memory, over those of our records */
-  double product;      /* time of products over that at the device's rate */
-  double slack;        /* time of a step, divided by that of its kernels and communications */
+  bool has_trees; /* gathers between nodes with one member each take log2 steps at the whole rate;
+                     else NCCL's PAT, or rings */
+  bool overlaps;  /* communication of gradients and weights runs beside compute */
+  double traffic; /* bytes of kernels that are bound by memory, over those of our records */
+  double product; /* time of products over that at the device's rate */
+  double slack;   /* time of a step, divided by that of its kernels and communications */
 } Software;
 
 #endif

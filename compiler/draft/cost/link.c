@@ -8,11 +8,15 @@ double link_share(const Cluster *cluster, bool is_inside) {
 
 PlanLink link_of(const Reach *reach, const Cluster *cluster) {
   const double share = link_share(cluster, reach->is_in_domain);
+  const bool sums_in_switches = reach->is_in_domain && !reach->is_slow_inside;
+  const uint32_t trees = cluster->software.has_trees;
+  const uint32_t permille = (uint32_t)(1000 * cluster->sustained.switch_sums + 0.5);
   return (PlanLink){.bytes_per_s = reach->ring_bytes_per_s * share,
                     .pair_bytes_per_s = reach->pair_bytes_per_s * share,
                     .latency_ns = reach->latency_ns,
                     .inside_latency_ns = reach->inside_latency_ns,
-                    .node_members = (uint32_t)reach->node_members};
+                    .node_members = (uint32_t)reach->node_members,
+                    .ways = (sums_in_switches ? permille : 0) | trees << 16};
 }
 
 Traffic link_traffic(const Draft *d, const Record *record) {

@@ -1,6 +1,7 @@
 /* cluster.c -- resolves cluster = { "dgx-h100", nodes = 2 } to what each rank has. Files of
  * specs/clusters and specs/devices are plain tables; a cluster file may begin with another
  * cluster's name. */
+#include <math.h>
 #include <string.h>
 
 #include "compiler/job/derive/cluster_file.h"
@@ -131,6 +132,9 @@ static Sustained sustained_of(const Facts *facts, const Facts *device, bool is_g
   settle_share(&all.copy, device, DEVICE_COPY, fact_of(device, DEVICE_BANDWIDTH));
   settle_share(&all.intra, facts, CLUSTER_INTRA_RING, fact_of(facts, CLUSTER_INTRA));
   settle_share(&all.inter, facts, CLUSTER_INTER_RING, fact_of(facts, CLUSTER_INTER));
+  settle_share(&all.switch_sums, device, DEVICE_SWITCH_SUMS,
+               fact_of(facts, CLUSTER_INTRA) * all.intra);
+  all.switch_sums = fmin(all.switch_sums, 1);
   all.power_w = fact_of(device, DEVICE_POWER);
   all.multiprocessors = (int64_t)fact_of(device, DEVICE_MULTIPROCESSORS);
   if (device->is_known[DEVICE_KERNEL]) all.kernel_ns = (int64_t)fact_of(device, DEVICE_KERNEL);
@@ -504,6 +508,10 @@ static bool read_one_type(Compile *c, lua_State *L, Job *job, const Machine *mac
     return false;
   bool is_cpu = is_plain || device.is_known[DEVICE_CORES];
   cluster->target = is_cpu ? TARGET_CPU : TARGET_CUDA;
+  if (!calibration_take(c, job, is_here ? machine : NULL, device.gpu, facts, cluster)) return false;
+  if (is_cpu) /* measured messages are of it */
+    cluster->intra_latency_ns =
+        settle_latency(job, FIELD_cluster_intra_latency, facts, CLUSTER_INTRA_LATENCY);
   ClusterType *type = ARENA_NEW(c->arena, ClusterType);
   *type = type_of_job(job, facts, cluster);
   settle_counts(job, facts, !is_cpu && (type->hwloc || type->nccl_topo),
@@ -515,7 +523,6 @@ static bool read_one_type(Compile *c, lua_State *L, Job *job, const Machine *mac
   /* Nodes of "here" are simulated: all of their ranks are threads of this machine. */
   int64_t sharers = cluster->devices * (is_here ? cluster->nodes : 1);
   settle_memory(c, job, machine, facts, &device, sharers > 0 ? sharers : 1, by_gpus, cluster);
-  if (!calibration_take(c, job, is_here ? machine : NULL, device.gpu, facts, cluster)) return false;
   settle_host(job, machine, facts, &device, is_here, cluster);
   int64_t cores =
       settle(job, FIELD_cluster_cores, facts, CLUSTER_CORES,
@@ -527,6 +534,7 @@ static bool read_one_type(Compile *c, lua_State *L, Job *job, const Machine *mac
     cluster->flops[rate] = fact_of(&device, DEVICE_RATES + rate) * share;
   cluster->memory_bytes_per_s = fact_of(&device, DEVICE_BANDWIDTH) * share;
   cluster->sustained = sustained_of(facts, &device, !is_cpu);
+  if (job->train.deterministic) cluster->sustained.switch_sums = 0;
   if (is_cpu && cluster->measured.product_fp32 > 0)
     take_measured(cluster, sharers > 0 ? (double)sharers : 1);
   bool is_listed = !by_gpus || device.gpu != NULL;

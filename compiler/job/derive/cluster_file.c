@@ -55,6 +55,7 @@ static const Key device_keys[] = {
     [DEVICE_COPY] = {"copy", units_rate, "\"3TB/s\""},
     [DEVICE_MULTIPROCESSORS] = {"multiprocessors", NULL, whole},
     [DEVICE_POWER] = {"power", NULL, whole},
+    [DEVICE_SWITCH_SUMS] = {"switch_sums", units_rate, "\"287GB/s\""},
     [DEVICE_KERNEL] = {"kernel", units_latency, "\"1.5us\""},
 };
 enum {

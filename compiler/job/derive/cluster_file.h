@@ -40,6 +40,7 @@ enum {
   DEVICE_MULTIPROCESSORS,
   DEVICE_KERNEL,
   DEVICE_POWER,
+  DEVICE_SWITCH_SUMS, /* of sums that NVSwitches add up */
   DEVICE_NUMBERS
 };
 enum {

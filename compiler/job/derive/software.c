@@ -3,11 +3,13 @@
 
 #include "compiler/job/derive/cluster_file.h"
 
-static const char *const words[] = {"attention", "overlap", "gates", "traffic", "product", "slack"};
+static const char *const words[] = {"attention", "overlap", "gates", "gathers",
+                                    "traffic",   "product", "slack"};
 enum {
   WORD_ATTENTION,
   WORD_OVERLAP,
   WORD_GATES,
+  WORD_GATHERS,
   WORDS_FIRST_NUMBER,
   WORD_COUNT = sizeof words / sizeof *words
 };
@@ -27,11 +29,14 @@ static void read_attention(Compile *c, const SpecFile *file, const RawEntry *ent
     refuse(c, file, entry, "\"flash\", \"unfused\" or \"selective\"", "\"flash\"");
 }
 
-static void read_gates(Compile *c, const SpecFile *file, const RawEntry *entry, Software *out) {
+/* One of two words: true for the first. */
+static bool read_choice(Compile *c, const SpecFile *file, const RawEntry *entry, const char *first,
+                        const char *second) {
   const char *text = entry->value->kind == RAW_TEXT ? entry->value->text : "";
-  out->joins_gates = strcmp(text, "joined") == 0;
-  if (!out->joins_gates && strcmp(text, "apart") != 0)
-    refuse(c, file, entry, "\"joined\" or \"apart\"", "\"joined\"");
+  if (strcmp(text, first) != 0 && strcmp(text, second) != 0)
+    refuse(c, file, entry, arena_printf(c->arena, "\"%s\" or \"%s\"", first, second),
+           arena_printf(c->arena, "\"%s\"", first));
+  return strcmp(text, first) == 0;
 }
 
 static void read_entry(Compile *c, const SpecFile *file, const RawEntry *entry, Software *out) {
@@ -47,7 +52,9 @@ static void read_entry(Compile *c, const SpecFile *file, const RawEntry *entry, 
   } else if (word == WORD_ATTENTION) {
     read_attention(c, file, entry, out);
   } else if (word == WORD_GATES) {
-    read_gates(c, file, entry, out);
+    out->joins_gates = read_choice(c, file, entry, "joined", "apart");
+  } else if (word == WORD_GATHERS) {
+    out->has_trees = read_choice(c, file, entry, "trees", "nccl");
   } else if (word == WORD_OVERLAP) {
     out->overlaps = entry->value->number != 0;
     if (entry->value->kind != RAW_FLAG) refuse(c, file, entry, "true or false", "true");

@@ -43,11 +43,11 @@ cluster.devices        2                       derived: what the cluster's files
                                                describe
 cluster.device         h100-sxm                preset: c.lua:1:19
 cluster.memory         85.5 GB                 preset:
-                                               SPECS/devices/h100-sxm.lua:6:19
+                                               SPECS/devices/h100-sxm.lua:8:19
 cluster.host           none                    derived: not known
 cluster.host_bandwidth none                    derived: not known
 cluster.host_link      64 GB/s                 preset:
-                                               SPECS/devices/h100-sxm.lua:7:46
+                                               SPECS/devices/h100-sxm.lua:9:46
 cluster.disk           none                    derived: not known
 cluster.disk_read      none                    derived: not known
 cluster.disk_write     none                    derived: not known

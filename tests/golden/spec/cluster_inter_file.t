@@ -14,13 +14,13 @@ cluster.devices        8                       preset:
 cluster.device         h100-sxm                preset:
                                                SPECS/clusters/dgx-h100.lua:6:43
 cluster.memory         85.5 GB                 preset:
-                                               SPECS/devices/h100-sxm.lua:6:19
+                                               SPECS/devices/h100-sxm.lua:8:19
 cluster.host           2.20 TB                 preset:
                                                SPECS/clusters/dgx-h100.lua:7:67
 cluster.host_bandwidth 614 GB/s                preset:
                                                SPECS/clusters/dgx-h100.lua:7:92
 cluster.host_link      64 GB/s                 preset:
-                                               SPECS/devices/h100-sxm.lua:7:46
+                                               SPECS/devices/h100-sxm.lua:9:46
 cluster.disk           30.7 TB                 preset:
                                                SPECS/clusters/dgx-h100.lua:8:17
 cluster.disk_read      56 GB/s                 preset:

@@ -53,5 +53,5 @@ return job {
    "control, mirrored":0,
    "snapshot":0,
    "arena":3275491072,"budget":84269849190,"fits":true},
-  "compute_ms":7.026146,"bubble_ms":0.000000,"exposed_ms":{"dp_replicate":0.000000,"dp":1.845894,"pp":0.000000,"cp":0.000000,"tp":0.000000,"tp_group":0.000000,"several":0.000000},
-  "sent_bytes":938397768,"predicted_step_ns":8872040,"tokens_per_s":923350}}
+  "compute_ms":7.026146,"bubble_ms":0.000000,"exposed_ms":{"dp_replicate":0.000000,"dp":1.537370,"pp":0.000000,"cp":0.000000,"tp":0.000000,"tp_group":0.000000,"several":0.000000},
+  "sent_bytes":938397768,"predicted_step_ns":8563516,"tokens_per_s":956616}}

@@ -18,7 +18,7 @@ exposed dp                      3.072    0.7                         #
 exposed pp                      5.770    1.4                         #
 exposed tp                     31.378    7.4                          ##
 bubble                         58.152   13.8                            ####
-expected                      422.269  100.0
+expected                      422.276  100.0
 hidden dp                       4.212  beside kernels
 hidden pp                       0.721  beside kernels
 hidden tp                       0.061  beside kernels

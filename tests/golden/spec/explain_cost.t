@@ -8,4 +8,4 @@ return job {
 }
 -- >>> exit 0
 "node_hours":0.00169638,"cost":0.166788,"kwh":0.00949974},
-"node_hours":0.228686,"cost":22.4844,"kwh":1.28064},
+"node_hours":0.234019,"cost":23.0088,"kwh":1.31051},

@@ -20,4 +20,4 @@ job.lua:7:49: error[does-not-fit]: a rank needs 123 GB, its budget is 46.8 GB
     note: host memory is for large models on few devices, such as 70B on one
     node: with more nodes parallel.zero divides states, and nothing is copied
     note: or with cluster.nodes = 8, parallel.zero = 3 it needs 32.3 GB: fits, a
-    step of 1.02 s
+    step of 1.06 s
