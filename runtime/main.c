@@ -273,12 +273,14 @@ static int bench(int count, char **word) {
   process_prepare("lockstep-rank");
   const bool is_copies = count == 3 && strcmp(word[2], "copies") == 0;
   const bool is_kernels = count == 3 && strcmp(word[2], "kernels") == 0;
-  if (!is_copies && !is_kernels && (count != 4 || strcmp(word[2], "files") != 0)) {
+  const bool is_sums = count == 3 && strcmp(word[2], "collectives") == 0;
+  if (!is_copies && !is_kernels && !is_sums && (count != 4 || strcmp(word[2], "files") != 0)) {
     fputs(usage, stderr);
     return STATUS_USER;
   }
   if (is_copies    ? bench_copies(stdout, &status)
       : is_kernels ? bench_kernels(stdout, &status)
+      : is_sums    ? bench_collectives(stdout, &status)
                    : bench_files(word[3], stdout, &status))
     return fflush(stdout) == 0 ? STATUS_DONE : STATUS_WORLD;
   text_warn("%s", status.text);

@@ -22,6 +22,10 @@ bool bench_copies(FILE *out, Status *status);
  * a second, records of a few numbers a second; then memory and updates as above. */
 bool bench_kernels(FILE *out, Status *status);
 
+/* Sums between ranks that are threads, one a core: bytes that each of them sends in rings, and
+ * messages one after the other. */
+bool bench_collectives(FILE *out, Status *status);
+
 /* A rank's file in that directory: written, read, and both at once. */
 bool bench_files(const char *directory, FILE *out, Status *status);
 

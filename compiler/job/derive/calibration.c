@@ -2,6 +2,7 @@
 #include "compiler/job/calibration.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -31,6 +32,7 @@ static double least_rate(int32_t rate) {
   case CALIBRATION_product_bf16:
   case CALIBRATION_attention_fwd:
   case CALIBRATION_attention_bwd: return UNITS_FLOPS_LEAST;
+  case CALIBRATION_messages:
   case CALIBRATION_records:
   case CALIBRATION_disk_requests: return 1;
   default: return UNITS_RATE_LEAST;
@@ -173,8 +175,13 @@ bool calibration_take(Compile *c, const Job *job, const Machine *machine, const 
     return false;
   for (size_t i = 0; i < sizeof facts_of / sizeof *facts_of; i++)
     take_fact(&of, facts_of[i].rate, facts_of[i].fact, facts);
-  if (cluster->target == TARGET_CPU)
+  if (cluster->target == TARGET_CPU) {
     take_fact(&of, CALIBRATION_host_copy, CLUSTER_HOST_LINK, facts);
+    take_fact(&of, CALIBRATION_collectives, CLUSTER_INTRA, facts);
+    take_fact(&of, CALIBRATION_messages, CLUSTER_INTRA_LATENCY, facts);
+    if (of.per_s[CALIBRATION_messages] > 0)
+      facts->number[CLUSTER_INTRA_LATENCY] = ceil(1e9 / of.per_s[CALIBRATION_messages]);
+  }
   if (of.per_s[CALIBRATION_disk_requests] > 0)
     cluster->disk_request_s = 1 / of.per_s[CALIBRATION_disk_requests];
   cluster->update_bytes_per_s = of.per_s[CALIBRATION_host_update];

@@ -261,8 +261,9 @@ ExitCode verb_bench(const Options *options) {
     return complain(EXIT_USER, "bench: either %s or --kernels", options->words.at[0]);
   if (options->words.count > 0) return bench_rates(options);
   if (!options->products)
-    return complain(EXIT_USER, "say what to measure: lockstep bench copies, kernels, files "
-                               "DIRECTORY, or bench --kernels");
+    return complain(EXIT_USER,
+                    "say what to measure: lockstep bench copies, kernels, collectives, files "
+                    "DIRECTORY, or bench --kernels");
   if (options->out && access(options->out, R_OK | W_OK) != 0) /* before minutes of measurements */
     return refuse_table(options->out);
   static BenchRates bench;

@@ -1,6 +1,6 @@
-/* bench_rates.c -- lockstep bench kernels, copies, files DIRECTORY: rates that predictions use, as
- * a table, as JSON, and as rows of a calibration file. lockstep-rank measures, with the code that
- * training runs. */
+/* bench_rates.c -- lockstep bench kernels, copies, collectives, files DIRECTORY: rates that
+ * predictions use, as a table, as JSON, and as rows of a calibration file. lockstep-rank measures,
+ * with the code that training runs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +41,8 @@ static const struct {
     {"activation", "the same of GELU"},
     {"loss", "the same of the cross entropy of logits"},
     {"records", "records of a few numbers"},
+    {"collectives", "what each rank sends in sums, a rank on each core"},
+    {"messages", "messages between two ranks, one after the other"},
     {"disk_read", "reading a file of offload.path"},
     {"disk_write", "writing it"},
     {"disk_requests", "reads and writes one after the other, without their bytes"},
@@ -162,11 +164,12 @@ static ExitCode measure(Arena *arena, const Options *options, RankAnswer *answer
 ExitCode bench_rates(const Options *options) {
   const Words *words = &options->words;
   const bool is_files = strcmp(words->at[0], "files") == 0;
-  const bool is_known =
-      is_files || strcmp(words->at[0], "copies") == 0 || strcmp(words->at[0], "kernels") == 0;
+  const bool is_known = is_files || strcmp(words->at[0], "copies") == 0 ||
+                        strcmp(words->at[0], "kernels") == 0 ||
+                        strcmp(words->at[0], "collectives") == 0;
   if (!is_known || words->count != (is_files ? 2 : 1))
-    return complain(EXIT_USER, "what to measure: lockstep bench copies, kernels, files "
-                               "DIRECTORY, or bench --kernels");
+    return complain(EXIT_USER, "what to measure: lockstep bench copies, kernels, collectives, "
+                               "files DIRECTORY, or bench --kernels");
   Compile *c = open_compile();
   if (c == NULL) return EXIT_WORLD;
   Calibration file = {0};

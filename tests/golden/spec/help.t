@@ -61,10 +61,10 @@ lockstep VERB --help lists all options of a verb. Several verbs have:
                         folder; topology gather: the file, else stdout; trace:
                         the file, else RUN/trace.json; checkpoint merge: the
                         file, convert: the folder; export: the folder; predict:
-                        the CSV file; bench copies, kernels and files: the file
-                        of rates for cluster.calibration, to which they add
-                        rows; bench --kernels: the table of processors, where it
-                        puts its row
+                        the CSV file; bench copies, kernels, collectives and
+                        files: the file of rates for cluster.calibration, to
+                        which they add rows; bench --kernels: the table of
+                        processors, where it puts its row
   --svg FILE            the timeline of --schedule, the parts of --breakdown,
                         the ranks of --map, memory against time of tune, or the
                         machine, as a picture too

@@ -16,8 +16,8 @@ left out          288  ranks, batch, layers or sequence do not divide so
                     8  estimated in full: rows below, slower or too large ones
 
    tp cp pp    dp order           mb z  recompute           memory    step MFU
-1   1  1  1     8 -                8 0  none                185 MB  798 us  7% *
-2   1  1  1     8 -                8 0  selective           174 MB  827 us  6% *
+1   1  1  1     8 -                8 0  none                185 MB  796 us  7% *
+2   1  1  1     8 -                8 0  selective           174 MB  825 us  6% *
 3   1  1  1     8 -                8 2  none                131 MB  904 us  6% *
 4   1  1  2     4 interleaved x2   8 0  none                148 MB  998 us  5% *
 5   1  1  1     8 -                8 3  none                127 MB 1.01 ms  5% *
@@ -31,8 +31,8 @@ limits   assumed: no forecast is more than 2 % too long, for 60 settings
 proof    ok                 the first is compiled: 185 MB of 84.3 GB a rank
 
 nodes    ranks        step         run  node-hours        cost
-1            8      798 us     7.98 ms    2.22e-06   $0.000217   <- this goal's
-2           16      655 us     6.55 ms    3.64e-06   $0.000356
+1            8      796 us     7.96 ms    2.21e-06   $0.000217   <- this goal's
+2           16      673 us     6.73 ms    3.74e-06   $0.000366
 
 1 fits?       weights, gradients and states are 73.2 MB, the memory of 1 device;
               all of it fits on one device: replicas alone (DDP)
