@@ -11,6 +11,7 @@ enum { FINALISTS_MOST = 8, WORK_MOST = 20000 };
 
 typedef struct Finalist {
   TuneRow *row;
+  int64_t estimated_ns;
   bool is_too_large;
 } Finalist;
 
@@ -67,20 +68,19 @@ static void sort_rows(TuneRow *rows, int32_t count) {
 int32_t finalists_prove(const Subject *subject, int32_t threads, TuneRow *rows, int32_t count,
                         Tuned *out) {
   Finals finals = {.subject = subject};
-  int64_t before_ns[FINALISTS_MOST], work = 0;
+  int64_t work = 0;
   int32_t proven = 0, kept = 0;
   sort_rows(rows, count);
   for (; proven < count && proven < FINALISTS_MOST; proven++) {
     work += work_of(&rows[proven], out->layers);
     if (work > WORK_MOST) break;
-    finals.at[proven] = (Finalist){.row = &rows[proven]};
-    before_ns[proven] = rows[proven].estimate.step_ns;
+    finals.at[proven] = (Finalist){&rows[proven], rows[proven].estimate.step_ns, false};
   }
   workers_run(threads, proven, prove_one, &finals);
   for (int32_t i = 0; i < count; i++) {
     if (i < proven && finals.at[i].is_too_large) continue;
-    if (rows[i].is_proven) {
-      const double off = (double)before_ns[i] / (double)rows[i].estimate.step_ns - 1;
+    if (i < proven && rows[i].is_proven) {
+      const double off = (double)finals.at[i].estimated_ns / (double)rows[i].estimate.step_ns - 1;
       out->off_least = out->proven == 0 ? off : fmin(out->off_least, off);
       out->off_most = out->proven == 0 ? off : fmax(out->off_most, off);
       out->proven++;

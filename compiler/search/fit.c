@@ -279,6 +279,19 @@ static void note_unfit(Compile *c, const Subject *subject, const Tuned *tuned) {
             "offload = \"auto\" may still fit");
 }
 
+/* The next smaller batch that replicas divide if each has a node, or a part of one. */
+static void note_batch(Compile *c, const Tuned *tuned) {
+  const int64_t ranks = tuned->cluster.ranks;
+  int64_t tp = tuned->cluster.devices;
+  while (tp > 1 && ranks % tp != 0)
+    tp--;
+  const int64_t replicas = ranks / tp, batch = tuned->batch_samples / replicas * replicas;
+  if (tuned->batch_samples % replicas == 0) return;
+  note_at(c, (Span){0},
+          "replicas divide the batch: with tp = %lld there are %lld, and %s sequences would do",
+          (long long)tp, (long long)replicas, format_count(c->arena, batch > 0 ? batch : replicas));
+}
+
 bool fit_tuned(Compile *c, const Subject *subject, const Tuned *tuned, int32_t *row) {
   int32_t first = -1; /* that fits on devices */
   bool on_host;
@@ -295,6 +308,7 @@ bool fit_tuned(Compile *c, const Subject *subject, const Tuned *tuned, int32_t *
     error_at(c, field_place(subject->job, FIELD_parallel_pp), "degrees",
              "no degrees that keep the job's keys divide %lld rank%s, the batch and the model",
              (long long)tuned->cluster.ranks, plural(tuned->cluster.ranks));
+    note_batch(c, tuned);
     return false;
   }
   error_at(

@@ -21,7 +21,6 @@ static double forecast_worst;
 
 typedef struct Changes {
   char text[CHANGES_MOST][TEXT];
-  const char *at[CHANGES_MOST];
   int32_t count;
 } Changes;
 
@@ -32,9 +31,7 @@ static int64_t one_of(int64_t most) { /* a power of two */
   return n;
 }
 
-#define ADD(changes, ...)                                                                          \
-  ((void)snprintf((changes)->text[(changes)->count], TEXT, __VA_ARGS__),                           \
-   (changes)->at[(changes)->count] = (changes)->text[(changes)->count], (changes)->count++)
+#define ADD(changes, ...) (void)snprintf((changes)->text[(changes)->count++], TEXT, __VA_ARGS__)
 
 static Changes draw(void) {
   static const char *const orders[] = {"gpipe", "1f1b", "{\"interleaved\", chunks=2}", "zb-h1",
@@ -70,7 +67,7 @@ static int64_t step_of(const Plan *plan) {
 
 static void say(const Changes *changes, Recompute recompute) {
   for (int32_t i = 0; i < changes->count; i++)
-    printf(" %s", changes->at[i]);
+    printf(" %s", changes->text[i]);
   printf(" recompute %d every %lld\n", (int)recompute.choice, (long long)recompute.group_layers);
 }
 
@@ -126,10 +123,13 @@ static void check_forecast(Compile *c, const Job *job, const Compiled *known, Re
 }
 
 /* False: the job cannot be compiled. */
-static bool check_one(const Machine *machine, Changes changes, Recompute recompute) {
+static bool check_one(const Machine *machine, const Changes *changes, Recompute recompute) {
+  const char *at[CHANGES_MOST];
+  for (int32_t i = 0; i < changes->count; i++)
+    at[i] = changes->text[i];
   const int before = check_failures;
   Compile *c = compile_new(SOURCE_FOLDER "/specs");
-  Job *job = spec_load(c, SOURCE_FOLDER "/tests/unit/search/small.lua", changes.at, changes.count);
+  Job *job = spec_load(c, SOURCE_FOLDER "/tests/unit/search/small.lua", at, changes->count);
   Job pristine = job != NULL ? *job : (Job){0};
   Compiled known = {0};
   Estimate got = {0};
@@ -145,7 +145,7 @@ static bool check_one(const Machine *machine, Changes changes, Recompute recompu
     beyond_percent += fabs((double)(got.step_ns - step_ns)) > 0.01 * (double)step_ns;
     check_bounds(&pristine, machine, &known, recompute, live_bytes, step_ns);
   }
-  if (check_failures > before) say(&changes, recompute);
+  if (check_failures > before) say(changes, recompute);
   compile_close(&known);
   compile_free(c);
   return is_legal;
@@ -153,7 +153,7 @@ static bool check_one(const Machine *machine, Changes changes, Recompute recompu
 
 static bool check_drawn(const Machine *machine) {
   const Changes changes = draw();
-  return check_one(machine, changes, draw_recompute());
+  return check_one(machine, &changes, draw_recompute());
 }
 
 int main(int count, char **words) {
@@ -193,9 +193,9 @@ int main(int count, char **words) {
     ADD(&whole, "model.width=2048");
     ADD(&whole, "train.context=128");
     forecast_worst = 0;
-    CHECK(check_one(&machine, whole, (Recompute){0}));
-    CHECK(check_one(&machine, links, (Recompute){CHOICE_RECOMPUTE_BLOCK, 1}));
-    CHECK(check_one(&machine, busy, (Recompute){CHOICE_RECOMPUTE_BLOCK, 1}));
+    CHECK(check_one(&machine, &whole, (Recompute){0}));
+    CHECK(check_one(&machine, &links, (Recompute){CHOICE_RECOMPUTE_BLOCK, 1}));
+    CHECK(check_one(&machine, &busy, (Recompute){CHOICE_RECOMPUTE_BLOCK, 1}));
     CHECK(forecast_worst < 0.01);
   }
   return check_failures > 0;
