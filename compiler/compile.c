@@ -36,8 +36,8 @@ typedef struct Whole {
 
 /* The summed loss is divided by the step's tokens, so the model must produce one loss term per
  * token. A draw is of one token of each sample. */
-static bool check_loss_tokens(Graph *g, const Job *job, int64_t tokens) {
-  const Node *loss = graph_node(g, graph_value(g, g->loss)->producer);
+static bool check_loss_tokens(Graph *g, ValueId made, const Job *job, int64_t tokens) {
+  const Node *loss = graph_node(g, graph_value(g, made)->producer);
   DimId seq = graph_dim(g, "seq");
   if (tokens == 1 || job->use == USE_SAMPLE) return true;
   if (seq != NO_ID && value_has_dim(g, loss->inputs[0], seq)) return true;
@@ -57,7 +57,9 @@ static Whole whole_graph(Compile *c, const Job *job, const Compiled *known, Prog
   const int64_t tokens = program == PROGRAM_DECODE ? 1 : derived->sample_tokens;
   /* model file -> ops of one micro-batch, blocks traced once */
   Graph *g = model_trace(c, known->model, samples, tokens, training);
-  if (g == NULL || !check_loss_tokens(g, job, tokens)) return (Whole){0};
+  if (g == NULL) return (Whole){0};
+  for (int32_t i = 0; i < g->losses_count; i++)
+    if (!check_loss_tokens(g, g->losses[i], job, tokens)) return (Whole){0};
   g->program = program;
   Whole whole = {g, model_parameters(g), 0};
   g->target = known->cluster.target;

@@ -13,7 +13,12 @@
 ---@operator sub(Value): Value
 ---@operator mul(Value): Value
 
----@class Loss What forward returns.
+---@class Loss What forward returns: a loss, or a sum of losses with weights.
+---@operator add(Loss): Loss
+---@operator sub(Loss): Loss
+---@operator mul(number): Loss
+---@operator div(number): Loss
+---@operator unm: Loss
 
 ---@alias Dims string|string[] Names of dimensions: "width", or { "heads", "head" }
 ---@alias Ids Value
@@ -151,12 +156,13 @@ function stack(name, layers, x, block) end
 ---The mean over tokens of -log softmax(logits)[target]; with smoothing e (1 - e) of that and e of its mean over the classes; plus z log(sum(exp(logits))) squared.
 ---@param logits Value
 ---@param targets Ids
----@param options? { smoothing?: number, z?: number }
+---@param options? { smoothing?: number, z?: number, name?: string }
 ---@return Loss
 function cross_entropy(logits, targets, options) end
 
 ---The mean over elements of (y - target) squared.
 ---@param y Value
 ---@param target Value
+---@param options? { name?: string }
 ---@return Loss
-function mse(y, target) end
+function mse(y, target, options) end

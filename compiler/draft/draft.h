@@ -221,7 +221,7 @@ int64_t draft_tier_bytes(const Draft *d, Tier tier);
 int32_t draft_slot_number(const Draft *d, ControlSlot slot);
 int64_t draft_slot_offset(const Draft *d, ControlSlot slot);
 int64_t draft_control_bytes(const Draft *d);  /* job_control_bytes */
-uint32_t draft_slots(const Draft *d);         /* CONTROL_BITs of the slots that its plan has */
+uint64_t draft_slots(const Draft *d);         /* CONTROL_BITs of the slots that its plan has */
 int64_t draft_control_depth(const Draft *d);  /* job_control_depth */
 int64_t draft_prefetch_steps(const Draft *d); /* job_prefetch_steps */
 

@@ -47,4 +47,8 @@ int64_t cache_offset(const Graph *g, ValueId v);
 int64_t cache_stride_bytes(const Graph *g, RegionId region);
 int64_t draft_drawn_slots(const Draft *d);
 
+/* The slot that the record has where its kernel's row has `slot`: of several losses each has its
+ * own divisor. */
+ControlSlot draft_slot_of(const Draft *d, const Record *record, ControlSlot slot);
+
 #endif

@@ -232,9 +232,10 @@ int64_t draft_control_depth(const Draft *d) {
   return d->cluster->target == TARGET_CPU ? 1 : CONTROL_DEPTH_MAX;
 }
 
-uint32_t draft_slots(const Draft *d) {
-  uint32_t all = CONTROL_BIT(CONTROL_SLOT_COUNT) - 1;
-  if (!d->train->may_lack_targets) all &= ~CONTROL_BIT(CONTROL_targets);
+uint64_t draft_slots(const Draft *d) {
+  uint64_t all = CONTROL_BIT(CONTROL_SLOT_COUNT) - 1;
+  all &= ~control_losses_lacking(d->train->losses_count);
+  if (!d->train->may_lack_targets) all &= CONTROL_BIT(CONTROL_targets) - 1;
   if (!d->snapshots) all &= ~CONTROL_SAVE_SLOTS;
   return d->job->set[FIELD_precision_loss_scale] ? all : all & ~CONTROL_SCALE_SLOTS;
 }
@@ -244,7 +245,7 @@ int64_t draft_drawn_slots(const Draft *d) {
 }
 
 int32_t draft_slot_number(const Draft *d, ControlSlot slot) {
-  return __builtin_popcount(draft_slots(d) & (CONTROL_BIT(slot) - 1)) +
+  return __builtin_popcountll(draft_slots(d) & (CONTROL_BIT(slot) - 1)) +
          (slot > CONTROL_count ? (int32_t)draft_drawn_slots(d) : 0);
 }
 
@@ -252,8 +253,19 @@ int64_t draft_slot_offset(const Draft *d, ControlSlot slot) {
   return CONTROL_SLOT_BYTES * (int64_t)draft_slot_number(d, slot);
 }
 
+ControlSlot draft_slot_of(const Draft *d, const Record *record, ControlSlot slot) {
+  const Graph *model = record->model != NULL ? record->model : d->train->logical;
+  if (slot != CONTROL_targets || d->train->losses_count <= 1) return slot;
+  for (int32_t i = 0; i < record->operand_count; i++) {
+    const ValueId v = record->operands[i].value;
+    if (v != NO_ID && graph_value(model, v)->kind == VALUE_LOSS)
+      return control_divisor(graph_value(model, v)->loss, d->train->losses_count);
+  }
+  return slot;
+}
+
 int64_t draft_control_bytes(const Draft *d) {
-  return CONTROL_SLOT_BYTES * (__builtin_popcount(draft_slots(d)) + draft_drawn_slots(d));
+  return CONTROL_SLOT_BYTES * (__builtin_popcountll(draft_slots(d)) + draft_drawn_slots(d));
 }
 
 int64_t draft_prefetch_steps(const Draft *d) {

@@ -7,7 +7,7 @@ Graph *graph_new(Compile *c, bool training) {
   g->compile = c;
   g->training = training;
   g->program = training ? PROGRAM_TRAIN_STEP : PROGRAM_EVAL_STEP;
-  g->loss = NO_ID;
+  g->answer = NO_ID;
   g->threads = 1;
   g->loss_count = 1;
   return g;

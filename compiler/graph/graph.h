@@ -12,6 +12,7 @@
 #include "compiler/job/mesh.h"
 #include "runtime/plan/dtype.h"
 #include "runtime/plan/plan.h"
+#include "runtime/plan/plan_losses.h"
 
 enum { DIMS_MAX = 8, NODE_INPUTS_MAX = 8, NODE_OUTPUTS_MAX = 6, NODE_ATTRS_MAX = 6 };
 typedef int32_t DimId, ValueId, NodeId, ParamId, RegionId;
@@ -58,6 +59,7 @@ typedef struct Value {
   ValueId view_of;     /* NO_ID: owns its storage */
   int64_t view_offset; /* elements */
   bool is_joined;      /* a gate computes it inside: no node makes or reads it */
+  int32_t loss;        /* of VALUE_LOSS: its number */
 } Value;
 
 /* How a node writes the parameter gradients among its outputs. */
@@ -145,7 +147,7 @@ typedef struct Graph {
   int64_t loss_count; /* targets of one optimizer step over the whole job: the loss denominator */
   bool may_lack_targets; /* some targets may not count: the control slot `targets` is the
                             denominator */
-  const char *loss_name; /* "cross_entropy" or "mse" */
+  const char *loss_name; /* how samples end: "mse" where a loss is, else the first loss's op */
   JobMesh mesh;
   VEC(Dim) dims;
   VEC(Value) values;
@@ -153,7 +155,9 @@ typedef struct Graph {
   VEC(Param) params;
   VEC(Region) regions;
   VEC(GraphInput) inputs;
-  ValueId loss;
+  ValueId losses[LOSSES_MAX]; /* what is descended: the sum of their means, with weights */
+  int32_t losses_count;
+  ValueId answer;   /* of predictions: what the loss would compare with */
   bool has_weights; /* parameters begin with the tensors of files, whose hash is weights_sum */
   uint64_t weights_sum;
   const char *config_json, *model_folder; /* as in settings.def */
@@ -197,6 +201,11 @@ int64_t value_row_stride(const Graph *g,
                          ValueId v); /* elements between tokens: its root's features when a view */
 bool value_has_dim(const Graph *g, ValueId v, DimId d);
 char *value_dims_text(Graph *g, ValueId v); /* "[batch, seq, width]" */
+
+/* The weight of the loss that the node makes. */
+static inline double node_loss_weight(const Node *n) {
+  return n->attrs[LOSS_ATTR_WEIGHTED] != 0 ? n->attrs[LOSS_ATTR_WEIGHT] : 1;
+}
 
 /* True if the node at this position, of the list that has chunks, runs in them. */
 static inline bool region_in_chunks(const Region *r, int32_t at) {

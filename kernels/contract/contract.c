@@ -24,7 +24,7 @@ int32_t contract_operand(const KernelContract *contract, const char *name) {
   return -1;
 }
 
-uint32_t contract_controls_in(const KernelContract *contract, uint32_t slots) {
+uint32_t contract_controls_in(const KernelContract *contract, uint64_t slots) {
   uint32_t named = 0;
   for (int32_t i = 0; i < contract->control_count; i++)
     if (!contract->controls[i].may_be_absent ||
@@ -41,16 +41,16 @@ bool contract_is_tf32(const KernelContract *contract, const double *attrs, int64
   return contract->may_be_tf32 && count > contract->attr_count && attrs[contract->attr_count] != 0;
 }
 
-uint32_t contract_control_reads(const KernelContract *contract) {
-  uint32_t slots = 0;
+uint64_t contract_control_reads(const KernelContract *contract) {
+  uint64_t slots = 0;
   for (int32_t i = 0; i < contract->control_count; i++)
     if (contract->controls[i].access != KERNEL_WRITE)
       slots |= CONTROL_BIT(contract->controls[i].slot);
   return slots;
 }
 
-uint32_t contract_control_writes(const KernelContract *contract) {
-  uint32_t slots = 0;
+uint64_t contract_control_writes(const KernelContract *contract) {
+  uint64_t slots = 0;
   for (int32_t i = 0; i < contract->control_count; i++)
     if (contract->controls[i].access != KERNEL_READ)
       slots |= CONTROL_BIT(contract->controls[i].slot);

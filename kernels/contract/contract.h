@@ -152,10 +152,10 @@ int32_t contract_operand(const KernelContract *contract, const char *name);
 
 /* The slots that a record of the kernel names in a plan with `slots` (CONTROL_BITs), as bits of
  * their numbers in the kernel's row. */
-uint32_t contract_controls_in(const KernelContract *contract, uint32_t slots);
+uint32_t contract_controls_in(const KernelContract *contract, uint64_t slots);
 /* CONTROL_BITs of the slots that it reads, or writes. */
-uint32_t contract_control_reads(const KernelContract *contract);
-uint32_t contract_control_writes(const KernelContract *contract);
+uint64_t contract_control_reads(const KernelContract *contract);
+uint64_t contract_control_writes(const KernelContract *contract);
 
 /* True if these dims are valid for the kernel: their number is right, and flags are 0 or 1. */
 bool contract_dims_fit(const KernelContract *contract, const int64_t *dims, uint32_t count);

@@ -194,6 +194,7 @@ static bool check_inputs(const Plan *plan, Status *status) {
 bool samples_open(Samples *samples, const Plan *plan, bool valid, Status *status) {
   *samples = (Samples){
       .plan = plan, .valid = valid, .may_lack_targets = plan_slot(plan, CONTROL_targets) != NULL};
+  samples->losses = plan_losses(plan);
   samples->is_apart = is_set(plan, "data.documents", "apart");
   if (!check_inputs(plan, status)) return false;
   bool good = true;
@@ -378,18 +379,30 @@ bool samples_fill(const Samples *samples, int64_t number, int64_t row, uint8_t *
   return true;
 }
 
-int64_t samples_targets(const Samples *samples, const uint8_t *slot, int64_t row) {
+/* Counts the targets of the loss in the row; a plan that states no model has one loss. */
+static int64_t targets_of(const Samples *samples, const PlanLoss *loss, const uint8_t *slot,
+                          int64_t row) {
   const Plan *plan = samples->plan;
   int64_t count = 0;
-  for (uint32_t i = 0; samples->may_lack_targets && i < plan->inputs_count; i++) {
+  bool is_of_ids = false;
+  for (uint32_t i = 0; i < plan->inputs_count; i++) {
     const PlanInput *input = &plan->inputs[i];
-    if (input->role != INPUT_CLASSES && input->role != INPUT_TARGETS) continue;
+    if ((input->role != INPUT_CLASSES && input->role != INPUT_TARGETS) ||
+        (loss->node != PLAN_NONE && loss->input != i))
+      continue;
+    is_of_ids = true;
     const void *at = slot + samples_input_offset(plan, i);
     const int32_t *target = (const int32_t *)at + row * input->sample_elements;
     for (int64_t k = 0; k < input->sample_elements; k++)
       count += target[k] >= 0;
   }
-  return count;
+  return is_of_ids ? count : 1;
+}
+
+void samples_targets(const Samples *samples, const uint8_t *slot, int64_t row,
+                     int64_t targets[LOSSES_MAX]) {
+  for (int32_t i = 0; samples->may_lack_targets && i < samples->losses.count; i++)
+    targets[i] += targets_of(samples, &samples->losses.at[i], slot, row);
 }
 
 int64_t samples_passes(const Samples *samples, int32_t replicas) {

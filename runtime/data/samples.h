@@ -11,6 +11,7 @@
 #include "runtime/data/mix.h"
 #include "runtime/data/table.h"
 #include "runtime/plan/plan.h"
+#include "runtime/plan/plan_losses.h"
 #include "runtime/process/status.h"
 #include "runtime/tokens/tokens.h"
 
@@ -34,7 +35,8 @@ typedef struct Samples {
   bool valid;
   bool is_apart;         /* data.documents */
   bool may_lack_targets; /* the plan has the control slot `targets` */
-  int64_t count;         /* 0: no files of this kind */
+  PlanLosses losses;
+  int64_t count; /* 0: no files of this kind */
   int64_t tokens;
   SampleFile *file;
   int32_t file_count;
@@ -92,9 +94,11 @@ uint64_t samples_identity(const Samples *samples);
 bool samples_fill(const Samples *samples, int64_t number, int64_t row, uint8_t *slot,
                   Status *status);
 
-/* How many targets of row `row` of the staged micro-batch count: those that are not below 0. Of
- * plans with the control slot `targets`; in others all count, and it is 0. */
-int64_t samples_targets(const Samples *samples, const uint8_t *slot, int64_t row);
+/* Adds, for each loss, how many targets of row `row` of the staged micro-batch count: ids that are
+ * not below 0; a loss that compares numbers counts the row. Of plans with the control slot
+ * `targets`; in others all count, and nothing is added. */
+void samples_targets(const Samples *samples, const uint8_t *slot, int64_t row,
+                     int64_t targets[LOSSES_MAX]);
 
 /* How many passes read all samples once, when a pass is a micro-batch on every replica and the last
  * pass is padded; and how many samples of `replica`'s micro-batch in a pass are padding. */

@@ -22,8 +22,8 @@ struct Staging {
   bool stop;
   bool failed; /* `status` says why there is no slot after filled_count */
   Status status;
-  int64_t wait_ns;  /* of the consumer only */
-  int64_t *targets; /* by slot: how many count */
+  int64_t wait_ns;      /* of the consumer only */
+  LossTargets *targets; /* by slot */
 };
 
 static int64_t now_ns(void) {
@@ -37,7 +37,7 @@ bool staging_validates(const StagingSetup *setup, int64_t step) {
   return every > 0 && setup->valid_passes > 0 && (step % every == 0 || step == setup->last_step);
 }
 
-static int64_t *targets_at(const Staging *staging, int64_t count) {
+static LossTargets *targets_at(const Staging *staging, int64_t count) {
   return &staging->targets[count % staging->slots];
 }
 
@@ -73,7 +73,7 @@ static bool produce(Staging *staging, const Samples *samples, int64_t position, 
   const StagingSetup *setup = &staging->setup;
   int64_t rows = job_microbatch_samples(setup->plan);
   uint8_t *slot = wait_for_slot(staging);
-  int64_t targets = 0;
+  LossTargets targets = {0};
   if (!slot) return false;
   for (int64_t row = 0; row < loads * rows; row++) {
     int64_t load = row / rows;
@@ -84,7 +84,7 @@ static bool produce(Staging *staging, const Samples *samples, int64_t position, 
       publish(staging, &status);
       return false;
     }
-    targets += samples_targets(samples, at, row % rows);
+    samples_targets(samples, at, row % rows, targets.of);
   }
   *targets_at(staging, staging->filled_count) = targets;
   publish(staging, NULL);
@@ -197,7 +197,7 @@ void staging_give_back(Staging *staging) {
   pthread_mutex_unlock(&staging->lock);
 }
 
-int64_t staging_targets(const Staging *staging) {
+LossTargets staging_targets(const Staging *staging) {
   return *targets_at(staging, staging->taken_count - 1);
 }
 

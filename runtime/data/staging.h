@@ -37,7 +37,7 @@ void staging_stop(Staging *staging);
  * back, in the order in which they were taken. NULL: none; `status` says why. */
 const uint8_t *staging_take(Staging *staging, Status *status);
 /* How many targets count (samples_targets) in what was taken last. */
-int64_t staging_targets(const Staging *staging);
+LossTargets staging_targets(const Staging *staging);
 void staging_give_back(Staging *staging);
 
 /* Time that staging_take has waited for data so far. */

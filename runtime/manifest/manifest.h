@@ -54,7 +54,7 @@ typedef struct ManifestFacts {
   uint64_t save;
   double lr; /* of `step` */
   Control lasting;
-  uint32_t lasting_mask; /* CONTROL_BITs of the slots that it has */
+  uint64_t lasting_mask; /* CONTROL_BITs of the slots that it has */
 } ManifestFacts;
 
 /* The sum of the data of a checkpoint whose run was not ours: any data go on with it. */

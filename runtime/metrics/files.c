@@ -36,6 +36,18 @@ static void add_number(Text *text, const char *name, double value) {
   text_add_json_number(text, value);
 }
 
+/* "losses": each mean by its name, without its weight. */
+static void add_losses(Text *text, const Report *report, const char *key, const LossSums *sums) {
+  if (!losses_are_told(&report->losses)) return;
+  for (int32_t i = 0; i < report->losses.count; i++) {
+    text_add(text, i == 0 ? ",\"%s\":{" : ",", key);
+    text_add_json_string(text, report->losses.at[i].name);
+    text_add(text, ":");
+    text_add_json_number(text, loss_mean(sums, i));
+  }
+  text_add(text, "}");
+}
+
 static void add_identity(const Report *report, Text *text) {
   const ReportSetup *setup = &report->setup;
   const Plan *plan = setup->plan;
@@ -123,7 +135,7 @@ static void add_gpu(const GpuSample *gpu, Text *text) {
 void report_files_step(Report *report, const StepFacts *facts, double tokens_per_s, double mfu) {
   Text *text = &report->metrics;
   text_add(text, "{\"step\":%lld", (long long)facts->step);
-  add_number(text, "loss", facts->loss);
+  add_number(text, "loss", loss_total(&report->losses, &facts->losses));
   add_number(text, "grad_norm", facts->grad_norm);
   if (facts->loss_scale > 0) {
     add_number(text, "loss_scale", facts->loss_scale);
@@ -138,13 +150,15 @@ void report_files_step(Report *report, const StepFacts *facts, double tokens_per
   text_add(text, ",\"comm_bytes\":%lld", (long long)facts->comm_bytes);
   if (report->setup.asks_times) breakdown_print(facts->went, report->setup.plan, text);
   if (facts->gpu) add_gpu(facts->gpu, text);
+  add_losses(text, report, "losses", &facts->losses);
   text_add(text, "}\n");
   (void)write_line(report);
 }
 
-void report_files_valid(Report *report, int64_t step, double loss) {
+void report_files_valid(Report *report, int64_t step, const LossSums *losses) {
   text_add(&report->metrics, "{\"valid_step\":%lld", (long long)step);
-  add_number(&report->metrics, "valid_loss", loss);
+  add_number(&report->metrics, "valid_loss", loss_total(&report->losses, losses));
+  add_losses(&report->metrics, report, "valid_losses", losses);
   text_add(&report->metrics, "}\n");
   (void)write_line(report);
 }
@@ -220,6 +234,8 @@ static void add_summary(const Report *report, const EndFacts *facts, Text *text)
   add_number(text, "checkpoint_write_s", (double)facts->save_write_ns / 1e9);
   text_add(text, ",\"checkpoint_postponed\":%lld,\"checkpoint_failed\":%lld",
            (long long)facts->saves_postponed, (long long)facts->saves_failed);
+  add_losses(text, report, "losses", &report->last_losses);
+  add_losses(text, report, "valid_losses", &report->last_valid_losses);
   text_add(text, "}\n");
 }
 

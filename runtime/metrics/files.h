@@ -7,7 +7,7 @@
 
 bool report_files_open(Report *report, History *history, Status *status);
 void report_files_step(Report *report, const StepFacts *facts, double tokens_per_s, double mfu);
-void report_files_valid(Report *report, int64_t step, double loss);
+void report_files_valid(Report *report, int64_t step, const LossSums *losses);
 void report_files_save(Report *report, const SaveFacts *facts);
 void report_files_save_failed(Report *report, int64_t step, const char *why);
 /* Writes summary.json and loss.svg, each completely or not at all; then the summary to stdout if

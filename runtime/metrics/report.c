@@ -146,6 +146,7 @@ bool report_open(Report *report, const ReportSetup *setup, Status *status) {
   memset(report, 0, sizeof *report);
   report->setup = *setup;
   report->last_valid = report->last_loss = NAN;
+  report->losses = plan_losses(setup->plan);
   text_start_screen(&report->line, setup->json ? STDERR_FILENO : STDOUT_FILENO);
   curve_start(&report->train);
   curve_start(&report->valid);
@@ -166,6 +167,27 @@ static void add_loss(Text *line, double loss) {
     text_add(line, "  loss %.*f", size < 10 ? 4 : size < 100 ? 3 : 2, loss);
   else
     text_add(line, "  loss %.3g", loss);
+}
+
+/* A line below that of a step: the mean of each loss, without its weight. Fits 80 columns. */
+static void add_losses(Report *report, const LossSums *sums) {
+  enum { COLUMNS = 80, NUMBER_BYTES = 24 };
+  Text *line = &report->line;
+  size_t first = line->length;
+  if (!losses_are_told(&report->losses)) return;
+  for (int32_t i = 0; i < report->losses.count; i++) {
+    char number[NUMBER_BYTES] = "-";
+    const char *name = report->losses.at[i].name;
+    const double mean = loss_mean(sums, i);
+    if (!isnan(mean)) (void)snprintf(number, sizeof number, "%.5g", mean);
+    if (line->length > first &&
+        line->length - first + strlen(name) + strlen(number) + 3 > COLUMNS) {
+      text_add(line, "\n");
+      first = line->length;
+    }
+    text_add(line, line->length == first ? "      %s %s" : "  %s %s", name, number);
+  }
+  text_add(line, "\n");
 }
 
 /* Two significant digits in five characters. */
@@ -194,7 +216,7 @@ static void step_line(Report *report, const StepFacts *facts) {
   char rate[QUANTITY_BYTES], left[QUANTITY_BYTES];
   Text *line = &report->line;
   add_step(report, "step", facts->step);
-  add_loss(line, facts->loss);
+  add_loss(line, loss_total(&report->losses, &facts->losses));
   add_norm(line, facts->grad_norm);
   (void)text_count(rate, tokens_per_s);
   text_add(line, "  lr %.1e  %s %s/s", facts->lr, text_squeeze(rate), token_word(report));
@@ -204,6 +226,7 @@ static void step_line(Report *report, const StepFacts *facts) {
       line->length + MFU_COLUMNS + LEFT_COLUMNS + strlen(left) <= COLUMNS)
     text_add(line, "  MFU %.0f%%", 100.0 * utilisation(report, tokens_per_s));
   text_add(line, "  left %s\n", left);
+  add_losses(report, &facts->losses);
   say(report);
 }
 
@@ -243,6 +266,17 @@ static void note_empty(Report *report, int64_t step) {
               (long long)step);
 }
 
+/* Notes the first step in which one of several losses has no target, and counts all of them. */
+static void note_lacking(Report *report, const StepFacts *facts) {
+  for (int32_t i = 0; i < report->losses.count; i++)
+    if (facts->losses.count[i] <= 0 && report->lacking[i]++ == 0)
+      report_note(
+          report,
+          "note     step %lld: no target of loss '%s' counts (all are below 0): its term is "
+          "0",
+          (long long)facts->step, report->losses.at[i].name);
+}
+
 /* Warns when more than a hundredth of a thousand steps was lost. */
 static void count_skip(Report *report, const StepFacts *facts) {
   enum { COUNTED = 1000, MOST = COUNTED / 100 };
@@ -272,11 +306,14 @@ void report_step(Report *report, const StepFacts *facts) {
   const ReportSetup *setup = &report->setup;
   count_skip(report, facts);
   if (facts->skipped && !setup->quiet) skip_line(report, facts);
-  if (isnan(facts->loss) && !facts->skipped)
+  const double loss = loss_total(&report->losses, &facts->losses);
+  if (isnan(loss) && !facts->skipped)
     note_empty(report, facts->step);
-  else if (isfinite(facts->loss)) {
-    curve_add(&report->train, (double)facts->step, facts->loss);
-    report->last_loss = facts->loss;
+  else if (isfinite(loss)) {
+    curve_add(&report->train, (double)facts->step, loss);
+    report->last_loss = loss;
+    report->last_losses = facts->losses;
+    note_lacking(report, facts);
   }
   report->window_ns += facts->step_ns;
   report->window_steps++;
@@ -294,17 +331,20 @@ void report_step(Report *report, const StepFacts *facts) {
   report->window_ns = report->window_steps = 0;
 }
 
-void report_valid(Report *report, int64_t step, double loss) {
+void report_valid(Report *report, int64_t step, const LossSums *losses) {
+  const double loss = loss_total(&report->losses, losses);
+  report->last_valid_losses = *losses;
   curve_add(&report->valid, (double)step, loss);
   report->last_valid = loss;
   if (loss < report->best_valid) report->best_valid = loss;
-  report_files_valid(report, step, loss);
+  report_files_valid(report, step, losses);
   if (report->setup.quiet) return;
   add_step(report, "valid", step);
   add_loss(&report->line, loss);
   if (report->setup.unigram > 0)
     text_add(&report->line, "  nats a token (unigram %.3f)", report->setup.unigram);
   text_add(&report->line, "\n");
+  add_losses(report, losses);
   say(report);
 }
 
@@ -322,6 +362,10 @@ static void summary_lines(Report *report, const EndFacts *facts) {
   if (report->empty_steps > 0)
     text_add(line, "\nempty    %lld of the steps had no target that counts, and made no update",
              (long long)report->empty_steps);
+  for (int32_t i = 0; i < report->losses.count; i++)
+    if (report->lacking[i] > 0)
+      text_add(line, "\nlacking  %lld of the steps had no target of loss '%s'",
+               (long long)report->lacking[i], report->losses.at[i].name);
   if (report->skipped_steps > 0)
     text_add(line, "\nskipped  %lld of the steps overflowed, and made no update",
              (long long)report->skipped_steps);

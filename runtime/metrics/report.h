@@ -16,6 +16,7 @@
 #include "runtime/metrics/plot.h"
 #include "runtime/observe/stragglers.h"
 #include "runtime/plan/plan.h"
+#include "runtime/plan/plan_losses.h"
 #include "runtime/process/status.h"
 
 typedef struct ReportSetup {
@@ -57,7 +58,7 @@ typedef struct ReportSetup {
 
 typedef struct StepFacts {
   int64_t step;
-  double loss; /* NAN: none of its targets counts, so nothing was updated */
+  LossSums losses; /* if none of its targets counts, nothing was updated */
   double grad_norm;
   double loss_scale; /* of this step; 0: losses are not scaled */
   double next_scale;
@@ -116,6 +117,9 @@ typedef struct Report {
   int64_t steps_ns;
   int64_t wait_ns;
   int64_t comm_bytes;
+  PlanLosses losses;
+  int64_t lacking[LOSSES_MAX]; /* steps in which this loss had no target, and another one had */
+  LossSums last_losses, last_valid_losses;
   double last_loss;
   double last_valid;
   double best_valid;
@@ -125,7 +129,7 @@ typedef struct Report {
  * banner. */
 bool report_open(Report *report, const ReportSetup *setup, Status *status);
 void report_step(Report *report, const StepFacts *facts);
-void report_valid(Report *report, int64_t step, double loss);
+void report_valid(Report *report, int64_t step, const LossSums *losses);
 void report_save(Report *report, const SaveFacts *facts);
 /* A warning: the run goes on. */
 void report_save_failed(Report *report, int64_t step, const char *why);

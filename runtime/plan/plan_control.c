@@ -37,8 +37,8 @@ const PlanSlot *plan_slot(const Plan *plan, ControlSlot slot) {
   return NULL;
 }
 
-uint32_t plan_slot_mask(const Plan *plan) {
-  uint32_t mask = 0;
+uint64_t plan_slot_mask(const Plan *plan) {
+  uint64_t mask = 0;
   for (ControlSlot i = 0; i < CONTROL_SLOT_COUNT; i++)
     if (plan_slot(plan, i) != NULL) mask |= CONTROL_BIT(i);
   return mask;
@@ -64,11 +64,19 @@ PlanBytes plan_slots_of_kinds(const Plan *plan, SlotKind first, SlotKind last) {
   return bytes;
 }
 
-PlanBytes plan_slots_summed(const Plan *plan) {
+static PlanBytes slots_reduced(const Plan *plan, SlotReduce reduce) {
   PlanBytes bytes = {0};
   for (uint32_t i = 0; i < plan->slots_count; i++)
-    if (plan->slots[i].reduce == SLOT_SUM) widen(&bytes, &plan->slots[i]);
+    if (plan->slots[i].reduce == (uint32_t)reduce) widen(&bytes, &plan->slots[i]);
   return bytes;
+}
+
+PlanBytes plan_slots_summed(const Plan *plan) {
+  return slots_reduced(plan, SLOT_SUM);
+}
+
+PlanBytes plan_slots_counted(const Plan *plan) {
+  return slots_reduced(plan, SLOT_SUM_FIRST);
 }
 
 static bool is_drawn(const Plan *plan, const PlanSlot *slot) {
@@ -76,8 +84,15 @@ static bool is_drawn(const Plan *plan, const PlanSlot *slot) {
          0;
 }
 
+int32_t plan_losses_held(const Plan *plan) {
+  int32_t count = 1;
+  while (count < LOSSES_MAX && plan_slot(plan, control_loss(count)) != NULL)
+    count++;
+  return count;
+}
+
 uint64_t plan_loss_bytes(const Plan *plan) {
-  uint64_t count = 2;
+  uint64_t count = 2 * (uint64_t)plan_losses_held(plan);
   for (uint32_t i = 0; i < plan->slots_count; i++)
     count += is_drawn(plan, &plan->slots[i]);
   return count * CONTROL_SLOT_BYTES;
@@ -156,12 +171,25 @@ static bool check_place(const Plan *plan, uint32_t index, char *why) {
   return true;
 }
 
+/* The pairs of several losses follow one another. */
+static bool check_losses(const Plan *plan, const PlanSlot *loss, char *why) {
+  for (int32_t i = 2; i < 2 * LOSSES_MAX; i++) {
+    const PlanSlot *slot = plan_slot(plan, (ControlSlot)((int32_t)CONTROL_loss + i));
+    if (slot == NULL && i >= 2 * plan_losses_held(plan)) continue;
+    if (slot != loss + i || slot->offset != loss->offset + (uint64_t)i * CONTROL_SLOT_BYTES)
+      return plan_refuse(why, "slots: %s does not follow the losses before it",
+                         control_name((ControlSlot)((int32_t)CONTROL_loss + i)));
+  }
+  return true;
+}
+
 /* Kernels write the loss and its weight, or what they draw, through one operand. */
 static bool check_loss(const Plan *plan, char *why) {
   const PlanSlot *loss = plan_slot(plan, CONTROL_loss), *count = plan_slot(plan, CONTROL_count);
   if (loss == NULL || count == NULL || count != loss + 1 ||
       count->offset != loss->offset + CONTROL_SLOT_BYTES)
     return plan_refuse(why, "slots: loss and count are not adjacent");
+  if (plan_losses_held(plan) > 1) return check_losses(plan, loss, why);
   const uint32_t drawn = (uint32_t)(plan_loss_bytes(plan) / CONTROL_SLOT_BYTES);
   const uint32_t first = (uint32_t)(loss - plan->slots);
   for (uint32_t i = 2; i < drawn; i++)
@@ -171,12 +199,12 @@ static bool check_loss(const Plan *plan, char *why) {
   return true;
 }
 
-/* All slots that ranks sum form one operand. */
-static bool check_summed(const Plan *plan, char *why) {
-  PlanBytes bytes = plan_slots_summed(plan);
+/* All slots that ranks sum at one time form one operand. */
+static bool check_summed(const Plan *plan, SlotReduce reduce, char *why) {
+  PlanBytes bytes = slots_reduced(plan, reduce);
   uint64_t at = bytes.first;
   for (uint32_t i = 0; i < plan->slots_count; i++)
-    if (plan->slots[i].reduce == SLOT_SUM) {
+    if (plan->slots[i].reduce == (uint32_t)reduce) {
       if (plan->slots[i].offset != at)
         return plan_refuse(why, "slots[%u]: sums are not adjacent", i);
       at += CONTROL_SLOT_BYTES;
@@ -202,5 +230,6 @@ bool plan_check_control(const Plan *plan, char *why) {
     if (!check_place(plan, i, why)) return false;
   for (uint32_t i = 0; i < plan->slots_count; i++)
     if (!check_meaning(plan, i, why)) return false;
-  return check_loss(plan, why) && check_summed(plan, why) && check_uses(plan, why);
+  return check_loss(plan, why) && check_summed(plan, SLOT_SUM, why) &&
+         check_summed(plan, SLOT_SUM_FIRST, why) && check_uses(plan, why);
 }

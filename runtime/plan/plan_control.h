@@ -14,7 +14,7 @@ const char *plan_slot_unit(ControlSlot slot);
 const PlanSlot *plan_slot(const Plan *plan, ControlSlot slot);
 
 /* CONTROL_BITs of the slots that the plan has. */
-uint32_t plan_slot_mask(const Plan *plan);
+uint64_t plan_slot_mask(const Plan *plan);
 
 /* Bytes of the control block. */
 typedef struct PlanBytes {
@@ -25,7 +25,10 @@ typedef struct PlanBytes {
  */
 PlanBytes plan_slots_of_kinds(const Plan *plan, SlotKind first, SlotKind last);
 PlanBytes plan_slots_summed(const Plan *plan);
-/* The loss and its weight; of a sampled model the two numbers of each sample. */
+PlanBytes plan_slots_counted(const Plan *plan); /* before the first micro-batch */
+/* The number of losses that the plan has slots for. */
+int32_t plan_losses_held(const Plan *plan);
+/* The losses, each with its weight; of a sampled model the two numbers of each sample. */
 uint64_t plan_loss_bytes(const Plan *plan);
 
 /* The plan's slots by the numbers that this program has for them; NULL: the plan does not have it.

@@ -273,6 +273,7 @@ static bool live(Rank *rank, Status *status) {
 bool rank_main(void *context, int32_t number, Status *status) {
   const Run *run = context;
   Rank rank = {.run = run, .plan = run->plan, .number = number, .begun_ns = rank_now_ns()};
+  rank.losses = plan_losses(run->plan);
   rank.comm = run->boot->ops->comm(run->boot, number, NULL);
   rank.flight = run->boot->ops->flight(run->boot, number);
   bool done = live(&rank, status);

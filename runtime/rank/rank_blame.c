@@ -12,7 +12,7 @@
 #include "runtime/rank/rank_state.h"
 
 static const char *what_is_wrong(const Control *out) {
-  return !isfinite(out->loss) ? "the loss" : !isfinite(out->grad_norm) ? "a gradient" : NULL;
+  return !losses_are_finite(out) ? "the loss" : !isfinite(out->grad_norm) ? "a gradient" : NULL;
 }
 
 /* A rank that made it or already had it comes before one that received it; among equals the first
@@ -51,7 +51,7 @@ static bool look(Rank *rank, int64_t step, int32_t *cause, ReplayFirst *found, S
   Control in = rank_control_in(rank, step);
   ReplayFirst own;
   const void *samples = rank->underway[step % CONTROL_DEPTH_MAX].samples;
-  in.targets = rank->underway[step % CONTROL_DEPTH_MAX].targets;
+  loss_targets_set(&in, &rank->underway[step % CONTROL_DEPTH_MAX].targets, rank->losses.count);
   return replay_look(&rank->replay, rank->train, &in, samples, &own, status) &&
          gather_first(rank, &own, cause, found, status);
 }

@@ -18,7 +18,7 @@ typedef struct Documents {
   int32_t file;
   int64_t number, first, end; /* number: in its file */
   double loss, count;
-  Validated *all;
+  LossSums *all;
 } Documents;
 
 static bool has_documents(const Samples *data, Status *status) {
@@ -61,8 +61,8 @@ static bool tell(const Documents *d) {
 
 /* Goes to the next document. False: there is none, or the line of this one cannot be written. */
 static bool next(Documents *d, Status *status) {
-  d->all->loss += d->loss;
-  d->all->count += d->count;
+  d->all->sum[0] += d->loss;
+  d->all->count[0] += d->count;
   if (!tell(d)) return status_fail(status, STATUS_WORLD, "documents.jsonl: %s", strerror(errno));
   d->loss = d->count = 0;
   if (++d->number == d->data->file[d->file].tokens.document_count) d->number = 0, d->file++;
@@ -113,9 +113,9 @@ static bool run_all(Documents *d, Status *status) {
   return true;
 }
 
-bool rank_each_document(Rank *rank, const char *path, Validated *all, Status *status) {
+bool rank_each_document(Rank *rank, const char *path, LossSums *all, Status *status) {
   Documents d = {.rank = rank, .data = rank->staging_setup.valid, .all = all};
-  *all = (Validated){0};
+  *all = (LossSums){0};
   status->code = 0;
   if (!has_documents(d.data, status)) return false;
   if (rank->number == 0 && (d.out = fopen(path, "w")) == NULL)

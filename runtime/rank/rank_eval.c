@@ -12,8 +12,10 @@
 enum { PATH_BYTES = 4200 };
 
 typedef struct Result {
-  double loss, count, tokens_per_s;
-  double bits_per_byte; /* NaN: the bytes of a token are not known */
+  PlanLosses losses;
+  LossSums sums;
+  double loss, count, tokens_per_s; /* count: of the loss with most targets */
+  double bits_per_byte;             /* NaN: the bytes of a token are not known */
 } Result;
 
 /* A token of these files is a byte of the text. */
@@ -23,12 +25,50 @@ static bool are_bytes(const Plan *plan) {
   return plan->files_count > 0;
 }
 
+/* True if the model has one loss, which is a cross-entropy. */
 static bool is_of_tokens(const Plan *plan) {
-  return strcmp(job_loss(plan), "cross_entropy") == 0;
+  const PlanLosses losses = plan_losses(plan);
+  return strcmp(job_loss(plan), "cross_entropy") == 0 && !losses_are_told(&losses);
 }
 
 static double perplexity_of(const Plan *plan, const Result *result) {
   return is_of_tokens(plan) ? exp(result->loss) : NAN;
+}
+
+/* NaN: it is no cross-entropy. */
+static double perplexity_of_loss(const Result *result, int32_t i) {
+  const bool is_of_classes = strcmp(result->losses.at[i].op, "cross_entropy") == 0;
+  return is_of_classes ? exp(loss_mean(&result->sums, i)) : NAN;
+}
+
+static void add_json_losses(Text *text, const Result *result) {
+  if (!losses_are_told(&result->losses)) return;
+  for (int32_t i = 0; i < result->losses.count; i++) {
+    text_add(text, i == 0 ? ", \"losses\": {" : ", ");
+    text_add_json_string(text, result->losses.at[i].name);
+    text_add(text, ": {\"weight\": ");
+    text_add_json_number(text, result->losses.at[i].weight);
+    text_add(text, ", \"loss\": ");
+    text_add_json_number(text, loss_mean(&result->sums, i));
+    text_add(text, ", \"targets\": %lld, \"perplexity\": ", (long long)result->sums.count[i]);
+    text_add_json_number(text, perplexity_of_loss(result, i));
+    text_add(text, "}");
+  }
+  text_add(text, "}");
+}
+
+static void add_losses(Text *text, const Result *result) {
+  if (!losses_are_told(&result->losses)) return;
+  for (int32_t i = 0; i < result->losses.count; i++) {
+    const PlanLoss *loss = &result->losses.at[i];
+    const double perplexity = perplexity_of_loss(result, i);
+    text_add(text, "\n  %.15g x %s", loss->weight, loss->name);
+    if (result->sums.count[i] <= 0)
+      text_add(text, "   none: no target of it counts");
+    else
+      text_add(text, "   %.6g", loss_mean(&result->sums, i));
+    if (!isnan(perplexity)) text_add(text, "   perplexity %.6g", perplexity);
+  }
 }
 
 /* Ranks that divide features have the same targets, and each counts them. */
@@ -57,6 +97,7 @@ static void add_json(Text *text, const Plan *plan, const Result *result) {
     text_add(text, ", \"%s\": ", numbers[i].name);
     text_add_json_number(text, numbers[i].value);
   }
+  add_json_losses(text, result);
   text_add(text, ", \"weights\": ");
   text_add_json_string(text, job_weights(plan));
   text_add(text, "}\n");
@@ -78,23 +119,27 @@ static void add_lines(Text *text, const Plan *plan, const Result *result) {
   const char *weights = job_weights(plan);
   text_add(text, "eval     %s\n", *weights ? weights : "random weights of train.seed");
   add_loss(text, plan, result);
+  add_losses(text, result);
   text_add(text, "\nread     %s %s", text_grouped(number, (int64_t)result->count), unit_of(plan));
   (void)text_count(number, result->tokens_per_s);
   text_add(text, ", %s a second\n", text_squeeze(number));
 }
 
-static bool print_result(const Rank *rank, const Validated *all, int64_t took_ns, Status *status) {
+static bool print_result(const Rank *rank, const LossSums *all, int64_t took_ns, Status *status) {
   static Text text;
-  Result result = {.loss = all->count > 0 ? all->loss / all->count : NAN, .count = all->count};
+  Result result = {.losses = rank->losses, .sums = *all, .loss = loss_total(&rank->losses, all)};
   const char *weights = job_weights(rank->plan);
-  if (all->count > 0 && !isfinite(result.loss))
+  for (int32_t i = 0; i < rank->losses.count; i++)
+    result.count = fmax(result.count, all->count[i]);
+  if (result.count > 0 && !isfinite(result.loss))
     return status_fail(status, STATUS_USER,
                        "%s: the loss over data.valid is %s: the weights are not finite, or numbers "
                        "of a layer are too large for precision.compute = \"%s\"",
                        *weights ? weights : "random weights",
                        isnan(result.loss) ? "no number" : "infinite", job_precision(rank->plan));
   result.tokens_per_s = result.count / ((double)took_ns / 1e9);
-  result.bits_per_byte = are_bytes(rank->plan) ? result.loss / log(2) : NAN;
+  result.bits_per_byte =
+      are_bytes(rank->plan) && is_of_tokens(rank->plan) ? result.loss / log(2) : NAN;
   text_start(&text, STDOUT_FILENO);
   if (rank->run->options->json)
     add_json(&text, rank->plan, &result);
@@ -104,7 +149,7 @@ static bool print_result(const Rank *rank, const Validated *all, int64_t took_ns
 }
 
 /* By documents, or with logits, where the caller has made their file. */
-static bool sum_up(Rank *rank, Validated *all, Status *status) {
+static bool sum_up(Rank *rank, LossSums *all, Status *status) {
   char path[PATH_BYTES];
   (void)snprintf(path, sizeof path, "%.4000s/documents.jsonl", job_run_dir(rank->plan));
   if (access(path, F_OK) == 0) return rank_each_document(rank, path, all, status);
@@ -114,13 +159,12 @@ static bool sum_up(Rank *rank, Validated *all, Status *status) {
   if (wants_logits ? !rank_write_logits(rank, path, all, status)
                    : !rank_validate(rank, 1, all, status))
     return false;
-  all->count /= rank_copies(rank->plan);
-  all->loss /= rank_copies(rank->plan);
+  loss_sums_divide(all, rank_copies(rank->plan));
   return true;
 }
 
 bool rank_evaluate(Rank *rank, Status *status) {
-  Validated all;
+  LossSums all;
   const int64_t begun_ns = rank_now_ns();
   rank_note_phase(rank, FLIGHT_VALIDATING, 1);
   if (!programs_reduce(rank->plan, rank->eval))

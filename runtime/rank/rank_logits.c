@@ -83,7 +83,7 @@ static bool close_logits(Logits *l, Status *status) {
   return good;
 }
 
-bool rank_write_logits(Rank *rank, const char *path, Validated *all, Status *status) {
+bool rank_write_logits(Rank *rank, const char *path, LossSums *all, Status *status) {
   const Samples *data = rank->staging_setup.valid;
   Status seen = {0};
   Logits l = {.path = path,

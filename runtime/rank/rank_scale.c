@@ -68,7 +68,7 @@ static bool fail_in_storm(Rank *rank, int64_t step, const Control *out, Status *
     status->code = STATUS_ECHO;
     return false;
   }
-  bool is_forward = cause.is_forward || !isfinite(out->loss);
+  bool is_forward = cause.is_forward || !losses_are_finite(out);
   return status_fail(
       status, STATUS_USER, "step %lld: %s, so no update was made.%s %s%s%s", (long long)step, what,
       cause.text,

@@ -26,7 +26,7 @@ typedef struct Underway {
   int64_t start_ns;
   int64_t data_wait_ns;
   const void *samples; /* given back when it has ended well */
-  double targets;      /* its summand of the targets that count */
+  LossTargets targets; /* its summands of the targets that count */
 } Underway;
 
 /* Facts that ranks exchange about themselves. */
@@ -76,6 +76,7 @@ typedef struct RankCause {
 struct Rank {
   const Run *run;
   const Plan *plan;
+  PlanLosses losses;
   int32_t number;
   Arenas arena; /* peers may read it until this rank has left */
   Replay replay;
@@ -150,8 +151,7 @@ void rank_watch_gpu(Rank *rank);
 int64_t rank_gpu_used_bytes(const Rank *rank);
 /* All ranks: from here on they use the same algorithms for products of the same shape. */
 bool rank_share_choices(Rank *rank, Status *status);
-/* Writes beside the plan which algorithms products use: by the rank that reports, after all are
- * bound. */
+/* Of the rank that reports, after all are bound: writes which algorithms products use. */
 bool rank_keep_choices(const Rank *rank, Status *status);
 
 /* ---- rank_steps.c */
@@ -171,8 +171,7 @@ bool rank_check_finite(Rank *rank, int64_t step, const Control *out, Status *sta
 
 /* False: the device is ahead of the host, or its memory cannot be read. */
 bool rank_can_look(const Rank *rank, int64_t step);
-/* On every rank: runs the step once more, and finds the record that made the first number that is
- * not finite. The step must be one that makes no update. */
+/* On every rank: runs a step that makes no update once more, to find the record where it began. */
 bool rank_find_cause(Rank *rank, int64_t step, RankCause *cause, Status *status);
 
 /* On every rank, where memory cannot be looked at while a step runs (GPUs), and no work is under

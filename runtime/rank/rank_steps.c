@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "runtime/plan/plan_job.h"
+#include "runtime/plan/plan_losses.h"
 #include "runtime/plan/schedule.h"
 #include "runtime/rank/rank_state.h"
 #include "runtime/rank/rank_use.h"
@@ -33,9 +34,10 @@ static const void *take_samples(const Rank *rank, Status *status) {
 }
 
 /* The first rank of a replica tells the others how many of its targets count. */
-static double own_targets(const Rank *rank, const void *samples) {
-  if (samples == NULL || !mesh_is_first_of_replica(&rank->run->mesh, rank->number)) return 0;
-  return (double)staging_targets(rank->staging);
+static LossTargets own_targets(const Rank *rank, const void *samples) {
+  if (samples == NULL || !mesh_is_first_of_replica(&rank->run->mesh, rank->number))
+    return (LossTargets){0};
+  return staging_targets(rank->staging);
 }
 
 static void give_samples_back(const Rank *rank) {
@@ -43,9 +45,9 @@ static void give_samples_back(const Rank *rank) {
 }
 
 /* Padding in the last pass does not count. */
-bool rank_validate(Rank *rank, int64_t step, Validated *all, Status *status) {
+bool rank_validate(Rank *rank, int64_t step, LossSums *all, Status *status) {
   const StagingSetup *data = &rank->staging_setup;
-  *all = (Validated){0};
+  *all = (LossSums){0};
   for (int64_t pass = 0; pass < data->valid_passes && !rank->stopped; pass++) {
     Control in = rank_control_in(rank, step);
     ReplayLeft left;
@@ -56,8 +58,7 @@ bool rank_validate(Rank *rank, int64_t step, Validated *all, Status *status) {
       return false;
     give_samples_back(rank);
     rank->sent_bytes = left.sent_bytes;
-    all->loss += left.control.loss;
-    all->count += left.control.count;
+    loss_sums_add(all, &left.control, rank->losses.count);
     rank->stopped = !rank->train && left.control.stop > 0;
   }
   return true;
@@ -65,11 +66,10 @@ bool rank_validate(Rank *rank, int64_t step, Validated *all, Status *status) {
 
 /* Validates on the same samples whatever the degrees. */
 static bool validate(Rank *rank, int64_t step, Status *status) {
-  Validated all;
+  LossSums all;
   rank_note_phase(rank, FLIGHT_VALIDATING, step);
   if (!rank_validate(rank, step, &all, status)) return false;
-  if (rank->number == 0)
-    report_valid(rank->report, step, all.count > 0 ? all.loss / all.count : NAN);
+  if (rank->number == 0) report_valid(rank->report, step, &all);
   return true;
 }
 
@@ -133,7 +133,7 @@ static bool start_step(Rank *rank, int64_t step, Status *status) {
   underway->data_wait_ns = data_wait_ns(rank) - wait_ns;
   underway->samples = samples;
   underway->targets = own_targets(rank, samples);
-  in.targets = underway->targets;
+  loss_targets_set(&in, &underway->targets, rank->losses.count);
   rank->started = step;
   rank_look_begin(rank, step);
   tell_coarse(rank);
@@ -159,9 +159,11 @@ static void tell_end(Rank *rank, int64_t step, const ReplayLeft *left) {
   GpuSample gpu;
   bool is_sampled = gpu_watch_look(&rank->watch, rank->ended_ns, &gpu);
   const bool skipped = rank_skips(rank, out);
+  LossSums losses = {0};
+  loss_sums_add(&losses, out, rank->losses.count);
   report_step(rank->report, &(StepFacts){
                                 .step = step,
-                                .loss = out->count > 0 ? out->loss / out->count : NAN,
+                                .losses = losses,
                                 .grad_norm = skipped ? NAN : out->grad_norm,
                                 .skipped = skipped,
                                 .loss_scale = rank->scale.is_on ? rank->scale.before.loss_scale : 0,

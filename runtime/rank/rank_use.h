@@ -5,17 +5,14 @@
 #include "runtime/rank/rank_state.h"
 
 /* Sums over data.valid. */
-typedef struct Validated {
-  double loss, count; /* count: of targets that count */
-} Validated;
-bool rank_validate(Rank *rank, int64_t step, Validated *all, Status *status);
+bool rank_validate(Rank *rank, int64_t step, LossSums *all, Status *status);
 
 /* Writes a line for each document of data.valid; the plan has one sample a micro-batch and one
  * replica. */
-bool rank_each_document(Rank *rank, const char *path, Validated *all, Status *status);
+bool rank_each_document(Rank *rank, const char *path, LossSums *all, Status *status);
 /* Sums up and writes "logits" [samples, context, classes], fp32, and "targets" to a file of
  * safetensors. */
-bool rank_write_logits(Rank *rank, const char *path, Validated *all, Status *status);
+bool rank_write_logits(Rank *rank, const char *path, LossSums *all, Status *status);
 /* Evaluates all of data.valid; rank 0 prints the result. */
 bool rank_evaluate(Rank *rank, Status *status);
 /* Returns how many ranks add the same summand to the sums of control values. */

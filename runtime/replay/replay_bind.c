@@ -7,6 +7,7 @@
 #include "kernels/math/philox.h"
 #include "runtime/plan/loss_scales.h"
 #include "runtime/plan/plan_job.h"
+#include "runtime/plan/plan_losses.h"
 #include "runtime/plan/plan_seam.h"
 #include "runtime/plan/programs.h"
 #include "runtime/replay/replay.h"
@@ -85,12 +86,14 @@ static void release_kernels(const Replay *replay) {
 static bool control_fits(const Plan *plan, const PlanRecord *record,
                          const KernelContract *contract) {
   uint32_t named = contract_controls_in(contract, plan_slot_mask(plan));
+  const PlanLosses losses = plan_losses(plan);
   const PlanControl *control = &plan->controls[record->controls_first];
   if (record->controls_count != (uint32_t)__builtin_popcount(named)) return false;
   for (int32_t i = 0; i < contract->control_count; i++) {
     if ((named >> i & 1u) == 0) continue;
     const char *name = plan_string(plan, plan->slots[control++->slot].name);
-    if (strcmp(name, control_name(contract->controls[i].slot)) != 0) return false;
+    const ControlSlot slot = plan_loss_slot(&losses, record, contract->controls[i].slot);
+    if (strcmp(name, control_name(slot)) != 0) return false;
   }
   return true;
 }

@@ -5,6 +5,7 @@
 #include "runtime/boot/local.h"
 #include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_loops.h"
+#include "runtime/plan/plan_losses.h"
 
 static const Plan *plan_of(const WorldRank *rank) {
   return rank->world->plan;
@@ -86,8 +87,10 @@ static bool run_program(WorldRank *rank, ProgramKind kind, const Control *in, bo
   if (loads && samples == NULL) return false;
   ReplayLeft all;
   Control set = *in;
-  if (loads && mesh_is_first_of_replica(&rank->world->mesh, rank->number))
-    set.targets = (double)staging_targets(rank->staging);
+  if (loads && mesh_is_first_of_replica(&rank->world->mesh, rank->number)) {
+    const LossTargets targets = staging_targets(rank->staging);
+    loss_targets_set(&set, &targets, plan_losses(rank->replay.setup.plan).count);
+  }
   const PlanProgram *program = replay_program(&rank->replay, kind);
   if (!replay_start(&rank->replay, program, &set, samples, status) ||
       !replay_collect(&rank->replay, &all, status) ||

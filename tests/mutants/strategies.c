@@ -86,7 +86,7 @@ static int microbatches_of(const Strategy *s) {
 
 /* True if the job's samples are rows of a table. */
 static bool has_rows(const char *model) {
-  return strcmp(model, "mlp") == 0 || strcmp(model, "classes") == 0;
+  return strcmp(model, "mlp") == 0 || strcmp(model, "classes") == 0 || strcmp(model, "losses") == 0;
 }
 
 void strategy_write_job(FILE *out, const Strategy *s) {

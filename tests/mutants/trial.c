@@ -376,6 +376,13 @@ static bool resume(const Member *m, Status *status) {
   return true;
 }
 
+/* The plan may have fewer losses than these: the others are 0. */
+static uint64_t hash_losses(uint64_t hash, const Control *left) {
+  LossSums sums = {0};
+  loss_sums_add(&sums, left, LOSSES_MAX);
+  return hash_bytes(hash, (const uint8_t *)&sums, sizeof sums);
+}
+
 static bool validate(Member *m, int64_t step, Result *result, Status *status) {
   const World *world = m->rank->world;
   int32_t replicas = mesh_replicas(&world->mesh),
@@ -384,8 +391,7 @@ static bool validate(Member *m, int64_t step, Result *result, Status *status) {
     int64_t padded = samples_padded(&world->valid, replicas, replica, pass);
     Control left;
     if (!run_program(m, PROGRAM_EVAL_STEP, step, padded, &left, status)) return false;
-    const double said[2] = {left.loss, left.count};
-    result->reports = hash_bytes(result->reports, (const uint8_t *)said, sizeof said);
+    result->reports = hash_losses(result->reports, &left);
   }
   return true;
 }
@@ -398,6 +404,7 @@ static bool run_steps(Member *m, Result *result, Status *status) {
     result->loss = left.loss / left.count;
     result->norm = left.grad_norm;
     const double said[2] = {result->loss, result->norm};
+    result->reports = hash_losses(result->reports, &left);
     result->reports = hash_bytes(result->reports, (const uint8_t *)said, sizeof said);
     if (!validate(m, step, result, status)) return false;
     if (step < TRIAL_STEPS && !resume(m, status)) return false;

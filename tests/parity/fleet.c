@@ -99,7 +99,8 @@ static bool let_look(const Fleet *fleet, WorldRank *rank, int64_t step, Status *
 /* As a run does: losses of all batches over all their tokens. */
 static bool validate(const Fleet *fleet, WorldRank *rank, Status *status) {
   const World *world = rank->world;
-  double loss = 0, count = 0;
+  const PlanLosses losses = plan_losses(world->plan);
+  LossSums sums = {0};
   int32_t replicas = mesh_replicas(&world->mesh),
           replica = mesh_replica(&world->mesh, rank->number);
   for (int64_t pass = 0; pass < world_validations(rank); pass++) {
@@ -107,22 +108,24 @@ static bool validate(const Fleet *fleet, WorldRank *rank, Status *status) {
     Control left;
     in.padded_samples = samples_padded(&world->valid, replicas, replica, pass);
     if (!world_program(rank, PROGRAM_EVAL_STEP, &in, &left, status)) return false;
-    loss += left.loss;
-    count += left.count;
+    loss_sums_add(&sums, &left, losses.count);
   }
-  fleet->ranks[rank->number].valid_loss = count > 0 ? loss / count : 0;
+  fleet->ranks[rank->number].valid_loss = sums.count[0] > 0 ? loss_total(&losses, &sums) : 0;
   return true;
 }
 
 static bool run_steps(const Fleet *fleet, WorldRank *rank, Status *status) {
   FleetRank *out = &fleet->ranks[rank->number];
+  const PlanLosses losses = plan_losses(rank->world->plan);
   Control in = control_in(rank, 0);
   Control left;
   if (!world_program(rank, PROGRAM_INIT, &in, &left, status)) return false;
   for (int64_t step = 1; step <= fleet->steps; step++) {
     in = control_in(rank, step);
     if (!world_step(rank, &in, &left, status)) return false;
-    out->loss[step] = left.loss / left.count;
+    LossSums sums = {0};
+    loss_sums_add(&sums, &left, losses.count);
+    out->loss[step] = loss_total(&losses, &sums);
     out->norm[step] = left.grad_norm;
     if ((step == 1 || step == fleet->steps) && !let_look(fleet, rank, step, status)) return false;
   }

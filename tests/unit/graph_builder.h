@@ -149,6 +149,12 @@ static inline ValueId add_dropout(Builder *b, const char *name, ValueId x, doubl
   return rate > 0 ? add_node(b, OP_dropout, name, INPUTS(x), ATTRS(rate)) : x;
 }
 
+/* The next loss of the model. */
+static inline void add_loss(Graph *g, ValueId loss) {
+  graph_value(g, loss)->loss = g->losses_count;
+  g->losses[g->losses_count++] = loss;
+}
+
 /* Returns the loss of a GPT-2-like model: learned positions, fused qkv, biases, tied head. */
 static inline void build_gpt2(Builder *b, int64_t layers, double dropout) {
   Graph *g = b->g;
@@ -182,7 +188,7 @@ static inline void build_gpt2(Builder *b, int64_t layers, double dropout) {
   RegionId end = open_region(b, "end", 0, x);
   x = add_layernorm(b, "ln_f", g->regions.at[end].input);
   x = add_node(b, OP_linear, "wte.linear", INPUTS(x, wte), NULL);
-  g->loss = add_node(b, OP_cross_entropy, "cross_entropy", INPUTS(x, targets), NULL);
+  add_loss(g, add_node(b, OP_cross_entropy, "cross_entropy", INPUTS(x, targets), NULL));
 }
 
 /* Rotary positions, grouped-query attention, SwiGLU, a head of its own. */
@@ -215,7 +221,7 @@ static inline void build_llama(Builder *b, int64_t layers) {
   RegionId end = open_region(b, "end", 0, x);
   x = add_rmsnorm(b, "norm", g->regions.at[end].input);
   x = add_linear(b, "lm_head", x, DIMS("vocab", "width"), NULL);
-  g->loss = add_node(b, OP_cross_entropy, "cross_entropy", INPUTS(x, targets), NULL);
+  add_loss(g, add_node(b, OP_cross_entropy, "cross_entropy", INPUTS(x, targets), NULL));
 }
 
 #endif

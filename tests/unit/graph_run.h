@@ -21,7 +21,7 @@ typedef struct Run {
   void **frame[RUN_REGIONS_MAX][RUN_LAYERS_MAX];          /* by ValueId: its storage, or NULL */
   double **param[RUN_LAYERS_MAX], **grad[RUN_LAYERS_MAX]; /* by ParamId */
   void *input[RUN_MICROBATCHES][RUN_INPUTS_MAX];
-  double loss[2];
+  double loss[2 * LOSSES_MAX];
   Control control;
   int32_t microbatch;
   VEC(void *) blocks;
@@ -115,7 +115,7 @@ static inline void *run_address(Run *run, RegionId r, int64_t l, ValueId v) {
   case VALUE_INPUT: return run->input[run->microbatch][value->input];
   case VALUE_PARAM: return run->param[home][value->param];
   case VALUE_PARAM_GRAD: return run->grad[home][value->param];
-  case VALUE_LOSS: return run->loss;
+  case VALUE_LOSS: return run->loss + 2 * value->loss;
   default: break; /* an activation */
   }
   void **at = &run->frame[r][l][v];
@@ -254,13 +254,18 @@ static inline void run_backward(Run *run) {
   }
 }
 
-/* One step of all micro-batches; the sum of losses, with gradients when `backward`. */
+/* One step of all micro-batches; the weighted sum of losses, with gradients when `backward`. */
 static inline double run_step(Run *run, bool backward) {
   for (run->microbatch = 0; run->microbatch < RUN_MICROBATCHES; run->microbatch++) {
     run_forward(run);
     if (backward) run_backward(run);
   }
-  return run->loss[0];
+  double sum = 0;
+  for (int32_t i = 0; i < run->g->losses_count; i++) {
+    const Value *loss = graph_value(run->g, run->g->losses[i]);
+    sum += node_loss_weight(graph_node(run->g, loss->producer)) * run->loss[2 * i];
+  }
+  return sum;
 }
 
 #endif

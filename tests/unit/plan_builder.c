@@ -164,10 +164,12 @@ static void build_lane(PlanBuilder *b, const char *name, uint32_t priority) {
 }
 
 static void build_control(PlanBuilder *b) {
+  const uint64_t others = control_losses_lacking(1);
   for (ControlSlot i = 0; i < CONTROL_SLOT_COUNT; i++) {
-    if (((CONTROL_SCALE_SLOTS | CONTROL_SAVE_SLOTS) & CONTROL_BIT(i)) != 0) continue;
+    if (((CONTROL_SCALE_SLOTS | CONTROL_SAVE_SLOTS | others) & CONTROL_BIT(i)) != 0) continue;
     PlanSlot slot = plan_slot_known(i);
-    slot.offset = CONTROL_SLOT_BYTES * (uint64_t)i;
+    const int32_t before = __builtin_popcountll(others & (CONTROL_BIT(i) - 1));
+    slot.offset = CONTROL_SLOT_BYTES * (uint64_t)((int32_t)i - before);
     slot.name = build_string(b, control_name(i));
     slot.unit = build_string(b, plan_slot_unit(i));
     build_slots(b, slot);

@@ -58,6 +58,9 @@ void build_copy(PlanBuilder *builder, const Plan *plan);
 
 void build_free(PlanBuilder *builder);
 
+/* A plan with one loss has so many. */
+enum { BUILT_CONTROL_BYTES = CONTROL_SLOT_BYTES * (CONTROL_SLOT_COUNT - 3 * LOSSES_MAX + 2) };
+
 /* Record `index` starts only after record `after` of its segment. The tables stay in order, so this
  * moves the edges of later records. */
 void build_edge(PlanBuilder *builder, uint32_t index, uint32_t after);

@@ -10,7 +10,9 @@
 enum { ROWS = 8, WIDTH = 16, VOCAB = 32, VECTOR_BYTES = ROWS * WIDTH * 4 };
 enum { LAYER_ELEMENTS = WIDTH * WIDTH, TABLE_ELEMENTS = VOCAB * WIDTH, PREFETCH = 2 };
 /* Slots that ranks add up. */
-enum { SUM_BYTES = (CONTROL_checkpoint + 1 - CONTROL_loss) * CONTROL_SLOT_BYTES };
+enum {
+  SUM_BYTES = (CONTROL_checkpoint + 1 - CONTROL_loss - 2 * (LOSSES_MAX - 1)) * CONTROL_SLOT_BYTES
+};
 enum { WORK_BYTES = 8 }; /* of sums of fewer elements than are added up at once */
 
 /* Where everything lies. The arena is control, staging, then per state kind the table and the
@@ -142,7 +144,7 @@ static void write_loss(Example *e, bool train) {
   *(train ? &e->loss : &e->loss_eval) = open_segment(e, train ? "loss" : "loss eval");
   uint32_t y = base(e, "y", BUFFER_ACTIVATION, VECTOR_BYTES);
   uint32_t data = base(e, "data", BUFFER_DATA, ROWS * 4 + VECTOR_BYTES);
-  uint32_t control = base(e, "control", BUFFER_CONTROL, sizeof(Control));
+  uint32_t control = base(e, "control", BUFFER_CONTROL, BUILT_CONTROL_BYTES);
   uint32_t work = base(e, "work", BUFFER_WORKSPACE, 256);
   uint32_t d_y = train ? base(e, "d_y", BUFFER_GRAD_ACTIVATION, VECTOR_BYTES) : 0;
   kernel(e, train ? "mse_train" : "mse", "loss")->accumulate = 1;
@@ -268,7 +270,7 @@ static void write_segments(Example *e) {
   write_loss(e, false);
   write_backward(e);
   e->reduce = open_segment(e, "reduce control");
-  uint32_t control = base(e, "control", BUFFER_CONTROL, sizeof(Control));
+  uint32_t control = base(e, "control", BUFFER_CONTROL, BUILT_CONTROL_BYTES);
   write_all_reduce(e, control, SUM_BYTES, DTYPE_F64, plain, "loss, count, requests");
   if (e->options.replicas > 1)
     e->b->operands[e->b->operands_count - 1].offset = offsetof(Control, loss);
@@ -447,9 +449,9 @@ static void write_state(Example *e) {
   static const BufferKind kinds[4] = {BUFFER_GRAD, BUFFER_PARAM, BUFFER_MOMENT1, BUFFER_MOMENT2};
   static const char *const names[4] = {"gradients", "parameters", "m", "v"};
   e->program = PLAN_NONE;
-  buffer(e, "control", BUFFER_CONTROL, -1, e->at.control, sizeof(Control), 0, 0);
-  buffer(e, "control in and out", BUFFER_CONTROL, -1, e->at.control_ring, 2 * sizeof(Control), 0,
-         0);
+  buffer(e, "control", BUFFER_CONTROL, -1, e->at.control, BUILT_CONTROL_BYTES, 0, 0);
+  buffer(e, "control in and out", BUFFER_CONTROL, -1, e->at.control_ring, 2 * BUILT_CONTROL_BYTES,
+         0, 0);
   buffer(e, "staging", BUFFER_DATA, -1, e->at.staging, ring_bytes(e), 0, 0);
   uint64_t stride = aligned(LAYER_ELEMENTS * 4);
   for (int k = 0; k < 4; k++) {
@@ -522,7 +524,7 @@ static void write_job(Example *e) {
                   .accumulation = e->options.accumulation,
                   .prefetch_steps = PREFETCH,
                   .control_depth = 1,
-                  .control_bytes = sizeof(Control),
+                  .control_bytes = BUILT_CONTROL_BYTES,
                   .lr = 1e-3,
                   .lr_floor = 0.1,
                   .threads = 1,
@@ -550,9 +552,9 @@ static void write_job(Example *e) {
 
 void build_example(PlanBuilder *builder, ExampleOptions options) {
   Example example = {.b = builder, .options = options}, *e = &example;
-  uint64_t stride = aligned(LAYER_ELEMENTS * 4), at = aligned(sizeof(Control));
+  uint64_t stride = aligned(LAYER_ELEMENTS * 4), at = aligned(BUILT_CONTROL_BYTES);
   e->at.control_ring = at;
-  e->at.staging = at += aligned(2 * sizeof(Control));
+  e->at.staging = at += aligned(2 * BUILT_CONTROL_BYTES);
   at = aligned(at + ring_bytes(e));
   for (int k = 0; k < 4; k++) {
     e->at.table[k] = at;

@@ -20,7 +20,7 @@ static inline void sketch_begin(Sketch *s) {
   BuildJob job = {
       .seed = 1, .steps = 1, .batch_samples = 1, .microbatch_samples = 1, .accumulation = 1};
   job.prefetch_steps = job.control_depth = job.threads = 1;
-  job.control_bytes = sizeof(Control);
+  job.control_bytes = BUILT_CONTROL_BYTES;
   job.control_ring_offset = 256;
   job.staging_offset = job.samples_offset = 768;
   build_job(b, job);

@@ -1,5 +1,6 @@
 #include "compiler/draft/edges/touches.h"
 
+#include "compiler/draft/roles.h"
 #include "kernels/contract/contract.h"
 
 static Touch touch_operand(const Draft *d, const Segment *segment, const Operand *operand) {
@@ -26,7 +27,7 @@ static Touches touches_of_record(const Draft *d, const Segment *segment, const R
   uint32_t controls = contract == NULL ? 0 : contract_controls_in(contract, draft_slots(d));
   for (int32_t i = 0; controls >> i != 0; i++) {
     if ((controls >> i & 1u) == 0) continue;
-    int64_t first = draft_slot_offset(d, contract->controls[i].slot);
+    int64_t first = draft_slot_offset(d, draft_slot_of(d, record, contract->controls[i].slot));
     bool writes = contract->controls[i].access != KERNEL_READ;
     const int32_t block = record->lane == LANE_HOST ? MIRROR_BASE : CONTROL_BASE;
     at[count++] = (Touch){block, first, first + CONTROL_SLOT_BYTES, writes};

@@ -136,7 +136,8 @@ static void emit_controls(Tables *t, const Draft *d, const Record *record, PlanR
   for (int32_t i = 0; named >> i != 0; i++)
     if ((named >> i & 1u) != 0)
       TABLE_PUSH(t, controls,
-                 (PlanControl){(uint32_t)draft_slot_number(d, contract->controls[i].slot),
+                 (PlanControl){(uint32_t)draft_slot_number(
+                                   d, draft_slot_of(d, record, contract->controls[i].slot)),
                                contract->controls[i].access});
 }
 

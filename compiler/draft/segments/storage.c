@@ -312,7 +312,8 @@ Address storage_address(const Storage *p, ValueId v) {
     return (Address){role, at->block, role_bytes(d, block, role, at->first) + inside};
   }
   case BASE_DATA: return (Address){role, NO_ID, d->input_offsets[value->input] + inside};
-  case BASE_CONTROL: return (Address){role, NO_ID, draft_slot_offset(d, CONTROL_loss) + inside};
+  case BASE_CONTROL:
+    return (Address){role, NO_ID, draft_slot_offset(d, control_loss(value->loss)) + inside};
   case BASE_CACHE: return (Address){role, NO_ID, cache_offset(p->graph, root) + inside};
   default: return (Address){role, NO_ID, inside};
   }

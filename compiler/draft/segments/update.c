@@ -392,7 +392,9 @@ static StepSegments build_step(Draft *d, const Graph *g) {
   if (g->training && d->offloads_state && !d->updates_here) ends.mirror = build_mirror(d);
   if (g->training && g->may_lack_targets)
     ends.targets =
-        build_control(d, "targets", "targets that count", CONTROL_targets, CONTROL_targets);
+        build_control(d, "targets", "targets that count", CONTROL_targets,
+                      g->losses_count == 1 ? CONTROL_targets
+                                           : control_divisor(g->losses_count - 1, g->losses_count));
   ends.control = build_control(d, control, "loss, weights and requests", CONTROL_loss,
                                d->snapshots ? CONTROL_parts_failed : CONTROL_checkpoint);
   return ends;

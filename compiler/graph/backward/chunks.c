@@ -4,15 +4,18 @@
  * The gradient of the loss needs no later node: cross-entropy writes it over the logits.
  * So the forward nodes from the last linear layer on move into backward, in front of
  * the nodes that read that gradient, and all of them together run once for each chunk: logits,
- * loss, gradients of the layer's input and of its weights. Validation has forward nodes alone. */
+ * loss, gradients of the layer's input and of its weights. Validation has forward nodes alone.
+ *
+ * Each loss of the last region is divided with its layer; losses of one layer stay whole. */
 #include "compiler/graph/backward/backward.h"
 #include "compiler/graph/ops/op.h"
 
 typedef struct Chunking {
   Graph *graph;
   Region *region;
-  ValueId logits; /* the gradient is written over them */
-  bool *after;    /* by value: made by the chunked nodes, or by nodes after them */
+  ValueId logits[LOSSES_MAX]; /* of each loss that is divided: its gradient is written over them */
+  int32_t count;
+  bool *after; /* by value: made by the chunked nodes, or by nodes after them */
   NodeList nodes;
 } Chunking;
 
@@ -28,16 +31,6 @@ static const Node *last_of(const Graph *g, const NodeList *list) {
 
 static bool in_runs(const Node *n) {
   return op_def(n->op)->in_runs;
-}
-
-/* The region whose last forward node is the loss; NULL: it needs all tokens. */
-static Region *region_of_loss(const Graph *g) {
-  for (RegionId r = 0; r < g->regions.count; r++) {
-    const Node *last = last_of(g, &g->regions.at[r].forward);
-    if (last != NULL && in_runs(last) && graph_value(g, last->outputs[0])->kind == VALUE_LOSS)
-      return &g->regions.at[r];
-  }
-  return NULL;
 }
 
 static void comes_behind(const Chunking *c, const Node *n) {
@@ -65,22 +58,69 @@ static bool must_follow(const Chunking *c, const Node *n) {
   return false;
 }
 
-/* Finds the linear layer that makes the logits, and the loss. False: the model does not end so, or
+static bool is_loss(const Graph *g, const Node *n) {
+  return in_runs(n) && graph_value(g, n->outputs[0])->kind == VALUE_LOSS;
+}
+
+static bool are_logits(const Chunking *c, ValueId v) {
+  for (int32_t i = 0; i < c->count; i++)
+    if (c->logits[i] == v) return true;
+  return false;
+}
+
+static const Node *maker_of(const Chunking *c, ValueId v) {
+  const NodeList *list = &c->region->forward;
+  for (int32_t i = 0; i < list->count; i++) {
+    const Node *n = graph_node(c->graph, list->at[i]);
+    if (n->outputs[0] == v) return n;
+  }
+  return NULL;
+}
+
+/* True if a linear layer makes the logits, with a weight that makes no others of them, and only the
+ * loss reads them. */
+static bool may_divide(const Chunking *c, const Node *loss) {
+  const Graph *g = c->graph;
+  const ValueId logits = loss->inputs[0];
+  const Node *linear = maker_of(c, logits);
+  if (linear == NULL || !in_runs(linear) || linear->input_count < 2) return false;
+  for (int32_t i = 0; i < c->count; i++)
+    if (maker_of(c, c->logits[i])->inputs[1] == linear->inputs[1]) return false;
+  for (int32_t i = 0; i < c->region->forward.count; i++) {
+    const Node *n = graph_node(g, c->region->forward.at[i]);
+    for (int32_t k = 0; k < n->input_count; k++)
+      if (root_of(g, n->inputs[k]) == logits && !is_of_loss(g, n)) return false;
+  }
+  return true;
+}
+
+/* The last region that has losses which may be divided, and these. */
+static void find_logits(Chunking *c) {
+  Graph *g = c->graph;
+  for (RegionId r = g->regions.count - 1; r >= 0 && c->count == 0; r--) {
+    c->region = &g->regions.at[r];
+    for (int32_t i = c->region->forward.count - 1; i >= 0; i--) {
+      const Node *n = graph_node(g, c->region->forward.at[i]);
+      if (is_loss(g, n) && may_divide(c, n)) c->logits[c->count++] = n->inputs[0];
+    }
+  }
+}
+
+/* Finds the linear layers that make logits, and their losses. False: the model does not end so, or
  * something else is between them. */
 static bool find_tail(Chunking *c) {
   const Graph *g = c->graph;
-  c->region = region_of_loss(g);
-  if (c->region == NULL) return false;
+  find_logits(c);
+  if (c->count == 0) return false;
   const NodeList *list = &c->region->forward;
-  c->logits = last_of(g, list)->inputs[0];
   c->after = ARENA_ARRAY(g->compile->arena, bool, g->values.count + 1);
   for (int32_t i = 0; i < list->count; i++) {
     const Node *n = graph_node(g, list->at[i]);
-    bool makes_logits = n->outputs[0] == c->logits, follows = must_follow(c, n);
-    if ((makes_logits && !in_runs(n)) || (follows && !is_of_loss(g, n))) return false;
-    if (makes_logits || follows) take(c, list->at[i]);
+    const bool follows = must_follow(c, n);
+    if (follows && !is_of_loss(g, n)) return false;
+    if (are_logits(c, n->outputs[0]) || follows) take(c, list->at[i]);
   }
-  return c->nodes.count > 1;
+  return true;
 }
 
 static void leave_forward(const Chunking *c) {
@@ -98,7 +138,7 @@ static void leave_forward(const Chunking *c) {
 static bool is_gradient(const Chunking *c, const Node *n) {
   bool reads = false;
   for (int32_t k = 0; k < n->input_count; k++)
-    reads = reads || root_of(c->graph, n->inputs[k]) == c->logits;
+    reads = reads || are_logits(c, root_of(c->graph, n->inputs[k]));
   return reads && in_runs(n);
 }
 
@@ -125,15 +165,20 @@ static void take_backward(Chunking *c) {
   c->region->chunk_first = before.count;
 }
 
-/* Where backward gathers the layer's input again, forward need not gather it. */
+/* Where backward gathers the input of the layers again, forward need not gather it. */
 static void spare_gather(const Chunking *c) {
-  Node *linear = graph_node(c->graph, c->nodes.at[0]);
   const Node *last = last_of(c->graph, &c->region->forward);
-  if (last == NULL || !gathers(last) || last->outputs[0] != linear->inputs[0]) return;
+  bool is_read = false;
+  for (int32_t n = 0; n < c->nodes.count && last != NULL; n++)
+    is_read = is_read || graph_node(c->graph, c->nodes.at[n])->inputs[0] == last->outputs[0];
+  if (!is_read || !gathers(last)) return;
   for (int32_t i = 0; i < c->region->chunk_first; i++) {
     const Node *again = graph_node(c->graph, c->region->backward.at[i]);
     if (again->op != last->op || again->inputs[0] != last->inputs[0]) continue;
-    linear->inputs[0] = again->outputs[0];
+    for (int32_t n = 0; n < c->nodes.count; n++) {
+      Node *linear = graph_node(c->graph, c->nodes.at[n]);
+      if (linear->inputs[0] == last->outputs[0]) linear->inputs[0] = again->outputs[0];
+    }
     c->region->forward.count--;
     return;
   }
@@ -147,7 +192,7 @@ static int64_t divisor_of(int64_t rows, int64_t most) {
 
 /* False when reported. */
 static bool fits(Graph *g, const Chunking *c, int64_t chunks, Span at) {
-  int64_t rows = value_rows(g, c->logits);
+  int64_t rows = value_rows(g, c->logits[0]);
   if (rows % chunks == 0) return true;
   error_at(g->compile, at, "loss-chunks",
            "memory.loss_chunks = %lld does not divide the %lld tokens of a micro-batch%s",
@@ -183,5 +228,5 @@ bool backward_chunks(Graph *g, int64_t chunks, Span at) {
 
 int64_t backward_chunks_most(Graph *g, int64_t most) {
   Chunking c = {.graph = g};
-  return find_tail(&c) ? divisor_of(value_rows(g, c.logits), most) : 1;
+  return find_tail(&c) ? divisor_of(value_rows(g, c.logits[0]), most) : 1;
 }

@@ -6,7 +6,7 @@
 /* Counts the nodes that read the value, or a view of it; the next region reads the result of this
  * one. */
 static int32_t readers_of(const Graph *g, const Region *region, ValueId v) {
-  int32_t count = region->output == v || g->loss == v;
+  int32_t count = region->output == v;
   for (int32_t i = 0; i < region->forward.count; i++) {
     const Node *n = graph_node(g, region->forward.at[i]);
     for (int32_t k = 0; k < n->input_count; k++)

@@ -46,7 +46,8 @@ static void mark_needed(Grad *b) {
 static bool wanted(const Grad *b, const Node *n) {
   bool reached = false, needed = false;
   for (int32_t i = 0; i < n->output_count; i++)
-    reached |= n->outputs[i] == b->graph->loss || grad_of(b, n->outputs[i]) != NO_ID;
+    reached |= graph_value(b->graph, n->outputs[i])->kind == VALUE_LOSS ||
+               grad_of(b, n->outputs[i]) != NO_ID;
   for (int32_t i = 0; i < n->input_count; i++)
     needed |= grad_needed(b, n->inputs[i]);
   return reached && needed;

@@ -82,6 +82,26 @@ static void copy_before(Graph *g, NodeList *list, int32_t position, int32_t k) {
   list->at[position] = copy_id;
 }
 
+static bool reads(const Graph *g, const Node *n, ValueId v) {
+  for (int32_t k = 0; k < n->input_count; k++)
+    for (ValueId in = n->inputs[k]; in != NO_ID; in = graph_value(g, in)->view_of)
+      if (in == v) return true;
+  return false;
+}
+
+/* True if another node needs the value after this one has overwritten it: a later one, or the
+ * backward of an earlier one. That of losses, and of what is linear, does not. */
+static bool is_read_besides(const Graph *g, const Region *region, int32_t position, ValueId v) {
+  if (region->output == v) return true;
+  for (int32_t i = 0; i < region->forward.count; i++) {
+    const Node *n = graph_node(g, region->forward.at[i]);
+    const bool keeps_nothing = (op_def(n->op)->layout & LAYOUT_LINEAR) != 0 ||
+                               graph_value(g, n->outputs[0])->kind == VALUE_LOSS;
+    if (i != position && reads(g, n, v) && (i > position || !keeps_nothing)) return true;
+  }
+  return false;
+}
+
 void prepare_overwritten(Graph *g) {
   for (RegionId r = 0; r < g->regions.count; r++) {
     NodeList *forward = &g->regions.at[r].forward;
@@ -92,7 +112,7 @@ void prepare_overwritten(Graph *g) {
         ValueId v = graph_node(g, id)->inputs[k];
         const Value *value = graph_value(g, v);
         bool own = value->producer != NO_ID && value->region == r && value->view_of == NO_ID;
-        if (!own) copy_before(g, forward, i++, k);
+        if (!own || is_read_besides(g, &g->regions.at[r], i, v)) copy_before(g, forward, i++, k);
       }
     }
   }
@@ -133,7 +153,8 @@ void prepare_drop_dead(Graph *g) {
   Arena *arena = g->compile->arena;
   Uses uses = {ARENA_ARRAY(arena, bool, g->values.count),
                ARENA_ARRAY(arena, bool, g->values.count)};
-  if (g->loss != NO_ID) uses.read[g->loss] = uses.live[g->loss] = true;
+  for (int32_t i = 0; i < g->losses_count; i++)
+    uses.read[g->losses[i]] = uses.live[g->losses[i]] = true;
   for (RegionId r = g->regions.count - 1; r >= 0; r--)
     drop_dead_nodes(g, &g->regions.at[r], uses);
 }

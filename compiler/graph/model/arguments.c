@@ -231,6 +231,18 @@ bool option_number(Trace *t, int index, const char *key, double *number) {
   return true;
 }
 
+bool option_name(Trace *t, int index, const char *key, const char **name) {
+  enum { BYTES_MAX = 32 };
+  if (!push_option(t, index, key)) return true;
+  size_t length = 0;
+  const char *text = lua_type(t->L, -1) == LUA_TSTRING ? lua_tolstring(t->L, -1, &length) : NULL;
+  if (text == NULL || length > BYTES_MAX || !is_name(text, length))
+    return wrong_option(t, key, "a name: letters, digits, _ - and dots between, 32 at most");
+  *name = arena_copy(t->g->compile->arena, text);
+  lua_pop(t->L, 1);
+  return true;
+}
+
 bool option_flag(Trace *t, int index, const char *key, bool *flag) {
   if (!push_option(t, index, key)) return true;
   if (!lua_isboolean(t->L, -1)) return wrong_option(t, key, "true or false");

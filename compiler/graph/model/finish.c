@@ -57,9 +57,12 @@ static bool same_place(Span a, Span b) {
   return a.file == b.file && a.line == b.line && a.column == b.column;
 }
 
-/* One report for the weight and the bias of a call. */
-static bool check_parameters(const Graph *g, const bool *needed) {
+/* One report for the weight and the bias of a call. Sampling and predictions leave losses out, and
+ * what only those need. */
+static bool check_parameters(const Trace *t, const bool *needed) {
+  const Graph *g = t->g;
   const Param *last = NULL;
+  if (t->losses_left_out > 0) return true;
   for (int32_t i = 0; i < g->params.count; i++) {
     const Param *param = &g->params.at[i];
     if (needed[param->value]) continue;
@@ -111,7 +114,8 @@ static bool check_reach(Trace *t) {
   Graph *g = t->g;
   NodeList dropped = {0};
   bool *needed = ARENA_ARRAY(g->compile->arena, bool, g->values.count + 1);
-  needed[g->loss] = true;
+  for (int32_t i = 0; i < g->losses_count; i++)
+    needed[g->losses[i]] = true;
   if (g->params.count == 0)
     return error_at(g->compile, t->loss_at, "no-parameters",
                     "the model has no parameters: there is nothing to train");
@@ -120,7 +124,8 @@ static bool check_reach(Trace *t) {
     prune(g, region, needed, &dropped);
     if (i > 0 && needed[region->input]) need(g, needed, g->regions.at[i - 1].output);
   }
-  if (!check_parameters(g, needed) || !check_uses(g)) return false;
+  if (!check_parameters(t, needed) || !check_uses(g)) return false;
+  t->needed = needed;
   for (int32_t i = 0; i < g->regions.count; i++) {
     const Region *region = &g->regions.at[i];
     if (region->is_stack && !needed[region->output])
@@ -178,6 +183,22 @@ static bool check_published(Trace *t) {
   return false;
 }
 
+/* Takes out the parameters that no loss needs. */
+static bool drop_parameters(Trace *t) {
+  Graph *g = t->g;
+  int32_t kept = 0;
+  for (ParamId p = 0; p < g->params.count && t->losses_left_out > 0; p++) {
+    const Param param = g->params.at[p];
+    Value *value = graph_value(g, param.value);
+    value->param = t->needed[param.value] ? kept : NO_ID;
+    if (value->param == NO_ID) value->kind = VALUE_ACTIVATION;
+    if (value->param == NO_ID) continue;
+    g->params.at[kept++] = param;
+  }
+  if (t->losses_left_out > 0) g->params.count = kept;
+  return true;
+}
+
 bool trace_finish(Trace *t) {
   Graph *g = t->g;
   name_regions(g);
@@ -188,5 +209,5 @@ bool trace_finish(Trace *t) {
     graph_value(g, param->value)->region = param->region;
   }
   return check_reach(t) && trace_check_ids(t) && check_count(t) && check_published(t) &&
-         sources_find(t);
+         sources_find(t) && drop_parameters(t);
 }

@@ -142,12 +142,6 @@ RegionId trace_open_region(Trace *t, const char *name, ValueId carried) {
 
 /* ---- the whole model */
 
-static bool is_loss(Trace *t, int index) {
-  const Handle *handle = luaL_testudata(t->L, index, VALUE_TYPE);
-  return handle != NULL && handle->trace == t->model->trace_count && handle->id == t->g->loss &&
-         handle->id != NO_ID;
-}
-
 static void report_no_loss(Trace *t, int first, int count) {
   Model *model = t->model;
   Compile *c = model->compile;
@@ -155,7 +149,7 @@ static void report_no_loss(Trace *t, int first, int count) {
   error_at(c, key_place(model, model->family_path, "forward"), "no-loss",
            "forward returns the loss, e.g. return cross_entropy(logits, targets); it returns %s",
            what);
-  if (t->g->loss != NO_ID) note_at(c, t->loss_at, "a loss is made here");
+  if (t->losses.count > 0) note_at(c, t->loss_at, "a loss is made here");
 }
 
 /* Runs inside sandbox_call. */
@@ -169,7 +163,10 @@ static int run_forward(lua_State *L) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, model->m);
   lua_call(L, 1, LUA_MULTRET);
   int count = lua_gettop(L) - first + 1;
-  if (!compile_failed(model->compile) && (count != 1 || !is_loss(t, first)))
+  if (compile_failed(model->compile)) return 0;
+  if (count == 1 && loss_is_at(t, first))
+    losses_take(t, first);
+  else
     report_no_loss(t, first, count);
   return 0;
 }

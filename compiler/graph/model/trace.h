@@ -85,13 +85,17 @@ struct Trace {
   const char *op;    /* the current call, for messages */
   Span at;           /* its line */
   int32_t calls;
-  uint64_t called;        /* hash of them, with their places, texts and numbers */
-  bool is_too_large;      /* reported for one parameter, which is enough */
-  int taken;              /* registry reference: path or parameter name -> how often */
-  ValueId positions;      /* of the current region, or NO_ID */
-  VEC(RegionId) declared; /* by ParamId: where weight() made it; NO_ID: an op did */
-  VEC(Span) input_places; /* by index in g->inputs */
-  Span loss_at;
+  uint64_t called;         /* hash of them, with their places, texts and numbers */
+  bool is_too_large;       /* reported for one parameter, which is enough */
+  int taken;               /* registry reference: path or parameter name -> how often */
+  ValueId positions;       /* of the current region, or NO_ID */
+  VEC(RegionId) declared;  /* by ParamId: where weight() made it; NO_ID: an op did */
+  VEC(Span) input_places;  /* by index in g->inputs */
+  VEC(ValueId) answers;    /* by loss: what it compares with */
+  VEC(ValueId) losses;     /* in the order of their calls */
+  Span loss_at;            /* of the last call */
+  int32_t losses_left_out; /* calls that sampling or predictions do not need */
+  const bool *needed;      /* by ValueId: what losses need */
 };
 
 /* A value or a weight of one trace, as Lua holds it. */
@@ -101,6 +105,7 @@ typedef struct Handle {
 } Handle;
 #define VALUE_TYPE  "value"
 #define WEIGHT_TYPE "weight"
+#define LOSS_TYPE   "loss" /* losses.c */
 
 enum { TRACE_CALLS_MAX = 100000, TRACE_ERRORS_MAX = 16, NAME_BYTES_MAX = 200, READS_MAX = 64 };
 
@@ -115,6 +120,17 @@ ValueId trace_append(Trace *t, OpKind op, const char *path, const ValueId *input
                      const double *attrs); /* output 0 */
 #define INPUTS(...) ((const ValueId[]){__VA_ARGS__, NO_ID})
 #define ATTRS(...)  ((const double[NODE_ATTRS_MAX]){__VA_ARGS__})
+
+/* ---- losses.c: sums of losses. Arithmetic of the current call, of which an operand is one; each
+ * leaves a sum, or the void value, and returns 1 */
+bool loss_is_at(Trace *t, int index);
+int loss_add(Trace *t, double sign);
+int loss_scale(Trace *t, int index, double factor);
+int loss_multiply(Trace *t);
+int loss_divide(Trace *t);
+void losses_take(Trace *t, int index); /* forward returns the sum at `index` */
+int call_cross_entropy(lua_State *L);
+int call_mse(lua_State *L);
 
 /* ---- sizes.c */
 bool sizes_merge(Model *model, const ModelSize *settings,
@@ -163,6 +179,7 @@ bool options_argument(Trace *t, int index,
 bool is_f32(double number); /* kernels compute with such: what is beyond would be infinite there */
 bool option_number(Trace *t, int index, const char *key,
                    double *number); /* unchanged when absent */
+bool option_name(Trace *t, int index, const char *key, const char **name);
 bool option_flag(Trace *t, int index, const char *key, bool *flag);
 bool option_init(Trace *t, int index, Init *init);
 /* NULL: it is right; else what is wrong with it. */

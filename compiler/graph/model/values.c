@@ -88,6 +88,7 @@ const char *value_what(Trace *t, int index) {
   if (handle != NULL && handle->trace != t->model->trace_count)
     return "one kept from an earlier run of forward";
   if (handle != NULL && handle->id == NO_ID) return "a value";
+  if (loss_is_at(t, index)) return "a loss";
   if (value != NULL) return arena_printf(arena, "the value %s", value_dims_text(t->g, value->id));
   if (weight != NULL)
     return arena_printf(arena, "the weight '%s'", t->g->params.at[weight->id].name);
@@ -167,13 +168,15 @@ static bool any_argument(Trace *t, int index, ValueId *v) {
   const Handle *handle = luaL_testudata(t->L, index, VALUE_TYPE);
   *v = NO_ID;
   if (value_is_void(t, index)) return false;
-  if (handle == NULL || handle->trace != t->model->trace_count) return refuse_argument(t, index);
-  *v = handle->id;
-  if (graph_value(t->g, *v)->kind == VALUE_LOSS) {
+  if (loss_is_at(t, index)) {
     trace_fault(t, "loss-used", NULL,
-                "%s: the loss is what forward returns; nothing is computed from it", t->op);
+                "%s: argument %d is a loss, of which forward returns a sum; nothing else is "
+                "computed from it",
+                t->op, index);
     return false;
   }
+  if (handle == NULL || handle->trace != t->model->trace_count) return refuse_argument(t, index);
+  *v = handle->id;
   return in_reach(t, v);
 }
 
@@ -215,6 +218,13 @@ bool weight_argument(Trace *t, int index, ParamId *p) {
   const Handle *handle = luaL_testudata(t->L, index, WEIGHT_TYPE);
   *p = NO_ID;
   if (value_is_void(t, index)) return false;
+  if (loss_is_at(t, index)) {
+    trace_fault(t, "loss-used", NULL,
+                "%s: argument %d is a loss, of which forward returns a sum; nothing else is "
+                "computed from it",
+                t->op, index);
+    return false;
+  }
   if (handle == NULL || handle->trace != t->model->trace_count) {
     trace_fault(t, "not-a-name", NULL,
                 "%s: argument 1 is the weight's name, or a handle of weight(); got %s", t->op,
@@ -309,10 +319,15 @@ static int merge_difference(Trace *t) {
   return negated == NO_ID ? value_push(t, NO_ID) : append_merge(t, OP_add, negated, a);
 }
 
+static bool has_loss(Trace *t) {
+  return loss_is_at(t, 1) || loss_is_at(t, 2);
+}
+
 static int value_add(lua_State *L) {
   Trace *t = trace_enter(L, "add");
   int number = number_operand(L);
   ValueId x;
+  if (has_loss(t)) return loss_add(t, 1);
   if (number == 0) return merge(t, OP_add);
   if (!value_argument(t, 3 - number, &x)) return value_push(t, NO_ID);
   return affine(t, x, 1, lua_tonumber(L, number));
@@ -322,6 +337,7 @@ static int value_subtract(lua_State *L) {
   Trace *t = trace_enter(L, "subtract");
   int number = number_operand(L);
   ValueId x;
+  if (has_loss(t)) return loss_add(t, -1);
   if (number == 0) return merge_difference(t);
   if (!value_argument(t, 3 - number, &x)) return value_push(t, NO_ID);
   double n = lua_tonumber(L, number);
@@ -332,6 +348,7 @@ static int value_multiply(lua_State *L) {
   Trace *t = trace_enter(L, "multiply");
   int number = number_operand(L);
   ValueId x;
+  if (has_loss(t)) return loss_multiply(t);
   if (number == 0) return merge(t, OP_multiply);
   if (!value_argument(t, 3 - number, &x)) return value_push(t, NO_ID);
   return affine(t, x, lua_tonumber(L, number), 0);
@@ -340,6 +357,7 @@ static int value_multiply(lua_State *L) {
 static int value_divide(lua_State *L) {
   Trace *t = trace_enter(L, "divide");
   ValueId x;
+  if (has_loss(t)) return loss_divide(t);
   if (lua_type(L, 2) != LUA_TNUMBER)
     return trace_fault(t, "no-operator", NULL, "divide: a value can be divided by a number; got %s",
                        value_what(t, 2));
@@ -350,6 +368,7 @@ static int value_divide(lua_State *L) {
 static int value_negate(lua_State *L) {
   Trace *t = trace_enter(L, "negate");
   ValueId x;
+  if (loss_is_at(t, 1)) return loss_scale(t, 1, -1);
   if (!value_argument(t, 1, &x)) return value_push(t, NO_ID);
   return affine(t, x, -1, 0);
 }
@@ -382,7 +401,7 @@ static void add_method(Model *model, const char *event, lua_CFunction function, 
 }
 
 void values_register(Model *model) {
-  static const char *const types[] = {VALUE_TYPE, WEIGHT_TYPE};
+  static const char *const types[] = {VALUE_TYPE, WEIGHT_TYPE, LOSS_TYPE};
   static const struct {
     const char *event;
     lua_CFunction function;
@@ -397,7 +416,7 @@ void values_register(Model *model) {
       {"__call", value_refuse, "()"},   {"__lt", value_compare, "<"},
       {"__le", value_compare, "<="},    {"__tostring", value_tostring, ""},
   };
-  for (size_t i = 0; i < 2; i++) {
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
     luaL_newmetatable(model->L, types[i]);
     for (size_t m = 0; m < sizeof methods / sizeof *methods; m++)
       add_method(model, methods[m].event, methods[m].function, methods[m].word);

@@ -198,116 +198,6 @@ static int call_dropout(lua_State *L) {
   return value_push(t, trace_append(t, OP_dropout, "dropout", INPUTS(x), ATTRS(rate)));
 }
 
-/* ---- losses */
-
-/* Ids that nothing reads are below the number of classes all the same. */
-static void bound_classes(Graph *g, ValueId logits, ValueId target) {
-  const Value *ids = graph_value(g, target);
-  DimList classes = value_features_of(g, logits);
-  if (ids->kind == VALUE_INPUT && ids->dtype == DTYPE_I32 && classes.count > 0)
-    g->inputs.at[ids->input].vocab = g->dims.at[classes.at[classes.count - 1]].size;
-}
-
-/* The logits of the one token of each sample that is drawn after: where an op that runs token by
- * token makes them, a linear layer, it reads this token alone.
- *
- *   x [batch, seq, width] -> linear -> logits [batch, seq, vocab]          before
- *   x -> last_token [batch, width] -> linear -> logits [batch, vocab]      after */
-static ValueId last_logits(Trace *t, ValueId logits, ValueId targets) {
-  Graph *g = t->g;
-  NodeList *forward = &g->regions.at[t->region].forward;
-  const NodeId made = graph_value(g, logits)->producer;
-  const DimId seq = graph_dim(g, "seq");
-  const bool is_last = forward->count > 0 && forward->at[forward->count - 1] == made;
-  if (!is_last || !op_def(graph_node(g, made)->op)->in_runs || seq == NO_ID)
-    return trace_append(t, OP_last_token, "last_token", INPUTS(logits, targets), NULL);
-  const ValueId x = trace_append(t, OP_last_token, "last_token",
-                                 INPUTS(graph_node(g, made)->inputs[0], targets), NULL);
-  if (x == NO_ID) return NO_ID;
-  NodeId *end = &forward->at[forward->count - 1];
-  end[-1] = *end;
-  *end = made;
-  graph_node(g, made)->inputs[0] = x;
-  Value *value = graph_value(g, logits);
-  int32_t kept = 0;
-  for (int32_t i = 0; i < value->dim_count; i++)
-    if (value->dims[i] != seq) value->dims[kept++] = value->dims[i];
-  value->dim_count = kept;
-  return logits;
-}
-
-static int make_loss(Trace *t, OpKind op, ValueId y, ValueId target, const double *attrs) {
-  Graph *g = t->g;
-  if (t->in_stack)
-    return trace_fault(t, "block-shape", NULL,
-                       "%s: the loss comes after the stacks, not inside one", t->op);
-  if (g->loss != NO_ID) {
-    trace_fault(
-        t, "two-losses", NULL,
-        "%s: a model has one loss, and this is the second: sums of losses are not built yet",
-        t->op);
-    note_at(g->compile, t->loss_at, "the first is here");
-    return 1;
-  }
-  DimId batch = graph_dim(g, "batch");
-  if (batch == NO_ID || !value_has_dim(g, y, batch))
-    return trace_fault(t, "loss-shape", NULL,
-                       "%s: %s is the same for all samples: a loss is of values with 'batch'",
-                       t->op, value_dims_text(g, y));
-  const bool predicts = t->model->job->use == USE_PREDICT; /* the answer is not read */
-  const bool draws = t->model->job->use == USE_SAMPLE;     /* of a text and a position */
-  const ValueId places = draws ? document_input(t, INPUT_PLACES) : NO_ID;
-  if (draws && (y = last_logits(t, y, target)) == NO_ID) return value_push(t, NO_ID);
-  ValueId loss = predicts ? trace_append(t, op, t->op, INPUTS(y), attrs)
-                          : trace_append(t, op, t->op, INPUTS(y, target, places), attrs);
-  if (predicts) bound_classes(g, y, target);
-  if (loss == NO_ID) return value_push(t, NO_ID);
-  g->loss = loss;
-  t->loss_at = t->at;
-  return value_push(t, loss);
-}
-
-/* False, with an error reported: the number is outside its range. */
-static bool check_option(Trace *t, const char *name, double value, bool is_good,
-                         const char *range) {
-  if (is_good) return true;
-  trace_fault(t, "wrong-option", NULL, "%s: %s is %s; got %g", t->op, name, range, value);
-  blame_number(t->model, value);
-  return false;
-}
-
-static int call_cross_entropy(lua_State *L) {
-  static const char *const keys[] = {"smoothing", "z", NULL};
-  Trace *t = trace_enter(L, "cross_entropy");
-  ValueId logits, targets;
-  double smoothing = 0, z = 0;
-  bool good = value_argument(t, 1, &logits);
-  if (!ids_argument(t, 2, &targets) || !good || !options_argument(t, 3, keys) ||
-      !option_number(t, 3, "smoothing", &smoothing) || !option_number(t, 3, "z", &z) ||
-      !check_option(t, "smoothing", smoothing, smoothing >= 0 && smoothing < 1,
-                    "a share, 0 <= smoothing < 1") ||
-      !check_option(t, "z", z, z >= 0 && z <= 1, "the factor of lse^2, 0 to 1, often 1e-4"))
-    return value_push(t, NO_ID);
-  const Job *job = t->model->job;
-  if (job->use == USE_PREDICT) return make_loss(t, OP_pick, logits, targets, NULL);
-  if (job->use == USE_SAMPLE)
-    return make_loss(t, OP_draw, logits, targets,
-                     ATTRS(job->draw.temperature, (double)job->draw.top_k, job->draw.top_p));
-  return make_loss(t, OP_cross_entropy, logits, targets, ATTRS(smoothing, z));
-}
-
-static int call_mse(lua_State *L) {
-  Trace *t = trace_enter(L, "mse");
-  ValueId y, target;
-  bool good = value_argument(t, 1, &y);
-  if (!value_argument(t, 2, &target) || !good) return value_push(t, NO_ID);
-  if (t->model->job->use == USE_SAMPLE) {
-    trace_fault(t, "wrong-use", NULL, "mse: sample draws of classes, and this model makes numbers");
-    return value_push(t, NO_ID);
-  }
-  return make_loss(t, t->model->job->use == USE_PREDICT ? OP_pick : OP_mse, y, target, NULL);
-}
-
 /* ---- the table */
 
 /* model { ... } returns its table, which the file must return. It is remembered, to tell it from
@@ -348,9 +238,9 @@ static const VocabularyCall calls[] = {
     {"split", call_split, "split(x, name)", 2, NULL},
     {"stack", call_stack, "stack(name, layers, x, function(x, m) ... end)", 4,
      "a block sees inputs, positions and the sizes; nothing else is handed to it"},
-    {"cross_entropy", call_cross_entropy, "cross_entropy(logits, targets, { smoothing, z })", 3,
-     "it is the mean over all targets: no class weights or other reductions"},
-    {"mse", call_mse, "mse(y, target)", 2, "it is the mean over all elements"},
+    {"cross_entropy", call_cross_entropy, "cross_entropy(logits, targets, { smoothing, z, name })",
+     3, "it is the mean over all targets: no class weights or other reductions"},
+    {"mse", call_mse, "mse(y, target, { name })", 3, "it is the mean over all elements"},
 };
 enum { CALL_COUNT = sizeof calls / sizeof *calls };
 

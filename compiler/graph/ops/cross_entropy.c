@@ -2,12 +2,12 @@
  * log(sum(exp(logits))) and aim = (1 - e) logits[target] + e mean(logits), e being the smoothing.
  *
  *   d_logits = (softmax(logits) (1 + 2 z lse) - (1 - e) onehot(target) - e / classes)
- *              / number of targets of the step that count
+ *              * weight / number of targets of the step that count
  *
  * inputs: logits [batch, seq, classes], target ids [batch, seq]; a target below 0 has weight 0.
- * attrs: smoothing, z. Outputs: the loss (sum, number of targets), which accumulates over
- * micro-batches; in training d_logits, which replaces logits in place: logits are the largest value
- * of most models.
+ * attrs: smoothing, z, and the weight of every loss (op.h). Outputs: the loss (sum, number of
+ * targets), which accumulates over micro-batches; in training d_logits, which replaces logits in
+ * place: logits are the largest value of most models.
  *
  * Where ranks share the classes, the node is replaced: cross_entropy_stats computes what a rank's
  * own classes contribute to each token's log-sum-exp, and cross_entropy_parts reads the gathered
@@ -63,8 +63,9 @@ static DimId lower_classes(const Graph *g, const Node *n, Lowered *out) {
 }
 
 /* Where targets may be missing, the kernel divides by their number. */
-static double slope_of(const Graph *g) {
-  return g->training && g->may_lack_targets ? 1 : 1 / (double)g->loss_count;
+static double slope_of(const Graph *g, const Node *n) {
+  const double weight = node_loss_weight(n);
+  return g->training && g->may_lack_targets ? weight : weight / (double)g->loss_count;
 }
 
 static void lower(const Graph *g, const Node *n, Lowered *out) {
@@ -72,7 +73,7 @@ static void lower(const Graph *g, const Node *n, Lowered *out) {
   LOWER_ATTRS(out, n->attrs[SMOOTHING], n->attrs[Z]);
   if (!g->training) return;
   out->kernel = "cross_entropy_train";
-  LOWER_ATTRS(out, slope_of(g), n->attrs[SMOOTHING], n->attrs[Z]);
+  LOWER_ATTRS(out, slope_of(g, n), n->attrs[SMOOTHING], n->attrs[Z]);
   out->operand_count = 3; /* d_logits has logits' bytes */
 }
 
@@ -85,7 +86,7 @@ static void lower_stats(const Graph *g, const Node *n, Lowered *out) {
 static void lower_parts(const Graph *g, const Node *n, Lowered *out) {
   DimId vocab = lower_classes(g, n, out), whole = rule_whole_dim(g, vocab);
   out->dims[out->dim_count++] = g->dims.at[whole].size / g->dims.at[vocab].size;
-  LOWER_ATTRS(out, slope_of(g), 0, n->attrs[SMOOTHING], n->attrs[Z]);
+  LOWER_ATTRS(out, slope_of(g, n), 0, n->attrs[SMOOTHING], n->attrs[Z]);
   lower_first(g, out, 1, vocab, whole);
   if (!g->training) return;
   out->kernel = "cross_entropy_parts_train";

@@ -1,6 +1,6 @@
 /* mse.c -- loss += sum over elements of (y - target)^2.
  *
- *   d_y = 2 (y - target) / (loss_count features)
+ *   d_y = 2 (y - target) weight / (loss_count features)
  *
  * inputs: y, target, of the same dims. Outputs: the loss (sum, number of elements), which
  * accumulates over micro-batches; in training d_y. loss_count is a number of tokens, so the mean is
@@ -24,7 +24,7 @@ static void backward(Grad *b, const Node *n) {
   if (!grad_needed(b, n->inputs[1])) return;
   Node minus = *n;
   minus.attrs[0] = -1;
-  minus.attrs[1] = 0;
+  minus.attrs[1] = minus.attrs[LOSS_ATTR_WEIGHTED] = minus.attrs[LOSS_ATTR_WEIGHT] = 0;
   grad_add(b, n->inputs[1], rule_grad1(b, &minus, OP_affine, n->outputs[1], NO_ID, n->inputs[1]));
 }
 
@@ -32,7 +32,8 @@ static void lower(const Graph *g, const Node *n, Lowered *out) {
   lower_elements(g, n, out);
   if (!g->training) return;
   out->kernel = "mse_train";
-  LOWER_ATTRS(out, 1 / ((double)g->loss_count * (double)value_features(g, n->inputs[0])));
+  LOWER_ATTRS(out, node_loss_weight(n) /
+                       ((double)g->loss_count * (double)value_features(g, n->inputs[0])));
 }
 
 const OpDef op_mse = {.name = "mse",

@@ -32,9 +32,9 @@
  * shared handle. Dropout and attention draw their masks from the node's path: paths are unique.
  *
  * Losses: output 0 is the VALUE_LOSS (sum, weight), which accumulates over micro-batches; in a
- * training graph output 1 is the gradient of input 0, times 1 / loss_count (mse: also 1 /
- * features). The mean is sum / weight: cross_entropy counts tokens with a target, mse counts
- * elements. */
+ * training graph output 1 is the gradient of input 0, times weight / loss_count (mse: also 1 /
+ * features). The last two attrs are the weight (plan_losses.h). The mean is sum / weight:
+ * cross_entropy counts tokens with a target, mse counts elements. */
 #ifndef LOCKSTEP_OP_H
 #define LOCKSTEP_OP_H
 

@@ -151,7 +151,7 @@ void rule_loss(Graph *g, Node *n, const char *name) {
   ValueId loss = rule_output_extra(g, n, "loss", 2, DTYPE_F64);
   graph_value(g, loss)->kind = VALUE_LOSS;
   n->accumulate = ACCUMULATE_AFTER_FIRST;
-  g->loss_name = name;
+  (void)name;
 }
 
 bool rule_heads_fit(Graph *g, const Node *n, const DimList *q, const DimList *k) {

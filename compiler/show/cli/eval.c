@@ -14,8 +14,18 @@ static const char *documents_path(const Used *used) {
   return arena_printf(used->c->arena, "%s/documents.jsonl", used->folder);
 }
 
+/* False: the model's loss is a sum of several. */
+static bool has_one_loss(const Used *used, const char *option) {
+  const Graph *g = used->compiled.draft->eval;
+  if (g->losses_count == 1) return true;
+  (void)complain(EXIT_USER, "%s is of a model with one loss, and forward returns a sum of %d",
+                 option, g->losses_count);
+  return false;
+}
+
 static ExitCode ask_for_documents(Used *used) {
   const Derived *d = &used->compiled.derived;
+  if (!has_one_loss(used, "--documents")) return EXIT_USER;
   FILE *file = fopen(documents_path(used), "w");
   if (file == NULL || fclose(file) != 0)
     return complain(EXIT_WORLD, "%s: %s", documents_path(used), strerror(errno));
@@ -55,6 +65,7 @@ static ExitCode ask_for_logits(const Used *used, const char *fresh) {
   const Graph *g = used->compiled.draft->eval;
   char target[4096] = "";
   const KernelContract *loss = contract_find(g->loss_name);
+  if (!has_one_loss(used, "--logits")) return EXIT_USER;
   if (loss == NULL || loss->id != KERNEL_cross_entropy)
     return complain(EXIT_USER, "--logits is for models whose loss is cross_entropy, not %s",
                     g->loss_name);

@@ -114,19 +114,27 @@ static ExitCode make_table(Predict *p) {
 
 /* The node that hands out elements. */
 static const Node *picked(const Graph *g) {
-  return graph_node(g, graph_value(g, g->loss)->producer);
+  return graph_node(g, graph_value(g, g->losses[0])->producer);
 }
 
-/* The input that no node reads: what a loss would compare with. */
+static bool is_read(const Graph *g, const GraphInput *input) {
+  bool found = false;
+  for (NodeId n = 0; n < g->nodes.count; n++)
+    for (int32_t k = 0; k < graph_node(g, n)->input_count; k++)
+      found |= graph_node(g, n)->inputs[k] == input->value;
+  return found;
+}
+
+/* The input that no node reads: what a loss would compare with. Of several that is the first
+ * loss's. */
 static const GraphInput *answer_of(const Graph *g) {
+  const GraphInput *answer = NULL;
   for (int32_t i = 0; i < g->inputs.count; i++) {
-    bool is_read = false;
-    for (NodeId n = 0; n < g->nodes.count; n++)
-      for (int32_t k = 0; k < graph_node(g, n)->input_count; k++)
-        is_read |= graph_node(g, n)->inputs[k] == g->inputs.at[i].value;
-    if (!is_read) return &g->inputs.at[i];
+    const GraphInput *input = &g->inputs.at[i];
+    if (is_read(g, input)) continue;
+    if (answer == NULL || input->value == g->answer) answer = input;
   }
-  return NULL;
+  return answer;
 }
 
 static const InputColumns *target_columns(const Predict *p) {
@@ -143,14 +151,23 @@ static bool are_classes(const Predict *p) {
   return answer != NULL && graph_value(g, answer->value)->dtype == DTYPE_I32;
 }
 
-/* Only what is compared may be absent from the file. */
+/* True if the model reads an input that has the column. */
+static bool is_column_read(const Predict *p, const char *column) {
+  const Graph *g = p->used.compiled.draft->train->logical;
+  const ColumnList *all = &p->used.compiled.job->data.columns;
+  bool found = false;
+  for (int32_t i = 0; i < all->count; i++)
+    for (int32_t k = 0; k < all->at[i].names.count; k++)
+      for (int32_t n = 0; n < g->inputs.count && strcmp(all->at[i].names.at[k], column) == 0; n++)
+        found |=
+            strcmp(g->inputs.at[n].name, all->at[i].input) == 0 && is_read(g, &g->inputs.at[n]);
+  return found;
+}
+
+/* Only what losses compare with may be absent from the file. */
 static ExitCode check_lacking(const Predict *p) {
-  const InputColumns *target = target_columns(p);
   for (int32_t i = 0; i < p->lacking.count; i++) {
-    bool is_target = false;
-    for (int32_t k = 0; target != NULL && k < target->names.count; k++)
-      is_target |= strcmp(target->names.at[k], p->lacking.at[i]) == 0;
-    if (!is_target)
+    if (is_column_read(p, p->lacking.at[i]))
       return complain(EXIT_USER, "%s has no column %s, which the model reads", p->options->data,
                       p->lacking.at[i]);
   }

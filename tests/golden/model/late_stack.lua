@@ -11,15 +11,13 @@ return model {
   end,
 }
 -- >>> expected
--- late_stack.lua:7:5: error[no-loss]: stack 's': nothing may follow the loss
---     7 |     stack("s", 2, h, function(x) return relu(x) end)
---       |     ^~~~~
 -- late_stack.lua:8:5: error[wrong-size]: stack: argument 2 is how many layers, 1
 --     to 1,000,000; got the number 0
 --     8 |     stack("t", 0, h, function(x) return relu(x) end)
 --       |     ^~~~~
--- late_stack.lua:9:5: error[not-a-block]: stack: argument 4 is the block, a
---     function; got the text "block"
+-- late_stack.lua:9:5: error[skips-stack]: stack: [batch, inputs] was made before a
+--     stack and is used after it; only the carried value crosses, inputs and
+--     positions too
 --     9 |     stack("u", 2, h, "block")
 --       |     ^~~~~
---         fix: function(x, m) ... end
+--     late_stack.lua:5:15: note: [batch, inputs] is made here

@@ -6,7 +6,7 @@ return model {
   end,
 }
 -- >>> expected
--- loss_times_number.lua:5:16: error[loss-used]: multiply: the loss is what forward
---     returns; nothing is computed from it
---     5 |     return 0.5 * mse(linear("a", x, "inputs"), x)
---       |                ^
+-- 64 parameters
+-- begin x 1:
+--     linear a [batch, inputs]
+--     mse mse

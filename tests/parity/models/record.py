@@ -1,6 +1,7 @@
-"""Records what PyTorch computes for three small models: writes gpt2.bin, llama.bin and mlp.bin beside this file.
+"""Records what PyTorch computes for four small models: writes gpt2.bin, llama.bin, mlp.bin and losses.bin beside this file.
 
     python3 record.py            # the tests themselves never need Python
+    python3 record.py losses     # losses.bin alone
 
 Weights, biases and gains are random, so that no gradient is special; the test puts them in place of its own initial
 values. Each file is "LSMODEL1", then entries {name char[88], count i64, f32[count]}:
@@ -19,6 +20,7 @@ RUN is one of
 
 import os
 import struct
+import sys
 
 import numpy as np
 import torch
@@ -169,6 +171,42 @@ def mlp_loss(p, inputs, step):
     return F.mse_loss(linear("last", h).float(), inputs["y"][step])
 
 
+# ---- a sum of losses: jobs/heads.lua. Each is a mean over the targets of the whole batch that count.
+
+KINDS, SIDES, SIDE = 4, 3, 0.3
+
+
+def losses_init():
+    p = {}
+    for name, o, i in (("first", WIDTH, INPUTS), ("early", SIDES, WIDTH), ("head", KINDS, WIDTH),
+                       ("last", OUTPUTS, WIDTH), *((f"blocks.{l}.{n}", *s) for l in range(LAYERS)
+                       for n, s in (("up", (HIDDEN, WIDTH)), ("down", (WIDTH, HIDDEN))))):
+        p[name + ".weight"], p[name + ".bias"] = weight(o, i, std=i ** -0.5), weight(o)
+    return p
+
+
+def losses_loss(p, inputs, step):
+    def linear(name, x):
+        return F.linear(x, p[name + ".weight"], p[name + ".bias"])
+
+    def cross_entropy(logits, ids, smoothing=0.0, z=0.0):
+        counted = ids >= 0
+        if not counted.any():
+            return logits.sum() * 0
+        mean = F.cross_entropy(logits, ids, ignore_index=-1, label_smoothing=smoothing)
+        return mean + z * logits[counted].logsumexp(-1).pow(2).mean()
+
+    kind, side = inputs["kind"][step].long(), inputs["side"][step].long()
+    h = F.relu(linear("first", inputs["x"][step]))
+    sides = cross_entropy(linear("early", h), side, smoothing=0.1)
+    for l in range(LAYERS):
+        h = h + linear(f"blocks.{l}.down", F.relu(linear(f"blocks.{l}.up", h)))
+    logits = linear("head", h)
+    z = cross_entropy(logits, kind, z=0.01) - cross_entropy(logits, kind)
+    return (2 * (SIDE * sides + z) + F.mse_loss(linear("last", h), inputs["size"][step]) / 2
+            + cross_entropy(logits, kind))
+
+
 # ---- runs
 
 
@@ -204,10 +242,10 @@ def train(run, init, loss_of, inputs):
     return losses, norms, first
 
 
-def record(name, init, loss_of, inputs):
+def record(name, init, loss_of, inputs, runs=("adamw", "sgd", "half", "autocast")):
     entries = {f"inputs/{k}": t for k, t in inputs.items()} | {f"init/{k}": t for k, t in init.items()}
     reference = None
-    for run in ("adamw", "sgd", "half", "autocast"):
+    for run in runs:
         losses, norms, first = train(run, init, loss_of, inputs)
         entries[f"loss/{run}"], entries[f"norm/{run}"] = torch.tensor(losses), torch.tensor(norms)
         if reference is None:
@@ -224,9 +262,22 @@ def record(name, init, loss_of, inputs):
             file.write(t.detach().float().contiguous().numpy().astype(np.float32).tobytes())
 
 
+def record_losses():
+    torch.manual_seed(8)
+    x = torch.randn(STEPS, SAMPLES, INPUTS)
+    kind = torch.where(torch.rand(STEPS, SAMPLES) < 0.4, -1, (x[..., 0] > 0).long() * 2 + (x[..., 1] > 0).long())
+    side = torch.where(torch.rand(STEPS, SAMPLES) < 0.7, -1, (x[..., 2] > 0).long() + (x[..., 0] > 1).long())
+    kind[0, 0], side[0, :2], side[3] = 1, 1, -1  # step 4 has no target of one of the losses
+    size = torch.stack([x[..., 0] * x[..., 1], (x[..., 2] + x[..., 0]).sin()], -1)
+    record("losses", losses_init(), losses_loss, {"x": x, "kind": kind, "side": side, "size": size}, ("adamw", "sgd"))
+
+
 if __name__ == "__main__":
+    if sys.argv[1:] == ["losses"]:
+        sys.exit(record_losses())
     record("gpt2", gpt2_init(), gpt2_loss, {"tokens": text()})
     record("llama", llama_init(), llama_loss, {"tokens": text()})
     x = torch.randn(STEPS, SAMPLES, INPUTS)
     y = torch.stack([x[..., 0] * x[..., 1], (x[..., 2] + x[..., 0]).sin()], -1)
     record("mlp", mlp_init(), mlp_loss, {"x": x, "y": y})
+    record_losses()

@@ -6,6 +6,7 @@
 
 #include "kernels/math/bf16.h"
 #include "runtime/data/samples.h"
+#include "runtime/plan/plan_control.h"
 #include "runtime/plan/plan_job.h"
 #include "runtime/plan/schedule.h"
 
@@ -14,8 +15,11 @@ static bool say(const Status *status) {
   return false;
 }
 
-/* A micro-batch, as it is staged. */
-static void fill(const Trainer *trainer, int64_t load, char *staged) {
+/* A micro-batch, as it is staged; counts the targets of each loss. */
+static void fill(const Trainer *trainer, int64_t load, char *staged, LossTargets *targets) {
+  const Samples samples = {.plan = trainer->plan,
+                           .may_lack_targets = plan_slot(trainer->plan, CONTROL_targets) != NULL,
+                           .losses = plan_losses(trainer->plan)};
   int64_t rows = job_microbatch_samples(trainer->plan);
   for (uint32_t i = 0; i < trainer->plan->inputs_count; i++) {
     const PlanInput *input = &trainer->plan->inputs[i];
@@ -25,6 +29,8 @@ static void fill(const Trainer *trainer, int64_t load, char *staged) {
       trainer->input(trainer->input_context, trainer->step, load * rows + row, input,
                      plan_string(trainer->plan, input->name), at + row * row_bytes);
   }
+  for (int64_t row = 0; row < rows; row++)
+    samples_targets(&samples, (const uint8_t *)staged, row, targets->of);
 }
 
 static bool run(Trainer *trainer, ProgramKind kind) {
@@ -32,10 +38,12 @@ static bool run(Trainer *trainer, ProgramKind kind) {
                 .step = trainer->step,
                 .seed = job_seed(trainer->plan)};
   char *samples = calloc((size_t)job_accumulation(trainer->plan), job_sample_bytes(trainer->plan));
+  LossTargets targets = {0};
   if (!samples) return false;
   for (int64_t load = 0; kind == PROGRAM_TRAIN_STEP && load < job_accumulation(trainer->plan);
        load++)
-    fill(trainer, load, samples + load * (int64_t)job_sample_bytes(trainer->plan));
+    fill(trainer, load, samples + load * (int64_t)job_sample_bytes(trainer->plan), &targets);
+  loss_targets_set(&in, &targets, plan_losses(trainer->plan).count);
   Status status = {0};
   bool ran = replay_run(&trainer->replay, replay_program(&trainer->replay, kind), &in, samples,
                         &trainer->left, &status);
@@ -79,7 +87,10 @@ bool trainer_step(Trainer *trainer) {
 }
 
 double trainer_loss(const Trainer *trainer) {
-  return trainer->left.control.loss / trainer->left.control.count;
+  const PlanLosses losses = plan_losses(trainer->plan);
+  LossSums sums = {0};
+  loss_sums_add(&sums, &trainer->left.control, losses.count);
+  return loss_total(&losses, &sums);
 }
 
 double trainer_norm(const Trainer *trainer) {

@@ -6,7 +6,4 @@ return model {
   end,
 }
 -- >>> expected
--- loss_scaled.lua:5:46: error[loss-used]: divide: the loss is what forward
---     returns; nothing is computed from it
---     5 |     return mse(linear("a", x, "outputs"), y) / m.outputs
---       |                                              ^
+-- pp 2: stages: a model of 1 piece (its layers and ends) cannot be cut into 2 stages

@@ -134,7 +134,7 @@ static void check_other_end(void) {
   ValueId targets = add_input(&b, "targets", DTYPE_I32, DIMS("batch", "seq"));
   x = add_linear(&b, "head", x, DIMS("vocab", "width"), NULL);
   x = add_node(&b, OP_tanh, "tanh", INPUTS(x), NULL);
-  b.g->loss = add_node(&b, OP_cross_entropy, "cross_entropy", INPUTS(x, targets), NULL);
+  add_loss(b.g, add_node(&b, OP_cross_entropy, "cross_entropy", INPUTS(x, targets), NULL));
   CHECK(grad_derive(b.g));
   CHECK_INT(backward_chunks_most(b.g, 10), 1);
   CHECK(!backward_chunks(b.g, 5, nowhere));

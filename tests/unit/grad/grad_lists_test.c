@@ -293,7 +293,7 @@ static Builder crossing(Crossing kind) {
   if (kind == SHARE_OUT)
     t = add_node(&b, OP_linear, "out",
                  INPUTS(add_linear(&b, "last", t, DIMS("ffn", "width"), NULL), u), NULL);
-  g->loss = add_node(&b, OP_mse, "mse", INPUTS(t, y), NULL);
+  add_loss(g, add_node(&b, OP_mse, "mse", INPUTS(t, y), NULL));
   return b;
 }
 
@@ -342,10 +342,10 @@ static void test_odd_gradients(void) {
     ValueId other = add_node(&b, OP_relu, "relu", INPUTS(a), NULL);
     open_region(&b, "between", 0, other);
     ValueId logits = b.g->regions.at[1].input;
-    b.g->loss = add_node(&b, OP_cross_entropy, "loss", INPUTS(logits, ids), NULL);
+    add_loss(b.g, add_node(&b, OP_cross_entropy, "loss", INPUTS(logits, ids), NULL));
     CHECK(grad_derive(b.g));
     CHECK_TEXT(ops_text(b.g, &b.g->regions.at[1].forward), "copy cross_entropy");
-    const Node *loss = maker_of(b.g, b.g->loss);
+    const Node *loss = maker_of(b.g, b.g->losses[0]);
     CHECK_INT(graph_value(b.g, loss->outputs[1])->view_of, loss->inputs[0]);
     CHECK_TEXT(ops_text(b.g, &b.g->regions.at[1].backward), "copy");
     compile_free(b.c);
@@ -359,7 +359,7 @@ static void test_odd_gradients(void) {
         maker_of(b.g, add_node(&b, OP_split, "s", INPUTS(qkv), ATTRS(2)))->outputs;
     ValueId q = part[0], k = part[1];
     ValueId sum = add_node(&b, OP_add, "add", INPUTS(q, k), NULL);
-    b.g->loss = add_node(&b, OP_mse, "mse", INPUTS(sum, y), NULL);
+    add_loss(b.g, add_node(&b, OP_mse, "mse", INPUTS(sum, y), NULL));
     CHECK(grad_derive(b.g));
     CHECK_TEXT(ops_text(b.g, &b.g->regions.at[0].backward), "copy copy affine copy join linear_dw");
     check_order(b.g, &b.g->regions.at[0]);

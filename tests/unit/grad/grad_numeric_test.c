@@ -83,7 +83,7 @@ static void test_regressor(RecomputeKind kind) {
   RegionId end =
       open_region(&b, "end", 0, add_node(&b, OP_add, "blocks.*.add", INPUTS(x, h), NULL));
   h = add_linear(&b, "last", g->regions.at[end].input, DIMS("outputs", "ffn"), DIMS("outputs"));
-  g->loss = add_node(&b, OP_mse, "mse", INPUTS(h, y), NULL);
+  add_loss(g, add_node(&b, OP_mse, "mse", INPUTS(h, y), NULL));
   CHECK(grad_derive(g));
   recompute_apply(g, kind, 1);
   Run run = run_new(g, 1);
@@ -144,13 +144,37 @@ static void build_odd(Builder *b) {
                NULL);
   x = add_node(b, OP_multiply, "square", INPUTS(x, x), NULL);
   x = add_node(b, OP_affine, "cap.2", INPUTS(x), ATTRS(3, -1));
-  g->loss = add_node(b, OP_cross_entropy, "cross_entropy", INPUTS(x, targets), NULL);
+  add_loss(g, add_node(b, OP_cross_entropy, "cross_entropy", INPUTS(x, targets), NULL));
 }
 
 static void test_odd(RecomputeKind kind, int64_t group_layers) {
   Builder b = builder_new(true, DTYPE_F64);
   build_odd(&b);
   check_language_model(&b, kind, group_layers);
+  compile_free(b.c);
+}
+
+/* Two losses of the same logits, which each would overwrite, and one before the stack. */
+static void test_sum(RecomputeKind kind) {
+  Builder b = builder_new(true, DTYPE_F64);
+  Graph *g = b.g;
+  ValueId tokens = add_input(&b, "tokens", DTYPE_I32, DIMS("batch", "seq"));
+  ValueId targets = add_input(&b, "targets", DTYPE_I32, DIMS("batch", "seq"));
+  ValueId embed = add_param(&b, "embed.weight", DIMS("vocab", "width"));
+  ValueId x = add_node(&b, OP_embedding, "embed", INPUTS(embed, tokens), NULL);
+  ValueId early = add_linear(&b, "early", x, DIMS("vocab", "width"), NULL);
+  add_loss(g, add_node(&b, OP_cross_entropy, "loss.early", INPUTS(early, targets),
+                       ATTRS(0.1, 0, 0, 0, 1, 0.3)));
+  RegionId stack = open_region(&b, "h", 3, x);
+  x = g->regions.at[stack].input;
+  ValueId h = add_node(&b, OP_silu, "h.*.silu", INPUTS(x), NULL);
+  h = add_linear(&b, "h.*.up", h, DIMS("width", "width"), NULL);
+  RegionId end = open_region(&b, "end", 0, add_node(&b, OP_add, "h.*.add", INPUTS(x, h), NULL));
+  x = add_linear(&b, "head", g->regions.at[end].input, DIMS("vocab", "width"), NULL);
+  add_loss(g, add_node(&b, OP_cross_entropy, "loss.lm", INPUTS(x, targets), NULL));
+  add_loss(g, add_node(&b, OP_cross_entropy, "loss.z", INPUTS(x, targets),
+                       ATTRS(0.2, 0.05, 0, 0, 1, -0.5)));
+  check_language_model(&b, kind, 1);
   compile_free(b.c);
 }
 
@@ -176,6 +200,10 @@ int main(void) {
     test_odd(RECOMPUTE_NONE, 1);
     test_odd(RECOMPUTE_BLOCK, 1);
     test_odd(RECOMPUTE_EVERY, 2);
+  }
+  TEST("a weighted sum of losses, two of one value and one before the stack") {
+    test_sum(RECOMPUTE_NONE);
+    test_sum(RECOMPUTE_BLOCK);
   }
   CHECK(checked > 1000);
   CHECK_DONE();

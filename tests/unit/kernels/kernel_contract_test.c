@@ -69,7 +69,7 @@ typedef struct Twist {
   KernelVariant variant;
   bool at_end;          /* operands end where their pages do; else they begin there */
   bool other_garbage;   /* in what is written, and in scratch */
-  uint32_t other_slots; /* CONTROL_BITs: of the control block, these hold something else */
+  uint64_t other_slots; /* CONTROL_BITs: of the control block, these hold something else */
 } Twist;
 
 typedef struct Run {
@@ -217,7 +217,7 @@ static int32_t find_difference(const Run *a, const Run *b) {
     for (int64_t k = 0; k < call->bytes[i]; k++)
       if (x[k] != y[k] && !is_gap(&a->c, i, k)) return i;
   }
-  uint32_t wanted = contract_control_writes(a->c.contract);
+  uint64_t wanted = contract_control_writes(a->c.contract);
   for (ControlSlot slot = 0; slot < CONTROL_SLOT_COUNT; slot++)
     if (wanted & CONTROL_BIT(slot)) {
       const void *x = control_value(a->control.at, slot), *y = control_value(b->control.at, slot);
@@ -238,7 +238,7 @@ static void check_same(const Run *a, const Run *b, const Twist *twist, const cha
 /* Bytes between the rows of a view, and slots that the kernel does not write, are unchanged. */
 static void check_kept(const Run *run, const CaseCall *from, const Twist *twist) {
   const Call *call = &run->c.call;
-  uint32_t others = ~contract_control_writes(run->c.contract);
+  uint64_t others = ~contract_control_writes(run->c.contract);
   for (int32_t i = 0; i < call->operand_count; i++)
     for (int64_t k = 0; run->fence[i].pages != NULL && k < call->bytes[i]; k++)
       if (is_gap(from, i, k) &&
@@ -260,7 +260,7 @@ static void check_kept(const Run *run, const CaseCall *from, const Twist *twist)
 /* ---- all of them */
 
 static Threads *team;
-static uint32_t slots_that_matter[KERNEL_COUNT];
+static uint64_t slots_that_matter[KERNEL_COUNT];
 
 static void check_twist(const CaseCall *from, const Run *plain, const Twist *twist,
                         const char *what) {
@@ -297,7 +297,7 @@ static void check_without_scratch(const CaseCall *from, const Run *plain, Kernel
 }
 
 static void check_variant(const CaseCall *from, KernelVariant variant) {
-  uint32_t undeclared =
+  uint64_t undeclared =
       ~(contract_control_reads(from->contract) | contract_control_writes(from->contract)) &
       (CONTROL_BIT(CONTROL_SLOT_COUNT) - 1);
   Twist plainly = {.variant = variant, .at_end = true};

@@ -137,7 +137,7 @@ static void check_gpt2(void) {
     }
     CHECK_INT(g->regions.at[0].input, NO_ID);
     CHECK_INT(g->regions.at[2].output, NO_ID);
-    CHECK_INT(graph_value(g, g->loss)->region, 2);
+    CHECK_INT(graph_value(g, g->losses[0])->region, 2);
   }
   check_gpt2_params(g);
   TEST("split makes views of the fused projection") {

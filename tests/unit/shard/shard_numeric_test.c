@@ -70,7 +70,7 @@ static void build_odd(Builder *b, double dropout) {
   x = add_node(b, OP_tanh, "cap", INPUTS(add_node(b, OP_affine, "cap.1", INPUTS(x), ATTRS(0.5))),
                NULL);
   x = add_node(b, OP_affine, "cap.2", INPUTS(x), ATTRS(3, -1));
-  g->loss = add_node(b, OP_cross_entropy, "cross_entropy", INPUTS(x, targets), NULL);
+  add_loss(g, add_node(b, OP_cross_entropy, "cross_entropy", INPUTS(x, targets), NULL));
 }
 
 static void build_regressor(Builder *b) {
@@ -84,7 +84,7 @@ static void build_regressor(Builder *b) {
   h = add_linear(b, "h.*.down", h, DIMS("ffn", "width"), DIMS("ffn"));
   RegionId end = open_region(b, "end", 0, add_node(b, OP_add, "h.*.add", INPUTS(x, h), NULL));
   h = add_linear(b, "last", g->regions.at[end].input, DIMS("width", "ffn"), DIMS("width"));
-  g->loss = add_node(b, OP_mse, "mse", INPUTS(h, y), NULL);
+  add_loss(g, add_node(b, OP_mse, "mse", INPUTS(h, y), NULL));
 }
 
 static Builder build(const Case *c, bool training) {

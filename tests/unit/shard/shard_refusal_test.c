@@ -82,7 +82,7 @@ static void test_two_uses(void) {
   x = add_node(&b, OP_rmsnorm, "norm", INPUTS(x, norm), ATTRS(1e-5));
   x = add_node(&b, OP_add, "add", INPUTS(x, p), NULL);
   x = add_linear(&b, "head", x, DIMS("vocab", "width"), NULL);
-  b.g->loss = add_node(&b, OP_cross_entropy, "cross_entropy", INPUTS(x, targets), NULL);
+  add_loss(b.g, add_node(&b, OP_cross_entropy, "cross_entropy", INPUTS(x, targets), NULL));
   CHECK(grad_derive(b.g));
   TEST("gradients of one parameter that cannot be one sum are refused by its name") {
     b.g->mesh.size[MESH_TP] = 2;

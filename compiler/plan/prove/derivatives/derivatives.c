@@ -9,6 +9,7 @@
 #include "compiler/plan/prove/derivatives/gradients.h"
 #include "compiler/plan/prove/walk.h"
 #include "kernels/contract/contract.h"
+#include "runtime/plan/plan_losses.h"
 #include "runtime/plan/plan_text.h"
 
 typedef struct DerivedModel {
@@ -306,8 +307,10 @@ static void prove_model(DerivedModel *m, uint32_t count) {
     want(m);
     go_backward(m);
   }
-  if (is_chain && m->losses != 1)
-    prove_finding(&m->view, NULL, -1, "derivatives", "%u losses instead of one", m->losses);
+  const uint32_t losses = (uint32_t)plan_losses(m->plan).count;
+  if (is_chain && m->losses != losses)
+    prove_finding(&m->view, NULL, -1, "derivatives", "%u losses instead of %s", m->losses,
+                  m->losses > LOSSES_MAX ? "8 at most" : "one");
   if (is_chain && trains) check_parameters(m);
 }
 
@@ -335,7 +338,7 @@ static void keep_all(Applied *applied) {
     if (strcmp(contract->attrs[i].name, "dropout") == 0) applied->attrs[i] = 0;
 }
 
-/* The values that the region passes on, or the losses that it ends in. */
+/* The value that the region passes on, and its losses, each under its path. */
 static Sum run(const DerivedModel *m, const PlanRegion *region, Sum input) {
   Sum losses = 0;
   if (region->input != PLAN_NONE) m->name[region->input] = input;
@@ -348,10 +351,10 @@ static Sum run(const DerivedModel *m, const PlanRegion *region, Sum input) {
       if (region->program == PROGRAM_TRAIN_STEP) keep_all(&applied);
       Sum sum = apply(m->plan, &applied);
       m->name[value] = sum != 0 ? sum : hash_mix(7, 0); /* unlike a gradient, zero is a value */
-      if (m->plan->values[value].kind == VALUE_LOSS) losses += m->name[value];
+      if (m->plan->values[value].kind == VALUE_LOSS) losses += hash_mix(m->name[value], node->path);
     }
   }
-  return region->output != PLAN_NONE ? m->name[region->output] : losses;
+  return losses + (region->output != PLAN_NONE ? m->name[region->output] : 0);
 }
 
 static bool is_in_both(const DerivedModel *m, uint32_t value) {

@@ -10,6 +10,7 @@
 #include "runtime/plan/plan_inputs.h"
 #include "runtime/plan/plan_job.h"
 #include "runtime/plan/plan_loops.h"
+#include "runtime/plan/plan_losses.h"
 #include "runtime/plan/plan_text.h"
 
 /* ---- settings */
@@ -273,6 +274,24 @@ static void check_targets(const View *view) {
                            : "no target can be missing, and the loss is divided by a count");
 }
 
+/* Each loss has its slots: a sum and a count, and of several losses whose targets may be missing a
+ * divisor each. */
+static void check_losses(const View *view) {
+  const Plan *plan = view->plan;
+  const PlanLosses losses = plan_losses(plan);
+  const bool has_divisors = losses.count > 1 && plan_slot(plan, CONTROL_targets) != NULL;
+  if (plan_losses_held(plan) != losses.count)
+    prove_finding(view, NULL, -1, "records", "the model has %d losses, and there are slots of %d",
+                  losses.count, plan_losses_held(plan));
+  for (int32_t i = 0; i < LOSSES_MAX; i++)
+    if ((plan_slot(plan, control_divisor(i, LOSSES_MAX)) != NULL) !=
+        (has_divisors && i < losses.count))
+      prove_finding(view, NULL, -1, "records", "slot %s: %s",
+                    control_name(control_divisor(i, LOSSES_MAX)),
+                    has_divisors && i < losses.count ? "it is missing, and a loss divides by it"
+                                                     : "no loss divides by it");
+}
+
 /* Losses are scaled exactly where the job has a loss scale, which is where compute is fp16. */
 static void check_loss_scale(const View *view) {
   const PlanSetting *said = plan_setting(view->plan, "precision.loss_scale");
@@ -281,7 +300,7 @@ static void check_loss_scale(const View *view) {
   char name[LOSS_SCALE_NAME_BYTES];
   for (int32_t i = 0; is_said && i < LOSS_SCALE_NUMBERS; i++)
     (void)is_said_once(view, loss_scale_setting(i, name));
-  const uint32_t slots = plan_slot_mask(view->plan) & CONTROL_SCALE_SLOTS;
+  const uint64_t slots = plan_slot_mask(view->plan) & CONTROL_SCALE_SLOTS;
   if (is_said != is_narrow)
     prove_finding(view, NULL, -1, "records",
                   is_said ? "compute is not fp16, and losses are scaled"
@@ -330,6 +349,13 @@ static void check_dtypes(const View *view) {
   }
 }
 
+/* Samples end as for mse where one of several losses is one: then the others may be cross-entropy.
+ */
+static bool may_end_so(const Plan *plan, const PlanNode *node) {
+  return plan_losses_held(plan) > 1 && strcmp(job_loss(plan), "mse") == 0 &&
+         strcmp(plan_string(plan, node->op), "cross_entropy") == 0;
+}
+
 /* Two streams are the same only where two names are. */
 static void check_keys(const View *view) {
   const Plan *plan = view->plan;
@@ -344,7 +370,7 @@ static void check_keys(const View *view) {
     const PlanNode *node = &plan->nodes[i];
     if (node->outputs_count > 0 &&
         plan->values[plan->uses[node->outputs_first].value].kind == VALUE_LOSS &&
-        strcmp(plan_string(plan, node->op), job_loss(plan)) != 0)
+        strcmp(plan_string(plan, node->op), job_loss(plan)) != 0 && !may_end_so(plan, node))
       prove_finding(view, NULL, -1, "records", "the loss is %.40s, and samples end as for %.40s",
                     plan_string(plan, node->op), job_loss(plan));
     if (*path != '\0' && plan->nodes[i].key != plan_key(path))
@@ -368,6 +394,7 @@ void prove_job(const View *view) {
   check_inputs(view);
   check_tokens(view);
   check_targets(view);
+  check_losses(view);
   check_loss_scale(view);
   check_vocab(view);
   check_dtypes(view);

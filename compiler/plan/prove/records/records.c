@@ -5,12 +5,14 @@
 #include "compiler/plan/prove/records/rules.h"
 #include "runtime/plan/plan_control.h"
 #include "runtime/plan/plan_job.h"
+#include "runtime/plan/plan_losses.h"
 #include "runtime/plan/plan_text.h"
 
 typedef struct Records {
   View view;
   Walk walk; /* of the segment alone */
   uint32_t index;
+  PlanLosses losses;
 } Records;
 
 /* Adds a finding about the current record. */
@@ -219,11 +221,10 @@ static bool check_control(const Records *r, const Case *c) {
     const KernelControl *row = &c->contract->controls[bit];
     const PlanControl *control = &plan->controls[c->record->controls_first + i++];
     const char *name = plan_string(plan, plan->slots[control->slot].name);
-    if (strcmp(name, control_name(row->slot)) == 0 && control->access == (uint32_t)row->access)
-      continue;
+    const ControlSlot slot = plan_loss_slot(&r->losses, c->record, row->slot);
+    if (strcmp(name, control_name(slot)) == 0 && control->access == (uint32_t)row->access) continue;
     FINDING(r, "records", "control slot %u: %s %.24s; its kernel wants %s %s", i - 1,
-            Access_names[control->access], name, Access_names[row->access],
-            control_name(row->slot));
+            Access_names[control->access], name, Access_names[row->access], control_name(slot));
     return false;
   }
   return true;
@@ -252,7 +253,7 @@ static void check_record(const Records *r, const PlanRecord *record) {
 
 /* Each record is checked once, however many calls it has. */
 void prove_records(const View *view) {
-  Records r = {.view = *view};
+  Records r = {.view = *view, .losses = plan_losses(view->plan)};
   prove_job(view);
   prove_programs(view);
   for (uint32_t s = 0; s < view->plan->segments_count; s++) {

@@ -10,6 +10,7 @@
 #include "runtime/plan/loss_scales.h"
 #include "runtime/plan/plan_control.h"
 #include "runtime/plan/plan_job.h"
+#include "runtime/plan/plan_losses.h"
 #include "runtime/plan/plan_text.h"
 
 /* Refuses the record; the first reason is kept. */
@@ -224,14 +225,20 @@ static void classes_of_samples(Case *c) {
   dim(c, real_classes(c));
 }
 
-/* A loss is the mean over all tokens of a step; the kernel divides by their number where the plan
- * has a slot for it. */
+static bool reads_targets(const Case *c) {
+  return (contract_control_reads(c->contract) & CONTROL_BIT(CONTROL_targets)) != 0 &&
+         plan_slot(c->plan, CONTROL_targets) != NULL;
+}
+
+/* A loss is its weight times the mean over all tokens of a step; the kernel divides by their number
+ * where the plan has a slot for it. */
 static void scale(Case *c, int64_t features_count) {
-  if (c->contract->control_count > 0 && plan_slot(c->plan, CONTROL_targets) != NULL)
-    attr(c, 1 / (double)features_count);
+  const double weight = plan_loss_weight(c->plan, c->node);
+  if (reads_targets(c))
+    attr(c, weight / (double)features_count);
   else
-    attr(c, 1 / ((double)job_batch_samples(c->plan) * (double)job_sample_tokens(c->plan) *
-                 (double)features_count));
+    attr(c, weight / ((double)job_batch_samples(c->plan) * (double)job_sample_tokens(c->plan) *
+                      (double)features_count));
 }
 
 static int64_t features_of_loss(const Case *c) {

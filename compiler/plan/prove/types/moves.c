@@ -103,9 +103,7 @@ static bool is_of_control(Typing *t, PlanBytes bytes) {
 
 /* The host has set it to the rank's summand; it is complete before anything reads it. */
 static bool sums_targets(Typing *t) {
-  const PlanSlot *slot = plan_slot(t->plan, CONTROL_targets);
-  if (slot == NULL ||
-      !is_of_control(t, (PlanBytes){slot->offset, slot->offset + CONTROL_SLOT_BYTES}))
+  if (plan_slot(t->plan, CONTROL_targets) == NULL || !is_of_control(t, plan_slots_counted(t->plan)))
     return false;
   if ((t->class.made & MADE_TARGETS) != 0 || t->call.walk.program->kind != PROGRAM_TRAIN_STEP)
     REFUSE(t, "targets are counted once, in a step");
@@ -130,7 +128,7 @@ void type_control(Typing *t) {
 
 /* Losses and the norm of a step have one loss scale. */
 static void check_scale(Typing *t, const KernelContract *contract) {
-  const uint32_t scale = CONTROL_BIT(CONTROL_loss_scale);
+  const uint64_t scale = CONTROL_BIT(CONTROL_loss_scale);
   if ((contract_control_reads(contract) & ~contract_control_writes(contract) & scale) != 0 &&
       (t->class.made & MADE_SCALE) != 0)
     REFUSE(t, "it reads the loss scale of the next step");

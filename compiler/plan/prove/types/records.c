@@ -37,15 +37,29 @@ static bool stands_apart(Typing *t, uint32_t target) {
   return !t->class.refused;
 }
 
+/* The number of the loss that the record's node makes, in training or in an evaluation: the node
+ * of training has the same path. -1: it makes none. */
+static int32_t loss_number(const Typing *t) {
+  const Plan *plan = t->plan;
+  const uint32_t node = t->call.at->node;
+  if (t->proof.losses_made.count == 1) return 0;
+  for (int32_t i = 0; node != PLAN_NONE && i < t->proof.losses_made.count; i++) {
+    const uint32_t other = t->proof.losses_made.at[i].node;
+    if (other == PLAN_NONE || plan->nodes[other].path == plan->nodes[node].path) return i;
+  }
+  return -1;
+}
+
 /* A loss and its weight, or what is drawn in its place; or sums over ranks. */
 static bool counts(Typing *t, uint32_t target) {
   const KernelContract *contract = record_contract(t);
   const Where at = where(t, target);
+  const int32_t number = loss_number(t);
   return t->call.at->purpose == PURPOSE_CONTROL ||
          (contract != NULL && contract->row->role == ROLE_LOSS &&
           ((int32_t)target == contract_operand(contract, "loss") ||
            (int32_t)target == contract_operand(contract, "drawn")) &&
-          at.reached->start + at.first == loss_address(t));
+          number >= 0 && at.reached->start + at.first == loss_address(t, number));
 }
 
 static bool is_ours(Typing *t, uint32_t target) {

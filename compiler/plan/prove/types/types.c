@@ -107,19 +107,37 @@ static Type found_at(Typing *t, const Held *held, const TypeSpan *bytes) {
   return t->proof.types.type[type];
 }
 
-uint64_t loss_address(const Typing *t) {
+uint64_t loss_address(const Typing *t, int32_t number) {
   return plan_address(plan_tier(t->plan, TIER_DEVICE), job_control_offset(t->plan)) +
-         plan_slot(t->plan, CONTROL_loss)->offset;
+         plan_slot(t->plan, CONTROL_loss)->offset + (uint64_t)number * 2 * CONTROL_SLOT_BYTES;
 }
 
-/* The control block holds the loss of every micro-batch followed by its weight, summed over all
+/* The value of a loss in a program, whose nodes have the paths of the main one's. */
+static uint32_t loss_value(const Typing *t, int32_t number, uint32_t program) {
+  const uint32_t made = t->proof.losses_made.at[number].node;
+  const Plan *plan = t->plan;
+  for (uint32_t r = 0; r < plan->regions_count && made != PLAN_NONE; r++) {
+    const PlanRegion *region = &plan->regions[r];
+    for (uint32_t i = 0; i < region->forward_count && region->program == program; i++) {
+      const PlanNode *node = &plan->nodes[region->forward_first + i];
+      if (node->path == plan->nodes[made].path && plan_makes_loss(plan, node))
+        return t->proof.meaning.value[plan->uses[node->outputs_first].value].same;
+    }
+  }
+  return PLAN_NONE;
+}
+
+/* The control block holds each loss of every micro-batch followed by its weight, summed over all
  * ranks. */
-static void loss_check(Typing *t, const Held *held) {
-  const uint64_t first = loss_address(t);
-  const TypeSpan bytes = {.first = first, .end = first + plan_loss_bytes(t->plan)};
+static void loss_check(Typing *t, const Held *held, int32_t number) {
+  const uint64_t first = loss_address(t, number);
+  const int32_t count = t->proof.losses_made.count;
+  const uint64_t size = plan_loss_bytes(t->plan) / (uint64_t)count;
+  const TypeSpan bytes = {.first = first, .end = first + size};
   const Type found = found_at(t, held, &bytes);
   t->call.walk.microbatch = -1;
   bool is_loss = found.kind == TYPE_SUM && t->plan->values[found.ref].kind == VALUE_LOSS &&
+                 (count == 1 || found.ref == loss_value(t, number, t->call.walk.program->kind)) &&
                  sum_is_complete(t, &found);
   for (uint32_t axis = 0; axis < t->plan->axes_count; axis++)
     is_loss = is_loss && found.place[axis].kind == PLACE_WHOLE;
@@ -127,17 +145,18 @@ static void loss_check(Typing *t, const Held *held) {
       /* a stage without the loss gets it with the sum of control values */
       found.kind == TYPE_NOTHING && has_stages(t);
   const char *program = ProgramKind_names[t->call.walk.program->kind];
-  t->proof.losses |= (uint32_t)is_loss << t->call.walk.program->kind;
+  if (is_loss) t->proof.losses |= LOSS_BIT(t->call.walk.program->kind, number);
   if (t->call.walk.program->kind == PROGRAM_TRAIN_STEP && (t->class.made & MADE_SCALE) == 0 &&
       plan_slot(t->plan, CONTROL_loss_scale) != NULL)
     refuse_at(t, &found, NULL, "after %s the loss scale is that of the step before", program);
   else if (!has_totals(t))
     refuse_at(t, &found, NULL, "after %s the control values are of one rank alone", program);
   else if (!is_loss && !elsewhere)
-    refuse_at(t, &found, &bytes,
-              "after %s the control block: expected the loss of %lld micro-batch%s, found %s",
-              program, (long long)t->class.microbatches, plural_es(t->class.microbatches),
-              told(t, &found));
+    refuse_at(
+        t, &found, &bytes,
+        "after %s the control block: expected the loss%s%.40s of %lld micro-batch%s, found %s",
+        program, count > 1 ? " " : "", count > 1 ? t->proof.losses_made.at[number].name : "",
+        (long long)t->class.microbatches, plural_es(t->class.microbatches), told(t, &found));
 }
 
 /* Puts into `both` the persistent contents (states and zeros) that `from` and the other have in
@@ -182,7 +201,8 @@ static void run(Typing *t, ProgramKind kind, Held *held) {
   }
   t->class.microbatches = kind == PROGRAM_TRAIN_STEP ? job_accumulation(t->plan) : 1;
   run_program(t, program, held);
-  if (!t->class.refused && kind != PROGRAM_INIT) loss_check(t, held);
+  for (int32_t i = 0; i < t->proof.losses_made.count && kind != PROGRAM_INIT; i++)
+    if (!t->class.refused) loss_check(t, held, i);
   if (!t->class.refused) tensors_check(t, held);
 }
 
@@ -212,16 +232,17 @@ static bool has_regions(const Plan *plan, ProgramKind kind) {
 }
 
 /* Checks that need all stages together. */
-static void check_stages(Typing *t, uint64_t squares, const uint32_t *losses) {
+static void check_stages(Typing *t, uint64_t squares, const uint32_t losses[][LOSSES_MAX]) {
   t->call.walk.call = NULL;
   t->call.at = NULL;
   check_joins(t);
   if (!t->class.refused && plan_trains(t->plan) && squares != all_squares(t))
     REFUSE(t, "the norm is not of the square of each gradient once, over all stages");
-  for (uint32_t i = 0; i < KINDS && !t->class.refused; i++)
-    if (losses[kinds[i]] != has_regions(t->plan, kinds[i]))
-      REFUSE(t, "%u classes of ranks make the loss of %s, not one", losses[kinds[i]],
-             ProgramKind_names[kinds[i]]);
+  for (uint32_t i = 0; i < KINDS; i++)
+    for (int32_t k = 0; k < t->proof.losses_made.count && !t->class.refused; k++)
+      if (losses[kinds[i]][k] != has_regions(t->plan, kinds[i]))
+        REFUSE(t, "%u classes of ranks make the loss of %s, not one", losses[kinds[i]][k],
+               ProgramKind_names[kinds[i]]);
 }
 
 static void run_class(Typing *t) {
@@ -261,8 +282,9 @@ void prove_types(const View *views, uint32_t count) {
   t->plan = views[0].plan;
   t->proof.meaning = meaning_open(&views[0]);
   t->proof.types = types_open(views->arena);
+  t->proof.losses_made = plan_losses(t->plan);
   uint64_t squares = 0;
-  uint32_t losses[ProgramKind_COUNT] = {0};
+  uint32_t losses[ProgramKind_COUNT][LOSSES_MAX] = {0};
   bool refused = false;
   for (uint32_t i = 0; i < count; i++) {
     t->view = &views[i];
@@ -270,8 +292,9 @@ void prove_types(const View *views, uint32_t count) {
     t->proof.losses = 0;
     run_class(t);
     squares += t->proof.squares;
-    EACH_BIT (kind, t->proof.losses)
-      losses[kind]++;
+    for (uint32_t kind = 0; kind < ProgramKind_COUNT; kind++)
+      for (int32_t k = 0; k < LOSSES_MAX; k++)
+        losses[kind][k] += (t->proof.losses & LOSS_BIT(kind, k)) != 0;
     refused = refused || t->class.refused;
   }
   if (!refused) check_stages(t, squares, losses);

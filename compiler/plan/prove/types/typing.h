@@ -171,8 +171,8 @@ bool sum_is_complete(const Typing *t, const Type *sum);
  * micro-batch. False: refused, as is a record without a parameter. */
 bool read_gradient(Typing *t, uint32_t operand, Type *found);
 
-/* The address of the loss and its weight in the control block. */
-uint64_t loss_address(const Typing *t);
+/* The address of a loss and its weight in the control block. */
+uint64_t loss_address(const Typing *t, int32_t number);
 
 /* Refuses a record that reads control slots before they are made, or after a change: moves.c. */
 void check_slots(Typing *t);

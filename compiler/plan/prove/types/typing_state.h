@@ -6,10 +6,16 @@
 #include "compiler/plan/prove/types/cells.h"
 #include "compiler/plan/prove/types/meaning.h"
 #include "compiler/plan/prove/types/type.h"
+#include "runtime/plan/plan_losses.h"
 
 enum { TYPING_BASES_MAX = 64, TYPING_JOINS_MAX = 64 };
 
 /* Control values that records compute, in the order of a step: bits of `made`. */
+/* A loss of a program. */
+#define LOSS_BIT(program, number)                                                                  \
+  (UINT64_C(1) << ((uint32_t)(program)*LOSSES_MAX + (uint32_t)(number)))
+_Static_assert(ProgramKind_COUNT *LOSSES_MAX <= 64, "a bit for each");
+
 enum { MADE_NORM = 1, MADE_TOTALS = 2, MADE_TARGETS = 4, MADE_MIRROR = 8, MADE_SCALE = 16 };
 
 /* A cell (cells.h) that the call reaches. */
@@ -49,7 +55,8 @@ typedef struct ProofTyping {
   Pool found, left; /* of calls already checked, of any class: programs.c */
   TiedPart join[TYPING_JOINS_MAX];
   uint32_t join_count;
-  uint32_t losses;     /* mask: programs of this stage that make the loss */
+  PlanLosses losses_made;
+  uint64_t losses;     /* LOSS_BITs of those that this stage makes */
   uint64_t squares;    /* in the norm, of this stage */
   uint64_t norm_story; /* how the previous stage added up squares of others; 0: no stage yet */
 } ProofTyping;
