@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes) {
   if (!tokenizer) abort();
   if (!encoder) encoder = encoder_new(tokenizer);
   const DocumentOptions options = {.tokenizer = tokenizer, .chat = &chat};
-  Worker w = {.options = &options, .chat_lock = &lock, .encoder = encoder};
+  DocumentWorker w = {.options = &options, .chat_lock = &lock, .encoder = encoder};
   bool is_taken = document_of_line(&w, (const char *)bytes, size_bytes);
   if (is_taken ? w.ids.count == 0 : !*w.why) abort();
   for (int64_t i = 0; is_taken && i < w.ids.count; i++)
