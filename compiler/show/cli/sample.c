@@ -227,7 +227,7 @@ static ExitCode check_size(const SampleVerb *s) {
   for (int32_t i = 0; i < s->prompts.count; i++)
     asked += (double)s->times * ((double)s->prompts.at[i].ids.count + 1);
   const double drawn = texts * (VALUES_OF_TOKEN * (double)s->tokens + VALUES_OF_TEXT);
-  return drawn <= JSON_VALUES_MAX - VALUES_OF_TEXT && asked <= JSON_VALUES_MAX / 2
+  return drawn <= JSON_VALUES_MAX - VALUES_OF_TEXT && 2 * asked <= JSON_VALUES_MAX
              ? EXIT_DONE
              : complain(EXIT_USER,
                         "%d prompt%s, %lld time%s with up to %lld tokens more, are more than %d "

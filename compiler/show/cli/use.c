@@ -178,6 +178,9 @@ static ExitCode run_words(const char *const *words) {
   if (child < 0) return complain(EXIT_WORLD, "cannot start a process: %s", strerror(errno));
   while (waitpid((pid_t)child, &result, 0) < 0 && errno == EINTR)
     continue;
+  child = 0;
+  (void)signal(SIGINT, SIG_DFL); /* results that are being printed can be left */
+  (void)signal(SIGTERM, SIG_DFL);
   if (WIFEXITED(result)) return (ExitCode)WEXITSTATUS(result);
   return complain(EXIT_WORLD, "%s was ended by signal %d", words[0], WTERMSIG(result));
 }
