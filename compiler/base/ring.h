@@ -26,7 +26,7 @@ static inline double ring_alone_ns(const RingHops *hops) {
   return (hops->members - nodes) * hops->inside_ns + (nodes - 1) * hops->between_ns;
 }
 
-/* Of several nodes. */
+/* The latency of the tree; there are several nodes. */
 static inline double ring_tree_ns(const RingHops *hops) {
   return (hops->node_members - 1) * hops->inside_ns +
          ceil(log2(ring_nodes(hops))) * hops->between_ns;

@@ -118,7 +118,8 @@ static void begin_run(const CoreWalk *s, const ClassLanes *t, LaneWay *w) {
 
 /* ---- what a record waits for */
 
-/* How often a call has begun in this run when the way comes to where it is, in the plan's order. */
+/* Returns how often a call has begun in this run when the way comes to where it is, in the plan's
+ * order. */
 static int32_t times_before(const CoreWalk *s, const ClassLanes *t, const LaneWay *w,
                             uint32_t call) {
   const PlanLoop *loop = loop_at(s, t, w);
@@ -401,7 +402,7 @@ static void share_cores(const CoreWalk *s, ClassLanes *t) {
     if (t->ways[lane].asked > 0) t->ways[lane].rate *= given / asked;
 }
 
-/* How long rates stay as they are at most, for this way. */
+/* Returns the longest time for which the rate of this way stays as it is. */
 static double steady_for(const CoreWalk *s, const LaneWay *w) {
   if (w->state != WAY_RUNS) return INFINITY;
   const double end_ns = w->rate > 0 ? w->left_ns / w->rate : INFINITY;

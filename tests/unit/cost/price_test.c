@@ -1,4 +1,5 @@
-/* How NCCL's tuner moves a collective: rings, trees, sums in switches, PAT.
+/* Tests the times of collectives: NCCL's tuner takes the fastest of rings, trees, sums in switches
+ * and PAT.
  * LINK: cost base */
 #include "compiler/plan/simulate/price.h"
 #include "tests/unit/check.h"

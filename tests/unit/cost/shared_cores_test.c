@@ -29,7 +29,7 @@ static LaneTimes beside(RecordKind kind, Lane lane, uint64_t bytes, const RankCo
   PlanRecord *record = kind == RECORD_KERNEL ? sketch_kernel(&s, "copy", lane)
                                              : sketch_record(&s, kind, lane, PLAN_NONE);
   record->predicted_ns = 6 * MS;
-  record->bytes = 2 * bytes;
+  record->bytes = (int64_t)(2 * bytes);
   sketch_operand(&s, 0, bytes, DTYPE_F32, ACCESS_READ);
   sketch_call(&s, kernel, -1);
   sketch_call(&s, other, -1);
