@@ -344,6 +344,31 @@ def leave_one_out(details):
     return errors
 
 
+# By table and group: pairs of measured and expected times of one problem's configurations.
+RANKS = {}
+
+
+def choices(details):
+    """The configuration that is expected to be the fastest of each problem, and how much longer it takes than the one
+    that is: its regret. Problems with one measured configuration are left out."""
+    rows = []
+    for (table, group), pairs in RANKS.items():
+        if len(pairs) > 1:
+            best = min(seconds for seconds, _ in pairs)
+            chosen = min(pairs, key=lambda pair: pair[1])[0]
+            agree, total = kendall(pairs)
+            rows.append((table, group, len(pairs), chosen / best - 1, agree / total if total else math.nan))
+    if not rows:
+        return
+    details += ["", "## Choice among measured configurations", "",
+                "| table | problem | configurations | regret of the choice | tau |", "|---|---|---|---|---|"]
+    details += [f"| {table} | {group} | {count} | {100 * regret:.1f} % | {tau:.2f} |"
+                for table, group, count, regret, tau in rows]
+    regrets, taus = [row[3] for row in rows], [row[4] for row in rows if not math.isnan(row[4])]
+    details += ["", f"Regret of {len(rows)} problems: {100 * statistics.mean(regrets):.1f} % in the mean, "
+                f"{100 * max(regrets):.1f} % at most. Mean tau: {statistics.mean(taus):.2f}."]
+
+
 def run(arguments):
     totals, details = {}, []
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -358,6 +383,7 @@ def run(arguments):
             totals[name] = summary(name, title, aim, rows, list(zip(asked, answers)), details)
     calibration(details)
     others = leave_one_out(details)
+    choices(details)
     print("| table | rows | aim | mean error | a priori | by the others | bias | in range | tau | 45 % MFU "
           "| floors above | left out |")
     print("|---|---|---|---|---|---|---|---|---|---|---|---|")
@@ -405,6 +431,7 @@ def summary(name, title, aim, rows, answered, details):
     mean = lambda list_: sum(abs(e) for e in list_) / len(list_) * 100 if list_ else math.nan
     for software, list_ in ratios.items():
         RATIOS.setdefault(software, {})[name] = list_
+    RANKS.update({(name, group): pairs for group, pairs in ranks.items()})
     taus = [kendall(pairs) for pairs in ranks.values()]
     agree, total = sum(t[0] for t in taus), sum(t[1] for t in taus)
     percent = lambda number: f"{number:.1f} %"
