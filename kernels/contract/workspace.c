@@ -35,6 +35,16 @@ int64_t workspace_linear_dw(const WorkspaceUse *use) {
   return product(use, (ProductShape){m, n, rows, .rows_stand = false}, 2);
 }
 
+/* On a GPU sums of parts of the rows, in f32; strips that are read one by one are no wider than
+ * these. */
+int64_t workspace_linear_db(const WorkspaceUse *use) {
+  if (use->target != KERNEL_TARGET_CUDA) return 0;
+  int64_t width = use->dims[1];
+  int64_t strip = WORK_COLUMN_STRIP / dtype_bytes((DType)use->dtypes[0]);
+  int64_t parts = column_parts(use->dims[0], (width + strip - 1) / strip);
+  return parts > 1 ? parts * width * 4 : 0;
+}
+
 /* On a GPU there are as many blocks of rows as allowed, and at most as many as rows. */
 static int64_t norm_backward(const WorkspaceUse *use, int64_t vectors) {
   int64_t rows = use->dims[0], width = use->dims[1];

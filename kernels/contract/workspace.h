@@ -30,6 +30,12 @@ enum {
    * 132, so that memory is busy while one block waits for its sums. */
   WORK_NORM_BLOCKS_CUDA = 264,
 
+  /* linear_db on a GPU: blocks of threads, as many as run at once on an H100's 132 multiprocessors,
+   * share strips of columns, and of each strip its rows; a block has no fewer rows than this. */
+  WORK_COLUMN_BLOCKS = 396,
+  WORK_COLUMN_STRIP = 128, /* bytes of a row: a line of its cache */
+  WORK_COLUMN_ROWS = 128,
+
   /* cuDNN's attention asks for this besides its arrays (workspace.c), on sm_90; less on sm_80. */
   WORK_ATTENTION_CUDA = 256,
 
@@ -51,10 +57,18 @@ typedef struct WorkspaceUse {
 typedef int64_t WorkspaceBytes(const WorkspaceUse *use);
 
 WorkspaceBytes workspace_linear, workspace_linear_bias, workspace_linear_dx, workspace_linear_dw,
-    workspace_layernorm_backward, workspace_rmsnorm_backward, workspace_attention,
+    workspace_linear_db, workspace_layernorm_backward, workspace_rmsnorm_backward, workspace_attention,
     workspace_attention_backward, workspace_rows, workspace_sum, workspace_quantise,
     workspace_linear_fp8, workspace_linear_fp8_bias, workspace_linear_fp8_dx,
     workspace_linear_fp8_dw;
+
+/* The number of parts into which the rows of each strip of columns are divided (columns.h). */
+static inline int64_t column_parts(int64_t rows, int64_t strips) {
+  int64_t most = (rows + WORK_COLUMN_ROWS - 1) / WORK_COLUMN_ROWS;
+  int64_t parts = strips > 0 ? WORK_COLUMN_BLOCKS / strips : 1;
+  if (parts > most) parts = most;
+  return parts > 1 ? parts : 1;
+}
 
 /* On a GPU, scales of blocks in the order of its library: rows of whole fours. None of a matrix
  * that has one scale. */

@@ -171,7 +171,7 @@ static void issue_repeats(Launch &run, const T *x, Y *y, int64_t period, int64_t
   const bool in_vectors =
       is_aligned(x) && is_aligned(y) && period % (VECTOR_BYTES / (int64_t)larger) == 0;
   if (period < FEW && repeats >= OFTEN) {
-    sum_columns(run, x, y, repeats, period, accumulate);
+    sum_columns(run, x, y, repeats, period, accumulate, nullptr);
     return;
   }
   with_vectors<larger>(in_vectors, [&](auto count) {
@@ -205,7 +205,7 @@ __global__ void sum_rows(const T *x, Y *y, Broadcast b, int64_t summed_count, bo
 }
 
 CUDA_KERNEL(sum_to) {
-  enum { FEW = 4096 };
+  enum { FEW = 4096, STRIP_LEAST = 8 };
   Broadcast shape;
   if (!broadcast_of(args, &shape, why)) return KERNEL_REFUSED;
   int64_t kept = 1, summed = 1;
@@ -218,7 +218,7 @@ CUDA_KERNEL(sum_to) {
     Y *y = (Y *)args->operand[1];
     const bool adds = args->accumulate;
     Launch run(args, why, "sum_to");
-    if (kept >= STRIP_LANES && period_of(shape) == kept)
+    if (kept >= STRIP_LEAST && period_of(shape) == kept)
       issue_repeats(run, x, y, kept, summed, adds);
     else if (kept < FEW && summed > ROW_THREADS)
       run.blocks(dim3((unsigned)kept), ROW_THREADS, sum_rows<T, Y>, x, y, shape, summed, adds);

@@ -100,6 +100,10 @@ static const char *type_name(int32_t type) {
   return type == LT_BF16 ? "bf16" : type == LT_F16 ? "f16" : type == LT_TF32 ? "tf32" : "f32";
 }
 
+/* Files of earlier versions name these too; their lines are read and kept, and no product asks for
+ * them: sum_columns makes the gradients of biases. */
+enum { PAST_BGRAD_A = 256, PAST_BGRAD_B = 512 };
+
 static const struct {
   int32_t epilogue;
   const char *name;
@@ -107,8 +111,8 @@ static const struct {
     {LT_EPILOGUE_NONE, "plain"},        {LT_EPILOGUE_BIAS, "bias"},
     {LT_EPILOGUE_GELU, "gelu"},         {LT_EPILOGUE_GELU_BIAS, "gelu_bias"},
     {LT_EPILOGUE_GELU_AUX, "gelu_aux"}, {LT_EPILOGUE_GELU_AUX_BIAS, "gelu_aux_bias"},
-    {LT_EPILOGUE_DGELU, "dgelu"},       {LT_EPILOGUE_BGRAD_A, "bgrad_a"},
-    {LT_EPILOGUE_BGRAD_B, "bgrad_b"},
+    {LT_EPILOGUE_DGELU, "dgelu"},       {PAST_BGRAD_A, "bgrad_a"},
+    {PAST_BGRAD_B, "bgrad_b"},
 };
 enum { EPILOGUES = sizeof epilogues / sizeof *epilogues };
 

@@ -86,12 +86,13 @@ CUDA_KERNEL(linear_dw) {
 
 CUDA_KERNEL(linear_db) {
   int64_t rows = args->dim[0], out = args->dim[1];
+  float *work = args->operand_count > 2 ? (float *)args->operand[2] : nullptr;
   return with_floats(args->dtype[0], args->dtype[1], why, [=](auto value, auto gradient) {
     typedef decltype(value) T;
     typedef decltype(gradient) G;
     Launch run(args, why, "linear_db");
     sum_columns(run, (const T *)args->operand[0], (G *)args->operand[1], rows, out,
-                args->accumulate);
+                args->accumulate, work);
     return run.status;
   });
 }

@@ -45,7 +45,7 @@ enum {
 enum { LT_SCALE_ONE = 0, LT_SCALE_VECTORS = 4, LT_SCALE_SQUARES = 5, LT_SCALE_SIDE = 128 };
 enum { LT_PLAIN = 0, LT_TRANSPOSED = 1 };
 /* The epilogue of a product: adds a bias; GELU (the tanh form), whose argument AUX
- * keeps; multiplies by GELU's slope at what AUX has; sums a factor over k into the bias. */
+ * keeps; multiplies by GELU's slope at what AUX has. */
 enum {
   LT_EPILOGUE_NONE = 1,
   LT_EPILOGUE_BIAS = 4,
@@ -53,9 +53,7 @@ enum {
   LT_EPILOGUE_GELU_BIAS = 36,
   LT_EPILOGUE_GELU_AUX = 160,
   LT_EPILOGUE_GELU_AUX_BIAS = 164,
-  LT_EPILOGUE_DGELU = 192,
-  LT_EPILOGUE_BGRAD_A = 256, /* as many as d has rows */
-  LT_EPILOGUE_BGRAD_B = 512  /* as many as d has columns */
+  LT_EPILOGUE_DGELU = 192
 };
 enum { LT_EPILOGUE_AUX = 128 }; /* the bit of epilogues that have an AUX matrix */
 enum { LT_AUX_LEAD_UNIT = 8 };  /* AUX's leading dimension is a multiple of it */

@@ -1,4 +1,4 @@
-/* products_fused.c -- GELU, its slope, and the sum of a bias' gradient in the end of a product.
+/* products_fused.c -- GELU and its slope in the end of a product.
  *
  * The library takes the argument of GELU from the sum in f32, where a kernel of its own takes it
  * from memory, rounded to the value's type. Fused and apart differ by that: in bf16 by up to 2^-9
@@ -59,17 +59,6 @@ static KernelStatus run_slope(const KernelFused *how, const KernelArgs *first,
   return product_run(fused->over, first, to, why);
 }
 
-/* ---- the bias' gradient: operands d_y, d_bias of the second */
-
-static KernelStatus run_bias(const KernelFused *how, const KernelArgs *first,
-                             const KernelArgs *second, const char **why) {
-  const FusedProduct *fused = how->state;
-  if (first->operand[1] != second->operand[0] || first->accumulate || second->accumulate)
-    return run_apart(fused, first, second, why);
-  ProductTo to = {.bias = second->operand[1], .d = first->operand[2]};
-  return product_run(fused->beside, first, to, why);
-}
-
 /* ---- choosing */
 
 typedef struct FusionChoice {
@@ -84,15 +73,6 @@ static FusionChoice gelu_choice(KernelId first) {
              : (FusionChoice){run_gelu, LT_EPILOGUE_GELU_AUX_BIAS, LT_EPILOGUE_GELU_BIAS};
 }
 
-/* Sums are not added to what is there, and have the type of the product. */
-static FusionChoice bias_choice(const KernelUse use[2]) {
-  bool is_turned = use[0].dim[3] != 0; /* d_y is the factor a then (backward_w) */
-  if (use[0].accumulate || use[1].accumulate || use[1].dtype[1] != use[0].dtype[2] ||
-      use[1].dim[0] != use[0].dim[0] || use[1].dim[1] != use[0].dim[2])
-    return (FusionChoice){0};
-  return (FusionChoice){run_bias, is_turned ? LT_EPILOGUE_BGRAD_A : LT_EPILOGUE_BGRAD_B, 0};
-}
-
 /* True if the second is about as many elements as the product has, all of its type: the library
  * writes them in its shape. */
 static bool is_of_all(const KernelUse use[2], const Matrices *x) {
@@ -105,7 +85,6 @@ static bool is_of_all(const KernelUse use[2], const Matrices *x) {
 static FusionChoice choice_of(KernelId first, KernelId second, const KernelUse use[2],
                               const Matrices *x) {
   bool is_forward = first == KERNEL_linear || first == KERNEL_linear_bias;
-  if (first == KERNEL_linear_dw && second == KERNEL_linear_db) return bias_choice(use);
   if (is_forward && second == KERNEL_gelu && is_of_all(use, x)) return gelu_choice(first);
   if (first == KERNEL_linear_dx && second == KERNEL_gelu_backward && is_of_all(use, x))
     return (FusionChoice){run_slope, 0, LT_EPILOGUE_DGELU};

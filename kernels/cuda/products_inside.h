@@ -60,7 +60,7 @@ void product_close(LtProduct *product); /* NULL is allowed */
 /* ---- products_timed.c */
 
 enum { PRODUCT_TRIES_MOST = 16 };
-enum { PRODUCT_USES_BIAS = LT_EPILOGUE_BIAS | LT_EPILOGUE_BGRAD_A | LT_EPILOGUE_BGRAD_B };
+enum { PRODUCT_USES_BIAS = LT_EPILOGUE_BIAS };
 
 /* Times of a run; zeros: none was tried, and the first candidate is taken. */
 typedef struct ProductTimes {

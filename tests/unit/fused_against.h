@@ -72,10 +72,7 @@ static inline bool lay_sizes(const KernelFusion *fusion, int i, PairCase *c) {
   const int64_t *p = fused_products[of_product ? i : 0], *n = fused_norms[of_product ? 0 : i];
   if (of_product) {
     set_dims(&c->of[0], p, 4);
-    if (fusion->second == KERNEL_linear_db)
-      set_dims(&c->of[1], (const int64_t[]){p[0], p[2]}, 2);
-    else
-      c->of[1].dim[0] = p[0] * (fusion->first == KERNEL_linear_dx ? p[1] : p[2]);
+    c->of[1].dim[0] = p[0] * (fusion->first == KERNEL_linear_dx ? p[1] : p[2]);
     return true;
   }
   for (int k = 0; k < 2; k++) {
@@ -219,7 +216,7 @@ static inline bool check_pair(const PairCase *c, RunPair *run) {
 static inline int check_join(const KernelFusion *fusion, RunPair *run) {
   int fused = 0;
   PairCase c = {.fusion = fusion};
-  bool may_be_over = fusion->second != KERNEL_linear_db && !is_norm(fusion->second);
+  bool may_be_over = !is_norm(fusion->second);
   bool may_add = contract_operand(contract_of(fusion->first), "d_w") >= 0 ||
                  contract_operand(contract_of(fusion->first), "d_weight") >= 0;
   Mode last = may_add ? MODE_MIXED : MODE_F16;

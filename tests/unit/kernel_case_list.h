@@ -372,6 +372,10 @@ static const KernelCase kernel_cases[] = {
     {"attention_cached", {1, 1, 6, 2, 64, 384, 300}, {0.125, 0, 0}, 0},
     {"attention_cached", {3, 7, 4, 4, 33, 140, 40}, {0.2, 6, 0}, 0},
     {"attention_cached", {2, 3, 2, 1, 128, 256, 150}, {0.1, 0, 20}, 0},
+    /* columns in vectors: rows in several parts, the last one shorter; in one; few of each */
+    {"linear_db", {1063, 24}, {0}, 0},
+    {"linear_db", {700, 136}, {0}, 0},
+    {"linear_db", {40, 264}, {0}, 0},
 };
 
 enum { KERNEL_CASES = sizeof kernel_cases / sizeof *kernel_cases };

@@ -303,16 +303,14 @@ static void offer(LtCandidate *candidate, const Algorithm *algorithm) {
   memcpy(&candidate->algorithm, algorithm, sizeof *algorithm);
 }
 
-enum { BGRADS = LT_EPILOGUE_BGRAD_A | LT_EPILOGUE_BGRAD_B };
-
 /* The fault in the arguments of the epilogue, or NULL. */
 static const char *epilogue_fault(const LtOperation *operation, const LtLayout *d) {
   static const int known[] = {
       LT_EPILOGUE_NONE,      LT_EPILOGUE_BIAS,     LT_EPILOGUE_GELU,
       LT_EPILOGUE_GELU_BIAS, LT_EPILOGUE_GELU_AUX, LT_EPILOGUE_GELU_AUX_BIAS,
-      LT_EPILOGUE_DGELU,     LT_EPILOGUE_BGRAD_A,  LT_EPILOGUE_BGRAD_B};
+      LT_EPILOGUE_DGELU};
   int32_t epilogue = operation->epilogue;
-  bool is_known = false, has_bias = (epilogue & (LT_EPILOGUE_BIAS | BGRADS)) != 0;
+  bool is_known = false, has_bias = (epilogue & LT_EPILOGUE_BIAS) != 0;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     is_known = is_known || known[i] == epilogue;
   if (!is_known) return "an epilogue that there is not";
@@ -490,23 +488,6 @@ static void finish(const Call *call, int64_t i, int64_t j, float sum) {
   write_at(call->d, call->d_layout, i, j, value);
 }
 
-/* The sum of a factor over k. */
-static void sum_factor(const Call *call) {
-  const LtOperation *operation = call->operation;
-  bool of_a = operation->epilogue == LT_EPILOGUE_BGRAD_A;
-  const LtLayout *layout = of_a ? call->a_layout : call->b_layout;
-  bool k_is_row =
-      of_a ? operation->transpose_a == LT_TRANSPOSED : operation->transpose_b == LT_PLAIN;
-  int64_t count = of_a ? call->sizes.m : call->sizes.n;
-  const LtLayout vector = {call->d_layout->type, count, 1, count};
-  for (int64_t i = 0; i < count; i++) {
-    float sum = 0;
-    for (int64_t k = 0; k < call->sizes.k; k++)
-      sum += read_at(of_a ? call->a : call->b, layout, k_is_row ? k : i, k_is_row ? i : k);
-    write_at(operation->bias, &vector, i, 0, sum);
-  }
-}
-
 static void multiply(const Call *call, const Algorithm *algorithm, float *parts) {
   const Sizes *sizes = &call->sizes;
   int64_t split = (int64_t)algorithm->split, count = sizes->m * sizes->n;
@@ -578,10 +559,7 @@ int cublasLtMatmul(LtHandle *handle, LtOperation *operation, const void *alpha, 
   memcpy(&call.alpha, alpha, sizeof call.alpha);
   memcpy(&call.beta, beta, sizeof call.beta);
   if (mine.workspace_bytes > 0) memset(workspace, 0xff, mine.workspace_bytes);
-  if ((operation->epilogue & BGRADS) != 0 && call.beta != 0)
-    return refuse(LT_INVALID, "the gradient of a bias beside a result that is added to");
   multiply(&call, &mine, workspace);
-  if ((operation->epilogue & BGRADS) != 0) sum_factor(&call);
   atomic_fetch_add(&products, 1);
   atomic_store(&took_ns,
                mine.reduction == LT_REDUCE_IN_RESULT ? ROUNDING_NS : tile_ns[mine.tile % TILES]);

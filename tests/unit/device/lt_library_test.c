@@ -31,8 +31,6 @@ _Static_assert(LT_PLAIN == (int)CUBLAS_OP_N && LT_TRANSPOSED == (int)CUBLAS_OP_T
                    LT_EPILOGUE_GELU_AUX == (int)CUBLASLT_EPILOGUE_GELU_AUX &&
                    LT_EPILOGUE_GELU_AUX_BIAS == (int)CUBLASLT_EPILOGUE_GELU_AUX_BIAS &&
                    LT_EPILOGUE_DGELU == (int)CUBLASLT_EPILOGUE_DGELU &&
-                   LT_EPILOGUE_BGRAD_A == (int)CUBLASLT_EPILOGUE_BGRADA &&
-                   LT_EPILOGUE_BGRAD_B == (int)CUBLASLT_EPILOGUE_BGRADB &&
                    LT_REDUCE_IN_F32 == (int)CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE &&
                    LT_REDUCE_IN_RESULT == (int)CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE,
                "what is asked for");

@@ -282,14 +282,15 @@ static void find_slots(const CaseCall *from, const Run *plain) {
   }
 }
 
-/* Scratch that may be left out: the reference runs, whichever kernel was asked for. */
+/* Scratch that may be left out: the reference runs, whichever kernel was asked for. Records of no
+ * bytes of it always leave it out. */
 static void check_without_scratch(const CaseCall *from, const Run *plain, KernelVariant variant) {
   int32_t last = from->contract->operand_count - 1;
   Twist twist = {.variant = variant, .at_end = true};
   CaseCall without = *from;
   Run run;
   if (last < 0 || from->contract->operands[last].access != KERNEL_SCRATCH ||
-      !from->contract->operands[last].may_be_absent)
+      !from->contract->operands[last].may_be_absent || from->call.bytes[last] == 0)
     return;
   without.call.operand_count = last;
   if (run_fenced(&run, &without, &twist, team)) check_same(&run, plain, &twist, "no scratch");

@@ -32,7 +32,7 @@ static const Case cases[] = {
     {KERNEL_linear_dx, "LO IO >LI -", "..>. L.>L OO>+ .I>I +.>+", TRANSPOSED_WEIGHT},
     {KERNEL_linear_dw, "LI LO >OI -", "..>. LL>+ I.>I .O>O .+>+", PLAIN},
     {KERNEL_linear_dw, "LI LO >IO -", "..>. LL>+ I.>I .O>O .+>+", TRANSPOSED_WEIGHT},
-    {KERNEL_linear_db, "LO >O", ".>. L>+ O>O +>+", PLAIN},
+    {KERNEL_linear_db, "LO >O -", ".>. L>+ O>O +>+", PLAIN},
     {KERNEL_layernorm, "LW W W >LW >L", "...>.. L..>LL", PLAIN},
     {KERNEL_layernorm_backward, "LW LW W L >LW >W >W -", "....>... LL.L>L++ +...>+++", PLAIN},
     {KERNEL_rmsnorm, "LW W >LW >L", "..>.. L.>LL", PLAIN},

@@ -140,16 +140,6 @@ static void check_flags(void) {
 }
 
 static void check_neighbours(void) {
-  TEST("the second of a product's gradients assigns") {
-    begin(KERNEL_TARGET_CUDA);
-    ADD("linear_dw", 1, 2, -3, -4);
-    ADD("linear_db", 2, -5);
-    CHECK_INT(fused(), VALUE_BYTES);
-    begin(KERNEL_TARGET_CUDA);
-    ADD("linear_dw", 1, 2, -3, -4);
-    ADD("linear_db", 2, -5)->accumulate = true;
-    CHECK_INT(fused(), 0);
-  }
   TEST("a record that fuses is not fused") {
     begin(KERNEL_TARGET_CUDA);
     ADD("layernorm_backward", 1, 2, 3, 4, -5, -6, -7, -8);
