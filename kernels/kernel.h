@@ -78,14 +78,13 @@ typedef struct KernelUse {
   const char *path;    /* of its op, for what is told of it; NULL: it has none */
 } KernelUse;
 
-/* The fused form of two records (fusions.def). */
+/* The fused form of several records (fusions.def). */
 typedef struct KernelFused {
-  /* Runs a call of the first record and the call of the second after it. Afterwards memory is as if
-   * they had run one after the other; where the second overwrites the result of the first, that
-   * result need never be in memory. The `state` of either arguments is the result of that record's
-   * own prepare. NULL: they run one after the other. */
-  KernelStatus (*run)(const struct KernelFused *fused, const KernelArgs *first,
-                      const KernelArgs *second, const char **why);
+  /* Runs a call of each record. Afterwards memory is as if they had run one after the other; where
+   * one overwrites the result of another, that result need never be in memory. The `state` of each
+   * record's arguments is the result of that record's own prepare. NULL: they run one after the
+   * other. */
+  KernelStatus (*run)(const struct KernelFused *fused, const KernelArgs *args, const char **why);
   void (*release)(void *state); /* NULL: there is nothing to release */
   void *state;
 } KernelFused;
@@ -105,13 +104,13 @@ typedef struct Kernel {
   KernelStatus (*run_batch)(const struct Kernel *kernel, const KernelArgs *args, int32_t count,
                             const char **why);
   void (*release)(void *state); /* NULL: prepare makes nothing */
-  /* Called once for two records that a plan allows to fuse (plan.def, `fuses`), after both were
-   * prepared: use[0] is this kernel's, use[1] that of `second`, whose record runs right after.
-   * Fills in `fused`, all zeros before, or leaves it so: then they run one after the other. The
-   * choice may depend on the uses and on this machine's libraries only, so that replicas agree.
-   * NULL: this kernel fuses none. */
-  KernelStatus (*fuse)(const struct Kernel *kernel, const struct Kernel *second,
-                       const KernelUse use[2], KernelFused *fused, const char **why);
+  /* Called once for `count` records that a plan allows to fuse (plan.def, `fuses`), after they were
+   * prepared: kernel[0] is this one, the others are those of the records that run right after, in
+   * order, and use[i] is kernel[i]'s. Fills in `fused`, all zeros before, or leaves it so: then it
+   * is called for fewer of them, down to two. The choice may depend on the uses and on this
+   * machine's libraries only, so that replicas agree. NULL: this kernel fuses none. */
+  KernelStatus (*fuse)(const struct Kernel *const *kernel, const KernelUse *use, int32_t count,
+                       KernelFused *fused, const char **why);
 } Kernel;
 
 /* The kernels of a processor, by KernelId. KERNEL_FAST has the reference where kernels.def lists no

@@ -40,19 +40,20 @@ static KernelStatus run_two(KernelId first, KernelId second, CpuFused *as_one, c
 #define FUSION(first, of_first, second, of_second, targets) targets(first, second)
 #define CUDA(first, second)
 #define ANY(first, second)                                                                         \
-  static KernelStatus run_##first##_##second(const KernelFused *fused, const KernelArgs *a,        \
-                                             const KernelArgs *b, const char **why) {              \
+  static KernelStatus run_##first##_##second(const KernelFused *fused, const KernelArgs *args,     \
+                                             const char **why) {                                   \
     (void)fused;                                                                                   \
-    return run_two(KERNEL_##first, KERNEL_##second, cpu_##first##_##second, a, b, why);            \
+    return run_two(KERNEL_##first, KERNEL_##second, cpu_##first##_##second, &args[0], &args[1],    \
+                   why);                                                                           \
   }
 #include "kernels/fusions.def"
 #undef ANY
 
-static KernelStatus fuse_fast(const Kernel *kernel, const Kernel *second, const KernelUse use[2],
+static KernelStatus fuse_fast(const Kernel *const *kernel, const KernelUse *use, int32_t count,
                               KernelFused *fused, const char **why) {
   (void)use, (void)why;
 #define ANY(first, after)                                                                          \
-  if (kernel->id == KERNEL_##first && second->id == KERNEL_##after)                                \
+  if (count == 2 && kernel[0]->id == KERNEL_##first && kernel[1]->id == KERNEL_##after)            \
     fused->run = run_##first##_##after;
 #include "kernels/fusions.def"
 #undef ANY

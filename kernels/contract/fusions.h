@@ -17,6 +17,23 @@ const KernelFusion *contract_fusions(int32_t *count);
 /* The first row of the two, or NULL. All rows of two kernels have the same targets. */
 const KernelFusion *contract_fusion(KernelId first, KernelId second);
 
+typedef struct KernelRider {
+  KernelId rider, first, second;
+  int32_t operand; /* of the rider */
+  uint32_t targets;
+} KernelRider;
+
+/* The rows, as of contract_fusions. */
+const KernelRider *contract_riders(int32_t *count);
+
+/* The row by which the kernel rides with these two in plans for the target, or NULL. */
+const KernelRider *contract_rider(KernelId rider, KernelId first, KernelId second,
+                                  KernelTarget target);
+
+/* True if plans for the target may fuse two records, of which the second runs right after the
+ * first: a pair, its first and a rider, or a rider and its second. */
+bool contract_may_meet(KernelId first, KernelId second, KernelTarget target);
+
 /* True if plans for the target allow to fuse these two. */
 bool contract_may_fuse(KernelId first, KernelId second, KernelTarget target);
 

@@ -132,6 +132,18 @@ static void print_fusions(FILE *out) {
             first->operands[fusion->first_operand].name, second->row->name,
             second->operands[fusion->second_operand].name, is_any ? "all" : "GPUs");
   }
+  fputs("\nA third record may ride along between the two, where its operand is memory that the "
+        "second "
+        "reads:\n\n"
+        "| rider | its | first | second | in plans for |\n|---|---|---|---|---|\n",
+        out);
+  for (const KernelRider *rider = contract_riders(&count); count > 0; rider++, count--) {
+    const KernelContract *contract = contract_of(rider->rider);
+    bool is_any = (rider->targets >> KERNEL_TARGET_CPU & 1u) != 0;
+    fprintf(out, "| %s | %s | %s | %s | %s |\n", contract->row->name,
+            contract->operands[rider->operand].name, contract_of(rider->first)->row->name,
+            contract_of(rider->second)->row->name, is_any ? "all" : "GPUs");
+  }
 }
 
 void contract_page(FILE *out) {

@@ -45,20 +45,21 @@ int64_t workspace_linear_db(const WorkspaceUse *use) {
   return parts > 1 ? parts * width * 4 : 0;
 }
 
-/* On a GPU there are as many blocks of rows as allowed, and at most as many as rows. */
-static int64_t norm_backward(const WorkspaceUse *use, int64_t vectors) {
+/* On a GPU there are as many blocks of rows as allowed, and at most as many as rows; `riders` sums
+ * of other rows may be made with them. */
+static int64_t norm_backward(const WorkspaceUse *use, int64_t vectors, int64_t riders) {
   int64_t rows = use->dims[0], width = use->dims[1];
   if (use->target != KERNEL_TARGET_CUDA) return norm_work_bytes(rows, width, vectors);
   int64_t blocks = rows < WORK_NORM_BLOCKS_CUDA ? rows : WORK_NORM_BLOCKS_CUDA;
-  return blocks * vectors * whole_sixteens(width) * 4;
+  return blocks * (vectors + riders) * whole_sixteens(width) * 4;
 }
 
 int64_t workspace_layernorm_backward(const WorkspaceUse *use) {
-  return norm_backward(use, 2);
+  return norm_backward(use, 2, 1);
 }
 
 int64_t workspace_rmsnorm_backward(const WorkspaceUse *use) {
-  return norm_backward(use, 1);
+  return norm_backward(use, 1, 0);
 }
 
 /* Wider heads are left to the reference. */

@@ -175,9 +175,8 @@ KernelStatus with_floats(uint32_t first, uint32_t second, const char **why, Body
 
 /* Defines cuda_NAME_fuse, a Kernel.fuse. */
 #define CUDA_FUSION(name)                                                                          \
-  extern "C" KernelStatus cuda_##name##_fuse(const Kernel *kernel, const Kernel *second,           \
-                                             const KernelUse use[2], KernelFused *fused,           \
-                                             const char **why)
+  extern "C" KernelStatus cuda_##name##_fuse(const Kernel *const *kernel, const KernelUse *use,    \
+                                             int32_t count, KernelFused *fused, const char **why)
 
 /* cuda_NAME_together, and of it cuda_NAME. */
 #define CUDA_KERNEL_TOGETHER(name)                                                                 \

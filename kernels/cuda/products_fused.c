@@ -33,9 +33,9 @@ static KernelStatus run_apart(const FusedProduct *fused, const KernelArgs *first
 
 /* ---- GELU: operands x, y of the second */
 
-static KernelStatus run_gelu(const KernelFused *how, const KernelArgs *first,
-                             const KernelArgs *second, const char **why) {
+static KernelStatus run_gelu(const KernelFused *how, const KernelArgs *args, const char **why) {
   const FusedProduct *fused = how->state;
+  const KernelArgs *first = &args[0], *second = &args[1];
   bool is_over = second->operand[0] == second->operand[1];
   const LtProduct *product = is_over ? fused->over : fused->beside;
   int32_t d = fused->first->id == KERNEL_linear_bias ? 3 : 2;
@@ -50,9 +50,9 @@ static KernelStatus run_gelu(const KernelFused *how, const KernelArgs *first,
 /* ---- its slope: operands d_y, x, d_x of the second. The product alone is in no memory: what is
  * not written over runs apart. */
 
-static KernelStatus run_slope(const KernelFused *how, const KernelArgs *first,
-                              const KernelArgs *second, const char **why) {
+static KernelStatus run_slope(const KernelFused *how, const KernelArgs *args, const char **why) {
   const FusedProduct *fused = how->state;
+  const KernelArgs *first = &args[0], *second = &args[1];
   if (first->operand[2] != second->operand[0] || second->operand[2] != second->operand[0])
     return run_apart(fused, first, second, why);
   ProductTo to = {.aux = second->operand[1], .d = second->operand[2]};
@@ -62,8 +62,7 @@ static KernelStatus run_slope(const KernelFused *how, const KernelArgs *first,
 /* ---- choosing */
 
 typedef struct FusionChoice {
-  KernelStatus (*run)(const KernelFused *how, const KernelArgs *first, const KernelArgs *second,
-                      const char **why);
+  KernelStatus (*run)(const KernelFused *how, const KernelArgs *args, const char **why);
   int32_t beside, over; /* epilogues; 0: none */
 } FusionChoice;
 
@@ -101,10 +100,11 @@ static bool open_one(const KernelUse use[2], const Matrices *x, int32_t epilogue
          KERNEL_FAILED;
 }
 
-KernelStatus product_fusion(const Kernel *kernel, const Kernel *second, const KernelUse use[2],
+KernelStatus product_fusion(const Kernel *const *kernel, const KernelUse *use, int32_t count,
                             KernelFused *how, const char **why) {
-  Matrices x = product_matrices(kernel->id, use[0].dim);
-  FusionChoice choice = choice_of(kernel->id, second->id, use, &x);
+  if (count > 2) return KERNEL_DONE;
+  Matrices x = product_matrices(kernel[0]->id, use[0].dim);
+  FusionChoice choice = choice_of(kernel[0]->id, kernel[1]->id, use, &x);
   bool is_empty = x.m == 0 || x.n == 0 || x.k == 0;
   bool is_aligned =
       use[0].align_bytes >= ALIGN_LEAST_BYTES && use[1].align_bytes >= ALIGN_LEAST_BYTES;
@@ -114,7 +114,7 @@ KernelStatus product_fusion(const Kernel *kernel, const Kernel *second, const Ke
   FusedProduct *fused = calloc(1, sizeof *fused);
   *why = "there is no memory for it";
   if (fused == NULL) return KERNEL_FAILED;
-  *fused = (FusedProduct){.first = kernel, .second = second};
+  *fused = (FusedProduct){.first = kernel[0], .second = kernel[1]};
   bool good = open_one(use, &x, choice.beside, &fused->beside, why) &&
               open_one(use, &x, choice.over, &fused->over, why);
   if (good && (fused->beside != NULL || fused->over != NULL)) {

@@ -84,7 +84,7 @@ KernelStatus product_run(const LtProduct *product, const KernelArgs *args, Produ
                          const char **why);
 
 /* Kernel.fuse of the products (products_fused.c). */
-KernelStatus product_fusion(const Kernel *kernel, const Kernel *second, const KernelUse use[2],
+KernelStatus product_fusion(const Kernel *const *kernel, const KernelUse *use, int32_t count,
                             KernelFused *how, const char **why);
 
 #endif

@@ -11,8 +11,8 @@
   KernelStatus cuda_##name(const KernelArgs *args, const char **why);                              \
   KernelStatus cuda_##name##_together(const KernelArgs *args, int32_t count, const char **why)     \
       __attribute__((weak));                                                                       \
-  KernelStatus cuda_##name##_fuse(const Kernel *kernel, const Kernel *second,                      \
-                                  const KernelUse use[2], KernelFused *fused, const char **why)    \
+  KernelStatus cuda_##name##_fuse(const Kernel *const *kernel, const KernelUse *use,               \
+                                  int32_t count, KernelFused *fused, const char **why)             \
       __attribute__((weak));
 #include "kernels/kernels.def"
 #undef KERNEL

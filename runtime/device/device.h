@@ -32,10 +32,11 @@ struct Work {
   WorkRun *run;
   void *context;
   const PlanRecord *record;
-  const PlanRecord *second; /* that is fused with it, its operands after the record's; or NULL */
+  const PlanRecord *fused[FUSED_MOST]; /* with it, in order, up to the first NULL; their operands
+                                          are after the record's own */
   int32_t layer;
   int64_t microbatch;
-  void *operand[KERNEL_OPERANDS_MAX];
+  void *operand[FUSED_OPERANDS_MAX];
 };
 
 /* False: the issued work may never end; `status` says why. */

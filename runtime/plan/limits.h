@@ -8,6 +8,9 @@ enum { CODES_BLOCK = 256 };
 
 enum { KERNEL_OPERANDS_MAX = 12, KERNEL_DIMS_MAX = 64, KERNEL_ATTRS_MAX = 16 };
 
+/* Most records that are fused into one call of a kernel, and operands of them all. */
+enum { FUSED_MOST = 3, FUSED_OPERANDS_MAX = 16 };
+
 /* How often one layer of a model may use a parameter. */
 enum { PARAMETER_USES_MAX = 64 };
 

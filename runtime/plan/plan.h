@@ -22,7 +22,7 @@
 
 #define PLAN_MAGIC "LOCKSTEP"
 #define PLAN_NONE  0xffffffffu
-enum { PLAN_VERSION = 16, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
+enum { PLAN_VERSION = 17, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
 enum { PLAN_FILE_ALIGN_BYTES = 1 << 16 };           /* those in files: each run has a sum */
 enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
 

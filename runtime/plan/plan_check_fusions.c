@@ -1,11 +1,11 @@
-/* plan_check_fusions.c -- two records that may be fused (`fuses`) write the same bytes fused or one
+/* plan_check_fusions.c -- records that may be fused (`fuses`) write the same bytes fused or one
  * after the other.
  *
- * Both are kernels of one lane, and the call runs the second right after the first. The second
- * waits for nothing that the first does not wait for, and what it works on is the first's: it reads
- * something that the first reads or has written. Of what the first writes it may touch only that,
- * all of it; and it writes over nothing else that the first touches. Who waits for one of the two
- * waits for both, so no other lane sees a difference. */
+ * All are kernels of one lane, and the call runs each right after the one before it. None waits for
+ * anything that the first does not wait for. Each reads something that another one of them reads or
+ * has written. A later one may touch what one has written, or what one after the first reads, only
+ * where it reads it whole; none writes over anything else that another one touches. A record that
+ * waits for one of them waits for all, so no other lane sees a difference. */
 #include "runtime/plan/limits.h"
 #include "runtime/plan/plan_why.h"
 
@@ -50,13 +50,19 @@ static bool is_same(const RecordPlace *a, const RecordPlace *b) {
          a->binding->by == b->binding->by && a->binding->member_stride == b->binding->member_stride;
 }
 
-/* The reason why two records cannot be fused, or NULL. */
+/* Records that are fused in a call, in order. */
+typedef struct FusedChain {
+  const PlanRecord *record[FUSED_MOST];
+  uint32_t number[FUSED_MOST];
+  bool shares[FUSED_MOST]; /* an operand, with another one of them */
+  int32_t count;
+} FusedChain;
+
+/* The reason why two records cannot be fused, or NULL. *shares: the second reads what the first
+ * reads or has written. may_end: it may write over that, too, where the first reads it. */
 static const char *operand_fault(const Plan *plan, const PlanCall *call, const PlanRecord *first,
-                                 const PlanRecord *second) {
-  bool shares = false;
+                                 const PlanRecord *second, bool may_end, bool *shares) {
   RecordPlace of_second[KERNEL_OPERANDS_MAX];
-  if (first->operands_count + second->operands_count > KERNEL_OPERANDS_MAX)
-    return "the two have too many operands";
   for (uint32_t k = 0; k < second->operands_count; k++)
     of_second[k] = place_of(plan, call, second->operands_first + k);
   for (uint32_t i = 0; i < first->operands_count; i++) {
@@ -64,38 +70,73 @@ static const char *operand_fault(const Plan *plan, const PlanCall *call, const P
     bool is_read = false; /* by the second, all of it */
     for (uint32_t k = 0; k < second->operands_count; k++)
       is_read = is_read || (of_second[k].is_read && is_same(&a, &of_second[k]));
-    shares = shares || is_read;
+    *shares = *shares || is_read;
     for (uint32_t k = 0; k < second->operands_count; k++) {
       const RecordPlace *b = &of_second[k];
       bool meets = a.first < b->end && b->first < a.end && (a.is_written || b->is_written);
-      if (meets && !(a.is_written && is_read && is_same(&a, b)))
+      if (meets && !((may_end || a.is_written) && is_read && is_same(&a, b)))
         return "it touches what the record before it works on";
     }
   }
-  return shares ? NULL : "it reads nothing that the record before it has";
+  return NULL;
 }
 
-static const char *fault(const Plan *plan, const PlanCall *call, const PlanRecord *first,
-                         const PlanRecord *second) {
+static const char *fault(const Plan *plan, const PlanCall *call, FusedChain *chain,
+                         const PlanRecord *next) {
+  const PlanRecord *first = chain->count > 0 ? chain->record[0] : NULL;
+  uint32_t operands = next->operands_count;
+  const char *found = NULL;
   if (first == NULL || first->kind != RECORD_KERNEL) return "no kernel runs right before it";
-  if (first->fuses) return "the record before it fuses another one";
-  if (first->lane != second->lane) return "the record before it is on another lane";
-  if (second->after_count > 0) return "it waits for another lane itself";
-  if (first->controls_count > 0 || second->controls_count > 0) return "one of the two has controls";
-  return operand_fault(plan, call, first, second);
+  if (chain->count == FUSED_MOST) return "the records before it are as many as may be fused";
+  if (first->lane != next->lane) return "the record before it is on another lane";
+  if (next->after_count > 0) return "it waits for another lane itself";
+  if (first->controls_count > 0 || next->controls_count > 0) return "one of the two has controls";
+  for (int32_t i = 0; i < chain->count; i++)
+    operands += chain->record[i]->operands_count;
+  if (operands > FUSED_OPERANDS_MAX) return "they have too many operands";
+  for (int32_t i = 0; i < chain->count && found == NULL; i++) {
+    bool shares = false;
+    found = operand_fault(plan, call, chain->record[i], next, i > 0, &shares);
+    if (shares) chain->shares[i] = chain->shares[chain->count] = true;
+  }
+  return found;
+}
+
+static void add(FusedChain *chain, const PlanRecord *record, uint32_t number) {
+  chain->record[chain->count] = record;
+  chain->number[chain->count++] = number;
+}
+
+static bool refuse(const PlanCall *call, const Plan *plan, uint32_t number, const char *found,
+                   char *why) {
+  return plan_refuse(why, "records[%u]: fuses, but in call %u %s", number,
+                     (uint32_t)(call - plan->calls), found);
+}
+
+/* The chain is whole. */
+static bool check_shares(const Plan *plan, const PlanCall *call, const FusedChain *chain,
+                         char *why) {
+  for (int32_t i = 1; i < chain->count; i++)
+    if (!chain->shares[i])
+      return refuse(call, plan, chain->number[i], "it reads nothing that the record before it has",
+                    why);
+  return true;
 }
 
 bool plan_check_fusions(const Plan *plan, const PlanCall *call, char *why) {
   const PlanSegment *segment = &plan->segments[call->segment];
-  const PlanRecord *before = NULL;
+  FusedChain chain = {0};
   for (uint32_t i = 0; i < segment->records_count; i++) {
-    const PlanRecord *record = &plan->records[segment->records_first + i];
+    const uint32_t number = segment->records_first + i;
+    const PlanRecord *record = &plan->records[number];
     if (!plan_runs(call, record)) continue;
-    const char *found = record->fuses ? fault(plan, call, before, record) : NULL;
-    if (found != NULL)
-      return plan_refuse(why, "records[%u]: fuses, but in call %u %s", segment->records_first + i,
-                         (uint32_t)(call - plan->calls), found);
-    before = record;
+    const char *found = record->fuses ? fault(plan, call, &chain, record) : NULL;
+    if (found != NULL) return refuse(call, plan, number, found, why);
+    if (!record->fuses) {
+      if (!check_shares(plan, call, &chain, why)) return false;
+      chain = (FusedChain){0};
+    }
+    add(&chain, record, number);
   }
-  return true;
+  return check_shares(plan, call, &chain, why);
 }

@@ -169,8 +169,17 @@ static bool issue_mark(const Replay *replay, Queue *queue, bool is_awaited, Stat
   return !is_awaited || replay->device->ops->mark(queue, MARK_FOR_QUEUES, status);
 }
 
-/* Issues record `*number` of the call and, if the next one is fused with it, both: *number is then
- * the second's. The work has the second's number, so a waiter for the first waits for both. */
+/* True if another queue may wait for one of the work's records. */
+static bool is_awaited(const Replay *replay, const Work *work) {
+  const PlanRecord *all = replay->setup.plan->records;
+  bool awaited = replay->awaited[work->record - all];
+  for (const PlanRecord *const *with = work->fused; *with != NULL; with++)
+    awaited = awaited || replay->awaited[*with - all];
+  return awaited;
+}
+
+/* Issues record `*number` of the call and, if others are fused with it, all of them: *number is
+ * then the last one's. The work has the last one's number, so a waiter for one waits for all. */
 static bool issue_record(const Walker *walker, const Position *at, uint32_t *number,
                          uint32_t *lanes_seen, Status *status) {
   Replay *replay = walker->replay;
@@ -185,9 +194,12 @@ static bool issue_record(const Walker *walker, const Position *at, uint32_t *num
     return false;
   Work work = replay_work(replay, at, record);
   note_high_water(replay, record, work.operand);
-  if (replay_fuse_work(replay, at, &work)) {
-    note_high_water(replay, work.second, work.operand + record->operands_count);
-    *number = (uint32_t)(work.second - all);
+  replay_fuse_work(replay, at, &work);
+  void *const *operand = work.operand + record->operands_count;
+  for (const PlanRecord *const *with = work.fused; *with != NULL; with++) {
+    note_high_water(replay, *with, operand);
+    operand += (*with)->operands_count;
+    *number = (uint32_t)(*with - all);
   }
   uint64_t place = number_of(walker, at->running, *number);
   replay->last[record->lane] = place + LAST_PART;
@@ -196,9 +208,7 @@ static bool issue_record(const Walker *walker, const Position *at, uint32_t *num
       : record->kind == RECORD_COPY ? issue_copy(walker, &work, queue, place + LAST_PART, status)
       : plan_is_copy(record) ? replay->device->ops->host(queue, &work, place + LAST_PART, status)
                              : replay->device->ops->issue(queue, &work, place + LAST_PART, status);
-  bool is_awaited = replay->awaited[record - plan->records] ||
-                    (work.second != NULL && replay->awaited[work.second - plan->records]);
-  return issued && issue_mark(replay, queue, is_awaited, status);
+  return issued && issue_mark(replay, queue, is_awaited(replay, &work), status);
 }
 
 /* Calls of a launch: the launch waits for everything that any of them waits for. When the last call

@@ -60,9 +60,10 @@ typedef struct ReplayKernel {
   bool is_prepared;
 } ReplayKernel;
 
-/* A record and the one that is fused with it. */
+/* A record and those that are fused with it, in order; of fewer than two none. */
 typedef struct ReplayFused {
-  const PlanRecord *second; /* NULL: none */
+  const PlanRecord *record[FUSED_MOST];
+  int32_t count;
   KernelFused how;
 } ReplayFused;
 
@@ -147,7 +148,7 @@ typedef struct Replay {
   const double **attr;    /* of each record, as this rank has them */
   double *varied;         /* attributes that differ from the plan's table */
   ReplayKernel *prepared; /* of each record */
-  ReplayFused *fused;     /* of each record that is the first of two */
+  ReplayFused *fused;     /* of each record that is the first of several */
   ReplayLaunch *launch;   /* of each launch; empty: of another class */
   ReplayCount *count;     /* of each record */
   bool *awaited;          /* of each record: another queue may wait for it */

@@ -3,29 +3,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The record that the call runs right after `record`, if the plan lets it be fused; NULL: none. */
-static const PlanRecord *fused_with(const Plan *plan, const Position *at,
-                                    const PlanRecord *record) {
+/* The record and those that the call runs right after it and the plan lets be fused with it. Their
+ * number. */
+static int32_t chain_of(const Plan *plan, const Position *at, const PlanRecord *record,
+                        const PlanRecord *chain[FUSED_MOST]) {
   const PlanSegment *segment = &plan->segments[at->call->segment];
   const PlanRecord *end = &plan->records[segment->records_first + segment->records_count];
-  for (const PlanRecord *next = record + 1; next < end; next++)
-    if (plan_runs(at->call, next)) return next->fuses ? next : NULL;
-  return NULL;
+  int32_t count = 1;
+  chain[0] = record;
+  for (const PlanRecord *next = record + 1; next < end && count < FUSED_MOST; next++) {
+    if (!plan_runs(at->call, next)) continue;
+    if (!next->fuses) break;
+    chain[count++] = next;
+  }
+  return count;
 }
 
 /* ---- binding */
 
-static bool bind_pair(const Replay *replay, const PlanRecord *record, const PlanRecord *second,
-                      Status *status) {
-  const Plan *plan = replay->setup.plan;
-  const Kernel *kernel = replay_kernel(replay, record);
-  ReplayFused *fused = &replay->fused[record - plan->records];
-  if (fused->second != NULL || kernel->fuse == NULL) return true;
-  const KernelUse use[2] = {replay_kernel_use(replay, record), replay_kernel_use(replay, second)};
-  const char *why = NULL;
-  fused->second = second;
-  KernelStatus ended = kernel->fuse(kernel, replay_kernel(replay, second), use, &fused->how, &why);
-  return ended == KERNEL_DONE || replay_kernel_fail(plan, record, ended, why, status);
+/* Asks for as many as a kernel can. */
+static bool bind_chain(const Replay *replay, const PlanRecord *const *chain, int32_t count,
+                       Status *status) {
+  const Kernel *kernel[FUSED_MOST];
+  KernelUse use[FUSED_MOST];
+  ReplayFused *fused = &replay->fused[chain[0] - replay->setup.plan->records];
+  if (fused->count > 0 || replay_kernel(replay, chain[0])->fuse == NULL) return true;
+  for (int32_t i = 0; i < count; i++) {
+    kernel[i] = replay_kernel(replay, chain[i]);
+    use[i] = replay_kernel_use(replay, chain[i]);
+    fused->record[i] = chain[i];
+  }
+  for (fused->count = count; fused->count > 1; fused->count--) {
+    const char *why = NULL;
+    KernelStatus ended = kernel[0]->fuse(kernel, use, fused->count, &fused->how, &why);
+    if (ended != KERNEL_DONE)
+      return replay_kernel_fail(replay->setup.plan, chain[0], ended, why, status);
+    if (fused->how.run != NULL) break;
+  }
+  return true;
 }
 
 /* A WalkVisit. A record that different ones fuse in different calls has the first of them. */
@@ -36,8 +51,9 @@ static bool bind_call(void *context, const Position *at, Status *status) {
   for (uint32_t i = 0; i < segment->records_count; i++) {
     const PlanRecord *record = &plan->records[segment->records_first + i];
     if (!plan_runs(at->call, record)) continue;
-    const PlanRecord *second = fused_with(plan, at, record);
-    if (second != NULL && !bind_pair(replay, record, second, status)) return false;
+    const PlanRecord *chain[FUSED_MOST];
+    const int32_t count = chain_of(plan, at, record, chain);
+    if (count > 1 && !bind_chain(replay, chain, count, status)) return false;
   }
   return true;
 }
@@ -61,63 +77,75 @@ void replay_free_fused(const Replay *replay) {
 
 /* ---- running */
 
-/* Either of the two as a separate work. */
-static Work part_of(const Work *work, bool is_second) {
-  Work part = *work;
-  part.second = NULL;
-  if (!is_second) return part;
-  part.record = work->second;
-  memcpy(part.operand, work->operand + work->record->operands_count,
-         work->second->operands_count * sizeof *part.operand);
-  return part;
+/* Splits the work into one for each record; their number. */
+static int32_t parts_of(const Work *work, Work part[FUSED_MOST]) {
+  void *const *operand = work->operand + work->record->operands_count;
+  int32_t count = 1;
+  part[0] = *work;
+  for (const PlanRecord *const *with = work->fused; *with != NULL; with++, count++) {
+    part[count] = *work;
+    part[count].record = *with;
+    memcpy(part[count].operand, operand, (*with)->operands_count * sizeof *operand);
+    operand += (*with)->operands_count;
+  }
+  return count;
 }
 
-static bool run_both(Replay *replay, const Work part[2], const Queue *queue, Status *status) {
+static bool run_parts(Replay *replay, const Work *part, int32_t count, const Queue *queue,
+                      Status *status) {
   const Plan *plan = replay->setup.plan;
   const PlanRecord *first = part[0].record;
   const KernelFused *how = &replay->fused[first - plan->records].how;
   void *stream = replay->device->ops->stream(queue);
-  KernelArgs args[2];
-  for (int32_t i = 0; i < 2; i++)
+  KernelArgs args[FUSED_MOST];
+  for (int32_t i = 0; i < count; i++)
     args[i] = replay_kernel_args(replay, &part[i], replay_threads(replay, queue), stream);
   const char *why = NULL;
-  KernelStatus ended = how->run(how, &args[0], &args[1], &why);
-  for (int32_t i = 0; i < 2 && ended == KERNEL_DONE; i++)
+  KernelStatus ended = how->run(how, args, &why);
+  for (int32_t i = 0; i < count && ended == KERNEL_DONE; i++)
     replay->count[part[i].record - plan->records].runs++;
   return ended == KERNEL_DONE || replay_kernel_fail(plan, first, ended, why, status);
 }
 
-/* A WorkRun. The time of both is noted for the first; the second is noted when both are over. */
+/* A WorkRun. The time of all is noted for the first; the others are noted when all are over. */
 static bool run_fused(const Work *work, Queue *queue, Status *status) {
   Replay *replay = work->context;
-  const Work part[2] = {part_of(work, false), part_of(work, true)};
+  Work part[FUSED_MOST];
+  const int32_t count = parts_of(work, part);
   const PlanRecord *records = replay->setup.plan->records;
   Flight *flight = replay->setup.flight;
   uint32_t lane = work->record->lane;
-  replay_allow(replay, &part[0], true), replay_allow(replay, &part[1], true);
+  for (int32_t i = 0; i < count; i++)
+    replay_allow(replay, &part[i], true);
   if (flight)
     flight_begin(flight, lane, (uint32_t)(work->record - records), work->layer, work->microbatch);
-  bool ran = run_both(replay, part, queue, status);
+  bool ran = run_parts(replay, part, count, queue, status);
   if (flight) flight_end(flight, lane);
-  if (flight && ran) {
-    flight_begin(flight, lane, (uint32_t)(work->second - records), work->layer, work->microbatch);
+  for (int32_t i = 1; i < count && flight && ran; i++) {
+    flight_begin(flight, lane, (uint32_t)(part[i].record - records), work->layer, work->microbatch);
     flight_end(flight, lane);
   }
-  replay_allow(replay, &part[0], false), replay_allow(replay, &part[1], false);
+  for (int32_t i = 0; i < count; i++)
+    replay_allow(replay, &part[i], false);
   if (!ran && replay->setup.comm) replay->setup.comm->ops->abort(replay->setup.comm);
   return ran;
 }
 
-bool replay_fuse_work(Replay *replay, const Position *at, Work *work) {
+void replay_fuse_work(Replay *replay, const Position *at, Work *work) {
   const Plan *plan = replay->setup.plan;
   const ReplayFused *fused = &replay->fused[work->record - plan->records];
-  if (fused->how.run == NULL || replay->watch != NULL) return false;
-  const PlanRecord *next = fused_with(plan, at, work->record);
-  if (next == NULL || next != fused->second) return false;
-  const Work second = replay_work(replay, at, next);
-  memcpy(work->operand + work->record->operands_count, second.operand,
-         next->operands_count * sizeof *work->operand);
+  const PlanRecord *chain[FUSED_MOST];
+  if (fused->how.run == NULL || replay->watch != NULL) return;
+  const int32_t count = chain_of(plan, at, work->record, chain);
+  if (count < fused->count ||
+      memcmp(chain, fused->record, (size_t)fused->count * sizeof(const PlanRecord *)) != 0)
+    return;
+  void **operand = work->operand + work->record->operands_count;
+  for (int32_t i = 1; i < fused->count; i++) {
+    const Work with = replay_work(replay, at, chain[i]);
+    memcpy(operand, with.operand, chain[i]->operands_count * sizeof *operand);
+    operand += chain[i]->operands_count;
+    work->fused[i - 1] = chain[i];
+  }
   work->run = run_fused;
-  work->second = next;
-  return true;
 }

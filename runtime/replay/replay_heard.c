@@ -59,23 +59,37 @@ static const PlanRecord *before(const Plan *plan, const PlanCall *call, const Pl
   return NULL;
 }
 
-/* Two fused records have one work, whose number is the second's. The first gets the time of both;
- * the second begins and ends when both are over. Two that were not fused have a work each. */
-static void add_first_of_two(Replay *replay, const ReplayCall *at, const PlanRecord *record,
-                             uint64_t place, TraceEntry *entry) {
+/* The fused records of which this one is the last in this call; NULL: there are none. */
+static const ReplayFused *ended_by(const Replay *replay, const ReplayCall *at,
+                                   const PlanRecord *record) {
   const Plan *plan = replay->setup.plan;
-  const PlanRecord *first = record->fuses ? before(plan, at->call, record) : NULL;
-  if (first == NULL) return;
-  const uint32_t number = (uint32_t)(first - plan->records);
-  const ReplayFused *fused = &replay->fused[number];
+  const PlanRecord *first = record;
+  for (int32_t count = 2; count <= FUSED_MOST && first->fuses; count++) {
+    first = before(plan, at->call, first);
+    if (first == NULL) return NULL;
+    const ReplayFused *fused = &replay->fused[first - plan->records];
+    if (fused->how.run != NULL && fused->count == count && fused->record[count - 1] == record)
+      return fused;
+  }
+  return NULL;
+}
+
+/* Fused records have one work, whose number is the last one's. The first gets the time of all; the
+ * others begin and end when all are over. Those that were not fused have a work each. */
+static void add_fused(Replay *replay, const ReplayCall *at, const PlanRecord *record,
+                      uint64_t place, TraceEntry *entry) {
+  const ReplayFused *fused = ended_by(replay, at, record);
+  if (fused == NULL) return;
   const bool came_alone =
-      replay->hearing.place[record->lane] == place - (uint64_t)(record - first) + 1;
-  if (fused->second != record || fused->how.run == NULL || came_alone) return;
-  TraceEntry both = *entry;
-  both.record = number;
-  both.predicted_ns = first->predicted_ns;
-  steplog_add(replay->hearing.log, &both);
-  entry->start_ns = entry->end_ns;
+      replay->hearing.place[record->lane] > place - (uint64_t)(record - fused->record[0]);
+  if (came_alone) return;
+  for (int32_t i = 0; i + 1 < fused->count; i++) {
+    TraceEntry one = *entry;
+    one.record = (uint32_t)(fused->record[i] - replay->setup.plan->records);
+    one.predicted_ns = fused->record[i]->predicted_ns;
+    steplog_add(replay->hearing.log, &one);
+    entry->start_ns = entry->end_ns;
+  }
 }
 
 void replay_heard(void *context, uint64_t number, int64_t start_ns, int64_t end_ns) {
@@ -103,7 +117,7 @@ void replay_heard(void *context, uint64_t number, int64_t start_ns, int64_t end_
   if (record->kind == RECORD_LOAD) return;
   entry.record = (uint32_t)(record - plan->records);
   entry.lane = record->lane;
-  if (!entry.is_call) add_first_of_two(replay, at, record, number / REPLAY_PARTS, &entry);
+  if (!entry.is_call) add_fused(replay, at, record, number / REPLAY_PARTS, &entry);
   if (!entry.is_call) entry.predicted_ns = record->predicted_ns;
   hearing->place[record->lane] = number / REPLAY_PARTS + 1;
   steplog_add(hearing->log, &entry);

@@ -59,11 +59,13 @@ static KernelStatus prepare(const Kernel *kernel, const KernelUse *use, void **s
 static atomic_int fused; /* pairs of records, of all ranks */
 
 /* As the target's kernels do, whichever way they are run alone. */
-static KernelStatus fuse(const Kernel *kernel, const Kernel *second, const KernelUse use[2],
+static KernelStatus fuse(const Kernel *const *kernel, const KernelUse *use, int32_t count,
                          KernelFused *as_one, const char **why) {
-  const Kernel *own = &target_kernels[kernel->id];
-  if (own->fuse == NULL) return KERNEL_DONE;
-  const KernelStatus ended = own->fuse(own, &target_kernels[second->id], use, as_one, why);
+  const Kernel *own[FUSED_MOST];
+  for (int32_t i = 0; i < count; i++)
+    own[i] = &target_kernels[kernel[i]->id];
+  if (own[0]->fuse == NULL) return KERNEL_DONE;
+  const KernelStatus ended = own[0]->fuse(own, use, count, as_one, why);
   fused += as_one->run != NULL;
   return ended;
 }

@@ -130,15 +130,14 @@ static inline void bind_pair(Pair *pair, const Kernel *kernels, Bound *bound) {
                                     &why) == KERNEL_DONE);
   }
   if (bound->kernel[0]->fuse != NULL)
-    CHECK(bound->kernel[0]->fuse(bound->kernel[0], bound->kernel[1], bound->use, &bound->fused,
-                                 &why) == KERNEL_DONE);
+    CHECK(bound->kernel[0]->fuse(bound->kernel, bound->use, 2, &bound->fused, &why) == KERNEL_DONE);
 }
 
 /* As one, or one after the other. */
 static inline void run_bound(const Bound *bound, bool as_one) {
   const char *why = "";
   KernelStatus ended = KERNEL_DONE;
-  if (as_one) ended = bound->fused.run(&bound->fused, &bound->args[0], &bound->args[1], &why);
+  if (as_one) ended = bound->fused.run(&bound->fused, bound->args, &why);
   for (int k = 0; !as_one && k < 2 && ended == KERNEL_DONE; k++)
     ended = bound->kernel[k]->run(&bound->args[k], &why);
   if (ended != KERNEL_DONE) check_failures += 1, printf("%s\n", why);

@@ -109,9 +109,9 @@ static inline bool pair_run_fused(Pair *pair, const Kernel *kernels, KernelTarge
                          .align_bytes = CALL_ALIGN_BYTES};
     if (of[k]->prepare(of[k], &use[k], &args[k].state, &why) != KERNEL_DONE) abort();
   }
-  if (of[0]->fuse != NULL && of[0]->fuse(of[0], of[1], use, &fused, &why) != KERNEL_DONE) abort();
+  if (of[0]->fuse != NULL && of[0]->fuse(of, use, 2, &fused, &why) != KERNEL_DONE) abort();
   bool is_joined = fused.run != NULL;
-  if (is_joined && fused.run(&fused, &args[0], &args[1], &why) != KERNEL_DONE) abort();
+  if (is_joined && fused.run(&fused, args, &why) != KERNEL_DONE) abort();
   if (fused.release != NULL) fused.release(fused.state);
   for (int32_t k = 0; k < 2; k++)
     if (of[k]->release != NULL) of[k]->release(args[k].state);

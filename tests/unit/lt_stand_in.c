@@ -306,9 +306,8 @@ static void offer(LtCandidate *candidate, const Algorithm *algorithm) {
 /* The fault in the arguments of the epilogue, or NULL. */
 static const char *epilogue_fault(const LtOperation *operation, const LtLayout *d) {
   static const int known[] = {
-      LT_EPILOGUE_NONE,      LT_EPILOGUE_BIAS,     LT_EPILOGUE_GELU,
-      LT_EPILOGUE_GELU_BIAS, LT_EPILOGUE_GELU_AUX, LT_EPILOGUE_GELU_AUX_BIAS,
-      LT_EPILOGUE_DGELU};
+      LT_EPILOGUE_NONE,     LT_EPILOGUE_BIAS,          LT_EPILOGUE_GELU, LT_EPILOGUE_GELU_BIAS,
+      LT_EPILOGUE_GELU_AUX, LT_EPILOGUE_GELU_AUX_BIAS, LT_EPILOGUE_DGELU};
   int32_t epilogue = operation->epilogue;
   bool is_known = false, has_bias = (epilogue & LT_EPILOGUE_BIAS) != 0;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)

@@ -4,6 +4,8 @@
  *   - the first runs right before the second in every call in which the second runs, on one lane;
  *   - the second reads the result of the first, at the same address;
  *   - neither overwrites another operand of the other.
+ * A rider may run between the two if its operand is one that the second reads, and may overwrite,
+ * and neither of them and it overwrite other operands of the other.
  * storage.c keeps the operands of such nodes apart. edges.c takes the mark from a record that waits
  * for another lane. plan_check checks the marks again, by addresses. */
 #include "kernels/contract/fusions.h"
@@ -21,8 +23,8 @@ static bool meet(const Operand *a, const Operand *b) {
 }
 
 /* True if one record writes an operand of the other. The second may overwrite a result of the first
- * if it reads that result whole. */
-static bool disturb(const Record *first, const Record *second) {
+ * and, of a rider, what that reads, if it reads it whole. */
+static bool disturb(const Record *first, const Record *second, bool is_rider) {
   for (int32_t i = 0; i < first->operand_count; i++) {
     const Operand *a = &first->operands[i];
     bool is_read = false;
@@ -31,7 +33,7 @@ static bool disturb(const Record *first, const Record *second) {
     for (int32_t k = 0; k < second->operand_count; k++) {
       const Operand *b = &second->operands[k];
       bool writes = a->access != ACCESS_READ || b->access != ACCESS_READ;
-      bool handed_on = a->access != ACCESS_READ && is_read && is_same(a, b);
+      bool handed_on = (is_rider || a->access != ACCESS_READ) && is_read && is_same(a, b);
       if (writes && meet(a, b) && !handed_on) return true;
     }
   }
@@ -42,8 +44,8 @@ static bool disturb(const Record *first, const Record *second) {
  * that accumulates runs alone, because a library's GEMM epilogue cannot accumulate. */
 static int64_t shared_bytes(const Draft *d, const Record *first, const Record *second) {
   if (first->kind != RECORD_KERNEL || first->fused_bytes > 0 || first->lane != second->lane ||
-      second->accumulate || first->operand_count + second->operand_count > KERNEL_OPERANDS_MAX ||
-      disturb(first, second))
+      second->accumulate || first->operand_count + second->operand_count > FUSED_OPERANDS_MAX ||
+      disturb(first, second, false))
     return 0;
   const KernelContract *a = contract_find(first->kernel), *b = contract_find(second->kernel);
   int32_t count;
@@ -66,16 +68,85 @@ static const Record *record_before(const Segment *segment, int32_t i, uint32_t f
   return NULL;
 }
 
+static KernelId id_of(const Record *record) {
+  return contract_find(record->kernel)->id;
+}
+
+static bool has(const Record *record, const Operand *operand, Access access) {
+  for (int32_t i = 0; i < record->operand_count; i++)
+    if (record->operands[i].access == access && is_same(&record->operands[i], operand)) return true;
+  return false;
+}
+
+/* True if the rider may run between the two, and be fused with both. */
+static bool rides(const Draft *d, const Record *first, const Record *rider, const Record *second) {
+  if (rider->kind != RECORD_KERNEL || rider->lane != first->lane) return false;
+  const KernelRider *row =
+      contract_rider(id_of(rider), id_of(first), id_of(second), (KernelTarget)d->cluster->target);
+  if (row == NULL) return false;
+  const Operand *operand = &rider->operands[row->operand];
+  return has(second, operand, ACCESS_READ) && !has(first, operand, ACCESS_WRITE) &&
+         !disturb(first, rider, false) && !disturb(rider, second, true) &&
+         first->operand_count + rider->operand_count + second->operand_count <= FUSED_OPERANDS_MAX;
+}
+
+/* Two records that may be fused, and what rides between them; first NULL: there are none. */
+typedef struct FusedPair {
+  const Record *first, *between;
+} FusedPair;
+
+/* The pair whose second is record i, in calls with these flags. */
+static FusedPair pair_at(const Draft *d, const Segment *segment, int32_t i, uint32_t flags) {
+  const Record *second = &segment->records.at[i], *before = record_before(segment, i, flags);
+  if (before == NULL) return (FusedPair){0};
+  if (shared_bytes(d, before, second) > 0) return (FusedPair){before, NULL};
+  const Record *first = record_before(segment, (int32_t)(before - segment->records.at), flags);
+  if (first == NULL || shared_bytes(d, first, second) == 0 || !rides(d, first, before, second))
+    return (FusedPair){0};
+  return (FusedPair){first, before};
+}
+
+/* Bytes of what a pair shares; 0: in some call the record is not the second of one. */
 static int64_t fused_bytes(const Draft *d, const Segment *segment, int32_t i) {
   const Record *record = &segment->records.at[i];
   int64_t bytes = 0;
   for (uint32_t flags = 0; flags < 1u << CALL_FLAGS_BITS; flags++) {
     if (!record_runs(record, flags)) continue;
-    const Record *before = record_before(segment, i, flags);
-    bytes = before != NULL ? shared_bytes(d, before, record) : 0;
+    const Record *first = pair_at(d, segment, i, flags).first;
+    bytes = first != NULL ? shared_bytes(d, first, record) : 0;
     if (bytes == 0) return 0;
   }
   return bytes;
+}
+
+/* The place of the record that runs right after record i in calls with these flags, or NO_ID. */
+static int32_t place_after(const Segment *segment, int32_t i, uint32_t flags) {
+  while (++i < segment->records.count)
+    if (record_runs(&segment->records.at[i], flags)) return i;
+  return NO_ID;
+}
+
+/* Bytes that a rider need not read; 0: in some call it rides with none. */
+static int64_t ridden_bytes(const Draft *d, const Segment *segment, int32_t i) {
+  const Record *record = &segment->records.at[i];
+  for (uint32_t flags = 0; flags < 1u << CALL_FLAGS_BITS; flags++) {
+    if (!record_runs(record, flags)) continue;
+    const int32_t next = place_after(segment, i, flags);
+    if (next == NO_ID || segment->records.at[next].fused_bytes == 0 ||
+        pair_at(d, segment, next, flags).between != record)
+      return 0;
+  }
+  return record->operands[0].size_bytes;
+}
+
+/* True if a row makes the kernel a rider. */
+static bool is_rider(const Record *record) {
+  int32_t count;
+  const KernelRider *rider = contract_riders(&count);
+  if (record->kind != RECORD_KERNEL) return false;
+  for (; count > 0; rider++, count--)
+    if (rider->rider == id_of(record)) return true;
+  return false;
 }
 
 /* True if the kernel is the second of some pair. */
@@ -83,7 +154,7 @@ static bool is_second(const Record *record) {
   int32_t count;
   const KernelFusion *fusion = contract_fusions(&count);
   if (record->kind != RECORD_KERNEL) return false;
-  KernelId id = contract_find(record->kernel)->id;
+  KernelId id = id_of(record);
   for (; count > 0; fusion++, count--)
     if (fusion->second == id) return true;
   return false;
@@ -95,5 +166,8 @@ void records_fuse(Draft *d) {
     for (int32_t i = 0; i < segment->records.count; i++)
       if (is_second(&segment->records.at[i]))
         segment->records.at[i].fused_bytes = fused_bytes(d, segment, i);
+    for (int32_t i = 0; i < segment->records.count; i++)
+      if (is_rider(&segment->records.at[i]))
+        segment->records.at[i].fused_bytes = ridden_bytes(d, segment, i);
   }
 }

@@ -206,7 +206,7 @@ static void place_frames(Storage *p) {
   }
 }
 
-/* Live range of a node's operands; a fusible pair keeps both nodes' operands live. */
+/* Live range of a node's operands; nodes that may be fused keep each other's operands live. */
 typedef struct InUse {
   int32_t first, last;
 } InUse;
@@ -214,15 +214,18 @@ typedef struct InUse {
 static InUse *in_use(const Storage *p, Arena *arena, ListKind list, const Lowered *lowered) {
   int32_t nodes = region_list(p->region, list)->count;
   InUse *span = ARENA_ARRAY(arena, InUse, nodes + 1);
-  for (int32_t i = 0, before = NO_ID; i < nodes; i++) {
+  for (int32_t i = 0, before = NO_ID, head = 0; i < nodes; i++) {
     span[i] = (InUse){i, i};
     if (lowered[i].kernel == NULL && lowered[i].kind == RECORD_KERNEL) continue; /* a view */
     const KernelContract *first = before < 0 ? NULL : contract_find(lowered[before].kernel);
     const KernelContract *second =
         lowered[i].kind == RECORD_KERNEL ? contract_find(lowered[i].kernel) : NULL;
-    if (first != NULL && second != NULL &&
-        contract_may_fuse(first->id, second->id, (KernelTarget)p->draft->cluster->target))
-      span[before].last = i, span[i].first = before;
+    if (first == NULL || second == NULL ||
+        !contract_may_meet(first->id, second->id, (KernelTarget)p->draft->cluster->target))
+      head = i;
+    for (int32_t k = head; k < i; k++)
+      span[k].last = i;
+    span[i].first = head;
     before = second != NULL ? i : NO_ID;
   }
   return span;

@@ -33,4 +33,7 @@ int64_t backward_chunks_most(Graph *g, int64_t most);
  * so that a schedule may run them later. After recompute_apply. */
 void backward_split(Graph *g);
 
+/* Places the gradients of biases where plans for GPUs may fuse them. After backward_split. */
+void backward_place_riders(Graph *g);
+
 #endif

@@ -9,4 +9,4 @@ return job {
 }
 -- >>> exit 0
 svg" width="1058"
->x 125<
+>x 126<

@@ -24,7 +24,7 @@ job.lua:7:29: lint[few-layers]: 4 layers on 2 stages are fewer than four a
       |                             ^
         fix: pp = 1
 job.lua:7:29: lint[bubble]: stages idle 33.3 % of a step: (pp-1) / (m + pp-1)
-    with m = 2 micro-batches; the slowest stage waits 216 us of 763 us
+    with m = 2 micro-batches; the slowest stage waits 210 us of 754 us
     7 |   parallel = { tp = 2, pp = 2 },
       |                             ^
         fix: batch = "36 sequences"

@@ -71,7 +71,7 @@ node 0, GPU   0   1   2   3   4   5
 every rank by its replica, 0-9 a-z, from node to node
 n0     001122 334455
 job.lua:7:21: lint[tp-over-pcie]: tp 2 sums activations in every layer over
-    links of 24 GB/s, as PCIe has, 4.01 ms of 7.17 ms a step: pp or zero
+    links of 24 GB/s, as PCIe has, 4.01 ms of 6.99 ms a step: pp or zero
     communicate less; tp_across = true takes it as it is
     7 |   parallel = { tp = 2 },
       |                     ^

@@ -1,5 +1,6 @@
-/* LINK: backward grad ops graph base -- which nodes of backward are deferred, and which run in
- * chunks of tokens. */
+/* LINK: backward grad ops graph base contract -- which nodes of backward are deferred, which run in
+ * chunks of tokens, and where the gradients of biases are in plans for GPUs. */
+#include "kernels/contract/contract.h"
 #include "tests/unit/check.h"
 #include "tests/unit/graph_builder.h"
 
@@ -142,6 +143,24 @@ static void check_other_end(void) {
   compile_free(b.c);
 }
 
+/* ---- backward_place_riders */
+
+/* The ops of the layers' backward list for the target. */
+static void check_riders(KernelTarget target, double dropout, const char *ops) {
+  Builder b = builder_new(true, DTYPE_F32);
+  b.g->target = (Target)target;
+  build_gpt2(&b, 3, dropout);
+  CHECK(grad_derive(b.g));
+  backward_place_riders(b.g);
+  const NodeList *list = &b.g->regions.at[1].backward;
+  const char *text = "";
+  for (int32_t i = 0; i < list->count; i++)
+    text = arena_printf(b.g->compile->arena, "%s %s", text,
+                        op_def(graph_node(b.g, list->at[i])->op)->name);
+  CHECK_TEXT(text, ops);
+  compile_free(b.c);
+}
+
 int main(void) {
   TEST("weight gradients are deferred; values that other nodes read are not") {
     check_split(gpt2, RECOMPUTE_NONE, 4);
@@ -154,5 +173,21 @@ int main(void) {
   TEST("the last layer, its loss and their gradients run in chunks") check_chunks();
   TEST("the number of chunks divides the tokens of a micro-batch") check_most();
   TEST("a model without a last linear layer has one chunk; more are refused") check_other_end();
+  TEST("on GPUs the bias of a layer that ends a branch has its gradient where its rows are added")
+  check_riders(KERNEL_TARGET_CUDA, 0,
+               " linear_dw linear_dx gelu_backward linear_dw linear_db linear_dx"
+               " layernorm_backward linear_db add linear_dw linear_dx attention_backward"
+               " join linear_dw linear_db linear_dx layernorm_backward linear_db add");
+  TEST("and stays with its layer on processors, or where dropout makes other rows") {
+    check_riders(KERNEL_TARGET_CPU, 0,
+                 " linear_dw linear_db linear_dx gelu_backward linear_dw linear_db linear_dx"
+                 " layernorm_backward add linear_dw linear_db linear_dx attention_backward"
+                 " join linear_dw linear_db linear_dx layernorm_backward add");
+    check_riders(
+        KERNEL_TARGET_CUDA, 0.1,
+        " dropout linear_dw linear_db linear_dx gelu_backward linear_dw linear_db linear_dx"
+        " layernorm_backward add dropout linear_dw linear_db linear_dx attention_backward"
+        " join linear_dw linear_db linear_dx layernorm_backward add");
+  }
   CHECK_DONE();
 }

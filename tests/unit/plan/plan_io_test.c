@@ -143,7 +143,7 @@ static void test_refusals(void) {
     expect_refusal("corrupt: 8 bytes after its end");
     bad[12] = PLAN_VERSION + 1;
     write_bytes(bad, count);
-    expect_refusal("plan format 17, but this program reads format 16");
+    expect_refusal("plan format 18, but this program reads format 17");
     memcpy(bad, good, count);
     bad[8] = 1, bad[9] = 2, bad[10] = 3, bad[11] = 4;
     write_bytes(bad, count);
@@ -173,8 +173,8 @@ static const uint8_t earlier[][64] = {
 
 static void test_earlier(void) {
   static const char *const refusals[] = {
-      "plan format 3, but this program reads format 16: compile the job again",
-      "plan format 5, but this program reads format 16: compile the job again"};
+      "plan format 3, but this program reads format 17: compile the job again",
+      "plan format 5, but this program reads format 17: compile the job again"};
   TEST("plans of earlier programs are refused, with what to do") {
     for (size_t i = 0; i < sizeof earlier / sizeof *earlier; i++) {
       write_bytes((const char *)earlier[i], sizeof earlier[i]);

@@ -118,7 +118,7 @@ static void test_refusals(void) {
   Plan plan = build_view(&builder);
   char *text = print(&plan, NULL), why[PLAN_WHY_BYTES];
   TEST("a broken line is named") {
-    expect_refusal(text, "lockstep plan 16", "lockstep plan 17", "another plan format");
+    expect_refusal(text, "lockstep plan 17", "lockstep plan 18", "another plan format");
     expect_refusal(text, "lockstep plan", "job {", "line 1: not a plan's text");
     expect_refusal(text, "settings[0] count=", "settings[0] coumt=", "line 5: expected count=");
     expect_refusal(text, "calls[3]", "calls[4]", "out of order");

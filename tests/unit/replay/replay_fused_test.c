@@ -4,7 +4,7 @@
 #include "runtime/replay/replay_look.h"
 #include "tests/unit/replay_rig.h"
 
-enum { TIMES = 3, ELEMENTS = 4, X = 0, Y = 256, Z = 512, BYTES = 4 * ELEMENTS };
+enum { TIMES = 3, ELEMENTS = 4, X = 0, Y = 256, Z = 512, W = 768, BYTES = 4 * ELEMENTS };
 
 static Sketch sketch;
 static Rig rig;
@@ -12,7 +12,7 @@ static Flight flight;
 
 static struct {
   int32_t asked, released, runs, runs_as_one;
-  bool has_none;
+  bool has_none, takes_three;
   KernelStatus asked_as, runs_as;
 } seen;
 
@@ -24,8 +24,8 @@ static KernelStatus run(const KernelArgs *args, const char **why) {
   return KERNEL_DONE;
 }
 
-static KernelStatus run_as_one(const KernelFused *fused, const KernelArgs *first,
-                               const KernelArgs *second, const char **why) {
+static KernelStatus run_as_one(const KernelFused *fused, const KernelArgs *args, const char **why) {
+  const KernelArgs *first = &args[0], *second = &args[1];
   CHECK(fused->state == &seen);
   CHECK(first->operand[1] == second->operand[0]);
   CHECK(first->attr[1] == 1 && second->attr[1] == 2);
@@ -39,19 +39,30 @@ static KernelStatus run_as_one(const KernelFused *fused, const KernelArgs *first
   return seen.runs_as;
 }
 
+static KernelStatus run_three(const KernelFused *fused, const KernelArgs *args, const char **why) {
+  CHECK(fused->state == &seen);
+  for (int i = 0; i < 3; i++)
+    (void)run(&args[i], why);
+  seen.runs_as_one++, seen.runs -= 3;
+  return KERNEL_DONE;
+}
+
 static void release(void *state) {
   CHECK(state == &seen);
   seen.released++;
 }
 
-static KernelStatus fusion(const Kernel *kernel, const Kernel *second, const KernelUse use[2],
+static KernelStatus fusion(const Kernel *const *kernel, const KernelUse *use, int32_t count,
                            KernelFused *fused, const char **why) {
-  CHECK(kernel->id == KERNEL_affine && second->id == KERNEL_affine);
+  if (use[0].attr[1] != 1) return KERNEL_DONE; /* the second and the third alone */
+  seen.asked++;
+  if (count > 2 && !seen.takes_three) return KERNEL_DONE;
+  CHECK_INT(count, seen.takes_three ? 3 : 2);
+  CHECK(kernel[0]->id == KERNEL_affine && kernel[1]->id == KERNEL_affine);
   CHECK(use[0].attr[1] == 1 && use[1].attr[1] == 2);
   CHECK_INT(use[1].bytes[0], BYTES);
-  seen.asked++;
   *why = "no such pair";
-  if (!seen.has_none) *fused = (KernelFused){run_as_one, release, &seen};
+  if (!seen.has_none) *fused = (KernelFused){count > 2 ? run_three : run_as_one, release, &seen};
   return seen.asked_as;
 }
 
@@ -92,6 +103,13 @@ static void build_for(uint32_t ranks) {
 
 static void build(void) {
   build_for(1);
+}
+
+/* y = x + 1, z = y + 2, w = z + 0: all three may be fused. */
+static void build_chain(void) {
+  build();
+  sketch.b.records[2].fuses = 1;
+  sketch.b.operands[5].offset = W;
 }
 
 static bool bind(Status *status) {
@@ -193,6 +211,23 @@ static void check_runs(void) {
     end();
     CHECK_INT(seen.released, 1);
   }
+  for (int takes = 2; takes <= 3; takes++)
+    TEST("of three they are asked for all, then for two") {
+      build_chain();
+      seen.takes_three = takes == 3;
+      CHECK(bind(&status));
+      CHECK_INT(seen.asked, takes == 3 ? 1 : 2);
+      CHECK(rig_step(&rig, 0, &status));
+      CHECK_INT(seen.runs_as_one, TIMES);
+      CHECK_INT(seen.runs, takes == 3 ? 0 : TIMES);
+      hostile_allow(&rig.replay[0].hostile, rig_data(&rig, 0), SKETCH_DATA_BYTES);
+      CHECK(rig_data(&rig, 0)[W / 4 + 3] == 3 && rig_data(&rig, 0)[Z / 4] == 3);
+      for (uint32_t i = 0; i < 3; i++)
+        CHECK_INT(replay_count(&rig.replay[0], i)->runs, TIMES);
+      CHECK_INT(flight.lane[LANE_COMPUTE].begun, 3 * TIMES);
+      end();
+      CHECK_INT(seen.released, 1);
+    }
   TEST("where they have no way to, the records run one after the other") {
     build();
     seen.has_none = true;
@@ -245,7 +280,8 @@ static void check_names(void) {
 static void check_plans(void) {
   TEST("a plan fuses a kernel with the next one of the same lane, if they share a value") {
     refused(not_behind_it, "records[0]: fuses, but in call 0 no kernel runs right before it");
-    refused(a_third, "records[2]: fuses, but in call 0 the record before it fuses another one");
+    refused(a_third,
+            "records[2]: fuses, but in call 0 it touches what the record before it works on");
     refused(not_always, "no kernel runs right before it");
     refused(another_lane,
             "records[1]: fuses, but in call 0 the record before it is on another lane");

@@ -139,6 +139,56 @@ static void check_flags(void) {
   }
 }
 
+/* A norm's backward, a sum of the rows that are added, the addition. */
+static void with_rider(KernelTarget target, int32_t other, int32_t y) {
+  begin(target);
+  ADD("layernorm_backward", 1, 2, 3, 4, -5, -6, -7, -8);
+  ADD("linear_db", other, -11, -12)->accumulate = true;
+  ADD("add", 9, 5, -y);
+}
+
+static int64_t fused_of(int32_t i) {
+  return draft.segments.at[segment].records.at[i].fused_bytes;
+}
+
+/* Bytes of the two records after the first, each 0 or a value's, as digits. */
+static int32_t marks(void) {
+  records_fuse(&draft);
+  edges_build(&draft);
+  int32_t digits = 0;
+  for (int32_t i = 1; i < 3; i++)
+    digits = 10 * digits + (fused_of(i) == VALUE_BYTES ? 1 : fused_of(i) == 0 ? 0 : 2);
+  compile_free(draft.compile);
+  return digits;
+}
+
+static void check_riders(void) {
+  TEST("a sum of rows rides between a norm's backward and the addition of these rows") {
+    with_rider(KERNEL_TARGET_CUDA, 9, 10);
+    CHECK_INT(marks(), 11);
+    with_rider(KERNEL_TARGET_CPU, 9, 10);
+    CHECK_INT(marks(), 0);
+  }
+  TEST("the addition may write over the rows") {
+    with_rider(KERNEL_TARGET_CUDA, 9, 9);
+    CHECK_INT(marks(), 11);
+  }
+  TEST("a sum of other rows, or of rows of which a part is written over, keeps all apart") {
+    with_rider(KERNEL_TARGET_CUDA, 15, 10);
+    CHECK_INT(marks(), 0);
+    with_rider(KERNEL_TARGET_CUDA, 9, 9);
+    last()->operands[2].offset_bytes += VALUE_BYTES / 2;
+    CHECK_INT(marks(), 0);
+  }
+  TEST("in calls without the sum the two are a pair") {
+    begin(KERNEL_TARGET_CUDA);
+    ADD("layernorm_backward", 1, 2, 3, 4, -5, -6, -7, -8);
+    ADD("linear_db", 9, -11, -12)->when_all = CALL_FIRST_MICROBATCH;
+    ADD("add", 9, 5, -10);
+    CHECK_INT(marks(), 11);
+  }
+}
+
 static void check_neighbours(void) {
   TEST("a record that fuses is not fused") {
     begin(KERNEL_TARGET_CUDA);
@@ -168,6 +218,7 @@ int main(void) {
   check_pairs();
   check_memory();
   check_flags();
+  check_riders();
   check_neighbours();
   CHECK_DONE();
 }

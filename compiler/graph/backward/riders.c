@@ -1,0 +1,65 @@
+/* riders.c -- places the gradients of biases where they may be fused (RIDER of fusions.def):
+ * between the backward of a norm and the addition after it, which reads the same rows.
+ *
+ * A bias' gradient sums the rows of its layer's d_y. In a residual model those of the layer that
+ * ends a branch are what the addition at the branch's begin adds to the norm's gradient, so such
+ * nodes move to right before that addition. */
+#include "compiler/graph/backward/backward.h"
+#include "compiler/graph/ops/op.h"
+#include "kernels/contract/fusions.h"
+
+/* The position of the one node that sums the rows of v, if nothing else adds to what it makes; or
+ * NO_ID. */
+static int32_t sum_of(const Graph *g, const NodeList *list, ValueId v) {
+  int32_t found = NO_ID, writers = 0;
+  for (int32_t i = 0; i < list->count && found == NO_ID; i++) {
+    const Node *n = graph_node(g, list->at[i]);
+    if (n->op == OP_linear_db && n->inputs[0] == v) found = i;
+  }
+  if (found == NO_ID) return NO_ID;
+  const ValueId sum = graph_node(g, list->at[found])->outputs[0];
+  for (int32_t i = 0; i < list->count; i++) {
+    const Node *n = graph_node(g, list->at[i]);
+    for (int32_t k = 0; k < n->output_count; k++)
+      writers += n->outputs[k] == sum;
+  }
+  return writers == 1 ? found : NO_ID;
+}
+
+/* Moves a node; those between make room. */
+static void move(NodeList *list, int32_t from, int32_t to) {
+  const NodeId moved = list->at[from];
+  for (; from < to; from++)
+    list->at[from] = list->at[from + 1];
+  for (; from > to; from--)
+    list->at[from] = list->at[from - 1];
+  list->at[to] = moved;
+}
+
+/* The value that an addition at this place adds to the norm's gradient, made right before it; or
+ * NO_ID. */
+static ValueId added(const Graph *g, const NodeList *list, int32_t at) {
+  const Node *add = graph_node(g, list->at[at]);
+  if (at == 0 || add->op != OP_add) return NO_ID;
+  const Node *norm = graph_node(g, list->at[at - 1]);
+  if (norm->op != OP_layernorm_backward) return NO_ID;
+  for (int32_t k = 0; k < 2; k++)
+    if (add->inputs[k] == norm->outputs[0]) return add->inputs[1 - k];
+  return NO_ID;
+}
+
+void backward_place_riders(Graph *g) {
+  if (contract_rider(KERNEL_linear_db, KERNEL_layernorm_backward, KERNEL_add,
+                     (KernelTarget)g->target) == NULL)
+    return;
+  for (RegionId r = 0; r < g->regions.count; r++) {
+    Region *region = &g->regions.at[r];
+    NodeList *list = &region->backward;
+    for (int32_t at = 0; at < list->count && region->chunks == 0; at++) {
+      const ValueId other = added(g, list, at);
+      const int32_t sum = other == NO_ID ? NO_ID : sum_of(g, list, other);
+      if (sum != NO_ID && sum < at) move(list, sum, at - 1);
+      if (sum != NO_ID && sum > at) move(list, sum, at++);
+    }
+  }
+}
