@@ -1,5 +1,5 @@
-/* norm.cu -- layernorm and rmsnorm, also fused with the addition before them. A block has a row,
- * and keeps it in registers: x is read once. */
+/* norm.cu -- layernorm and rmsnorm, also fused with the addition before them. A warp (rows up to
+ * 1,024 wide) or a block has a row, and keeps it in registers: x is read once. */
 #include "kernels/cuda/norm.h"
 
 /* The arguments of layernorm and rmsnorm; rmsnorm has no mean and no bias. With b, x is not read
@@ -10,37 +10,72 @@ template <class T> struct NormForward {
   const T *weight, *bias;
   T *y;
   float *stats;
-  int64_t width;
+  int64_t rows, width;
   float eps, offset;
 };
 
+/* Runs `run` with columns for rows of this width: narrow rows in vectors have a warp each, and no
+ * warp waits for another. */
+template <class T, class Run>
+static void with_forward_columns(int64_t width, bool in_vectors, Run run) {
+  constexpr int V = VECTOR_BYTES / (int)sizeof(T);
+  if (in_vectors && width <= 256)
+    run(Columns<T, V, WARP_LANES, 8 / V, 4>());
+  else if (in_vectors && width <= 512)
+    run(Columns<T, V, WARP_LANES, 16 / V, 4>());
+  else if (in_vectors && width <= 768)
+    run(Columns<T, V, WARP_LANES, 24 / V, 4>());
+  else if (in_vectors && width <= 1024)
+    run(Columns<T, V, WARP_LANES, 32 / V, 4>());
+  else
+    with_columns<T>(width, in_vectors, run);
+}
+
+template <class C> static constexpr bool HAS_WARP = C::THREADS == WARP_LANES;
+
+/* Threads of a block. */
 template <class C>
-__global__ void __launch_bounds__(C::THREADS) norm_row(NormForward<typename C::T> n) {
+static constexpr unsigned FORWARD_THREADS = HAS_WARP<C> ? C::THREADS *C::ROWS : C::THREADS;
+
+/* The sum over the threads that share a row. */
+template <class C> static __device__ float row_sum(float value) {
+  if constexpr (HAS_WARP<C>)
+    return warp_sum(value);
+  else
+    return block_sum(value);
+}
+
+template <class C>
+__global__ void __launch_bounds__(FORWARD_THREADS<C>) norm_row(NormForward<typename C::T> n) {
   typedef typename C::T T;
   const C columns;
-  const int64_t row = blockIdx.x * n.width;
+  int64_t r = blockIdx.x;
+  if (HAS_WARP<C>) r = r * C::ROWS + threadIdx.x / WARP_LANES;
+  if (HAS_WARP<C> && r >= n.rows) return; /* no barrier follows */
+  const int64_t row = r * n.width;
+  Vector<T, C::V> a[C::PER], b[C::PER];
   float x[C::COUNT], sum = 0, square = 0;
-  EACH_VECTOR (columns, p, c, n.width) {
-    load_vector<C::V>(n.a + row + c, x + p * C::V);
-    if (n.b != nullptr) {
-      float more[C::V];
-      load_vector<C::V>(n.b + row + c, more);
-#pragma unroll
-      for (int v = 0; v < C::V; v++)
-        x[p * C::V + v] = rounded<T>(x[p * C::V + v] + more[v]);
-      store_vector<C::V>(n.x + row + c, x + p * C::V);
-    }
-#pragma unroll
-    for (int v = 0; v < C::V; v++)
-      sum += x[p * C::V + v];
+  EACH_VECTOR (columns, p, c, n.width) { /* all of the row is under way at once */
+    a[p] = *(const Vector<T, C::V> *)(n.a + row + c);
+    if (n.b != nullptr) b[p] = *(const Vector<T, C::V> *)(n.b + row + c);
   }
-  float mean = n.bias != nullptr ? block_sum(sum) / (float)n.width : 0;
+  EACH_VECTOR (columns, p, c, n.width) {
+#pragma unroll
+    for (int v = 0; v < C::V; v++) {
+      float value = to_float(a[p].at[v]);
+      if (n.b != nullptr) value = rounded<T>(value + to_float(b[p].at[v]));
+      x[p * C::V + v] = value;
+      sum += value;
+    }
+    if (n.b != nullptr) store_vector<C::V>(n.x + row + c, x + p * C::V);
+  }
+  float mean = n.bias != nullptr ? row_sum<C>(sum) / (float)n.width : 0;
   EACH_VECTOR (columns, p, c, n.width) {
 #pragma unroll
     for (int v = 0; v < C::V; v++)
       square += (x[p * C::V + v] - mean) * (x[p * C::V + v] - mean);
   }
-  float rstd = 1 / sqrtf(block_sum(square) / (float)n.width + n.eps);
+  float rstd = 1 / sqrtf(row_sum<C>(square) / (float)n.width + n.eps);
   EACH_VECTOR (columns, p, c, n.width) {
     float weight[C::V], bias[C::V] = {};
     load_vector<C::V>(n.weight + c, weight);
@@ -50,9 +85,9 @@ __global__ void __launch_bounds__(C::THREADS) norm_row(NormForward<typename C::T
       x[p * C::V + v] = (x[p * C::V + v] - mean) * rstd * (weight[v] + n.offset) + bias[v];
     store_vector<C::V>(n.y + row + c, x + p * C::V);
   }
-  if (threadIdx.x > 0) return;
-  if (n.bias != nullptr) n.stats[2 * (int64_t)blockIdx.x] = mean;
-  n.stats[n.bias != nullptr ? 2 * (int64_t)blockIdx.x + 1 : blockIdx.x] = rstd;
+  if (threadIdx.x % C::THREADS > 0) return;
+  if (n.bias != nullptr) n.stats[2 * r] = mean;
+  n.stats[n.bias != nullptr ? 2 * r + 1 : r] = rstd;
 }
 
 /* The operands of layernorm are x, weight, bias, y, stats; rmsnorm has no bias. `add`, of operands
@@ -72,14 +107,16 @@ static KernelStatus norm_forward(const KernelArgs *add, const KernelArgs *args, 
                         has_bias ? (const T *)at[2] : nullptr,
                         (T *)at[y],
                         (float *)at[y + 1],
+                        args->dim[0],
                         args->dim[1],
                         (float)args->attr[0],
                         (float)args->attr[1]};
     const void *rows[] = {n.a, n.b, n.x, n.weight, n.bias, n.y};
     Launch run(args, why, name);
-    with_columns<T>(n.width, are_vectors<T>(n.width, rows, 6), [&](auto columns) {
+    with_forward_columns<T>(n.width, are_vectors<T>(n.width, rows, 6), [&](auto columns) {
       typedef decltype(columns) C;
-      run.blocks(dim3((unsigned)args->dim[0]), C::THREADS, norm_row<C>, n);
+      const int64_t blocks = HAS_WARP<C> ? (n.rows + C::ROWS - 1) / C::ROWS : n.rows;
+      run.blocks(dim3((unsigned)blocks), FORWARD_THREADS<C>, norm_row<C>, n);
     });
     return run.status;
   });
