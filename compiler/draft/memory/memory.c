@@ -32,24 +32,24 @@ static void pack_program(Stage *stage, int32_t kind, Tier tier) {
   arena_free(arena);
 }
 
-int64_t memory_live(const Draft *d, int32_t stage) {
+/* Bytes of a stage's train step in device memory: alive at once, or with offsets. */
+static int64_t step_bytes(const Draft *d, int32_t stage, bool is_packed) {
   const Stage *at = &d->stages[stage];
   Arena *arena = arena_new();
   PackItem *items = ARENA_ARRAY(arena, PackItem, at->buffers.count);
   const int32_t count = items_of(at, PROGRAM_TRAIN_STEP, TIER_DEVICE, items);
-  const int64_t bytes = pack_lower_bound(arena, items, count, PLAN_ALIGN_BYTES);
+  const int64_t bytes = is_packed ? pack_items(arena, items, count, PLAN_ALIGN_BYTES)
+                                  : pack_lower_bound(arena, items, count, PLAN_ALIGN_BYTES);
   arena_free(arena);
   return at->persistent_bytes[TIER_DEVICE] + bytes;
 }
 
+int64_t memory_live(const Draft *d, int32_t stage) {
+  return step_bytes(d, stage, false);
+}
+
 int64_t memory_packed(const Draft *d, int32_t stage) {
-  const Stage *at = &d->stages[stage];
-  Arena *arena = arena_new();
-  PackItem *items = ARENA_ARRAY(arena, PackItem, at->buffers.count);
-  const int32_t count = items_of(at, PROGRAM_TRAIN_STEP, TIER_DEVICE, items);
-  const int64_t bytes = pack_items(arena, items, count, PLAN_ALIGN_BYTES);
-  arena_free(arena);
-  return at->persistent_bytes[TIER_DEVICE] + bytes;
+  return step_bytes(d, stage, true);
 }
 
 void memory_pack(Draft *d) {
