@@ -1,85 +1,12 @@
-/* attention.cu -- attention by tiles (arXiv:2205.14135), our own: the fallback, and the reference
- * for a library's.
+/* attention.cu -- attention by tiles (arXiv:2205.14135), our own: the fallback of
+ * attention_tensor.cu for heads wider than 128 and GPUs without tensor cores for bf16.
  *
  * A query (backward, for keys: a key) is one thread's, or a group of neighbouring threads' that
  * share its columns. Keys and values pass through shared memory, where all threads of a warp read
  * the same element at once. Heads up to 512 wide. */
-#include "kernels/cuda/cuda.h"
-extern "C" {
-#include "kernels/math/philox.h"
-#include "kernels/runs.h"
-}
+#include "kernels/cuda/attention.h"
 
 enum { THREADS = 128, TILE_FLOATS = 4096, TILE_MOST = 16, HEAD_MOST = 512, COLUMNS_MOST = 32 };
-
-struct Attention {
-  int64_t batch, seq, heads, kv_heads, head;
-  int64_t q_stride, k_stride, v_stride, out_stride;
-  int64_t d_q_stride, d_k_stride, d_v_stride;
-  Runs q_runs, k_runs; /* positions of q's tokens, and of k's and v's */
-  bool causal, tf32;
-  int64_t window;                   /* 0: none */
-  const int32_t *begin;             /* by token: the first key it sees; NULL: 0 */
-  float scale, keep_scale, softcap; /* keep_scale: 1 / (1 - rate); softcap 0: none */
-  uint32_t threshold;
-  uint64_t record_key;
-  int64_t sample_first, head_first, all_heads, all_seq;
-  const uint64_t *seed; /* these two only where there is dropout */
-  const int64_t *step;
-};
-
-static Attention attention_of(const KernelArgs *args) {
-  const int64_t *dim = args->dim;
-  const double *attr = args->attr;
-  Attention a = {};
-  a.batch = dim[0];
-  a.seq = dim[1];
-  a.heads = dim[2];
-  a.kv_heads = dim[3];
-  a.head = dim[4];
-  a.q_stride = dim[5];
-  a.k_stride = dim[6];
-  a.v_stride = dim[7];
-  a.out_stride = a.heads * a.head;
-  a.q_runs = {a.seq, (int64_t)attr[3], (int64_t)attr[4]};
-  a.k_runs = {a.seq, (int64_t)attr[5], (int64_t)attr[6]};
-  a.head_first = (int64_t)attr[7];
-  a.all_heads = (int64_t)attr[8];
-  a.all_seq = (int64_t)attr[9];
-  a.causal = attr[0] != 0;
-  a.window = (int64_t)attr[10];
-  a.softcap = (float)attr[11];
-  a.tf32 = args->tf32;
-  a.scale = (float)attr[1];
-  a.keep_scale = (float)(1 / (1 - attr[2]));
-  a.threshold = philox_threshold(attr[2]);
-  a.record_key = args->key;
-  a.seed = (const uint64_t *)args->control[0];
-  a.step = (const int64_t *)args->control[1];
-  a.sample_first = a.threshold > 0 ? *args->sample_first : 0;
-  return a;
-}
-
-/* Dropout's factor of probability (i, j) of a head: 0 or 1 / (1 - rate). */
-static __device__ float mask(const Attention &a, uint64_t key, int64_t step, int64_t b, int64_t h,
-                             int64_t q_position, int64_t k_position) {
-  if (a.threshold == 0) return 1;
-  int64_t head = (a.sample_first + b) * a.all_heads + a.head_first + h;
-  int64_t element = (head * a.all_seq + q_position) * a.all_seq + k_position;
-  return philox_keep(key, step, element, a.threshold) ? a.keep_scale : 0;
-}
-
-/* The score of a product of q and k. */
-static __device__ float score_of(const Attention &a, float product) {
-  float score = product * a.scale;
-  return a.softcap > 0 ? a.softcap * tanhf(score / a.softcap) : score;
-}
-
-/* The slope of softcap at a score. */
-static __device__ float cap_slope(const Attention &a, float score) {
-  float share = a.softcap > 0 ? score / a.softcap : 0;
-  return 1 - share * share;
-}
 
 /* Tokens first .. first + count - 1 of one head into shared memory, `width` floats each; zeros
  * where there is no token or column. */
@@ -163,13 +90,6 @@ struct Query {
   uint64_t key;
   int64_t step;
 };
-
-/* The position of the first key that a query sees: by window and document. */
-static __device__ int64_t lower_bound(const Attention &a, int64_t sample, int64_t q_token) {
-  int64_t bound = a.window > 0 ? runs_position(a.q_runs, q_token) - a.window + 1 : 0;
-  const int64_t begin = a.begin ? a.begin[sample * a.seq + q_token] : 0;
-  return begin > bound ? begin : bound;
-}
 
 template <int ROWS, int GROUP> static __device__ Query query_of(const Attention &a) {
   Query query;
@@ -277,17 +197,17 @@ __global__ void __launch_bounds__(THREADS, S::WIDTH <= 16 ? 3 : 0)
 /* The gradient of a score is complete, with scale and softcap's slope, before tf32 rounds it: where
  * scale is no power of two, scaling the sums instead would round other numbers than processors. */
 
-/* d_out . out of each row of probabilities. A thread a row. */
+/* d_out . out of each row of probabilities. A warp a head of a token. */
 template <class T>
 __global__ void row_terms(const T *d_out, const T *out, float *term, Attention a) {
-  for (EACH_ELEMENT(r, a.batch * a.heads * a.seq)) {
-    int64_t i = r % a.seq, h = r / a.seq % a.heads, b = r / a.seq / a.heads;
-    int64_t at = (b * a.seq + i) * a.out_stride + h * a.head;
-    float sum = 0;
-    for (int64_t c = 0; c < a.head; c++)
-      sum += to_float(d_out[at + c]) * to_float(out[at + c]);
-    term[r] = sum;
-  }
+  const int64_t row = (int64_t)blockIdx.x * (ROW_THREADS / WARP_LANES) + threadIdx.x / WARP_LANES;
+  if (row >= a.batch * a.heads * a.seq) return;
+  const int64_t h = row % a.heads, i = row / a.heads % a.seq, b = row / a.heads / a.seq;
+  float sum = 0;
+  for (int64_t c = threadIdx.x % WARP_LANES; c < a.head; c += WARP_LANES)
+    sum += to_float(d_out[row * a.head + c]) * to_float(out[row * a.head + c]);
+  sum = warp_sum(sum);
+  if (threadIdx.x % WARP_LANES == 0) term[(b * a.heads + h) * a.seq + i] = sum;
 }
 
 /* d_q: as forward, with the probabilities made again. */
@@ -406,7 +326,7 @@ template <class Run> static void with_split(int64_t head, Run run) {
 }
 
 static KernelStatus run_forward(const KernelArgs *args, const char **why, const char *name,
-                           const int32_t *begin) {
+                                const int32_t *begin) {
   Attention a = attention_of(args);
   a.begin = begin;
   if (!is_taken(a, why)) return KERNEL_REFUSED;
@@ -414,6 +334,7 @@ static KernelStatus run_forward(const KernelArgs *args, const char **why, const 
     typedef decltype(number) T;
     void *const *at = args->operand;
     Launch run(args, why, name);
+    if (attention_on_tensor_cores(args, a, &run)) return run.status;
     with_split(a.head, [&](auto split) {
       typedef decltype(split) S;
       run.blocks(grid_of(a, S::ROWS, a.heads), THREADS, attend<T, S>, (const T *)at[0],
@@ -423,7 +344,9 @@ static KernelStatus run_forward(const KernelArgs *args, const char **why, const 
   });
 }
 
-CUDA_KERNEL(attention) { return run_forward(args, why, "attention", NULL); }
+CUDA_KERNEL(attention) {
+  return run_forward(args, why, "attention", NULL);
+}
 CUDA_KERNEL(attention_apart) {
   return run_forward(args, why, "attention_apart", (const int32_t *)args->operand[5]);
 }
@@ -435,7 +358,10 @@ static void launch_backward(Launch &run, const KernelArgs *args, const Attention
   const T *d_out = (const T *)at[0], *q = (const T *)at[1], *k = (const T *)at[2];
   const T *v = (const T *)at[3], *out = (const T *)at[4];
   const float *lse = (const float *)at[5];
-  run.flat(a.batch * a.heads * a.seq, row_terms<T>, d_out, out, term, a);
+  const int64_t rows = a.batch * a.heads * a.seq, rows_a_block = ROW_THREADS / WARP_LANES;
+  run.blocks(dim3((unsigned)((rows + rows_a_block - 1) / rows_a_block)), ROW_THREADS, row_terms<T>,
+             d_out, out, term, a);
+  if (attention_backward_on_tensor_cores(args, a, term, &run)) return;
   with_split(a.head, [&](auto split) {
     typedef decltype(split) S;
     run.blocks(grid_of(a, S::ROWS, a.heads), THREADS, slope_queries<T, S>, d_out, q, k, v, lse,
@@ -446,7 +372,7 @@ static void launch_backward(Launch &run, const KernelArgs *args, const Attention
 }
 
 static KernelStatus run_backward(const KernelArgs *args, const char **why, const char *name,
-                            const int32_t *begin, int32_t scratch) {
+                                 const int32_t *begin, int32_t scratch) {
   Attention a = attention_of(args);
   a.begin = begin;
   if (!is_taken(a, why)) return KERNEL_REFUSED;
@@ -460,7 +386,9 @@ static KernelStatus run_backward(const KernelArgs *args, const char **why, const
   });
 }
 
-CUDA_KERNEL(attention_backward) { return run_backward(args, why, "attention_backward", NULL, 9); }
+CUDA_KERNEL(attention_backward) {
+  return run_backward(args, why, "attention_backward", NULL, 9);
+}
 CUDA_KERNEL(attention_apart_backward) {
   return run_backward(args, why, "attention_apart_backward", (const int32_t *)args->operand[9], 10);
 }

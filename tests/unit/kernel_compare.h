@@ -8,7 +8,7 @@
  * - bf16 of linear_bias on GPUs: 2^-8 |plain - bias| more, for a library may round the product to
  *   bf16 before it adds the bias (kernels.def);
  * - bf16 in attention: 2^-6 rms + 2^-7 |plain|, probabilities may be rounded on the way; twice the
- *   first backward, and twice in attention_apart (few_keys);
+ *   first backward, twice in attention_apart and six times in its backward (few_keys);
  * - f32 in attention with tf32: 2^-9 (rms + |plain|), for the same reason; twice in
  * attention_apart;
  * - f32 in attention_backward with tf32: half of that, for every kernel rounds the same numbers
@@ -68,8 +68,9 @@ static inline double whole_of(const Call *call, int32_t i, int64_t element) {
 /* Products of attention round their inputs, and their terms cancel, the more the fewer keys a query
  * has: single numbers may be this many times as far off as those of many keys. */
 static inline double few_keys(const char *kernel) {
-  double times = strstr(kernel, "_backward") != NULL ? 2 : 1;
-  return strstr(kernel, "_apart") != NULL ? 2 * times : times;
+  const bool is_backward = strstr(kernel, "_backward") != NULL;
+  if (strstr(kernel, "_apart") != NULL) return is_backward ? 6 : 2;
+  return is_backward ? 2 : 1;
 }
 
 static inline double bound_of(const Call *call, DType dtype, double rms, double plain) {

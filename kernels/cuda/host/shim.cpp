@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/cuda/host/order.h"
+#include "kernels/math/f16.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
@@ -18,6 +19,7 @@ __thread Index threadIdx, blockIdx, blockDim, gridDim;
 
 namespace shim {
 __thread Running running;
+int64_t shared_most_bytes = 227 * 1024; /* an H100's */
 
 namespace {
 
@@ -29,15 +31,15 @@ enum { STACK_COLOURS = 128, COLOUR_BYTES = 320 };
 /* A fiber is made once for each thread of a block and runs one body after another. Switching is a
  * jump by the compiler's own functions: a context of the system asks the kernel for the signal mask
  * each time, and the sanitizers intercept both it and longjmp, at the cost of the fiber's whole
- * shadow. The address sanitizer is told of each switch. The thread sanitizer is not told: fibers run
- * one after another, as one thread to it; it keeps no stack of calls here (CMakeLists.txt), which
- * fibers would mix up. */
+ * shadow. The address sanitizer is told of each switch. The thread sanitizer is not told: fibers
+ * run one after another, as one thread to it; it keeps no stack of calls here (CMakeLists.txt),
+ * which fibers would mix up. */
 #if defined(__SANITIZE_ADDRESS__)
 #define SHIM_ASAN 1
-#define SWITCHES __attribute__((noinline, no_sanitize("address", "undefined")))
+#define SWITCHES  __attribute__((noinline, no_sanitize("address", "undefined")))
 #else
 #define SHIM_ASAN 0
-#define SWITCHES __attribute__((noinline))
+#define SWITCHES  __attribute__((noinline))
 #endif
 
 typedef void *Jump[5]; /* what __builtin_setjmp needs */
@@ -50,7 +52,7 @@ struct Fiber {
   Jump at; /* where it goes on */
   bool is_begun = false;
   void *fake_stack; /* the address sanitizer's */
-  Index index; /* threadIdx */
+  Index index;      /* threadIdx */
 };
 
 /* Of the threads of a block, apart from their fibers, because the scheduler reads all of them after
@@ -72,7 +74,14 @@ struct Grid {
   const char *frame; /* of launch: what is pushed on its stack belongs to the thread that runs */
 };
 
-/* Whole pages; under a sanitizer, which looks for accesses past the end, only the requested bytes. */
+/* A lane's part of a product of matrices. */
+struct Fragments {
+  uint32_t a[4], b[2];
+  float sum[4];
+};
+
+/* Whole pages; under a sanitizer, which looks for accesses past the end, only the requested bytes.
+ */
 struct Shared {
   std::unique_ptr<char, void (*)(void *)> bytes{nullptr, free};
   size_t size_bytes = 0;
@@ -82,6 +91,7 @@ struct Shared {
 thread_local std::vector<Fiber> fibers;
 thread_local Grid grid;
 thread_local Waiting waiting;
+thread_local Fragments fragments[THREADS_MAX];
 thread_local Jump scheduler_at;
 thread_local std::map<const void *, Shared> shared_memory;
 thread_local uint32_t launches_begun, blocks_begun;
@@ -252,6 +262,52 @@ uint64_t *warp_slots() {
   return &grid.slots[grid.current / WARP * WARP];
 }
 
+namespace {
+
+float number_of(bool is_f16, uint32_t pair, int which) {
+  const uint16_t bits = (uint16_t)(pair >> which * 16);
+  if (is_f16) return f16_to_float(bits);
+  const uint32_t wide = (uint32_t)bits << 16;
+  float value;
+  memcpy(&value, &wide, sizeof value);
+  return value;
+}
+
+/* The whole product, from what all lanes have of it. */
+void multiply_fragments(bool is_f16, Fragments *of) {
+  enum { ROWS = 16, COLS = 8, DEPTH = 16 };
+  float a[ROWS][DEPTH], b[DEPTH][COLS], sum[ROWS][COLS];
+  for (int i = 0; i < WARP; i++)
+    for (int w = 0; w < 4; w++)
+      for (int h = 0; h < 2; h++) {
+        const int col = i % 4 * 2 + h, row = i / 4;
+        a[row + w % 2 * 8][col + w / 2 * 8] = number_of(is_f16, of[i].a[w], h);
+        if (w < 2) b[col + w * 8][row] = number_of(is_f16, of[i].b[w], h);
+        sum[row + w / 2 * 8][i % 4 * 2 + w % 2] = of[i].sum[w];
+      }
+  for (int r = 0; r < ROWS; r++)
+    for (int d = 0; d < DEPTH; d++)
+      for (int c = 0; c < COLS; c++)
+        sum[r][c] += a[r][d] * b[d][c];
+  for (int i = 0; i < WARP; i++)
+    for (int w = 0; w < 4; w++)
+      of[i].sum[w] = sum[i / 4 + w / 2 * 8][i % 4 * 2 + w % 2];
+}
+
+} // namespace
+
+void multiply_add(bool is_f16, float *sum, const uint32_t *a, const uint32_t *b) {
+  Fragments *of = &fragments[grid.current / WARP * WARP];
+  Fragments *own = &of[lane()];
+  memcpy(own->a, a, sizeof own->a);
+  memcpy(own->b, b, sizeof own->b);
+  memcpy(own->sum, sum, sizeof own->sum);
+  warp_barrier(0xffffffffu);
+  if (lane() == 0) multiply_fragments(is_f16, of);
+  warp_barrier(0xffffffffu);
+  memcpy(sum, own->sum, sizeof own->sum);
+}
+
 void *shared(const void *site, size_t size_bytes) {
   Shared &memory = shared_memory[site];
   if (memory.size_bytes < size_bytes) {
@@ -312,4 +368,8 @@ void launch(const char *name, dim3 blocks, dim3 block, bool has_barriers, Body *
 
 extern "C" void cuda_host_order(uint64_t seed) {
   shim::random_state = seed * 2 + 1;
+}
+
+extern "C" void cuda_host_shared_most(int64_t bytes) {
+  shim::shared_most_bytes = bytes;
 }

@@ -48,6 +48,12 @@ void warp_barrier(unsigned mask);
 /* Where the lanes of this thread's warp put what they exchange: 32 of them. */
 uint64_t *warp_slots();
 unsigned lane();
+/* The tensor core's sum += a b, 16 x 8 and 16 deep, of bf16 or fp16: each sum in f32, from what is
+ * there on in the order of the depth. All lanes of the warp call it, with what PTX gives them of
+ * mma.m16n8k16. */
+void multiply_add(bool is_f16, float *sum, const uint32_t *a, const uint32_t *b);
+/* Bytes of shared memory that a block may ask for, on a GPU with tensor cores; 0: without. */
+extern int64_t shared_most_bytes;
 
 typedef void Body(const void *kernel);
 

@@ -92,6 +92,43 @@ static void check_no_number(Mode mode) {
   call_free(&c.call);
 }
 
+/* Keys of -inf have no weight, in any warp; a NaN among them is not hidden. `finite`: the row of
+ * the only other key; -1: none. */
+static void check_weightless(int32_t finite, double key) {
+  enum { CONTEXT = 40, HEAD = 8, PLACE = 30 };
+  CaseCall c;
+  make(&c, "attention_cached", MODE_F32, (const int64_t[]){1, 1, 1, 1, HEAD, HEAD, CONTEXT}, 7);
+  c.call.attr[0] = 1;
+  *(int32_t *)c.call.operand[3] = PLACE;
+  for (int64_t i = 0; i < HEAD; i++)
+    call_set(&c.call, 0, i, 1);
+  for (int64_t i = 0; i < CONTEXT * HEAD; i++)
+    call_set(&c.call, 1, i, i / HEAD == finite ? key : -INFINITY);
+  run(&c);
+  for (int64_t i = 0; i < HEAD; i++) {
+    const double out = call_get(&c.call, 4, i);
+    if (isnan(key)) CHECK(isnan(out));
+    if (!isnan(key)) CHECK(out == (finite < 0 ? 0 : call_get(&c.call, 2, finite * HEAD + i)));
+  }
+  call_free(&c.call);
+}
+
+/* Every kernel of attention on a GPU whose blocks have so much shared memory, on its small cases.
+ */
+static void check_attention_within(int64_t shared_bytes) {
+  cuda_host_shared_most(shared_bytes);
+  for (size_t i = 0; i < KERNEL_CASES; i++) {
+    const KernelCase *of = &kernel_cases[i];
+    const bool is_attention = strncmp(of->kernel, "attention", 9) == 0 &&
+                              strcmp(of->kernel, "attention_cached") != 0 &&
+                              strcmp(of->kernel, "attention_merge") != 0;
+    if (!is_attention || of->dim[0] * of->dim[1] > 40) continue;
+    for (Mode mode = MODE_F32; mode <= MODE_F16; mode++)
+      check_moved(of, mode);
+  }
+  cuda_host_shared_most(227 * 1024);
+}
+
 /* So many logits of a row are -inf that some threads have no others. */
 static void check_no_logits(Mode mode) {
   enum { HELD = 16400, LEFT = 3 }; /* a row that takes the most threads */
@@ -116,6 +153,16 @@ int main(void) {
   TEST("a query that is no number is not hidden")
   for (Mode mode = MODE_F32; mode <= MODE_F16; mode++)
     check_no_number(mode);
+  TEST("attention where a block has little shared memory, or none for tensor cores") {
+    check_attention_within(48 * 1024);
+    check_attention_within(0);
+  }
+  TEST("keys of -inf have no weight") {
+    check_weightless(17, 0.5);
+    check_weightless(0, 0.5);
+    check_weightless(-1, 0);
+    check_weightless(17, NAN);
+  }
   TEST("logits of -inf are no part of the sum")
   for (Mode mode = MODE_F32; mode <= MODE_F16; mode++)
     check_no_logits(mode);
