@@ -69,16 +69,18 @@ ALWAYS_INLINE void attend(const Head *h, const float *q, float *out, int64_t fir
       sum *= factor;
       highest = block;
     }
+    const Vec base =
+        v_set(highest == -INFINITY ? 0 : highest); /* where no score has a weight yet */
     for (int64_t j = 0; j < count; j += LANES) {
       const int64_t n = min64(LANES, count - j);
-      v_store_n(score + j, n, v_exp(v_sub(v_load_n(score + j, n), v_set(highest))));
+      v_store_n(score + j, n, v_exp(v_sub(v_load_n(score + j, n), base)));
     }
     for (int64_t j = 0; j < count; j++) {
       sum += score[j];
       add_value(h, out, score[j], first + j, values_dtype);
     }
   }
-  rescale(out, h->head, sum > 0 ? 1 / sum : 0);
+  rescale(out, h->head, sum == 0 ? 0 : 1 / sum);
 }
 
 static void attend_head(const Head *h, const float *q, float *out, int64_t first, int64_t end) {

@@ -30,7 +30,7 @@ CUDA_KERNEL(cache_append) {
   });
 }
 
-enum { CACHED_WARPS = 8, CACHED_HEAD_MAX = 512, CACHED_EACH = CACHED_HEAD_MAX / WARP_LANES };
+enum { CACHED_WARPS = 8, CACHED_HEAD_MAX = 512, CACHED_HEAD_USUAL = 128 };
 enum { CACHED_BLOCKS = 2 }; /* on a multiprocessor: of three ptxas spills registers for sm_100 */
 
 struct Cached {
@@ -40,46 +40,67 @@ struct Cached {
 
 /* The softmax over the positions of one warp; a lane has elements lane, lane + 32, ... of the head.
  */
-struct WarpSums {
-  float highest, sum, value[CACHED_EACH];
+template <int EACH> struct WarpSums {
+  float highest = -INFINITY, sum = 0, value[EACH] = {};
 };
 
-template <class T, class C>
+/* The score whose weight is 1. Where all are -inf, none has a weight. */
+static __device__ float base_of(float highest) {
+  return highest == -INFINITY ? 0 : highest;
+}
+
+/* Element k of a lane in a row; 0 where the head has none, or the row is not read. */
+template <class C>
+static __device__ float element_of(const C *row, int k, bool is_read, const Cached &a) {
+  const int64_t c = threadIdx.x % WARP_LANES + k * WARP_LANES;
+  return is_read && c < a.head ? to_float(row[c]) : 0;
+}
+
+/* A warp takes AHEAD neighbours at a time: their rows are on the way together. */
+template <int EACH, int AHEAD, class T, class C>
 static __device__ void add_positions(const T *q, const C *keys, const C *values, int64_t first,
-                                     int64_t end, const Cached &a, WarpSums *w) {
-  const int64_t lane = threadIdx.x % WARP_LANES, warp = threadIdx.x / WARP_LANES;
-  const int64_t row = a.kv_heads * a.head;
-  float own[CACHED_EACH];
+                                     int64_t end, const Cached &a, WarpSums<EACH> *w) {
+  const int64_t warp = threadIdx.x / WARP_LANES, row = a.kv_heads * a.head;
+  float own[EACH];
 #pragma unroll
-  for (int k = 0; k < CACHED_EACH; k++) {
-    const int64_t c = lane + k * WARP_LANES;
-    own[k] = c < a.head ? to_float(q[c]) : 0;
-    w->value[k] = 0;
-  }
-  w->highest = -INFINITY;
-  w->sum = 0;
-  for (int64_t j = first + warp; j < end; j += CACHED_WARPS) {
-    float score = 0;
+  for (int k = 0; k < EACH; k++)
+    own[k] = element_of(q, k, true, a);
+  for (int64_t j = first + warp * AHEAD; j < end; j += CACHED_WARPS * AHEAD) {
+    float score[AHEAD], value[AHEAD][EACH], highest = w->highest;
 #pragma unroll
-    for (int k = 0; k < CACHED_EACH; k++) {
-      const int64_t c = lane + k * WARP_LANES;
-      if (c < a.head) score += own[k] * to_float(keys[j * row + c]);
+    for (int i = 0; i < AHEAD; i++) {
+      score[i] = 0;
+#pragma unroll
+      for (int k = 0; k < EACH; k++) {
+        score[i] += own[k] * element_of(keys + (j + i) * row, k, j + i < end, a);
+        value[i][k] = element_of(values + (j + i) * row, k, j + i < end, a);
+      }
     }
-    score = warp_sum(score) * a.scale;
-    if (a.softcap > 0) score = a.softcap * tanhf(score / a.softcap);
-    const float highest = score > w->highest ? score : w->highest;
-    const float before = expf(w->highest - highest), weight = expf(score - highest);
-    w->sum = w->sum * before + weight;
-    w->highest = highest;
 #pragma unroll
-    for (int k = 0; k < CACHED_EACH; k++) {
-      const int64_t c = lane + k * WARP_LANES;
-      if (c < a.head) w->value[k] = w->value[k] * before + weight * to_float(values[j * row + c]);
+    for (int i = 0; i < AHEAD; i++) {
+      score[i] = warp_sum(score[i]) * a.scale;
+      if (a.softcap > 0) score[i] = a.softcap * tanhf(score[i] / a.softcap);
+      if (j + i >= end) score[i] = -INFINITY;
+      highest = score[i] > highest ? score[i] : highest;
+    }
+    const float base = base_of(highest), before = expf(w->highest - base);
+    w->highest = highest;
+    w->sum *= before;
+#pragma unroll
+    for (int k = 0; k < EACH; k++)
+      w->value[k] *= before;
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++) {
+      const float weight = expf(score[i] - base);
+      w->sum += weight;
+#pragma unroll
+      for (int k = 0; k < EACH; k++)
+        w->value[k] += weight * value[i][k];
     }
   }
 }
 
-template <class T, class C>
+template <class T, class C, int EACH, int AHEAD>
 __global__ void __launch_bounds__(CACHED_WARPS *WARP_LANES, CACHED_BLOCKS)
     attend_cached(const T *q, const C *keys, const C *values, const int32_t *places, T *out,
                   Cached a) {
@@ -92,12 +113,13 @@ __global__ void __launch_bounds__(CACHED_WARPS *WARP_LANES, CACHED_BLOCKS)
   const int64_t lane = threadIdx.x % WARP_LANES, warp = threadIdx.x / WARP_LANES;
   const int64_t base =
       (token / a.seq * a.context * a.kv_heads + h / (a.heads / a.kv_heads)) * a.head;
-  WarpSums w;
-  add_positions(q + token * a.q_stride + h * a.head, keys + base, values + base, first, end, a, &w);
+  WarpSums<EACH> w;
+  add_positions<EACH, AHEAD>(q + token * a.q_stride + h * a.head, keys + base, values + base, first,
+                             end, a, &w);
   if (lane == 0) highest_of[warp] = w.highest;
   if (lane == 0) sum_of[warp] = w.sum;
 #pragma unroll
-  for (int k = 0; k < CACHED_EACH; k++)
+  for (int k = 0; k < EACH; k++)
     if (lane + k * WARP_LANES < a.head)
       value_of[warp * CACHED_HEAD_MAX + lane + k * WARP_LANES] = w.value[k];
   __syncthreads();
@@ -105,14 +127,14 @@ __global__ void __launch_bounds__(CACHED_WARPS *WARP_LANES, CACHED_BLOCKS)
   for (int i = 0; i < CACHED_WARPS; i++)
     highest = highest_of[i] > highest ? highest_of[i] : highest;
   for (int i = 0; i < CACHED_WARPS; i++) {
-    factor[i] = sum_of[i] > 0 ? expf(highest_of[i] - highest) : 0;
+    factor[i] = sum_of[i] == 0 ? 0 : expf(highest_of[i] - base_of(highest));
     sum += factor[i] * sum_of[i];
   }
   for (int64_t c = threadIdx.x; c < a.head; c += blockDim.x) {
     float value = 0;
     for (int i = 0; i < CACHED_WARPS; i++)
       value += factor[i] * value_of[i * CACHED_HEAD_MAX + c];
-    put(out + (token * a.heads + h) * a.head + c, sum > 0 ? value / sum : 0);
+    put(out + (token * a.heads + h) * a.head + c, sum == 0 ? 0 : value / sum);
   }
 }
 
@@ -137,9 +159,12 @@ CUDA_KERNEL(attention_cached) {
     typedef decltype(number) T;
     typedef decltype(kept) C;
     Launch run(args, why, "attention_cached");
+    constexpr int USUAL = CACHED_HEAD_USUAL / WARP_LANES, MOST = CACHED_HEAD_MAX / WARP_LANES;
     run.blocks(dim3((unsigned)(dim[0] * dim[1] * dim[2])), CACHED_WARPS * WARP_LANES,
-               attend_cached<T, C>, (const T *)at[0], (const C *)at[1], (const C *)at[2],
-               (const int32_t *)at[3], (T *)at[4], a);
+               a.head <= CACHED_HEAD_USUAL ? attend_cached<T, C, USUAL, 8>
+                                           : attend_cached<T, C, MOST, 1>,
+               (const T *)at[0], (const C *)at[1], (const C *)at[2], (const int32_t *)at[3],
+               (T *)at[4], a);
     return run.status;
   });
 }

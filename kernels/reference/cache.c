@@ -32,11 +32,12 @@ static void attend(const Cached *a, int64_t q, int64_t kv, int64_t out, int64_t 
   double highest = -INFINITY, sum = 0;
   for (int64_t j = first; j < end; j++)
     highest = fmax(highest, score(a, q, kv + j * a->kv_row));
+  if (highest == -INFINITY) highest = 0; /* no score has a weight */
   for (int64_t j = first; j < end; j++)
     sum += exp(score(a, q, kv + j * a->kv_row) - highest);
   for (int64_t c = 0; c < a->head; c++) {
     double value = 0;
-    for (int64_t j = first; j < end; j++)
+    for (int64_t j = first; sum != 0 && j < end; j++)
       value += exp(score(a, q, kv + j * a->kv_row) - highest) / sum *
                load(a->values, kv + j * a->kv_row + c);
     store(a->out, out + c, value);

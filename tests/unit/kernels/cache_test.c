@@ -75,6 +75,34 @@ static void check_attention(KernelVariant variant, Threads *team, int64_t window
   call_free(&one);
 }
 
+/* Keys of -inf have no weight, wherever they are; a NaN among the keys is not hidden. */
+static void check_weightless(KernelVariant variant, Threads *team, int32_t place, int32_t finite) {
+  Call with = attention(1, 0), without = attention(1, 0), nan = attention(1, 0);
+  Call *calls[] = {&with, &without, &nan};
+  for (int32_t k = 0; k < 3; k++) {
+    for (int64_t i = 0; i < HEADS * HEAD; i++)
+      call_set(calls[k], 0, i, 1);
+    *(int32_t *)calls[k]->operand[3] = place;
+  }
+  for (int64_t row = 0; row <= place; row++)
+    for (int64_t i = 0; i < ROW; i++) {
+      const bool is_finite = row == finite;
+      call_set(&with, 1, row * ROW + i, is_finite ? 0.1 : -INFINITY);
+      call_set(&nan, 1, row * ROW + i, is_finite ? NAN : -INFINITY);
+    }
+  for (int64_t i = 0; finite >= 0 && i < ROW; i++)
+    call_set(&without, 2, i, call_get(&with, 2, finite * ROW + i));
+  *(int32_t *)without.operand[3] = finite < 0 ? -1 : 0; /* that row alone, or none */
+  for (int32_t k = 0; k < 3; k++)
+    call_run(calls[k], variant, team);
+  for (int64_t i = 0; i < HEADS * HEAD; i++) {
+    CHECK(call_get(&with, 4, i) == call_get(&without, 4, i));
+    CHECK(finite < 0 || isnan(call_get(&nan, 4, i)));
+  }
+  for (int32_t k = 0; k < 3; k++)
+    call_free(calls[k]);
+}
+
 /* The second of two samples, and alone. */
 static void check_draw(KernelVariant variant, Threads *team) {
   enum { VOCAB = 50 };
@@ -114,6 +142,12 @@ int main(void) {
     TEST("a token reads rows up to its own position, and its numbers do not depend on the pass") {
       check_attention(variant, team, 0);
       check_attention(variant, team, 4);
+    }
+    TEST("a score of -inf has no weight") {
+      check_weightless(variant, team, 9, 9);
+      check_weightless(variant, team, 9, 0);
+      check_weightless(variant, team, 9, 4);
+      check_weightless(variant, team, 9, -1);
     }
     TEST("a draw depends on the text and the position") {
       check_draw(variant, team);
