@@ -46,7 +46,7 @@ template <class C> static __device__ float row_sum(float value) {
 }
 
 template <class C>
-__global__ void __launch_bounds__(FORWARD_THREADS<C>) norm_row(NormForward<typename C::T> n) {
+__global__ void __launch_bounds__(FORWARD_THREADS<C>, 1) norm_row(NormForward<typename C::T> n) {
   typedef typename C::T T;
   const C columns;
   int64_t r = blockIdx.x;

@@ -89,7 +89,7 @@ static inline void make_positive(CaseCall *c, int32_t operand) {
  * beyond a table's part as before it. */
 static inline void fill_ids(CaseCall *c, int32_t operand) {
   int32_t all = contract_dim(c->contract, "all_vocab"), part = contract_dim(c->contract, "vocab");
-  int64_t vocab = c->call.dim[all >= 0 ? all : part];
+  int64_t vocab = all >= 0 || part >= 0 ? c->call.dim[all >= 0 ? all : part] : 2;
   if (c->contract->row->role == ROLE_EMBEDDING) vocab += 2 * (int64_t)c->call.attr[0];
   int32_t *ids = c->call.operand[operand];
   for (int64_t i = 0; i < call_count(&c->call, operand); i++)

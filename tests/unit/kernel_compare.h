@@ -9,10 +9,10 @@
  *   bf16 before it adds the bias (kernels.def);
  * - bf16 in attention: 2^-6 rms + 2^-7 |plain|, probabilities may be rounded on the way; twice the
  *   first backward, twice in attention_apart and six times in its backward (few_keys);
- * - f32 in attention with tf32: 2^-9 (rms + |plain|), for the same reason; twice in
- * attention_apart;
+ * - f32 in attention with tf32: 2^-8 (rms + |plain|), for the same reason: of few keys one
+ *   probability is most of the sum, and near a tie it may go to the other neighbour;
  * - f32 in attention_backward with tf32: half of that, for every kernel rounds the same numbers
- *   (kernels.def), and only a number near a tie may go to the other neighbour;
+ *   (kernels.def);
  * - f64: 2e-5 |plain|, losses and sums of squares made of f32 within blocks.
  *
  * - codes: the next one;
@@ -75,8 +75,7 @@ static inline double few_keys(const char *kernel) {
 
 static inline double bound_of(const Call *call, DType dtype, double rms, double plain) {
   bool attention = strncmp(call->kernel, "attention", 9) == 0;
-  double of_tf32 = strcmp(call->kernel, "attention_backward") == 0 ? 0x1p-10 : 0x1p-9;
-  if (strcmp(call->kernel, "attention_apart") == 0) of_tf32 = 0x1p-8;
+  double of_tf32 = strcmp(call->kernel, "attention_backward") == 0 ? 0x1p-9 : 0x1p-8;
   if (rms < 0.05) rms = 0.05;
   switch (dtype) {
   case DTYPE_F32: return (attention && call->tf32 ? of_tf32 : 2e-5) * (rms + fabs(plain));
