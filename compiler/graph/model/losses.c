@@ -40,6 +40,16 @@ static int refuse_use(Trace *t, int index) {
   return 1;
 }
 
+/* Pushes the sum, whose weights may be too large: kernels have them in fp32. */
+static int push_good_sum(Trace *t, const LossSum *sum) {
+  for (int32_t i = 0; i < LOSSES_MAX; i++)
+    if (!isfinite(sum->weight[i]) || !is_f32(sum->weight[i]))
+      return trace_fault(t, "wrong-number", NULL,
+                         "%s: the weight of a loss is finite in fp32; got %g", t->op,
+                         sum->weight[i]);
+  return push_sum(t, sum);
+}
+
 int loss_add(Trace *t, double sign) {
   const LossSum *a = sum_at(t, 1), *b = sum_at(t, 2);
   if (value_is_void(t, 1) || value_is_void(t, 2)) return value_push(t, NO_ID);
@@ -49,20 +59,16 @@ int loss_add(Trace *t, double sign) {
     sum.has[i] |= b->has[i];
     sum.weight[i] += sign * b->weight[i];
   }
-  return push_sum(t, &sum);
+  return push_good_sum(t, &sum);
 }
 
 int loss_scale(Trace *t, int index, double factor) {
   const LossSum *a = sum_at(t, index);
   if (a == NULL) return refuse_use(t, index);
   LossSum sum = *a;
-  for (int32_t i = 0; i < LOSSES_MAX; i++) {
+  for (int32_t i = 0; i < LOSSES_MAX; i++)
     sum.weight[i] *= factor;
-    if (isfinite(sum.weight[i]) && is_f32(sum.weight[i])) continue;
-    return trace_fault(t, "wrong-number", NULL, "%s: the weight of a loss is finite, and got %g",
-                       t->op, sum.weight[i]);
-  }
-  return push_sum(t, &sum);
+  return push_good_sum(t, &sum);
 }
 
 int loss_multiply(Trace *t) {

@@ -33,8 +33,8 @@ return model {
 --     9 |     return relu(first) + first * first + (first + 1) + first / 0 + (h - first)
 --       |                                ^
 --         fix: loss + 0.1 * other
--- two_losses.lua:9:62: error[wrong-number]: divide: the weight of a loss is
---     finite, and got inf
+-- two_losses.lua:9:62: error[wrong-number]: divide: the weight of a loss is finite
+--     in fp32; got inf
 --     9 |  + first * first + (first + 1) + first / 0 + (h - first)
 --       |                                        ^
 -- two_losses.lua:9:71: error[loss-used]: subtract: losses are added and multiplied
