@@ -331,6 +331,11 @@ void report_step(Report *report, const StepFacts *facts) {
   report->window_ns = report->window_steps = 0;
 }
 
+/* The entropy that the loss is compared with; 0: a sum of losses is no number of nats a token. */
+static double compared_unigram(const Report *report) {
+  return losses_are_told(&report->losses) ? 0 : report->setup.unigram;
+}
+
 void report_valid(Report *report, int64_t step, const LossSums *losses) {
   const double loss = loss_total(&report->losses, losses);
   report->last_valid_losses = *losses;
@@ -341,8 +346,8 @@ void report_valid(Report *report, int64_t step, const LossSums *losses) {
   if (report->setup.quiet) return;
   add_step(report, "valid", step);
   add_loss(&report->line, loss);
-  if (report->setup.unigram > 0)
-    text_add(&report->line, "  nats a token (unigram %.3f)", report->setup.unigram);
+  if (compared_unigram(report) > 0)
+    text_add(&report->line, "  nats a token (unigram %.3f)", compared_unigram(report));
   text_add(&report->line, "\n");
   add_losses(report, losses);
   say(report);
@@ -402,7 +407,7 @@ static void summary_lines(Report *report, const EndFacts *facts) {
 
 bool report_close(Report *report, const EndFacts *facts, Status *status) {
   const Plan *plan = report->setup.plan;
-  Plot plot = {job_name(plan), "loss", &report->train, &report->valid, report->setup.unigram};
+  Plot plot = {job_name(plan), "loss", &report->train, &report->valid, compared_unigram(report)};
   report->held_s = (double)(now_ns() - report->start_ns) / 1e9;
   if (!report->setup.quiet && report->setup.plot) plot_terminal(&plot, &report->line);
   if (!report->setup.quiet) summary_lines(report, facts);
