@@ -54,7 +54,7 @@ static void say_mask(const KernelUse *use, AttentionShape *shape, const char **w
   if (shape->causal && are_ascending && k_last <= q_first)
     shape->causal = false; /* all of them are seen */
   else if (shape->causal && !(are_ascending && (is_same || say_half(shape, q, k))))
-    *why = "keys at other positions than queries, of which some queries see a part";
+    *why = "a causal mask of keys at other positions than queries";
 }
 
 static bool in_units(const AttentionShape *shape) {

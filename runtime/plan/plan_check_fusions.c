@@ -1,11 +1,12 @@
 /* plan_check_fusions.c -- records that may be fused (`fuses`) write the same bytes fused or one
  * after the other.
  *
- * All are kernels of one lane, and the call runs each right after the one before it. None waits for
- * anything that the first does not wait for. Each reads something that another one of them reads or
- * has written. A later one may touch what one has written, or what one after the first reads, only
- * where it reads it whole; none writes over anything else that another one touches. A record that
- * waits for one of them waits for all, so no other lane sees a difference. */
+ * All are kernels of one lane, and the call runs them in order, with no other record between. None
+ * waits for anything that the first does not wait for. Each reads an operand that another one reads
+ * or has written. A record may overwrite an operand that an earlier one has written, or that one
+ * after the first reads, only if it reads all of it; no record overwrites any other operand of
+ * another. A record that waits for one of them waits for all, so no other lane sees a difference.
+ */
 #include "runtime/plan/limits.h"
 #include "runtime/plan/plan_why.h"
 
@@ -54,12 +55,12 @@ static bool is_same(const RecordPlace *a, const RecordPlace *b) {
 typedef struct FusedChain {
   const PlanRecord *record[FUSED_MOST];
   uint32_t number[FUSED_MOST];
-  bool shares[FUSED_MOST]; /* an operand, with another one of them */
+  bool shares[FUSED_MOST]; /* the record has an operand in common with another one */
   int32_t count;
 } FusedChain;
 
-/* The reason why two records cannot be fused, or NULL. *shares: the second reads what the first
- * reads or has written. may_end: it may write over that, too, where the first reads it. */
+/* Returns the reason why two records cannot be fused, or NULL. *shares: the second reads an operand
+ * that the first reads or has written. may_end: it may also overwrite one that the first reads. */
 static const char *operand_fault(const Plan *plan, const PlanCall *call, const PlanRecord *first,
                                  const PlanRecord *second, bool may_end, bool *shares) {
   RecordPlace of_second[KERNEL_OPERANDS_MAX];
@@ -75,7 +76,7 @@ static const char *operand_fault(const Plan *plan, const PlanCall *call, const P
       const RecordPlace *b = &of_second[k];
       bool meets = a.first < b->end && b->first < a.end && (a.is_written || b->is_written);
       if (meets && !((may_end || a.is_written) && is_read && is_same(&a, b)))
-        return "it touches what the record before it works on";
+        return "it overwrites an operand of a record before it, or reads a part of one";
     }
   }
   return NULL;
@@ -87,7 +88,8 @@ static const char *fault(const Plan *plan, const PlanCall *call, FusedChain *cha
   uint32_t operands = next->operands_count;
   const char *found = NULL;
   if (first == NULL || first->kind != RECORD_KERNEL) return "no kernel runs right before it";
-  if (chain->count == FUSED_MOST) return "the records before it are as many as may be fused";
+  if (chain->count == FUSED_MOST)
+    return "the records before it are fused already, and no more may be";
   if (first->lane != next->lane) return "the record before it is on another lane";
   if (next->after_count > 0) return "it waits for another lane itself";
   if (first->controls_count > 0 || next->controls_count > 0) return "one of the two has controls";
@@ -113,12 +115,12 @@ static bool refuse(const PlanCall *call, const Plan *plan, uint32_t number, cons
                      (uint32_t)(call - plan->calls), found);
 }
 
-/* The chain is whole. */
+/* Every record of a complete chain must share an operand with another one. */
 static bool check_shares(const Plan *plan, const PlanCall *call, const FusedChain *chain,
                          char *why) {
   for (int32_t i = 1; i < chain->count; i++)
     if (!chain->shares[i])
-      return refuse(call, plan, chain->number[i], "it reads nothing that the record before it has",
+      return refuse(call, plan, chain->number[i], "it shares no operand with the records before it",
                     why);
   return true;
 }

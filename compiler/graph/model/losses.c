@@ -9,7 +9,7 @@
 
 /* ---- what Lua holds */
 
-/* A sum: by the number of the loss whether it is part of it, and its weight. */
+/* A sum of losses. By number of a loss: true if it is a term of the sum, and its weight. */
 typedef struct LossSum {
   uint32_t trace;
   bool has[LOSSES_MAX];
@@ -94,7 +94,8 @@ static RegionId region_of(const Trace *t, int32_t i) {
   return graph_value(t->g, t->losses.at[i])->region;
 }
 
-/* Sampling and predictions are of one loss: the first one after the last stack that one follows. */
+/* Sampling and predictions use one loss: the first one after the last stack that has a loss after
+ * it. */
 static int32_t main_loss(const Trace *t, const LossSum *sum) {
   int32_t found = -1;
   for (int32_t i = 0; i < t->losses.count; i++)
@@ -116,8 +117,8 @@ static void take_loss(Trace *t, int32_t i, double weight) {
   n->attrs[LOSS_ATTR_WEIGHT] = weight;
 }
 
-/* The logits of the one token of each sample that is drawn after: where an op that runs token by
- * token makes them, a linear layer, it reads this token alone.
+/* Returns the logits of one token of each sample, the one after which a token is drawn. Where a
+ * linear layer makes the logits, it then reads this token alone.
  *
  *   x [batch, seq, width] -> linear -> logits [batch, seq, vocab]          before
  *   x -> last_token [batch, width] -> linear -> logits [batch, vocab]      after */
@@ -168,7 +169,7 @@ void losses_take(Trace *t, int index) {
   t->at = t->loss_at;
   if (one < 0)
     error_at(t->g->compile, t->loss_at, "wrong-use",
-             "mse: sample draws of classes, and this model makes numbers");
+             "mse: sample draws classes, and this model predicts numbers");
   else if (region_of(t, one) != t->region)
     error_at(t->g->compile, t->loss_at, "wrong-use",
              "cross_entropy: sample draws after the last stack, and no loss is there");
@@ -218,7 +219,7 @@ static bool check_place(Trace *t, ValueId y) {
                 t->op, LOSSES_MAX);
   else if (batch == NO_ID || !value_has_dim(t->g, y, batch))
     trace_fault(t, "loss-shape", NULL,
-                "%s: %s is the same for all samples: a loss is of values with 'batch'", t->op,
+                "%s: %s is the same for all samples: a loss compares values with 'batch'", t->op,
                 value_dims_text(t->g, y));
   else
     return true;

@@ -100,7 +100,7 @@ static void drop_what_models_have(Import *im) {
       heads > 0)
     drop_usual(im, "kv_channels", width / heads, "hidden_size / num_attention_heads");
   drop_usual(im, "rotary_percent", 1, "rotary positions turn all of a head");
-  drop_usual(im, "init_method_std", 0.02, "weights begin so in gpt2 and llama");
+  drop_usual(im, "init_method_std", 0.02, "gpt2 and llama begin with such weights");
 }
 
 static void convert_model(Import *im) {

@@ -47,7 +47,7 @@ void take_devices(Import *im, Leaf *leaf, double total, double nodes) {
 void take_states_too(Import *im) {
   const JobSetting *weights = setting_find(im, "offload.weights");
   if (weights && !setting_find(im, "offload.optimizer"))
-    take_default(im, "offload.optimizer", weights->value, "updates need states beside weights");
+    take_default(im, "offload.optimizer", weights->value, "updates need weights where states are");
 }
 
 void open_line(Import *im, const char *line) {
@@ -154,8 +154,8 @@ static bool take_plainly(Import *im, Leaf *leaf, const WordRow *row) {
   return leaf->how != HOW_OPEN;
 }
 
-/* Does another value of this key make another training? Of a key that is not built its section says
- * it. */
+/* True if another value of this key changes the trained weights. For a key that is not built yet,
+ * its section decides. */
 static bool changes_numbers(Import *im, const char *path) {
   const char *dot = strchr(path, '.');
   size_t length = dot ? (size_t)(dot - path) : strlen(path);

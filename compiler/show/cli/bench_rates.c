@@ -168,7 +168,7 @@ ExitCode bench_rates(const Options *options) {
                         strcmp(words->at[0], "kernels") == 0 ||
                         strcmp(words->at[0], "collectives") == 0;
   if (!is_known || words->count != (is_files ? 2 : 1))
-    return complain(EXIT_USER, "what to measure: lockstep bench copies, kernels, collectives, "
+    return complain(EXIT_USER, "say what to measure: lockstep bench copies, kernels, collectives, "
                                "files DIRECTORY, or bench --kernels");
   Compile *c = open_compile();
   if (c == NULL) return EXIT_WORLD;

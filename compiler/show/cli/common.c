@@ -90,7 +90,7 @@ ExitCode write_failure_code(int failure) {
 
 ExitCode cannot_write(const char *path, int failure) {
   return complain(write_failure_code(failure), "%s: cannot be written: %s", path,
-                  failure != 0 ? strerror(failure) : "not all of it was taken");
+                  failure != 0 ? strerror(failure) : "only a part was written");
 }
 
 bool is_same_file(const char *a, const char *b) {

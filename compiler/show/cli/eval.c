@@ -18,7 +18,7 @@ static const char *documents_path(const Used *used) {
 static bool has_one_loss(const Used *used, const char *option) {
   const Graph *g = used->compiled.draft->eval;
   if (g->losses_count == 1) return true;
-  (void)complain(EXIT_USER, "%s is of a model with one loss, and forward returns a sum of %d",
+  (void)complain(EXIT_USER, "%s needs a model with one loss, and forward returns a sum of %d",
                  option, g->losses_count);
   return false;
 }

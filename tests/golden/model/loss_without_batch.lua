@@ -9,6 +9,6 @@ return model {
 }
 -- >>> expected
 -- loss_without_batch.lua:7:12: error[loss-shape]: mse: [seq, vocab] is the same
---     for all samples: a loss is of values with 'batch'
+--     for all samples: a loss compares values with 'batch'
 --     7 |     return mse(linear("a", tanh(p), "vocab"), tanh(p))
 --       |            ^~~

@@ -222,7 +222,7 @@ static void check_left(void) {
   const double dropout[] = WHOLE(1, 0.25, 0.1, 2, 24);
   const double runs[] = {1, 0.25, 0, 0, 24, 12, 36, 0, 2, 48, 0, 0};
   const double later[] = {1, 0.25, 0, 5, 17, 0, 12, 0, 2, 48, 0, 0};
-  const char *why_other = "keys at other positions than queries, of which some queries see a part";
+  const char *why_other = "a causal mask of keys at other positions than queries";
   TEST("other dtypes") {
     const KernelCase of = case_of(FORWARD, plain_dim, plain_attr);
     check_in(MODE_F32, &of, false);

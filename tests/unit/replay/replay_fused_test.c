@@ -280,20 +280,22 @@ static void check_names(void) {
 static void check_plans(void) {
   TEST("a plan fuses a kernel with the next one of the same lane, if they share a value") {
     refused(not_behind_it, "records[0]: fuses, but in call 0 no kernel runs right before it");
-    refused(a_third,
-            "records[2]: fuses, but in call 0 it touches what the record before it works on");
+    refused(a_third, "records[2]: fuses, but in call 0 it overwrites an operand of a record before "
+                     "it, or reads a part of one");
     refused(not_always, "no kernel runs right before it");
     refused(another_lane,
             "records[1]: fuses, but in call 0 the record before it is on another lane");
     refused(twice, "records[1]: kernel has fuses 2");
-    refused(nothing_shared, "it reads nothing that the record before it has");
+    refused(nothing_shared, "it shares no operand with the records before it");
   }
   TEST("and leaves everything else of it alone") {
-    refused(a_part, "it touches what the record before it works on");
-    refused(over_the_input, "it touches what the record before it works on");
-    refused(over_a_part, "it touches what the record before it works on");
-    refused(a_half_each, "it touches what the record before it works on");
-    refused(another_dtype, "it touches what the record before it works on");
+    refused(a_part, "it overwrites an operand of a record before it, or reads a part of one");
+    refused(over_the_input,
+            "it overwrites an operand of a record before it, or reads a part of one");
+    refused(over_a_part, "it overwrites an operand of a record before it, or reads a part of one");
+    refused(a_half_each, "it overwrites an operand of a record before it, or reads a part of one");
+    refused(another_dtype,
+            "it overwrites an operand of a record before it, or reads a part of one");
   }
 }
 
