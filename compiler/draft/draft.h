@@ -80,7 +80,7 @@ typedef struct RegionSegments {
   bool first_writes_d_input; /* a record that the model's first layer needs works in its place */
 } RegionSegments;
 
-/* Segments around a step's layers. NO_ID: targets, if all tokens are targets; both, on one rank. */
+/* Segments around a step's layers. `targets` is NO_ID if no target may be missing. */
 typedef struct StepSegments {
   int32_t load, targets, control, mirror; /* mirror NO_ID: no kernel runs on the host */
 } StepSegments;

@@ -218,7 +218,7 @@ const char *field_name(Arena *arena, int32_t field); /* "train.batch"; keys of j
 /* Resolves job->cluster against specs/clusters and specs/devices, and the machine for "here". */
 bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster);
 
-/* How its optimizer stores the exact value of parameters (master, split, compensated ...). */
+/* The form in which its optimizer stores the exact value of parameters (master, split, ...). */
 TruthStorage job_truth(const Job *job);
 
 /* Sets keys that the job leaves open: the order of ranks, and counts that cluster files have. */

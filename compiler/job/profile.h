@@ -12,10 +12,10 @@ typedef struct Sustained {
   double attention, attention_backward; /* of the peak: long sequences, wide heads */
   double copy;                          /* of the memory's bandwidth */
   double intra, inter;                  /* of a link: large collectives */
-  double switch_sums;      /* of what rings get inside: sums in switches; 0: they add up nothing */
+  double switch_sums;      /* rate of sums inside switches, as a share of a ring's; 0: none */
   int64_t multiprocessors; /* 0: products of all sizes fill the device */
   int64_t kernel_ns;       /* between the kernels of a lane */
-  double power_w;          /* that one draws at most; 0: unknown */
+  double power_w;          /* most power of one device; 0: unknown */
 } Sustained;
 
 /* Rates of processors by `lockstep bench kernels`; in a cluster the share of a rank. FLOP/s of

@@ -15,7 +15,8 @@ typedef struct ResolvedKey {
 } ResolvedKey;
 typedef VEC(ResolvedKey) SettingList;
 
-/* What another value of a key means for a run that goes on; field -1: of the section's word. */
+/* The effect of another value of a key on a run that is resumed. field -1: the effect of the word
+ * that is the section's value. */
 SettingEffect spec_effect(int32_t section, int32_t field);
 
 /* Every key, of a job that compile has completed. */

@@ -1,7 +1,7 @@
-/* estimate.h -- what a plan of a job needs and takes, without making the plan.
+/* estimate.h -- the memory and the time of a job's plan, computed without making the plan.
  *
- * The passes are the compiler's. Left out is what takes longest: the proof, all programs but the
- * train step, and the steady state of a pipeline, of which a few rounds are enough. */
+ * It runs the compiler's passes, without those that take longest: the proof, all programs but the
+ * train step, and most rounds of a pipeline's steady state. */
 #ifndef LOCKSTEP_ESTIMATE_H
 #define LOCKSTEP_ESTIMATE_H
 
@@ -28,16 +28,16 @@ typedef struct Estimate {
   double mfu;                      /* share of the peak of all devices; 0: unknown */
 } Estimate;
 
-/* For `known`, which is open, with this recomputation. The compile's arena grows by the drafts.
- * False when reported: the job cannot be compiled so. */
+/* Estimates `known`, which is open, with this recomputation. The compile's arena grows by the
+ * drafts. False when reported: the job cannot be compiled so. */
 bool estimate(Compile *c, Job *job, const Compiled *known, Recompute recompute, Estimate *out);
 
-/* Bytes of device memory alive at once in the train step, of a draft with segments and on the stage
- * that needs most: the plan's, without more of it. Above `enough` it may be of another stage.
- * INT64_MAX: it cannot be cut into stages. */
+/* Returns the bytes of device memory that are alive at once in the train step, on the stage that
+ * needs most: the number of the plan, computed from a draft that has segments only. A result above
+ * `enough` may be of another stage. INT64_MAX: the draft cannot be cut into stages. */
 int64_t estimate_live_most(Flows *flows, const Draft *segments, int64_t enough);
 
-/* The same of its arena, packed with few micro-batches. */
+/* Returns the bytes of the arena of that stage, packed with few micro-batches. */
 int64_t estimate_packed_most(Flows *flows, const Draft *segments, int64_t enough);
 
 /* The time of a plan's step and its parts. */
@@ -46,8 +46,7 @@ void estimate_times(const Plan *plan, Estimate *out);
 /* Share of the peak of all devices; 0: unknown. */
 double estimate_mfu(const Draft *d, int64_t step_ns);
 
-/* True if device memory has room for it, and so has a node's memory for what its ranks keep there.
- */
+/* True if device memory has room for it, and a node's memory for the host memory of its ranks. */
 bool estimate_fits(const Compiled *known, const Estimate *estimate);
 
 #endif

@@ -43,7 +43,7 @@ static int64_t forward_ns(const Forecast *f, int32_t stage, int32_t u) {
          times_around(&f->times, stage, u)->cast_ns;
 }
 
-/* Without recomputation. */
+/* The time of a layer's backward, without its recomputation. */
 static int64_t backward_ns(const Forecast *f, int32_t stage, int32_t u) {
   const bool is_kept = f->d->job->parallel.zero_reshard >= CHOICE_RESHARD_CHUNK;
   return times_layer(&f->times, stage, u, LIST_BACKWARD).ns +
@@ -83,15 +83,15 @@ static void measure_chunks(Forecast *f) {
   }
 }
 
-/* Layers whose weights are there at once: one, those ahead, and in backward all of a recompute
- * group. */
+/* The number of layers whose gathered weights are in memory at once: the layer that runs (in
+ * backward its whole recompute group), and the layers whose weights are prefetched. */
 static int32_t buffers_of(const Forecast *f, bool is_backward) {
   const int64_t group = is_backward && f->d->group_layers > 1 ? f->d->group_layers : 1;
   const int64_t most = f->d->job->parallel.zero_prefetch + group;
   return most < BUFFERS_MOST ? (int32_t)most : BUFFERS_MOST;
 }
 
-/* A layer's weights are gathered once a buffer is free. */
+/* Gathers a layer's weights as soon as a buffer is free. */
 static void gather(Forecast *f, StageClock *at, int32_t u, bool is_backward) {
   const RegionTimes *around = times_around(&f->times, at->stage, u);
   const int64_t took_ns = is_backward ? around->refetch_ns : around->fetch_ns;
@@ -107,7 +107,8 @@ static void wait_for_weights(const Forecast *f, StageClock *at, int32_t u) {
   at->main_ns = later(at->main_ns, f->come_ns[u]);
 }
 
-/* After a part that has just ended: the last kernels of it may not read weights. */
+/* Frees a layer's gathered weights after a part that has just ended: at the part's last read of
+ * them, because its last kernels may not read weights. */
 static void release(Forecast *f, StageClock *at, int32_t u, PartList after,
                     ZeroReshardChoice over) {
   if (f->come_ns[u] < 0 || f->d->job->parallel.zero_reshard > (int32_t)over) return;
@@ -116,8 +117,8 @@ static void release(Forecast *f, StageClock *at, int32_t u, PartList after,
   f->come_ns[u] = -1;
 }
 
-/* Gradients that ranks share are whole only around their layer: backward waits for the memory of
- * earlier ones. */
+/* Reduces a layer's gradients. Where ranks shard gradients, at most WHOLE layers have unsharded
+ * ones, so backward waits for the memory of earlier layers. */
 static void reduce(const Forecast *f, StageClock *at, int64_t took_ns) {
   enum { WHOLE = 2 }; /* layers whose gradients are whole at once */
   if (took_ns == 0) return;
@@ -172,7 +173,7 @@ static void layered_weight(Forecast *f, StageClock *at, const Chunk *chunk) {
 
 /* ---- steps */
 
-/* input_ns: when the input from another stage has arrived. */
+/* input_ns: the time at which the input from another stage arrives. */
 static void take_step(Forecast *f, StageClock *at, PipeAction action, const Chunk *chunk,
                       bool is_last, bool is_split, int64_t input_ns) {
   const bool is_reduced = is_last || f->times.reduces;
@@ -297,7 +298,7 @@ static int64_t clip_ns(const Forecast *f, int32_t stage) {
   return ns + kernels * (int64_t)d->cluster->sustained.kernel_ns;
 }
 
-/* When the norm of all gradients is known on all stages. */
+/* The time at which all stages know the norm of all gradients. */
 static int64_t norm_ns(const Forecast *f) {
   int64_t ns = 0;
   for (int32_t s = 0; s < f->d->stage_count; s++)
@@ -398,7 +399,7 @@ static int64_t few_microbatches(const Draft *d) {
   return few + round >= m ? m : few;
 }
 
-/* Of the busiest stage, for a micro-batch. */
+/* The work of the busiest stage for one micro-batch. */
 static int64_t busiest_ns(const Forecast *f) {
   const Draft *d = f->d;
   int64_t most_ns = 0;
@@ -413,8 +414,8 @@ static int64_t busiest_ns(const Forecast *f) {
   return most_ns;
 }
 
-/* In the steady state each round takes as long as the one before, and keeps the busiest stage busy.
- * More and more micro-batches are run until it is reached. */
+/* Runs more and more micro-batches until the pipeline is in its steady state: each round takes as
+ * long as the one before, and the busiest stage is never idle. */
 static int64_t run_all(Forecast *f, Flows *flows, int64_t few) {
   static const double ROUNDING = 1e-3;
   const int64_t m = f->d->derived.accumulation;

@@ -63,7 +63,7 @@ int64_t forecast_value_bytes(const Draft *d) {
   return d->train_parts[d->chain[d->chunk_first[1] - 1].region].output_bytes;
 }
 
-/* How many exchanges of a stage send and receive so many values. */
+/* Numbers of exchanges of a stage, by the values that they send and receive. */
 typedef int64_t Exchanged[FLOW_PEERS + 1][FLOW_PEERS + 1];
 
 static Exchanged *count_exchanges(Arena *arena, const Flow *flow) {
@@ -75,7 +75,7 @@ static Exchanged *count_exchanges(Arena *arena, const Flow *flow) {
   return count;
 }
 
-/* Of a few micro-batches, as many times as these are in all of them. */
+/* Adds the exchanges of a flow with few micro-batches, scaled up to all micro-batches. */
 static void add_exchanges(Demanded *t, const Flow *flow, Exchanged count, int64_t microbatches) {
   const double bytes = (double)forecast_value_bytes(t->d);
   const double more = (double)microbatches / (double)flow->shape.microbatches;

@@ -7,13 +7,13 @@
 
 typedef enum PartList { LIST_FORWARD, LIST_RECOMPUTE, LIST_BACKWARD, LIST_WEIGHT, LISTS } PartList;
 
-/* Of a segment. */
+/* The times of one call of a segment. */
 typedef struct SegmentTimes {
   int64_t ns;      /* -1: not yet known */
   int64_t read_ns; /* until gathered weights are read for the last time */
 } SegmentTimes;
 
-/* The times of a region's code, by the flags of a call; and of what goes on around one of its
+/* The times of a region's segments, by the flags of a call, and of the communication of one of its
  * layers on the lane of weights and gradients. */
 typedef struct RegionTimes {
   SegmentTimes at[LISTS][1 << CALL_FLAGS_BITS];
@@ -32,20 +32,20 @@ typedef struct StageLinks {
 typedef struct ForecastTimes {
   const Draft *d;
   Arena *arena;
-  uint32_t free_axes; /* over which sending takes no time */
+  uint32_t free_axes; /* communication over these takes no time */
   StageLinks **look;  /* by stage */
-  bool gathers;       /* weights before layers */
-  bool reduces;       /* gradients of every micro-batch */
+  bool gathers;       /* weights are gathered before each layer */
+  bool reduces;       /* gradients are reduced in every micro-batch, not only the last */
 } ForecastTimes;
 
 ForecastTimes times_measure(Arena *arena, const Draft *d, const Placement *at, uint32_t free_axes);
 
 const PlanLink *times_link(const ForecastTimes *t, int32_t stage, uint32_t axes);
 
-/* Of a call without flags; of no segment: 0. */
+/* The time of a call without flags; 0 if there is no such segment (NO_ID). */
 int64_t times_segment(const ForecastTimes *t, int32_t stage, int32_t number);
 
-/* Of a part of layer u of the chain; and what goes on around it. */
+/* The time of a part of layer u of the chain, and the communication around that layer. */
 SegmentTimes times_layer(const ForecastTimes *t, int32_t stage, int32_t u, PartList list);
 const RegionTimes *times_around(const ForecastTimes *t, int32_t stage, int32_t u);
 

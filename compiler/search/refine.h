@@ -12,17 +12,16 @@
 
 typedef struct Refined {
   int64_t best_ns;          /* the shortest forecast of those that fit; INT64_MAX: none does */
-  int64_t forecasts, looks; /* looks: at what is alive at once */
+  int64_t forecasts, looks; /* looks: how often the bytes alive were computed */
 } Refined;
 
-/* Candidates of one key in the order of their bounds, until a bound is not below the limit. The
- * limit falls with what is found. */
+/* Forecasts the candidates of one key in the order of their bounds, until a bound is not below the
+ * limit. Each faster forecast lowers the limit. */
 Refined refine_key(Flows *flows, Bench *bench, const Subject *subject, const PartsKey *key,
                    Candidate *const *at, int32_t count, int64_t limit_ns);
 
-/* A candidate's time, bytes and parts, from its parts: all passes but the calls of more than one
- * stage, their edges and offsets. Where there is no forecast, by those passes. False: it is
- * refused. */
+/* Estimates a candidate's time, bytes and parts of time by its forecast, or by the compiler's
+ * passes where there is no forecast. False: the compiler refuses the candidate. */
 bool refine_estimate(Flows *flows, Bench *bench, const Subject *subject, const PartsKey *key,
                      const Candidate *at, Estimate *out, int64_t *steps);
 

@@ -16,33 +16,33 @@ typedef struct TuneRow {
   Candidate candidate;
   Estimate estimate;
   int64_t steps; /* of the run */
-  /* It is compiled and proven: the estimate has the time and the bytes of its plan. A node's memory
-   * may have too little room for it. */
+  /* is_proven: compiled and proven; the estimate then has the time and bytes of the plan.
+   * lacks_host: a node's memory may be too small for it. */
   bool is_proven, lacks_host;
 } TuneRow;
 
 typedef struct Tuned {
   Cluster cluster;
   int64_t batch_samples, sample_tokens, budget_bytes;
-  /* That fit, the fastest first. No setting is faster than the first unless cut[CUT_LIMIT] counts
-   * some, or one of cut[CUT_FORECAST] was forecast more than FORECAST_MARGIN too long; the others
-   * are the fastest of those that had to be estimated to know that. */
+  /* Settings that fit, the fastest first. No setting is faster than the first unless cut[CUT_LIMIT]
+   * counts some, or one of cut[CUT_FORECAST] was forecast more than FORECAST_MARGIN too long; the
+   * others are the fastest of those that had to be estimated to know that. */
   TuneRow row[TUNE_ROWS];
   int32_t row_count;
   int64_t seen, cut[CUT_RULES]; /* settings looked at, and left out by each rule */
   int64_t parts, forecasts, estimates;
   int64_t layers; /* of the model */
   int32_t proven; /* rows that were compiled and proven, of the table or slower */
-  /* Of these: by which share estimates of time were wrong, from the most too short to the most too
-   * long. */
+  /* The errors of the estimated times of these rows, as shares: the one that is most too short, and
+   * the one that is most too long. */
   double off_least, off_most;
-  bool has_candidates;  /* bounds alone leave out not all */
-  Candidate smallest;   /* of those that do not fit; with bytes that it needs at least */
-  const TuneRow *front; /* of all that were estimated and fit: none is faster with less memory */
+  bool has_candidates;  /* some setting passes the bounds */
+  Candidate smallest;   /* of those that do not fit, with a lower bound of its bytes */
+  const TuneRow *front; /* estimated rows that fit, such that none is faster with less memory */
   int32_t front_count;
 } Tuned;
 
-/* Is told how many of how many steps are done, from any thread. */
+/* A callback for progress: `done` of `all` steps. It is called from any thread. */
 typedef struct TuneProgress {
   void (*tell)(void *state, const char *what, int64_t done, int64_t all);
   void *state;
@@ -53,8 +53,8 @@ typedef struct TuneProgress {
 bool tune(Compile *c, const Subject *subject, int32_t threads, int32_t most,
           const TuneProgress *progress, Tuned *out);
 
-/* Why a setting that is not in the table may be faster than the first row: what was assumed, and
- * what was not searched. */
+/* The reasons why a setting that is not in the table may be faster than the first row: assumptions,
+ * and settings that were not searched. */
 TextList tune_limits(Arena *arena, const Tuned *tuned);
 
 #endif

@@ -76,9 +76,9 @@ enum {
 typedef enum KernelShapeKind {
   SHAPE_DENSE, /* rows x times */
   SHAPE_VIEW,  /* rows of inner elements, stride apart */
-  SHAPE_SIZES, /* of a broadcast: all of it, */
-  SHAPE_SPAN,  /* the elements that its strides reach, */
-  SHAPE_KEPT,  /* and of these the sizes whose stride is not 0 */
+  SHAPE_SIZES, /* all sizes of a broadcast */
+  SHAPE_SPAN,  /* the elements that the strides of a broadcast reach */
+  SHAPE_KEPT,  /* the sizes of a broadcast whose stride is not 0 */
   SHAPE_PIECES /* the pieces of all members */
 } KernelShapeKind;
 

@@ -132,8 +132,7 @@ static void print_fusions(FILE *out) {
             first->operands[fusion->first_operand].name, second->row->name,
             second->operands[fusion->second_operand].name, is_any ? "all" : "GPUs");
   }
-  fputs("\nA third record may ride along between the two, where its operand is memory that the "
-        "second "
+  fputs("\nA third record may ride along between the two if its operand is memory that the second "
         "reads:\n\n"
         "| rider | its | first | second | in plans for |\n|---|---|---|---|---|\n",
         out);

@@ -35,8 +35,8 @@ int64_t workspace_linear_dw(const WorkspaceUse *use) {
   return product(use, (ProductShape){m, n, rows, .rows_stand = false}, 2);
 }
 
-/* On a GPU sums of parts of the rows, in f32; strips that are read one by one are no wider than
- * these. */
+/* On a GPU it holds the f32 sums of each part of the rows. Matrices that are read element by
+ * element have narrower strips, hence no more parts. */
 int64_t workspace_linear_db(const WorkspaceUse *use) {
   if (use->target != KERNEL_TARGET_CUDA) return 0;
   int64_t width = use->dims[1];
@@ -45,8 +45,8 @@ int64_t workspace_linear_db(const WorkspaceUse *use) {
   return parts > 1 ? parts * width * 4 : 0;
 }
 
-/* On a GPU there are as many blocks of rows as allowed, and at most as many as rows; `riders` sums
- * of other rows may be made with them. */
+/* On a GPU there are as many blocks of rows as allowed, and at most as many as rows. `riders`: sums
+ * of other rows that a fused record makes in the same pass. */
 static int64_t norm_backward(const WorkspaceUse *use, int64_t vectors, int64_t riders) {
   int64_t rows = use->dims[0], width = use->dims[1];
   if (use->target != KERNEL_TARGET_CUDA) return norm_work_bytes(rows, width, vectors);

@@ -30,10 +30,11 @@ enum {
    * 132, so that memory is busy while one block waits for its sums. */
   WORK_NORM_BLOCKS_CUDA = 264,
 
-  /* linear_db on a GPU: blocks of threads, as many as run at once on an H100's 132 multiprocessors,
-   * share strips of columns, and of each strip its rows; a block has no fewer rows than this. */
+  /* linear_db on a GPU: the number of thread blocks is that which an H100's 132 multiprocessors run
+   * at once. They divide the columns into strips, and the rows of each strip into parts, which have
+   * no fewer rows than WORK_COLUMN_ROWS. */
   WORK_COLUMN_BLOCKS = 396,
-  WORK_COLUMN_STRIP = 128, /* bytes of a row: a line of its cache */
+  WORK_COLUMN_STRIP = 128, /* bytes of a row: a cache line of the GPU */
   WORK_COLUMN_ROWS = 128,
 
   /* cuDNN's attention asks for this besides its arrays (workspace.c), on sm_90; less on sm_80. */

@@ -129,7 +129,7 @@ static void layer_backward_row(const KernelArgs *args, const Shape *s, int64_t r
     int64_t k = width - c;
     Vec d = v_get_n(d_y, row + c, k, s->d_y_dtype);
     Vec n = v_mul(v_sub(v_get_n(x, row + c, k, s->x_dtype), mean), rstd);
-    Vec g = v_mul(d, v_add(v_get_n(weight, c, k, s->weight_dtype), offset)); /* 0: d */
+    Vec g = v_mul(d, v_add(v_get_n(weight, c, k, s->weight_dtype), offset));
     sum_g = v_add(sum_g, g);
     sum_gn = v_fma(g, n, sum_gn);
     v_store(d_weight + c, v_fma(d, n, v_load(d_weight + c)));

@@ -1,16 +1,16 @@
 /* attention_tensor.cu -- attention by tiles on tensor cores, for records that no library takes.
  *
- * A warp has 16 rows of scores: of queries, or backward, for gradients of keys and values, of keys.
- * Its block keeps their numbers in shared memory, in parts (mma.h), and the other side's pass by,
- * 32 at a time. Scores stay in registers, and are the first factor of the next product there.
- * Gradients of queries and of keys are made by two kernels, so that sums have one order: backward
- * multiplies seven times, of which five are counted as its work. */
+ * A warp has 16 rows of scores: those of 16 queries or, for gradients of keys and values, of 16
+ * keys. Its block keeps these rows of q (or k and v) in shared memory, split into parts (mma.h),
+ * and loops over tiles of 32 or 16 rows of the other operands. Scores stay in registers, as the
+ * first factor of the next product. Separate kernels make the gradients of queries and of keys, so
+ * that every sum has one order; backward therefore multiplies seven times instead of five. */
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/mma_tile.h"
 
 enum { WARPS_MOST = 4, THREADS_MOST = WARPS_MOST * WARP_LANES, WIDTH_MOST = 128 };
 
-/* Rows of a tile that passes by: so few that registers hold scores and sums. */
+/* Rows of the tiles that a block loops over: few enough that registers hold scores and sums. */
 template <int WIDTH> constexpr int passing_keys = WIDTH > 64 ? 16 : 32;
 template <class T, int WIDTH> constexpr int passing_queries = WIDTH *Parts<T>::COUNT > 96 ? 16 : 32;
 
@@ -22,7 +22,7 @@ static __device__ int rows_of_block(void) {
   return (int)blockDim.x / WARP_LANES * MMA_ROWS;
 }
 
-/* The row and the column of a tile that element e of the lane's block n of scores is of. */
+/* The row and the column in a tile of element e of the lane's block n of scores. */
 static __device__ int row_of(int e) {
   return (int)threadIdx.x % WARP_LANES / 4 + e / 2 * 8;
 }
@@ -44,7 +44,7 @@ static __device__ float row_max(float value) {
   return other > value ? other : value;
 }
 
-/* [16, WIDTH] of a warp to its rows from `row` on, each times a factor. */
+/* Stores a warp's [16, WIDTH] sums in rows `row` .. row + 15, each row times its factor. */
 template <class T, int WIDTH>
 static __device__ void store_rows(T *to, int64_t stride, const float (*sum)[4], const float *factor,
                                   int row, const Attention &a) {
@@ -71,9 +71,9 @@ static __device__ int token_within(const Attention &a, int token) {
   return token < (int)a.seq ? token : (int)a.seq - 1;
 }
 
-/* One bit for each score that a lane has of its warp's with ROWS keys or queries: 4 n + e. They are
- * made in a loop that is not unrolled, because the numbers of all of them at once would take more
- * registers than there are. */
+/* One bit for each score that a lane has of its warp's with ROWS keys or queries; element e of
+ * block n has bit 4 n + e. The loop is not unrolled, because the operands of all bits at once would
+ * need more registers than a thread has. */
 template <int ROWS, class Is> static __device__ unsigned score_bits(Is is) {
   unsigned bits = 0;
 #pragma unroll 1
@@ -82,7 +82,8 @@ template <int ROWS, class Is> static __device__ unsigned score_bits(Is is) {
   return bits;
 }
 
-/* An index that is not known at compile time would put the numbers of a lane's two rows in memory.
+/* Selects without an index: one that is unknown at compile time would put the array in local
+ * memory.
  */
 static __device__ int of_row(const int (&two)[2], int r) {
   return r > 0 ? two[1] : two[0];
@@ -105,7 +106,8 @@ static __device__ unsigned kept_scores(const Attention &a, int head, Positions p
   });
 }
 
-/* Beside the scores' bits: a warp whose other lanes see some has work, though this lane sees none.
+/* A bit that no score has: set if any lane of the warp may see a score, even if this lane sees
+ * none.
  */
 static const unsigned SOME = 1u << 31;
 
@@ -163,8 +165,8 @@ static __device__ unsigned kept_scores(const Attention &a, const Queries &q, int
   });
 }
 
-/* Keys and values first .. of a head. False, the same for the whole block: all of them are in the
- * future, and so are those after them. */
+/* Copies the tiles of keys and values that begin at `first`. False, for the whole block: causality
+ * hides these and all later ones. */
 template <class T, int WIDTH>
 static __device__ bool stage_keys(const Tile<T, WIDTH> &k_tile, const Tile<T, WIDTH> &v_tile,
                                   const T *k, const T *v, const Attention &a, const Queries &q,
@@ -182,12 +184,12 @@ static __device__ bool stage_keys(const Tile<T, WIDTH> &k_tile, const Tile<T, WI
 
 /* ---- forward ---- */
 
-/* The softmax of a lane's two rows over the tiles met so far; weight is of the lane's columns. */
+/* The softmax of a lane's two rows over the tiles so far; `weight` sums the lane's columns only. */
 struct TwoRows {
   float highest[2] = {-INFINITY, -INFINITY}, weight[2] = {0, 0};
 
-  /* Products become probabilities by exp(score - highest), with dropout; shrink: what the sums so
-   * far are worth then. */
+  /* Turns products into exp(score - highest), with dropout. shrink: the factor by which the sums so
+   * far must be multiplied, because `highest` has grown. */
   template <int BLOCKS>
   __device__ void take(const Attention &a, float (&s)[BLOCKS][4], unsigned seen, unsigned kept,
                        float *shrink) {
@@ -280,7 +282,7 @@ static __device__ void slopes_of_queries(const Attention &a, const float *lse, c
     }
 }
 
-/* d_q: as forward, with the probabilities made again. */
+/* Makes d_q: the loop of forward, with the probabilities computed again. */
 template <class T, int WIDTH>
 __global__ void __launch_bounds__(THREADS_MOST, 2)
     slope_queries_tensor(Inputs<T> in, T *d_q, Attention a, bool vectors) {
@@ -317,7 +319,7 @@ __global__ void __launch_bounds__(THREADS_MOST, 2)
                        own.row, a);
 }
 
-/* The numbers of the queries that pass by, in shared memory. */
+/* The statistics and positions of a tile of queries, in shared memory. */
 template <int ROWS> struct PassingQueries {
   float *lse, *term;
   int *position, *lowest;
@@ -339,8 +341,8 @@ template <int ROWS> struct PassingQueries {
   }
 };
 
-/* The same number, of which the compiler knows nothing: what is computed of it within a loop is not
- * computed before the loop and kept in registers. */
+/* Returns the number, but hides its value from the compiler, so that expressions of it are computed
+ * inside a loop instead of being hoisted out of it and kept in registers. */
 static __device__ int within_loop(int number) {
 #ifdef __CUDA_ARCH__
   asm volatile("" : "+r"(number));
@@ -411,12 +413,12 @@ static __device__ void slopes_of_keys(const Attention &a, const PassingQueries<R
     }
 }
 
-/* The sums that a launch makes. Both of wide heads take more registers than there are: then one
- * launch each, which multiply five times instead of four. */
+/* The sums that a launch makes. Wide heads have too few registers for both, so they take a launch
+ * each: five products instead of four. */
 enum Sums { OF_VALUES = 1, OF_KEYS = 2, OF_BOTH = 3 };
 template <int WIDTH> constexpr bool is_in_two = WIDTH > 64;
 
-/* d_k and d_v: the queries of all heads that share a key pass by. */
+/* Makes d_k and d_v: loops over the queries of all heads that share a key. */
 template <class T, int WIDTH, int SUMS>
 __global__ void __launch_bounds__(THREADS_MOST, 2)
     slope_keys_tensor(Inputs<T> in, T *d_k, T *d_v, Attention a, bool vectors) {
@@ -491,7 +493,7 @@ static int64_t shared_most(void) {
 #endif
 }
 
-/* A block's warps: as many as its rows need and its memory has room for. 0: not even one fits. */
+/* A block's warps: as many as its rows need and shared memory has room for. 0: one does not fit. */
 struct Block {
   int warps;
   size_t bytes;

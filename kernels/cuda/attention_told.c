@@ -15,7 +15,7 @@ static struct {
   int32_t entry_count;
 } told = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The entry of such records, which may be new; NULL: there is no room. */
+/* Returns the entry of such records, a new one if there is none yet; NULL: the table is full. */
 static AttentionTold *entry_of(const char *kernel, const char *path, const char *why) {
   for (int32_t i = 0; i < told.entry_count; i++) {
     AttentionTold *at = &told.entry[i];

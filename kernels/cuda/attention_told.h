@@ -19,12 +19,12 @@ typedef struct AttentionTold {
 /* Counts one bound record; `why`: the reason for a kernel of our own, NULL: `library` runs it. */
 void attention_told_add(const char *kernel, const char *path, const char *library, const char *why);
 
-/* How many records were bound to the library and how many not, and why the first was not; "" where
- * none was bound. Counted anew after each call. */
+/* Writes the numbers of records that the library runs and does not run, and the reason for the
+ * first that it does not; "" if none was bound. Resets the counts. */
 void attentions_tell(char text[ATTENTIONS_TEXT_BYTES]);
 
-/* The same op by op, in the order in which they were bound: the first of them, at most so many and
- * 64. Returns how many. attentions_tell, called after it, begins anew. */
+/* Lists the same by op, in the order in which they were bound: at most `most`, and at most 64.
+ * Returns their number. Does not reset the counts; attentions_tell does. */
 int32_t attentions_list(AttentionTold *list, int32_t most);
 
 #endif

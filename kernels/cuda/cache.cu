@@ -56,7 +56,7 @@ static __device__ float element_of(const C *row, int k, bool is_read, const Cach
   return is_read && c < a.head ? to_float(row[c]) : 0;
 }
 
-/* A warp takes AHEAD neighbours at a time: their rows are on the way together. */
+/* A warp takes AHEAD neighbours at a time, with the loads of all their rows in flight. */
 template <int EACH, int AHEAD, class T, class C>
 static __device__ void add_positions(const T *q, const C *keys, const C *values, int64_t first,
                                      int64_t end, const Cached &a, WarpSums<EACH> *w) {

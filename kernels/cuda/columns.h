@@ -13,10 +13,10 @@ extern "C" {
 #include "kernels/contract/workspace.h"
 }
 
-/* STRIP_AT_ONCE: loads that a thread has under way. */
+/* STRIP_AT_ONCE: loads that a thread has in flight. */
 enum { STRIP_THREADS = 256, STRIP_AT_ONCE = 4, STRIP_NARROW_BYTES = 32 };
 
-/* The sums of x, row by row; those of part p of the rows go to sums + p * width. */
+/* Sums of the columns of x. The sums over part p of the rows go to sums + p * width. */
 template <class T, class G> struct ColumnSums {
   const T *x;
   G *sums;
@@ -84,8 +84,8 @@ static void issue_strips(Launch &run, ColumnSums<T, G> s, float *work) {
              sum_strip<float, G, 1, WARP_LANES>, last);
 }
 
-/* sums[width], or added to it, of the rows of x. `work`: scratch of as many
- * bytes as linear_db has by the contract, or NULL. */
+/* Writes or adds the sums of the columns of x to sums[width]. `work`: the scratch that the contract
+ * gives linear_db, or NULL. */
 template <class T, class G>
 static void sum_columns(Launch &run, const T *x, G *sums, int64_t rows, int64_t width,
                         bool accumulate, float *work) {

@@ -1,5 +1,5 @@
-/* draw.cu -- a class drawn of each sample that asks for one, a block for each sample. Bounds are
- * found by bisection over keys, each step a sum over the row. */
+/* draw.cu -- draws a class for each sample that has a target, with a block for each sample. Bounds
+ * are found by bisection over keys, each step a sum over the row. */
 #include "kernels/cuda/cuda.h"
 extern "C" {
 #include "kernels/math/draw.h"

@@ -46,7 +46,7 @@ static SharedMemory shared_memory() {
   (void)cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
   return SharedMemory{all, most};
 #else
-  /* of longer rows a part is kept in shared memory */
+  /* longer rows are kept in part in shared memory */
   return SharedMemory{4 * SHARED_BESIDE, 3 * SHARED_BESIDE};
 #endif
 }

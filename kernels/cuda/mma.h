@@ -1,13 +1,14 @@
 /* mma.h -- products of small matrices by a warp, on tensor cores (sm_80 and later).
  *
  * A product is 16 x 8 of bf16 or fp16, 16 deep, its sums f32 (PTX ISA, mma.m16n8k16). Numbers of
- * two bytes are factors as they are. An f32 is the sum of three bf16, each the rest of those before
- * it rounded to nearest, which is exact; of the nine products of parts the three smallest are left
- * out. They are at most 2^-23 of the whole product, as much as one rounding of a sum in f32.
+ * two bytes are factors as they are. An f32 is split into three bf16: each is the remainder of
+ * those before it, rounded to nearest, and the sum of all three is exact. Of the nine products of
+ * parts the three smallest are left out; they are at most 2^-23 of the product, like one rounding
+ * in f32.
  *
- * Tensor cores may cut sums off where f32 would round them. Therefore they sum over the width of a
- * head or the rows of a tile only, and smaller products first, or apart; every longer sum is made
- * of such sums in f32. */
+ * Tensor cores may truncate sums where f32 arithmetic would round. Therefore they sum over the
+ * width of a head or the rows of a tile only, smaller products first or in separate sums; f32
+ * additions add these up to longer sums. */
 #ifndef LOCKSTEP_KERNELS_CUDA_MMA_H
 #define LOCKSTEP_KERNELS_CUDA_MMA_H
 
@@ -51,7 +52,7 @@ __device__ inline uint32_t pack(F16 *, float low, float high) {
 #endif
 }
 
-/* Two neighbours: part p of both is part[p * stride]. */
+/* Splits two neighbours: part p of both becomes the word part[p * stride]. */
 template <class T>
 __device__ inline void split_pair(float low, float high, uint32_t *part, int stride) {
   constexpr int COUNT = Parts<T>::COUNT;
@@ -93,8 +94,8 @@ __device__ inline void load_first(uint32_t *to, const uint32_t *part, int row, i
 #endif
 }
 
-/* The second factor, for two products: the tile's rows `row` .. row + 15 are columns of it, and its
- * columns `col` .. col + 15 what is summed over. */
+/* The second factor of two products: rows `row` .. row + 15 of the tile are its columns, and the
+ * sum runs over the tile's columns `col` .. col + 15. */
 template <int STRIDE>
 __device__ inline void load_second(uint32_t *to, const uint32_t *part, int row, int col) {
   const int lane = threadIdx.x % WARP_LANES;
@@ -107,7 +108,7 @@ __device__ inline void load_second(uint32_t *to, const uint32_t *part, int row, 
 #endif
 }
 
-/* The same where the tile's rows are summed over, and its columns are columns. */
+/* The same, but the sum runs over the tile's rows, and its columns are the factor's columns. */
 template <int STRIDE>
 __device__ inline void load_second_across(uint32_t *to, const uint32_t *part, int row, int col) {
   const int lane = threadIdx.x % WARP_LANES;
@@ -156,8 +157,8 @@ __device__ inline void multiply_add(F16 *, float *sum, const uint32_t *a, const 
 #endif
 }
 
-/* Two neighbouring products of 16 x 8: first parts into `most`, all others, smallest first, into
- * `rest`. */
+/* Makes two neighbouring products of 16 x 8: those of first parts are added to `most`, all others,
+ * the smallest first, to `rest`. */
 template <class T>
 __device__ inline void multiply_parts(float (*most)[4], float (*rest)[4], const uint32_t (*a)[4],
                                       const uint32_t (*b)[4]) {

@@ -4,8 +4,8 @@
 
 #include "kernels/cuda/mma.h"
 
-/* Rows of WIDTH numbers, part after part, two numbers a word. Rows are 16 bytes further apart than
- * they are wide: eight of them begin in different banks. */
+/* Rows of WIDTH numbers, part after part, two numbers a word. 16 bytes of padding a row make eight
+ * neighbouring rows begin in different banks. */
 template <class T, int WIDTH> struct Tile {
   static constexpr int STRIDE = WIDTH / 2 + 4;
 
@@ -18,8 +18,8 @@ template <class T, int WIDTH> struct Tile {
   __device__ uint32_t *part(int p) const { return at + p * rows * STRIDE; }
   __device__ uint32_t *end() const { return at + words(rows); }
 
-  /* Tokens first .. of a head, zeros where there is no token or column. `vectors`: heads and
-   * strides are whole fours, and at a multiple of their size. */
+  /* Copies the tokens of a head from `first` on; zeros where there is no token or column.
+   * `vectors`: head and strides are multiples of four, and `from` is aligned to four numbers. */
   __device__ void stage(const T *from, int64_t stride, int64_t first, int64_t tokens, int64_t head,
                         bool tf32, bool vectors) const {
 #pragma unroll 2
@@ -54,8 +54,8 @@ private:
   }
 };
 
-/* sum [16, ROWS of b] = rows a_row .. of a, times the rows of b. Of heads up to 64 wide, smaller
- * products are summed apart; of wider ones there are no registers for it. */
+/* sum [16, ROWS] = rows a_row .. a_row + 15 of a, times the rows of b. For heads up to 64 wide the
+ * smaller products have separate sums; wider heads have no registers for these. */
 template <class T, int WIDTH, int ROWS>
 __device__ inline void rows_by_rows(float (*sum)[4], const Tile<T, WIDTH> &a, int a_row,
                                     const Tile<T, WIDTH> &b) {
@@ -67,7 +67,7 @@ __device__ inline void rows_by_rows(float (*sum)[4], const Tile<T, WIDTH> &a, in
 #pragma unroll
     for (int e = 0; e < 4; e++)
       sum[n][e] = rest[n][e] = 0;
-#pragma unroll 4 /* all of the code of wide heads would not be faster */
+#pragma unroll 4 /* unrolling all of it is no faster for wide heads */
   for (int c = 0; c < WIDTH; c += MMA_DEPTH) {
     uint32_t x[COUNT][4];
 #pragma unroll
@@ -89,8 +89,8 @@ __device__ inline void rows_by_rows(float (*sum)[4], const Tile<T, WIDTH> &a, in
       sum[n][e] += rest[n][e];
 }
 
-/* 16 rows of DEPTH numbers as a first factor, made of sums: a product's result and its first factor
- * have the same numbers in the same lanes. */
+/* Sums of 16 rows by DEPTH columns as the first factor of the next product. No lane needs another's
+ * numbers, because mma has a result and a first factor in the same lanes. */
 template <class T, int DEPTH> struct Factors {
   uint32_t at[DEPTH / MMA_DEPTH][Parts<T>::COUNT][4];
 

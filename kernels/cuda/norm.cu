@@ -2,8 +2,8 @@
  * 1,024 wide) or a block has a row, and keeps it in registers: x is read once. */
 #include "kernels/cuda/norm.h"
 
-/* The arguments of layernorm and rmsnorm; rmsnorm has no mean and no bias. With b, x is not read
- * but made: a + b. */
+/* The arguments of layernorm and rmsnorm; rmsnorm has no mean and no bias. With b, x is written and
+ * not read: it is a + b. */
 template <class T> struct NormForward {
   const T *a, *b;
   T *x;
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(FORWARD_THREADS<C>, 1) norm_row(NormForward<ty
   const int64_t row = r * n.width;
   Vector<T, C::V> a[C::PER], b[C::PER];
   float x[C::COUNT], sum = 0, square = 0;
-  EACH_VECTOR (columns, p, c, n.width) { /* all of the row is under way at once */
+  EACH_VECTOR (columns, p, c, n.width) { /* all loads of the row are in flight */
     a[p] = *(const Vector<T, C::V> *)(n.a + row + c);
     if (n.b != nullptr) b[p] = *(const Vector<T, C::V> *)(n.b + row + c);
   }

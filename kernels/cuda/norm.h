@@ -8,8 +8,7 @@ enum { WIDEST = 16 * 1024, KEPT_MOST = 16 };
 
 /* THREADS threads have a row, each of them PER vectors of V neighbours: the first thread's first
  * vector at column 0, the others every THREADS V. Rows are no wider than all of them, and hold
- * whole vectors. Backward, a block has ROWS rows at once: of narrow ones so many that memory is
- * busy. */
+ * whole vectors. Backward, a block has ROWS rows at once: enough narrow ones to saturate memory. */
 template <class T_, int V_, int THREADS_, int PER_, int ROWS_> struct Columns {
   typedef T_ T;
   static constexpr int V = V_, THREADS = THREADS_, PER = PER_, COUNT = PER * V, ROWS = ROWS_;

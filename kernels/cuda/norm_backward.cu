@@ -6,8 +6,8 @@
  * adds the blocks' sums in order. */
 #include "kernels/cuda/norm.h"
 
-/* The same backward: of narrow rows in vectors each warp has one, and no block waits for its rows.
- */
+/* with_columns for the backward pass: narrow rows in vectors have a warp each, so that no block
+ * waits at a barrier for its rows. */
 template <class T, class Run>
 static void with_backward_columns(int64_t width, bool in_vectors, Run run) {
   constexpr int V = VECTOR_BYTES / (int)sizeof(T);
@@ -27,8 +27,8 @@ static void with_backward_columns(int64_t width, bool in_vectors, Run run) {
     with_columns<T>(width, in_vectors, run);
 }
 
-/* The same where sums ride along: threads have room for more of them. Only rows in vectors, at most
- * RIDDEN_MOST wide, have riders. */
+/* The same for rows with a rider: fewer rows a block leave registers for its sums. Only rows in
+ * vectors, at most RIDDEN_MOST wide, have riders. */
 enum { RIDDEN_MOST = 4096 };
 
 template <class T, class Run> static void with_ridden_columns(int64_t width, Run run) {
@@ -62,7 +62,7 @@ template <class T> struct NormBackward {
   float offset;
 };
 
-/* A thread's part of a row as it is in memory: all that is read of it, under way at once. */
+/* A thread's part of a row as it is in memory. All its loads are in flight at the same time. */
 template <class C> struct LoadedRow {
   typedef typename C::T T;
   Vector<T, C::V> d_y[C::PER], x[C::PER], other[C::PER];
@@ -82,7 +82,9 @@ template <class C> struct LoadedRow {
   }
 };
 
-/* The same of a row that is too wide to be kept: read where it is needed, twice. */
+/* The same for a row that is too wide for registers: SlopeVector reads it where it is needed,
+ * twice.
+ */
 template <class C> struct ReadRow {
   typedef typename C::T T;
   Vector<T, C::V> d_y[1], x[1], other[1];
@@ -123,16 +125,16 @@ template <class C> struct SlopeVector {
   }
 };
 
-/* The share of a thread's columns in the gradients of weight and bias and, where RIDES, in the sums
- * of `other`. */
+/* A thread's sums over its rows, by its columns: for the gradients of weight and bias and, with
+ * RIDES, of `other`. */
 enum { OF_WEIGHT, OF_BIAS, OF_OTHER, VECTORS_MOST };
 template <class C, bool RIDES> struct Gradients {
   static constexpr int VECTORS = RIDES ? VECTORS_MOST : OF_OTHER;
   float sum[VECTORS][C::COUNT];
 };
 
-/* Writes vector `at` of d_x, or of its sum with `other`. That is rounded as if d_x had been in
- * memory: no multiply-add. */
+/* Writes vector `at` of d_x, or of its sum with `other`. The sum is rounded as if d_x had been
+ * stored first, so it is no multiply-add. */
 template <class C, bool RIDES>
 static __device__ void store_slope(const NormBackward<typename C::T> &n, int64_t at, int vector,
                                    const float *d_x, const Vector<typename C::T, C::V> &other,
@@ -149,9 +151,10 @@ static __device__ void store_slope(const NormBackward<typename C::T> &n, int64_t
   store_vector<C::V>(n.y + at, sum);
 }
 
-/* Makes of a and b their sums over the threads that share a row. All threads of the block call it,
- * with `turn` alternating between 0 and 1: a thread that writes parts of one turn has seen all
- * others reach the other turn, so they have read the earlier parts of this one. */
+/* Replaces a and b by their sums over the threads that share a row. All threads of the block call
+ * it, with `turn` alternating between 0 and 1. One barrier a call is enough: a thread that writes
+ * parts of one turn has passed the barrier of the other turn, which all threads reach only after
+ * they have read the earlier parts of this one. */
 template <class C> static __device__ void row_sums(float *a, float *b, int turn) {
   if constexpr (C::THREADS == WARP_LANES) { /* a warp has its row alone: nobody waits */
     *a = warp_sum(*a);
@@ -176,8 +179,7 @@ template <class C> static __device__ void row_sums(float *a, float *b, int turn)
   }
 }
 
-/* Writes the block's sums: those of the threads with the first of its rows, then of the second ..
- */
+/* Writes the block's sums: adds up the threads of its first row, then of its second, and so on. */
 template <class C, bool RIDES>
 static __device__ void store_sums(const NormBackward<typename C::T> &n,
                                   const Gradients<C, RIDES> &add) {
@@ -203,7 +205,7 @@ static __device__ void store_sums(const NormBackward<typename C::T> &n,
   }
 }
 
-/* Adds a row to the sums, writes its d_x. */
+/* Adds a row to the sums and writes its d_x. */
 template <class C, bool RIDES, class Row>
 static __device__ void backward_row(const NormBackward<typename C::T> &n, Row &row, int64_t r,
                                     int64_t width, int turn, Gradients<C, RIDES> &add) {
@@ -237,9 +239,9 @@ static __device__ void backward_row(const NormBackward<typename C::T> &n, Row &r
   }
 }
 
-/* Blocks of up to 256 threads, 128 with riders, run two to a multiprocessor. Of rows that several
- * warps share the next one is under way while they wait for each other, where registers suffice for
- * both. */
+/* Blocks of up to 256 threads (128 with riders) run two to a multiprocessor. Where several warps
+ * share a row and registers suffice, the loads of the next row are in flight while they wait at the
+ * barrier. */
 template <class C, bool RIDES>
 __global__ void __launch_bounds__(C::THREADS *C::ROWS,
                                   C::THREADS *C::ROWS <= (RIDES ? 128 : 256) ? 2 : 1)
@@ -364,10 +366,11 @@ CUDA_KERNEL(rmsnorm_backward) {
   return norm_backward(args, {}, false, why, "rmsnorm_backward");
 }
 
-/* ---- fused with what follows. Results are bitwise those of one after the other: what is between
- * is rounded as it is in memory; sums of columns are added up in another order than linear_db's. */
+/* ---- fused with the records that follow. Results have the same bits as one record after the
+ * other, because values between them are rounded as if they were stored; only the rider's sums of
+ * columns are added up in another order than linear_db's. */
 
-/* True if d_x is one of what is added, and not both. */
+/* True if d_x is one summand of the addition, and not both. */
 static bool adds_slope(const KernelArgs *norm, const KernelArgs *add) {
   const void *d_x = norm->operand[4];
   return (add->operand[0] == d_x) != (add->operand[1] == d_x);
@@ -393,7 +396,7 @@ static KernelStatus run_beside(const KernelFused *, const KernelArgs *args, cons
   return sums_slope ? cuda_add(&args[2], why) : run_then_added<true>(nullptr, two, why);
 }
 
-/* The same in one pass. */
+/* Runs the same three records in one pass. */
 static KernelStatus run_ridden(const KernelFused *, const KernelArgs *args, const char **why) {
   const KernelArgs *norm = &args[0], *sum = &args[1], *add = &args[2];
   const bool slope_first = add->operand[0] == norm->operand[4];
@@ -408,7 +411,7 @@ static KernelStatus run_ridden(const KernelFused *, const KernelArgs *args, cons
   return run_beside(nullptr, args, why);
 }
 
-/* True if it sums the columns of what the norm has, into what the norm's own gradients are. */
+/* True if the rider's rows have the shape and dtype of the norm's, and its gradient their dtype. */
 static bool sums_rows(const KernelUse *sum, const KernelUse *norm) {
   return sum->dim[0] == norm->dim[0] && sum->dim[1] == norm->dim[1] &&
          sum->dtype[0] == norm->dtype[0] && sum->dtype[1] == norm->dtype[5];

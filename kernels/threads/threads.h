@@ -11,7 +11,7 @@ typedef struct Threads Threads;
 Threads *threads_new(int32_t count, const int32_t *core);
 void threads_free(Threads *team);
 int32_t threads_count(const Threads *team);
-/* How many workers are bound to cores; the system may refuse to bind them. */
+/* The number of workers that are bound to cores; the system may refuse to bind them. */
 int32_t threads_bound(const Threads *team);
 
 typedef void ThreadsTask(void *context, int64_t task, int32_t worker);

@@ -11,8 +11,8 @@
 
 enum { ELEMENTS_LEAST = 1 << 24, ROUNDS = 8, TASK_ELEMENTS = 1 << 18, CACHES = 4 };
 
-/* Of so many bytes that memory is measured and no cache: four times what the caches hold, but at
- * most half of what is free. */
+/* The tensor is so large that memory is measured and not a cache: four times the caches of all
+ * processors, but at most half of the free memory. */
 static int64_t elements_of(int64_t element_bytes) {
   const int64_t available = (int64_t)(arena_available_bytes() / 2);
   int64_t bytes = CACHES * caches_bytes("");

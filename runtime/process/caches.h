@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* What the last-level caches of all processors hold together. 0: Linux does not say. */
+/* The size of the last-level caches of all processors together. 0: Linux does not tell. */
 int64_t caches_bytes(const char *root);
 
 #endif

@@ -151,7 +151,7 @@ void rank_watch_gpu(Rank *rank);
 int64_t rank_gpu_used_bytes(const Rank *rank);
 /* All ranks: from here on they use the same algorithms for products of the same shape. */
 bool rank_share_choices(Rank *rank, Status *status);
-/* Of the rank that reports, after all are bound: writes which algorithms products use. */
+/* Writes the algorithms that products use. The reporting rank calls it, after all are bound. */
 bool rank_keep_choices(const Rank *rank, Status *status);
 
 /* ---- rank_steps.c */
@@ -171,7 +171,8 @@ bool rank_check_finite(Rank *rank, int64_t step, const Control *out, Status *sta
 
 /* False: the device is ahead of the host, or its memory cannot be read. */
 bool rank_can_look(const Rank *rank, int64_t step);
-/* On every rank: runs a step that makes no update once more, to find the record where it began. */
+/* Runs a step that makes no update once more, to find the record where it began. Every rank calls
+ * it. */
 bool rank_find_cause(Rank *rank, int64_t step, RankCause *cause, Status *status);
 
 /* On every rank, where memory cannot be looked at while a step runs (GPUs), and no work is under

@@ -1,12 +1,13 @@
-/* rank_stop.c -- see rank_stop.h. */
+/* rank_stop.c -- reads RUN/stop, and matches the ids of a text against it as Knuth, Morris and
+ * Pratt do. */
 #include "runtime/rank/rank_stop.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Sets back[k]: so many bytes of the text still match after its first k + 1 bytes did and the next
- * one does not. */
+/* Sets back[k]: the bytes of the stop text that still match if its first k + 1 bytes have matched
+ * and the next one does not. */
 static void make_back(StopText *stop) {
   for (uint32_t k = 1, matched = 0; k < stop->length; k++) {
     while (matched > 0 && stop->text[k] != stop->text[matched])

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The record and those that the call runs right after it and the plan lets be fused with it. Their
- * number. */
+/* Fills in the record and those that the call runs right after it and that the plan allows to fuse
+ * with it. Returns their number. */
 static int32_t chain_of(const Plan *plan, const Position *at, const PlanRecord *record,
                         const PlanRecord *chain[FUSED_MOST]) {
   const PlanSegment *segment = &plan->segments[at->call->segment];
@@ -21,7 +21,7 @@ static int32_t chain_of(const Plan *plan, const Position *at, const PlanRecord *
 
 /* ---- binding */
 
-/* Asks for as many as a kernel can. */
+/* Fuses as many records of the chain as the first one's kernel can. */
 static bool bind_chain(const Replay *replay, const PlanRecord *const *chain, int32_t count,
                        Status *status) {
   const Kernel *kernel[FUSED_MOST];
@@ -43,7 +43,8 @@ static bool bind_chain(const Replay *replay, const PlanRecord *const *chain, int
   return true;
 }
 
-/* A WalkVisit. A record that different ones fuse in different calls has the first of them. */
+/* A WalkVisit. If different records follow a record in different calls, those of the first call
+ * count. */
 static bool bind_call(void *context, const Position *at, Status *status) {
   const Replay *replay = context;
   const Plan *plan = replay->setup.plan;
@@ -77,7 +78,7 @@ void replay_free_fused(const Replay *replay) {
 
 /* ---- running */
 
-/* Splits the work into one for each record; their number. */
+/* Splits the work into one for each record, and returns their number. */
 static int32_t parts_of(const Work *work, Work part[FUSED_MOST]) {
   void *const *operand = work->operand + work->record->operands_count;
   int32_t count = 1;
@@ -107,7 +108,8 @@ static bool run_parts(Replay *replay, const Work *part, int32_t count, const Que
   return ended == KERNEL_DONE || replay_kernel_fail(plan, first, ended, why, status);
 }
 
-/* A WorkRun. The time of all is noted for the first; the others are noted when all are over. */
+/* A WorkRun. The flight recorder gets the time of all for the first record; the others begin and
+ * end after it. */
 static bool run_fused(const Work *work, Queue *queue, Status *status) {
   Replay *replay = work->context;
   Work part[FUSED_MOST];

@@ -153,7 +153,7 @@ bool replay_run_record(const Work *work, Queue *queue, Status *status) {
   return ran;
 }
 
-/* In as few launches as the kernel can. */
+/* Runs the records in as few launches as the kernel can. */
 static bool run_at_once(Replay *replay, const ReplayLaunch *launch, const Queue *queue,
                         Status *status) {
   const Plan *plan = replay->setup.plan;

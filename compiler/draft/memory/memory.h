@@ -10,11 +10,11 @@
 
 void memory_pack(Draft *d);
 
-/* The most bytes of device memory that are alive at once in a stage's train step: the live_bytes
- * that memory_pack sets, computed without offsets. */
+/* Returns the most bytes of device memory that are alive at once in a stage's train step: the
+ * live_bytes that memory_pack sets, computed without packing. */
 int64_t memory_live(const Draft *d, int32_t stage);
 
-/* The same of the arena that the step needs with offsets: its arena_bytes where no other program
+/* Returns the bytes of the arena of that step after packing: its arena_bytes where no other program
  * needs more. */
 int64_t memory_packed(const Draft *d, int32_t stage);
 

@@ -4,8 +4,9 @@
  *   - the first runs right before the second in every call in which the second runs, on one lane;
  *   - the second reads the result of the first, at the same address;
  *   - neither overwrites another operand of the other.
- * A rider may run between the two if its operand is one that the second reads, and may overwrite,
- * and neither of them and it overwrite other operands of the other.
+ * A rider (RIDER of fusions.def) may run between the two if
+ *   - its operand is one that the second reads; the second may overwrite it;
+ *   - the rider and either of the two overwrite no other operands of each other.
  * storage.c keeps the operands of such nodes apart. edges.c takes the mark from a record that waits
  * for another lane. plan_check checks the marks again, by addresses. */
 #include "kernels/contract/fusions.h"
@@ -22,8 +23,8 @@ static bool meet(const Operand *a, const Operand *b) {
          b->offset_bytes < a->offset_bytes + a->size_bytes;
 }
 
-/* True if one record writes an operand of the other. The second may overwrite a result of the first
- * and, of a rider, what that reads, if it reads it whole. */
+/* True if one record overwrites an operand of the other. The second may overwrite a result of the
+ * first that it also reads; if the first is a rider, also an operand that both read. */
 static bool disturb(const Record *first, const Record *second, bool is_rider) {
   for (int32_t i = 0; i < first->operand_count; i++) {
     const Operand *a = &first->operands[i];
@@ -90,7 +91,7 @@ static bool rides(const Draft *d, const Record *first, const Record *rider, cons
          first->operand_count + rider->operand_count + second->operand_count <= FUSED_OPERANDS_MAX;
 }
 
-/* Two records that may be fused, and what rides between them; first NULL: there are none. */
+/* The first record of a pair that may be fused, and the rider between; first NULL: no pair. */
 typedef struct FusedPair {
   const Record *first, *between;
 } FusedPair;
@@ -106,7 +107,8 @@ static FusedPair pair_at(const Draft *d, const Segment *segment, int32_t i, uint
   return (FusedPair){first, before};
 }
 
-/* Bytes of what a pair shares; 0: in some call the record is not the second of one. */
+/* Bytes of the operand that the record shares with the first of its pair; 0: in some call the
+ * record is not the second of a pair. */
 static int64_t fused_bytes(const Draft *d, const Segment *segment, int32_t i) {
   const Record *record = &segment->records.at[i];
   int64_t bytes = 0;
@@ -126,7 +128,7 @@ static int32_t place_after(const Segment *segment, int32_t i, uint32_t flags) {
   return NO_ID;
 }
 
-/* Bytes that a rider need not read; 0: in some call it rides with none. */
+/* Bytes that a fused rider does not read again; 0: in some call no pair takes it. */
 static int64_t ridden_bytes(const Draft *d, const Segment *segment, int32_t i) {
   const Record *record = &segment->records.at[i];
   for (uint32_t flags = 0; flags < 1u << CALL_FLAGS_BITS; flags++) {
@@ -139,7 +141,7 @@ static int64_t ridden_bytes(const Draft *d, const Segment *segment, int32_t i) {
   return record->operands[0].size_bytes;
 }
 
-/* True if a row makes the kernel a rider. */
+/* True if a row RIDER of fusions.def names the kernel. */
 static bool is_rider(const Record *record) {
   int32_t count;
   const KernelRider *rider = contract_riders(&count);

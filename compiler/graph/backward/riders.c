@@ -1,9 +1,9 @@
 /* riders.c -- places the gradients of biases where they may be fused (RIDER of fusions.def):
  * between the backward of a norm and the addition after it, which reads the same rows.
  *
- * A bias' gradient sums the rows of its layer's d_y. In a residual model those of the layer that
- * ends a branch are what the addition at the branch's begin adds to the norm's gradient, so such
- * nodes move to right before that addition. */
+ * A bias' gradient is the sum of the rows of its layer's d_y. In a residual model the d_y of the
+ * last layer of a branch is also the other summand of the addition after the backward of the
+ * branch's norm, so the node of that gradient moves to right before that addition. */
 #include "compiler/graph/backward/backward.h"
 #include "compiler/graph/ops/op.h"
 #include "kernels/contract/fusions.h"

@@ -14,7 +14,7 @@
 #include "compiler/graph/model/trace.h"
 #include "runtime/weights/weights.h"
 
-/* How a size gets its value if config.json lacks its key. */
+/* The value of a size whose key config.json lacks: refused, a number, another size, derived. */
 typedef enum Absent { ABSENT_REFUSED, ABSENT_VALUE, ABSENT_SIZE, ABSENT_DERIVED } Absent;
 
 /* layers = "num_hidden_layers", or heads = { "a", "b", absent = 1 }: keys that must be equal. null

@@ -132,7 +132,7 @@ static const Raw *inner_stage(const Raw *raw) {
   return raw;
 }
 
-/* Our word for the value; NULL: none is near. */
+/* Returns the word that is most similar to the value; NULL: none is near. */
 static const char *word_for(Arena *arena, int32_t field, const Raw *raw) {
   const char *theirs = raw->kind == RAW_FLAG ? (raw->number != 0 ? "true" : "false") : raw->text;
   const char *ours = meant_word(arena, field_name(arena, field), spec_fields[field].values, theirs);

@@ -1,5 +1,6 @@
-/* cores.c -- lanes in the order of time: each has its place in the program, its next record begins
- * when what it waits for has run often enough, and all that run share cores and memory. */
+/* cores.c -- simulates all lanes in the order of time. Each lane has a position in the program; its
+ * next record begins when the records that it waits for have run often enough, and all records that
+ * run at the same time share cores and memory. */
 #include "compiler/plan/simulate/cores.h"
 
 #include <math.h>
@@ -16,19 +17,21 @@ typedef enum LaneWayState { WAY_WAITS, WAY_MEETS, WAY_RUNS, WAY_OVER } LaneWaySt
 typedef struct LaneWay {
   uint32_t lane;
   LaneWayState state;
-  bool is_first;                          /* record of the lane in its call */
-  int32_t run;                            /* of the program */
+  bool is_first;                          /* this is the lane's first record in its call */
+  int32_t run;                            /* number of the program's run */
   uint32_t call, record, iteration, loop; /* as a runner's */
-  int64_t free_ns;                        /* when its last record was over */
+  int64_t free_ns;                        /* end of its last record */
   const PlanRecord *last;                 /* that record */
-  int64_t woken_ns;                       /* since then it has worked without a pause */
-  int64_t came_ns, start_ns;              /* to a communication with other classes; of the record */
-  double left_ns;                         /* of the record, alone */
-  double threads, share;                  /* that it has work for; of a core, if it waits mostly */
-  double asked;                           /* bytes a nanosecond, alone */
-  double rate;
-  uint32_t number;      /* of its collective, among those of the lane's communicator */
-  VEC(Pending) pending; /* of its exchange */
+  int64_t woken_ns;                       /* begin of the current stretch without idle time */
+  int64_t came_ns;                        /* arrival at a communication with other classes */
+  int64_t start_ns;                       /* start of the current record */
+  double left_ns;                         /* rest of the record at rate 1 */
+  double threads;                         /* that the record uses */
+  double share;                           /* of a core, for threads that mostly wait */
+  double asked;                           /* bytes a nanosecond at rate 1 */
+  double rate;                            /* 1: as fast as alone on the cores */
+  uint32_t number;      /* of its collective on the communicator, in the lane's order */
+  VEC(Pending) pending; /* transfers of its exchange */
 } LaneWay;
 
 /* A class: its lanes, and how often each record has run. */
@@ -36,17 +39,17 @@ typedef struct ClassLanes {
   uint32_t class, class_alike;
   int32_t *coordinate;
   const PlanProgram *program; /* NULL: it has none of this kind */
-  uint32_t *slot_first;       /* by call: of its records in what follows */
-  int32_t *done;
-  int64_t *end_ns;        /* last */
-  uint32_t *call_lanes;   /* by call: a bit for each lane that runs a record */
-  uint32_t *met;          /* by communicator and lane: collectives that it has come to */
-  uint32_t *sent, *taken; /* by peer and lane: transfers that have begun */
+  uint32_t *slot_first;       /* by call: index of its first record in `done` and `end_ns` */
+  int32_t *done;              /* by record of a call: completed executions */
+  int64_t *end_ns;            /* by record of a call: end of the last one */
+  uint32_t *call_lanes;       /* by call: a bit for each lane that runs a record */
+  uint32_t *met;              /* by communicator and lane: collectives reached so far */
+  uint32_t *sent, *taken;     /* by peer and lane: transfers begun so far */
   LaneWay ways[PLAN_LANES_MAX];
-  int32_t runs_over; /* of the main lane */
-  bool goes_on;      /* other lanes go on when the main one begins the next run */
+  int32_t runs_over; /* completed by the main lane */
+  bool goes_on;      /* other lanes may still run when the main lane begins the next run */
   uint32_t main_end;
-  int64_t begun_ns; /* of the run that counts */
+  int64_t begun_ns; /* begin of the run that is timed */
   LaneTimes *times;
 } ClassLanes;
 
@@ -56,7 +59,7 @@ typedef struct CoreWalk {
   const RankCores *cores;
   const StretchSink *sink;
   uint32_t main_lane, parted_mask;
-  int32_t runs, counted; /* so many, of which this one counts: others are beside it */
+  int32_t runs, counted; /* number of runs, and the one that is timed: its neighbours overlap it */
   int64_t now_ns;
   ClassLanes *teams;
   bool *is_wide; /* by communicator: its members are of several classes */
@@ -97,7 +100,7 @@ static void next_call(const CoreWalk *s, const ClassLanes *t, LaneWay *w) {
   w->loop++;
 }
 
-/* Goes on to the first record that the lane runs, this one included, or to the end. */
+/* Moves to the next record that the lane runs, which may be the current one, or to the end. */
 static void find_record(const CoreWalk *s, const ClassLanes *t, LaneWay *w) {
   for (; !is_at_end(t, w); next_call(s, t, w)) {
     const PlanCall *call = call_at(s, t, w->call);
@@ -118,8 +121,8 @@ static void begin_run(const CoreWalk *s, const ClassLanes *t, LaneWay *w) {
 
 /* ---- what a record waits for */
 
-/* Returns how often a call has begun in this run when the way comes to where it is, in the plan's
- * order. */
+/* Returns how often a call has begun in this run before the lane's position, in the plan's order.
+ */
 static int32_t times_before(const CoreWalk *s, const ClassLanes *t, const LaneWay *w,
                             uint32_t call) {
   const PlanLoop *loop = loop_at(s, t, w);
@@ -133,7 +136,7 @@ static int32_t times_in_runs(const CoreWalk *s, const ClassLanes *t, const LaneW
   return w->run * (int32_t)plan_call_times(s->plan, t->program, call);
 }
 
-/* The latest of what has ended, and what that was; NULL: nothing. */
+/* The latest end of the records that were waited for, and that record; NULL: none. */
 typedef struct LatestEnd {
   int64_t at_ns;
   const PlanRecord *record;
@@ -143,7 +146,7 @@ static void take_later(LatestEnd *latest, int64_t at_ns, const PlanRecord *recor
   if (at_ns > latest->at_ns) *latest = (LatestEnd){at_ns, record};
 }
 
-/* True if the record has run that often. */
+/* True if the record has run at least `times` times. */
 static bool has_run(const CoreWalk *s, const ClassLanes *t, uint32_t call, uint32_t record,
                     int32_t times, LatestEnd *latest) {
   const PlanRecord *awaited = record_at(s, t, call, record);

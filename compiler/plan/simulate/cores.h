@@ -1,24 +1,24 @@
-/* cores.h -- the time of a program whose lanes run on the cores of one rank.
+/* cores.h -- the time of a program whose lanes share the cores of one rank.
  *
- * In:   as simulate.h; what the cores of a rank are.
- * Out:  the same times, in which lanes that work at once slow each other.
+ * In:   as simulate.h, and the cores of a rank.
+ * Out:  the same times, with lanes slowing each other while they run at the same time.
  *
- * On processors kernels, copies between tiers, updates of the host and files have the same cores
- * and the same memory. A kernel of the main lane or of a host lane has as many threads as the rank
- * has cores, a copy one, and all threads that work have equal parts of the cores: beside two
- * threads of a kernel a copy on two cores has two thirds of one. Threads of files mostly wait for
- * the disk: for each byte they pass once over memory, and once more for its sum. Memory serves all
- * in proportion to what they ask for. Communications take as long as without. */
+ * On processors kernels, copies between tiers, optimizer updates on the host and file transfers
+ * share cores and memory bandwidth. A kernel of the main lane or of a host lane has one thread per
+ * core of the rank, a copy has one thread, and all running threads get equal shares of the cores:
+ * on two cores a copy that runs beside a kernel's two threads gets 2/3 of a core. Threads of files
+ * mostly wait for the disk; each byte passes through memory once, and once more for its checksum.
+ * Memory bandwidth is divided in proportion to demand. Communications are not slowed. */
 #ifndef LOCKSTEP_COST_CORES_H
 #define LOCKSTEP_COST_CORES_H
 
 #include "compiler/plan/simulate/simulate.h"
 
 typedef struct RankCores {
-  double count;        /* of a rank; 0: each lane has its own */
-  double bytes_per_s;  /* of its memory, read and written; 0: as many as are asked for */
+  double count;        /* cores of a rank; 0: lanes share none */
+  double bytes_per_s;  /* memory bandwidth, reads and writes together; 0: no limit */
   double copied_per_s; /* bytes that one thread copies; 0: files need no core */
-  double passes;       /* over the bytes of files */
+  double passes;       /* times that the bytes of files pass through memory */
 } RankCores;
 
 /* False: the lanes of the plan have processors of their own, or there is one lane. */

@@ -67,7 +67,7 @@ static void print_ranks(const Compiled *compiled, FILE *out) {
                         chunks, g->tf32 ? "tf32" : dtype_name(g->compute_dtype), params));
 }
 
-/* Of parallel = "auto". */
+/* Prints the limits of the search of parallel = "auto". */
 static void print_limits(const Compiled *compiled, FILE *out) {
   const TextList *limits = compiled->limits;
   for (int32_t i = 0; limits != NULL && i < limits->count; i++)

@@ -156,7 +156,7 @@ static void make(DerivedModel *m, const PlanNode *node, uint32_t value) {
   m->made_by[value] = (uint32_t)(node - m->plan->nodes) + 1;
 }
 
-/* A copy has the name of what it copies. */
+/* A copy has the name of the value that it copies. */
 static void go_forward(DerivedModel *m) {
   for (uint32_t i = 0; i < m->region->forward_count; i++) {
     const PlanNode *node = &m->plan->nodes[m->region->forward_first + i];

@@ -174,8 +174,8 @@ static bool is_compared(const View *view, uint32_t value) {
   return false;
 }
 
-/* Where an input comes from: i32 with dims [batch, seq] are ids of tokens, or of the tokens one
- * later; other inputs are columns of a table. */
+/* Returns the source of an input. An i32 input with dims [batch, seq] has token ids, or the ids of
+ * the tokens one later; other inputs are columns of a table. */
 static uint32_t role_of(const View *view, uint32_t input) {
   const Plan *plan = view->plan;
   const PlanValue *value = &plan->values[input];
