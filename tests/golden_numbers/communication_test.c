@@ -79,7 +79,8 @@ static Found tensor_messages(const char *cluster, int tp) {
   Golden g;
   golden_open(&g,
               "model = { \"gpt2\", layers = 96, width = 8192, heads = 64, positions = 2048, "
-              "vocab = 51200 }, train = { batch = \"4 sequences\", microbatch = 4, steps = 1 }, "
+              "vocab = 51200 }, train = { batch = \"4 sequences\", microbatch = 4, steps = 1, "
+              "deterministic = true }, " /* rings: no sums in switches */
               "memory = { recompute = \"none\" }, cluster = { %s, " WHOLE_MEMORY " }, "
               "parallel = { tp = %d, sequence = false },",
               cluster, tp);
@@ -226,12 +227,13 @@ typedef struct Shared {
 
 static Shared share(const char *parallel) {
   Golden g;
-  golden_open(&g,
-              "model = \"llama2-7b\", "
-              "train = { batch = \"8 sequences\", context = 2048, steps = 1 }, "
-              "memory = { recompute = \"none\" }, precision = { \"bf16\", grad = \"bf16\" }, "
-              "parallel = { %s }, cluster = { \"dgx-h100\", " WHOLE_MEMORY " },",
-              parallel);
+  golden_open(
+      &g,
+      "model = \"llama2-7b\", "
+      "train = { batch = \"8 sequences\", context = 2048, steps = 1, deterministic = true }, "
+      "memory = { recompute = \"none\" }, precision = { \"bf16\", grad = \"bf16\" }, "
+      "parallel = { %s }, cluster = { \"dgx-h100\", " WHOLE_MEMORY " },",
+      parallel);
   CHECK(g.is_compiled);
   Shared s = {0};
   if (g.is_compiled) {

@@ -12,7 +12,7 @@
 #include "tests/parity/job_run.h"
 #include "tests/unit/check.h"
 
-enum { RANKS = 4, STEPS = 5, SLOW_RANK = 2, SLOW_MS = 60, LINE_BYTES = 4096 };
+enum { RANKS = 4, STEPS = 5, SLOW_RANK = 2, SLOW_MS = 150, LINE_BYTES = 4096 };
 
 static char folder[64];
 

@@ -9,6 +9,6 @@ return model {
 }
 -- >>> expected
 -- label_smoothing.lua:7:12: error[unknown-option]: cross_entropy: no option
---     'label_smoothing'; it has smoothing, z
+--     'label_smoothing'; it has smoothing, z, name
 --     7 |     return cross_entropy(linear("head", x, "vocab"), targets, { label_smoothing = 0.1 })
 --       |            ^~~~~~~~~~~~~
