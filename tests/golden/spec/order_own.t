@@ -32,7 +32,7 @@ job.lua:7:29: lint[few-layers]: 4 layers on 2 stages are fewer than four a
       |                             ^
         fix: pp = 1
 job.lua:7:29: lint[bubble]: stages idle 20.0 % of a step: (pp-1) / (m + pp-1)
-    with m = 4 micro-batches; the slowest stage waits 103 us of 1.32 ms
+    with m = 4 micro-batches; the slowest stage waits 105 us of 1.30 ms
     7 |   parallel = { tp = 2, pp = 2, order = "tp cp pp dp" },
       |                             ^
         fix: batch = "18 sequences"
