@@ -4,9 +4,17 @@
  * A bias' gradient is the sum of the rows of its layer's d_y. In a residual model the d_y of the
  * last layer of a branch is also the other summand of the addition after the backward of the
  * branch's norm, so the node of that gradient moves to right before that addition. */
+#include <string.h>
+
 #include "compiler/graph/backward/backward.h"
 #include "compiler/graph/ops/op.h"
+#include "kernels/contract/contract.h"
 #include "kernels/contract/fusions.h"
+
+/* True if this kernel computes the node: it has the op's name. */
+static bool runs(const Node *n, KernelId kernel) {
+  return strcmp(op_def(n->op)->name, contract_of(kernel)->row->name) == 0;
+}
 
 /* The position of the one node that sums the rows of v, if nothing else adds to what it makes; or
  * NO_ID. */
@@ -14,7 +22,7 @@ static int32_t sum_of(const Graph *g, const NodeList *list, ValueId v) {
   int32_t found = NO_ID, writers = 0;
   for (int32_t i = 0; i < list->count && found == NO_ID; i++) {
     const Node *n = graph_node(g, list->at[i]);
-    if (n->op == OP_linear_db && n->inputs[0] == v) found = i;
+    if (runs(n, KERNEL_linear_db) && n->inputs[0] == v) found = i;
   }
   if (found == NO_ID) return NO_ID;
   const ValueId sum = graph_node(g, list->at[found])->outputs[0];
@@ -40,9 +48,9 @@ static void move(NodeList *list, int32_t from, int32_t to) {
  * NO_ID. */
 static ValueId added(const Graph *g, const NodeList *list, int32_t at) {
   const Node *add = graph_node(g, list->at[at]);
-  if (at == 0 || add->op != OP_add) return NO_ID;
+  if (at == 0 || !runs(add, KERNEL_add)) return NO_ID;
   const Node *norm = graph_node(g, list->at[at - 1]);
-  if (norm->op != OP_layernorm_backward) return NO_ID;
+  if (!runs(norm, KERNEL_layernorm_backward)) return NO_ID;
   for (int32_t k = 0; k < 2; k++)
     if (add->inputs[k] == norm->outputs[0]) return add->inputs[1 - k];
   return NO_ID;
