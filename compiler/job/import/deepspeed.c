@@ -83,7 +83,14 @@ static void convert_batch(const Deep *d) {
                               batch, sum, (long long)dp));
   }
   if (sums && steps > 0)
-    drop(sums, HOW_DERIVED, "batch / (dp x microbatch); it was checked", false);
+    drop(sums, HOW_DERIVED,
+         batch > 0 ? "batch / (dp x microbatch); it was checked" : "batch / (dp x microbatch)",
+         false);
+  if (batch == 0 && micro > 0 && dp == 0 && !d->has_trainer && !setting_find(d->im, "train.batch"))
+    open_line(d->im, arena_printf(arena,
+                                  "train.batch is %g x %g steps of accumulation x ranks: -D "
+                                  "cluster.devices=N says how many",
+                                  micro, steps > 0 ? steps : 1));
 }
 
 /* ---- precision */
@@ -170,6 +177,21 @@ static void convert_bytes(const Deep *d, const char *key, const char *path, cons
        arena_printf(d->im->c->arena, "%.15g elements", number));
 }
 
+/* The flags that offload_optimizer and offload_param replace; DeepSpeed still reads them. */
+static void convert_old_offload(const Deep *d) {
+  static const char *const keys[][2] = {
+      {"zero_optimization.cpu_offload", "offload.optimizer"},
+      {"zero_optimization.cpu_offload_param", "offload.weights"},
+      {"zero_optimization.cpu_offload_params", "offload.weights"}};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    Leaf *leaf = get(d, keys[i][0]);
+    if (leaf && leaf->kind == LEAF_FLAG && leaf_true(leaf))
+      take(d->im, leaf, keys[i][1], "\"cpu\"", "");
+    else if (leaf && leaf->kind == LEAF_FLAG)
+      drop(leaf, HOW_DERIVED, "nothing is offloaded without the key", false);
+  }
+}
+
 static void convert_zero(const Deep *d) {
   Leaf *stage = get(d, "zero_optimization.stage");
   int64_t zero = 0;
@@ -196,6 +218,7 @@ static void convert_zero(const Deep *d) {
   }
   take_offload(d->im, get(d, "zero_optimization.offload_optimizer.device"), "offload.optimizer");
   take_offload(d->im, get(d, "zero_optimization.offload_param.device"), "offload.weights");
+  convert_old_offload(d);
   take_states_too(d->im);
   Leaf *folder = get(d, "zero_optimization.offload_optimizer.nvme_path");
   const JobSetting *where = setting_find(d->im, "offload.optimizer");

@@ -133,13 +133,16 @@ static void tell_unknown(Import *im, Leaf *leaf) {
         arena_printf(arena, "%s has no such key; did you mean %s?", title, near.list.at[0].name);
 }
 
+/* Keys of validation are refused in a job that has no data for it. */
+static bool lacks_valid(const Import *im, const WordRow *row) {
+  return strncmp(row->ours, "train.validate", 14) == 0 && !setting_find(im, "data.valid");
+}
+
 /* A key of the same meaning, whose value is written as it is. */
 static bool take_plainly(Import *im, Leaf *leaf, const WordRow *row) {
   Arena *arena = im->c->arena;
   const char *dot = strchr(row->ours, '.');
-  bool needs_valid =
-      strncmp(row->ours, "train.validate", 14) == 0 && !setting_find(im, "data.valid");
-  if (!dot || *row->note || needs_valid || setting_find(im, row->ours)) return false;
+  if (!dot || *row->note || lacks_valid(im, row) || setting_find(im, row->ours)) return false;
   int32_t section = section_find(arena_copy_n(arena, row->ours, (size_t)(dot - row->ours)));
   int32_t field = section >= 0 ? field_find((SectionId)section, dot + 1) : -1;
   if (field < 0) return false;
@@ -236,8 +239,11 @@ static void answer(Import *im, Leaf *leaf) {
     if (take_plainly(im, leaf, row)) return;
     leaf->how = HOW_DECLINED;
     leaf->why =
-        is_unset(leaf)
-            ? arena_printf(arena, "%s stays as it is", row->ours)
+        is_unset(leaf) ? arena_printf(arena, "%s stays as it is", row->ours)
+        : lacks_valid(im, row)
+            ? arena_printf(arena, "that is %s here, which needs data.valid", row->ours)
+        : setting_find(im, row->ours)
+            ? arena_printf(arena, "%s has the value of another key", row->ours)
             : arena_printf(arena, "that is %s here; this value has no counterpart", row->ours);
     leaf->changes_training = changes_numbers(im, row->ours) && !is_unset(leaf);
     return;

@@ -125,8 +125,11 @@ static void put_variable(Expansion *x, Variable *known, bool is_quoted, Span at)
   x->is_unread |= known->is_unread;
   for (int32_t i = 0; i < known->values.count; i++) {
     const char *text = known->values.at[i].text;
+    if (i > 0) {
+      end_word(x, at);
+      x->is_unread = known->is_unread;
+    }
     x->is_unread |= known->values.at[i].is_unread;
-    if (i > 0) end_word(x, at);
     if (known->values.count > 1 && !x->has_word) x->at = known->values.at[i].at;
     if (is_quoted)
       put(x, text, strlen(text));

@@ -64,7 +64,7 @@ static void nanogpt_model(Import *im, int32_t tool) {
   take_number(im, tool, "vocab_size", "model.vocab");
   take_number(im, tool, "dropout", "model.dropout");
   take_number(im, tool, "block_size", "model.positions");
-  take_default(im, "model.vocab", "50304", "default of nanoGPT");
+  take_default(im, "model.vocab", "50304", "default of nanoGPT, where the data has no meta.pkl");
   Leaf *block = leaf_find(im, tool, "block_size");
   if (block && block->how == HOW_USED)
     take(im, block, "train.context", setting_find(im, "model.positions")->value, "");
