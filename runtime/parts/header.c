@@ -215,7 +215,7 @@ static void set_sizes(PartLayout *layout, int64_t header_bytes) {
 /* The header says how many blocks there are, and is in the first of them: sizes are computed until
  * they agree. They only grow, and a longer header seldom needs another block. */
 static void fit_layout(PartLayout *layout, int64_t data_bytes, size_t begin_bytes) {
-  int64_t header_bytes = 0;
+  int64_t header_bytes = PART_ALIGN_BYTES; /* the least */
   *layout = (PartLayout){.data_bytes = data_bytes};
   do {
     Writer end = {0};
