@@ -2,9 +2,9 @@
  *
  * A product is 16 x 8 of bf16 or fp16, 16 deep, its sums f32 (PTX ISA, mma.m16n8k16). Numbers of
  * two bytes are factors as they are. An f32 is split into three bf16: each is the remainder of
- * those before it, rounded to nearest, and the sum of all three is exact. Of the nine products of
- * parts the three smallest are left out; they are at most 2^-23 of the product, like one rounding
- * in f32.
+ * those before it, rounded to nearest, and the sum of all three is exact. Nine products of parts
+ * make a product of two numbers; the three smallest are left out, which are at most 2^-23 of it,
+ * like one rounding in f32.
  *
  * Tensor cores may truncate sums where f32 arithmetic would round. Therefore they sum over the
  * width of a head or the rows of a tile only, smaller products first or in separate sums; f32

@@ -95,8 +95,8 @@ bool samples_fill(const Samples *samples, int64_t number, int64_t row, uint8_t *
                   Status *status);
 
 /* Adds, for each loss, how many targets of row `row` of the staged micro-batch count: ids that are
- * not below 0; a loss that compares numbers counts the row. Of plans with the control slot
- * `targets`; in others all count, and nothing is added. */
+ * not below 0; a loss that compares numbers counts the row. A plan without the control
+ * slot `targets` counts all, and nothing is added. */
 void samples_targets(const Samples *samples, const uint8_t *slot, int64_t row,
                      int64_t targets[LOSSES_MAX]);
 

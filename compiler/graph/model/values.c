@@ -163,18 +163,22 @@ static bool refuse_argument(Trace *t, int index) {
   return false;
 }
 
+/* True: the argument is a loss, and that is reported. */
+static bool refuse_loss(Trace *t, int index) {
+  if (!loss_is_at(t, index)) return false;
+  trace_fault(t, "loss-used", NULL,
+              "%s: argument %d is a loss; forward returns a sum of losses, and nothing else is "
+              "computed from them",
+              t->op, index);
+  return true;
+}
+
 /* Any value, of ids or of numbers. */
 static bool any_argument(Trace *t, int index, ValueId *v) {
   const Handle *handle = luaL_testudata(t->L, index, VALUE_TYPE);
   *v = NO_ID;
   if (value_is_void(t, index)) return false;
-  if (loss_is_at(t, index)) {
-    trace_fault(t, "loss-used", NULL,
-                "%s: argument %d is a loss, of which forward returns a sum; nothing else is "
-                "computed from it",
-                t->op, index);
-    return false;
-  }
+  if (refuse_loss(t, index)) return false;
   if (handle == NULL || handle->trace != t->model->trace_count) return refuse_argument(t, index);
   *v = handle->id;
   return in_reach(t, v);
@@ -218,13 +222,7 @@ bool weight_argument(Trace *t, int index, ParamId *p) {
   const Handle *handle = luaL_testudata(t->L, index, WEIGHT_TYPE);
   *p = NO_ID;
   if (value_is_void(t, index)) return false;
-  if (loss_is_at(t, index)) {
-    trace_fault(t, "loss-used", NULL,
-                "%s: argument %d is a loss, of which forward returns a sum; nothing else is "
-                "computed from it",
-                t->op, index);
-    return false;
-  }
+  if (refuse_loss(t, index)) return false;
   if (handle == NULL || handle->trace != t->model->trace_count) {
     trace_fault(t, "not-a-name", NULL,
                 "%s: argument 1 is the weight's name, or a handle of weight(); got %s", t->op,

@@ -125,8 +125,8 @@ static bool is_read(const Graph *g, const GraphInput *input) {
   return found;
 }
 
-/* The input that no node reads: what a loss would compare with. Of several that is the first
- * loss's. */
+/* The input that no node reads: a loss would compare with it. If there are several, the one of the
+ * first loss. */
 static const GraphInput *answer_of(const Graph *g) {
   const GraphInput *answer = NULL;
   for (int32_t i = 0; i < g->inputs.count; i++) {
