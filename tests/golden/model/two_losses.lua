@@ -19,8 +19,8 @@ return model {
 --     _ - and dots between, 32 at most; got the text "a fit"
 --     8 |     local third = mse(tanh(h), x, { name = "a fit" })
 --       |                   ^~~
--- two_losses.lua:9:12: error[loss-used]: relu: argument 1 is a loss, of which
---     forward returns a sum; nothing else is computed from it
+-- two_losses.lua:9:12: error[loss-used]: relu: argument 1 is a loss; forward
+--     returns a sum of losses, and nothing else is computed from them
 --     9 |     return relu(first) + first * first + (first + 1) + first / 0 + (h - first)
 --       |            ^~~~
 -- two_losses.lua:9:24: error[loss-used]: add: losses are added and multiplied by
