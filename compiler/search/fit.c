@@ -115,12 +115,28 @@ static Span place_of_host(const Job *job) {
   return at.file != NULL ? at : (Span){.file = job->path};
 }
 
+/* True if every node has room for as many ranks as it has devices, each with the largest arenas of
+ * any class: then the ranks of a node need not be added up. */
+static bool largest_fits(const Compiled *out) {
+  const Plan *plan = &out->plan;
+  const bool is_shared = out->cluster.target == TARGET_CPU;
+  int64_t host_bytes = 0, file_bytes = 0;
+  for (uint32_t c = 0; c < plan->classes_count; c++) {
+    const NodeNeed rank = node_need_of_rank(plan, &plan->classes[c]);
+    const int64_t bytes = is_shared ? rank.all_bytes : rank.host_bytes;
+    if (bytes > host_bytes) host_bytes = bytes;
+    if (rank.file_bytes > file_bytes) file_bytes = rank.file_bytes;
+  }
+  return host_bytes <= out->host_budget_bytes / out->cluster.devices &&
+         (out->disk_budget_bytes < 0 ||
+          file_bytes <= out->disk_budget_bytes / out->cluster.devices);
+}
+
 /* Refuses a plan whose states in host memory do not fit a node's. False: refused. */
 static bool nodes_fit(Compile *c, const Job *job, const Compiled *out) {
   const bool offloads = draft_offloads(out->draft);
   if (!offloads && (!out->draft->snapshots || out->cluster.target == TARGET_CPU)) return true;
   const bool is_shared = out->cluster.target == TARGET_CPU; /* one memory, whatever its tiers */
-  const NodeNeeds needs = node_needs(c->arena, &out->plan);
   if (out->host_budget_bytes < 0) {
     error_at(c, place_of_host(job), "missing-key",
              "%s: %s does not say how much memory a node has beside its devices",
@@ -128,6 +144,8 @@ static bool nodes_fit(Compile *c, const Job *job, const Compiled *out) {
     fix_last(c, "cluster = { \"%s\", host = \"512GiB\" }", job->cluster.head_text);
     return false;
   }
+  if (largest_fits(out)) return true;
+  const NodeNeeds needs = node_needs(c->arena, &out->plan);
   for (int32_t i = 0; i < needs.count && out->disk_budget_bytes >= 0; i++) {
     if (needs.at[i].file_bytes <= out->disk_budget_bytes) continue;
     error_at(c, field_place(job, FIELD_offload_disk), "does-not-fit",

@@ -34,6 +34,15 @@ static void add_node(Arena *arena, NodeNeeds *needs, int32_t *room, const NodeNe
   needs->at[needs->count++] = *node;
 }
 
+NodeNeed node_need_of_rank(const Plan *plan, const PlanClass *class) {
+  NodeNeed need = {.ranks = 1,
+                   .host_bytes = (int64_t)plan_arena_bytes(plan, class, TIER_HOST),
+                   .file_bytes = (int64_t)plan_arena_bytes(plan, class, TIER_FILE)};
+  for (Tier tier = 0; tier < Tier_COUNT; tier++)
+    if (tier != TIER_FILE) need.all_bytes += (int64_t)plan_arena_bytes(plan, class, tier);
+  return need;
+}
+
 /* Ranks follow each other on nodes. */
 NodeNeeds node_needs(Arena *arena, const Plan *plan) {
   NodeNeeds needs = {0};
@@ -50,11 +59,11 @@ NodeNeeds node_needs(Arena *arena, const Plan *plan) {
       node = (NodeNeed){.nodes = 1};
     }
     last = at;
-    node.ranks++;
-    node.host_bytes += (int64_t)plan_arena_bytes(plan, class, TIER_HOST);
-    node.file_bytes += (int64_t)plan_arena_bytes(plan, class, TIER_FILE);
-    for (Tier tier = 0; tier < Tier_COUNT; tier++)
-      if (tier != TIER_FILE) node.all_bytes += (int64_t)plan_arena_bytes(plan, class, tier);
+    const NodeNeed of_rank = node_need_of_rank(plan, class);
+    node.ranks += of_rank.ranks;
+    node.host_bytes += of_rank.host_bytes;
+    node.file_bytes += of_rank.file_bytes;
+    node.all_bytes += of_rank.all_bytes;
   }
   add_node(arena, &needs, &room, &node);
   return needs;

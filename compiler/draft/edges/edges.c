@@ -94,6 +94,7 @@ typedef struct Edges {
   EdgeMarks at_end[Lane_COUNT];
   struct SavedSource *sources; /* of a snapshot: what it copies, by address */
   int32_t source_count;
+  bool *is_copied; /* by buffer of the stage: a snapshot copies bytes of it */
 } Edges;
 
 /* ---- profiles */
@@ -438,12 +439,14 @@ static int compare_sources(const void *a, const void *b) {
 
 static void find_sources(Edges *e, const Program *snapshot) {
   VEC(SavedSource) sources = {0};
+  e->is_copied = ARENA_ARRAY(e->draft->compile->arena, bool, e->stage->buffers.count);
   for (int32_t i = 0; i < snapshot->calls.count; i++) {
     const Call *call = &snapshot->calls.at[i];
     const Segment *segment = &e->draft->segments.at[call->segment];
     for (int32_t r = 0; r < segment->records.count; r++) {
       const Operand *from = &segment->records.at[r].operands[0];
       const int64_t first = address(e, call, from->base) + from->offset_bytes;
+      e->is_copied[call->bindings[from->base].buffer] = true;
       VEC_PUSH(e->draft->compile->arena, &sources,
                (SavedSource){first, first + from->size_bytes, mark_of(i, r)});
     }
@@ -469,6 +472,13 @@ static Mark copy_of(const Edges *e, int64_t first, int64_t end) {
   return latest;
 }
 
+/* True if the use writes to a buffer of which bytes are copied. These last: they share no bytes
+ * with others. */
+static bool may_write_copied(const Edges *e, const Call *call, const BufferUse *use) {
+  return use->last_write != NO_ID && use->base >= 0 &&
+         e->is_copied[call->bindings[use->base].buffer];
+}
+
 /* Before it writes bytes that are copied, a lane waits for the latest snapshot's copy. */
 static void wait_for_copies(Edges *e) {
   Mark known[Lane_COUNT];
@@ -480,7 +490,7 @@ static void wait_for_copies(Edges *e) {
     memcpy(need, known, sizeof need);
     for (int32_t u = 0; u < profile->uses.count; u++) {
       const BufferUse *use = &profile->uses.at[u];
-      if (use->last_write == NO_ID) continue;
+      if (!may_write_copied(e, call, use)) continue;
       const int64_t at = address(e, call, use->base);
       const Mark mark = copy_of(e, at + use->first, at + use->end);
       if (mark > need[use->lane]) need[use->lane] = mark;

@@ -19,6 +19,8 @@ typedef struct Snapshot {
   /* bytes that the copies read, by number in list order; bytes that they write */
   Intervals from, to;
   uint64_t first, end;            /* of the class's buffer for snapshots */
+  bool *is_written;               /* by base: a record of its segment writes there */
+  bool *is_noted;                 /* by segment: is_written is known */
   uint32_t known[PLAN_LANES_MAX]; /* copies that the lane knows to be over */
 } Snapshot;
 
@@ -159,12 +161,32 @@ static void check_operand(const Snapshot *s, const Walk *walk, uint32_t index,
   }
 }
 
-/* True if a base of the call meets state that is copied, or the snapshot. */
-static bool concerns(const Snapshot *s, const Walk *walk) {
+static void note_writes(Snapshot *s, const PlanSegment *segment) {
+  const Plan *plan = s->view->plan;
+  for (uint32_t i = 0; i < segment->records_count; i++) {
+    const PlanRecord *record = &plan->records[segment->records_first + i];
+    for (uint32_t k = 0; k < record->operands_count; k++) {
+      const PlanOperand *operand = record_operand(plan, record, k);
+      if (operand->access != ACCESS_READ)
+        s->is_written[segment->bases_first + operand->base] = true;
+    }
+  }
+}
+
+/* True if the call waits for a copy, if a base that it writes meets state that is copied, or if any
+ * base meets the snapshot. Most calls do not: layers only read their parameters. */
+static bool concerns(Snapshot *s, const Walk *walk) {
+  const Plan *plan = s->view->plan;
+  bool *is_noted = &s->is_noted[walk->call->segment];
+  if (!*is_noted) note_writes(s, walk->segment);
+  *is_noted = true;
+  for (uint32_t i = 0; i < walk->call->waits_count; i++)
+    if (plan->waits[walk->call->waits_first + i].program == PROGRAM_SNAPSHOT) return true;
   for (uint32_t i = 0; i < walk->segment->bases_count; i++) {
-    const uint64_t first = walk_base(walk, i);
-    const uint64_t end = first + s->view->plan->bases[walk->segment->bases_first + i].size_bytes;
-    if ((first < s->end && s->first < end) || met_by(&s->from, first, end) != NULL) return true;
+    const uint32_t base = walk->segment->bases_first + i;
+    const uint64_t first = walk_base(walk, i), end = first + plan->bases[base].size_bytes;
+    if (first < s->end && s->first < end) return true;
+    if (s->is_written[base] && met_by(&s->from, first, end) != NULL) return true;
   }
   return false;
 }
@@ -173,7 +195,7 @@ static void check_program(Snapshot *s, const PlanProgram *program) {
   Walk walk = walk_begin(s->view, program, WALK_ONCE);
   memset(s->known, 0, sizeof s->known);
   while (walk_next(&walk)) {
-    if (walk.call->waits_count == 0 && !concerns(s, &walk)) continue;
+    if (!concerns(s, &walk)) continue;
     uint32_t begun = 0;
     for (uint32_t i = 0; i < walk.segment->records_count; i++) {
       const PlanRecord *record = walk_record(&walk, i);
@@ -202,7 +224,10 @@ static bool find_buffer(Snapshot *s) {
 }
 
 void prove_snapshot(const View *view) {
-  Snapshot s = {.view = view, .program = plan_program(view->plan, view->class, PROGRAM_SNAPSHOT)};
+  Snapshot s = {.view = view,
+                .program = plan_program(view->plan, view->class, PROGRAM_SNAPSHOT),
+                .is_written = ARENA_ARRAY(view->arena, bool, view->plan->bases_count + 1),
+                .is_noted = ARENA_ARRAY(view->arena, bool, view->plan->segments_count + 1)};
   const bool is_told = plan_slot_mask(view->plan) & CONTROL_SAVE_SLOTS;
   if (s.program == NULL && !is_told) return;
   if ((plan_slot_mask(view->plan) & CONTROL_SAVE_SLOTS) != CONTROL_SAVE_SLOTS)
