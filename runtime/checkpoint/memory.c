@@ -92,7 +92,7 @@ void memory_clear(const char *path) {
 
 /* ---- what was kept */
 
-static char *read_manifest(const char *path, uint64_t *text_bytes) {
+static char *read_manifest(const char *path, int64_t generation, uint64_t *text_bytes) {
   Picked *picked = calloc(1, sizeof *picked);
   Checkpoint own = {0};
   CheckpointFault fault;
@@ -101,7 +101,8 @@ static char *read_manifest(const char *path, uint64_t *text_bytes) {
   (void)snprintf(picked->path, sizeof picked->path, "%s", path);
   char *text = pick_text(picked, &fault, &status);
   *text_bytes = picked->text_bytes;
-  if (text != NULL && !pick_manifest(&own, path, text, *text_bytes, &fault, &status)) {
+  if (text != NULL && (!pick_manifest(&own, path, text, *text_bytes, &fault, &status) ||
+                       own.manifest.facts.generation != generation)) {
     free(text);
     text = NULL;
   }
@@ -110,7 +111,8 @@ static char *read_manifest(const char *path, uint64_t *text_bytes) {
   return text;
 }
 
-int64_t memory_newest(const char *path, char **text, uint64_t *text_bytes) {
+int64_t memory_newest(const char *path, const MemoryWanted *wanted, char **text,
+                      uint64_t *text_bytes) {
   char item[CHECKPOINT_PATH_BYTES];
   const char *name;
   bool is_whole;
@@ -120,9 +122,9 @@ int64_t memory_newest(const char *path, char **text, uint64_t *text_bytes) {
   DIR *folder = opendir(path);
   while ((step = next_step(folder, &name, &is_whole)) >= 0) {
     uint64_t bytes = 0;
-    if (!is_whole || step <= newest) continue;
+    if (!is_whole || step <= newest || step >= wanted->below) continue;
     checkpoint_path(item, path, step);
-    char *found = read_manifest(item, &bytes);
+    char *found = read_manifest(item, wanted->generation, &bytes);
     if (found == NULL) continue;
     free(*text);
     *text = found;

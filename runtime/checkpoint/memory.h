@@ -26,8 +26,15 @@ void memory_clear(const char *path);
 /* Free bytes of the file system; -1: unknown. */
 int64_t memory_free_bytes(const char *path);
 
+/* Copies to look for: of this start of the run, below this step. An earlier start may have left
+ * copies on a node that later starts did not get. */
+typedef struct MemoryWanted {
+  int64_t generation, below;
+} MemoryWanted;
+
 /* The newest whole manifest there: its step, or -1, and its text, which the caller frees. */
-int64_t memory_newest(const char *path, char **text, uint64_t *text_bytes);
+int64_t memory_newest(const char *path, const MemoryWanted *wanted, char **text,
+                      uint64_t *text_bytes);
 
 /* Counts the parts of a checkpoint that a node has copied to a folder on disk. */
 typedef struct MemoryGiven {

@@ -32,6 +32,12 @@ static bool read_owner(const char *path, char record[RECORD_BYTES], int64_t *gen
   return true;
 }
 
+bool owner_generation(const char *directory, int64_t *generation, Status *status) {
+  char path[CHECKPOINT_PATH_BYTES], record[RECORD_BYTES];
+  owner_path(path, directory);
+  return read_owner(path, record, generation, status);
+}
+
 bool owner_take(const char *directory, int64_t *generation, Status *status) {
   char path[CHECKPOINT_PATH_BYTES], fresh[CHECKPOINT_PATH_BYTES + 8], record[RECORD_BYTES];
   char host[256] = "";

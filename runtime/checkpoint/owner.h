@@ -10,6 +10,8 @@
 
 /* Adds one; `generation` is the new number. */
 bool owner_take(const char *directory, int64_t *generation, Status *status);
+/* That of the last start; 0: there was none. */
+bool owner_generation(const char *directory, int64_t *generation, Status *status);
 /* False: a newer start has taken the directory, or the file cannot be read. */
 bool owner_is(const char *directory, int64_t generation, Status *status);
 

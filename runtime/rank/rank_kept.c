@@ -49,6 +49,7 @@ typedef struct NewestKept {
 typedef struct Draining {
   Rank *rank;
   char path[CHECKPOINT_PATH_BYTES], folder[CHECKPOINT_PATH_BYTES], whole[CHECKPOINT_PATH_BYTES];
+  MemoryWanted wanted;
   NewestKept own, *all;
   char *text; /* of the manifest */
   int32_t source, nodes;
@@ -63,6 +64,7 @@ static int32_t ranks_of(const Rank *rank) {
 static void choose(Draining *d) {
   const int32_t ranks = ranks_of(d->rank);
   d->leads = true;
+  d->source = d->nodes = 0;
   for (int32_t i = 0; i < ranks; i++) {
     bool is_first = true;
     for (int32_t k = 0; k < i; k++)
@@ -134,13 +136,13 @@ static void tell_drained(const Draining *d, int32_t parts, int32_t wanted) {
     text_add(
         &text,
         "note     step %lld was kept in memory, but only %d of its %d parts are there: the run "
-        "goes on from the newest checkpoint on disk\n",
+        "goes on from an older copy, or from the newest checkpoint on disk\n",
         step, parts, wanted);
   (void)text_flush(&text);
 }
 
 /* Each node gives its parts; `status` is of the first rank that could not. */
-static bool give(Draining *d, const Manifest *manifest, Status *status) {
+static bool give(Draining *d, const Manifest *manifest, bool *is_whole, Status *status) {
   const int32_t ranks = ranks_of(d->rank);
   MemoryGiven own = {0}, *all = calloc((size_t)ranks, sizeof *all);
   Status why = {0};
@@ -154,30 +156,34 @@ static bool give(Draining *d, const Manifest *manifest, Status *status) {
   }
   free(all);
   if (!good) return false;
-  const bool is_whole = bad < 0 && parts == manifest->part_count;
-  if (d->rank->number == 0 && !is_whole) (void)checkpoint_remove_folder(d->folder);
+  *is_whole = bad < 0 && parts == manifest->part_count;
+  if (d->rank->number == 0 && !*is_whole) (void)checkpoint_remove_folder(d->folder);
   if (bad >= 0) {
     *status = why;
     return d->rank->number == bad ? false : echo(status);
   }
   int32_t is_named = 1;
-  if (d->rank->number == 0 && is_whole) is_named = name_it(d, status);
+  if (d->rank->number == 0 && *is_whole) is_named = name_it(d, status);
   if (!broadcast(d->rank, 0, &is_named, sizeof is_named, status)) return false;
   if (is_named == 0) return d->rank->number == 0 ? false : echo(status);
   if (d->rank->number == 0) tell_drained(d, parts, manifest->part_count);
   return true;
 }
 
-static bool drain(Draining *d, Status *status) {
+/* Tries the newest copy that is wanted. `ends`: it is on disk now, or there is none that is newer
+ * than those there. */
+static bool drain_one(Draining *d, bool *ends, Status *status) {
   Rank *rank = d->rank;
   Checkpoint own = {0};
   CheckpointFault fault;
   int32_t is_newer = 0;
-  d->own.step = memory_newest(d->path, &d->text, &d->own.text_bytes);
+  free(d->text);
+  d->own.step = memory_newest(d->path, &d->wanted, &d->text, &d->own.text_bytes);
   if (!gather(rank, &d->own, d->all, sizeof d->own, status)) return false;
   choose(d);
   const int64_t step = d->all[d->source].step;
-  if (step < 0) return true;
+  *ends = step < 0;
+  if (*ends) return true;
   checkpoint_path(d->whole, job_checkpoint_dir(rank->plan), step);
   (void)snprintf(d->folder, sizeof d->folder, "%.*s.memory.new", CHECKPOINT_PATH_BYTES - 32,
                  d->whole);
@@ -185,12 +191,30 @@ static bool drain(Draining *d, Status *status) {
   int32_t word[2] = {is_begun, is_newer};
   if (!broadcast(rank, 0, word, sizeof word, status)) return false;
   if (word[0] == 0) return rank->number == 0 ? false : echo(status);
-  if (word[1] == 0) return true;
+  *ends = word[1] == 0;
+  if (*ends) return true;
   bool good = share_text(d, status) &&
               pick_manifest(&own, d->whole, d->text, d->all[d->source].text_bytes, &fault, status);
-  good = good && give(d, &own.manifest, status);
+  good = good && give(d, &own.manifest, ends, status);
   checkpoint_close(&own);
   return good;
+}
+
+/* A copy that one node has given its name, and another one had to give up, is not whole; the one
+ * before is. */
+static bool drain(Draining *d, Status *status) {
+  Rank *rank = d->rank;
+  int32_t is_known = 1;
+  bool ends = false;
+  if (rank->number == 0)
+    is_known = owner_generation(job_checkpoint_dir(rank->plan), &d->wanted.generation, status);
+  if (!broadcast(rank, 0, &is_known, sizeof is_known, status) ||
+      !broadcast(rank, 0, &d->wanted.generation, sizeof d->wanted.generation, status))
+    return false;
+  if (is_known == 0) return rank->number == 0 ? false : echo(status);
+  for (d->wanted.below = INT64_MAX; !ends; d->wanted.below = d->all[d->source].step)
+    if (!drain_one(d, &ends, status)) return false;
+  return true;
 }
 
 bool rank_kept_drain(Rank *rank, Status *status) {
