@@ -14,6 +14,7 @@
 #include "runtime/observe/steplog.h"
 #include "runtime/plan/mesh.h"
 #include "runtime/plan/plan_control.h"
+#include "runtime/plan/plan_losses.h"
 #include "runtime/plan/walk.h"
 #include "runtime/process/status.h"
 #include "runtime/replay/hostile.h"
@@ -124,17 +125,16 @@ typedef struct Replay {
   ReplaySetup setup;
   const PlanClass *class;
   PlanSlots slots;
-  uint8_t *control; /* the block, an address of the device */
-  uint8_t
-      *control_ring; /* the host's side: an in block and an out block for each of control_depth runs
-                      */
+  uint64_t slots_mask; /* bit of each slot that the plan has */
+  PlanLosses losses;
+  uint8_t *control;      /* the block, an address of the device */
+  uint8_t *control_ring; /* on the host: an in and an out block for each of control_depth runs */
   ReplayLeft left[CONTROL_DEPTH_MAX];
   uint64_t end_number[CONTROL_DEPTH_MAX]; /* of the mark at a run's end */
   int64_t started, collected;             /* runs of programs */
   int64_t loads[ProgramKind_COUNT];       /* micro-batches that each loads */
   int64_t microbatches;                   /* of the program that has most */
-  int64_t *sample_first; /* of each, its first sample in the step's global batch: kernels read it by
-                            address */
+  int64_t *sample_first; /* of each micro-batch, in the step's batch: kernels read it by address */
   int32_t replicas;
   int32_t replica;
   /* parallel to the plan's tables of the same names, with this rank's coordinates filled in */

@@ -83,16 +83,16 @@ static void release_kernels(const Replay *replay) {
 }
 
 /* True if a record has the control slots of its kernel's row, in the same order. */
-static bool control_fits(const Plan *plan, const PlanRecord *record,
+static bool control_fits(const Replay *replay, const PlanRecord *record,
                          const KernelContract *contract) {
-  uint32_t named = contract_controls_in(contract, plan_slot_mask(plan));
-  const PlanLosses losses = plan_losses(plan);
+  const Plan *plan = replay->setup.plan;
+  uint32_t named = contract_controls_in(contract, replay->slots_mask);
   const PlanControl *control = &plan->controls[record->controls_first];
   if (record->controls_count != (uint32_t)__builtin_popcount(named)) return false;
   for (int32_t i = 0; i < contract->control_count; i++) {
     if ((named >> i & 1u) == 0) continue;
     const char *name = plan_string(plan, plan->slots[control++->slot].name);
-    const ControlSlot slot = plan_loss_slot(&losses, record, contract->controls[i].slot);
+    const ControlSlot slot = plan_loss_slot(&replay->losses, record, contract->controls[i].slot);
     if (strcmp(name, control_name(slot)) != 0) return false;
   }
   return true;
@@ -136,7 +136,7 @@ static bool check_record(const Replay *replay, const Position *at, const PlanRec
                        plan_lane_name(plan, record->lane), path);
   /* Once a record: iterations of a loop differ in their operands alone. */
   if (record->kind == RECORD_KERNEL && !replay->prepared[record - plan->records].is_used &&
-      !control_fits(plan, record, contract_of(replay_kernel(replay, record)->id)))
+      !control_fits(replay, record, contract_of(replay_kernel(replay, record)->id)))
     return status_fail(status, STATUS_OURS, "plan: %s does not have the control slots of %s", path,
                        plan_string(plan, plan->kernels[record->kernel].name));
   if (record->kind == RECORD_KERNEL) {
@@ -281,7 +281,7 @@ static void fill_controls(Replay *replay) {
     const KernelContract *contract = contract_of_record(plan, record);
     if (contract == NULL) continue;
     uint8_t *block = plan_is_host_lane(plan, record->lane) ? on_host : replay->control;
-    uint32_t named = contract_controls_in(contract, plan_slot_mask(plan)), next = 0;
+    uint32_t named = contract_controls_in(contract, replay->slots_mask), next = 0;
     replay->control_first[r] = first;
     for (int32_t i = 0; i < contract->control_count; i++)
       if ((named >> i & 1u) != 0 && next < record->controls_count) {
@@ -444,7 +444,9 @@ bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
   replay->device_bytes = plan_arena_bytes(plan, replay->class, TIER_DEVICE);
   replay->replicas = mesh_replicas(setup->mesh);
   replay->replica = mesh_replica(setup->mesh, setup->rank);
-  replay->slots = plan_slots(setup->plan);
+  replay->slots = plan_slots(plan);
+  replay->slots_mask = plan_slot_mask(plan);
+  replay->losses = plan_losses(plan);
   replay->control = setup->arena[TIER_DEVICE] + job_control_offset(plan);
   replay->control_ring = setup->arena[job_staging_tier(plan)] + job_control_ring_offset(plan);
   if (!allocate(replay, plan))

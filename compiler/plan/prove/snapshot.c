@@ -228,9 +228,9 @@ void prove_snapshot(const View *view) {
                 .program = plan_program(view->plan, view->class, PROGRAM_SNAPSHOT),
                 .is_written = ARENA_ARRAY(view->arena, bool, view->plan->bases_count + 1),
                 .is_noted = ARENA_ARRAY(view->arena, bool, view->plan->segments_count + 1)};
-  const bool is_told = plan_slot_mask(view->plan) & CONTROL_SAVE_SLOTS;
-  if (s.program == NULL && !is_told) return;
-  if ((plan_slot_mask(view->plan) & CONTROL_SAVE_SLOTS) != CONTROL_SAVE_SLOTS)
+  const uint64_t slots = plan_slot_mask(view->plan) & CONTROL_SAVE_SLOTS;
+  if (s.program == NULL && slots == 0) return;
+  if (slots != CONTROL_SAVE_SLOTS)
     prove_finding(view, NULL, -1, "snapshot", "ranks have no slots to tell each other of parts");
   if (s.program != NULL && !find_buffer(&s))
     prove_finding(view, NULL, -1, "snapshot", "it has no lasting buffer, or two");

@@ -13,6 +13,7 @@ typedef struct Records {
   Walk walk; /* of the segment alone */
   uint32_t index;
   PlanLosses losses;
+  uint64_t slots; /* control slots that the plan has */
 } Records;
 
 /* Adds a finding about the current record. */
@@ -210,8 +211,7 @@ static bool sums_up(const Case *c) {
 /* The record's control slots are those of its kernel's row, in the same order. */
 static bool check_control(const Records *r, const Case *c) {
   const Plan *plan = c->plan;
-  uint32_t named =
-      c->contract == NULL ? 0 : contract_controls_in(c->contract, plan_slot_mask(plan));
+  uint32_t named = c->contract == NULL ? 0 : contract_controls_in(c->contract, r->slots);
   uint32_t wanted = (uint32_t)__builtin_popcount(named), i = 0;
   if (c->record->controls_count != wanted) {
     report_number(r, "number of control slots", NULL, c->record->controls_count, wanted);
@@ -253,7 +253,8 @@ static void check_record(const Records *r, const PlanRecord *record) {
 
 /* Each record is checked once, however many calls it has. */
 void prove_records(const View *view) {
-  Records r = {.view = *view, .losses = plan_losses(view->plan)};
+  Records r = {
+      .view = *view, .losses = plan_losses(view->plan), .slots = plan_slot_mask(view->plan)};
   prove_job(view);
   prove_programs(view);
   for (uint32_t s = 0; s < view->plan->segments_count; s++) {
