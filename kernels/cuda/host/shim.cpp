@@ -11,7 +11,10 @@
 #include "kernels/cuda/host/order.h"
 #include "kernels/math/f16.h"
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifndef SHIM_ASAN /* of the kernels that it runs: this file itself is compiled without */
+#define SHIM_ASAN 0
+#endif
+#if SHIM_ASAN
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -34,13 +37,7 @@ enum { STACK_COLOURS = 128, COLOUR_BYTES = 320 };
  * shadow. The address sanitizer is told of each switch. The thread sanitizer is not told: fibers
  * run one after another, as one thread to it; it keeps no stack of calls here (CMakeLists.txt),
  * which fibers would mix up. */
-#if defined(__SANITIZE_ADDRESS__)
-#define SHIM_ASAN 1
-#define SWITCHES  __attribute__((noinline, no_sanitize("address", "undefined")))
-#else
-#define SHIM_ASAN 0
-#define SWITCHES  __attribute__((noinline))
-#endif
+#define SWITCHES __attribute__((noinline))
 
 typedef void *Jump[5]; /* what __builtin_setjmp needs */
 
