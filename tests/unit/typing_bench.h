@@ -184,8 +184,7 @@ static inline void bench_size(Bench *bench, uint32_t operand, const Type *type) 
 
 /* This and nothing else is in the operand's buffer, from `offset` on. */
 static inline void bench_put_at(Bench *bench, uint32_t operand, const Type *type, uint64_t offset) {
-  TypeSpan span = {offset, offset + bench_bytes(bench, type), type_of(&bench->t.proof.types, type),
-                   0};
+  TypeSpan span = {offset, offset + bench_bytes(bench, type), type_of(&bench->t.proof.types, type)};
   bench->t.call.reached[operand].spans.count = 0;
   spans_write(&bench->t.proof.types, &bench->t.call.reached[operand].spans, span);
 }
@@ -207,9 +206,8 @@ static inline bool bench_run(Bench *bench) {
 /* True if exactly this is in the operand. */
 static inline bool bench_has(Bench *bench, uint32_t operand, const Type *wanted) {
   const Spans *spans = &bench->t.call.reached[operand].spans;
-  uint32_t number =
-      spans_read(&bench->t.proof.types, spans, 0, bench->b.operands[operand].size_bytes);
-  return memcmp(&bench->t.proof.types.type[number], wanted, sizeof *wanted) == 0;
+  const Type found = found_in(&bench->t, spans, 0, bench->b.operands[operand].size_bytes);
+  return memcmp(&found, wanted, sizeof *wanted) == 0;
 }
 
 static inline void bench_refuses(Bench *bench, const char *words) {

@@ -14,7 +14,7 @@ static Place place_of(const char *dims, char letter) {
 
 /* All of an operand, whose size stays. */
 static void put_over(uint32_t operand, const Type *type) {
-  TypeSpan span = {0, bench.b.operands[operand].size_bytes, type_of(&bench.t.proof.types, type), 0};
+  TypeSpan span = {0, bench.b.operands[operand].size_bytes, type_of(&bench.t.proof.types, type)};
   bench.t.call.reached[operand].spans.count = 0;
   spans_write(&bench.t.proof.types, &bench.t.call.reached[operand].spans, span);
 }
@@ -199,7 +199,7 @@ static void test_sums(void) {
   TEST("uses of a micro-batch are added in the order of their nodes") {
     type = sum_of(3, USE_FROM_START, 0);
     CHECK(adds_to(&type));
-    CHECK_INT(bench.t.proof.types.type[bench.t.call.reached[2].spans.at[0].type].use_count, 2);
+    CHECK_INT(type_at(&bench.t.proof.types, bench.t.call.reached[2].spans.at[0].type).use_count, 2);
     type.use[0] = (TypeUse){1, USE_FROM_START, 0, 0, 0};
     type.use[1] = (TypeUse){2, USE_FROM_START, 1, 0, 0}, type.use_count = 2;
     refuses_sum(type);
@@ -336,7 +336,7 @@ static void test_squares(void) {
     try_gradients(whole);
     bench.b.operands[1].size_bytes = 8;
     CHECK(bench_run(&bench));
-    CHECK_INT(bench.t.proof.types.type[bench.t.call.reached[1].spans.at[0].type].kind,
+    CHECK_INT((int)type_kind(&bench.t.proof.types, bench.t.call.reached[1].spans.at[0].type),
               TYPE_SQUARES);
     whole.place[0] = place_of("OI", '+');
     bench_put(&bench, 0, &whole);
@@ -413,7 +413,51 @@ static void test_updates(void) {
   bench_close(&bench);
 }
 
+/* ---- numbers of types */
+
+/* The number of the type at another layer and micro-batch. */
+static TypeNumber number_at(Type type, int32_t layer, int32_t microbatch) {
+  if (type.layer != TYPE_ANY) type.layer = layer;
+  if (type.microbatch != TYPE_ANY) type.microbatch = microbatch;
+  for (uint32_t i = 0; i < type.use_count; i++) {
+    if (type.use[i].first != USE_FROM_START) type.use[i].first += microbatch;
+    type.use[i].end += microbatch;
+  }
+  return type_of(&bench.t.proof.types, &type);
+}
+
+static void test_numbers(void) {
+  Types *const types = &bench.t.proof.types;
+  const Type examples[] = {
+      {.kind = TYPE_VALUE, .layer = 0, .microbatch = 0},
+      {.kind = TYPE_STATE, .layer = 0, .microbatch = TYPE_ANY, .place = {{.kind = PLACE_FLAT}}},
+      {.kind = TYPE_SUM,
+       .layer = 0,
+       .microbatch = TYPE_ANY,
+       .use_count = 2,
+       .use = {{1, USE_FROM_START, 3, 0, 0}, {2, 1, 2, 0, 0}}},
+      {.kind = TYPE_SQUARES, .layer = TYPE_ANY, .microbatch = TYPE_ANY}};
+  begin_use();
+  TEST("the table has a type once for all layers and micro-batches, and none is lost")
+  for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+    const TypeNumber first = number_at(examples[i], 0, 0);
+    const uint32_t count = types->types.count;
+    const bool moves = examples[i].layer != TYPE_ANY;
+    const TypeNumber later = number_at(examples[i], 5, 7);
+    TypeNumber shifted = first;
+    type_shift(types, &shifted, 5, 7);
+    const Type back = type_at(types, first);
+    CHECK_INT(types->types.count, count);
+    CHECK_INT(later.number, first.number);
+    CHECK(same_type(first, later) == !moves);
+    CHECK(same_type(shifted, later));
+    CHECK(memcmp(&back, &examples[i], sizeof back) == 0);
+  }
+  bench_close(&bench);
+}
+
 int main(void) {
+  test_numbers();
   test_conversions();
   test_order_of_sums();
   test_sums();

@@ -181,7 +181,7 @@ static void resize(uint32_t operand, const Type *type) {
 
 static bool moves(const Type *from, const Type *to) {
   resize(0, from), resize(1, to);
-  TypeSpan span = {0, bench.b.operands[0].size_bytes, type_of(&bench.t.proof.types, from), 0};
+  TypeSpan span = {0, bench.b.operands[0].size_bytes, type_of(&bench.t.proof.types, from)};
   spans_write(&bench.t.proof.types, &bench.t.call.reached[0].spans, span);
   return bench_run(&bench) && bench_has(&bench, 1, to);
 }

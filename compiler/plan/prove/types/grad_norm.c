@@ -41,23 +41,23 @@ uint64_t all_squares(const Typing *t) {
  * however many there are. */
 static void join_neighbours(Typing *t, Spans *spans, uint32_t first) {
   if (first + 1 >= spans->count || spans->at[first].end != spans->at[first + 1].first) return;
-  const Type *a = &t->proof.types.type[spans->at[first].type];
-  const Type *b = &t->proof.types.type[spans->at[first + 1].type];
-  if (a->kind != TYPE_SQUARES || b->kind != TYPE_SQUARES || a->layer == TYPE_ANY ||
-      b->layer == TYPE_ANY || memcmp(a->place, b->place, sizeof a->place) != 0)
+  const Type a = type_at(&t->proof.types, spans->at[first].type);
+  const Type b = type_at(&t->proof.types, spans->at[first + 1].type);
+  if (a.kind != TYPE_SQUARES || b.kind != TYPE_SQUARES || a.layer == TYPE_ANY ||
+      b.layer == TYPE_ANY || memcmp(a.place, b.place, sizeof a.place) != 0)
     return;
-  Type both = *a;
+  Type both = a;
   both.ref = PLAN_NONE;
-  both.layer = a->layer < b->layer ? a->layer : b->layer;
-  both.squares = squares_shifted(a->squares, a->layer - both.layer) +
-                 squares_shifted(b->squares, b->layer - both.layer);
+  both.layer = a.layer < b.layer ? a.layer : b.layer;
+  both.squares = squares_shifted(a.squares, a.layer - both.layer) +
+                 squares_shifted(b.squares, b.layer - both.layer);
   put(t, spans, spans->at[first].first, spans->at[first + 1].end, &both);
 }
 
 static void write_squares(Typing *t, const Type *squares) {
   Where at = all_of(t, 1);
   TypeSpan met;
-  if (next_span(t, &at, at.first, &met) && t->proof.types.type[met.type].kind == TYPE_SQUARES)
+  if (next_span(t, &at, at.first, &met) && type_kind(&t->proof.types, met.type) == TYPE_SQUARES)
     REFUSE(t, "squares that no sum has read are overwritten");
   write_type(t, 1, squares);
   uint32_t here = spans_find(&at.reached->spans, at.first);
@@ -126,10 +126,10 @@ static bool sum_squares(Typing *t, Type *sum) {
                 .ref = PLAN_NONE,
                 .layer = TYPE_ANY,
                 .microbatch = TYPE_ANY};
-  for (TypeSpan span; next < at.end && next_span(t, &at, next, &span); next = span.end)
-    if (span.first != next || span.end > at.end ||
-        !add_squares(&t->proof.types.type[span.type], sum))
-      break;
+  for (TypeSpan span; next < at.end && next_span(t, &at, next, &span); next = span.end) {
+    const Type item = type_at(&t->proof.types, span.type);
+    if (span.first != next || span.end > at.end || !add_squares(&item, sum)) break;
+  }
   const uint64_t start = at.reached->start;
   const TypeSpan bytes = {.first = start + next, .end = start + next + 1};
   if (next < at.end)

@@ -74,9 +74,8 @@ static void turn_tensors(Typing *t, uint32_t inputs, uint32_t to, Rule *rule) {
   for (TypeSpan span; !t->class.refused && next_span(t, &from, at, &span); at = span.end) {
     const TypeSpan met = same_elements(&from, span, &second);
     const TypeSpan made = same_elements(&from, span, &target);
-    Type type = t->proof.types.type[span.type];
-    Type other = t->proof.types
-                     .type[spans_read(&t->proof.types, &second.reached->spans, met.first, met.end)];
+    Type type = type_at(&t->proof.types, span.type);
+    Type other = found_in(t, &second.reached->spans, met.first, met.end);
     if ((span.first > at && !has_gaps) || span.first < from.first || span.end > from.end ||
         type.dtype != from.operand->dtype || other.dtype != second.operand->dtype)
       break;

@@ -39,7 +39,7 @@ static bool read_part(Typing *t, uint32_t operand, uint32_t value, Type *type) {
   Type parent = {0};
   if (slice->parent == PLAN_NONE || i == spans->count || spans->at[i].first > at.first)
     return false;
-  *type = t->proof.types.type[spans->at[i].type];
+  *type = type_at(&t->proof.types, spans->at[i].type);
   bool has =
       type->part == PART_ALL || (type->part == PART_VIEWS && (type->mask >> slice->index & 1) != 0);
   name_here(t, slice->parent, &parent);
@@ -67,16 +67,15 @@ static bool write_part(Typing *t, uint32_t operand, uint32_t value, const Type *
   Spans *spans = &where(t, operand).reached->spans;
   TypeSpan bytes;
   if (slice->count < 2 || !parent_bytes(t, operand, value, type->place, &bytes)) return false;
-  const Type *found =
-      &t->proof.types.type[spans_read(&t->proof.types, spans, bytes.first, bytes.end)];
+  const Type found = found_in(t, spans, bytes.first, bytes.end);
   Type parent = *type;
   name_here(t, slice->parent, &parent);
   parent.part = PART_VIEWS;
-  parent.mask = found->mask;
+  parent.mask = found.mask;
   for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++)
     if (type->place[axis].kind == PLACE_CUT && type->place[axis].dim >= slice->at)
       parent.place[axis].dim += slice->drops;
-  if (memcmp(found, &parent, sizeof parent) != 0) parent.mask = 0;
+  if (memcmp(&found, &parent, sizeof parent) != 0) parent.mask = 0;
   parent.mask |= 1u << slice->index;
   if (parent.mask == (1u << slice->count) - 1) {
     parent.part = PART_ALL;

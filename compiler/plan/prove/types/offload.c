@@ -40,7 +40,8 @@ static void copy_spans(Typing *t) {
   put(t, &to.reached->spans, to.first, to.end, &(Type){0});
   for (uint64_t at = from.first; next_span(t, &from, at, &span); at = span.end, count++) {
     if (span.first < from.first || span.end > from.end) {
-      (void)refuse_found(t, &t->proof.types.type[span.type], "it copies a part of a value");
+      const Type type = type_at(&t->proof.types, span.type);
+      (void)refuse_found(t, &type, "it copies a part of a value");
       return;
     }
     span.first += to.first - from.first, span.end += to.first - from.first;

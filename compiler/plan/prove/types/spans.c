@@ -17,12 +17,13 @@ uint32_t spans_find(const Spans *spans, uint64_t offset) {
   return low;
 }
 
-uint32_t spans_read(const Types *types, const Spans *spans, uint64_t first, uint64_t end) {
+TypeNumber spans_read(const Types *types, const Spans *spans, uint64_t first, uint64_t end) {
+  const TypeNumber none = {0};
   uint32_t at = spans_find(spans, first);
-  if (at == spans->count || spans->at[at].first > first || spans->at[at].end < end) return 0;
+  if (at == spans->count || spans->at[at].first > first || spans->at[at].end < end) return none;
   const TypeSpan *span = &spans->at[at];
   if (span->first == first && span->end == end) return span->type;
-  return types->type[span->type].kind == TYPE_ZERO ? span->type : 0;
+  return type_kind(types, span->type) == TYPE_ZERO ? span->type : none;
 }
 
 /* Most writes replace a span by one of the same place: then no later span moves. */
@@ -31,14 +32,14 @@ void spans_write(const Types *types, Spans *spans, TypeSpan span) {
   TypeSpan left = {0}, right = {0}; /* the rest of zeros */
   for (; end < spans->count && spans->at[end].first < span.end; end++) {
     TypeSpan was = spans->at[end];
-    if (types->type[was.type].kind != TYPE_ZERO) continue;
-    if (was.first < span.first) left = (TypeSpan){was.first, span.first, was.type, 0};
-    if (was.end > span.end) right = (TypeSpan){span.end, was.end, was.type, 0};
+    if (type_kind(types, was.type) != TYPE_ZERO) continue;
+    if (was.first < span.first) left = (TypeSpan){was.first, span.first, was.type};
+    if (was.end > span.end) right = (TypeSpan){span.end, was.end, was.type};
   }
   TypeSpan written[3];
-  if (left.type != 0) written[count++] = left;
-  if (span.type != 0 && span.first < span.end) written[count++] = span;
-  if (right.type != 0) written[count++] = right;
+  if (left.type.number != 0) written[count++] = left;
+  if (span.type.number != 0 && span.first < span.end) written[count++] = span;
+  if (right.type.number != 0) written[count++] = right;
   uint32_t tail = spans->count - end;
   spans->at = pool_room(types->arena, spans->at, &spans->capacity, at + count + tail, sizeof span);
   if (at + count != end && tail > 0)
@@ -51,22 +52,22 @@ void spans_write(const Types *types, Spans *spans, TypeSpan span) {
 /* ---- contents */
 
 static void least(int32_t *number, int32_t other) {
-  if (other != TYPE_ANY && (*number == TYPE_ANY || other < *number)) *number = other;
+  if (*number == TYPE_ANY || other < *number) *number = other;
 }
 
 Held contents_keep(Types *types, Spans *spans) {
   Held held = {.layer = TYPE_ANY, .microbatch = TYPE_ANY};
   for (uint32_t i = 0; i < spans->count; i++) {
-    const Type *type = &types->type[spans->at[i].type];
-    least(&held.layer, type->layer);
-    least(&held.microbatch, type->microbatch);
-    for (uint32_t use = 0; use < type->use_count; use++)
-      least(&held.microbatch, type->use[use].end);
+    const TypeNumber *number = &spans->at[i].type;
+    const Type *type = &types->type[number->number];
+    if (type->layer != TYPE_ANY) least(&held.layer, number->layer);
+    if (type->microbatch != TYPE_ANY || type->use_count > 0)
+      least(&held.microbatch, number->microbatch);
   }
   if (held.layer == TYPE_ANY) held.layer = 0;
   if (held.microbatch == TYPE_ANY) held.microbatch = 0;
   for (uint32_t i = 0; i < spans->count; i++)
-    spans->at[i].type = type_shifted(types, spans->at[i].type, -held.layer, -held.microbatch);
+    type_shift(types, &spans->at[i].type, -held.layer, -held.microbatch);
   held.content =
       pool_number(types->arena, &types->contents, spans->at, spans->count * sizeof *spans->at);
   return held;
@@ -77,8 +78,7 @@ void contents_spans(Types *types, Held held, int32_t layer, int32_t microbatch, 
   spans->at = pool_room(types->arena, spans->at, &spans->capacity, count, sizeof *spans->at);
   if (count > 0)
     memcpy(spans->at, pool_row(&types->contents, held.content), count * sizeof *spans->at);
-  for (spans->count = 0; spans->count < count; spans->count++) {
-    uint32_t *type = &spans->at[spans->count].type;
-    *type = type_shifted(types, *type, held.layer - layer, held.microbatch - microbatch);
-  }
+  for (spans->count = 0; spans->count < count; spans->count++)
+    type_shift(types, &spans->at[spans->count].type, held.layer - layer,
+               held.microbatch - microbatch);
 }

@@ -76,7 +76,8 @@ void type_join(Typing *t) {
   Type like = sum;
   like.use_count = 0;
   memset(like.use, 0, sizeof like.use);
-  const TiedPart join = {own, to, sum.ref, type_of(&t->proof.types, &like), sum.use[0].nodes};
+  const TiedPart join = {own, to, sum.ref, type_of(&t->proof.types, &like).number,
+                         sum.use[0].nodes};
   if (!has_join(t, join))
     t->proof.join[t->proof.join_count++] = join; /* a step is checked more than once */
   sum.is_joined = 1;

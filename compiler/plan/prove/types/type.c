@@ -17,30 +17,50 @@ Types types_open(Arena *arena) {
   return types;
 }
 
-uint32_t type_of(Types *types, const Type *type) {
-  const Type copy = *type; /* `type` may point into the array, which moves */
-  if (type->kind == TYPE_NOTHING) return 0;
-  uint32_t number = pool_number(types->arena, &types->types, &copy, sizeof copy);
-  types->type = (void *)types->types.bytes;
-  return number;
-}
-
 static void shift(int32_t *number, int32_t by) {
   if (*number != TYPE_ANY)
     *number += by; /* USE_FROM_START is the same number and does not shift either */
 }
 
-uint32_t type_shifted(Types *types, uint32_t number, int32_t layers, int32_t microbatches) {
-  Type type = types->type[number];
-  bool is_fixed = type.layer == TYPE_ANY && type.microbatch == TYPE_ANY && type.use_count == 0;
-  if ((layers == 0 && microbatches == 0) || is_fixed) return number;
-  shift(&type.layer, layers);
-  shift(&type.microbatch, microbatches);
-  for (uint32_t i = 0; i < type.use_count; i++) {
-    shift(&type.use[i].first, microbatches);
-    shift(&type.use[i].end, microbatches);
+static void shift_all(Type *type, int32_t layers, int32_t microbatches) {
+  shift(&type->layer, layers);
+  shift(&type->microbatch, microbatches);
+  for (uint32_t i = 0; i < type->use_count; i++) {
+    shift(&type->use[i].first, microbatches);
+    shift(&type->use[i].end, microbatches);
   }
-  return type_of(types, &type);
+}
+
+/* The lowest micro-batch of the type; TYPE_ANY: it has none. */
+static int32_t lowest_microbatch(const Type *type) {
+  int32_t lowest = type->microbatch;
+  for (uint32_t i = 0; i < type->use_count; i++)
+    if (lowest == TYPE_ANY || type->use[i].end < lowest) lowest = type->use[i].end;
+  return lowest;
+}
+
+TypeNumber type_of(Types *types, const Type *type) {
+  if (type->kind == TYPE_NOTHING) return (TypeNumber){0};
+  const int32_t lowest = lowest_microbatch(type);
+  TypeNumber number = {.layer = type->layer == TYPE_ANY ? 0 : type->layer,
+                       .microbatch = lowest == TYPE_ANY ? 0 : lowest};
+  Type first = *type;
+  shift_all(&first, -number.layer, -number.microbatch);
+  number.number = pool_number(types->arena, &types->types, &first, sizeof first);
+  types->type = (void *)types->types.bytes;
+  return number;
+}
+
+Type type_at(const Types *types, TypeNumber number) {
+  Type type = types->type[number.number];
+  shift_all(&type, number.layer, number.microbatch);
+  return type;
+}
+
+void type_shift(const Types *types, TypeNumber *number, int32_t layers, int32_t microbatches) {
+  const Type *type = &types->type[number->number];
+  if (type->layer != TYPE_ANY) number->layer += layers;
+  if (type->microbatch != TYPE_ANY || type->use_count > 0) number->microbatch += microbatches;
 }
 
 /* ---- as text */

@@ -1,9 +1,18 @@
 /* type.h -- the proof by types: what a span of memory holds, in terms of the model.
  *
  * A type says which value of the model a span holds, of which layer and micro-batch, and how it is
- * laid out along each axis of the mesh. Types are hash-consed: equal types have equal numbers.
- * While a call is checked, layers and micro-batches are relative to it, so that repeated calls are
- * checked once. Private to compiler/plan/prove/types. */
+ * laid out along each axis of the mesh. While a call is checked, layers and micro-batches are
+ * relative to it, so that repeated calls are checked once.
+ *
+ * Memory holds types by number. A table has each type once, for layer 0 and micro-batch 0; a span
+ * adds its own layer and micro-batch:
+ *
+ *   table   17  parameter h.*.attn.c_proj.weight (old) bf16, in pieces by dp
+ *   spans   [0, 8192)  17, layer 0      [8192, 16384)  17, layer 1      ...
+ *
+ * So a stack of 126 layers adds as many types as one layer, and moving on to the next call adds
+ * none. Rules see whole types: type_at puts the three together, type_of takes them apart. Private
+ * to compiler/plan/prove/types. */
 #ifndef LOCKSTEP_PROVE_TYPE_H
 #define LOCKSTEP_PROVE_TYPE_H
 
@@ -107,6 +116,13 @@ typedef struct Type {
   uint64_t squares; /* SQUARES: sum of the hashes of its squares, relative to `layer` */
 } Type;
 
+/* A type as spans hold it. Equal types have equal ones. */
+typedef struct TypeNumber {
+  uint32_t number;           /* in the table; 0: TYPE_NOTHING */
+  int32_t layer, microbatch; /* added to those of the table's type; 0 where it has none */
+  uint32_t pad;
+} TypeNumber;
+
 /* All types, and the contents of buffers. */
 typedef struct Types {
   Type *type; /* by number; the array moves when one is added */
@@ -120,11 +136,19 @@ static inline bool is_turned(const Type *type) {
   return type->ring.turn != 0 || type->ring.count != 0;
 }
 
-/* The number of this type. */
-uint32_t type_of(Types *types, const Type *type);
+TypeNumber type_of(Types *types, const Type *type);
+Type type_at(const Types *types, TypeNumber number);
 
-/* The number of the same type with its layer and micro-batch shifted. */
-uint32_t type_shifted(Types *types, uint32_t number, int32_t layers, int32_t microbatches);
+static inline TypeKind type_kind(const Types *types, TypeNumber number) {
+  return (TypeKind)types->type[number.number].kind;
+}
+
+static inline bool same_type(TypeNumber a, TypeNumber b) {
+  return a.number == b.number && a.layer == b.layer && a.microbatch == b.microbatch;
+}
+
+/* Adds to its layer and its micro-batch, if it has them. */
+void type_shift(const Types *types, TypeNumber *number, int32_t layers, int32_t microbatches);
 
 /* As text: "h.*.ln_1, micro-batch +0, Shard(seq)@cp". Returns `bytes`. */
 const char *type_text(const Plan *plan, const Type *type, char bytes[TYPE_TEXT_BYTES]);
@@ -134,7 +158,7 @@ const char *type_text(const Plan *plan, const Type *type, char bytes[TYPE_TEXT_B
 /* Bytes [first, end) of a buffer. */
 typedef struct TypeSpan {
   uint64_t first, end;
-  uint32_t type, pad;
+  TypeNumber type;
 } TypeSpan;
 
 /* Sorted and disjoint. Bytes in no span are TYPE_NOTHING. */
@@ -144,8 +168,8 @@ typedef struct Spans {
   uint32_t count;
 } Spans;
 
-/* The type of exactly these bytes, or of a part of zeros; 0: several types, or nothing. */
-uint32_t spans_read(const Types *types, const Spans *spans, uint64_t first, uint64_t end);
+/* The type of exactly these bytes, or of a part of zeros; number 0: several types, or nothing. */
+TypeNumber spans_read(const Types *types, const Spans *spans, uint64_t first, uint64_t end);
 
 /* Replaces what was there, keeping the rest of zeros. */
 void spans_write(const Types *types, Spans *spans, TypeSpan span);

@@ -65,7 +65,7 @@ static void check_tensor(Typing *t, const Standing *at, uint64_t start, Spans *s
   Type wanted = kind == PROGRAM_INIT && is_zero ? zeros((DType)tensor->dtype) : state;
   const TypeSpan bytes = {.first = at->first, .end = at->first + tensor->size_bytes};
   const uint64_t first = bytes.first - start, end = bytes.end - start;
-  const Type *found = &t->proof.types.type[spans_read(&t->proof.types, spans, first, end)];
+  const Type found = found_in(t, spans, first, end);
   if (tensor->kind == BUFFER_GRAD) return; /* a later step does not read it */
   if (tensor->value == PLAN_NONE || !is_of_value(t->plan, tensor)) {
     REFUSE(t, "tensor %.60s is saved as another", plan_string(t->plan, tensor->name));
@@ -73,10 +73,10 @@ static void check_tensor(Typing *t, const Standing *at, uint64_t start, Spans *s
   }
   wanted.is_new = tensor->kind == BUFFER_CACHE || kind == PROGRAM_TRAIN_STEP;
   const bool is_empty = tensor->kind == BUFFER_CACHE && kind == PROGRAM_INIT;
-  if (!is_empty && memcmp(found, &wanted, sizeof wanted) != 0)
+  if (!is_empty && memcmp(&found, &wanted, sizeof wanted) != 0)
     (void)refuse_at(t, &state, &bytes, "after %s tensor %.60s: expected %s, found %s",
                     ProgramKind_names[kind], plan_string(t->plan, tensor->name), told(t, &wanted),
-                    told(t, found));
+                    told(t, &found));
   put(t, spans, first, end, &state);
 }
 
@@ -102,9 +102,7 @@ static Type found_at(Typing *t, const Held *held, const TypeSpan *bytes) {
   Spans spans = {0};
   if (in == NULL) return (Type){0};
   contents_spans(&t->proof.types, held[in->number], 0, -1, &spans);
-  uint32_t type =
-      spans_read(&t->proof.types, &spans, bytes->first - in->first, bytes->end - in->first);
-  return t->proof.types.type[type];
+  return found_in(t, &spans, bytes->first - in->first, bytes->end - in->first);
 }
 
 uint64_t loss_address(const Typing *t, int32_t number) {
@@ -164,9 +162,9 @@ static void loss_check(Typing *t, const Held *held, int32_t number) {
 static void keep_common(Types *types, const Spans *from, const Spans *other, Spans *both) {
   for (uint32_t i = 0; i < from->count; i++) {
     const TypeSpan *span = &from->at[i];
-    const uint8_t kind = types->type[span->type].kind;
+    const TypeKind kind = type_kind(types, span->type);
     if ((kind == TYPE_ZERO || kind == TYPE_STATE) &&
-        spans_read(types, other, span->first, span->end) == span->type)
+        same_type(spans_read(types, other, span->first, span->end), span->type))
       spans_write(types, both, *span);
   }
 }

@@ -115,7 +115,7 @@ Where all_of(Typing *t, uint32_t operand) {
 }
 
 void put(Typing *t, Spans *spans, uint64_t first, uint64_t end, const Type *type) {
-  TypeSpan span = {first, end, type_of(&t->proof.types, type), 0};
+  TypeSpan span = {first, end, type_of(&t->proof.types, type)};
   if (!t->class.refused) spans_write(&t->proof.types, spans, span);
 }
 
@@ -124,7 +124,7 @@ bool next_span(const Typing *t, const Where *at, uint64_t offset, TypeSpan *span
   uint32_t i = spans_find(spans, offset);
   if (i == spans->count || offset >= at->end || spans->at[i].first >= at->end) return false;
   *span = spans->at[i];
-  if (t->proof.types.type[span->type].kind != TYPE_ZERO) return true;
+  if (type_kind(&t->proof.types, span->type) != TYPE_ZERO) return true;
   if (span->first < offset) span->first = offset;
   if (span->end > at->end) span->end = at->end;
   return true;
@@ -141,7 +141,7 @@ static Type read_runs(const Typing *t, const Spans *spans, uint64_t first, uint6
   const uint32_t at = spans_find(spans, first);
   if (at == spans->count) return (Type){0};
   const TypeSpan *span = &spans->at[at];
-  Type type = t->proof.types.type[span->type];
+  Type type = type_at(&t->proof.types, span->type);
   uint64_t bytes = end - first, runs = type.runs;
   if (type.kind != TYPE_VALUE) return (Type){0};
   if (runs == 0) {
@@ -151,11 +151,13 @@ static Type read_runs(const Typing *t, const Spans *spans, uint64_t first, uint6
     type.run = t->call.at->part, type.runs = t->call.at->parts;
     return fits ? type : (Type){0};
   }
-  for (type.run = 0; type.run < runs; type.run++, span++)
+  for (type.run = 0; type.run < runs; type.run++, span++) {
     if (at + type.run == spans->count || span->first != first + type.run * (bytes / runs) ||
-        span->end != span->first + bytes / runs ||
-        memcmp(&t->proof.types.type[span->type], &type, sizeof type) != 0)
+        span->end != span->first + bytes / runs)
       return (Type){0};
+    const Type found = type_at(&t->proof.types, span->type);
+    if (memcmp(&found, &type, sizeof type) != 0) return (Type){0};
+  }
   type.run = type.runs = 0;
   return type;
 }
@@ -165,13 +167,13 @@ Type read_row(Typing *t, const Spans *spans, uint64_t first, uint64_t end) {
   if (at == spans->count || spans->at[at].first != first || spans->at[at].end > end)
     return (Type){0};
   uint64_t middle = spans->at[at].end;
-  Type type = t->proof.types.type[spans->at[at].type];
+  Type type = type_at(&t->proof.types, spans->at[at].type);
   if (type.runs > 0 && middle < end) return read_runs(t, spans, first, end);
   bool is_tensor = type.kind == TYPE_STATE || type.kind == TYPE_SUM;
   bool fits =
       middle == end ||
       (is_tensor && middle - first == real_bytes(t, &type) &&
-       t->proof.types.type[spans_read(&t->proof.types, spans, middle, end)].kind == TYPE_ZERO);
+       type_kind(&t->proof.types, spans_read(&t->proof.types, spans, middle, end)) == TYPE_ZERO);
   return fits ? type : (Type){0};
 }
 
@@ -202,9 +204,8 @@ static Type own_piece(Typing *t, const Where *at) {
 Type read_type(Typing *t, uint32_t operand) {
   Where at = where(t, operand);
   if (at.own_axes != 0) return own_piece(t, &at);
-  const uint32_t number = spans_read(&t->proof.types, &at.reached->spans, at.first, at.end);
-  const Type type = number != 0 ? t->proof.types.type[number]
-                                : read_runs(t, &at.reached->spans, at.first, at.end);
+  Type type = found_in(t, &at.reached->spans, at.first, at.end);
+  if (type.kind == TYPE_NOTHING) type = read_runs(t, &at.reached->spans, at.first, at.end);
   bool fits = type.runs == 0 || (type.run == t->call.at->part && type.runs == t->call.at->parts);
   return fits ? type : (Type){0};
 }

@@ -126,6 +126,11 @@ bool view_of(const Typing *t, uint32_t operand, KernelView *view);
 Type read_type(Typing *t, uint32_t operand);
 void write_type(Typing *t, uint32_t operand, const Type *type);
 
+/* The type of exactly these bytes, or of a part of zeros. */
+static inline Type found_in(const Typing *t, const Spans *spans, uint64_t first, uint64_t end) {
+  return type_at(&t->proof.types, spans_read(&t->proof.types, spans, first, end));
+}
+
 /* These bytes now hold this, and no longer what they held. */
 void put(Typing *t, Spans *spans, uint64_t first, uint64_t end, const Type *type);
 
