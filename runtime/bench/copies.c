@@ -33,27 +33,21 @@ static Tier tier_of(int32_t way, int32_t end) {
   return (way == TO_DEVICE) == (end == 0) ? TIER_HOST : TIER_DEVICE;
 }
 
+static const ArenaMap *map_of(const CopyLine *line) {
+  return line->cuda != NULL ? &line->cuda->memory : NULL;
+}
+
 static bool open_places(const CopyLine *line, size_t bytes, Places *places, Status *status) {
-  for (int32_t i = 0; i < 2 * WAYS; i++) {
-    Arena *arena = &places->arena[i / 2][i % 2];
-    void *at = NULL;
-    const bool opened = line->cuda != NULL
-                            ? line->cuda->memory.map(tier_of(i / 2, i % 2), bytes, &at, status)
-                            : arena_open(arena, bytes, status);
-    if (!opened) return false;
-    if (line->cuda != NULL) arena->base = at;
-  }
+  for (int32_t i = 0; i < 2 * WAYS; i++)
+    if (!arena_open_for(&places->arena[i / 2][i % 2], tier_of(i / 2, i % 2), bytes, map_of(line),
+                        status))
+      return false;
   return true;
 }
 
 static void close_places(const CopyLine *line, Places *places) {
-  for (int32_t i = 0; i < 2 * WAYS; i++) {
-    Arena *arena = &places->arena[i / 2][i % 2];
-    if (line->cuda == NULL)
-      arena_close(arena);
-    else if (arena->base != NULL)
-      line->cuda->memory.unmap(tier_of(i / 2, i % 2), arena->base);
-  }
+  for (int32_t i = 0; i < 2 * WAYS; i++)
+    arena_close_for(&places->arena[i / 2][i % 2], tier_of(i / 2, i % 2), map_of(line));
 }
 
 /* Seconds of some copies on each of the line's ways. */

@@ -78,11 +78,30 @@ static bool map_file(Arenas *arenas, const Plan *plan, size_t size_bytes, Status
   return true;
 }
 
-static bool map_elsewhere(Arenas *arenas, Tier tier, size_t size_bytes, Status *status) {
+bool arena_open_for(Arena *arena, Tier tier, size_t size_bytes, const ArenaMap *of,
+                    Status *status) {
   void *at = NULL;
-  if (!arenas->of.map(tier, size_bytes, &at, status)) return false;
-  arenas->tier[tier] = (Arena){.base = at, .size_bytes = size_bytes};
-  return true;
+  if (of == NULL) return arena_open(arena, size_bytes, status);
+  if (tier == TIER_DEVICE) {
+    if (!of->map(size_bytes, &at, status)) return false;
+    *arena = (Arena){.base = at, .size_bytes = size_bytes};
+    return true;
+  }
+  if (!arena_open(arena, size_bytes, status)) return false;
+  if (of->pin(arena->base, size_bytes, status)) return true;
+  arena_close(arena);
+  return false;
+}
+
+void arena_close_for(Arena *arena, Tier tier, const ArenaMap *of) {
+  if (arena->base == NULL) return;
+  if (of != NULL && tier == TIER_DEVICE) {
+    of->unmap(arena->base);
+    *arena = (Arena){0};
+    return;
+  }
+  if (of != NULL) of->unpin(arena->base, arena->size_bytes);
+  arena_close(arena);
 }
 
 bool arenas_open(Arenas *arenas, const Plan *plan, const PlanClass *class, const ArenaMap *of,
@@ -93,9 +112,9 @@ bool arenas_open(Arenas *arenas, const Plan *plan, const PlanClass *class, const
     uint64_t size_bytes = plan_arena_bytes(plan, class, tier);
     if (size_bytes == 0) continue;
     bool opened = tier == TIER_FILE ? map_file(arenas, plan, size_bytes, status)
-                  : of != NULL      ? map_elsewhere(arenas, tier, size_bytes, status)
-                  : untouched       ? arena_open_untouched(&arenas->tier[tier], size_bytes, status)
-                                    : arena_open(&arenas->tier[tier], size_bytes, status);
+                  : of == NULL && untouched
+                      ? arena_open_untouched(&arenas->tier[tier], size_bytes, status)
+                      : arena_open_for(&arenas->tier[tier], tier, size_bytes, of, status);
     if (!opened) {
       const Status why = *status;
       return tier == TIER_FILE || of != NULL
@@ -111,10 +130,8 @@ void arenas_close(Arenas *arenas) {
   for (Tier tier = 0; tier < Tier_COUNT; tier++)
     if (tier == TIER_FILE && arenas->base[tier] != NULL)
       tier_file_close(arenas->base[tier]);
-    else if (arenas->of.map == NULL)
-      arena_close(&arenas->tier[tier]);
-    else if (arenas->base[tier] != NULL)
-      arenas->of.unmap(tier, arenas->base[tier]);
+    else if (tier != TIER_FILE)
+      arena_close_for(&arenas->tier[tier], tier, arenas->of.map != NULL ? &arenas->of : NULL);
   *arenas = (Arenas){0};
 }
 

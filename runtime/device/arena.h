@@ -28,14 +28,21 @@ size_t arena_touched_bytes(const Arena *arena);
 
 void arena_close(Arena *arena);
 
-/* How to allocate memory that this process does not map itself; zeroed. */
+/* Memory of a device, and how it reaches the host's. */
 typedef struct ArenaMap {
-  bool (*map)(Tier tier, size_t size_bytes, void **at, Status *status);
-  void (*unmap)(Tier tier, void *at);
+  bool (*map)(size_t size_bytes, void **at, Status *status); /* the device's, zeroed */
+  void (*unmap)(void *at);
+  /* Locks the pages of an arena of the host, after its first touch, so that the device copies from
+   * and to them beside other work. */
+  bool (*pin)(void *at, size_t size_bytes, Status *status);
+  void (*unpin)(void *at, size_t size_bytes);
 } ArenaMap;
 
-/* One for each kind of memory that the plan uses; on a processor all of them are host memory.
- */
+/* Of the device, or of the host and pinned; `of` NULL: a processor's, both host memory. */
+bool arena_open_for(Arena *arena, Tier tier, size_t size_bytes, const ArenaMap *of, Status *status);
+void arena_close_for(Arena *arena, Tier tier, const ArenaMap *of);
+
+/* One for each kind of memory that the plan uses; on a processor all of them are host memory. */
 typedef struct Arenas {
   Arena tier[Tier_COUNT];
   uint8_t *base[Tier_COUNT]; /* NULL: the plan does not use the tier */

@@ -32,18 +32,28 @@ static bool describe(GpuFacts *facts, Status *status) {
   return true;
 }
 
-static bool map(Tier tier, size_t size_bytes, void **at, Status *status) {
+static bool map(size_t size_bytes, void **at, Status *status) {
   size_t whole = (size_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-  if (tier == TIER_DEVICE) arena_bytes = size_bytes;
+  arena_bytes = size_bytes;
   *at = aligned_alloc(PAGE_BYTES, whole);
   if (*at == NULL) return status_fail(status, STATUS_WORLD, "no memory");
-  memset(*at, tier == TIER_DEVICE ? 0 : 0xff, whole); /* pinned memory is not cleared */
+  memset(*at, 0, whole);
   return true;
 }
 
-static void unmap(Tier tier, void *at) {
-  (void)tier;
+static void unmap(void *at) {
   free(at);
+}
+
+/* No plan may read what it has not written there. */
+static bool pin(void *at, size_t size_bytes, Status *status) {
+  (void)status;
+  memset(at, 0xff, size_bytes);
+  return true;
+}
+
+static void unpin(void *at, size_t size_bytes) {
+  (void)at, (void)size_bytes;
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -141,7 +151,7 @@ const CudaPlugin *cuda_host_plugin(int64_t delay_most_ns) {
                               .listens = listens,
                               .choose = choose,
                               .describe = describe,
-                              .memory = {map, unmap},
+                              .memory = {map, unmap, pin, unpin},
                               .open = open_streams,
                               .kernels = kernels,
                               .read_choices = read_choices,

@@ -5,8 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-enum { WORKS = 64, STREAMS = 8 };
+enum { WORKS = 64, STREAMS = 8, RANGES = 8 };
+
+/* What a driver from R580 on cannot register in one call. */
+#define REGISTER_MOST ((size_t)512 << 30)
 
 struct CUstream_st {
   CudaWorks before;  /* of what comes next in it */
@@ -39,6 +44,15 @@ static int wrongs, open_count;
 static CudaStandInHook *on_instantiated, *on_launched, *on_copied;
 static bool has_times;
 static float now_ms;
+static bool lacks_memory_operations;
+
+/* Memory of the host that is registered. */
+typedef struct LockedRange {
+  uint8_t *at; /* NULL: none */
+  size_t size_bytes;
+} LockedRange;
+static LockedRange locked[RANGES];
+static uint64_t lock_limit = UINT64_MAX;
 
 static cudaError_t wrong(cudaError_t error, const char *why) {
   printf("CUDA's contract: %s\n", why);
@@ -88,6 +102,14 @@ void cuda_stand_in_at(float ms) {
   now_ms = ms;
 }
 
+void cuda_stand_in_lock_limit(uint64_t bytes) {
+  lock_limit = bytes;
+}
+
+void cuda_stand_in_memory_operations(bool has) {
+  lacks_memory_operations = !has;
+}
+
 void cuda_stand_in_clear(void) {
   memset(before, 0, sizeof before);
   broken = last = cudaSuccess;
@@ -122,7 +144,9 @@ static cudaError_t closed(void *at) {
 const char *cudaGetErrorString(cudaError_t error) {
   return error == cudaErrorLaunchFailure      ? "unspecified launch failure"
          : error == cudaErrorECCUncorrectable ? "uncorrectable ECC error encountered"
-                                              : "an error";
+         : error == cudaErrorHostMemoryAlreadyRegistered
+             ? "part or all of the requested memory range is already mapped"
+             : "an error";
 }
 
 cudaError_t cudaGetLastError(void) {
@@ -203,14 +227,29 @@ static CUresult wait_value(CUstream stream, CUdeviceptr word, cuuint64_t value, 
   return CUDA_ERROR_INVALID_VALUE;
 }
 
+static CUresult get_attribute(int *value, CUdevice_attribute attribute, CUdevice device) {
+  if (attribute != CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS || device != 0) {
+    (void)wrong(cudaErrorInvalidValue, "an attribute that nobody knows");
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  *value = !lacks_memory_operations;
+  return CUDA_SUCCESS;
+}
+
+/* By the version of CUDA that has the form of the call which is wanted. */
 cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **at, unsigned version,
                                              unsigned long long flags,
                                              enum cudaDriverEntryPointQueryResult *found) {
-  CUresult (*const call)(CUstream, CUdeviceptr, cuuint64_t, unsigned) = wait_value;
-  if (strcmp(symbol, "cuStreamWaitValue64") != 0 || version != 11070 || flags != cudaEnableDefault)
-    return wrong(cudaErrorInvalidValue, "a call of the driver that nobody knows");
-  memcpy(at, &call, sizeof call);
+  CUresult (*const wait)(CUstream, CUdeviceptr, cuuint64_t, unsigned) = wait_value;
+  CUresult (*const get)(int *, CUdevice_attribute, CUdevice) = get_attribute;
   *found = cudaDriverEntryPointSuccess;
+  if (flags == cudaEnableDefault && version == 11070 && strcmp(symbol, "cuStreamWaitValue64") == 0)
+    memcpy(at, &wait, sizeof wait);
+  else if (flags == cudaEnableDefault && version == 2000 &&
+           strcmp(symbol, "cuDeviceGetAttribute") == 0)
+    memcpy(at, &get, sizeof get);
+  else
+    return wrong(cudaErrorInvalidValue, "a call of the driver that nobody knows");
   return cudaSuccess;
 }
 
@@ -317,9 +356,80 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
 
 /* ---- memory */
 
+static cudaError_t failed(cudaError_t error) {
+  return last = error;
+}
+
+/* True if some byte of both is the same. */
+static bool overlaps(const LockedRange *range, const uint8_t *at, size_t size_bytes) {
+  return range->at != NULL && at < range->at + range->size_bytes && range->at < at + size_bytes;
+}
+
+static LockedRange *locked_with(const void *at, size_t size_bytes) {
+  for (int i = 0; i < RANGES; i++)
+    if (overlaps(&locked[i], at, size_bytes)) return &locked[i];
+  return NULL;
+}
+
+bool cuda_stand_in_locked(const void *at, size_t size_bytes) {
+  const uint8_t *from = at, *end = from + size_bytes;
+  while (from < end) {
+    const LockedRange *range = locked_with(from, 1);
+    if (range == NULL) return false;
+    from = range->at + range->size_bytes;
+  }
+  return true;
+}
+
+/* Looks at its first and its last page. */
+static bool is_touched(uint8_t *at, size_t size_bytes) {
+  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  unsigned char first = 0, final = 0;
+  uint8_t *end = at + size_bytes - 1;
+  return mincore(at - (uintptr_t)at % page, 1, &first) == 0 &&
+         mincore(end - (uintptr_t)end % page, 1, &final) == 0 && (first & final & 1u) != 0;
+}
+
+static cudaError_t lock_range(uint8_t *at, size_t size_bytes) {
+  uint64_t sum = size_bytes;
+  int i = 0;
+  for (int other = 0; other < RANGES; other++)
+    sum += locked[other].size_bytes;
+  if (sum > lock_limit || size_bytes >= REGISTER_MOST) return failed(cudaErrorMemoryAllocation);
+  while (i < RANGES - 1 && locked[i].at != NULL)
+    i++;
+  locked[i] = (LockedRange){at, size_bytes};
+  open_count++;
+  return cudaSuccess;
+}
+
+cudaError_t cudaHostRegister(void *at, size_t size_bytes, unsigned flags) {
+  if (at == NULL || size_bytes == 0 || flags > 15) return failed(cudaErrorInvalidValue);
+  if (flags > cudaHostRegisterMapped) return failed(cudaErrorNotSupported);
+  if (locked_with(at, size_bytes) != NULL) return failed(cudaErrorHostMemoryAlreadyRegistered);
+  if (!is_touched(at, size_bytes))
+    (void)wrong(cudaErrorUnknown, "pages are locked before their first touch, where none may be");
+  return lock_range(at, size_bytes);
+}
+
+cudaError_t cudaHostUnregister(void *at) {
+  LockedRange *range = locked_with(at, 1);
+  if (range == NULL || range->at != at)
+    return wrong(cudaErrorHostMemoryNotRegistered, "memory is given back that is not registered");
+  *range = (LockedRange){0};
+  open_count--;
+  return cudaSuccess;
+}
+
 cudaError_t cudaHostAlloc(void **at, size_t size_bytes, unsigned flags) {
-  (void)flags;
+  if (flags > 7) return failed(cudaErrorInvalidValue);
   *at = opened(size_bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaHostGetDevicePointer(void **there, void *at, unsigned flags) {
+  if (flags != 0) return failed(cudaErrorInvalidValue);
+  *there = at;
   return cudaSuccess;
 }
 
@@ -327,15 +437,46 @@ cudaError_t cudaFreeHost(void *at) {
   return closed(at);
 }
 
+cudaError_t cudaMalloc(void **at, size_t size_bytes) {
+  *at = opened(size_bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaFree(void *at) {
+  return closed(at);
+}
+
+cudaError_t cudaMemset(void *at, int value, size_t size_bytes) {
+  memset(at, value, size_bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all_bytes) {
+  *free_bytes = *all_bytes = (size_t)80 << 30;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize(void) {
+  return broken;
+}
+
 static cudaError_t copied(void *to, const void *from, size_t size_bytes) {
   memcpy(to, from, size_bytes);
   return cudaSuccess;
+}
+
+/* Ends in the registered range in which it begins, or begins in none. */
+static bool is_in_one(const void *at, size_t size_bytes) {
+  const LockedRange *range = locked_with(at, 1);
+  return range == NULL || (const uint8_t *)at + size_bytes <= range->at + range->size_bytes;
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size_bytes, enum cudaMemcpyKind kind,
                             cudaStream_t stream) {
   (void)stream;
   if (kind != cudaMemcpyDefault) return wrong(cudaErrorInvalidValue, "a copy of a told direction");
+  if (!is_in_one(to, size_bytes) || !is_in_one(from, size_bytes))
+    return wrong(cudaErrorInvalidValue, "a copy crosses from one registered range to another");
   if (on_copied != NULL) on_copied();
   return copied(to, from, size_bytes);
 }

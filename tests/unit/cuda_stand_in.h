@@ -6,6 +6,7 @@
 #define LOCKSTEP_TESTS_CUDA_STAND_IN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* A set of works, which have the numbers 0 to 63. */
@@ -36,6 +37,13 @@ void cuda_stand_in_hooks(CudaStandInHook *instantiated, CudaStandInHook *launche
 void cuda_stand_in_times(bool allowed);
 void cuda_stand_in_at(float ms);
 
+/* Whether registered memory of the host has all these bytes. */
+bool cuda_stand_in_locked(const void *at, size_t size_bytes);
+
+/* So much of it can be registered; and whether streams can wait for a word of the host. */
+void cuda_stand_in_lock_limit(uint64_t bytes);
+void cuda_stand_in_memory_operations(bool has);
+
 /* Forgets all works. */
 void cuda_stand_in_clear(void);
 
@@ -43,7 +51,7 @@ void cuda_stand_in_clear(void);
  * "not ready" is the last error until it is asked for. */
 int cuda_stand_in_wrongs(void);
 
-/* Streams, events, graphs and pieces of memory that are there now. */
+/* Streams, events, graphs, pieces of memory and registered ranges that are there now. */
 int cuda_stand_in_open(void);
 
 #endif

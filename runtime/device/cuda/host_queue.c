@@ -15,6 +15,7 @@ static const uint64_t beyond_all = INT64_MAX;
 
 typedef CUresult StreamWaitValue(CUstream stream, CUdeviceptr word, cuuint64_t value,
                                  unsigned flags);
+typedef CUresult GetAttribute(int *value, CUdevice_attribute attribute, CUdevice device);
 
 typedef enum HostEntryKind { ENTRY_WORK, ENTRY_COPY, ENTRY_WAIT } HostEntryKind;
 
@@ -42,6 +43,7 @@ struct HostQueue {
   void *heard_context;
   _Atomic uint64_t pushed, done;
   _Atomic uint64_t *word; /* pinned: number of the last work that is over, plus 1 */
+  CUdeviceptr word_there; /* the same as the GPU addresses it */
   HostEntry ring[RING];
 };
 
@@ -159,8 +161,8 @@ cudaError_t host_queue_wait(HostQueue *host, cudaStream_t stream) {
 }
 
 cudaError_t host_queue_awaited_by(HostQueue *host, cudaStream_t stream, uint64_t number) {
-  CUresult result = host->wait_value((CUstream)stream, (CUdeviceptr)(uintptr_t)host->word,
-                                     number + 1, CU_STREAM_WAIT_VALUE_GEQ);
+  CUresult result =
+      host->wait_value((CUstream)stream, host->word_there, number + 1, CU_STREAM_WAIT_VALUE_GEQ);
   return (cudaError_t)result; /* both APIs have the same numbers */
 }
 
@@ -208,21 +210,39 @@ void host_queue_close(HostQueue *host) {
   free(host);
 }
 
-/* A driver's call, which the runtime finds, so that nothing is linked with the driver. */
-static bool find_wait_value(HostQueue *host, Status *status) {
-  enum { SINCE = 11070 }; /* the version of CUDA whose form of the call this is */
+/* A call of the driver in the form that it has since that version, found by the runtime, so that
+ * nothing is linked with the driver. NULL: not there, or `status` has failed. */
+static void *find_call(const char *name, uint32_t since, Status *status) {
   enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
   void *at = NULL;
-  if (!cuda_done(cudaGetDriverEntryPointByVersion("cuStreamWaitValue64", &at, SINCE,
-                                                  cudaEnableDefault, &found),
-                 "find stream memory operations", status))
-    return false;
-  if (found != cudaDriverEntryPointSuccess || at == NULL)
-    return status_fail(status, STATUS_WORLD,
-                       "the driver has no stream memory operations, by which a GPU waits for "
-                       "updates on the host: compile the job without offload");
-  memcpy(&host->wait_value, &at, sizeof at);
-  return true;
+#if CUDART_VERSION >= 12050
+  const cudaError_t error =
+      cudaGetDriverEntryPointByVersion(name, &at, since, cudaEnableDefault, &found);
+#else
+  const cudaError_t error = cudaGetDriverEntryPoint(name, &at, cudaEnableDefault, &found);
+  (void)since; /* the latest form that this CUDA knows is the same */
+#endif
+  if (!cuda_done(error, "find stream memory operations", status)) return NULL;
+  return found == cudaDriverEntryPointSuccess ? at : NULL;
+}
+
+/* Every driver from CUDA 11.7 has the call, but not each of them can do it for each GPU. */
+static bool find_wait_value(HostQueue *host, Status *status) {
+  enum { GET_SINCE = 2000, WAIT_SINCE = 11070 };
+  GetAttribute *get_attribute = NULL;
+  int can = 0;
+  void *get = find_call("cuDeviceGetAttribute", GET_SINCE, status);
+  void *wait = status->code == 0 ? find_call("cuStreamWaitValue64", WAIT_SINCE, status) : NULL;
+  if (status->code != 0) return false;
+  memcpy(&get_attribute, &get, sizeof get);
+  memcpy(&host->wait_value, &wait, sizeof wait);
+  return (get != NULL && wait != NULL &&
+          get_attribute(&can, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, host->device) ==
+              CUDA_SUCCESS &&
+          can != 0) ||
+         status_fail(status, STATUS_WORLD,
+                     "the driver has no stream memory operations of 64 bits for this GPU, by which "
+                     "it waits for updates on the host: compile the job without offload");
 }
 
 /* Signals are handled by the main thread. */
@@ -239,14 +259,17 @@ static bool start_thread(HostQueue *host, Status *status) {
 }
 
 static bool open_parts(HostQueue *host, Status *status) {
-  void *word = NULL;
-  if (!find_wait_value(host, status) ||
-      !cuda_done(cudaGetDevice(&host->device), "tell which GPU it has", status) ||
+  void *word = NULL, *there = NULL;
+  if (!cuda_done(cudaGetDevice(&host->device), "tell which GPU it has", status) ||
+      !find_wait_value(host, status) ||
       !cuda_done(cudaHostAlloc(&word, sizeof *host->word, cudaHostAllocDefault),
                  "pin a word for a queue of the host", status))
     return false;
   host->word = word;
   atomic_store(host->word, 0);
+  if (!cuda_done(cudaHostGetDevicePointer(&there, word, 0), "address a word of the host", status))
+    return false;
+  host->word_there = (CUdeviceptr)(uintptr_t)there;
   for (int32_t i = 0; i < RING; i++)
     if (!cuda_done(cudaEventCreateWithFlags(&host->ring[i].event, cudaEventDisableTiming),
                    "make an event", status))

@@ -1,10 +1,9 @@
-/* plugin.c -- which GPU, and its memory. */
+/* plugin.c -- which GPU, and what the runtime gets from it. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "kernels/cuda/attentions.h"
 #include "kernels/cuda/choices.h"
@@ -109,56 +108,6 @@ static bool choose(uint32_t device, Status *status) {
   return cuda_done(cudaSetDevice(ordinal), "use the GPU", status);
 }
 
-/* When memory is short the amount that is free says more than the error. */
-static bool allocate(size_t size_bytes, void **at, Status *status) {
-  size_t free_bytes = 0, all_bytes = 0;
-  cudaError_t error = cudaMalloc(at, size_bytes);
-  if (error != cudaErrorMemoryAllocation || cudaMemGetInfo(&free_bytes, &all_bytes) != cudaSuccess)
-    return cuda_done(error, "allocate the arena", status);
-  return status_fail(status, STATUS_USER,
-                     "the arena is %zu bytes, and of the GPU's %zu bytes %zu are free: end what "
-                     "else runs on it, or compile with a memory.budget below that",
-                     size_bytes, all_bytes, free_bytes);
-}
-
-/* Until it is clear: cudaMemset returns before, and streams do not wait for it, for they were made
- * not to wait for the stream that it is in. */
-static bool clear(void *at, size_t size_bytes, Status *status) {
-  return cuda_done(cudaMemset(at, 0, size_bytes), "clear the arena", status) &&
-         cuda_done(cudaDeviceSynchronize(), "clear the arena", status);
-}
-
-static bool pin(void **at, size_t size_bytes, Status *status) {
-  if (!cuda_done(cudaHostAlloc(at, size_bytes, cudaHostAllocDefault), "pin memory of the host",
-                 status)) {
-    struct rlimit locked;
-    const bool is_limited =
-        getrlimit(RLIMIT_MEMLOCK, &locked) == 0 && locked.rlim_cur != RLIM_INFINITY;
-    const size_t length = strlen(status->text), room = sizeof status->text - length;
-    (void)snprintf(status->text + length, room, "; %.3g MB were asked for",
-                   (double)size_bytes * 1e-6);
-    if (is_limited)
-      (void)snprintf(
-          status->text + strlen(status->text), sizeof status->text - strlen(status->text),
-          ", and locked memory is limited to %.3g MB (ulimit -l)", (double)locked.rlim_cur * 1e-6);
-    return false;
-  }
-  memset(*at, 0, size_bytes);
-  return true;
-}
-
-static bool map(Tier tier, size_t size_bytes, void **at, Status *status) {
-  if (tier != TIER_DEVICE) return pin(at, size_bytes, status);
-  return allocate(size_bytes, at, status) && clear(*at, size_bytes, status);
-}
-
-static void unmap(Tier tier, void *at) {
-  if (tier == TIER_DEVICE)
-    (void)cudaFree(at);
-  else
-    (void)cudaFreeHost(at);
-}
-
 static bool describe(GpuFacts *facts, Status *status) {
   size_t free_bytes = 0, all_bytes = 0;
   int device = 0;
@@ -227,22 +176,23 @@ static bool take_choices(const LtChoice *choices, int64_t count, Status *status)
 }
 
 const CudaPlugin *lockstep_cuda_plugin(void) {
-  static const CudaPlugin plugin = {.version = CUDA_PLUGIN_VERSION,
-                                    .count = count_gpus,
-                                    .look = look,
-                                    .listens = listens,
-                                    .choose = choose,
-                                    .describe = describe,
-                                    .memory = {map, unmap},
-                                    .open = cuda_device_open,
-                                    .kernels = kernels,
-                                    .read_choices = read_choices,
-                                    .write_choices = write_choices,
-                                    .count_choices = choices_count,
-                                    .lend = cuda_lend,
-                                    .choice_at = choices_at,
-                                    .take_choices = take_choices,
-                                    .tell_attention = attentions_tell,
-                                    .list_attention = attentions_list};
+  static const CudaPlugin plugin = {
+      .version = CUDA_PLUGIN_VERSION,
+      .count = count_gpus,
+      .look = look,
+      .listens = listens,
+      .choose = choose,
+      .describe = describe,
+      .memory = {.map = cuda_map, .unmap = cuda_unmap, .pin = cuda_pin, .unpin = cuda_unpin},
+      .open = cuda_device_open,
+      .kernels = kernels,
+      .read_choices = read_choices,
+      .write_choices = write_choices,
+      .count_choices = choices_count,
+      .lend = cuda_lend,
+      .choice_at = choices_at,
+      .take_choices = take_choices,
+      .tell_attention = attentions_tell,
+      .list_attention = attentions_list};
   return &plugin;
 }

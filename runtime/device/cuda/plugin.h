@@ -14,7 +14,7 @@
 #include "runtime/device/device.h"
 
 /* Both sides were built from the same of these, or the plugin is refused. */
-enum { CUDA_PLUGIN_VERSION = 8 };
+enum { CUDA_PLUGIN_VERSION = 9 };
 
 enum { GPU_UUID_BYTES = 48, CUDA_TEXT_BYTES = 512 };
 
@@ -42,7 +42,7 @@ typedef struct CudaPlugin {
   bool (*choose)(uint32_t device, Status *status);
   /* The calling thread's GPU, as set by choose, and how much of its memory is free now. */
   bool (*describe)(GpuFacts *facts, Status *status);
-  ArenaMap memory; /* the GPU's, or the host's where the GPU reaches it */
+  ArenaMap memory; /* of the calling thread's GPU */
   DeviceOpen *open;
   /* The fast kernels use cublasLt for products and, where it is found, cuDNN for attention; the
    * reference kernels are all our own. NULL: `status` says which library is missing. */

@@ -134,13 +134,24 @@ static bool cuda_issue(Queue *queue, const Work *work, uint64_t number, Status *
   return true;
 }
 
+/* CUDA refuses a copy that crosses from one registered piece of the host's memory to the next. */
+static cudaError_t copy_pieces(uint8_t *to, const uint8_t *from, uint64_t size_bytes,
+                               cudaStream_t stream) {
+  cudaError_t error = cudaSuccess;
+  for (uint64_t copied = 0, piece; copied < size_bytes && error == cudaSuccess; copied += piece) {
+    piece = cuda_piece_bytes(from + copied, cuda_piece_bytes(to + copied, size_bytes - copied));
+    error = cudaMemcpyAsync(to + copied, from + copied, piece, cudaMemcpyDefault, stream);
+  }
+  return error;
+}
+
 static bool cuda_copy(Queue *queue, void *to, const void *from, uint64_t size_bytes,
                       uint64_t number, Status *status) {
   Cuda *cuda = queue->cuda;
   if (cuda->failed) return streams_tell(cuda, status);
   if (queue->host != NULL) return push_copy(queue, to, from, size_bytes, number, status);
   times_begin(cuda->times, queue->lane, queue->stream, NULL, number);
-  cudaError_t error = cudaMemcpyAsync(to, from, size_bytes, cudaMemcpyDefault, queue->stream);
+  cudaError_t error = copy_pieces(to, from, size_bytes, queue->stream);
   times_end(cuda->times);
   streams_note(queue, number);
   return streams_done(cuda, error, "issue a copy", status);

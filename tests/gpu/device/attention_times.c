@@ -84,7 +84,7 @@ static void lay_out(Record *record) {
     offset[i] = end;
     end += (record->bytes[i] + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
   }
-  if (!cuda->memory.map(TIER_DEVICE, (size_t)end, &record->memory, &status)) stop(status.text);
+  if (!cuda->memory.map((size_t)end, &record->memory, &status)) stop(status.text);
   for (int32_t i = 0; i < contract->operand_count; i++) {
     record->operand[i] = (char *)record->memory + offset[i];
     if (contract->operands[i].access == KERNEL_READ) fill(record, i);
@@ -163,7 +163,7 @@ static void time_shape(const Shape *shape, KernelId id, KernelVariant variant) {
   describe(shape, id, &record);
   double us = call_us(&kernels[id], &record);
   cuda->tell_attention(by);
-  cuda->memory.unmap(TIER_DEVICE, record.memory);
+  cuda->memory.unmap(record.memory);
   double pairs = (double)(shape->batch * shape->heads * shape->seq * shape->seq) / 2;
   double flops = (id == KERNEL_attention ? 2 : 5) * 2 * pairs * (double)shape->head;
   const char *name = record.contract->row->name, *maker = *by != '\0' ? by : "kernels of our own";

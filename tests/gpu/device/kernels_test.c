@@ -64,7 +64,7 @@ static There send(Call *const *calls, int count) {
     for (int32_t i = 0; i < calls[c]->operand_count; i++)
       at += aligned(calls[c]->bytes[i]);
   void *base = NULL;
-  if (!cuda->memory.map(TIER_DEVICE, (size_t)at, &base, &status)) stop(&status);
+  if (!cuda->memory.map((size_t)at, &base, &status)) stop(&status);
   there.base = base;
   there.control = base;
   at = aligned(sizeof(Control));
@@ -84,7 +84,7 @@ static void receive(Call *const *calls, int count, const There *there) {
   for (int c = 0; c < count; c++)
     for (int32_t i = 0; i < calls[c]->operand_count; i++)
       move(there->operand[c][i], calls[c]->operand[i], calls[c]->bytes[i], ACCESS_READ);
-  cuda->memory.unmap(TIER_DEVICE, there->base);
+  cuda->memory.unmap(there->base);
 }
 
 static void *stream(void) {
