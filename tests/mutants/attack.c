@@ -424,6 +424,12 @@ static void change_places(Edit *e, PlanCall *call) {
   other->waits_first = is.waits_first, other->waits_count = is.waits_count;
 }
 
+/* It waits for no other call. */
+static void drop_waits(Edit *e, PlanCall *call) {
+  if (!is_word(e, 1, "none")) wrong(e, "waits none");
+  call->waits_count = 0;
+}
+
 static void change_layer(Edit *e, PlanCall *call) {
   call->layer = (int32_t)changed(e, 1, call->layer);
 }
@@ -489,6 +495,7 @@ static const Word words[] = {
     {"bindings", NULL, change_bindings, NULL},
     {"swap", NULL, change_places, NULL},
     {"segment", NULL, change_segment, NULL},
+    {"waits", NULL, drop_waits, NULL},
     {"layer", NULL, change_layer, NULL},
     {"microbatch", NULL, change_microbatch, NULL},
     {"post", NULL, change_post, NULL},

@@ -42,6 +42,7 @@
  *   binding I as J [of CALLS]  base I points where J does, of this or of another call
  *   bindings of CALLS          all of them
  *   swap with CALLS            changes places with another call; what places wait for stays
+ *   waits none                 it waits for no other call
  *   segment NAME               runs another segment, with as many bases
  *   layer = + NUMBER           as `microbatch ...`
  *   post I FIELD NUMBER        what a transfer says of its operand I: depth or microbatch grows

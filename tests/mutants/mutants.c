@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "compiler/plan/prove/prove.h"
+#include "tests/common/folder.h"
 #include "tests/mutants/reorder.h"
 #include "tests/mutants/strategies.h"
 #include "tests/mutants/trial.h"
@@ -30,7 +31,7 @@ enum { MUTANTS_FEW = 4 }; /* of each kind */
 #endif
 enum { MUTANTS_FULL = 1000, LIMIT_S = 20, ORIGINALS = 3, EVENT_TRIES = 4, PATH_BYTES = 128 };
 
-static char folder[64];
+static char folder[TEST_FOLDER_BYTES];
 
 /* ---- judgement */
 
@@ -302,8 +303,7 @@ static void remove_folder(void) {
 
 int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "few", *which = argc > 2 ? argv[2] : "";
-  (void)snprintf(folder, sizeof folder, "/tmp/lockstep_mutants.XXXXXX");
-  if (mkdtemp(folder) == NULL) return 1;
+  if (!test_folder(folder, "mutants")) return 1;
   if (strcmp(what, "job") == 0)
     strategy_write_job(stdout, find_strategy(which));
   else if (strcmp(what, "one") == 0 && argc > 4)

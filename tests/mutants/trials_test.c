@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "tests/common/folder.h"
 #include "tests/mutants/strategies.h"
 #include "tests/mutants/trial.h"
 #include "tests/unit/check.h"
 
 enum { LIMIT_S = 30 };
 
-static char folder[] = "/tmp/lockstep_trials.XXXXXX";
+static char folder[TEST_FOLDER_BYTES];
 
 static Trial trial_of(const char *parallel, int devices, const char *more) {
   const Strategy strategy = {"trial", "gpt2", devices, parallel, more};
@@ -25,7 +26,7 @@ static Trial trial_of(const char *parallel, int devices, const char *more) {
 }
 
 int main(void) {
-  if (mkdtemp(folder) == NULL) return 1;
+  if (!test_folder(folder, "trials")) return 1;
   TEST("ranks in another order go on from the same state") {
     const Trial usual = trial_of("dp = 2, tp = 2, pp = 2, zero = 1", 8, "");
     const Trial other =
