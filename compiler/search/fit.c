@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "compiler/draft/cost/cost.h"
 #include "compiler/draft/cost/nodes.h"
@@ -35,6 +36,12 @@ static int32_t candidates(const Job *job, Model *model, Recompute out[RECOMPUTE_
     out[3] = by_root;
     return RECOMPUTE_TRIES;
   }
+}
+
+const char *fit_bytes_text(Arena *arena, int64_t size_bytes, int64_t other_bytes) {
+  const char *text = format_bytes(arena, size_bytes);
+  if (size_bytes == other_bytes || strcmp(text, format_bytes(arena, other_bytes)) != 0) return text;
+  return arena_printf(arena, "%s B", format_count(arena, size_bytes));
 }
 
 bool fit_hosts(const Compiled *out, const Draft *d) {
@@ -150,8 +157,9 @@ static bool nodes_fit(Compile *c, const Job *job, const Compiled *out) {
     if (needs.at[i].file_bytes <= out->disk_budget_bytes) continue;
     error_at(c, field_place(job, FIELD_offload_disk), "does-not-fit",
              "files: the rank%s of a node need%s %s, offload.disk is %s", plural(needs.at[i].ranks),
-             needs.at[i].ranks == 1 ? "s" : "", format_bytes(c->arena, needs.at[i].file_bytes),
-             format_bytes(c->arena, out->disk_budget_bytes));
+             needs.at[i].ranks == 1 ? "s" : "",
+             fit_bytes_text(c->arena, needs.at[i].file_bytes, out->disk_budget_bytes),
+             fit_bytes_text(c->arena, out->disk_budget_bytes, needs.at[i].file_bytes));
     return false;
   }
   for (int32_t i = 0; i < needs.count; i++) {
@@ -160,8 +168,9 @@ static bool nodes_fit(Compile *c, const Job *job, const Compiled *out) {
     error_at(c, place_of_host(job), "does-not-fit",
              "host memory: the rank%s of a node need%s %s%s, offload.budget is %s",
              plural(needs.at[i].ranks), needs.at[i].ranks == 1 ? "s" : "",
-             format_bytes(c->arena, bytes), is_shared ? ", their device's included" : "",
-             format_bytes(c->arena, out->host_budget_bytes));
+             fit_bytes_text(c->arena, bytes, out->host_budget_bytes),
+             is_shared ? ", all tiers of memory together" : "",
+             fit_bytes_text(c->arena, out->host_budget_bytes, bytes));
     if (out->draft->snapshots) fix_last(c, "checkpoint.async = \"off\"");
     note_at(c, (Span){0}, "%s",
             out->derived.zero == 0 && out->derived.dp * out->derived.cp > 1

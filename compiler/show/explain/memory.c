@@ -329,19 +329,18 @@ static void print_host(MemoryTable *table) {
     peaks[i] = find_peak_in(compiled, table->columns.class[i], TIER_HOST);
     whole[i] = (double)peaks[i].arena_bytes;
   }
+  const bool is_shared = compiled->cluster.target == TARGET_CPU;
   print_host_rows(table, peaks, "host");
-  print_row(table, "", "arena in host memory", whole, "pinned");
+  print_row(table, "", "arena in host memory", whole, is_shared ? "" : "pinned");
   for (const char *const *line = compiled->why; line != NULL && *line != NULL; line++)
     put_line(table->out, line == compiled->why ? "auto" : "", *line);
   const NodeNeeds needs = node_needs(arena, &compiled->plan);
-  const bool is_shared = compiled->cluster.target == TARGET_CPU;
   for (int32_t i = 0; i < needs.count; i++) {
     const NodeNeed *node = &needs.at[i];
     put_line(table->out, "node",
              arena_printf(arena, "%s of host memory for %u rank%s%s; %s may be used",
                           bytes_text(compiled, is_shared ? node->all_bytes : node->host_bytes),
-                          node->ranks, plural(node->ranks),
-                          is_shared ? ", their device's included" : "",
+                          node->ranks, plural(node->ranks), is_shared ? ", all tiers together" : "",
                           bytes_text(compiled, compiled->host_budget_bytes)));
   }
 }
