@@ -90,6 +90,8 @@ bool offload_facts(const Plan *plan, const PlanProgram *program, const LaneTimes
   }
   if (facts->count == 0) return true;
   facts->step_ms = (double)times->steps_ns / steps_ns;
+  facts->step_predicted_ms = (double)program->predicted_ns * 1e-6;
+  facts->shares_cores = job_target(plan) == TARGET_CPU;
   facts->tokens = (double)job_batch_samples(plan) * (double)job_sample_tokens(plan);
   if (!times->computes) return true;
   facts->compute_ms = (double)times->busy_ns[plan_main_lane(plan)] / steps_ns;
@@ -100,10 +102,12 @@ bool offload_facts(const Plan *plan, const PlanProgram *program, const LaneTimes
 
 /* ---- as text */
 
-static size_t add_lane(const LaneFacts *lane, char *line, size_t used) {
+/* The time alone is no prediction of a lane that shares cores: that of the whole step is one. */
+static size_t add_lane(const OffloadFacts *facts, const LaneFacts *lane, char *line, size_t used) {
   char predicted[48] = "";
   if (lane->predicted_ms > 0)
-    (void)snprintf(predicted, sizeof predicted, " (%.3g predicted)", lane->predicted_ms);
+    (void)snprintf(predicted, sizeof predicted, " (%.3g %s)", lane->predicted_ms,
+                   facts->shares_cores ? "alone" : "predicted");
   (void)snprintf(line + used, LINE_BYTES - used, "%s%s %.3g ms%s", used > 9 ? ", " : "", lane->name,
                  lane->busy_ms, predicted);
   return strlen(line);
@@ -112,30 +116,34 @@ static size_t add_lane(const LaneFacts *lane, char *line, size_t used) {
 void offload_tell(const OffloadFacts *facts, void (*say)(void *context, const char *line),
                   void *context) {
   enum { COLUMNS = 80 };
-  char line[LINE_BYTES] = "offload  ", next[LINE_BYTES], tokens[QUANTITY_BYTES];
+  char line[LINE_BYTES] = "offload  ", next[LINE_BYTES], tokens[QUANTITY_BYTES], step[96];
   if (facts->step_ms <= 0) return;
+  size_t length = (size_t)snprintf(step, sizeof step, "%.3g ms", facts->step_ms);
+  if (facts->step_predicted_ms > 0)
+    (void)snprintf(step + length, sizeof step - length, " (%.3g predicted)",
+                   facts->step_predicted_ms);
   for (int32_t i = 0; i < facts->count; i++) {
     memcpy(next, line, sizeof next);
-    size_t used = add_lane(&facts->lane[i], next, strlen(next));
+    size_t used = add_lane(facts, &facts->lane[i], next, strlen(next));
     if (used > COLUMNS) {
       say(context, line);
       memcpy(next, "         ", 10);
-      (void)add_lane(&facts->lane[i], next, strlen(next));
+      (void)add_lane(facts, &facts->lane[i], next, strlen(next));
     }
     memcpy(line, next, sizeof line);
   }
   say(context, line);
   const char *longest = facts->lane[facts->longest].name;
   if (facts->compute_ms <= 0) {
-    (void)snprintf(line, sizeof line, "         a step takes %.3g ms; lane %s works longest",
-                   facts->step_ms, longest);
+    (void)snprintf(line, sizeof line, "         a step takes %s; lane %s works longest", step,
+                   longest);
     say(context, line);
     return;
   }
   const double idle_ms = facts->step_ms - facts->compute_ms;
   (void)snprintf(line, sizeof line,
-                 "         of %.3g ms a step, kernels take %.3g ms and wait %.3g ms (%.0f %%)",
-                 facts->step_ms, facts->compute_ms, idle_ms > 0 ? idle_ms : 0,
+                 "         of %s a step, kernels take %.3g ms, wait %.3g (%.0f %%)", step,
+                 facts->compute_ms, idle_ms > 0 ? idle_ms : 0,
                  100 * (idle_ms > 0 ? idle_ms : 0) / facts->step_ms);
   say(context, line);
   (void)text_count(tokens, facts->more_tokens * facts->tokens);
@@ -159,6 +167,8 @@ void offload_json(const OffloadFacts *facts, Text *text) {
     return;
   }
   text_add(text, ",\"offload\":{\"rank\":%d,\"step_ms\":%.6f", facts->rank, facts->step_ms);
+  if (facts->step_predicted_ms > 0)
+    text_add(text, ",\"step_predicted_ms\":%.6f", facts->step_predicted_ms);
   if (facts->compute_ms > 0)
     text_add(text, ",\"kernels_ms\":%.6f", facts->compute_ms);
   else
@@ -166,7 +176,7 @@ void offload_json(const OffloadFacts *facts, Text *text) {
   text_add(text, ",\"longest_lane\":\"%s\",\"hidden_tokens\":%.0f,\"lanes\":[",
            facts->lane[facts->longest].name, facts->more_tokens * facts->tokens);
   for (int32_t i = 0; i < facts->count; i++)
-    text_add(text, "%s{\"lane\":\"%s\",\"busy_ms\":%.6f,\"predicted_ms\":%.6f}", i > 0 ? "," : "",
+    text_add(text, "%s{\"lane\":\"%s\",\"busy_ms\":%.6f,\"alone_ms\":%.6f}", i > 0 ? "," : "",
              facts->lane[i].name, facts->lane[i].busy_ms, facts->lane[i].predicted_ms);
   text_add(text, "]}");
 }

@@ -10,7 +10,7 @@
 typedef struct LaneFacts {
   const char *name;
   double busy_ms;      /* measured, a step */
-  double predicted_ms; /* 0: the plan has no rates of it */
+  double predicted_ms; /* alone on its cores; 0: the plan has no rates of it */
   double grows;        /* the part of its bytes that is more with more tokens: kept activations */
 } LaneFacts;
 
@@ -18,7 +18,9 @@ typedef struct OffloadFacts {
   int32_t rank;
   double step_ms; /* mean of all steps after the first; 0: there were none, or nothing was offloaded
                    */
-  double compute_ms; /* of it, the main lane worked; 0: not known */
+  double step_predicted_ms; /* 0: not known. Where lanes share cores, this prediction counts that */
+  bool shares_cores;
+  double compute_ms; /* of step_ms, the main lane worked; 0: not known */
   LaneFacts lane[PLAN_LANES_MAX];
   int32_t count;
   int32_t longest;    /* of these lanes */
