@@ -25,14 +25,29 @@ static bool is_proven(const Plan *plan) {
   return false;
 }
 
-bool job_plan(const char *name, const JobChanges *changes, const char *plan_path, Plan *plan) {
-  char path[JOB_PATH_BYTES], why[PLAN_WHY_BYTES] = "";
+static bool compile_name(Compile *c, const char *name, const JobChanges *changes, Compiled *out) {
+  char path[JOB_PATH_BYTES];
   (void)snprintf(path, sizeof path, "%s/jobs/%s.lua", PARITY_FOLDER, name);
-  Compile *c = compile_new(SPECS_FOLDER);
-  Compiled compiled = {0};
-  bool done = compile_file(c, path, changes, &compiled);
+  const bool done = compile_file(c, path, changes, out);
   fflush(stdout);
   diags_print(&c->diags, stdout, false);
+  return done;
+}
+
+bool job_plan_look(const char *name, const JobChanges *changes, JobPlanLook *look, void *context) {
+  Compile *c = compile_new(SPECS_FOLDER);
+  Compiled compiled = {0};
+  const bool done = compile_name(c, name, changes, &compiled);
+  if (done) look(&compiled.plan, context);
+  compile_free(c);
+  return done;
+}
+
+bool job_plan(const char *name, const JobChanges *changes, const char *plan_path, Plan *plan) {
+  char why[PLAN_WHY_BYTES] = "";
+  Compile *c = compile_new(SPECS_FOLDER);
+  Compiled compiled = {0};
+  bool done = compile_name(c, name, changes, &compiled);
   done = done && is_proven(&compiled.plan) && plan_write(&compiled.plan, plan_path, why);
   compile_free(c);
   done = done && plan_open(plan, plan_path, why);

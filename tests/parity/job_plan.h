@@ -15,4 +15,9 @@ typedef struct JobChanges {
  * writes it to `plan_path`. False when something was printed. */
 bool job_plan(const char *name, const JobChanges *changes, const char *plan_path, Plan *plan);
 
+/* Compiles it and shows its plan, which is neither proven again nor written. False when something
+ * was printed. */
+typedef void JobPlanLook(const Plan *plan, void *context);
+bool job_plan_look(const char *name, const JobChanges *changes, JobPlanLook *look, void *context);
+
 #endif

@@ -3,21 +3,25 @@
  * updates on either side.
  *
  *   automatic_test                     one job, four budgets; then one random job
- *   automatic_test random JOBS SEED    against all placements, three budgets a job
+ *   automatic_test random JOBS SEED    against all placements, ten budgets a job
  *   automatic_test fits JOBS SEED      nothing moves if all fits, and what moves makes the job fit
  * LINK: job_plan simulate test_world */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "compiler/plan/simulate/simulate.h"
-#include "runtime/plan/plan_io.h"
 #include "tests/parity/job_plan.h"
 #include "tests/unit/check.h"
 
-enum { RECOMPUTES = 3, STATES = 5, FRAMES = 4, WAYS = 3, BUDGETS = 4, TEXT_BYTES = 160 };
-
-static char folder[] = "/tmp/lockstep_automatic.XXXXXX";
+enum {
+  RECOMPUTES = 3,
+  STATES = 5,
+  FRAMES = 4,
+  WAYS = 3,
+  BUDGETS = 4,
+  BUDGETS_RANDOM = 10,
+  TEXT_BYTES = 160
+};
 
 typedef struct Measured {
   int64_t bytes, step_ns; /* of the device's memory; predicted */
@@ -70,25 +74,24 @@ static Keys random_keys(void) {
   return k;
 }
 
+static void look_at(const Plan *plan, void *context) {
+  Measured *m = context;
+  struct Arena *arena = arena_new();
+  m->bytes = (int64_t)plan_arena_bytes(plan, &plan->classes[0], TIER_DEVICE);
+  m->step_ns = simulate(arena, plan, PROGRAM_TRAIN_STEP)[0].span_ns;
+  for (uint32_t i = 0; i < plan->records_count; i++)
+    m->moves |= plan->records[i].purpose == PURPOSE_OFFLOAD;
+  arena_free(arena);
+}
+
 /* True if the job compiles. */
 static bool measure(const Keys *k, const char *offload, const char *recompute, const char *budget,
                     Measured *m) {
-  Plan plan;
-  char path[128];
-  (void)snprintf(path, sizeof path, "%s/plan", folder);
   JobChanges changes = {{offload, recompute, budget, "checkpoint.every=never"}};
   for (size_t i = 0; i < sizeof k->text / sizeof *k->text; i++)
     changes.text[4 + i] = k->text[i];
   *m = (Measured){0};
-  if (!job_plan("gpt2", &changes, path, &plan)) return false;
-  struct Arena *arena = arena_new();
-  m->bytes = (int64_t)plan_arena_bytes(&plan, &plan.classes[0], TIER_DEVICE);
-  m->step_ns = simulate(arena, &plan, PROGRAM_TRAIN_STEP)[0].span_ns;
-  for (uint32_t i = 0; i < plan.records_count; i++)
-    m->moves |= plan.records[i].purpose == PURPOSE_OFFLOAD;
-  arena_free(arena);
-  plan_close(&plan);
-  return true;
+  return job_plan_look("gpt2", &changes, look_at, m);
 }
 
 static const char no_limit[] = "memory.budget=70GB";
@@ -157,7 +160,7 @@ static void test_random(int32_t jobs) {
     const Keys k = random_keys();
     const int32_t before = check_failures;
     measure_all(&k, &all);
-    check_budgets(&k, &all, 3, false);
+    check_budgets(&k, &all, BUDGETS_RANDOM, false);
     if (check_failures > before) print_keys(&k);
   }
 }
@@ -183,8 +186,6 @@ static void test_fits(int32_t jobs) {
 int main(int argc, char **argv) {
   static Placements all;
   Measured got;
-  char text[TEXT_BYTES];
-  CHECK(mkdtemp(folder) != NULL);
   const int32_t jobs = argc > 2 ? (int32_t)strtol(argv[2], NULL, 10) : 1;
   state = argc > 3 ? strtoull(argv[3], NULL, 10) : 11;
   if (argc > 1 && strcmp(argv[1], "random") == 0)
@@ -201,8 +202,5 @@ int main(int argc, char **argv) {
       check_budgets(&usual, &all, BUDGETS, true);
     }
   }
-  (void)snprintf(text, sizeof text, "%s/plan", folder);
-  (void)unlink(text);
-  (void)rmdir(folder);
   CHECK_DONE();
 }
