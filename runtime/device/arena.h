@@ -38,7 +38,8 @@ typedef struct ArenaMap {
   void (*unpin)(void *at, size_t size_bytes);
 } ArenaMap;
 
-/* Of the device, or of the host and pinned; `of` NULL: a processor's, both host memory. */
+/* Memory of the device, or of the host and pinned. `of` NULL: a processor, whose tiers are both
+ * host memory. */
 bool arena_open_for(Arena *arena, Tier tier, size_t size_bytes, const ArenaMap *of, Status *status);
 void arena_close_for(Arena *arena, Tier tier, const ArenaMap *of);
 

@@ -11,7 +11,7 @@ bool cuda_done(cudaError_t error, const char *what, Status *status);
 
 DeviceOpen cuda_device_open;
 
-/* Of ArenaMap: memory of the GPU, and pages of the host that are locked for it. */
+/* The calls of ArenaMap: memory of the GPU, and pages of the host that are locked for it. */
 bool cuda_map(size_t size_bytes, void **at, Status *status);
 void cuda_unmap(void *at);
 bool cuda_pin(void *at, size_t size_bytes, Status *status);

@@ -62,7 +62,7 @@ static bool refused(cudaError_t error, size_t size_bytes, Status *status) {
   return cuda_done(error, "lock memory of the host", status);
 }
 
-/* Whole pages: the mapping goes on behind them. Each page is where its first touch put it, and a
+/* Locks whole pages: the mapping ends after them. Each page is where its first touch put it, and a
  * huge page is whole, before it is locked: a locked page neither moves nor grows. */
 bool cuda_pin(void *at, size_t size_bytes, Status *status) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
