@@ -33,6 +33,7 @@ bool pick_newest_below(const char *directory, int64_t below, int64_t *newest, bo
     failure = errno;
     if (!item) break;
     int64_t step = step_of_any(item->d_name, &file);
+    if (!file && item->d_type == DT_REG) continue; /* no checkpoint of any format */
     if (step >= below || step < *newest || (step == *newest && file)) continue;
     *newest = step;
     *is_file = file;

@@ -137,7 +137,7 @@ static int64_t newest_below(const char *folder, int64_t below) {
   DIR *items = opendir(folder);
   for (struct dirent *item; items && (item = readdir(items)) != NULL;) {
     int64_t step = saved_step(item->d_name, NULL);
-    if (step < below && step > newest) newest = step;
+    if (step < below && step > newest && item->d_type != DT_REG) newest = step;
   }
   if (items) closedir(items);
   return newest;
@@ -189,7 +189,7 @@ static void add_saved(Arena *arena, const char *folder, const char *name, SavedK
     judge(arena, &saved);
   } else if (S_ISDIR(about.st_mode) && (is_new || strcmp(rest, ".old") == 0)) {
     saved.state = SAVED_UNFINISHED;
-    saved.why = is_new ? "it was not finished" : "it is being removed";
+    saved.why = is_new ? "it is being written, or was not finished" : "it is being removed";
   } else {
     return;
   }
@@ -250,45 +250,71 @@ const char *saved_folder(Arena *arena, const char *run) {
   const char *path = arena_printf(arena, "%s/job.json", run), *set = NULL;
   json_t *record = json_read_file(path, RECORD_BYTES_MAX, &failure, &fault);
   const json_t *settings = json_object_get(record, "settings");
-  set = json_text(json_object_get(settings, "checkpoint.path"), "value");
+  const json_t *setting = json_object_get(settings, "checkpoint.path");
+  const char *origin = json_text(setting, "origin");
+  /* A run folder that was moved or copied has its checkpoints with it. */
+  const bool is_inside = origin != NULL && strcmp(origin, "default") == 0;
+  set = is_inside ? NULL : json_text(setting, "value");
   const char *folder = set ? arena_copy(arena, set) : arena_printf(arena, "%s/checkpoint", run);
   json_decref(record);
-  /* The record has the path as it was; a run folder that was moved has taken its own along. */
   return is_folder(folder) ? folder : arena_printf(arena, "%s/checkpoint", run);
 }
 
-bool saved_where(Compile *c, const Options *options, const char *word, SavedWhere *where) {
-  size_t length = strlen(word);
-  bool is_job = length > 4 && strcmp(word + length - 4, ".lua") == 0;
-  *where = (SavedWhere){0};
-  if (is_job) {
-    const Job *job = spec_load(c, word, options->overrides.at, options->overrides.count);
-    if (!job) {
-      (void)report(c, options);
-      return false;
-    }
-    where->folder = job->checkpoint.path;
-  } else {
-    const char *path = without_slashes(c->arena, word), *slash = strrchr(path, '/');
-    const char *rest;
-    bool is_there = access(path, F_OK) == 0;
-    bool is_one = saved_step(slash ? slash + 1 : path, &rest) >= 0 ||
-                  access(arena_printf(c->arena, "%s/%s", path, MANIFEST_FILE), F_OK) == 0;
-    if (is_there && is_one) {
-      where->one = path;
-      where->folder = slash ? arena_copy_n(c->arena, path, (size_t)(slash - path)) : ".";
-      return true;
-    }
-    if (is_one) {
-      complain(EXIT_WORLD, "%s: there is no such checkpoint", path);
-      return false;
-    }
-    const char *run = is_there && has_steps(path) ? NULL : run_folder(c, options, path);
-    if (!run && !(is_there && has_steps(path))) return false;
-    where->folder = run ? saved_folder(c->arena, run) : path;
+static bool where_is_unreadable(const char *path) {
+  complain(EXIT_WORLD, "%s: cannot be read: %s", path, strerror(errno));
+  return false;
+}
+
+static bool where_of_job(Compile *c, const Options *options, const char *file, SavedWhere *where) {
+  const Job *job = spec_load(c, file, options->overrides.at, options->overrides.count);
+  if (job == NULL) {
+    (void)report(c, options);
+    return false;
   }
+  where->folder = job->checkpoint.path;
   if (is_folder(where->folder)) return true;
-  complain(EXIT_WORLD, "%s has no checkpoint yet: there is no %s", word, where->folder);
+  complain(EXIT_WORLD, "%s has no checkpoint yet: there is no %s", file, where->folder);
+  return false;
+}
+
+/* A run, or a folder of checkpoints; one with neither is a folder of no checkpoints. */
+static bool where_of_folder(Compile *c, const Options *options, const char *path,
+                            SavedWhere *where) {
+  const bool is_there = is_folder(path);
+  const char *run = is_there && has_steps(path) ? NULL : run_folder(c, options, path);
+  if (run == NULL && !is_there) return false;
+  where->folder = run != NULL ? saved_folder(c->arena, run) : path;
+  if (!is_folder(where->folder)) where->folder = run;
+  DIR *items = opendir(where->folder);
+  if (items == NULL) return where_is_unreadable(where->folder);
+  closedir(items);
+  return true;
+}
+
+bool saved_where(Compile *c, const Options *options, const char *word, SavedWhere *where) {
+  const size_t length = strlen(word);
+  *where = (SavedWhere){0};
+  if (length > 4 && strcmp(word + length - 4, ".lua") == 0)
+    return where_of_job(c, options, word, where);
+  const char *path = without_slashes(c->arena, word), *slash = strrchr(path, '/'), *rest;
+  const bool is_there = access(path, F_OK) == 0;
+  if (!is_there && errno != ENOENT && errno != ENOTDIR) return where_is_unreadable(path);
+  const bool is_one = saved_step(slash ? slash + 1 : path, &rest) >= 0 ||
+                      access(arena_printf(c->arena, "%s/%s", path, MANIFEST_FILE), F_OK) == 0;
+  if (is_there && is_one) {
+    where->one = path;
+    where->folder = slash ? arena_copy_n(c->arena, path, (size_t)(slash - path)) : ".";
+    return true;
+  }
+  if (is_one) {
+    complain(EXIT_WORLD, "%s: there is no such checkpoint", path);
+    return false;
+  }
+  if (!is_there || is_folder(path)) return where_of_folder(c, options, path, where);
+  complain(EXIT_WORLD,
+           "%s is a file, and no checkpoint: name a run folder, a name in runs/, a job file, a "
+           "folder of checkpoints or one of them",
+           path);
   return false;
 }
 
