@@ -231,6 +231,7 @@ static void add_summary(const Report *report, const EndFacts *facts, Text *text)
     text_add(text, "null");
   text_add(text, ",\"checkpoint_saves\":%lld", (long long)facts->saves);
   add_number(text, "checkpoint_stall_s", (double)facts->save_stall_ns / 1e9);
+  add_number(text, "checkpoint_end_s", (double)facts->save_end_ns / 1e9);
   add_number(text, "checkpoint_write_s", (double)facts->save_write_ns / 1e9);
   text_add(text, ",\"checkpoint_postponed\":%lld,\"checkpoint_failed\":%lld",
            (long long)facts->saves_postponed, (long long)facts->saves_failed);

@@ -84,6 +84,7 @@ typedef struct EndFacts {
   int64_t saves;               /* checkpoints that this start wrote */
   int64_t saves_postponed, saves_failed;
   int64_t save_stall_ns; /* in which ranks waited for them */
+  int64_t save_end_ns;   /* the part of it after the last step */
   int64_t save_write_ns; /* from the beginning of each to its name */
 } EndFacts;
 

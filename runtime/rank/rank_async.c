@@ -134,6 +134,7 @@ void rank_async_hear(Rank *rank, const Control *out) {
   async->has_failed = async->failed > 0;
   if (async->has_failed) return;
   if (async->is_naming) {
+    async->took_steps = rank->ended - async->state.step;
     end_well(rank);
     return;
   }
@@ -173,16 +174,35 @@ bool rank_async_end(Rank *rank, Status *status) {
 
 /* ---- when to save */
 
+/* One that was put off, and would still be under way at the end, is left to the save of the last
+ * step, which then need not wait for it. Steps are counted, not time: ranks must agree. */
+static bool is_left_to_last(const Rank *rank, int64_t step) {
+  const RankAsync *async = &rank->async;
+  return async->due_step > 0 && step + async->took_steps >= rank->run->last_step &&
+         !checkpoint_is_milestone(&rank->store, step);
+}
+
+static bool save_last(Rank *rank, int64_t step, Status *status) {
+  const int64_t start_ns = rank_now_ns();
+  if (!rank_async_end(rank, status)) return false;
+  rank->async.put_off = rank->async.due_step;
+  rank->async.due_step = 0;
+  const bool saved = rank_save(rank, step, true, status);
+  rank->saves.end_ns = rank_now_ns() - start_ns;
+  return saved;
+}
+
 /* One that comes due while another is under way is put off until that is over; a milestone is not,
  * because it would get another number. */
 bool rank_save_due(Rank *rank, int64_t step, bool last, Status *status) {
   RankAsync *async = &rank->async;
-  if (async->program == NULL || last)
-    return (!last || rank_async_end(rank, status)) && rank_save(rank, step, last, status);
+  if (last) return save_last(rank, step, status);
+  if (async->program == NULL) return rank_save(rank, step, false, status);
   if (async->is_under_way && !checkpoint_is_milestone(&rank->store, step)) {
     rank->asks_checkpoint = true;
     if (async->due_step == 0) rank->saves.postponed++, async->due_step = step;
     return true;
   }
+  if (is_left_to_last(rank, step)) return true;
   return rank_async_end(rank, status) && rank_async_begin(rank, step, status);
 }

@@ -23,6 +23,7 @@ typedef struct RankAsync {
   bool has_failed, is_asked;
   int32_t done, failed; /* reports of all ranks */
   int64_t begun_ns, stall_ns;
+  int64_t took_steps;        /* from the snapshot to the name; 0: not known */
   int64_t due_step, put_off; /* of one that waits; of the one under way: when it was due. 0: none */
   int32_t *told;             /* by rank */
 } RankAsync;

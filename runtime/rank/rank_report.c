@@ -227,6 +227,7 @@ bool rank_close_report(Rank *rank, Status *status) {
       .saves_postponed = rank->saves.postponed,
       .saves_failed = rank->saves.failed,
       .save_stall_ns = rank->saves.stall_ns,
+      .save_end_ns = rank->saves.end_ns,
       .save_write_ns = rank->saves.write_ns,
   };
   return report_close(rank->report, &facts, status);

@@ -50,9 +50,9 @@ typedef enum AskedState {
 /* The measured costs of saves of this start, and the interval between them. */
 typedef struct RankSaves {
   int64_t count, postponed, failed, failed_in_row;
-  int64_t stall_ns; /* in which the ranks waited */
-  int64_t write_ns; /* from the beginning to the name */
-  int64_t every_ns; /* where they come due by time */
+  int64_t stall_ns, end_ns; /* in which the ranks waited; of that, after the last step */
+  int64_t write_ns;         /* from the beginning to the name */
+  int64_t every_ns;         /* where they come due by time */
   double failure_s; /* with checkpoint.every = "auto": between failures of the job; else 0 */
 } RankSaves;
 

@@ -103,7 +103,8 @@ int fsync(int file) {
   Fsync *next = (Fsync *)dlsym(RTLD_NEXT, "fsync");
   const char *how = getenv("BREAK_FILES");
   if (is_part(file) && how != NULL && strncmp(how, "slow ", 5) == 0)
-    (void)nanosleep(&(struct timespec){0, 1000000L * atoi(how + 5)}, NULL);
+    (void)nanosleep(&(struct timespec){atoi(how + 5) / 1000, 1000000L * (atoi(how + 5) % 1000)},
+                    NULL);
   may_die_at(file);
   if (!is_part(file) || !is_broken("fsync")) return next(file);
   errno = EIO;
