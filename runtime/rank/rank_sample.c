@@ -171,6 +171,11 @@ static bool run_pass(Sampling *s, bool decodes, Status *status) {
   if (!replay_run(&rank->replay, decodes ? rank->decode : rank->eval, &in, rank->staging_setup.ring,
                   &left, status))
     return false;
+  const char *why = rank_graph_fault(rank, decodes ? PROGRAM_DECODE : PROGRAM_PREFILL);
+  if (why != NULL)
+    text_warn(
+        "note: passes are issued record by record, for they cannot be captured as a graph: %s",
+        why);
   *(decodes ? &s->decode_ns : &s->prefill_ns) += rank_now_ns() - begun_ns;
   *(decodes ? &s->decode_tokens : &s->prefill_tokens) += tokens;
   rank->stopped = left.control.stop > 0;

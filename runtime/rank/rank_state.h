@@ -126,7 +126,7 @@ struct Rank {
   bool stopped;
   bool is_heard;               /* the device tells of the works of the step underway */
   bool told_coarse, told_lost; /* that times are of calls; that a step has none */
-  bool told_graphs;            /* that steps are issued, for they could not be captured */
+  bool told_graphs;            /* that a program is issued, for it could not be captured */
 };
 
 int64_t rank_now_ns(void);
@@ -244,6 +244,8 @@ bool rank_close_report(Rank *rank, Status *status);
 /* The user asks when records run: --trace, --ranks-every. */
 bool rank_is_asked_times(const Rank *rank);
 void rank_tell_stragglers(Rank *rank); /* how ranks compare */
+/* Once, on rank 0: why a GPU's program is not a graph, though it was to be; else NULL. */
+const char *rank_graph_fault(Rank *rank, ProgramKind kind);
 /* Gathers how much memory every rank has used, at the last barrier. */
 void rank_note_memory(Rank *rank);
 

@@ -179,15 +179,20 @@ static void tell_end(Rank *rank, int64_t step, const ReplayLeft *left) {
   rank->save_wait_ns = 0;
 }
 
-/* Once: why the steps of a GPU are not graphs, though they were to be. */
-static void tell_graphs(Rank *rank) {
-  const Status *why = &rank->replay.graph[PROGRAM_TRAIN_STEP].why;
-  if (rank->number != 0 || rank->told_graphs || why->code == 0) return;
+const char *rank_graph_fault(Rank *rank, ProgramKind kind) {
+  const Status *why = &rank->replay.graph[kind].why;
+  if (rank->number != 0 || rank->told_graphs || why->code == 0) return NULL;
   rank->told_graphs = true;
-  report_note(rank->report,
-              "note     steps are issued record by record, for they cannot be captured "
-              "as a graph: %s",
-              why->text);
+  return why->text;
+}
+
+static void tell_graphs(Rank *rank) {
+  const char *why = rank_graph_fault(rank, PROGRAM_TRAIN_STEP);
+  if (why != NULL)
+    report_note(rank->report,
+                "note     steps are issued record by record, for they cannot be captured "
+                "as a graph: %s",
+                why);
 }
 
 /* True if something happens between this step and the next, as known when it was started: then the
