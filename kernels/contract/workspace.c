@@ -1,6 +1,7 @@
 #include "kernels/contract/workspace.h"
 
 #include "kernels/contract/blocks.h"
+#include "kernels/contract/cached.h"
 #include "runtime/plan/dtype.h"
 
 /* Operands 0 and 1 are the factors, `result` is their product. What a library takes does not depend
@@ -84,6 +85,14 @@ int64_t workspace_attention_backward(const WorkspaceUse *use) {
   if (use->dims[4] > HEAD_MAX) return 0;
   BackwardBlocks blocks = backward_blocks(use->dims, use->threads);
   return blocks.threads * blocks.thread_bytes;
+}
+
+/* On a GPU the softmax of each part of a head's positions, if there are several. */
+int64_t workspace_attention_cached(const WorkspaceUse *use) {
+  enum { NUMBERS = 2 }; /* beside the values: the highest score, the sum of the weights */
+  const int64_t *dims = use->dims, parts = cached_parts(dims);
+  if (use->target != KERNEL_TARGET_CUDA || parts == 1) return 0;
+  return dims[0] * dims[1] * dims[2] * parts * (NUMBERS + dims[4]) * 4;
 }
 
 /* cross_entropy and its kin: an f64 for every row. */

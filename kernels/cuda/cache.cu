@@ -1,7 +1,12 @@
 /* cache.cu -- keys and values by position. Attention: a block for each head of a token; each warp
  * takes every so-many-th position, its lanes the elements of a head, and the warps' softmaxes are
- * merged in the order of warps. */
+ * merged in the order of warps. Where there are fewer such blocks than the GPU runs at once, the
+ * positions of a head are divided into parts, each with a block, and a second launch merges the
+ * softmaxes of the parts in their order. */
 #include "kernels/cuda/cuda.h"
+extern "C" {
+#include "kernels/contract/cached.h"
+}
 
 struct Append {
   int64_t tokens, seq, row, x_stride, context;
@@ -36,7 +41,12 @@ enum { CACHED_BLOCKS = 2 }; /* on a multiprocessor: of three ptxas spills regist
 struct Cached {
   int64_t seq, heads, kv_heads, head, q_stride, context, window;
   float scale, softcap;
+  int64_t parts;
 };
+
+/* Of one part of a head's positions, in the scratch: the highest score, the sum of the weights, and
+ * the weighted values, of which there are `head`. */
+enum { PART_HIGHEST, PART_SUM, PART_VALUES };
 
 /* The softmax over the positions of one warp; a lane has elements lane, lane + 32, ... of the head.
  */
@@ -100,16 +110,32 @@ static __device__ void add_positions(const T *q, const C *keys, const C *values,
   }
 }
 
+/* The factor that brings weights relative to one highest score to those of another; 0: there are
+ * no weights. */
+static __device__ float factor_of(float highest, float sum, float common) {
+  return sum == 0 ? 0 : expf(highest - base_of(common));
+}
+
+/* The positions of a part: parts are equal, in whole rounds of all warps of a block. */
+static __device__ void part_of(int64_t part, int64_t parts, int64_t round, int64_t *first,
+                               int64_t *end) {
+  const int64_t each = (*end - *first + parts - 1) / parts;
+  const int64_t step = parts > 1 ? (each + round - 1) / round * round : each;
+  *first += part * step;
+  *end = *first + step < *end ? *first + step : *end;
+}
+
 template <class T, class C, int EACH, int AHEAD>
 __global__ void __launch_bounds__(CACHED_WARPS *WARP_LANES, CACHED_BLOCKS)
     attend_cached(const T *q, const C *keys, const C *values, const int32_t *places, T *out,
-                  Cached a) {
+                  float *work, Cached a) {
   SHARED(float, highest_of, CACHED_WARPS);
   SHARED(float, sum_of, CACHED_WARPS);
   SHARED(float, value_of, CACHED_WARPS *CACHED_HEAD_MAX);
   const int64_t h = blockIdx.x % a.heads, token = blockIdx.x / a.heads, place = places[token];
-  const int64_t end = place >= 0 && place < a.context ? place + 1 : 0;
-  const int64_t first = a.window > 0 && place >= a.window ? place - a.window + 1 : 0;
+  int64_t end = place >= 0 && place < a.context ? place + 1 : 0;
+  int64_t first = end > 0 && a.window > 0 && place >= a.window ? place - a.window + 1 : 0;
+  part_of(blockIdx.y, a.parts, CACHED_WARPS * AHEAD, &first, &end);
   const int64_t lane = threadIdx.x % WARP_LANES, warp = threadIdx.x / WARP_LANES;
   const int64_t base =
       (token / a.seq * a.context * a.kv_heads + h / (a.heads / a.kv_heads)) * a.head;
@@ -127,14 +153,39 @@ __global__ void __launch_bounds__(CACHED_WARPS *WARP_LANES, CACHED_BLOCKS)
   for (int i = 0; i < CACHED_WARPS; i++)
     highest = highest_of[i] > highest ? highest_of[i] : highest;
   for (int i = 0; i < CACHED_WARPS; i++) {
-    factor[i] = sum_of[i] == 0 ? 0 : expf(highest_of[i] - base_of(highest));
+    factor[i] = factor_of(highest_of[i], sum_of[i], highest);
     sum += factor[i] * sum_of[i];
   }
+  float *own = work + (blockIdx.x * a.parts + blockIdx.y) * (PART_VALUES + a.head);
+  if (a.parts > 1 && threadIdx.x == 0) own[PART_HIGHEST] = highest, own[PART_SUM] = sum;
   for (int64_t c = threadIdx.x; c < a.head; c += blockDim.x) {
     float value = 0;
     for (int i = 0; i < CACHED_WARPS; i++)
       value += factor[i] * value_of[i * CACHED_HEAD_MAX + c];
-    put(out + (token * a.heads + h) * a.head + c, sum == 0 ? 0 : value / sum);
+    if (a.parts > 1)
+      own[PART_VALUES + c] = value;
+    else
+      put(out + (token * a.heads + h) * a.head + c, sum == 0 ? 0 : value / sum);
+  }
+}
+
+/* A block for each head of a token. */
+template <class T>
+__global__ void merge_parts(const float *work, T *out, int64_t parts, int64_t head) {
+  const int64_t stride = PART_VALUES + head;
+  const float *own = work + blockIdx.x * parts * stride;
+  float highest = -INFINITY;
+  for (int64_t i = 0; i < parts; i++)
+    if (own[i * stride + PART_HIGHEST] > highest) highest = own[i * stride + PART_HIGHEST];
+  for (int64_t c = threadIdx.x; c < head; c += blockDim.x) {
+    float value = 0, sum = 0;
+    for (int64_t i = 0; i < parts; i++) {
+      const float *part = own + i * stride;
+      const float factor = factor_of(part[PART_HIGHEST], part[PART_SUM], highest);
+      sum += factor * part[PART_SUM];
+      value += factor * part[PART_VALUES + c];
+    }
+    put(out + blockIdx.x * head + c, sum == 0 ? 0 : value / sum);
   }
 }
 
@@ -149,7 +200,8 @@ CUDA_KERNEL(attention_cached) {
                     dim[6],
                     (int64_t)args->attr[1],
                     (float)args->attr[0],
-                    (float)args->attr[2]};
+                    (float)args->attr[2],
+                    args->operand_count > 5 ? cached_parts(dim) : 1};
   if (a.head > CACHED_HEAD_MAX || args->dtype[1] != args->dtype[2] ||
       args->dtype[0] != args->dtype[4]) {
     *why = "attention to a cache takes heads of at most 512, keys and values of one type";
@@ -160,11 +212,16 @@ CUDA_KERNEL(attention_cached) {
     typedef decltype(kept) C;
     Launch run(args, why, "attention_cached");
     constexpr int USUAL = CACHED_HEAD_USUAL / WARP_LANES, MOST = CACHED_HEAD_MAX / WARP_LANES;
-    run.blocks(dim3((unsigned)(dim[0] * dim[1] * dim[2])), CACHED_WARPS * WARP_LANES,
+    const unsigned heads = (unsigned)(dim[0] * dim[1] * dim[2]);
+    float *work = a.parts > 1 ? (float *)at[5] : nullptr;
+    run.blocks(dim3(heads, (unsigned)a.parts), CACHED_WARPS * WARP_LANES,
                a.head <= CACHED_HEAD_USUAL ? attend_cached<T, C, USUAL, 8>
                                            : attend_cached<T, C, MOST, 1>,
                (const T *)at[0], (const C *)at[1], (const C *)at[2], (const int32_t *)at[3],
-               (T *)at[4], a);
+               (T *)at[4], work, a);
+    if (a.parts > 1)
+      run.blocks(dim3(heads), ROW_THREADS, merge_parts<T>, (const float *)work, (T *)at[4], a.parts,
+                 a.head);
     return run.status;
   });
 }

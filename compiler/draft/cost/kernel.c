@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "kernels/contract/cached.h"
+
 /* Fitted to the products and the attention of two steps on one H100 80GB (docs/measurements,
  * expected.md): the rate of a product is halved at K = K0, that of attention at a sequence of S0
  * and at a head of D0. */
@@ -90,6 +92,23 @@ static double unfused_seconds(const Cluster *cluster, const KernelWork *work) {
   return seconds + (2 * products - 1) * (double)s->kernel_ns * 1e-9;
 }
 
+/* Attention to a cache goes through the multiplication of single numbers, not of tiles: the share
+ * of the peak of each type that an H100's instructions for a position allow. */
+static const double CACHED_SHARE = 0.01, CACHED_SHARE_F32 = 0.15;
+
+/* The positions that a token meets are in the FLOPs: 2 for each of 2 products. Keys and values of
+ * them are read once for all heads and tokens of a sample. */
+static double cached_seconds(const Cluster *cluster, const KernelWork *work, double copy) {
+  const int64_t *dims = work->dims;
+  const double all = 4.0 * (double)(dims[0] * dims[1] * dims[2] * dims[4]);
+  const double met = all > 0 ? work->flops / all : 0;
+  const double bytes = 2 * work->number_bytes * met * (double)(dims[0] * dims[3] * dims[4]);
+  const double share = work->number_bytes < 4 ? CACHED_SHARE : CACHED_SHARE_F32;
+  const double seconds = work->peak > 0 ? work->flops / (work->peak * share) : 0;
+  const double merge = cached_parts(dims) > 1 ? (double)cluster->sustained.kernel_ns * 1e-9 : 0;
+  return fmax(seconds, copy > 0 ? bytes / copy : 0) + merge;
+}
+
 /* One pass over states, which every program has in one kernel. */
 static bool is_of_states(KernelRole role) {
   return role == ROLE_UPDATE || role == ROLE_SQUARE_SUM || role == ROLE_FILL;
@@ -124,6 +143,10 @@ double kernel_seconds(const Cluster *cluster, const KernelWork *work) {
   double seconds = 0, moving = copy > 0 ? work->bytes / copy : 0;
   if (cluster->measured.is_taken) seconds = measured_seconds(cluster, work, role);
   if (seconds > 0) {
+    moving = 0;
+  } else if (work->kernel == contract_of(KERNEL_attention_cached) &&
+             cluster->target != TARGET_CPU) {
+    seconds = cached_seconds(cluster, work, copy);
     moving = 0;
   } else if (role == ROLE_LINEAR && work->flops > 0) {
     seconds = product_seconds(cluster, work);
