@@ -39,6 +39,7 @@ static KernelStatus run_two(KernelId first, KernelId second, CpuFused *as_one, c
 
 #define FUSION(first, of_first, second, of_second, targets) targets(first, second)
 #define CUDA(first, second)
+#define OVER(first, second)
 #define ANY(first, second)                                                                         \
   static KernelStatus run_##first##_##second(const KernelFused *fused, const KernelArgs *args,     \
                                              const char **why) {                                   \
@@ -57,6 +58,7 @@ static KernelStatus fuse_fast(const Kernel *const *kernel, const KernelUse *use,
     fused->run = run_##first##_##after;
 #include "kernels/fusions.def"
 #undef ANY
+#undef OVER
 #undef CUDA
 #undef FUSION
   return KERNEL_DONE;

@@ -18,9 +18,11 @@
 typedef bool CpuFused(const KernelArgs *first, const KernelArgs *second);
 #define ANY(first, second) CpuFused cpu_##first##_##second;
 #define CUDA(first, second)
+#define OVER(first, second)
 #define FUSION(first, of_first, second, of_second, targets) targets(first, second)
 #include "kernels/fusions.def"
 #undef FUSION
+#undef OVER
 #undef CUDA
 #undef ANY
 

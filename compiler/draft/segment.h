@@ -80,6 +80,8 @@ typedef struct Operand {
   const Layout *layout;
 } Operand;
 
+enum { FUSED_ALONE = 1 };
+
 typedef struct Record {
   RecordKind kind;
   const char *kernel;
@@ -103,8 +105,8 @@ typedef struct Record {
                       instead of dims */
   int32_t piece_count;
   int64_t flops, bytes;
-  /* Bytes that it need not read, because it may be fused with the record before it; 0: it is not.
-   */
+  /* Bytes that need not be moved, because it may be fused with the record before it; 0: it may not.
+   * FUSED_ALONE: it may, but counts as if it ran alone. */
   int64_t fused_bytes;
   const char *meaning; /* of a communication: the logical value; NULL else */
   const Layout *layout_before, *layout_after;

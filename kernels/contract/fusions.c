@@ -3,7 +3,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { CUDA = 1 << KERNEL_TARGET_CUDA, ANY = CUDA | 1 << KERNEL_TARGET_CPU };
+enum {
+  CUDA = 1 << KERNEL_TARGET_CUDA,
+  ANY = CUDA | 1 << KERNEL_TARGET_CPU,
+  OVER_BIT = 1 << 16,
+  OVER = CUDA | OVER_BIT
+};
 
 typedef struct FusionRow {
   KernelId first, second;
@@ -43,9 +48,12 @@ static int32_t operand_of(KernelId kernel, const char *name) {
 
 static void parse_all(void) {
   for (int32_t i = 0; i < ROWS; i++)
-    fusions[i] = (KernelFusion){
-        rows[i].first, rows[i].second, operand_of(rows[i].first, rows[i].first_operand),
-        operand_of(rows[i].second, rows[i].second_operand), rows[i].targets};
+    fusions[i] = (KernelFusion){rows[i].first,
+                                rows[i].second,
+                                operand_of(rows[i].first, rows[i].first_operand),
+                                operand_of(rows[i].second, rows[i].second_operand),
+                                rows[i].targets & (uint32_t)ANY,
+                                (rows[i].targets & OVER_BIT) != 0};
   for (int32_t i = 0; i < RIDERS; i++)
     riders[i] = (KernelRider){rider_rows[i].rider, rider_rows[i].first, rider_rows[i].second,
                               operand_of(rider_rows[i].rider, rider_rows[i].operand),

@@ -8,13 +8,15 @@ typedef struct KernelFusion {
   KernelId first, second;
   int32_t first_operand, second_operand; /* which are the same memory */
   uint32_t targets;                      /* bit of each KernelTarget whose plans say so */
+  bool over; /* the second writes over the operand where it can: fusions.def, OVER */
 } KernelFusion;
 
 /* The rows, of which there are *count, in the order of fusions.def. A row with a name that
  * kernels.def does not have ends the program. */
 const KernelFusion *contract_fusions(int32_t *count);
 
-/* The first row of the two, or NULL. All rows of two kernels have the same targets. */
+/* The first row of the two, or NULL. All rows of two kernels have the same targets,
+ * and the same `over`. */
 const KernelFusion *contract_fusion(KernelId first, KernelId second);
 
 typedef struct KernelRider {

@@ -55,5 +55,6 @@ const char *kernel_isa(void) {
 #undef KERNEL
 
 #define CUDA(first, second)
+#define OVER(first, second)
 #define FUSION(first, of_first, second, of_second, targets) targets(first, second)
 #include "kernels/fusions.def"

@@ -1,6 +1,6 @@
 /* activation.cu -- activations and gates, element by element; see reference/activation.c for the
  * formulas. */
-#include "kernels/cuda/vectors.h"
+#include "kernels/cuda/columns.h"
 extern "C" {
 #include "kernels/contract/gate.h"
 }
@@ -131,6 +131,97 @@ CUDA_KERNEL(relu_backward) {
 CUDA_KERNEL(tanh_backward) {
   return run_backward<Tanh>(args, why, "tanh_backward");
 }
+
+/* ---- the gradient of a bias in the pass that makes the rows that it sums, so that they are not
+ * read again. Results are bitwise those of the two kernels: what is summed is rounded as it is in
+ * memory, in the order of linear_db. ---- */
+
+/* Rows of d_x, which are made from those of d_y and x, and written. */
+template <class F, class T_> struct SlopeRows {
+  typedef T_ T;
+  static constexpr int AT_ONCE = 2; /* of four, ptxas spills registers */
+  static constexpr bool WRITES = true;
+  template <int V> struct Loaded { Vector<T, V> d_y, x; };
+  const T *d_y, *x;
+  T *d_x;
+
+  template <int V> __device__ void load(int64_t at, Loaded<V> *to) const {
+    to->d_y = *(const Vector<T, V> *)(d_y + at);
+    to->x = *(const Vector<T, V> *)(x + at);
+  }
+  template <int V> __device__ void numbers(int64_t at, const Loaded<V> &loaded, float *to) const {
+#pragma unroll
+    for (int v = 0; v < V; v++)
+      to[v] = to_float(loaded.d_y.at[v]) * F::slope(to_float(loaded.x.at[v]));
+    store_vector<V>(d_x + at, to);
+#pragma unroll
+    for (int v = 0; v < V; v++)
+      to[v] = rounded<T>(to[v]);
+  }
+};
+
+template <class F, class T, class G>
+static KernelStatus issue_summed(const KernelArgs *slope, const KernelArgs *sum, const char **why) {
+  constexpr int V = VECTOR_BYTES / (int)sizeof(T);
+  typedef SlopeRows<F, T> Rows;
+  void *const *at = slope->operand;
+  const int64_t rows = sum->dim[0], width = sum->dim[1];
+  const ColumnSums<Rows, G> sums = {{(const T *)at[0], (const T *)at[1], (T *)at[2]},
+                                    (G *)sum->operand[1],
+                                    rows,
+                                    width,
+                                    rows,
+                                    sum->accumulate};
+  Launch run(slope, why, "activation_backward_db");
+  issue_strips<Rows, G, V, WORK_COLUMN_STRIP / VECTOR_BYTES>(run, sums, (float *)sum->operand[2]);
+  return run.status;
+}
+
+/* True if the sum is that of the rows which the slope writes, in whole vectors, with scratch. */
+static bool sums_vectors(const KernelArgs *slope, const KernelArgs *sum) {
+  const int64_t element = dtype_bytes((DType)slope->dtype[2]);
+  return sum->operand[0] == slope->operand[2] && sum->operand_count > 2 &&
+         sum->dim[1] * element % VECTOR_BYTES == 0 && is_aligned(slope->operand[0]) &&
+         is_aligned(slope->operand[1]) && is_aligned(slope->operand[2]);
+}
+
+template <class F>
+static KernelStatus run_summed(const KernelFused *fused, const KernelArgs *args, const char **why) {
+  const KernelArgs *slope = &args[0], *sum = &args[1];
+  if (!sums_vectors(slope, sum)) {
+    KernelStatus ended = run_backward<F>(slope, why, "activation_backward");
+    return ended == KERNEL_DONE ? cuda_linear_db(sum, why) : ended;
+  }
+  (void)fused;
+  return with_float(slope->dtype[0], why, [=](auto number) {
+    typedef decltype(number) T;
+    return sum->dtype[1] == DTYPE_F32 ? issue_summed<F, T, float>(slope, sum, why)
+                                      : issue_summed<F, T, T>(slope, sum, why);
+  });
+}
+
+/* The sum is of all elements, in f32 or their own type. */
+template <class F>
+static KernelStatus fuse_summed(const Kernel *const *kernel, const KernelUse *use, int32_t count,
+                                KernelFused *fused) {
+  const uint32_t dtype = use[0].dtype[2];
+  const bool is_sum = count == 2 && kernel[1]->id == KERNEL_linear_db &&
+                      use[1].dim[0] * use[1].dim[1] == use[0].dim[0] && use[1].dtype[0] == dtype;
+  if (is_sum && (use[1].dtype[1] == DTYPE_F32 || use[1].dtype[1] == dtype))
+    fused->run = run_summed<F>;
+  return KERNEL_DONE;
+}
+
+#define FUSE_SUMMED(name, F)                                                                       \
+  CUDA_FUSION(name) {                                                                              \
+    (void)why;                                                                                     \
+    return fuse_summed<F>(kernel, use, count, fused);                                              \
+  }
+FUSE_SUMMED(gelu_backward, Gelu)
+FUSE_SUMMED(gelu_erf_backward, GeluErf)
+FUSE_SUMMED(silu_backward, Silu)
+FUSE_SUMMED(relu_backward, Relu)
+FUSE_SUMMED(tanh_backward, Tanh)
 
 /* ---- gates: an activation times another value, in one pass. Results are bitwise those of the two
  * kernels: what is between them is rounded as it is in memory. ---- */

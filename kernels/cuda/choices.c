@@ -30,6 +30,11 @@ static LtChoice *find(const ChoiceKey *shape) {
   return NULL;
 }
 
+bool choice_is_apart(const LtChoice *choice) {
+  enum { NOISE_PERCENT = 98 };
+  return choice->apart_ns > 0 && choice->apart_ns <= choice->took_ns / 100 * NOISE_PERCENT;
+}
+
 bool choices_find(const ChoiceKey *shape, LtChoice *choice) {
   pthread_mutex_lock(&lock);
   const LtChoice *found = find(shape);
@@ -46,8 +51,9 @@ static bool add(const LtChoice *choice) {
     if (more == NULL) return false;
     all = more, room = larger;
   }
-  const bool is_new =
-      at == NULL || memcmp(&at->algorithm, &choice->algorithm, sizeof at->algorithm) != 0;
+  const bool is_new = at == NULL ||
+                      memcmp(&at->algorithm, &choice->algorithm, sizeof at->algorithm) != 0 ||
+                      choice_is_apart(at) != choice_is_apart(choice);
   if (at == NULL) at = &all[count++];
   *at = *choice;
   added_count += is_new;
@@ -108,10 +114,16 @@ static const struct {
   int32_t epilogue;
   const char *name;
 } epilogues[] = {
-    {LT_EPILOGUE_NONE, "plain"},        {LT_EPILOGUE_BIAS, "bias"},
-    {LT_EPILOGUE_GELU, "gelu"},         {LT_EPILOGUE_GELU_BIAS, "gelu_bias"},
-    {LT_EPILOGUE_GELU_AUX, "gelu_aux"}, {LT_EPILOGUE_GELU_AUX_BIAS, "gelu_aux_bias"},
-    {LT_EPILOGUE_DGELU, "dgelu"},       {PAST_BGRAD_A, "bgrad_a"},
+    {LT_EPILOGUE_NONE, "plain"},
+    {LT_EPILOGUE_BIAS, "bias"},
+    {LT_EPILOGUE_GELU, "gelu"},
+    {LT_EPILOGUE_GELU_BIAS, "gelu_bias"},
+    {LT_EPILOGUE_GELU_AUX, "gelu_aux"},
+    {LT_EPILOGUE_GELU_AUX_BIAS, "gelu_aux_bias"},
+    {LT_EPILOGUE_DGELU, "dgelu"},
+    {LT_EPILOGUE_NONE | LT_EPILOGUE_ADDS, "add"},
+    {LT_EPILOGUE_BIAS | LT_EPILOGUE_ADDS, "bias_add"},
+    {PAST_BGRAD_A, "bgrad_a"},
     {PAST_BGRAD_B, "bgrad_b"},
 };
 enum { EPILOGUES = sizeof epilogues / sizeof *epilogues };
@@ -136,6 +148,7 @@ static void write_times(FILE *file, const LtChoice *choice) {
   if (choice->took_ns > 0)
     fprintf(file, " ns %" PRId64 " first %" PRId64 " driver %" PRId32, choice->took_ns,
             choice->first_ns, choice->driver);
+  if (choice->apart_ns > 0) fprintf(file, " apart %" PRId64, choice->apart_ns);
 }
 
 static void write_attention(FILE *file, const LtChoice *choice) {
@@ -191,7 +204,11 @@ static const char *read_times(const char *text, LtChoice *choice) {
   const bool has_times = sscanf(text, /* NOLINT(cert-err34-c) */
                                 " ns %" SCNd64 " first %" SCNd64 " driver %" SCNd32 "%n",
                                 &choice->took_ns, &choice->first_ns, &choice->driver, &used) == 3;
-  return has_times ? text + used : text;
+  if (!has_times) return text;
+  int more = 0;
+  const bool has_apart = /* NOLINTNEXTLINE(cert-err34-c) */
+      sscanf(text + used, " apart %" SCNd64 "%n", &choice->apart_ns, &more) == 1;
+  return text + used + (has_apart ? more : 0);
 }
 
 static bool read_attention(const char *line, LtChoice *choice) {

@@ -33,7 +33,13 @@ typedef struct LtChoice {
   int32_t id, tile, stages, split_k;
   int64_t took_ns, first_ns;
   int32_t driver;
+  /* The time of what this product replaces where it is fused with a pass over memory: a product
+   * without that, and the pass. 0: they were not compared. */
+  int64_t apart_ns;
 } LtChoice;
+
+/* True if the records run faster apart, by more than noise. */
+bool choice_is_apart(const LtChoice *choice);
 
 /* False: none yet. */
 bool choices_find(const ChoiceKey *shape, LtChoice *choice);

@@ -13,20 +13,39 @@ extern "C" {
 #include "kernels/contract/workspace.h"
 }
 
-/* STRIP_AT_ONCE: loads that a thread has in flight. */
-enum { STRIP_THREADS = 256, STRIP_AT_ONCE = 4, STRIP_NARROW_BYTES = 32 };
+enum { STRIP_THREADS = 256, STRIP_NARROW_BYTES = 32 };
 
-/* Sums of the columns of x. The sums over part p of the rows go to sums + p * width. */
-template <class T, class G> struct ColumnSums {
+/* Rows in memory. `load` begins to read V neighbours, which `numbers` has as f32. A thread has the
+ * loads of AT_ONCE rows in flight. */
+template <class T_> struct RowsOf {
+  typedef T_ T;
+  template <int V> using Loaded = Vector<T, V>;
+  static constexpr int AT_ONCE = 4;
+  static constexpr bool WRITES = false; /* true: `numbers` must not be asked beyond the end */
   const T *x;
+
+  template <int V> __device__ void load(int64_t at, Loaded<V> *to) const {
+    *to = *(const Vector<T, V> *)(x + at);
+  }
+  template <int V> __device__ void numbers(int64_t, const Loaded<V> &loaded, float *to) const {
+#pragma unroll
+    for (int v = 0; v < V; v++)
+      to[v] = to_float(loaded.at[v]);
+  }
+};
+
+/* Sums of the columns of x, whose rows are Rows. The sums over part p of the rows go to
+ * sums + p * width. */
+template <class Rows, class G> struct ColumnSums {
+  Rows x;
   G *sums;
   int64_t rows, width;
   int64_t part_rows;
   bool accumulate;
 };
 
-template <class T, class G, int V, int LANES>
-__global__ void __launch_bounds__(STRIP_THREADS, 3) sum_strip(ColumnSums<T, G> s) {
+template <class Rows, class G, int V, int LANES>
+__global__ void __launch_bounds__(STRIP_THREADS, 3) sum_strip(ColumnSums<Rows, G> s) {
   enum { GROUPS = STRIP_THREADS / LANES };
   SHARED(float, part, STRIP_THREADS *V);
   const int64_t column = ((int64_t)blockIdx.x * LANES + threadIdx.x % LANES) * V;
@@ -35,17 +54,21 @@ __global__ void __launch_bounds__(STRIP_THREADS, 3) sum_strip(ColumnSums<T, G> s
   const int64_t end = begin + s.part_rows < s.rows ? begin + s.part_rows : s.rows;
   float sum[V] = {};
   for (int64_t first = begin + group; first < end && column < s.width;
-       first += GROUPS * STRIP_AT_ONCE) {
-    Vector<T, V> value[STRIP_AT_ONCE] = {};
+       first += GROUPS * Rows::AT_ONCE) {
+    typename Rows::template Loaded<V> loaded[Rows::AT_ONCE] = {};
 #pragma unroll
-    for (int i = 0; i < STRIP_AT_ONCE; i++)
+    for (int i = 0; i < Rows::AT_ONCE; i++)
       if (first + i * GROUPS < end)
-        value[i] = *(const Vector<T, V> *)(s.x + (first + i * GROUPS) * s.width + column);
+        s.x.template load<V>((first + i * GROUPS) * s.width + column, &loaded[i]);
 #pragma unroll
-    for (int i = 0; i < STRIP_AT_ONCE; i++)
+    for (int i = 0; i < Rows::AT_ONCE; i++) {
+      float value[V];
+      if (Rows::WRITES && first + i * GROUPS >= end) break;
+      s.x.template numbers<V>((first + i * GROUPS) * s.width + column, loaded[i], value);
 #pragma unroll
       for (int v = 0; v < V; v++)
-        sum[v] += to_float(value[i].at[v]);
+        sum[v] += value[v];
+    }
   }
 #pragma unroll
   for (int v = 0; v < V; v++)
@@ -66,22 +89,22 @@ __global__ void __launch_bounds__(STRIP_THREADS, 3) sum_strip(ColumnSums<T, G> s
 /* ---- on the host ---- */
 
 /* `work`: NULL, or as sum_columns takes it. */
-template <class T, class G, int V, int LANES>
-static void issue_strips(Launch &run, ColumnSums<T, G> s, float *work) {
+template <class Rows, class G, int V, int LANES>
+static void issue_strips(Launch &run, ColumnSums<Rows, G> s, float *work) {
   const int64_t strips = (s.width + LANES * V - 1) / (LANES * V);
   const int64_t parts = work == nullptr ? 1 : column_parts(s.rows, strips);
   const dim3 grid((unsigned)strips, (unsigned)parts);
   if (parts == 1) {
     s.part_rows = s.rows;
-    run.blocks(grid, STRIP_THREADS, sum_strip<T, G, V, LANES>, s);
+    run.blocks(grid, STRIP_THREADS, sum_strip<Rows, G, V, LANES>, s);
     return;
   }
   const int64_t part_rows = (s.rows + parts - 1) / parts;
-  const ColumnSums<T, float> first = {s.x, work, s.rows, s.width, part_rows, false};
-  run.blocks(grid, STRIP_THREADS, sum_strip<T, float, V, LANES>, first);
-  const ColumnSums<float, G> last = {work, s.sums, parts, s.width, parts, s.accumulate};
+  const ColumnSums<Rows, float> first = {s.x, work, s.rows, s.width, part_rows, false};
+  run.blocks(grid, STRIP_THREADS, sum_strip<Rows, float, V, LANES>, first);
+  const ColumnSums<RowsOf<float>, G> last = {{work}, s.sums, parts, s.width, parts, s.accumulate};
   run.blocks(dim3((unsigned)((s.width + WARP_LANES - 1) / WARP_LANES)), STRIP_THREADS,
-             sum_strip<float, G, 1, WARP_LANES>, last);
+             sum_strip<RowsOf<float>, G, 1, WARP_LANES>, last);
 }
 
 /* Writes or adds the sums of the columns of x to sums[width]. `work`: the scratch that the contract
@@ -90,13 +113,14 @@ template <class T, class G>
 static void sum_columns(Launch &run, const T *x, G *sums, int64_t rows, int64_t width,
                         bool accumulate, float *work) {
   constexpr int V = VECTOR_BYTES / (int)sizeof(T);
-  const ColumnSums<T, G> s = {x, sums, rows, width, rows, accumulate};
+  typedef RowsOf<T> Rows;
+  const ColumnSums<Rows, G> s = {{x}, sums, rows, width, rows, accumulate};
   if (width % V != 0 || !is_aligned(x))
-    issue_strips<T, G, 1, WARP_LANES>(run, s, work);
+    issue_strips<Rows, G, 1, WARP_LANES>(run, s, work);
   else if (work == nullptr)
-    issue_strips<T, G, V, STRIP_NARROW_BYTES / VECTOR_BYTES>(run, s, work);
+    issue_strips<Rows, G, V, STRIP_NARROW_BYTES / VECTOR_BYTES>(run, s, work);
   else
-    issue_strips<T, G, V, WORK_COLUMN_STRIP / VECTOR_BYTES>(run, s, work);
+    issue_strips<Rows, G, V, WORK_COLUMN_STRIP / VECTOR_BYTES>(run, s, work);
 }
 
 #endif

@@ -3,6 +3,9 @@
 #define LOCKSTEP_KERNELS_CUDA_NORM_H
 
 #include "kernels/cuda/vectors.h"
+extern "C" {
+#include "kernels/cuda/dense.h"
+}
 
 enum { WIDEST = 16 * 1024, KEPT_MOST = 16 };
 

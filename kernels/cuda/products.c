@@ -204,7 +204,7 @@ static void describe(ProductMaking *making, LtProduct *product, const Matrices *
   if (!made(making, making->api->operation_create(&product->operation, compute, LT_F32))) return;
   set(making, product->operation, LT_TRANSPOSE_A, x->transpose_a);
   set(making, product->operation, LT_TRANSPOSE_B, x->transpose_b);
-  set(making, product->operation, LT_EPILOGUE, shape->epilogue);
+  set(making, product->operation, LT_EPILOGUE, shape->epilogue & LT_EPILOGUES_OWN);
   /* Addresses of the alignment that the heuristic may count on. */
   const void *like = (const void *)(uintptr_t)shape->align_bytes;
   if ((shape->epilogue & PRODUCT_USES_BIAS) != 0 && making->status == LT_DONE)
@@ -325,6 +325,8 @@ static bool choose(ProductMaking *making, LtProduct *product, const Matrices *x,
   }
   pthread_mutex_unlock(&lt.choosing);
   product->algorithm = choice.algorithm;
+  product->is_fresh = !holds && !is_lost;
+  product->is_apart = choice_is_apart(&choice);
   return !is_lost;
 }
 
@@ -353,6 +355,7 @@ bool products_settle(void) {
     if (!choices_find(&at->shape, &choice)) continue;
     all = all && still_holds(&making, at, &choice);
     at->algorithm = choice.algorithm;
+    at->is_apart = choice_is_apart(&choice);
   }
   pthread_mutex_unlock(&lt.lock);
   return all;
@@ -417,7 +420,8 @@ KernelStatus product_open(const KernelUse *use, const Matrices *x, int32_t epilo
   }
   product->handle = handle_of(&making, gpu);
   if (making.status == LT_DONE) describe(&making, product, x, &product->shape);
-  bool holds = making.status != LT_DONE || choose(&making, product, x, use->accumulate);
+  const bool adds = use->accumulate || (epilogue & LT_EPILOGUE_ADDS) != 0;
+  bool holds = making.status != LT_DONE || choose(&making, product, x, adds);
   if (making.status == LT_DONE && holds) {
     note_open(product);
     *opened = product;
@@ -469,6 +473,7 @@ KernelStatus product_run(const LtProduct *product, const KernelArgs *args, Produ
                          const char **why) {
   const Parts *at = &product->parts;
   const float one = 1, beta = to.adds ? 1 : 0;
+  const void *added = to.added != NULL ? to.added : to.d;
   bool has_work = args->operand_count > at->d + 1;
   int32_t work = args->operand_count - 1;
   int status = LT_DONE;
@@ -505,7 +510,7 @@ KernelStatus product_run(const LtProduct *product, const KernelArgs *args, Produ
     status = lt.api->operation_set(product->operation, LT_AUX, &to.aux, sizeof to.aux);
   if (status == LT_DONE)
     status = lt.api->multiply(product->handle, product->operation, &one, factor[0], product->a,
-                              factor[1], product->b, &beta, to.d, product->d, to.d, product->d,
+                              factor[1], product->b, &beta, added, product->d, to.d, product->d,
                               &product->algorithm, has_work ? args->operand[work] : NULL,
                               work_bytes, args->stream);
   if (status == LT_DONE) return KERNEL_DONE;

@@ -32,6 +32,8 @@ typedef struct LtProduct {
   LtOperation *operation;
   LtLayout *a, *b, *d;
   LtAlgorithm algorithm;
+  bool is_fresh;    /* its algorithm was chosen for it, not kept */
+  bool is_apart;    /* of a fused product: the records run faster one after the other */
   Turned turned[2]; /* of codes: a and b */
   Scales scales[2];
   ChoiceKey shape;
@@ -76,12 +78,28 @@ ProductTimes product_fastest(const LtApi *api, const LtProduct *product, const M
 /* Where a call writes, and what its epilogue needs: NULL where it needs none. */
 typedef struct ProductTo {
   const void *bias, *aux;
+  const void *added; /* the matrix that is added; NULL: d itself, if `adds` */
   void *d;
-  bool adds; /* to what d has */
+  bool adds;
 } ProductTo;
 
 KernelStatus product_run(const LtProduct *product, const KernelArgs *args, ProductTo to,
                          const char **why);
+
+/* ---- products_ways.c */
+
+/* Records of which the first is a product that may have the second in its end; `rest`: the others
+ * in one pass, or no run. */
+typedef struct ProductWays {
+  const Kernel *const *kernel;
+  const KernelUse *use;
+  int32_t count;
+  const KernelFused *rest;
+} ProductWays;
+
+/* Times both ways in the memory that is lent, adds the result to the product's choice, and sets
+ * is_apart. Without lent memory, room or a product that was timed, nothing. */
+void product_compare(LtProduct *fused, const Matrices *x, const ProductWays *ways);
 
 /* Kernel.fuse of the products (products_fused.c). */
 KernelStatus product_fusion(const Kernel *const *kernel, const KernelUse *use, int32_t count,

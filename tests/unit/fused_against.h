@@ -71,8 +71,12 @@ static inline bool lay_sizes(const KernelFusion *fusion, int i, PairCase *c) {
   }
   const int64_t *p = fused_products[of_product ? i : 0], *n = fused_norms[of_product ? 0 : i];
   if (of_product) {
+    const int64_t elements = p[0] * (fusion->first == KERNEL_linear_dx ? p[1] : p[2]);
     set_dims(&c->of[0], p, 4);
-    c->of[1].dim[0] = p[0] * (fusion->first == KERNEL_linear_dx ? p[1] : p[2]);
+    if (fusion->second == KERNEL_add)
+      add_dims(&c->of[1], elements);
+    else
+      c->of[1].dim[0] = elements;
     return true;
   }
   for (int k = 0; k < 2; k++) {
@@ -215,9 +219,10 @@ static inline bool check_pair(const PairCase *c, RunPair *run) {
 static inline int check_join(const KernelFusion *fusion, RunPair *run) {
   int fused = 0;
   PairCase c = {.fusion = fusion};
-  bool may_be_over = !is_norm(fusion->second);
+  bool may_be_over = !is_norm(fusion->second) && fusion->second != KERNEL_linear_db;
   bool may_add = contract_operand(contract_of(fusion->first), "d_w") >= 0 ||
-                 contract_operand(contract_of(fusion->first), "d_weight") >= 0;
+                 contract_operand(contract_of(fusion->first), "d_weight") >= 0 ||
+                 fusion->second == KERNEL_linear_db;
   Mode last = may_add ? MODE_MIXED : MODE_F16;
   for (int i = 0; lay_sizes(fusion, i, &c); i++)
     for (c.mode = MODE_F32; c.mode <= last; c.mode++)

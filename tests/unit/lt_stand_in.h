@@ -28,6 +28,7 @@
 typedef int64_t LtStandInCount(void);    /* products that were made; calls that were wrong */
 typedef void LtStandInKnows(bool knows); /* false: no algorithm for anything */
 typedef void LtStandInEnds(int status);  /* of a search for what ends with more than a bias */
+typedef void LtStandInSlows(int64_t ns); /* how much longer such a product takes */
 
 static inline void *lt_stand_in_find(const char *name) {
   void *object = dlopen(LT_STAND_IN, RTLD_NOW | RTLD_LOCAL);
@@ -52,6 +53,12 @@ static inline void lt_stand_in_knows(bool knows) {
   LtStandInKnows *call = NULL;
   *(void **)&call = lt_stand_in_find("lt_stand_in_knows");
   call(knows);
+}
+
+static inline void lt_stand_in_slows(int64_t ns) {
+  LtStandInSlows *call = NULL;
+  *(void **)&call = lt_stand_in_find("lt_stand_in_slows");
+  call(ns);
 }
 
 static inline void lt_stand_in_ends(int status) {

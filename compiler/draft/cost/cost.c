@@ -50,15 +50,16 @@ static int64_t host_ns(const Draft *d, const Record *record) {
 int64_t cost_kernel_ns(const Draft *d, const Record *record) {
   if (record->kind == RECORD_COPY || record->lane >= LANE_HOST) return host_ns(d, record);
   if (record->kind != RECORD_KERNEL) return 0;
+  const bool is_fused = record->fused_bytes > FUSED_ALONE;
   const KernelWork work = {
       .kernel = contract_find(record->kernel),
       .dims = record->dims,
       .flops = (double)record->flops,
-      .bytes = (double)(record->bytes - record->fused_bytes),
+      .bytes = (double)(record->bytes - (is_fused ? record->fused_bytes : 0)),
       .number_bytes = (double)dtype_bytes(record->operands[0].dtype),
       .peak = record->flops > 0 ? cost_peak_of(d, record->operands[0].dtype) : 0,
       .is_causal = record->attr_count > 0 && record->attrs[0] != 0,
-      .is_fused = record->fused_bytes > 0,
+      .is_fused = is_fused,
   };
   return (int64_t)(kernel_seconds(d->cluster, &work) * 1e9 + 0.5);
 }

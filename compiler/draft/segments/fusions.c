@@ -4,7 +4,9 @@
  *   - the first runs right before the second in every call in which the second runs, on one lane;
  *   - the second reads the result of the first, at the same address;
  *   - neither overwrites another operand of the other.
- * A rider (RIDER of fusions.def) may run between the two if
+ * The first may itself be fused with the record before it: a chain has up to FUSED_MOST records,
+ * and no record of it overwrites an operand of an earlier one. A rider (RIDER of fusions.def) may
+ * run between the two if
  *   - its operand is one that the second reads; the second may overwrite it;
  *   - the rider and either of the two overwrite no other operands of each other.
  * storage.c keeps the operands of such nodes apart. edges.c takes the mark from a record that waits
@@ -41,11 +43,18 @@ static bool disturb(const Record *first, const Record *second, bool is_rider) {
   return false;
 }
 
-/* Bytes of the operand that both share by fusions.def; 0: they may not be fused. A second record
- * that accumulates runs alone, because a library's GEMM epilogue cannot accumulate. */
+static bool has(const Record *record, const Operand *operand, Access access) {
+  for (int32_t i = 0; i < record->operand_count; i++)
+    if (record->operands[i].access == access && is_same(&record->operands[i], operand)) return true;
+  return false;
+}
+
+/* Bytes that need not be moved if the two are fused, which share an operand by fusions.def: those
+ * of the operand once, which the second does not read, and once more where the second writes over
+ * it, so that the first does not write it. 0: they may not be fused. */
 static int64_t shared_bytes(const Draft *d, const Record *first, const Record *second) {
-  if (first->kind != RECORD_KERNEL || first->fused_bytes > 0 || first->lane != second->lane ||
-      second->accumulate || first->operand_count + second->operand_count > FUSED_OPERANDS_MAX ||
+  if (first->kind != RECORD_KERNEL || first->lane != second->lane ||
+      first->operand_count + second->operand_count > FUSED_OPERANDS_MAX ||
       disturb(first, second, false))
     return 0;
   const KernelContract *a = contract_find(first->kernel), *b = contract_find(second->kernel);
@@ -57,7 +66,9 @@ static int64_t shared_bytes(const Draft *d, const Record *first, const Record *s
         (fusion->targets >> d->cluster->target & 1u) == 0)
       continue;
     const Operand *made = &first->operands[fusion->first_operand];
-    if (is_same(made, &second->operands[fusion->second_operand])) return made->size_bytes;
+    if (!is_same(made, &second->operands[fusion->second_operand])) continue;
+    return fusion->over && has(second, made, ACCESS_WRITE) ? 2 * made->size_bytes
+                                                           : made->size_bytes;
   }
   return 0;
 }
@@ -71,12 +82,6 @@ static const Record *record_before(const Segment *segment, int32_t i, uint32_t f
 
 static KernelId id_of(const Record *record) {
   return contract_find(record->kernel)->id;
-}
-
-static bool has(const Record *record, const Operand *operand, Access access) {
-  for (int32_t i = 0; i < record->operand_count; i++)
-    if (record->operands[i].access == access && is_same(&record->operands[i], operand)) return true;
-  return false;
 }
 
 /* True if the rider may run between the two, and be fused with both. */
@@ -96,26 +101,49 @@ typedef struct FusedPair {
   const Record *first, *between;
 } FusedPair;
 
+/* True if a chain that ends with record i, in calls with these flags, may have one more: it is not
+ * full, as one with a rider is, and `next` disturbs none of it. */
+static bool goes_on(const Draft *d, const Segment *segment, int32_t i, const Record *next,
+                    uint32_t flags) {
+  const Record *at = &segment->records.at[i];
+  int32_t count = 1, operands = at->operand_count + next->operand_count;
+  for (; at->fused_bytes > 0; count++) {
+    const Record *before = record_before(segment, (int32_t)(at - segment->records.at), flags);
+    if (before == NULL || shared_bytes(d, before, at) == 0 || disturb(before, next, false))
+      return false;
+    operands += before->operand_count;
+    at = before;
+  }
+  return count < FUSED_MOST && operands <= FUSED_OPERANDS_MAX;
+}
+
 /* The pair whose second is record i, in calls with these flags. */
 static FusedPair pair_at(const Draft *d, const Segment *segment, int32_t i, uint32_t flags) {
   const Record *second = &segment->records.at[i], *before = record_before(segment, i, flags);
   if (before == NULL) return (FusedPair){0};
-  if (shared_bytes(d, before, second) > 0) return (FusedPair){before, NULL};
+  if (shared_bytes(d, before, second) > 0)
+    return goes_on(d, segment, (int32_t)(before - segment->records.at), second, flags)
+               ? (FusedPair){before, NULL}
+               : (FusedPair){0};
   const Record *first = record_before(segment, (int32_t)(before - segment->records.at), flags);
+  if (first != NULL && first->fused_bytes > 0) return (FusedPair){0};
   if (first == NULL || shared_bytes(d, first, second) == 0 || !rides(d, first, before, second))
     return (FusedPair){0};
   return (FusedPair){first, before};
 }
 
-/* Bytes of the operand that the record shares with the first of its pair; 0: in some call the
- * record is not the second of a pair. */
+/* Bytes that the record does not move if it is fused with the first of its pair; 0: in some call it
+ * is not the second of a pair. The third of a chain moves all of its own: the first two may be
+ * fused without it, and it is counted as if they were. */
 static int64_t fused_bytes(const Draft *d, const Segment *segment, int32_t i) {
   const Record *record = &segment->records.at[i];
   int64_t bytes = 0;
   for (uint32_t flags = 0; flags < 1u << CALL_FLAGS_BITS; flags++) {
     if (!record_runs(record, flags)) continue;
     const Record *first = pair_at(d, segment, i, flags).first;
-    bytes = first != NULL ? shared_bytes(d, first, record) : 0;
+    bytes = first == NULL            ? 0
+            : first->fused_bytes > 0 ? FUSED_ALONE
+                                     : shared_bytes(d, first, record);
     if (bytes == 0) return 0;
   }
   return bytes;
@@ -169,7 +197,7 @@ void records_fuse(Draft *d) {
       if (is_second(&segment->records.at[i]))
         segment->records.at[i].fused_bytes = fused_bytes(d, segment, i);
     for (int32_t i = 0; i < segment->records.count; i++)
-      if (is_rider(&segment->records.at[i]))
+      if (segment->records.at[i].fused_bytes == 0 && is_rider(&segment->records.at[i]))
         segment->records.at[i].fused_bytes = ridden_bytes(d, segment, i);
   }
 }

@@ -152,6 +152,34 @@ static int64_t stored_bytes(const Storage *p, ValueId v) {
 
 /* ---- in place: output 0 takes over an input that dies at this node */
 
+/* The node before this one that runs a kernel, or NO_ID: views and other records do not. */
+static int32_t kernel_before(const Lowered *lowered, int32_t at) {
+  while (--at >= 0)
+    if (lowered[at].kind != RECORD_KERNEL || lowered[at].kernel != NULL) break;
+  return at >= 0 && lowered[at].kind == RECORD_KERNEL ? at : NO_ID;
+}
+
+/* The input that the node is to write over, so that the kernel before it, which makes it, need not
+ * write it (fusions.def, OVER); or NO_ID. */
+static int32_t fused_input(const Storage *p, const NodeList *nodes, int32_t at,
+                           const Lowered *lowered) {
+  const int32_t before = lowered[at].kind == RECORD_KERNEL && lowered[at].kernel != NULL
+                             ? kernel_before(lowered, at)
+                             : NO_ID;
+  if (before == NO_ID) return NO_ID;
+  const KernelId first = contract_find(lowered[before].kernel)->id;
+  const KernelId second = contract_find(lowered[at].kernel)->id;
+  const KernelFusion *fusion = contract_fusion(first, second);
+  if (fusion == NULL || !fusion->over ||
+      !contract_may_fuse(first, second, (KernelTarget)p->draft->cluster->target))
+    return NO_ID;
+  const Node *n = graph_node(p->graph, nodes->at[at]);
+  const Node *maker = graph_node(p->graph, nodes->at[before]);
+  for (int32_t k = 0; k < n->input_count; k++)
+    if (n->inputs[k] == maker->outputs[0]) return k;
+  return NO_ID;
+}
+
 static bool can_take(const Storage *p, const Node *n, ListKind list, int32_t at, ValueId in,
                      ValueId out) {
   BaseRole role;
@@ -176,16 +204,20 @@ static void take_over(Storage *p, ValueId in, ValueId out) {
   if (p->use[in].first < p->use[out].first) p->use[out].first = p->use[in].first;
 }
 
-static void work_in_place(Storage *p) {
+static void work_in_place(Storage *p, Lowered *const lowered[LIST_KINDS]) {
   for (ListKind list = 0; list < LIST_KINDS; list++) {
     const NodeList *nodes = region_list(p->region, list);
     for (int32_t i = 0; i < nodes->count; i++) {
       const Node *n = graph_node(p->graph, nodes->at[i]);
-      int32_t k = op_def(n->op)->in_place;
-      if (k < 0 || k >= n->input_count || n->output_count < 1) continue;
-      if (list_chunks(p->graph, p->region, list, i) > 1) continue;
-      if (can_take(p, n, list, i, n->inputs[k], n->outputs[0]))
+      const int32_t inputs[] = {fused_input(p, nodes, i, lowered[list]), op_def(n->op)->in_place};
+      if (n->output_count < 1 || list_chunks(p->graph, p->region, list, i) > 1) continue;
+      for (int32_t t = 0; t < 2; t++) {
+        const int32_t k = inputs[t];
+        if (k < 0 || k >= n->input_count || !can_take(p, n, list, i, n->inputs[k], n->outputs[0]))
+          continue;
         take_over(p, n->inputs[k], n->outputs[0]);
+        break;
+      }
     }
   }
 }
@@ -270,7 +302,7 @@ Storage *storage_assign(Draft *d, const Graph *g, const Region *region,
   note_uses(p);
   keep_exchanges(p);
   keep_over_chunks(p);
-  work_in_place(p);
+  work_in_place(p, lowered);
   place_frames(p);
   for (ListKind list = 0; list < LIST_KINDS; list++)
     place_scratch(p, arena, list, lowered[list]);

@@ -1,9 +1,11 @@
-/* riders.c -- places the gradients of biases where they may be fused (RIDER of fusions.def):
- * between the backward of a norm and the addition after it, which reads the same rows.
+/* riders.c -- places the gradients of biases where they may be fused: right after the kernel that
+ * makes the rows (FUSION of fusions.def), or between the backward of a norm and the addition after
+ * it, which reads the same rows (RIDER).
  *
- * A bias' gradient is the sum of the rows of its layer's d_y. In a residual model the d_y of the
- * last layer of a branch is also the other summand of the addition after the backward of the
- * branch's norm, so the node of that gradient moves to right before that addition. */
+ * A bias' gradient is the sum of the rows of its layer's d_y. That of a layer before an activation
+ * is made by the activation's backward. In a residual model the d_y of the last layer of a branch
+ * is also the other summand of the addition after the backward of the branch's norm, so the node of
+ * that gradient moves to right before that addition. */
 #include <string.h>
 
 #include "compiler/graph/backward/backward.h"
@@ -56,18 +58,36 @@ static ValueId added(const Graph *g, const NodeList *list, int32_t at) {
   return NO_ID;
 }
 
+/* Beside the additions that read their rows. */
+static void place_before_additions(const Graph *g, NodeList *list) {
+  for (int32_t at = 0; at < list->count; at++) {
+    const ValueId other = added(g, list, at);
+    const int32_t sum = other == NO_ID ? NO_ID : sum_of(g, list, other);
+    if (sum != NO_ID && sum < at) move(list, sum, at - 1);
+    if (sum != NO_ID && sum > at) move(list, sum, at++);
+  }
+}
+
+/* Right after the nodes that make their rows. */
+static void place_after_makers(const Graph *g, NodeList *list) {
+  int32_t count;
+  for (const KernelFusion *row = contract_fusions(&count); count > 0; row++, count--) {
+    if (row->second != KERNEL_linear_db || (row->targets >> g->target & 1u) == 0) continue;
+    for (int32_t at = 0; at < list->count; at++) {
+      const Node *maker = graph_node(g, list->at[at]);
+      const int32_t sum = runs(maker, row->first) ? sum_of(g, list, maker->outputs[0]) : NO_ID;
+      if (sum != NO_ID && sum > at + 1) move(list, sum, at + 1);
+    }
+  }
+}
+
 void backward_place_riders(Graph *g) {
-  if (contract_rider(KERNEL_linear_db, KERNEL_layernorm_backward, KERNEL_add,
-                     (KernelTarget)g->target) == NULL)
-    return;
   for (RegionId r = 0; r < g->regions.count; r++) {
     Region *region = &g->regions.at[r];
-    NodeList *list = &region->backward;
-    for (int32_t at = 0; at < list->count && region->chunks == 0; at++) {
-      const ValueId other = added(g, list, at);
-      const int32_t sum = other == NO_ID ? NO_ID : sum_of(g, list, other);
-      if (sum != NO_ID && sum < at) move(list, sum, at - 1);
-      if (sum != NO_ID && sum > at) move(list, sum, at++);
-    }
+    if (region->chunks > 0) continue;
+    if (contract_rider(KERNEL_linear_db, KERNEL_layernorm_backward, KERNEL_add,
+                       (KernelTarget)g->target) != NULL)
+      place_before_additions(g, &region->backward);
+    place_after_makers(g, &region->backward);
   }
 }

@@ -19,10 +19,10 @@ return {
 }
 -- >>> exit 0
 job.lua:4:49: lint[small-microbatch]: a rank uses 66 % of its memory, and
-    larger micro-batches fit: train.microbatch = 8 takes 126 ms less of 3.29 s a
+    larger micro-batches fit: train.microbatch = 8 takes 119 ms less of 3.28 s a
     step
     4 |   train = { batch = "8 sequences", microbatch = 1, context = 4096, steps = 1 },
       |                                                 ^
         fix: microbatch = 8
 offload  a step: d2h 27.0 GB in 499 ms, h2d 13.5 GB in 250 ms, host in 1.0 s
-         922 ms of it exposed, 28 % of the step
+         923 ms of it exposed, 28 % of the step

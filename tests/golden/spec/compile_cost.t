@@ -7,4 +7,4 @@ return job {
   cluster = { "dgx-h100", nodes = 2, price = "$98.32/h" },
 }
 -- >>> exit 0
-cost     1.88 GPU-hours (at least 0.0136), 0.235 node-hours, $23.07, 1.31 kWh
+cost     1.84 GPU-hours (at least 0.0136), 0.231 node-hours, $22.67, 1.29 kWh

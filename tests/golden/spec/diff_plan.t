@@ -10,7 +10,7 @@ return job {
 -- >>> exit 0
 the same bytes of each kind, bytes sent, and time
          exposed tp                    0.000000    0.616048   -0.616048 -100.0%
-         tokens a second                6974075     1757581    +5216495 +296.8%
+         tokens a second                7128065     1757581    +5370484 +305.6%
 1
 lockstep: -D changes a job, and both sides are plans; compile the jobs again
 1

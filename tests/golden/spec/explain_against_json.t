@@ -30,8 +30,8 @@ return job {
    "control, mirrored":0,
    "snapshot":0,
    "arena":1302780672,"budget":84269849190,"fits":true},
-  "compute_ms":5.669687,"bubble_ms":0.000000,"exposed_ms":{"dp_replicate":0.000000,"dp":5.037563,"pp":0.000000,"cp":0.000000,"tp":0.000000,"tp_group":0.000000,"several":0.000000},
-  "sent_bytes":1885504620,"predicted_step_ns":10978490,"tokens_per_s":746186},
+  "compute_ms":5.568287,"bubble_ms":0.000000,"exposed_ms":{"dp_replicate":0.000000,"dp":5.130513,"pp":0.000000,"cp":0.000000,"tp":0.000000,"tp_group":0.000000,"several":0.000000},
+  "sent_bytes":1885504620,"predicted_step_ns":10970040,"tokens_per_s":746761},
  "against":{"ranks":4,"memory":{
    "parameters":312799232,
    "parameters, cast":0,
@@ -53,5 +53,5 @@ return job {
    "control, mirrored":0,
    "snapshot":0,
    "arena":3275491072,"budget":84269849190,"fits":true},
-  "compute_ms":7.080698,"bubble_ms":0.000000,"exposed_ms":{"dp_replicate":0.000000,"dp":1.590346,"pp":0.000000,"cp":0.000000,"tp":0.000000,"tp_group":0.000000,"several":0.000000},
-  "sent_bytes":938397768,"predicted_step_ns":8671044,"tokens_per_s":944754}}
+  "compute_ms":6.979298,"bubble_ms":0.000000,"exposed_ms":{"dp_replicate":0.000000,"dp":1.590346,"pp":0.000000,"cp":0.000000,"tp":0.000000,"tp_group":0.000000,"several":0.000000},
+  "sent_bytes":938397768,"predicted_step_ns":8569644,"tokens_per_s":955932}}

@@ -8,4 +8,4 @@ return job {
 }
 -- >>> exit 0
 "node_hours":0.00169638,"cost":0.166788,"kwh":0.00949974},
-"node_hours":0.234651,"cost":23.0708,"kwh":1.31404},
+"node_hours":0.230559,"cost":22.6686,"kwh":1.29113},

@@ -9,12 +9,12 @@ return job {
 }
 -- >>> exit 0
 "bubble":0.272727
-"imbalance":0.462430
+"imbalance":0.461532
 "name":"stage 0"
-"microbatch_ns":157950
+"microbatch_ns":154270
 "name":"stage 1"
-"microbatch_ns":230465
+"microbatch_ns":224945
 "name":"stage 2"
-"microbatch_ns":153643
+"microbatch_ns":149963
 "name":"stage 3"
-"microbatch_ns":88303
+"microbatch_ns":86463

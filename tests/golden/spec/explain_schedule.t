@@ -12,17 +12,17 @@ return job {
 zb-h1, 3 stages, 6 micro-batches: a stage is idle 10.0 % of the time
 micro-batches for a smaller bubble: 13 for at most 5 %
 stage in flight  act. at most  a micro-batch  layers
-0             3       17.9 MB         223 us  2+begin
-1             2       25.5 MB         230 us  3
-2             1       58.4 MB         187 us  1+end
-stage 1 computes 7.9 % longer than the mean: it has 3 of 6 layers
+0             3       17.9 MB         219 us  2+begin
+1             2       25.5 MB         225 us  3
+2             1       58.4 MB         185 us  1+end
+stage 1 computes 7.2 % longer than the mean: it has 3 of 6 layers
 
-train step: 1.85 ms on 3 stages, idle 20.2 %
-  stage 0 00011222.......aaaAA333bbBBBB44cccCCC555ddDDDD..eeeEEEfffFFFuuuuuuuuuu
-       pp ..-..--..-....--.....--.......--.......--......--....-................
-  stage 1 ...000111..aaaa222bbbbAA333cccBB444ddddCC555eeeeDDffffEEFF...uuuu.....
-       pp ..-..--..---..--.--..---..-...--...-...--...-..---...-................
-  stage 2 ......000aa111bb..222ccAA..333ddBB..44eeCCC.555ffDDDEEFFFu...uuuuuuuu.
-       pp .....--..---.....--...--..-....-...-....-...-....-....................
+train step: 1.82 ms on 3 stages, idle 20.0 %
+  stage 0 00011222.......aaaAA33bbbBBBB44cccCCC555ddDDDD..eeEEEEffFFFFuuuuuuuuuu
+       pp ..-..--.--....--.....--.......--......---......-.....-................
+  stage 1 ...000111..aaaa222bbbbA333ccccBB444ddddCC555eeeDDDfffEEFFF...uuuu.....
+       pp ..-..--.----..--.-...--...-...--..--..---..--..--....-................
+  stage 2 ......000aa11bb...222ccA...33ddBBB.444eeCCC.555ffDDEEEFFFu...uuuuuuuu.
+       pp .....--.----.....-....-...-....-..--...--..--...-.....................
   0-9 forward  a-j backward  A-J weights  ~ communication  u update  . idle
   under each: its lanes beside computation, - less than half of a column

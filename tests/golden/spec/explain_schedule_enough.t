@@ -11,6 +11,6 @@ return job {
 -- >>> exit 0
 1f1b, 2 stages, 40 micro-batches: a stage is idle 2.4 % of the time
 stage in flight  act. at most  a micro-batch  layers
-0             2       4.90 MB        1.92 ms  32+begin
-1             1       2.47 MB        1.93 ms  32+end
-stage 1 computes 0.2 % longer than the mean: it has 32 of 64 layers
+0             2       4.90 MB        1.87 ms  32+begin
+1             1       2.47 MB        1.88 ms  32+end
+stage 1 computes 0.2 % longer than the mean: the head (end) is 1 % of its work

@@ -11,9 +11,9 @@ return job {
 1f1b, 4 stages, 8 micro-batches: a stage is idle 27.3 % of the time
 micro-batches for a smaller bubble: 27 for at most 10 %, 57 for at most 5 %
 stage in flight  act. at most  a micro-batch  layers
-0             4       23.7 MB         158 us  2+begin
-1             3       26.6 MB         230 us  3
-2             2       12.1 MB         154 us  2
-3             1       3.94 MB        88.3 us  1+end
+0             4       23.7 MB         154 us  2+begin
+1             3       26.6 MB         225 us  3
+2             2       12.1 MB         150 us  2
+3             1       3.94 MB        86.5 us  1+end
 stage 1 computes 46.2 % longer than the mean: it has 3 of 8 layers
 

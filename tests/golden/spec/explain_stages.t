@@ -14,16 +14,16 @@ ranks    8                  = tp 1 x cp 1 x pp 8 x dp 1   zero 0
 passes   1f1b               recompute none   precision bf16
 cluster  dgx-h100           8 x h100-sxm, 1 thread a rank
 memory   49.1 MB to 53.7 MB of 84.3 GB a rank (0 %); packing 0.0 % above bound
-time     847 us             a step, expected   604,357 tokens/s
-range    0.88 to 1.13       8 of 10 runs take from 746 us to 957 us
+time     824 us             a step, expected   621,344 tokens/s
+range    0.88 to 1.13       8 of 10 runs take from 725 us to 931 us
 floor    7.81 us            no program takes less: memory traffic of the update
-parts    compute 47 %, exposed pp 10 %, bubble 42 %, other lanes 1.2 %
-compute  products 22 %, attention 3.1 %, optimizer 1.5 %, memory-bound 21 %
-bound    bubble of the pipeline: 42 % of the step
+parts    compute 47 %, exposed pp 10 %, bubble 41 %, other lanes 1.3 %
+compute  products 22 %, attention 3.2 %, optimizer 1.6 %, memory-bound 20 %
+bound    bubble of the pipeline: 41 % of the step
 mfu      0.3 %              of the peak; HFU 0.3 %, with what is computed again
 proof    ok                 8 ranks, 8 classes, 1 communicator, 9475 accesses
-run      10 steps           of 512 = 5,120 tokens   8.47 ms
-cost     1.88e-05 GPU-hours (at least 1.73e-07), 2.35e-06 node-hours
+run      10 steps           of 512 = 5,120 tokens   8.24 ms
+cost     1.83e-05 GPU-hours (at least 1.73e-07), 2.29e-06 node-hours
 
 memory of one rank at the peak of a step, GB = 1e9 bytes
 4 of 8 stages; --json has all
@@ -68,7 +68,7 @@ job.lua:6:21: lint[few-layers]: 8 layers on 8 stages are fewer than four a
       |                     ^
         fix: pp = 2
 job.lua:6:21: lint[bubble]: stages idle 46.7 % of a step: (pp-1) / (m + pp-1)
-    with m = 8 micro-batches; the slowest stage waits 352 us of 847 us
+    with m = 8 micro-batches; the slowest stage waits 341 us of 824 us
     6 |   parallel = { pp = 8 },
       |                     ^
         fix: batch = "63 sequences"

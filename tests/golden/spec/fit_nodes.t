@@ -14,6 +14,6 @@ job.lua:2:11: error[does-not-fit]: a rank needs 147 GB, its budget is 84.3 GB
     note: with precision.master = "split"     it needs 131 GB
     note: with precision.grad = "bf16"        it needs 115 GB
     note: with precision.moments = "bf16"     it needs 82.6 GB: fits, a step of
-    206 s
+    205 s
     note: or with cluster.nodes = 4, parallel.zero = 3 it needs 58.1 GB: fits, a
     step of 133 s

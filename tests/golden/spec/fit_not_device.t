@@ -14,10 +14,10 @@ job.lua:2:15: error[does-not-fit]: a rank needs 7.35 TB, its budget is 84.3 GB
     note: with precision.master = "split"     it needs 6.53 TB
     note: with precision.grad = "bf16"        it needs 5.72 TB
     note: with precision.moments = "int8"     it needs 3.31 TB
-    note: with offload.optimizer = "cpu"      it needs 1.66 TB, a step 1.40
+    note: with offload.optimizer = "cpu"      it needs 1.66 TB, a step 1.41
     times as long: 55.7 s
     note: with offload.activations = "cpu"    it needs 1.63 TB, a step 1.65
-    times as long: 65.3 s
+    times as long: 65.2 s
     note: host memory is for large models on few devices, such as 70B on one
     node: with more nodes parallel.zero divides states, and nothing is copied
     note: 1.55 TB a rank are missing even then: more ranks that share the model

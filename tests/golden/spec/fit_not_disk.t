@@ -16,7 +16,7 @@ job.lua:7:49: error[does-not-fit]: a rank needs 123 GB, its budget is 46.8 GB
         fix: -D precision.moments=int8 -D offload.optimizer=nvme
     note: with precision.moments = "int8"     it needs 83.7 GB
     note: with offload.optimizer = "nvme"     it needs 42.3 GB: fits, a step
-    1.60 times as long: 4.79 s
+    1.61 times as long: 4.77 s
     note: host memory is for large models on few devices, such as 70B on one
     node: with more nodes parallel.zero divides states, and nothing is copied
     note: or with cluster.nodes = 8, parallel.zero = 3 it needs 32.3 GB: fits, a

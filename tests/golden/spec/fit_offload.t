@@ -14,6 +14,6 @@ job.lua:7:49: error[does-not-fit]: a rank needs 123 GB, its budget is 46.8 GB
       |                                                 ^~~~~~
         fix: -D offload.optimizer=cpu
     note: with offload.optimizer = "cpu"      it needs 42.3 GB: fits, a step
-    1.06 times as long: 3.18 s
+    1.06 times as long: 3.17 s
     note: host memory is for large models on few devices, such as 70B on one
     node: with more nodes parallel.zero divides states, and nothing is copied

@@ -15,15 +15,15 @@ ranks    1                  = tp 1 x cp 1 x pp 1 x dp 1   zero 0
 passes   one stage          recompute none   precision bf16
 cluster  dgx-h100           1 x h100-sxm, 1 thread a rank
 memory   5.46 GB            of 5.40 GB a rank (101 %); packing 0.0 % above bound
-time     74.4 ms            a step, expected   220,173 tokens/s
-range    0.88 to 1.13       8 of 10 runs take from 65.5 ms to 84.1 ms
+time     73.5 ms            a step, expected   222,838 tokens/s
+range    0.88 to 1.13       8 of 10 runs take from 64.7 ms to 83.1 ms
 floor    27.5 ms            no program takes less: FLOPs at the device's peak
 parts    compute 100 %
-compute  products 53 %, attention 18 %, optimizer 3.7 %, memory-bound 25 %
+compute  products 53 %, attention 18 %, optimizer 3.8 %, memory-bound 24 %
 bound    products: 53 % of the step
-mfu      37.0 %             of the peak; HFU 37.8 %, with what is computed again
-run      1 step             of 16,384 = 16,384 tokens   74.4 ms
-cost     2.07e-05 GPU-hours (at least 7.65e-06), 2.07e-05 node-hours
+mfu      37.5 %             of the peak; HFU 38.2 %, with what is computed again
+run      1 step             of 16,384 = 16,384 tokens   73.5 ms
+cost     2.04e-05 GPU-hours (at least 7.65e-06), 2.04e-05 node-hours
 
 memory of one rank at the peak of a step, GB = 1e9 bytes
 M_model  parameters                   0.487655  243,827,712 x bf16
@@ -55,4 +55,4 @@ job.lua:8:23: error[does-not-fit]: a rank needs 5.46 GB, its budget is 5.40 GB
       |                       ^~~~~~~
         fix: -D memory.recompute=selective
     note: with memory.recompute = "selective" it needs 5.33 GB: fits, a step of
-    75.7 ms
+    74.8 ms

@@ -14,7 +14,7 @@ job.lua:6:21: lint[few-layers]: a stage has 3 of 16 layers, fewer than four: it
       |                     ^
         fix: remove stages
 job.lua:6:21: lint[imbalance]: the heaviest stage has 26 % more work than the
-    mean, 42.2 ms of 207 ms a step, and the others wait for it (`explain
+    mean, 41.3 ms of 202 ms a step, and the others wait for it (`explain
     --schedule` says why)
     6 |   parallel = { pp = 4, stages = { 5, 4, 4, 3 } },
       |                     ^

@@ -11,7 +11,7 @@ return job {
 }
 -- >>> exit 0
 job.lua:9:48: lint[unused-memory]: a rank uses 60 % of its memory, and saves
-    more than it must: offload.activations = "none" takes 185 ms less of 2.14 s
+    more than it must: offload.activations = "none" takes 183 ms less of 2.14 s
     a step
     9 |   offload = { optimizer = "cpu", activations = { "cpu", share = "50%" } },
       |                                                ^

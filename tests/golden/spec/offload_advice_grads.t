@@ -13,4 +13,4 @@ return job {
     note: with offload.optimizer = "cpu"      it needs 42.3 GB, a step 1.06
 --
     note: with offload.grads = "cpu"          it needs 6.28 GB: fits, a step
-    2.21 times as long: 6.65 s
+    2.22 times as long: 6.65 s

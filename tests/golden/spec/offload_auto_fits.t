@@ -11,7 +11,7 @@ return job {
 }
 -- >>> exit 0
 job.lua:8:26: lint[unused-memory]: a rank uses 62 % of its memory, and saves
-    more than it must: memory.recompute = "none" takes 71.8 ms less of 410 ms a
+    more than it must: memory.recompute = "none" takes 71.4 ms less of 408 ms a
     step
     8 |   memory = { recompute = "block" },
       |                          ^~~~~~~

@@ -12,7 +12,7 @@ return job {
 }
 -- >>> exit 0
 job.lua:9:21: lint[bubble]: stages idle 11.1 % of a step: (pp-1) / (m + pp-1)
-    with m = 8 micro-batches; the slowest stage waits 214 ms of 1.71 s
+    with m = 8 micro-batches; the slowest stage waits 213 ms of 1.70 s
     9 |   parallel = { pp = 2 },
       |                     ^
         fix: batch = "9 sequences"

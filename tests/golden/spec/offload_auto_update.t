@@ -11,7 +11,7 @@ return job {
   offload = { "auto", grads = "none", activations = "none" },
 }
 -- >>> exit 0
-         updates on the device: a step of 409 ms, 466 ms with updates on the
+         updates on the device: a step of 408 ms, 466 ms with updates on the
                             host
 --
 auto     3.23 GB of states moved: optimizer = { "cpu", most = "3232364544B" },

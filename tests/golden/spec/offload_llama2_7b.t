@@ -10,13 +10,13 @@ return job {
 }
 -- >>> exit 0
 job.lua:4:49: lint[small-microbatch]: a rank uses 66 % of its memory, and
-    larger micro-batches fit: train.microbatch = 2 takes 111 ms less of 2.61 s a
+    larger micro-batches fit: train.microbatch = 2 takes 110 ms less of 2.60 s a
     step
     4 |   train = { batch = "8 sequences", microbatch = 1, context = 4096, steps = 1 },
       |                                                 ^
         fix: microbatch = 2
 memory   55.2 GB            of 84.3 GB a rank (66 %); packing 0.0 % above bound
-time     2.6 s              a step, expected   12,563 tokens/s
+time     2.6 s              a step, expected   12,612 tokens/s
 proof    ok                 1 rank, 1 class, 0 communicators, 25947 accesses
 memory of one rank at the peak of a step, GB = 1e9 bytes
 M_opt    master                       0.000000  in host memory

@@ -10,8 +10,8 @@ return job {
 }
 -- >>> exit 0
 job.lua: lint[tight-memory]: the arena takes 99.5 % of what a rank has: other
-    programs, or a driver that needs more, make the run fail; the fix takes 559
-    ms more of 2.50 s a step
+    programs, or a driver that needs more, make the run fail; the fix takes 555
+    ms more of 2.49 s a step
         fix: memory = { budget = "95%" }
 memory   83.8 GB            of 84.3 GB a rank (99 %); packing 0.0 % above bound
 proof    ok                 1 rank, 1 class, 0 communicators, 26317 accesses

@@ -12,4 +12,4 @@ return job {
 -- >>> exit 0
 offload  a step: d2h 10.1 GB in 158 ms, h2d 10.1 GB in 158 ms
          151 ms of it exposed, 33 % of the step
-         updates on the device: a step of 457 ms, 536 ms with updates on the
+         updates on the device: a step of 456 ms, 536 ms with updates on the

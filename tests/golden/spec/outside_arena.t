@@ -9,7 +9,7 @@ return job {
 }
 -- >>> exit 0
 job.lua: lint[small-microbatch]: a rank uses 22 % of its memory, and larger
-    micro-batches fit: train.microbatch = 8 takes 4.47 ms less of 6.89 ms a step
+    micro-batches fit: train.microbatch = 8 takes 4.40 ms less of 6.78 ms a step
         fix: microbatch = 8
 job.lua:6:21: lint[few-layers]: 8 layers on 8 stages are fewer than four a
     stage: stages cannot be balanced, and each waits for its neighbours more
@@ -18,7 +18,7 @@ job.lua:6:21: lint[few-layers]: 8 layers on 8 stages are fewer than four a
       |                     ^
         fix: pp = 2
 job.lua:6:21: lint[bubble]: stages idle 11.1 % of a step: (pp-1) / (m + pp-1)
-    with m = 56 micro-batches; the slowest stage waits 685 us of 6.89 ms
+    with m = 56 micro-batches; the slowest stage waits 674 us of 6.78 ms
     6 |   parallel = { pp = 8 },
       |                     ^
         fix: batch = "63 sequences"

@@ -28,7 +28,7 @@ control  what changes between steps    0.000000    0.000000   +0.000000
 budget   of a rank                    84.269849   84.269849   +0.000000
 sent     by a rank in a step           0.000268    0.000268   +0.000000
          over tp                       0.000268    0.000268   +0.000000
-time     of a step, ms                 0.244551    0.246876   -0.002325   -0.9%
-         compute                       0.086151    0.088476   -0.002325   -2.6%
+time     of a step, ms                 0.243022    0.245347   -0.002325   -0.9%
+         compute                       0.084622    0.086947   -0.002325   -2.7%
          exposed tp                    0.158400    0.158400   +0.000000
-         tokens a second                 523408      518479       +4929   +1.0%
+         tokens a second                 526701      521710       +4991   +1.0%

@@ -8,5 +8,5 @@ return job {
   slurm = "plain",
 }
 -- >>> exit 0
-  --time=03:34:00                   slurm.time; derived: 1,000 steps of 12.0 s
+  --time=03:33:00                   slurm.time; derived: 1,000 steps of 12.0 s
                                     at the long end of what is expected

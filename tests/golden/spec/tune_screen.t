@@ -11,28 +11,28 @@ tune     llama on 8 x h100-sxm (dgx-h100), 64 sequences a step
 looked   at 3,498 settings, 8 of them in full
 left out          288  ranks, batch, layers or sequence do not divide so
                   456  another does the same work and keeps or sends less
-                2,686  their computation alone takes longer than the best
-                   60  forecast from their parts to take longer than the best
+                2,683  their computation alone takes longer than the best
+                   63  forecast from their parts to take longer than the best
                     8  estimated in full: rows below, slower or too large ones
 
    tp cp pp    dp order           mb z  recompute           memory    step MFU
-1   1  1  1     8 -                8 0  none                185 MB  796 us  7% *
-2   1  1  1     8 -                8 0  selective           174 MB  825 us  6% *
-3   1  1  1     8 -                8 2  none                131 MB  904 us  6% *
-4   1  1  2     4 interleaved x2   8 0  none                148 MB  998 us  5% *
-5   1  1  1     8 -                8 3  none                127 MB 1.01 ms  5% *
+1   1  1  1     8 -                8 0  none                185 MB  779 us  7% *
+2   1  1  1     8 -                8 0  selective           174 MB  808 us  6% *
+3   1  1  1     8 -                8 2  none                131 MB  887 us  6% *
+4   1  1  2     4 interleaved x2   8 0  none                148 MB  981 us  5% *
+5   1  1  1     8 -                8 3  none                127 MB  999 us  5% *
 
 rows     with * are compiled and proven, the others are estimated. Those
          after the first are the fastest others that were estimated
 row 2    takes 0.02896 ms more than row 1: compute +0.02896
-limits   assumed: no forecast is more than 2 % too long, for 60 settings
-         forecasts of 8 compiled plans were -14.1 to +0.2 % off
+limits   assumed: no forecast is more than 2 % too long, for 63 settings
+         forecasts of 8 compiled plans were -14.3 to +0.2 % off
          not varied: offload, precision, loss_chunks, zero_unit, stages
 proof    ok                 the first is compiled: 185 MB of 84.3 GB a rank
 
 nodes    ranks        step         run  node-hours        cost
-1            8      796 us     7.96 ms    2.21e-06   $0.000217   <- this goal's
-2           16      673 us     6.73 ms    3.74e-06   $0.000366
+1            8      779 us     7.79 ms    2.16e-06   $0.000212   <- this goal's
+2           16      660 us     6.60 ms    3.66e-06   $0.000359
 
 1 fits?       weights, gradients and states are 73.2 MB, the memory of 1 device;
               all of it fits on one device: replicas alone (DDP)

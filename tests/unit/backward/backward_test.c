@@ -173,9 +173,9 @@ int main(void) {
   TEST("the last layer, its loss and their gradients run in chunks") check_chunks();
   TEST("the number of chunks divides the tokens of a micro-batch") check_most();
   TEST("a model without a last linear layer has one chunk; more are refused") check_other_end();
-  TEST("on GPUs the bias of a layer that ends a branch has its gradient where its rows are added")
+  TEST("on GPUs the gradient of a bias is made where its rows are made, or added")
   check_riders(KERNEL_TARGET_CUDA, 0,
-               " linear_dw linear_dx gelu_backward linear_dw linear_db linear_dx"
+               " linear_dw linear_dx gelu_backward linear_db linear_dw linear_dx"
                " layernorm_backward linear_db add linear_dw linear_dx attention_backward"
                " join linear_dw linear_db linear_dx layernorm_backward linear_db add");
   TEST("and stays with its layer on processors, or where dropout makes other rows") {
@@ -185,7 +185,7 @@ int main(void) {
                  " join linear_dw linear_db linear_dx layernorm_backward add");
     check_riders(
         KERNEL_TARGET_CUDA, 0.1,
-        " dropout linear_dw linear_db linear_dx gelu_backward linear_dw linear_db linear_dx"
+        " dropout linear_dw linear_db linear_dx gelu_backward linear_db linear_dw linear_dx"
         " layernorm_backward add dropout linear_dw linear_db linear_dx attention_backward"
         " join linear_dw linear_db linear_dx layernorm_backward add");
   }

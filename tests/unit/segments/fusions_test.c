@@ -94,6 +94,39 @@ static void check_pairs(void) {
   }
 }
 
+static void check_chains(void) {
+  TEST("an addition joins the product before it, and saves two passes where it writes over") {
+    begin(KERNEL_TARGET_CUDA);
+    ADD("linear_bias", 1, 2, 3, -4, -5);
+    ADD("add", 6, 4, -4);
+    CHECK_INT(fused(), 2 * VALUE_BYTES);
+    begin(KERNEL_TARGET_CUDA);
+    ADD("linear", 1, 2, -4, -5);
+    ADD("add", 4, 6, -7);
+    CHECK_INT(fused(), VALUE_BYTES);
+    begin(KERNEL_TARGET_CPU);
+    ADD("linear", 1, 2, -4, -5);
+    ADD("add", 4, 6, -4);
+    CHECK_INT(fused(), 0);
+  }
+  TEST("a third record must not write over what the first reads, and saves no bytes") {
+    begin(KERNEL_TARGET_CUDA);
+    ADD("linear_dx", 1, 2, -3, -4);
+    ADD("gelu_backward", 3, 5, -3);
+    ADD("linear_db", 3, -6, -7)->accumulate = true;
+    CHECK_INT(fused(), 1);
+    begin(KERNEL_TARGET_CUDA);
+    ADD("linear_dx", 1, 2, -3, -4);
+    ADD("gelu_backward", 3, 5, -3);
+    ADD("linear_db", 3, -2, -7);
+    CHECK_INT(fused(), 0);
+    begin(KERNEL_TARGET_CUDA);
+    ADD("gelu_erf_backward", 3, 5, -3);
+    ADD("linear_db", 3, -6, -7);
+    CHECK_INT(fused(), VALUE_BYTES);
+  }
+}
+
 static void check_memory(void) {
   TEST("over the value between it may write, over nothing else of the first") {
     begin(KERNEL_TARGET_CUDA);
@@ -190,11 +223,17 @@ static void check_riders(void) {
 }
 
 static void check_neighbours(void) {
-  TEST("a record that fuses is not fused") {
+  TEST("a fourth record is not fused with three") {
+    begin(KERNEL_TARGET_CUDA);
+    ADD("linear_bias", 1, 2, 3, -4, -5);
+    ADD("add", 6, 4, -4);
+    ADD("layernorm", 4, 7, 8, -9, -10);
+    CHECK_INT(fused(), 1);
     begin(KERNEL_TARGET_CUDA);
     ADD("layernorm_backward", 1, 2, 3, 4, -5, -6, -7, -8);
+    ADD("linear_db", 9, -11, -12);
     ADD("add", 9, 5, -10);
-    ADD("layernorm", 10, 11, 12, -13, -14);
+    ADD("layernorm", 10, 13, 14, -15, -16);
     CHECK_INT(fused(), 0);
   }
   TEST("both are on one lane, and the second waits for no other") {
@@ -216,6 +255,7 @@ static void check_neighbours(void) {
 
 int main(void) {
   check_pairs();
+  check_chains();
   check_memory();
   check_flags();
   check_riders();
