@@ -59,9 +59,9 @@ typedef int64_t WorkspaceBytes(const WorkspaceUse *use);
 
 WorkspaceBytes workspace_linear, workspace_linear_bias, workspace_linear_dx, workspace_linear_dw,
     workspace_linear_db, workspace_layernorm_backward, workspace_rmsnorm_backward,
-    workspace_attention, workspace_attention_backward, workspace_attention_cached, workspace_rows, workspace_sum,
-    workspace_quantise, workspace_linear_fp8, workspace_linear_fp8_bias, workspace_linear_fp8_dx,
-    workspace_linear_fp8_dw;
+    workspace_attention, workspace_attention_backward, workspace_attention_cached, workspace_rows,
+    workspace_sum, workspace_quantise, workspace_linear_fp8, workspace_linear_fp8_bias,
+    workspace_linear_fp8_dx, workspace_linear_fp8_dw;
 
 /* The number of parts into which the rows of each strip of columns are divided (columns.h). */
 static inline int64_t column_parts(int64_t rows, int64_t strips) {

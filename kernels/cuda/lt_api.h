@@ -58,7 +58,7 @@ enum {
 enum { LT_EPILOGUE_AUX = 128 }; /* the bit of epilogues that have an AUX matrix */
 /* Not the library's: a matrix of the result's shape and type is added (c, with beta 1). */
 enum { LT_EPILOGUE_ADDS = 1 << 16, LT_EPILOGUES_OWN = LT_EPILOGUE_ADDS - 1 };
-enum { LT_AUX_LEAD_UNIT = 8 };  /* AUX's leading dimension is a multiple of it */
+enum { LT_AUX_LEAD_UNIT = 8 }; /* AUX's leading dimension is a multiple of it */
 /* How the parts of a sum over k are kept until they are added up: in f32, or each rounded to the
  * type of the result. 0: there are none. */
 enum { LT_REDUCE_IN_F32 = 2, LT_REDUCE_IN_RESULT = 4 };

@@ -219,11 +219,11 @@ int main(void) {
   (void)snprintf(path, sizeof path, "%s/launches.plan", folder);
   job_folder(folder, 1, 2);
   TEST("what a step of GPT-2 124M issues: before, and now") {
-    COUNT(649, 275, "cluster.devices=1", "train.batch=64 sequences");
-    COUNT(955, 579, "cluster.devices=2", "train.batch=64 sequences", "parallel.tp=2",
+    COUNT(649, 239, "cluster.devices=1", "train.batch=64 sequences");
+    COUNT(955, 567, "cluster.devices=2", "train.batch=64 sequences", "parallel.tp=2",
           "model.vocab_multiple=2");
-    COUNT(753, 377, "cluster.devices=2", "train.batch=128 sequences", "parallel.zero=1");
-    COUNT(755, 379, "cluster.devices=2", "train.batch=128 sequences", "parallel.zero=3");
+    COUNT(753, 341, "cluster.devices=2", "train.batch=128 sequences", "parallel.zero=1");
+    COUNT(755, 343, "cluster.devices=2", "train.batch=128 sequences", "parallel.zero=3");
   }
   TEST("a batch of tensors is trained to the bits of tensors alone") {
     SAME("cluster.devices=2", "parallel.zero=1", "precision=bf16");
