@@ -244,8 +244,6 @@ bool rank_close_report(Rank *rank, Status *status);
 /* The user asks when records run: --trace, --ranks-every. */
 bool rank_is_asked_times(const Rank *rank);
 void rank_tell_stragglers(Rank *rank); /* how ranks compare */
-/* Once, on rank 0: why a GPU's program is not a graph, though it was to be; else NULL. */
-const char *rank_graph_fault(Rank *rank, ProgramKind kind);
 /* Gathers how much memory every rank has used, at the last barrier. */
 void rank_note_memory(Rank *rank);
 

@@ -24,4 +24,9 @@ bool rank_predict(Rank *rank, Status *status);
 /* Goes on from the prompts of RUN/prompts.json; rank 0 writes RUN/drawn.json. */
 bool rank_sample(Rank *rank, Status *status);
 
+/* ---- also of a rank that trains */
+
+/* Once, on rank 0: why a GPU's program is not a graph, though it was to be; else NULL. */
+const char *rank_graph_fault(Rank *rank, ProgramKind kind);
+
 #endif

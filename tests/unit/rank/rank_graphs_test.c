@@ -1,5 +1,5 @@
 /* LINK: runtime -- the reason why a program is not a graph is told once, by rank 0. */
-#include "runtime/rank/rank_state.h"
+#include "runtime/rank/rank_use.h"
 #include "tests/unit/check.h"
 
 static Rank rank;
