@@ -44,8 +44,8 @@ struct Cached {
   int64_t parts;
 };
 
-/* Of one part of a head's positions, in the scratch: the highest score, the sum of the weights, and
- * the weighted values, of which there are `head`. */
+/* The scratch has for each part of a head's positions the highest score, the sum of the weights,
+ * and the weighted values, of which there are `head`. */
 enum { PART_HIGHEST, PART_SUM, PART_VALUES };
 
 /* The softmax over the positions of one warp; a lane has elements lane, lane + 32, ... of the head.

@@ -101,8 +101,8 @@ typedef struct FusedPair {
   const Record *first, *between;
 } FusedPair;
 
-/* True if a chain that ends with record i, in calls with these flags, may have one more: it is not
- * full, as one with a rider is, and `next` disturbs none of it. */
+/* True if a chain that ends with record i, in calls with these flags, may have one record more: it
+ * is not full, and `next` disturbs no record of it. A chain with a rider is full. */
 static bool goes_on(const Draft *d, const Segment *segment, int32_t i, const Record *next,
                     uint32_t flags) {
   const Record *at = &segment->records.at[i];

@@ -12,8 +12,8 @@
 
 enum { ROWS = 24, IN = 16, OUT = 40, MOST = 3, SLOWER_NS = 20000000, MEMORY_BYTES = 80 << 20 };
 
-/* Of each record after the first the operands that it shares: its own, and whose of the one before.
- * The second writes over the product. */
+/* The operand that each record after the first reads, and which result of the record before it that
+ * is. The second writes over the product. */
 typedef struct Chain {
   const char *kernel[MOST];
   int32_t made[2], read[2];
