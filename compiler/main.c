@@ -1,4 +1,4 @@
-/* main.c -- lockstep VERB ...: finds the verb and runs it. */
+/* main.c -- lockstep VERB ...: finds the verb, checks its outputs and runs it. */
 #include "compiler/show/cli/cli.h"
 #include "runtime/process/process.h"
 #include "runtime/process/stack.h"
@@ -10,5 +10,6 @@ int main(int count, char **words) {
   if (!stack_prepare(why)) return (int)complain(EXIT_WORLD, "%s", why);
   const Verb *verb = options_parse(&options, count, words);
   if (!verb) return (int)EXIT_USER;
-  return (int)finish_output(verb->run(&options));
+  const ExitCode code = check_outputs(&options);
+  return (int)finish_output(code == EXIT_DONE ? verb->run(&options) : code);
 }

@@ -92,6 +92,13 @@ void loss_sums_divide(LossSums *sums, double by) {
   }
 }
 
+double loss_sums_most(const LossSums *sums) {
+  double most = 0;
+  for (int32_t i = 0; i < LOSSES_MAX; i++)
+    most = fmax(most, sums->count[i]);
+  return most;
+}
+
 void loss_targets_set(Control *in, const LossTargets *targets, int32_t count) {
   in->targets = 0;
   for (int32_t i = 0; i < count; i++)

@@ -52,6 +52,9 @@ typedef struct LossSums {
 void loss_sums_add(LossSums *sums, const Control *control, int32_t count);
 void loss_sums_divide(LossSums *sums, double by);
 
+/* The targets of the loss with most of them. */
+double loss_sums_most(const LossSums *sums);
+
 /* By loss: how many of its targets count. */
 typedef struct LossTargets {
   int64_t of[LOSSES_MAX];

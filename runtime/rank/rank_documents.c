@@ -17,7 +17,7 @@ typedef struct Documents {
   FILE *out; /* NULL: another rank writes */
   int32_t file;
   int64_t number, first, end; /* number: in its file */
-  double loss, count;
+  LossSums sums;              /* of the document, so far */
   LossSums *all;
 } Documents;
 
@@ -43,28 +43,34 @@ static void find_ends(Documents *d) {
 /* False: the line cannot be written. */
 static bool tell(const Documents *d) {
   static Text line;
+  const PlanLosses *losses = &d->rank->losses;
   if (d->out == NULL) return true;
-  const double mean = d->count > 0 ? d->loss / d->count : NAN;
+  const bool is_sum = losses_are_told(losses);
+  const double mean = loss_total(losses, &d->sums);
   text_start(&line, -1);
   text_add(&line, "{\"file\": ");
   text_add_json_string(&line, d->data->file[d->file].path);
   text_add(&line, ", \"document\": %lld, \"tokens\": %lld, \"loss_sum\": ", (long long)d->number,
-           (long long)d->count);
-  text_add_json_number(&line, d->loss);
+           (long long)loss_sums_most(&d->sums));
+  text_add_json_number(&line, is_sum ? NAN : d->sums.sum[0]);
   text_add(&line, ", \"loss\": ");
   text_add_json_number(&line, mean);
   text_add(&line, ", \"perplexity\": ");
-  text_add_json_number(&line, exp(mean));
+  text_add_json_number(&line, is_sum ? NAN : exp(mean));
+  rank_add_json_losses(&line, losses, &d->sums);
   text_add(&line, "}\n");
   return fwrite(line.bytes, 1, line.length, d->out) == line.length;
 }
 
 /* Goes to the next document. False: there is none, or the line of this one cannot be written. */
 static bool next(Documents *d, Status *status) {
-  d->all->sum[0] += d->loss;
-  d->all->count[0] += d->count;
+  loss_sums_divide(&d->sums, rank_copies(d->rank->plan));
+  for (int32_t i = 0; i < LOSSES_MAX; i++) {
+    d->all->sum[i] += d->sums.sum[i];
+    d->all->count[i] += d->sums.count[i];
+  }
   if (!tell(d)) return status_fail(status, STATUS_WORLD, "documents.jsonl: %s", strerror(errno));
-  d->loss = d->count = 0;
+  d->sums = (LossSums){0};
   if (++d->number == d->data->file[d->file].tokens.document_count) d->number = 0, d->file++;
   if (d->file == d->data->file_count) return false;
   find_ends(d);
@@ -83,7 +89,6 @@ static bool run_window(Documents *d, int64_t sample, Status *status) {
   Rank *rank = d->rank;
   const Plan *plan = rank->plan;
   uint8_t *slot = rank->staging_setup.ring;
-  const double copies = rank_copies(plan);
   Control in = rank_control_in(rank, 1);
   ReplayLeft left;
   if (!samples_fill(d->data, sample, 0, slot, status)) return false;
@@ -94,8 +99,7 @@ static bool run_window(Documents *d, int64_t sample, Status *status) {
   in.stop = atomic_load(&run_stop_requested) ? 1.0 : 0.0;
   if (!replay_run(&rank->replay, rank->eval, &in, slot, &left, status)) return false;
   rank->stopped = left.control.stop > 0;
-  d->loss += left.control.loss / copies;
-  d->count += left.control.count / copies;
+  loss_sums_add(&d->sums, &left.control, rank->losses.count);
   return true;
 }
 

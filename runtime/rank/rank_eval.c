@@ -36,22 +36,24 @@ static double perplexity_of(const Plan *plan, const Result *result) {
 }
 
 /* NaN: it is no cross-entropy. */
-static double perplexity_of_loss(const Result *result, int32_t i) {
-  const bool is_of_classes = strcmp(result->losses.at[i].op, "cross_entropy") == 0;
-  return is_of_classes ? exp(loss_mean(&result->sums, i)) : NAN;
+static double perplexity_of_loss(const PlanLosses *losses, const LossSums *sums, int32_t i) {
+  const bool is_of_classes = strcmp(losses->at[i].op, "cross_entropy") == 0;
+  return is_of_classes ? exp(loss_mean(sums, i)) : NAN;
 }
 
-static void add_json_losses(Text *text, const Result *result) {
-  if (!losses_are_told(&result->losses)) return;
-  for (int32_t i = 0; i < result->losses.count; i++) {
+void rank_add_json_losses(Text *text, const PlanLosses *losses, const LossSums *sums) {
+  if (!losses_are_told(losses)) return;
+  for (int32_t i = 0; i < losses->count; i++) {
     text_add(text, i == 0 ? ", \"losses\": {" : ", ");
-    text_add_json_string(text, result->losses.at[i].name);
+    text_add_json_string(text, losses->at[i].name);
     text_add(text, ": {\"weight\": ");
-    text_add_json_number(text, result->losses.at[i].weight);
+    text_add_json_number(text, losses->at[i].weight);
     text_add(text, ", \"loss\": ");
-    text_add_json_number(text, loss_mean(&result->sums, i));
-    text_add(text, ", \"targets\": %lld, \"perplexity\": ", (long long)result->sums.count[i]);
-    text_add_json_number(text, perplexity_of_loss(result, i));
+    text_add_json_number(text, loss_mean(sums, i));
+    text_add(text, ", \"loss_sum\": ");
+    text_add_json_number(text, sums->sum[i]);
+    text_add(text, ", \"targets\": %lld, \"perplexity\": ", (long long)sums->count[i]);
+    text_add_json_number(text, perplexity_of_loss(losses, sums, i));
     text_add(text, "}");
   }
   text_add(text, "}");
@@ -61,7 +63,7 @@ static void add_losses(Text *text, const Result *result) {
   if (!losses_are_told(&result->losses)) return;
   for (int32_t i = 0; i < result->losses.count; i++) {
     const PlanLoss *loss = &result->losses.at[i];
-    const double perplexity = perplexity_of_loss(result, i);
+    const double perplexity = perplexity_of_loss(&result->losses, &result->sums, i);
     text_add(text, "\n  %.15g x %s", loss->weight, loss->name);
     if (result->sums.count[i] <= 0)
       text_add(text, "   none: no target of it counts");
@@ -97,7 +99,7 @@ static void add_json(Text *text, const Plan *plan, const Result *result) {
     text_add(text, ", \"%s\": ", numbers[i].name);
     text_add_json_number(text, numbers[i].value);
   }
-  add_json_losses(text, result);
+  rank_add_json_losses(text, &result->losses, &result->sums);
   text_add(text, ", \"weights\": ");
   text_add_json_string(text, job_weights(plan));
   text_add(text, "}\n");
@@ -125,12 +127,24 @@ static void add_lines(Text *text, const Plan *plan, const Result *result) {
   text_add(text, ", %s a second\n", text_squeeze(number));
 }
 
+/* What was read, in unit_of: of a loss that compares numbers, whose count is of elements, the
+ * samples. */
+static double units_read(const Rank *rank, const LossSums *all) {
+  const double samples = (double)rank->staging_setup.valid->count;
+  double most = 0;
+  for (int32_t i = 0; i < rank->losses.count; i++) {
+    const bool is_of_classes = strcmp(rank->losses.at[i].op, "cross_entropy") == 0;
+    const double of_numbers = samples * (double)job_sample_tokens(rank->plan);
+    most = fmax(most, is_of_classes || all->count[i] <= 0 ? all->count[i] : of_numbers);
+  }
+  return most;
+}
+
 static bool print_result(const Rank *rank, const LossSums *all, int64_t took_ns, Status *status) {
   static Text text;
   Result result = {.losses = rank->losses, .sums = *all, .loss = loss_total(&rank->losses, all)};
   const char *weights = job_weights(rank->plan);
-  for (int32_t i = 0; i < rank->losses.count; i++)
-    result.count = fmax(result.count, all->count[i]);
+  result.count = units_read(rank, all);
   if (result.count > 0 && !isfinite(result.loss))
     return status_fail(status, STATUS_USER,
                        "%s: the loss over data.valid is %s: the weights are not finite, or numbers "
@@ -148,16 +162,24 @@ static bool print_result(const Rank *rank, const LossSums *all, int64_t took_ns,
   return text_flush(&text) || status_fail(status, STATUS_WORLD, "stdout: cannot be written");
 }
 
+/* The loss whose logits are to be written, where the caller has made the file; -1: none. */
+static int32_t find_logits(const Rank *rank, char path[PATH_BYTES]) {
+  for (int32_t i = 0; i < rank->losses.count; i++) {
+    (void)snprintf(path, PATH_BYTES, "%.4000s/logits.%d.safetensors", job_run_dir(rank->plan), i);
+    if (access(path, F_OK) == 0) return i;
+  }
+  return -1;
+}
+
 /* By documents, or with logits, where the caller has made their file. */
 static bool sum_up(Rank *rank, LossSums *all, Status *status) {
   char path[PATH_BYTES];
   (void)snprintf(path, sizeof path, "%.4000s/documents.jsonl", job_run_dir(rank->plan));
   if (access(path, F_OK) == 0) return rank_each_document(rank, path, all, status);
-  (void)snprintf(path, sizeof path, "%.4000s/logits.safetensors", job_run_dir(rank->plan));
-  const bool wants_logits = access(path, F_OK) == 0;
-  if (rank->staging && !wants_logits) staging_begin(rank->staging, 1, 0);
-  if (wants_logits ? !rank_write_logits(rank, path, all, status)
-                   : !rank_validate(rank, 1, all, status))
+  const int32_t loss = find_logits(rank, path);
+  if (rank->staging && loss < 0) staging_begin(rank->staging, 1, 0);
+  if (loss >= 0 ? !rank_write_logits(rank, loss, path, all, status)
+                : !rank_validate(rank, 1, all, status))
     return false;
   loss_sums_divide(all, rank_copies(rank->plan));
   return true;

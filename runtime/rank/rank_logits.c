@@ -16,6 +16,7 @@
 typedef struct Logits {
   FILE *out; /* opened with the first record: another stage of a pipeline may have none */
   const char *path;
+  uint32_t node; /* of the loss */
   int64_t samples, context, classes;
   int64_t rows, written; /* of all samples; so far */
   int32_t *target;       /* of each row */
@@ -59,7 +60,7 @@ static bool begin(Logits *l, int64_t classes) {
 static void see(void *context, const Replay *replay, const Work *work) {
   Logits *l = context;
   const PlanRecord *record = work->record;
-  if (record->kind != RECORD_KERNEL || l->status->code != 0) return;
+  if (record->kind != RECORD_KERNEL || record->node != l->node || l->status->code != 0) return;
   const KernelContract *contract = contract_of(replay_kernel(replay, record)->id);
   if (contract->id != KERNEL_cross_entropy) return;
   const int64_t *dims = replay->setup.plan->ints + record->dims_first;
@@ -83,10 +84,11 @@ static bool close_logits(Logits *l, Status *status) {
   return good;
 }
 
-bool rank_write_logits(Rank *rank, const char *path, LossSums *all, Status *status) {
+bool rank_write_logits(Rank *rank, int32_t loss, const char *path, LossSums *all, Status *status) {
   const Samples *data = rank->staging_setup.valid;
   Status seen = {0};
   Logits l = {.path = path,
+              .node = rank->losses.at[loss].node,
               .samples = data->count,
               .context = job_sample_tokens(rank->plan),
               .rows = data->count * job_sample_tokens(rank->plan),

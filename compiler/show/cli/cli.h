@@ -127,6 +127,12 @@ ExitCode complain(ExitCode code, const char *format, ...) __attribute__((format(
 ExitCode cannot_write(const char *path, int failure);
 ExitCode write_failure_code(int failure); /* without a report */
 
+/* Before work that may take hours: tries whether a file can be made at `path`. */
+ExitCode try_output(Arena *arena, const char *path);
+/* Refuses an output that is a file of the command line that is read, and a picture that cannot be
+ * written. */
+ExitCode check_outputs(const Options *options);
+
 /* True if both are the same regular file. */
 bool is_same_file(const char *a, const char *b);
 /* True if `path` is a file of the folder. */

@@ -8,24 +8,34 @@
 
 #include "compiler/show/cli/use.h"
 #include "kernels/contract/contract.h"
+#include "runtime/plan/plan_job.h"
+#include "runtime/plan/plan_losses.h"
 
 /* The ranks fill this file. */
 static const char *documents_path(const Used *used) {
   return arena_printf(used->c->arena, "%s/documents.jsonl", used->folder);
 }
 
-/* False: the model's loss is a sum of several. */
-static bool has_one_loss(const Used *used, const char *option) {
-  const Graph *g = used->compiled.draft->eval;
-  if (g->losses_count == 1) return true;
-  (void)complain(EXIT_USER, "%s needs a model with one loss, and forward returns a sum of %d",
-                 option, g->losses_count);
-  return false;
+/* A document's targets alone are to count, so losses compare with targets of data.valid. */
+static ExitCode check_targets(const Plan *plan) {
+  const PlanLosses losses = plan_losses(plan);
+  if (job_data(plan) == DATA_TABLE)
+    return complain(EXIT_USER, "--documents is for files of tokens: a table has no documents");
+  for (int32_t i = 0; i < losses.count; i++) {
+    const PlanLoss *loss = &losses.at[i];
+    if (loss->input == PLAN_NONE || plan->inputs[loss->input].role != INPUT_TARGETS)
+      return complain(EXIT_USER,
+                      "--documents counts the targets of one document at a time, and the loss '%s' "
+                      "does not compare with targets of data.valid: evaluate without --documents",
+                      loss->name);
+  }
+  return EXIT_DONE;
 }
 
 static ExitCode ask_for_documents(Used *used) {
   const Derived *d = &used->compiled.derived;
-  if (!has_one_loss(used, "--documents")) return EXIT_USER;
+  const ExitCode code = check_targets(&used->compiled.plan);
+  if (code != EXIT_DONE) return code;
   FILE *file = fopen(documents_path(used), "w");
   if (file == NULL || fclose(file) != 0)
     return complain(EXIT_WORLD, "%s: %s", documents_path(used), strerror(errno));
@@ -59,23 +69,57 @@ static ExitCode keep_documents(const Used *used, const char *path) {
 
 /* ---- logits */
 
-/* Ranks write through a link to the file beside the name. */
-static ExitCode ask_for_logits(const Used *used, const char *fresh) {
+static bool has_logits(const PlanLoss *loss) {
+  const KernelContract *kernel = contract_find(loss->op);
+  return kernel != NULL && kernel->id == KERNEL_cross_entropy;
+}
+
+/* "lm, aux": the names of all losses, or of those with logits. */
+static const char *loss_names(Arena *arena, const PlanLosses *losses, bool all) {
+  const char *text = "";
+  for (int32_t i = 0; i < losses->count; i++)
+    if (all || has_logits(&losses->at[i]))
+      text = arena_printf(arena, "%s%s%s", text, *text ? ", " : "", losses->at[i].name);
+  return text;
+}
+
+/* Sets *number to the loss that --loss names, else to the one that has logits. */
+static ExitCode choose_loss(const Used *used, const char *name, int32_t *number) {
+  const PlanLosses losses = plan_losses(&used->compiled.plan);
+  Arena *arena = used->c->arena;
+  int32_t count = 0, found = -1;
+  for (int32_t i = 0; i < losses.count; i++) {
+    if (name != NULL ? strcmp(losses.at[i].name, name) != 0 : !has_logits(&losses.at[i])) continue;
+    count++;
+    found = i;
+  }
+  *number = found;
+  if (name != NULL && found < 0)
+    return complain(EXIT_USER, "--loss: the model has no loss '%s'; it has: %s", name,
+                    loss_names(arena, &losses, true));
+  if (found < 0 || !has_logits(&losses.at[found]))
+    return complain(EXIT_USER, "--logits is for losses that are cross_entropy, and '%s' is %s",
+                    losses.at[found < 0 ? 0 : found].name, losses.at[found < 0 ? 0 : found].op);
+  if (count > 1)
+    return complain(EXIT_USER, "--logits writes those of one loss: choose it with --loss NAME: %s",
+                    loss_names(arena, &losses, false));
+  return EXIT_DONE;
+}
+
+/* Ranks write through a link to the file beside the name; the link's name has the loss. */
+static ExitCode ask_for_logits(const Used *used, const char *loss, const char *fresh) {
   const Derived *d = &used->compiled.derived;
-  const Graph *g = used->compiled.draft->eval;
   char target[4096] = "";
-  const KernelContract *loss = contract_find(g->loss_name);
-  if (!has_one_loss(used, "--logits")) return EXIT_USER;
-  if (loss == NULL || loss->id != KERNEL_cross_entropy)
-    return complain(EXIT_USER, "--logits is for models whose loss is cross_entropy, not %s",
-                    g->loss_name);
+  int32_t number;
+  const ExitCode code = choose_loss(used, loss, &number);
+  if (code != EXIT_DONE) return code;
   if (d->dp > 1 || d->tp > 1 || d->cp > 1)
     return complain(EXIT_USER,
                     "--logits wants all of them on one rank: dp, tp and cp are %lld, %lld and %lld",
                     (long long)d->dp, (long long)d->tp, (long long)d->cp);
   FILE *file = fopen(fresh, "wb");
   const bool is_made = file != NULL && fclose(file) == 0 && realpath(fresh, target) != NULL;
-  const char *link = arena_printf(used->c->arena, "%s/logits.safetensors", used->folder);
+  const char *link = arena_printf(used->c->arena, "%s/logits.%d.safetensors", used->folder, number);
   if (is_made && symlink(target, link) == 0) return EXIT_DONE;
   return cannot_write(fresh, errno);
 }
@@ -93,7 +137,7 @@ static ExitCode eval_logits(Used *used, const Options *options) {
   const char *path = options->logits, *fresh = file_beside(used->c->arena, path);
   if (lstat(path, &about) == 0 && !S_ISREG(about.st_mode))
     return complain(EXIT_USER, "%s: is no file", path);
-  ExitCode code = ask_for_logits(used, fresh);
+  ExitCode code = ask_for_logits(used, options->loss, fresh);
   if (code == EXIT_DONE) code = use_run(used, options);
   if (code == EXIT_DONE) code = keep_logits(fresh, path);
   if (code != EXIT_DONE) file_forget(fresh, path);
@@ -106,9 +150,12 @@ ExitCode verb_eval(const Options *options) {
   if (by_document && options->logits != NULL)
     return complain(EXIT_USER, "--documents runs a sequence once for each document in it: give "
                                "--logits by itself");
+  if (options->loss != NULL && options->logits == NULL)
+    return complain(EXIT_USER, "--loss chooses whose logits --logits writes: give that, too");
   ExitCode code = use_open(&used, options, USE_EVAL);
-  if (code == EXIT_DONE && by_document) code = use_try_output(&used, options->documents);
-  if (code == EXIT_DONE && options->logits != NULL) code = use_try_output(&used, options->logits);
+  if (code == EXIT_DONE && by_document) code = try_output(used.c->arena, options->documents);
+  if (code == EXIT_DONE && options->logits != NULL)
+    code = try_output(used.c->arena, options->logits);
   if (code == EXIT_DONE && by_document)
     VEC_PUSH(used.c->arena, &used.settings, "train.microbatch=1");
   if (code == EXIT_DONE) code = use_compile(&used, options, USE_EVAL, (DrawOptions){0});

@@ -279,7 +279,7 @@ static ExitCode check_config(Export *e, const char *model) {
 static ExitCode export_checkpoint(Export *e, SafeDtype asked) {
   SavedOpen *saved = ARENA_NEW(e->c->arena, SavedOpen);
   const char *path = saved_find(e->c, e->options, e->options->words.at[0]);
-  if (path == NULL) return EXIT_WORLD;
+  if (path == NULL) return EXIT_USER;
   ExitCode code = saved_open_whole(saved, path);
   const State *state = &saved->checkpoint.manifest.state;
   const char *model = code == EXIT_DONE ? model_of(e, path, state->plan) : NULL;

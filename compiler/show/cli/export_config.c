@@ -42,8 +42,6 @@ static ExitCode answer(Compile *c, const Options *options, const Compiled *compi
                          .model = &model};
   Config *x = export_config(c->arena, &ask, options->to);
   const char *text = export_text(x);
-  if (options->out != NULL && is_same_file(options->out, options->words.at[0]))
-    return complain(EXIT_USER, "-o %s is the job that is read: name another file", options->out);
   if (options->out) {
     ExitCode code = write_answer(c->arena, options, text);
     if (code != EXIT_DONE) return code;

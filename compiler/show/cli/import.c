@@ -19,9 +19,6 @@ static ExitCode answer(Import *im, const Options *options) {
   const char *job = import_job(im);
   for (int32_t i = 0; i < im->leaves.count; i++)
     used += im->leaves.at[i].how == HOW_USED;
-  for (int32_t i = 0; options->out != NULL && i < options->words.count; i++)
-    if (is_same_file(options->out, options->words.at[i]))
-      return complain(EXIT_USER, "-o %s is a file that is read: name another one", options->out);
   ExitCode code = options->out ? write_answer(im->c->arena, options, job) : EXIT_DONE;
   if (code != EXIT_DONE) return code;
   if (options->json)

@@ -117,24 +117,22 @@ static const Node *picked(const Graph *g) {
   return graph_node(g, graph_value(g, g->losses[0])->producer);
 }
 
+/* True if a node reads the input; those that only a left-out loss needs are in no region. */
 static bool is_read(const Graph *g, const GraphInput *input) {
-  bool found = false;
-  for (NodeId n = 0; n < g->nodes.count; n++)
-    for (int32_t k = 0; k < graph_node(g, n)->input_count; k++)
-      found |= graph_node(g, n)->inputs[k] == input->value;
-  return found;
+  for (RegionId r = 0; r < g->regions.count; r++)
+    for (int32_t i = 0; i < g->regions.at[r].forward.count; i++) {
+      const Node *node = graph_node(g, g->regions.at[r].forward.at[i]);
+      for (int32_t k = 0; k < node->input_count; k++)
+        if (node->inputs[k] == input->value) return true;
+    }
+  return false;
 }
 
-/* The input that no node reads: a loss would compare with it. If there are several, the one of the
- * first loss. */
+/* The input that the loss would compare with; NULL: that is computed. */
 static const GraphInput *answer_of(const Graph *g) {
-  const GraphInput *answer = NULL;
-  for (int32_t i = 0; i < g->inputs.count; i++) {
-    const GraphInput *input = &g->inputs.at[i];
-    if (is_read(g, input)) continue;
-    if (answer == NULL || input->value == g->answer) answer = input;
-  }
-  return answer;
+  for (int32_t i = 0; i < g->inputs.count; i++)
+    if (g->inputs.at[i].value == g->answer) return &g->inputs.at[i];
+  return NULL;
 }
 
 static const InputColumns *target_columns(const Predict *p) {
@@ -268,11 +266,8 @@ ExitCode verb_predict(const Options *options) {
   Predict p = {.options = options};
   if (options->data == NULL || options->out == NULL)
     return complain(EXIT_USER, "predict wants --data FILE.csv and -o OUT.csv");
-  if (is_same_file(options->data, options->out))
-    return complain(EXIT_USER, "%s has the rows that are asked for: -o names another file",
-                    options->out);
   ExitCode code = use_open(&p.used, options, USE_PREDICT);
-  if (code == EXIT_DONE) code = use_try_output(&p.used, options->out);
+  if (code == EXIT_DONE) code = try_output(p.used.c->arena, options->out);
   if (code == EXIT_DONE) code = make_table(&p);
   if (code == EXIT_DONE) {
     VEC_PUSH(p.used.c->arena, &p.used.settings, "train.microbatch=1");

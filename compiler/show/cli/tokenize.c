@@ -214,6 +214,18 @@ static void print_report(const Options *options, const TokenizeReport *report) {
   }
 }
 
+/* The files of the folder are written over. */
+static bool is_overwritten(const Options *options, const char *path) {
+  static const char *const names[] = {"train.tok", "valid.tok", "train.u8", "valid.u8",
+                                      "tokenizer.json"};
+  Arena *arena = arena_new();
+  bool is_it = false;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    is_it |= is_same_file(path, arena_printf(arena, "%s/%s", options->out, names[i]));
+  arena_free(arena);
+  return is_it;
+}
+
 static ExitCode check_options(const Options *options, double *hold_out) {
   const char *wants = options->special     ? "--special"
                       : options->bos       ? "--bos"
@@ -234,6 +246,12 @@ static ExitCode check_options(const Options *options, double *hold_out) {
   for (int32_t i = 0; i < options->words.count; i++)
     if (access(options->words.at[i], R_OK) != 0)
       return complain(EXIT_USER, "%s: %s", options->words.at[i], strerror(errno));
+  for (int32_t i = 0; options->out != NULL && i < options->words.count; i++)
+    if (is_overwritten(options, options->words.at[i]))
+      return complain(EXIT_USER,
+                      "%s is a file that is read, and -o %s would write over it: name "
+                      "another folder",
+                      options->words.at[i], options->out);
   return EXIT_DONE;
 }
 

@@ -28,8 +28,12 @@ static const char *model_folder(Arena *arena, const char *checkpoint, const Plan
   const char *log = saved_setting(plan, "log.dir");
   const char *places[] = {arena_printf(arena, "%s/../../model", checkpoint),
                           arena_printf(arena, "%s/model", log != NULL ? log : ".")};
-  for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-    if (is_there(arena, places[i], "config.json")) return places[i];
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    char *real = is_there(arena, places[i], "config.json") ? realpath(places[i], NULL) : NULL;
+    const char *found = real != NULL ? arena_copy(arena, real) : NULL;
+    free(real);
+    if (found != NULL) return found;
+  }
   return NULL;
 }
 
@@ -190,19 +194,6 @@ ExitCode use_run(const Used *used, const Options *options) {
   if (!rank_words(options, used->plan_path, NULL, words))
     return complain(EXIT_WORLD, "/proc is not mounted");
   return run_words(words);
-}
-
-ExitCode use_try_output(const Used *used, const char *path) {
-  struct stat about;
-  const char *fresh = file_beside(used->c->arena, path);
-  if (strcmp(fresh, path) == 0 && stat(path, &about) == 0 && !S_ISDIR(about.st_mode))
-    return EXIT_DONE; /* a device or a pipe */
-  if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) return cannot_write(path, EISDIR);
-  FILE *file = fopen(fresh, "ab");
-  const int failure = errno;
-  if (file != NULL) (void)fclose(file);
-  if (file != NULL) file_forget(fresh, path);
-  return file != NULL ? EXIT_DONE : cannot_write(path, failure);
 }
 
 static ExitCode refuse_input(const char *path, const char *of) {

@@ -26,8 +26,6 @@ ExitCode use_compile(Used *used, const Options *options, JobUse use, DrawOptions
 ExitCode use_run(const Used *used, const Options *options);
 void use_close(Used *used);
 
-/* Before a run that takes hours: tries whether a file can be made at `path`. */
-ExitCode use_try_output(const Used *used, const char *path);
 /* Refuses an output that is one of the files that a compiled use reads. */
 ExitCode use_check_output(const Used *used, const char *path);
 
