@@ -319,6 +319,40 @@ static void note_batch(Compile *c, const Tuned *tuned) {
           (long long)tp, (long long)replicas, format_count(c->arena, batch > 0 ? batch : replicas));
 }
 
+/* The degrees and the micro-batch that the job sets: what no degrees can be found beside. */
+static void refuse_degrees(Compile *c, const Job *job, const Tuned *tuned) {
+  const struct {
+    int32_t field;
+    const char *key;
+    int64_t value;
+    bool divides_ranks;
+  } keys[] = {{FIELD_parallel_tp, "parallel.tp", job->parallel.tp, true},
+              {FIELD_parallel_cp, "parallel.cp", job->parallel.cp, true},
+              {FIELD_parallel_pp, "parallel.pp", job->parallel.pp, true},
+              {FIELD_parallel_dp, "parallel.dp", job->parallel.dp, true},
+              {FIELD_train_microbatch, "train.microbatch", job->train.microbatch, false}};
+  const int64_t ranks = tuned->cluster.ranks;
+  const char *said = "";
+  Span at = field_place(job, FIELD_parallel_pp);
+  bool has_place = false;
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    if (!field_is_said(job, keys[i].field)) continue;
+    said = arena_printf(c->arena, "%s%s%s = %lld", said, *said ? ", " : " with ", keys[i].key,
+                        (long long)keys[i].value);
+    if (!has_place) at = field_place(job, keys[i].field);
+    has_place = true;
+  }
+  error_at(c, at, "degrees",
+           "no degrees that keep the job's keys divide %lld rank%s, the batch and the model%s",
+           (long long)ranks, plural(ranks), said);
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    if (field_is_said(job, keys[i].field) && keys[i].divides_ranks && keys[i].value > 0 &&
+        ranks % keys[i].value != 0)
+      note_at(c, (Span){0}, "%s = %lld does not divide %lld rank%s", keys[i].key,
+              (long long)keys[i].value, (long long)ranks, plural(ranks));
+  note_batch(c, tuned);
+}
+
 bool fit_tuned(Compile *c, const Subject *subject, const Tuned *tuned, int32_t *row) {
   int32_t first = -1; /* that fits on devices */
   bool on_host;
@@ -332,10 +366,7 @@ bool fit_tuned(Compile *c, const Subject *subject, const Tuned *tuned, int32_t *
   *row = first;
   if (first >= 0) return true; /* its plan is refused with what a node lacks */
   if (tuned->row_count == 0 && tuned->smallest.least_bytes == 0) {
-    error_at(c, field_place(subject->job, FIELD_parallel_pp), "degrees",
-             "no degrees that keep the job's keys divide %lld rank%s, the batch and the model",
-             (long long)tuned->cluster.ranks, plural(tuned->cluster.ranks));
-    note_batch(c, tuned);
+    refuse_degrees(c, subject->job, tuned);
     return false;
   }
   error_at(

@@ -7,5 +7,6 @@ return job {
   cluster   = { "dgx-h100", nodes = 1 },
 }
 -- >>> exit 1
-job.lua: error[degrees]: no degrees that keep the job's keys divide 8 ranks, the
-    batch and the model
+-D parallel.tp=3: error[degrees]: no degrees that keep the job's keys divide 8
+    ranks, the batch and the model with parallel.tp = 3
+    note: parallel.tp = 3 does not divide 8 ranks
