@@ -218,14 +218,25 @@ static bool wrong_option(Trace *t, const char *key, const char *expected) {
 }
 
 bool is_f32(double number) {
-  return fabs(number) <= (double)FLT_MAX; /* false of NaN, too */
+  const double size = fabs(number);
+  return size == 0 || (size >= (double)FLT_MIN && size <= (double)FLT_MAX); /* false of NaN, too */
+}
+
+bool is_f32_small(double number) {
+  return number != 0 && fabs(number) < (double)FLT_MIN;
+}
+
+static const char *f32_range(double number) {
+  return is_f32_small(number) ? "a number, 0 or at least 1.2e-38 in size, as fp32 has"
+                              : "a number, -3.4e38 to 3.4e38";
 }
 
 bool option_number(Trace *t, int index, const char *key, double *number) {
   if (!push_option(t, index, key)) return true;
   if (lua_type(t->L, -1) != LUA_TNUMBER || isnan(lua_tonumber(t->L, -1)))
     return wrong_option(t, key, "a number");
-  if (!is_f32(lua_tonumber(t->L, -1))) return wrong_option(t, key, "a number, -3.4e38 to 3.4e38");
+  if (!is_f32(lua_tonumber(t->L, -1)) && !is_f32_small(lua_tonumber(t->L, -1)))
+    return wrong_option(t, key, f32_range(lua_tonumber(t->L, -1)));
   *number = lua_tonumber(t->L, -1);
   lua_pop(t->L, 1);
   return true;
@@ -273,7 +284,7 @@ static const char *init_field(Arena *arena, lua_State *L, const InitWord *word, 
     if (lua_type(L, -1) != LUA_TNUMBER || isnan(lua_tonumber(L, -1)))
       return arena_printf(arena, "%s is a number", key);
     if (!is_f32(lua_tonumber(L, -1)))
-      return arena_printf(arena, "%s is a number, -3.4e38 to 3.4e38", key);
+      return arena_printf(arena, "%s is %s", key, f32_range(lua_tonumber(L, -1)));
     *(i == 0 ? &init->a : &init->b) = lua_tonumber(L, -1);
     return NULL;
   }

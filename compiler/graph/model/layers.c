@@ -343,6 +343,9 @@ int call_attention(lua_State *L) {
       !option_number(t, 4, "softcap", &softcap) || !option_number(t, 4, "window", &window) ||
       !check_window(t, window, causal) || !check_softcap(t, softcap))
     return value_push(t, NO_ID);
+  if (!is_f32(scale))
+    return trace_fault(t, "wrong-option", NULL,
+                       "attention: scale is at least 1.2e-38 in size, as fp32 has; got %g", scale);
   if (scale == 0 && has_option(t, 4, "scale")) /* as in rope: 0 is none in the graph */
     return trace_fault(t, "wrong-option", NULL,
                        "attention: scale is not 0, by which no key differs from another; without "

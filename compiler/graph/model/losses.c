@@ -40,8 +40,14 @@ static int refuse_use(Trace *t, int index) {
   return 1;
 }
 
-/* Pushes the sum, whose weights may be too large: kernels have them in fp32. */
+/* Pushes the sum, whose weights may be too large or too small: kernels have them in fp32. */
 static int push_good_sum(Trace *t, const LossSum *sum) {
+  for (int32_t i = 0; i < LOSSES_MAX; i++)
+    if (is_f32_small(sum->weight[i]))
+      return trace_fault(t, "wrong-number", NULL,
+                         "%s: the weight of a loss is 0, or at least 1.2e-38 in size, as fp32 has; "
+                         "got %g",
+                         t->op, sum->weight[i]);
   for (int32_t i = 0; i < LOSSES_MAX; i++)
     if (!isfinite(sum->weight[i]) || !is_f32(sum->weight[i]))
       return trace_fault(t, "wrong-number", NULL,
@@ -259,6 +265,7 @@ static bool check_option(Trace *t, const char *name, double value, bool is_good,
 }
 
 int call_cross_entropy(lua_State *L) {
+  static const char f32_small[] = "0, or at least 1.2e-38, as fp32 has";
   static const char *const keys[] = {"smoothing", "z", "name", NULL};
   Trace *t = trace_enter(L, "cross_entropy");
   ValueId logits, targets;
@@ -270,7 +277,9 @@ int call_cross_entropy(lua_State *L) {
       !option_name(t, 3, "name", &name) ||
       !check_option(t, "smoothing", smoothing, smoothing >= 0 && smoothing < 1,
                     "a share, 0 <= smoothing < 1") ||
-      !check_option(t, "z", z, z >= 0 && z <= 1, "the factor of lse^2, 0 to 1, often 1e-4"))
+      !check_option(t, "z", z, z >= 0 && z <= 1, "the factor of lse^2, 0 to 1, often 1e-4") ||
+      !check_option(t, "smoothing", smoothing, is_f32(smoothing), f32_small) ||
+      !check_option(t, "z", z, is_f32(z), f32_small))
     return value_push(t, NO_ID);
   const Job *job = t->model->job;
   if (job->use == USE_PREDICT) return make_loss(t, OP_pick, logits, targets, NULL, name);

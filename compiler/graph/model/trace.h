@@ -176,7 +176,9 @@ bool dims_argument(Trace *t, int index, DimList *dims); /* "width" or { "heads",
 DimId dim_named(Trace *t, const char *name);            /* NO_ID when reported */
 bool options_argument(Trace *t, int index,
                       const char *const *keys); /* nil, or a table with these keys */
-bool is_f32(double number); /* kernels compute with such: what is beyond would be infinite there */
+/* Kernels compute with such numbers: larger ones would be infinite there, smaller ones 0. */
+bool is_f32(double number);
+bool is_f32_small(double number); /* it is no such number because it is too near 0 */
 bool option_number(Trace *t, int index, const char *key,
                    double *number); /* unchanged when absent */
 bool option_name(Trace *t, int index, const char *key, const char **name);

@@ -266,10 +266,12 @@ static void explain_merge(Trace *t, ValueId a, ValueId b) {
 static int affine(Trace *t, ValueId x, double scale, double shift) {
   if (!isfinite(scale) || !isfinite(shift))
     return trace_fault(t, "wrong-number", NULL, "%s: the number must be finite", t->op);
-  if (!is_f32(scale) || !is_f32(shift))
-    return trace_fault(t, "wrong-number", NULL, "%s: %s %g is beyond fp32, which ends at 3.4e38",
-                       t->op, is_f32(scale) ? "adding" : "a factor of",
-                       is_f32(scale) ? shift : scale);
+  if (!is_f32(scale) || !is_f32(shift)) {
+    const double number = is_f32(scale) ? shift : scale;
+    return trace_fault(t, "wrong-number", NULL, "%s: %s %g is beyond fp32, which %s", t->op,
+                       is_f32(scale) ? "adding" : "a factor of", number,
+                       is_f32_small(number) ? "begins at 1.2e-38" : "ends at 3.4e38");
+  }
   return value_push(t, trace_append(t, OP_affine, "affine", INPUTS(x), ATTRS(scale, shift)));
 }
 
