@@ -172,6 +172,7 @@ static bool launch(const Plan *plan, const RunOptions *options, int count, char 
 static bool run(const Plan *plan, const RunOptions *options, Status *status) {
   RequestsSetup requests = {options->limit_signal, run_ask_to_stop, run_stop_at_once,
                             run_lost_file};
+  run_set_trains(plan);
   if (!requests_open(&requests))
     return status_fail(status, STATUS_WORLD, "no thread that waits for signals");
   bool done = run_job(plan, options, status);

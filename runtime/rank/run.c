@@ -28,7 +28,14 @@ atomic_bool run_is_steady;
 static _Atomic int32_t steady_ranks; /* ranks of this process that have done their first step */
 
 static pthread_mutex_t boot_lock = PTHREAD_MUTEX_INITIALIZER;
-static Boot *boot_now; /* of the current run */
+static Boot *boot_now;         /* of the current run */
+static bool trains_now = true; /* it has steps and checkpoints, which messages name */
+
+void run_set_trains(const Plan *plan) {
+  pthread_mutex_lock(&boot_lock);
+  trains_now = plan_trains(plan);
+  pthread_mutex_unlock(&boot_lock);
+}
 
 static void set_boot(Boot *boot) {
   pthread_mutex_lock(&boot_lock);
@@ -45,7 +52,9 @@ static bool speaks(const Boot *boot) {
 void run_ask_to_stop(void) {
   atomic_store(&run_stop_requested, true);
   pthread_mutex_lock(&boot_lock);
-  if (speaks(boot_now)) text_warn("stopping after this step; once more to stop at once, unsaved");
+  if (speaks(boot_now))
+    text_warn(trains_now ? "stopping after this step; once more to stop at once, unsaved"
+                         : "stopping after this pass; once more to stop at once");
   pthread_mutex_unlock(&boot_lock);
 }
 
@@ -60,10 +69,12 @@ static void abandon(Status *status, bool is_said) {
 
 void run_stop_at_once(int number) {
   Status status;
-  (void)status_fail(&status, STATUS_SIGNAL + number,
-                    "stopped at once by a second %s: what was done since the last checkpoint is "
-                    "lost",
-                    requests_name(number));
+  pthread_mutex_lock(&boot_lock);
+  const bool trains = trains_now;
+  pthread_mutex_unlock(&boot_lock);
+  (void)status_fail(&status, STATUS_SIGNAL + number, "stopped at once by a second %s%s",
+                    requests_name(number),
+                    trains ? ": what was done since the last checkpoint is lost" : "");
   abandon(&status, false);
 }
 

@@ -54,6 +54,8 @@ extern atomic_bool run_stop_requested;
 
 /* Called by the thread that waits for signals, not by run_job's. */
 void run_ask_to_stop(void);
+/* Before signals are taken: messages about them name steps, or passes of a plan that evaluates. */
+void run_set_trains(const Plan *plan);
 /* A second signal `number` arrived: tells the other processes and leaves a report. The caller then
  * ends the process. */
 void run_stop_at_once(int number);
