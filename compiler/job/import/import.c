@@ -274,12 +274,15 @@ static void open_lines(Import *im) {
       {"optimizer", "optimizer = \"adamw\"", "the script's own"},
       {"optimizer.lr", "optimizer.lr = ...", "the peak of the learning rate"}};
   for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
-    bool is_data = strcmp(needed[i][0], "data") == 0 && setting_find(im, "data.train");
+    bool is_data = strcmp(needed[i][0], "data") == 0 &&
+                   (setting_find(im, "data.train") || is_asked(im, "data.train"));
     bool is_model = strcmp(needed[i][0], "model") == 0 && setting_find(im, "model.layers");
-    if (setting_find(im, needed[i][0]) || is_data || is_model) continue;
+    if (setting_find(im, needed[i][0]) || is_asked(im, needed[i][0]) || is_data || is_model)
+      continue;
     open_line(im, arena_printf(im->c->arena, "%s   %s", needed[i][1], needed[i][2]));
   }
-  if (needs_ranks(im) && !setting_find(im, "cluster.devices") && !setting_find(im, "cluster"))
+  if (needs_ranks(im) && !setting_find(im, "cluster.devices") && !setting_find(im, "cluster") &&
+      !is_asked(im, "cluster.devices"))
     open_line(im, "cluster.devices = ...   GPUs of a node; else those of this machine");
 }
 

@@ -142,7 +142,10 @@ int64_t import_ranks(Import *im); /* nodes x devices; 0: not known */
 int64_t import_dp(Import *im);    /* ranks / (tp x pp x cp); 0 */
 void take_precision(Import *im, Leaf *leaf, const char *word);
 void take_devices(Import *im, Leaf *leaf, double total, double nodes);
-void open_line(Import *im, const char *line);
+void open_line(Import *im, const char *line);      /* "cluster.devices = ...   GPUs of a node" */
+bool is_asked(const Import *im, const char *path); /* a line begins with it */
+/* A line for a key whose value the file makes when it runs, unless the job has one. */
+void ask_if_unread(Import *im, const Leaf *leaf, const char *path);
 void take_sharding(Import *im, Leaf *leaf, const char *word); /* FULL_SHARD ... (accelerate.c) */
 void convert_fsdp_config(Import *im); /* keys fsdp_NAME, of Trainer's fsdp_config too */
 bool key_takes(Import *im, const char *path,

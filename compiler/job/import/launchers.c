@@ -38,6 +38,7 @@ static void convert_variables(Import *im) {
 
 static void take_text_count(Import *im, Leaf *leaf, const char *path) {
   double number = 0;
+  if (leaf) ask_if_unread(im, leaf, path);
   if (leaf && leaf_number(im, leaf, &number) && number >= 1)
     take(im, leaf, path, lua_number(im->c->arena, number), "");
 }
@@ -57,11 +58,13 @@ void convert_launchers(Import *im) {
     take_text_count(im, find_any(im, tool, nodes, 4), "cluster.nodes");
     Leaf *each = find_any(im, tool, devices, 4);
     double number = 0;
+    if (each) ask_if_unread(im, each, "cluster.devices");
     if (each && text_number(each->text, &number)) take_text_count(im, each, "cluster.devices");
   }
   setting_number(im, "cluster.nodes", &count);
   Leaf *total = find_any(im, word_tool_find("launch"), totals, 3);
   double number = 0;
+  if (total) ask_if_unread(im, total, "cluster.devices");
   if (total && !setting_find(im, "cluster.devices") && leaf_number(im, total, &number))
     take_devices(im, total, number, count);
   convert_variables(im);

@@ -54,6 +54,23 @@ void open_line(Import *im, const char *line) {
   VEC_PUSH(im->c->arena, &im->open_lines.list, line);
 }
 
+bool is_asked(const Import *im, const char *path) {
+  const size_t length = strlen(path);
+  for (int32_t i = 0; i < im->open_lines.list.count; i++) {
+    const char *line = im->open_lines.list.at[i];
+    if (strncmp(line, path, length) == 0 && line[length] == ' ') return true;
+  }
+  return false;
+}
+
+void ask_if_unread(Import *im, const Leaf *leaf, const char *path) {
+  const JobSetting *setting = setting_find(im, path);
+  const bool is_default = setting && !setting->leaf && strcmp(setting->note, "-D") != 0;
+  if (leaf->kind != LEAF_UNREAD || (setting && !is_default) || is_asked(im, path)) return;
+  open_line(im, arena_printf(im->c->arena, "%s = ...   %s is %s, known only when the script runs",
+                             path, leaf->shown, text_plain(im->c->arena, leaf->text)));
+}
+
 bool key_takes(Import *im, const char *path, const char *word) {
   const char *dot = strchr(path, '.');
   int32_t section = section_find(arena_copy_n(im->c->arena, path, (size_t)(dot - path)));
@@ -268,6 +285,12 @@ void convert_rest(Import *im) {
     Leaf *leaf = &im->leaves.at[i];
     if (leaf->how != HOW_OPEN) continue;
     if (leaf->kind == LEAF_UNREAD) {
+      const WordHits hits = words_find(im->c->arena, leaf->tool, leaf->key);
+      const WordRow *row =
+          hits.list.count > 0 && hits.list.at[0].fit == FIT_SAME ? hits.list.at[0].row : NULL;
+      if (row && row->answer == WORD_RENAMED && strchr(row->ours, '.') &&
+          !word_later(im->c->arena, row) && !says_model(im, row))
+        ask_if_unread(im, leaf, row->ours);
       if (!leaf->why) leaf->why = "its value is known only when the script runs";
       leaf->how = HOW_UNREAD;
     } else {

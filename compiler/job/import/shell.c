@@ -171,6 +171,11 @@ static const char *expand_dollar(Expansion *x, const char *at, const char *end, 
     put_variable(x, known, is_quoted, place_of_word);
     return after + has_brace;
   }
+  Variable *own = has_brace && strncmp(after, ":-", 2) == 0 ? find(x->s, name, length) : NULL;
+  if (own && own->values.count == 1 && *own->values.at[0].text) {
+    put_variable(x, own, is_quoted, place_of_word);
+    return brace_end(after, end);
+  }
   x->is_unread = true; /* $1, $(...), ${X:-1}, a name of the environment */
   if (at[1] == '(') {
     int depth = 0;

@@ -110,6 +110,29 @@ static void nanogpt_schedule(Import *im, int32_t tool) {
   import_rates(im, "nanoGPT", "nanogpt");
 }
 
+/* nanoGPT's autocast to `dtype` is a nullcontext unless the device is one of CUDA. */
+static void nanogpt_precision(Import *im, int32_t tool) {
+  Leaf *type = leaf_find(im, tool, "dtype"), *device = leaf_find(im, tool, "device");
+  const bool is_cuda = !device || device->kind != LEAF_TEXT || strstr(device->text, "cuda") != NULL;
+  const char *word = type && type->kind == LEAF_TEXT ? type->text : NULL;
+  if (!is_cuda) {
+    const char *why =
+        arena_printf(im->c->arena, "nanoGPT computes in fp32 on device '%s'", device->text);
+    if (word)
+      take(im, type, "precision", "\"fp32\"", why);
+    else
+      take_default(im, "precision", "\"fp32\"", why);
+    return;
+  }
+  if (!word) return;
+  take_precision(im, type,
+                 strcmp(word, "float32") == 0   ? "fp32"
+                 : strcmp(word, "float16") == 0 ? "fp16"
+                                                : "bf16");
+  if (strcmp(word, "float16") == 0)
+    take_default(im, "precision.loss_scale", "\"torch\"", "nanoGPT's GradScaler");
+}
+
 void convert_nanogpt(Import *im) {
   static const char *const keys[][2] = {
       {"max_iters", "train.steps"},    {"weight_decay", "optimizer.weight_decay"},
@@ -136,15 +159,8 @@ void convert_nanogpt(Import *im) {
   take_default(im, "train.steps", "600000", "default of nanoGPT");
   take_default(im, "optimizer", "\"adamw\"", "nanoGPT's optimizer");
   nanogpt_schedule(im, tool);
-  Leaf *type = leaf_find(im, tool, "dtype"), *data = leaf_find(im, tool, "dataset"),
-       *out = leaf_find(im, tool, "out_dir");
-  if (type && type->kind == LEAF_TEXT)
-    take_precision(im, type,
-                   strcmp(type->text, "float32") == 0   ? "fp32"
-                   : strcmp(type->text, "float16") == 0 ? "fp16"
-                                                        : "bf16");
-  if (type && strcmp(type->text, "float16") == 0)
-    take_default(im, "precision.loss_scale", "\"torch\"", "nanoGPT's GradScaler");
+  nanogpt_precision(im, tool);
+  Leaf *data = leaf_find(im, tool, "dataset"), *out = leaf_find(im, tool, "out_dir");
   if (data && data->kind == LEAF_TEXT) {
     take(im, data, "data.train",
          lua_text(im->c->arena, arena_printf(im->c->arena, "data/%s/train.bin", data->text)), "");
