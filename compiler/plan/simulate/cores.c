@@ -61,6 +61,7 @@ typedef struct CoreWalk {
   uint32_t main_lane, parted_mask;
   int32_t runs, counted; /* number of runs, and the one that is timed: its neighbours overlap it */
   int64_t now_ns;
+  const uint32_t *times; /* by loop of the plan: the iterations that are walked; NULL: all */
   ClassLanes *teams;
   bool *is_wide; /* by communicator: its members are of several classes */
 } CoreWalk;
@@ -82,6 +83,15 @@ static const PlanLoop *loop_at(const CoreWalk *s, const ClassLanes *t, const Lan
   return w->call >= loop->first_call ? loop : NULL;
 }
 
+static uint32_t times_of(const CoreWalk *s, const PlanLoop *loop) {
+  return s->times != NULL ? s->times[loop - s->plan->loops] : loop->times;
+}
+
+static int32_t call_times(const CoreWalk *s, const ClassLanes *t, uint32_t call) {
+  const PlanLoop *loop = plan_loop_of(s->plan, t->program, call);
+  return loop != NULL ? (int32_t)times_of(s, loop) : 1;
+}
+
 static bool is_at_end(const ClassLanes *t, const LaneWay *w) {
   return w->call == t->program->calls_count;
 }
@@ -92,7 +102,7 @@ static void next_call(const CoreWalk *s, const ClassLanes *t, LaneWay *w) {
   w->record = 0;
   w->is_first = true;
   if (loop == NULL || w->call < loop->first_call + loop->call_count) return;
-  if (++w->iteration < loop->times) {
+  if (++w->iteration < times_of(s, loop)) {
     w->call = loop->first_call;
     return;
   }
@@ -128,12 +138,12 @@ static int32_t times_before(const CoreWalk *s, const ClassLanes *t, const LaneWa
   const PlanLoop *loop = loop_at(s, t, w);
   if (loop != NULL && call >= loop->first_call && call - loop->first_call < loop->call_count)
     return (int32_t)w->iteration + (call < w->call);
-  return call < w->call ? (int32_t)plan_call_times(s->plan, t->program, call) : 0;
+  return call < w->call ? call_times(s, t, call) : 0;
 }
 
 static int32_t times_in_runs(const CoreWalk *s, const ClassLanes *t, const LaneWay *w,
                              uint32_t call) {
-  return w->run * (int32_t)plan_call_times(s->plan, t->program, call);
+  return w->run * call_times(s, t, call);
 }
 
 /* The latest end of the records that were waited for, and that record; NULL: none. */
@@ -524,14 +534,15 @@ RankCores cores_of(const Plan *plan) {
   };
 }
 
-LaneTimes *cores_simulate(Arena *arena, const Plan *plan, ProgramKind kind, const RankCores *cores,
-                          const StretchSink *sink) {
+LaneTimes *cores_walk(Arena *arena, const Plan *plan, ProgramKind kind, const RankCores *cores,
+                      const StretchSink *sink, const uint32_t *loop_times) {
   const bool follows = sink == NULL && any_follows_itself(plan, kind);
   const uint32_t classes = plan->classes_count;
   CoreWalk s = {.arena = arena,
                 .plan = plan,
                 .cores = cores,
                 .sink = sink,
+                .times = loop_times,
                 .main_lane = plan_main_lane(plan),
                 .runs = follows ? 3 : 1,
                 .counted = follows};

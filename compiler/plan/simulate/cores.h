@@ -25,7 +25,12 @@ typedef struct RankCores {
 bool cores_are_shared(const Plan *plan);
 RankCores cores_of(const Plan *plan);
 
+/* Without a sink most iterations of long loops are left out. */
 LaneTimes *cores_simulate(Arena *arena, const Plan *plan, ProgramKind kind, const RankCores *cores,
                           const StretchSink *sink);
+
+/* Walks each loop of the plan as often as `loop_times` has; NULL: as often as it runs. */
+LaneTimes *cores_walk(Arena *arena, const Plan *plan, ProgramKind kind, const RankCores *cores,
+                      const StretchSink *sink, const uint32_t *loop_times);
 
 #endif

@@ -99,6 +99,21 @@ static Ready call_ready(const Simulation *s, const Runner *r, uint32_t lane) {
   return ready;
 }
 
+/* A record that the wait names has ended. A call that waits for a record of itself waits for the
+ * iteration before, and a lane may come to that wait after this iteration's record: until the call
+ * is over it reads the time of the iteration before. */
+static void end_awaited(const Simulation *s, const Runner *r, int32_t wait, int64_t end_ns) {
+  const PlanCall *call = current_call(s, r);
+  const bool is_own = (uint32_t)wait - call->waits_first < call->waits_count;
+  (is_own ? s->own_ns : s->ready_ns)[wait] = end_ns;
+}
+
+static void end_own(const Simulation *s, const Runner *r) {
+  const PlanCall *call = current_call(s, r);
+  for (uint32_t w = call->waits_first; w < call->waits_first + call->waits_count; w++)
+    s->ready_ns[w] = later(s->ready_ns[w], s->own_ns[w]);
+}
+
 /* Ends all calls of a launch together: whoever waits for one of them waits for the launch. */
 static void end_launch(const Simulation *s, const Runner *r, int64_t end_ns) {
   const PlanLaunch *launch = plan_launch_of(s->plan, r->program, r->call);
@@ -157,7 +172,7 @@ static void end_record(const Simulation *s, Runner *r, const PlanRecord *record,
   r->last[record->lane] = record;
   if (record->lane == s->main_lane) parts_add_record(s->plan, &r->times->parts, record, took);
   for (int32_t w = r->targets[r->call]; w >= 0; w = s->next_target[w])
-    if (s->plan->waits[w].record == r->record) s->ready_ns[w] = end;
+    if (s->plan->waits[w].record == r->record) end_awaited(s, r, w, end);
   hand_out(s, r, record->lane, record, start_ns);
 }
 
@@ -169,7 +184,7 @@ static void run_plain(const Simulation *s, Runner *r, const Profile *profile) {
   if (profile->lane == s->main_lane) parts_add(&r->times->parts, &profile->parts);
   r->lanes_begun |= 1U << profile->lane;
   for (int32_t w = r->targets[r->call]; w >= 0; w = s->next_target[w])
-    s->ready_ns[w] = start + profile->end_ns[s->plan->waits[w].record];
+    end_awaited(s, r, w, start + profile->end_ns[s->plan->waits[w].record]);
   end_launch(s, r, start + profile->total_ns);
   hand_out(s, r, profile->lane, NULL, start);
 }
@@ -253,6 +268,7 @@ static void end_main(const Simulation *s, Runner *r) {
 static void next_call(const Simulation *s, Runner *r) {
   const PlanLoop *loop = current_loop(s, r);
   if (r->goes_on && r->call == r->main_end) end_main(s, r);
+  end_own(s, r);
   r->record = 0;
   r->lanes_iterated |= r->lanes_begun;
   r->lanes_begun = 0;
@@ -424,6 +440,7 @@ LaneTimes *simulate_stretches(Arena *arena, const Plan *plan, ProgramKind kind,
   s.profiles = ARENA_ARRAY(arena, Profile *, classes * plan->segments_count + 1);
   s.is_wide = ARENA_ARRAY(arena, bool, plan->comms_count + 1);
   s.ready_ns = ARENA_ARRAY(arena, int64_t, plan->waits_count + 1);
+  s.own_ns = ARENA_ARRAY(arena, int64_t, plan->waits_count + 1);
   s.next_target = ARENA_ARRAY(arena, int32_t, plan->waits_count + 1);
   s.sends = ARENA_ARRAY(arena, Times, classes * classes + 1);
   s.receives = ARENA_ARRAY(arena, Times, classes * classes + 1);
