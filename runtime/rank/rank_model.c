@@ -2,7 +2,8 @@
  *
  *   RUN/model/config.json     as the model came, with what the job changed
  *             tensors.json    which tensor of files each parameter is
- *             tokenizer.json  and other files of the tokenizer, as they came
+ *             tokenizer.json  and other files of the tokenizer, as they came with the model, or
+ *                             with the tokens of data.train
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include "runtime/process/folder.h"
 #include "runtime/process/text.h"
 #include "runtime/rank/rank_state.h"
+#include "runtime/tokens/tokens.h"
 
 static const char *const tokenizer_files[] = {"tokenizer.json",
                                               "tokenizer_config.json",
@@ -102,9 +104,36 @@ static bool write_tensors(const Rank *rank, const char *path, Status *status) {
   return good || cannot_write(path, status);
 }
 
+/* The folder of the tokens that the run trains on, if its tokenizer.json made them; else "". */
+static void find_tokenizer(const Run *run, char folder[4096]) {
+  *folder = '\0';
+  for (int32_t i = 0; i < run->train.file_count; i++) {
+    const SampleFile *file = &run->train.file[i];
+    const char *slash = strrchr(file->path, '/');
+    char path[4200];
+    uint64_t hash;
+    if (file->tokens.tokenizer == 0) continue;
+    (void)snprintf(folder, 4096, "%.*s", slash != NULL ? (int)(slash - file->path) : 1,
+                   slash != NULL ? file->path : ".");
+    (void)snprintf(path, sizeof path, "%.4000s/tokenizer.json", folder);
+    if (tokens_hash_file(path, &hash) && hash == file->tokens.tokenizer) return;
+    *folder = '\0';
+  }
+}
+
+static bool copy_tokenizer(const char *from, const char *folder, Status *status) {
+  char path[4200], source[4200];
+  for (size_t i = 0; *from != '\0' && i < sizeof tokenizer_files / sizeof *tokenizer_files; i++) {
+    (void)snprintf(source, sizeof source, "%.4000s/%s", from, tokenizer_files[i]);
+    (void)snprintf(path, sizeof path, "%.4000s/%s", folder, tokenizer_files[i]);
+    if (!copy_file(source, path, status)) return false;
+  }
+  return true;
+}
+
 bool rank_keep_model(const Rank *rank, Status *status) {
   const char *config = job_config_json(rank->plan), *from = job_model_folder(rank->plan);
-  char folder[4096], path[4200], source[4200];
+  char folder[4096], path[4200], source[4096];
   if (*config == '\0') return true;
   (void)snprintf(folder, sizeof folder, "%.4000s/model", job_run_dir(rank->plan));
   (void)snprintf(path, sizeof path, "%s/config.json", folder);
@@ -112,10 +141,9 @@ bool rank_keep_model(const Rank *rank, Status *status) {
   if (!write_file(path, config, status)) return false;
   (void)snprintf(path, sizeof path, "%s/tensors.json", folder);
   if (!write_tensors(rank, path, status)) return false;
-  for (size_t i = 0; *from != '\0' && i < sizeof tokenizer_files / sizeof *tokenizer_files; i++) {
-    (void)snprintf(source, sizeof source, "%.4000s/%s", from, tokenizer_files[i]);
-    (void)snprintf(path, sizeof path, "%s/%s", folder, tokenizer_files[i]);
-    if (!copy_file(source, path, status)) return false;
-  }
-  return true;
+  if (!copy_tokenizer(from, folder, status)) return false;
+  (void)snprintf(path, sizeof path, "%s/tokenizer.json", folder);
+  if (access(path, F_OK) == 0) return true;
+  find_tokenizer(rank->run, source);
+  return copy_tokenizer(source, folder, status);
 }
