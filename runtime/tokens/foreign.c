@@ -32,7 +32,8 @@ static const char *const advice[][2] = {
                   "delimiter=\",\", header=NAMES, comments=\"\")"},
     [PACKED] = {"unpack it first (gzip -d, zstd -d, xz -d, unzip)",
                 "unpack it first (gzip -d, zstd -d, xz -d, unzip)"},
-    [OF_RECORDS] = {"take the texts out of it, then lockstep tokenize TEXT -o FOLDER",
+    [OF_RECORDS] = {"lockstep tokenize FILE.jsonl -o FOLDER --tokenizer PATH makes tokens of its "
+                    "lines",
                     "write it as CSV, pandas.read_json(FILE).to_csv(\"train.csv\", index=False)"},
     [OF_CELLS] = {"text goes through lockstep tokenize TEXT -o FOLDER first", "save it as CSV"},
     [INDEX] = {"name the .bin beside it, and say format = \"megatron\"", "name a CSV file"},

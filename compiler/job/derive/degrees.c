@@ -95,9 +95,9 @@ static void note_devices(Compile *c, const Job *job) {
     const Origin *origin = &job->origin[fields[i]];
     if (!origin->span.file) continue;
     bool is_nodes = fields[i] == FIELD_cluster_nodes;
-    note_at(c, origin->span, "%lld %s here",
-            (long long)(is_nodes ? job->cluster.nodes : job->cluster.devices),
-            is_nodes ? "nodes" : "devices a node");
+    const int64_t count = is_nodes ? job->cluster.nodes : job->cluster.devices;
+    note_at(c, origin->span, "%lld %s%s%s here", (long long)count, is_nodes ? "node" : "device",
+            plural(count), is_nodes ? "" : " a node");
   }
 }
 

@@ -51,7 +51,7 @@ static bool derive_positions(Compile *c, Job *job, int64_t positions) {
     error_at(c, field_place(job, FIELD_sample_context), "range",
              "sample.context %lld is longer than the model's %lld positions", (long long)context,
              (long long)positions);
-  fix_last(c, "sample.context=%lld", (long long)(context < needed ? needed : positions));
+  fix_last(c, "-D sample.context=%lld", (long long)(context < needed ? needed : positions));
   return false;
 }
 

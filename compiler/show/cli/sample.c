@@ -196,7 +196,11 @@ static ExitCode read_prompts(SampleVerb *s) {
   for (int32_t i = 0; code == EXIT_DONE && i < o->prompt_ids.count; i++)
     code = add_ids(s, o->prompt_ids.at[i]);
   if (code == EXIT_DONE && o->prompt_file != NULL) code = add_file(s, o->prompt_file);
-  if (code == EXIT_DONE && s->prompts.count == 0)
+  if (code == EXIT_DONE && s->prompts.count == 0 && o->prompt_file != NULL)
+    code =
+        complain(EXIT_USER, "%s has no prompt: a line is {\"prompt\": TEXT} or {\"ids\": [5, 9]}",
+                 o->prompt_file);
+  else if (code == EXIT_DONE && s->prompts.count == 0)
     code = complain(EXIT_USER, "sample wants a prompt: --prompt TEXT, --ids 5,9 or --prompts "
                                "FILE.jsonl");
   return code;

@@ -7,7 +7,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:3:20: error[data]: a.jsonl: is JSON, not raw tokens: take the texts out
-    of it, then lockstep tokenize TEXT -o FOLDER
+job.lua:3:20: error[data]: a.jsonl: is JSON, not raw tokens: lockstep tokenize
+    FILE.jsonl -o FOLDER --tokenizer PATH makes tokens of its lines
     3 |   data = { train = "a.jsonl", format = "u8" },
       |                    ^~~~~~~~~
