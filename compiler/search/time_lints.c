@@ -171,7 +171,7 @@ static void lint_pcie(const TimeLook *look) {
   if (reach.distance != 0 || !is_slow) return;
   lint_at(look->c, field_place(look->job, FIELD_parallel_tp), "tp-over-pcie",
           "tp %lld sums activations in every layer over links of %.3g GB/s, as PCIe has%s: "
-          "pp or zero communicate less; tp_across = true takes it as it is",
+          "pp or zero communicate less; tp_across = true allows it",
           (long long)out->derived.tp, rate / 1e9,
           cost_text(look, part_ns(look, PART_EXPOSED, "tp")));
   fix_last(look->c, "tp = 1");

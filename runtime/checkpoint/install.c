@@ -142,7 +142,7 @@ static void refuse_difference(const Filling *f, int64_t at) {
   const long long element = f->window_first + at;
   *in->fault = CHECKPOINT_DAMAGED;
   (void)status_fail(in->status, STATUS_WORLD,
-                    "%s: what is read back of tensor %s is not what memory has, first at element "
+                    "%s: tensor %s as it was read back differs from memory, first at element "
                     "%lld of rank %d's part",
                     in->from->path, in->from->manifest.state.item[f->source].name, element,
                     in->search->rank);

@@ -94,7 +94,7 @@ static bool make_groups(Samples *samples, Status *status) {
       samples->group[i].tokens += file->tokens.count;
     }
   return at == samples->file_count ||
-         status_fail(status, STATUS_OURS, "plan: its sources do not have its files");
+         status_fail(status, STATUS_OURS, "plan: its sources have other files than data.train");
 }
 
 static bool pack(Samples *samples, SampleGroup *group, int64_t context, Status *status) {

@@ -282,7 +282,8 @@ static bool check_record(const Plan *plan, const PlanSegment *segment, uint32_t 
   case RECORD_KERNEL: return check_kernel(plan, record, index, why);
   case RECORD_LOAD:
     return (record->varies_count == 0 ||
-            plan_refuse(why, "records[%u]: a load does not vary", index)) &&
+            plan_refuse(why, "records[%u]: a load is the same for all members of a communicator",
+                        index)) &&
            check_load(plan, record, index, why);
   case RECORD_COPY:
   case RECORD_READ:

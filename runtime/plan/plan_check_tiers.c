@@ -56,7 +56,7 @@ static bool check_mirror(const Plan *plan, const PlanClass *class, char *why) {
                        plan_string(plan, class->name));
   for (const PlanBuffer *other = mirror + 1; other < end; other++)
     if (other->kind == BUFFER_MIRROR)
-      return plan_refuse(why, "buffers[%u]: a second mirror of control",
+      return plan_refuse(why, "buffers[%u]: the plan has two buffers that mirror the control block",
                          (uint32_t)(other - plan->buffers));
   if (mirror->tier == TIER_HOST && mirror->program == PLAN_NONE && mirror->offset % 8 == 0 &&
       mirror->size_bytes == job_control_bytes(plan))

@@ -294,7 +294,7 @@ bool preflight_judge(const Plan *plan, const PreflightAsked *asked, char *const 
   bool good = true;
   for (int32_t i = 0; good && i < count; i++)
     good = read_line(paths[i], &node[i]) ||
-           status_fail(status, STATUS_WORLD, "%s: not what a node says before a run", paths[i]);
+           status_fail(status, STATUS_WORLD, "%s: is no report of a node before a run", paths[i]);
   good = good && judge_nodes(&judge, paths, status);
   free(node);
   return good;

@@ -127,8 +127,8 @@ static void add_lines(Text *text, const Plan *plan, const Result *result) {
   text_add(text, ", %s a second\n", text_squeeze(number));
 }
 
-/* What was read, in unit_of: of a loss that compares numbers, whose count is of elements, the
- * samples. */
+/* The amount that was read, in unit_of. A loss of numbers counts elements, so all samples are taken
+ * for it. */
 static double units_read(const Rank *rank, const LossSums *all) {
   const double samples = (double)rank->staging_setup.valid->count;
   double most = 0;

@@ -117,8 +117,9 @@ static int linear_shared(Trace *t, ValueId x, bool wants_bias) {
   ParamId p;
   if (!weight_argument(t, 1, &p)) return value_push(t, NO_ID);
   if (wants_bias)
-    return trace_fault(t, "wrong-option", NULL,
-                       "linear: a bias needs a name, and a shared weight has none for it");
+    return trace_fault(
+        t, "wrong-option", NULL,
+        "linear: the bias has no name where the weight is shared: x + weight(NAME, DIMS) adds one");
   if (has_option(t, 4, "init"))
     return trace_fault(t, "wrong-option", NULL,
                        "linear: a shared weight begins as weight(name, dims, { init }) says");

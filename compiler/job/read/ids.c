@@ -127,7 +127,7 @@ static void doubt(Ids *s, const char *path, const TokenFile *file, const TokensL
     lint_at(s->c, s->at, "token-ids", "%s: all %s ids that were looked at are %u", path, looked,
             look->most);
     if (look->most == 0)
-      note_at(s->c, (Span){0}, "zeros are what a file holds that was sized and never written");
+      note_at(s->c, (Span){0}, "a file that was allocated and never written holds zeros");
   } else if (look->empty_places > 0)
     lint_at(s->c, s->at, "token-ids", "%s: %s, as in a file of wider ids that is read as u%d", path,
             empty[look->empty_places], bits);

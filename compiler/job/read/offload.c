@@ -101,9 +101,10 @@ void offload_rules(Compile *c, Job *job) {
   if (job->offload.weights != CHOICE_OFFLOAD_NONE && states_of(job) != CHOICE_OFFLOAD_CPU &&
       states_of(job) != CHOICE_OFFLOAD_NVME) {
     error_at(c, job->origin[FIELD_offload_weights].span, "conflict",
-             "offload.weights: weights are where their states are, which updates need beside "
-             "them, and %s",
-             is_auto ? "auto may leave those on the device" : "those do not leave the device");
+             "offload.weights: an update needs weights and optimizer states in the same memory, "
+             "and %s",
+             is_auto ? "offload.optimizer = \"auto\" may leave the states on the device"
+                     : "the states stay on the device");
     fix_last(c, "offload = { optimizer = \"cpu\", weights = \"cpu\" }");
   }
   if (job->offload.weights == CHOICE_OFFLOAD_NVME && states_of(job) == CHOICE_OFFLOAD_CPU) {

@@ -134,6 +134,6 @@ bool place_check_tp(Compile *c, const Job *job, const Fabric *fabric, const Plac
   if (drained)
     note_at(c, (Span){0}, "drained = \"%s\" leaves out nodes that are too many for whole groups",
             drained);
-  note_at(c, (Span){0}, "parallel.tp_across = true takes it as it is");
+  note_at(c, (Span){0}, "parallel.tp_across = true allows it");
   return false;
 }

@@ -74,7 +74,7 @@ static bool take(Conf *conf, const char *key, const char *value, Switch *added) 
   if (near)
     fix_last(conf->c, "%s=", near);
   else
-    fix_last(conf->c, "remove it: a line is SwitchName=s1 Nodes=n[1-4], say");
+    fix_last(conf->c, "remove it: a line reads SwitchName=s1 Nodes=n[1-4]");
   return false;
 }
 
@@ -89,7 +89,7 @@ static bool read_line(Conf *conf, char *line) {
                "'%.40s' is neither Key=Value of Slurm's topology.conf nor XML", word);
       fix_last(conf->c, conf->network->list.count > 0 || has_words
                             ? "no blanks in a value: Nodes=n[1-2],n4"
-                            : "a line is SwitchName=s1 Nodes=n[1-4], say");
+                            : "a line reads SwitchName=s1 Nodes=n[1-4]");
       return false;
     }
     *value++ = 0;

@@ -19,7 +19,7 @@ return model {
 --     [hidden], not [other]
 --     9 |     local said = linear(w, x, "other")
 --       |                  ^~~~~~
--- shared_weight.lua:10:16: error[wrong-option]: linear: a bias needs a name, and a
---     shared weight has none for it
+-- shared_weight.lua:10:16: error[wrong-option]: linear: the bias has no name where
+--     the weight is shared: x + weight(NAME, DIMS) adds one
 --    10 |     return mse(linear(w, h, "inputs", { bias = true }), x)
 --       |                ^~~~~~

@@ -21,4 +21,4 @@ job.lua:8:21: error[tp-across-domains]: tp 8 reaches over links that are slower
       |                     ^
         fix: tp = 4
     note: drained = "a1,c2" leaves out nodes that are too many for whole groups
-    note: parallel.tp_across = true takes it as it is
+    note: parallel.tp_across = true allows it

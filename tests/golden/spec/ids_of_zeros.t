@@ -10,5 +10,5 @@ return job {
 job.lua:3:20: lint[token-ids]: a.bin: all 4,000 ids that were looked at are 0
     3 |   data = { train = "a.bin", format = "u8" },
       |                    ^~~~~~~
-    note: zeros are what a file holds that was sized and never written
+    note: a file that was allocated and never written holds zeros
 job.lua: right

@@ -7,8 +7,8 @@ return job {
   offload = { weights = "cpu" },
 }
 -- >>> exit 1
-job.lua:6:25: error[conflict]: offload.weights: weights are where their states
-    are, which updates need beside them, and those do not leave the device
+job.lua:6:25: error[conflict]: offload.weights: an update needs weights and
+    optimizer states in the same memory, and the states stay on the device
     6 |   offload = { weights = "cpu" },
       |                         ^~~~~
         fix: offload = { optimizer = "cpu", weights = "cpu" }

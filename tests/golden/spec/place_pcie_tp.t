@@ -72,7 +72,7 @@ every rank by its replica, 0-9 a-z, from node to node
 n0     001122 334455
 job.lua:7:21: lint[tp-over-pcie]: tp 2 sums activations in every layer over
     links of 24 GB/s, as PCIe has, 4.01 ms of 6.99 ms a step: pp or zero
-    communicate less; tp_across = true takes it as it is
+    communicate less; tp_across = true allows it
     7 |   parallel = { tp = 2 },
       |                     ^
         fix: tp = 1

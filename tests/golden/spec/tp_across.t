@@ -13,4 +13,4 @@ job.lua:7:21: error[tp-across-domains]: tp 4 reaches over links that are slower
     7 |   parallel = { tp = 4 },
       |                     ^
         fix: tp = 2
-    note: parallel.tp_across = true takes it as it is
+    note: parallel.tp_across = true allows it

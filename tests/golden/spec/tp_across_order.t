@@ -13,4 +13,4 @@ job.lua:7:21: error[tp-across-domains]: tp 2 reaches over links that are slower
     7 |   parallel = { tp = 2, order = "dp tp cp pp" },
       |                     ^
         fix: remove order
-    note: parallel.tp_across = true takes it as it is
+    note: parallel.tp_across = true allows it

@@ -121,7 +121,7 @@ static void test_round_trip(void) {
     arena[saved->offset + 8] ^= 1;
     CHECK(!set_compare(&checkpoint, &arena, &plan, true, &status));
     CHECK_INT(checkpoint.fault, CHECKPOINT_DAMAGED);
-    CHECK(strstr(status.text, "is not what memory has, first at element 2 of rank 0's part"));
+    CHECK(strstr(status.text, "differs from memory, first at element 2 of rank 0's part"));
     CHECK(!is_state_of(&plan, arena, 7)); /* comparing writes nothing */
     free(arena);
     set_close(&checkpoint);
