@@ -4,14 +4,15 @@
  * first cache: the optimizer makes a step and moves the moments, the parameter takes the step,
  * moments become codes. So how a state is stored is written once for all optimizers:
  * reference/update.h says what the storages are. Roots and divisions keep one unit of the processor
- * busy, so the draws that round the next 64 elements' moments are made between them. */
+ * busy, so the draws that round the next 64 elements are made between them. The last elements of a
+ * tensor are padded to a block in memory of our own. */
 #include <math.h>
 
-#include "kernels/cpu/philox_lanes.h"
+#include "kernels/cpu/philox_draws.h"
 #include "kernels/cpu/ranges.h"
 #include "kernels/cpu/vec_codes.h"
+#include "kernels/cpu/vec_two.h"
 #include "kernels/init.h"
-#include "kernels/math/stochastic.h"
 
 typedef enum UpdateKind { KIND_ADAMW, KIND_SGD, KIND_LION } UpdateKind;
 typedef enum MomentStorage {
@@ -29,32 +30,37 @@ typedef struct Rates {
   float clip, lr, shrink, keep;                         /* shrink: lr decay; keep: 1 - lr decay */
   float step_size, inverse_root, eps; /* adamw: step_size m / (sqrt(v) inverse_root + eps) */
   int32_t rest;                       /* operand after the moments: master, low, compensation */
+  int32_t operands;                   /* before the maxima */
   int32_t maxima[STREAMS];            /* operands of the moments' maxima; 0: they are no codes */
   InitPart part;                      /* where draws are: of which elements, */
-  uint64_t key[STREAMS], updates;     /* and of which streams and update */
-  PhiloxKeys keys[STREAMS];
+  PhiloxStream draws[STREAMS];        /* and of which streams */
+  Encoder encoder[STREAMS];
   StochasticStream last_moment;
 } Rates;
 
 enum { BLOCK = CODES_BLOCK };
 static const CodesMap maps[STREAMS] = {[STREAM_M] = CODES_SIGNED, [STREAM_V] = CODES_POSITIVE};
 
-/* Elements [first, first + n) of all operands. Arrays are zero, or hold anything, from n on. */
-typedef struct Elements {
+/* Elements [first, first + n) of all operands. */
+typedef struct UpdateBlock {
   int64_t first, n;
-  float moment[STREAMS][BLOCK], step[BLOCK];
-  float most[STREAMS]; /* the largest magnitude of a moment that becomes codes */
-  /* Draws of the moments: of those before the current group, of it, and where elements are adjacent
-   * in the whole tensor of the next one, which may be the next block's first. */
+  const void *grad;
+  void *param, *rest, *moment[STREAMS];
+  float *maximum[STREAMS];
+  DType grad_dtype, param_dtype, moment_dtype;
+  /* Draws of those before the current group, of it, and where elements are adjacent in the whole
+   * tensor of the next one, which may be the next block's first. */
   uint16_t draws[STREAMS][BLOCK + PHILOX_DRAWS];
   uint64_t draw_first; /* Philox block of the first element */
   uint64_t drawn_next; /* of the draws that are there already, of a block after this; 0: none are */
-} Elements;
+  float step[BLOCK], coded[STREAMS][BLOCK]; /* coded: moments that become codes, */
+  float most[STREAMS];                      /* and their largest magnitudes */
+} UpdateBlock;
 
-#define EACH_VEC(i, n)                                                                             \
+#define EACH_TWO(i)                                                                                \
   int64_t i = 0;                                                                                   \
-  i < (n);                                                                                         \
-  i += LANES
+  i < BLOCK;                                                                                       \
+  i += TWO
 
 /* ---- draws */
 
@@ -71,95 +77,65 @@ static int64_t draw_run(const Rates *r, StochasticStream stream, int64_t i, int6
   const uint64_t block = (uint64_t)run.element / STOCHASTIC_ELEMENTS;
   const int64_t skipped = run.element % STOCHASTIC_ELEMENTS;
   if (skipped == 0 && count >= PHILOX_RUNS * PHILOX_DRAWS) {
-    philox_draws(r->key[stream], r->updates, block, PHILOX_RUNS, to);
+    philox_draws(&r->draws[stream], block, PHILOX_RUNS, to);
     return PHILOX_RUNS * PHILOX_DRAWS;
   }
   uint16_t draws[PHILOX_DRAWS];
   const int64_t taken = min64(count, PHILOX_DRAWS - skipped);
-  philox_draws(r->key[stream], r->updates, block, 1, draws);
+  philox_draws(&r->draws[stream], block, 1, draws);
   memcpy(to, draws + skipped, (size_t)taken * sizeof *to);
   return taken;
 }
 
+static void draw_all(const Rates *r, StochasticStream stream, UpdateBlock *at) {
+  for (int64_t k = 0; k < at->n;)
+    k += draw_run(r, stream, at->first + k, at->n - k, at->draws[stream] + k);
+}
+
+/* The streams that are drawn group by group, between roots. */
+typedef struct Streams {
+  StochasticStream first, last; /* none if last is before first */
+} Streams;
+
 /* True if the block's draws follow one another, so that they may be made group by group. */
-static bool begin_draws(const Rates *r, Elements *at) {
+static bool begin_draws(const Rates *r, Streams streams, UpdateBlock *at) {
   const InitRun run = init_run(&r->part, at->first);
   if (run.padding || run.length < BLOCK || run.element % STOCHASTIC_ELEMENTS != 0) return false;
   at->draw_first = (uint64_t)run.element / STOCHASTIC_ELEMENTS;
-  for (StochasticStream stream = STREAM_M; stream <= r->last_moment; stream++)
+  for (StochasticStream stream = streams.first; stream <= streams.last; stream++)
     if (at->drawn_next == at->draw_first && at->drawn_next != 0)
       memcpy(at->draws[stream], at->draws[stream] + BLOCK, PHILOX_DRAWS * sizeof **at->draws);
     else
-      philox_draws(r->key[stream], r->updates, at->draw_first, 1, at->draws[stream]);
+      philox_draws(&r->draws[stream], at->draw_first, 1, at->draws[stream]);
   at->drawn_next = at->draw_first + BLOCK / STOCHASTIC_ELEMENTS;
   return true;
 }
 
-static void draw_all(const Rates *r, StochasticStream stream, const Elements *at, uint16_t *to) {
-  for (int64_t k = 0; k < at->n;)
-    k += draw_run(r, stream, at->first + k, at->n - k, to + k);
-}
-
 /* ---- moments */
 
-/* A moment of a block before its step, in memory: codes of part of a block are copied, because
- * vectors read beyond its end. */
-typedef struct Moment {
-  const void *from;
-  Vec most;
-  Decoder decoder;
-} Moment;
-
-ALWAYS_INLINE Moment moment_of(const KernelArgs *args, const Rates *r, StochasticStream stream,
-                               DType dtype, const Elements *at, uint8_t tail[BLOCK]) {
-  Moment moment = {args->operand[1 + (int32_t)stream], v_set(0.0f), v_decoder(stream == STREAM_M)};
-  if (dtype != DTYPE_U8) {
-    moment.from = (const char *)moment.from + at->first * dtype_bytes(dtype);
-    return moment;
-  }
-  const uint8_t *codes = (const uint8_t *)moment.from + at->first;
-  moment.most = v_set(((const float *)args->operand[r->maxima[stream]])[at->first / CODES_BLOCK]);
-  moment.from = at->n < BLOCK ? memcpy(tail, codes, (size_t)at->n) : codes;
-  return moment;
-}
-
-/* Elements [i, i + n). */
-ALWAYS_INLINE Vec moment_at(const Moment *moment, DType dtype, bool is_signed, int64_t i,
-                            int64_t n) {
-  if (dtype != DTYPE_U8) return v_get_n(moment->from, i, n, dtype);
-  return v_mul(v_decode(&moment->decoder, (const uint8_t *)moment->from + i, is_signed),
-               moment->most);
-}
-
-ALWAYS_INLINE void encode_all(const CodesMap *map, const float from[BLOCK], float inverse,
-                              int64_t n, bool is_signed, uint8_t *to) {
-  const Encoder encoder = v_encoder(map, is_signed);
-  for (EACH_VEC(i, n))
-    v_encode(&encoder, to + i, v_load(from + i), inverse, is_signed);
-}
-
-static void store_codes(StochasticStream stream, const float from[BLOCK], int64_t n, float most,
-                        uint8_t *codes) {
-  uint8_t all[BLOCK];
-  uint8_t *to = n < BLOCK ? all : codes;
+static void store_codes(const Encoder *encoder, StochasticStream stream, const float from[BLOCK],
+                        float most, uint8_t codes[BLOCK]) {
   const float inverse = codes_inverse(most);
   if (most == 0)
-    memset(to, 0, (size_t)n);
+    memset(codes, 0, BLOCK);
+  else if (!(most < INFINITY))
+    for (int64_t i = 0; i < BLOCK; i++)
+      codes[i] = stream == STREAM_M ? codes_signed(&maps[stream], from[i], inverse)
+                                    : codes_positive(&maps[stream], from[i], inverse);
   else if (stream == STREAM_M)
-    encode_all(&maps[stream], from, inverse, n, true, to);
+    for (int64_t i = 0; i < BLOCK; i += CODES_GROUP)
+      v_encode(encoder, codes + i, from + i, inverse, true);
   else
-    encode_all(&maps[stream], from, inverse, n, false, to);
-  if (n < BLOCK) memcpy(codes, all, (size_t)n);
+    for (int64_t i = 0; i < BLOCK; i += CODES_GROUP)
+      v_encode(encoder, codes + i, from + i, inverse, false);
 }
 
-/* Moments that are no codes have been written in place already. */
-static void store_moment(const KernelArgs *args, const Rates *r, StochasticStream stream,
-                         const Elements *at) {
-  if (args->dtype[1 + (int32_t)stream] != DTYPE_U8) return;
-  uint8_t *codes = (uint8_t *)args->operand[1 + (int32_t)stream] + at->first;
-  float *most = (float *)args->operand[r->maxima[stream]] + at->first / CODES_BLOCK;
-  *most = at->most[stream];
-  store_codes(stream, at->moment[stream], at->n, *most, codes);
+static void store_moments(const Rates *r, UpdateBlock *at) {
+  for (StochasticStream stream = STREAM_M; stream <= r->last_moment; stream++) {
+    *at->maximum[stream] = at->most[stream];
+    store_codes(&r->encoder[stream], stream, at->coded[stream], at->most[stream],
+                at->moment[stream]);
+  }
 }
 
 /* ---- steps */
@@ -191,178 +167,232 @@ ALWAYS_INLINE Vec step_of(const Rates *r, UpdateKind kind, Vec g, Vec *m, Vec *v
   return step;
 }
 
-/* Stores a moment; keeps one that becomes a code for store_moment. Returns the largest magnitude so
- * far, which scales the codes of a block. */
-ALWAYS_INLINE Vec put_moment(const KernelArgs *args, StochasticStream stream, DType dtype,
-                             Elements *at, int64_t i, int64_t left, Vec x, Vec most) {
-  if (dtype == DTYPE_F32) {
-    v_put_n(args->operand[1 + (int32_t)stream], at->first + i, left, DTYPE_F32, x);
-    return most;
-  }
-  if (dtype == DTYPE_BF16) {
-    uint16_t *to = (uint16_t *)args->operand[1 + (int32_t)stream] + at->first + i;
-    v_put_stochastic_n(to, left, x, at->draws[stream] + i);
-    return most;
-  }
-  v_store(at->moment[stream] + i, x);
-  if (left < LANES) x = v_keep_n(x, left, v_set(0.0f));
-  return v_max(most, v_abs(x));
-}
-
 /* The moments of a block as they were, and the largest magnitudes of the new ones so far. */
 typedef struct UpdatePass {
-  Moment from[STREAMS];
-  Vec most[STREAMS];
-  DType grad_dtype;
+  Decoder decoder[STREAMS];
+  Vec scale[STREAMS], most[STREAMS];
 } UpdatePass;
 
-/* Elements [i, i + LANES) of a block. */
-ALWAYS_INLINE void make_step(const KernelArgs *args, const Rates *r, UpdateKind kind, DType dtype,
-                             UpdatePass *pass, Elements *at, int64_t i, int64_t left) {
+ALWAYS_INLINE Two load_moment(const UpdatePass *pass, const UpdateBlock *at,
+                              StochasticStream stream, DType dtype, int64_t i) {
+  if (dtype != DTYPE_U8) return two_load(at->moment[stream], i, dtype);
+  const uint8_t *codes = (const uint8_t *)at->moment[stream] + i;
+  Two x;
+  UNROLL for (int k = 0; k < 2; k++) x.at[k] = v_mul(
+      v_decode(&pass->decoder[stream], codes + k * LANES, stream == STREAM_M), pass->scale[stream]);
+  return x;
+}
+
+/* Stores a moment; keeps one that becomes a code for store_moments. */
+ALWAYS_INLINE void store_moment(UpdatePass *pass, UpdateBlock *at, StochasticStream stream,
+                                DType dtype, int64_t i, Two x) {
+  if (dtype == DTYPE_F32) {
+    two_store(at->moment[stream], i, DTYPE_F32, x);
+  } else if (dtype == DTYPE_BF16) {
+    two_store_stochastic((uint16_t *)at->moment[stream] + i, x, at->draws[stream] + i);
+  } else {
+    two_store(at->coded[stream], i, DTYPE_F32, x);
+    UNROLL for (int k = 0; k < 2; k++) pass->most[stream] =
+        v_max(v_abs(x.at[k]), pass->most[stream]); /* passes a NaN by */
+  }
+}
+
+/* Elements [i, i + TWO) of a block. */
+ALWAYS_INLINE void make_step(const Rates *r, UpdateKind kind, DType dtype, UpdatePass *pass,
+                             UpdateBlock *at, int64_t i) {
   const bool has_v = kind == KIND_ADAMW;
-  Vec g = v_get_n(args->operand[0], at->first + i, left, pass->grad_dtype);
-  g = v_mul(g, v_set(r->clip));
-  Vec m = moment_at(&pass->from[STREAM_M], dtype, true, i, left);
-  Vec v = has_v ? moment_at(&pass->from[STREAM_V], dtype, false, i, left) : g;
-  v_store(at->step + i, step_of(r, kind, g, &m, &v));
-  pass->most[STREAM_M] = put_moment(args, STREAM_M, dtype, at, i, left, m, pass->most[STREAM_M]);
-  if (has_v)
-    pass->most[STREAM_V] = put_moment(args, STREAM_V, dtype, at, i, left, v, pass->most[STREAM_V]);
+  const Two g = two_load(at->grad, i, at->grad_dtype);
+  Two m = load_moment(pass, at, STREAM_M, dtype, i), v = g, step;
+  if (has_v) v = load_moment(pass, at, STREAM_V, dtype, i);
+  UNROLL for (int k = 0; k < 2; k++) step.at[k] =
+      step_of(r, kind, v_mul(g.at[k], v_set(r->clip)), &m.at[k], &v.at[k]);
+  two_store(at->step, i, DTYPE_F32, step);
+  store_moment(pass, at, STREAM_M, dtype, i, m);
+  if (has_v) store_moment(pass, at, STREAM_V, dtype, i, v);
 }
 
 /* A block whose draws are made group by group: those of the next group between the steps of this
- * one. Its elements are whole vectors. */
-ALWAYS_INLINE void make_steps_drawing(const KernelArgs *args, const Rates *r, UpdateKind kind,
-                                      DType grad_dtype, UpdatePass pass, Elements *at) {
-  enum { STEPS = PHILOX_DRAWS / LANES };
-  const bool has_v = kind == KIND_ADAMW;
-  pass.grad_dtype = grad_dtype; /* a constant here, so that the loop has no branch on it */
+ * one. */
+ALWAYS_INLINE void make_steps_drawing(const Rates *r, UpdateKind kind, DType dtype, Streams streams,
+                                      UpdatePass *pass, UpdateBlock *at) {
+  enum { STEPS = PHILOX_DRAWS / TWO, ROUNDS = (PHILOX_ROUNDS - PHILOX_ROUNDS_BEGUN) / STEPS };
   for (int64_t group = 0; group < BLOCK; group += PHILOX_DRAWS) {
     const int64_t next = group + PHILOX_DRAWS;
     const uint64_t first = at->draw_first + (uint64_t)next / STOCHASTIC_ELEMENTS;
-    PhiloxRun m = philox_begin(r->updates, first), v = m;
+    PhiloxRun run[STREAMS];
+    UNROLL for (int s = (int)streams.first; s <= (int)streams.last; s++) run[s] =
+        philox_begin(&r->draws[s], first);
     UNROLL for (int k = 0; k < STEPS; k++) {
-      const int from = k * PHILOX_ROUNDS / STEPS, to = (k + 1) * PHILOX_ROUNDS / STEPS;
-      philox_rounds(&m, &r->keys[STREAM_M], from, to);
-      if (has_v) philox_rounds(&v, &r->keys[STREAM_V], from, to);
-      make_step(args, r, kind, DTYPE_BF16, &pass, at, group + k * LANES, LANES);
+      const int done = PHILOX_ROUNDS_BEGUN + k * ROUNDS;
+      UNROLL for (int s = (int)streams.first; s <= (int)streams.last; s++)
+          philox_rounds(&run[s], &r->draws[s], done, done + ROUNDS);
+      make_step(r, kind, dtype, pass, at, group + k * TWO);
     }
-    philox_end(&m, at->draws[STREAM_M] + next);
-    if (has_v) philox_end(&v, at->draws[STREAM_V] + next);
+    UNROLL for (int s = (int)streams.first; s <= (int)streams.last; s++)
+        philox_end(&run[s], at->draws[s] + next);
   }
 }
 
-ALWAYS_INLINE void make_steps(const KernelArgs *args, const Rates *r, UpdateKind kind, DType dtype,
-                              Elements *at) {
-  uint8_t tail[STREAMS][BLOCK];
-  UpdatePass pass = {.grad_dtype = (DType)args->dtype[0],
-                     .most = {[STREAM_M] = v_set(0.0f), [STREAM_V] = v_set(0.0f)}};
-  for (StochasticStream stream = STREAM_M; stream <= r->last_moment; stream++)
-    pass.from[stream] = moment_of(args, r, stream, dtype, at, tail[stream]);
-  if (dtype == DTYPE_BF16 && at->n == BLOCK && begin_draws(r, at)) {
-    if (pass.grad_dtype == DTYPE_F32)
-      make_steps_drawing(args, r, kind, DTYPE_F32, pass, at);
-    else if (pass.grad_dtype == DTYPE_BF16)
-      make_steps_drawing(args, r, kind, DTYPE_BF16, pass, at);
-    else
-      make_steps_drawing(args, r, kind, pass.grad_dtype, pass, at);
-    return;
+/* `streams`: those whose draws are made here. */
+ALWAYS_INLINE void make_steps(const Rates *r, UpdateKind kind, DType dtype, Streams streams,
+                              UpdateBlock *at) {
+  UpdatePass pass;
+  for (StochasticStream stream = STREAM_M; stream <= r->last_moment; stream++) {
+    pass.most[stream] = v_set(0.0f);
+    if (dtype == DTYPE_U8) {
+      pass.decoder[stream] = v_decoder(stream == STREAM_M);
+      pass.scale[stream] = v_set(*at->maximum[stream]);
+    }
   }
-  for (StochasticStream stream = STREAM_M; dtype == DTYPE_BF16 && stream <= r->last_moment;
-       stream++)
-    draw_all(r, stream, at, at->draws[stream]);
-  for (EACH_VEC(i, at->n))
-    make_step(args, r, kind, dtype, &pass, at, i, at->n - i);
-  at->most[STREAM_M] = v_largest(pass.most[STREAM_M]);
-  at->most[STREAM_V] = v_largest(pass.most[STREAM_V]);
+  if (streams.first <= streams.last && at->n == BLOCK && begin_draws(r, streams, at)) {
+    make_steps_drawing(r, kind, dtype, streams, &pass, at);
+  } else {
+    for (StochasticStream stream = streams.first; stream <= streams.last; stream++)
+      draw_all(r, stream, at);
+    for (EACH_TWO(i))
+      make_step(r, kind, dtype, &pass, at, i);
+  }
+  for (StochasticStream stream = STREAM_M; dtype == DTYPE_U8 && stream <= r->last_moment; stream++)
+    at->most[stream] = v_largest(pass.most[stream]);
 }
 
-ALWAYS_INLINE void make_steps_of(const KernelArgs *args, const Rates *r, UpdateKind kind,
-                                 Elements *at) {
-  switch ((DType)args->dtype[2]) {
-  case DTYPE_F32: make_steps(args, r, kind, DTYPE_F32, at); break;
-  case DTYPE_BF16: make_steps(args, r, kind, DTYPE_BF16, at); break;
-  default: make_steps(args, r, kind, DTYPE_U8, at); break;
-  }
+ALWAYS_INLINE void make_steps_of(const Rates *r, UpdateKind kind, UpdateBlock *at) {
+  const Streams none = {STREAM_M, STREAM_PARAM}, param = {STREAM_PARAM, STREAM_PARAM};
+  const Streams moments = {STREAM_M, kind == KIND_ADAMW ? STREAM_V : STREAM_M};
+  if (at->moment_dtype == DTYPE_F32)
+    make_steps(r, kind, DTYPE_F32, none, at);
+  else if (at->moment_dtype == DTYPE_BF16)
+    make_steps(r, kind, DTYPE_BF16, moments, at);
+  else if (r->storage == STORED_STOCHASTIC)
+    make_steps(r, kind, DTYPE_U8, param, at);
+  else
+    make_steps(r, kind, DTYPE_U8, none, at);
 }
 
 /* ---- the parameter */
 
-/* (1 - shrink) p - step */
-ALWAYS_INLINE Vec moved(const Rates *r, bool is_scaled, Vec p, Vec step) {
-  p = v_mul(p, v_set(r->keep));
-  return is_scaled ? v_sub(p, step) : v_fma(v_set(-r->lr), step, p);
+/* (1 - shrink) p - step. `is_scaled`: the step is, by the rate. */
+ALWAYS_INLINE Two moved(const Rates *r, bool is_scaled, Two p, Two step) {
+  UNROLL for (int k = 0; k < 2; k++) {
+    const Vec kept = v_mul(p.at[k], v_set(r->keep));
+    p.at[k] = is_scaled ? v_sub(kept, step.at[k]) : v_fma(v_set(-r->lr), step.at[k], kept);
+  }
+  return p;
 }
 
-/* Stores elements [i, i + n) of the parameter and of its rest, after the step. `is_scaled`: by the
- * rate. */
-ALWAYS_INLINE void take_step(const KernelArgs *args, const Rates *r, bool is_scaled,
-                             MomentStorage storage, int64_t i, int64_t n, Vec step,
-                             const uint16_t *draws) {
-  void *param = args->operand[1], *rest = args->operand[r->rest];
-  const DType param_dtype = (DType)args->dtype[1];
+/* The whole change is one number, from which the last compensation is taken. */
+ALWAYS_INLINE void take_kahan(const Rates *r, bool is_scaled, uint16_t *param, uint16_t *rest,
+                              Two step) {
+  const Two before = two_load_bf16(param), lost = two_load_bf16(rest);
+  Two y, after;
+  UNROLL for (int k = 0; k < 2; k++) {
+    Vec change = v_mul(before.at[k], v_set(r->shrink));
+    change = is_scaled ? v_add(change, step.at[k]) : v_fma(v_set(r->lr), step.at[k], change);
+    y.at[k] = v_sub(v_neg(change), lost.at[k]);
+    after.at[k] = v_add(before.at[k], y.at[k]);
+  }
+  after = two_store_rounded(param, after);
+  UNROLL for (int k = 0; k < 2; k++) y.at[k] = v_sub(v_sub(after.at[k], before.at[k]), y.at[k]);
+  two_store(rest, 0, DTYPE_BF16, y);
+}
+
+/* Stores elements [i, i + TWO) of the parameter and of its rest, after the step. */
+ALWAYS_INLINE void take_step(const Rates *r, bool is_scaled, MomentStorage storage,
+                             const UpdateBlock *at, int64_t i) {
+  const Two step = two_load(at->step, i, DTYPE_F32);
+  uint16_t *narrow = (uint16_t *)at->param + i; /* of storages of bf16 */
   if (storage == STORED_PLAIN) {
-    Vec p = moved(r, is_scaled, v_get_n(param, i, n, param_dtype), step);
-    v_put_n(param, i, n, param_dtype, p);
+    const Two p = moved(r, is_scaled, two_load(at->param, i, at->param_dtype), step);
+    two_store(at->param, i, at->param_dtype, p);
   } else if (storage == STORED_MASTER) {
-    Vec p = moved(r, is_scaled, v_get_n(rest, i, n, DTYPE_F32), step);
-    v_put_n(rest, i, n, DTYPE_F32, p);
-    v_put_n(param, i, n, param_dtype, p);
+    const Two p = moved(r, is_scaled, two_load(at->rest, i, DTYPE_F32), step);
+    two_store(at->rest, i, DTYPE_F32, p);
+    two_store(at->param, i, at->param_dtype, p);
   } else if (storage == STORED_SPLIT) {
-    uint16_t *high = (uint16_t *)param + i;
-    int16_t *low = (int16_t *)rest + i;
-    v_put_split_n(high, low, n, moved(r, is_scaled, v_get_split_n(high, low, n), step));
+    int16_t *low = (int16_t *)at->rest + i;
+    two_store_split(narrow, low, moved(r, is_scaled, two_load_split(narrow, low), step));
   } else if (storage == STORED_STOCHASTIC) {
-    Vec p = moved(r, is_scaled, v_get_n(param, i, n, DTYPE_BF16), step);
-    v_put_stochastic_n((uint16_t *)param + i, n, p, draws);
+    const Two p = moved(r, is_scaled, two_load_bf16(narrow), step);
+    two_store_stochastic(narrow, p, at->draws[STREAM_PARAM] + i);
   } else {
-    Vec before = v_get_n(param, i, n, DTYPE_BF16), change = v_mul(before, v_set(r->shrink));
-    change = is_scaled ? v_add(change, step) : v_fma(v_set(r->lr), step, change);
-    Vec y = v_sub(v_neg(change), v_get_n(rest, i, n, DTYPE_BF16));
-    Vec after = v_to_bf16(v_add(before, y));
-    v_put_n(param, i, n, DTYPE_BF16, after);
-    v_put_n(rest, i, n, DTYPE_BF16, v_sub(v_sub(after, before), y));
+    take_kahan(r, is_scaled, narrow, (uint16_t *)at->rest + i, step);
   }
 }
 
-ALWAYS_INLINE void take_steps(const KernelArgs *args, const Rates *r, MomentStorage storage,
-                              const Elements *at) {
+ALWAYS_INLINE void take_steps(const Rates *r, MomentStorage storage, UpdateBlock *at) {
   const bool is_scaled = r->kind == KIND_ADAMW;
-  uint16_t draws[BLOCK];
-  if (storage == STORED_STOCHASTIC) draw_all(r, STREAM_PARAM, at, draws);
-  for (EACH_VEC(i, at->n))
-    take_step(args, r, is_scaled, storage, at->first + i, at->n - i, v_load(at->step + i),
-              draws + i);
+  /* Beside codes they are drawn in make_steps. */
+  if (storage == STORED_STOCHASTIC && at->moment_dtype != DTYPE_U8) draw_all(r, STREAM_PARAM, at);
+  for (EACH_TWO(i))
+    take_step(r, is_scaled, storage, at, i);
 }
 
 /* ---- a range */
 
-static void update_block(const KernelArgs *args, const Rates *r, Elements *at) {
+static void update_block(const Rates *r, UpdateBlock *at) {
   switch (r->kind) {
-  case KIND_ADAMW: make_steps_of(args, r, KIND_ADAMW, at); break;
-  case KIND_SGD: make_steps_of(args, r, KIND_SGD, at); break;
-  case KIND_LION: make_steps_of(args, r, KIND_LION, at); break;
+  case KIND_ADAMW: make_steps_of(r, KIND_ADAMW, at); break;
+  case KIND_SGD: make_steps_of(r, KIND_SGD, at); break;
+  case KIND_LION: make_steps_of(r, KIND_LION, at); break;
   }
   switch (r->storage) {
-  case STORED_PLAIN: take_steps(args, r, STORED_PLAIN, at); break;
-  case STORED_MASTER: take_steps(args, r, STORED_MASTER, at); break;
-  case STORED_SPLIT: take_steps(args, r, STORED_SPLIT, at); break;
-  case STORED_KAHAN: take_steps(args, r, STORED_KAHAN, at); break;
-  case STORED_STOCHASTIC: take_steps(args, r, STORED_STOCHASTIC, at); break;
+  case STORED_PLAIN: take_steps(r, STORED_PLAIN, at); break;
+  case STORED_MASTER: take_steps(r, STORED_MASTER, at); break;
+  case STORED_SPLIT: take_steps(r, STORED_SPLIT, at); break;
+  case STORED_KAHAN: take_steps(r, STORED_KAHAN, at); break;
+  case STORED_STOCHASTIC: take_steps(r, STORED_STOCHASTIC, at); break;
   }
-  store_moment(args, r, STREAM_M, at);
-  if (r->kind == KIND_ADAMW) store_moment(args, r, STREAM_V, at);
+  if (at->moment_dtype == DTYPE_U8) store_moments(r, at);
+}
+
+static void *element_of(const KernelArgs *args, int32_t operand, int64_t i) {
+  return (char *)args->operand[operand] + i * dtype_bytes((DType)args->dtype[operand]);
+}
+
+static void point_at(const KernelArgs *args, const Rates *r, int64_t first, UpdateBlock *at) {
+  at->first = first;
+  at->grad = element_of(args, 0, first);
+  at->param = element_of(args, 1, first);
+  at->rest = element_of(args, r->rest, first);
+  for (StochasticStream stream = STREAM_M; stream <= r->last_moment; stream++) {
+    at->moment[stream] = element_of(args, 1 + (int32_t)stream, first);
+    if (r->maxima[stream] != 0)
+      at->maximum[stream] = (float *)args->operand[r->maxima[stream]] + first / BLOCK;
+  }
+}
+
+/* The last elements: their operands are copied, padded with zeros, updated and copied back. */
+static void update_tail(const KernelArgs *args, const Rates *r, UpdateBlock *at) {
+  _Alignas(64) char padded[KERNEL_OPERANDS_MAX][BLOCK * sizeof(float)] = {0};
+  if (at->moment_dtype == DTYPE_U8) memset(padded[1 + STREAM_M], CODES_SIGNED_ZERO, BLOCK);
+  for (int32_t k = 0; k < r->operands; k++)
+    memcpy(padded[k], element_of(args, k, at->first),
+           (size_t)(at->n * dtype_bytes((DType)args->dtype[k])));
+  at->grad = padded[0];
+  at->param = padded[1];
+  at->rest = padded[r->rest];
+  for (StochasticStream stream = STREAM_M; stream <= r->last_moment; stream++)
+    at->moment[stream] = padded[1 + (int32_t)stream];
+  update_block(r, at);
+  for (int32_t k = 1; k < r->operands; k++)
+    memcpy(element_of(args, k, at->first), padded[k],
+           (size_t)(at->n * dtype_bytes((DType)args->dtype[k])));
 }
 
 _Static_assert(GRAIN_STREAM % BLOCK == 0, "a block of codes is in one range");
 
 static void update_range(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
-  Elements at;
-  at.drawn_next = 0;
+  const Rates *r = (const Rates *)context;
+  UpdateBlock at = {.grad_dtype = (DType)args->dtype[0],
+                    .param_dtype = (DType)args->dtype[1],
+                    .moment_dtype = (DType)args->dtype[2]};
   for (int64_t i = first; i < end; i += BLOCK) {
-    at.first = i;
     at.n = min64(end - i, BLOCK);
-    update_block(args, context, &at);
+    point_at(args, r, i, &at);
+    if (at.n == BLOCK)
+      update_block(r, &at);
+    else
+      update_tail(args, r, &at);
   }
 }
 
@@ -386,12 +416,13 @@ static Rates rates_of(const KernelArgs *args, UpdateKind kind, MomentStorage sto
              .shrink = (float)(lr * decay),
              .keep = (float)(1 - lr * decay),
              .rest = has_rest ? 2 + moments : 1,
-             .part = init_part_at(args, numbers),
-             .updates = (uint64_t) * (const int64_t *)args->control[1]};
-  for (StochasticStream stream = STREAM_PARAM; stream < STREAMS; stream++) {
-    r.key[stream] = stochastic_key(kernel_seed(args), args->key, stream);
-    r.keys[stream] = philox_keys(r.key[stream]);
-  }
+             .operands = first_maximum,
+             .part = init_part_at(args, numbers)};
+  for (StochasticStream stream = STREAM_PARAM; stream < STREAMS; stream++)
+    r.draws[stream] = philox_stream(stochastic_key(kernel_seed(args), args->key, stream),
+                                    (uint64_t) * (const int64_t *)args->control[1]);
+  for (StochasticStream stream = STREAM_M; stream < STREAMS; stream++)
+    r.encoder[stream] = v_encoder(&maps[stream]);
   r.last_moment = kind == KIND_ADAMW ? STREAM_V : STREAM_M;
   for (int32_t k = 0; k < moments && first_maximum + k < args->operand_count; k++)
     r.maxima[STREAM_M + k] = first_maximum + k;

@@ -86,40 +86,6 @@ ALWAYS_INLINE void v_put_n(void *base, int64_t element, int64_t n, DType dtype, 
     v_store_bf16_n((uint16_t *)base + element, n, x);
 }
 
-/* The draws are as many as the elements. */
-ALWAYS_INLINE void v_put_stochastic_n(uint16_t *p, int64_t n, Vec x, const uint16_t *draws) {
-  uint16_t lane[LANES], draw[LANES] = {0};
-  if (n >= LANES) {
-    v_store_stochastic(p, x, draws);
-    return;
-  }
-  memcpy(draw, draws, (size_t)n * sizeof *draw);
-  v_store_stochastic(lane, x, draw);
-  memcpy(p, lane, (size_t)n * sizeof *p);
-}
-
-/* The two halves of split.h. */
-ALWAYS_INLINE Vec v_get_split_n(const uint16_t *high, const int16_t *low, int64_t n) {
-  uint16_t upper[LANES] = {0};
-  int16_t lower[LANES] = {0};
-  if (n >= LANES) return v_load_split(high, low);
-  memcpy(upper, high, (size_t)n * sizeof *high);
-  memcpy(lower, low, (size_t)n * sizeof *low);
-  return v_load_split(upper, lower);
-}
-
-ALWAYS_INLINE void v_put_split_n(uint16_t *high, int16_t *low, int64_t n, Vec x) {
-  uint16_t upper[LANES];
-  int16_t lower[LANES];
-  if (n >= LANES) {
-    v_store_split(high, low, x);
-    return;
-  }
-  v_store_split(upper, lower, x);
-  memcpy(high, upper, (size_t)n * sizeof *high);
-  memcpy(low, lower, (size_t)n * sizeof *low);
-}
-
 /* ---- functions
  * ---------------------------------------------------------------------------------*/
 

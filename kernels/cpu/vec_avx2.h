@@ -95,10 +95,6 @@ ALWAYS_INLINE void v_store_f16_n(uint16_t *p, int64_t n, Vec x) {
   memcpy(p, lane, (size_t)n * sizeof *p);
 }
 
-ALWAYS_INLINE Vec v_to_bf16(Vec x) {
-  return VEC_BOTH(_mm256_castsi256_ps(_mm256_slli_epi32(v_round_bits(x.low), 16)),
-                  _mm256_castsi256_ps(_mm256_slli_epi32(v_round_bits(x.high), 16)));
-}
 ALWAYS_INLINE Vec v_add(Vec a, Vec b) {
   return VEC_BOTH(_mm256_add_ps(a.low, b.low), _mm256_add_ps(a.high, b.high));
 }

@@ -68,9 +68,6 @@ ALWAYS_INLINE void v_store_f16_n(uint16_t *p, int64_t n, Vec x) {
   _mm256_mask_storeu_epi16(p, lanes_below(n), v_to_f16_bits(x));
 }
 
-ALWAYS_INLINE Vec v_to_bf16(Vec x) {
-  return v_widen_bits(v_round_bits(x));
-}
 ALWAYS_INLINE Vec v_add(Vec a, Vec b) {
   return _mm512_add_ps(a, b);
 }

@@ -188,6 +188,24 @@ static void test_stochastic(void) {
   }
 }
 
+/* The lower word of Philox's counter overflows within the piece: an element is an eighth of a
+ * block. Moments are the gradients by 1 + 2^-10, which is exact in f32 and is rounded to bf16. */
+static void test_far_draws(void) {
+  enum { PIECE = 1000, M = 2 };
+  TEST("draws of a tensor with more than 2^35 elements are those of their numbers") {
+    const int64_t first = (INT64_C(1) << 35) - 496, all = first + PIECE;
+    CaseCall c = make("sgd_stochastic", DIMS(PIECE, PIECE, PIECE, PIECE, all),
+                      ATTRS(0, 0, 0, (double)first), MODE_BF16);
+    CaseCall plain = make("sgd_stochastic", DIMS(PIECE, PIECE, PIECE, PIECE, all),
+                          ATTRS(0, 0, 0, (double)first), MODE_BF16);
+    c.call.control.clip_scale = plain.call.control.clip_scale = 1 + 0x1p-10;
+    run(&c);
+    call_run(&plain.call, KERNEL_REFERENCE, NULL);
+    CHECK(same_memory(&c.call, M, &plain.call, M));
+    call_free(&c.call), call_free(&plain.call);
+  }
+}
+
 /* Every pattern of bits with `split_all`; else one in 4,099, and all near ties. */
 static void test_split_bits(bool split_all) {
   int64_t lost = 0, far = 0;
@@ -474,6 +492,7 @@ int main(int argc, char **argv) {
     test_split("lion_split", "lion_master", 3);
     test_small_updates();
     test_stochastic();
+    test_far_draws();
     test_codes();
     test_narrow_moments();
     test_grad_norm();
