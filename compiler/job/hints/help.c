@@ -77,8 +77,29 @@ static void help_section(Compile *c, int32_t section, FILE *out) {
   }
 }
 
+/* A number of the table that precision.loss_scale takes, by itself or after the key. */
+static bool help_scale_key(const char *word, FILE *out) {
+  static const char *const docs[] = {
+#define LOSS_SCALE_KEY(ID, key, is_whole, doc) doc,
+      LOSS_SCALE_KEYS(LOSS_SCALE_KEY)
+#undef LOSS_SCALE_KEY
+  };
+  const char *const section = "precision.", *const field = "loss_scale.", *key = word;
+  if (strncmp(key, section, strlen(section)) == 0) key += strlen(section);
+  if (strncmp(key, field, strlen(field)) == 0) key += strlen(field);
+  for (int32_t i = 0; i < LOSS_SCALE_NUMBERS; i++) {
+    if (strcmp(key, loss_scale_keys[i]) != 0) continue;
+    fprintf(out, "precision.loss_scale.%s\n", key);
+    print_indented(out, docs[i], 4);
+    fprintf(out, "    precision = { \"fp16\", loss_scale = { \"dynamic\", %s = %.15g } }\n", key,
+            loss_scale_rows[0].number[i]);
+    return true;
+  }
+  return false;
+}
+
 bool help_word(Compile *c, const char *word, FILE *out) {
-  bool is_found = false;
+  bool is_found = help_scale_key(word, out);
   int32_t section = strcmp(word, "job") == 0 ? SECTION_job : section_find(word);
   if (section >= 0) {
     help_section(c, section, out);

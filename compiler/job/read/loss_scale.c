@@ -49,9 +49,15 @@ static bool is_in_range(int32_t key, double number) {
                              : number >= ranges[key].least && number <= ranges[key].most;
 }
 
+/* The number that the word of the job has. */
+static double usual_number(const Job *job, int32_t key) {
+  const int32_t word = job->precision.loss_scale;
+  return loss_scale_rows[word == LOSS_SCALE_CONSTANT ? 0 : word].number[key];
+}
+
 static bool check_number(Compile *c, Span at, int32_t key, const Raw *raw, Job *job) {
   const char *name = loss_scale_keys[key];
-  const double usual = loss_scale_rows[0].number[key];
+  const double usual = usual_number(job, key);
   double number;
   bool is_number =
       read_number(raw, &number) && (raw->kind != RAW_FLAG || key == LOSS_SCALE_OF_REFILL);
@@ -134,7 +140,7 @@ static bool set_key(Compile *c, const JobValue *value, const RawEntry *entry, Jo
     error_at(c, at, "unknown-key", "precision.loss_scale has no key '%s'; it has%s",
              text_show(c->arena, entry->key), key_names);
     if (near)
-      fix_last(c, "%s = %.15g", near, loss_scale_rows[0].number[word_index(key_names + 1, near)]);
+      fix_last(c, "%s = %.15g", near, usual_number(job, word_index(key_names + 1, near)));
     else
       fix_last(c, "remove %s", entry->key);
     return false;

@@ -10,4 +10,4 @@ job.lua:6:38: error[range]: precision.loss_scale: window is a whole number, 1 to
     1e+09; got 0
     6 |   precision = { "fp16", loss_scale = { "torch", window = 0 } },
       |                                      ^
-        fix: window = 1000
+        fix: window = 2000
