@@ -113,7 +113,7 @@ static void arrange(Bench *bench, const Draft *parts, const Arranged *at) {
     if (!compile_derive(bench->compile, &bench->job, &bench->known)) return;
     Draft *d = compile_rearranged(parts, &bench->known.derived), cut = *d;
     if (!stages_cut(&cut)) return;
-    ns = forecast_ns(&flows, &cut);
+    ns = forecast_ns(&flows, &cut, NULL);
     const double forecast_end_s = now_s(CLOCK_PROCESS_CPUTIME_ID);
     live_bytes = estimate_live_most(&flows, d, INT64_MAX);
     forecast_s = fmin(forecast_s, forecast_end_s - start_s);

@@ -18,6 +18,7 @@ typedef struct Finalist {
 typedef struct Finals {
   const Subject *subject;
   Finalist at[FINALISTS_MOST];
+  int32_t count;
 } Finals;
 
 /* Without a pipeline the calls of micro-batches are made once. */
@@ -65,25 +66,45 @@ static void sort_rows(TuneRow *rows, int32_t count) {
   }
 }
 
-/* Compiles the first rows of those that are estimated; leaves out the ones that do not fit. */
-static int32_t prove_first(const Subject *subject, int32_t threads, TuneRow *rows, int32_t count,
-                           int64_t *work, Tuned *out) {
-  Finals finals = {.subject = subject};
-  int32_t tried = 0, kept = 0;
-  for (; tried < count && tried < FINALISTS_MOST && !rows[tried].is_proven; tried++) {
-    *work += work_of(&rows[tried], out->layers);
-    if (*work > WORK_MOST) break;
-    finals.at[tried] = (Finalist){&rows[tried], rows[tried].estimate.step_ns, false};
+/* True if the row's plan may be faster than the first row's, or, as long as the first row has no
+ * plan, if it is among the first. */
+static bool may_be_first(const TuneRow *rows, int32_t i) {
+  if (rows[i].is_proven) return false;
+  return !rows[0].is_proven || rows[i].candidate.least_ns < rows[0].estimate.step_ns;
+}
+
+static void choose(Finals *finals, TuneRow *rows, int32_t count, int64_t *work, const Tuned *out) {
+  finals->count = 0;
+  for (int32_t i = 0; i < count && finals->count < FINALISTS_MOST; i++) {
+    if (rows[i].is_proven && !rows[0].is_proven) return;
+    if (!may_be_first(rows, i)) continue;
+    *work += work_of(&rows[i], out->layers);
+    if (*work > WORK_MOST) return;
+    finals->at[finals->count++] = (Finalist){&rows[i], rows[i].estimate.step_ns, false};
   }
-  workers_run(threads, tried, prove_one, &finals);
+}
+
+/* Notes how far the estimate was off; false: the row's plan does not fit. */
+static bool take_finalist(const Finalist *at, Tuned *out) {
+  if (at->is_too_large) return false;
+  if (!at->row->is_proven) return true;
+  const double off = (double)at->estimated_ns / (double)at->row->estimate.step_ns - 1;
+  out->off_least = out->proven == 0 ? off : fmin(out->off_least, off);
+  out->off_most = out->proven == 0 ? off : fmax(out->off_most, off);
+  out->proven++;
+  return true;
+}
+
+/* Compiles rows that may be the first; leaves out the ones that do not fit. */
+static int32_t prove_some(const Subject *subject, int32_t threads, TuneRow *rows, int32_t count,
+                          int64_t *work, Tuned *out) {
+  Finals finals = {.subject = subject};
+  int32_t kept = 0, taken = 0;
+  choose(&finals, rows, count, work, out);
+  workers_run(threads, finals.count, prove_one, &finals);
   for (int32_t i = 0; i < count; i++) {
-    if (i < tried && finals.at[i].is_too_large) continue;
-    if (i < tried && rows[i].is_proven) {
-      const double off = (double)finals.at[i].estimated_ns / (double)rows[i].estimate.step_ns - 1;
-      out->off_least = out->proven == 0 ? off : fmin(out->off_least, off);
-      out->off_most = out->proven == 0 ? off : fmax(out->off_most, off);
-      out->proven++;
-    }
+    const bool is_finalist = taken < finals.count && finals.at[taken].row == &rows[i];
+    if (is_finalist && !take_finalist(&finals.at[taken++], out)) continue;
     rows[kept++] = rows[i];
   }
   sort_rows(rows, kept);
@@ -91,15 +112,18 @@ static int32_t prove_first(const Subject *subject, int32_t threads, TuneRow *row
 }
 
 /* Plans can take longer than their estimates did: rows that are faster by estimates than all plans
- * are compiled, too. */
+ * are compiled, too, and then rows whose bound is below the fastest plan. */
 int32_t finalists_prove(const Subject *subject, int32_t threads, TuneRow *rows, int32_t count,
                         Tuned *out) {
   int64_t work = 0;
   sort_rows(rows, count);
-  for (int32_t round = 0; round < ROUNDS_MOST && count > 0 && !rows[0].is_proven; round++) {
+  for (int32_t round = 0; round < ROUNDS_MOST && count > 0; round++) {
     const int32_t before = count, proven = out->proven;
-    count = prove_first(subject, threads, rows, count, &work, out);
+    count = prove_some(subject, threads, rows, count, &work, out);
     if (count == before && out->proven == proven) break;
   }
+  out->doubtful = 0;
+  for (int32_t i = 0; i < count; i++)
+    out->doubtful += rows[0].is_proven && may_be_first(rows, i);
   return count;
 }

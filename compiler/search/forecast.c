@@ -16,6 +16,7 @@ typedef struct Chunk {
 /* The clocks of a stage's lanes, and when buffers become free that the next layers need. */
 typedef struct StageClock {
   int64_t main_ns, dp_ns, pp_ns;
+  int64_t apart_ns;                 /* of reductions, where gathers do not wait for them */
   int64_t read_ns[BUFFERS_MOST];    /* ends of the layers that read gathered weights last */
   int64_t reduced_ns[BUFFERS_MOST]; /* ends of reductions */
   int32_t stage, reads, reductions;
@@ -30,6 +31,7 @@ typedef struct Forecast {
   int64_t *come_ns;  /* by layer: when its weights are there; -1: they are not */
   int32_t *number;   /* by layer: of the gather that brought them, among the stage's */
   int64_t exchange_ns[TRANSFERS][TRANSFERS + 1]; /* by values sent and received */
+  bool is_least; /* no layer waits for the memory of another, no gather for reductions */
 } Forecast;
 
 static int64_t later(int64_t a, int64_t b) {
@@ -97,7 +99,7 @@ static void gather(Forecast *f, StageClock *at, int32_t u, bool is_backward) {
   const int64_t took_ns = is_backward ? around->refetch_ns : around->fetch_ns;
   const int32_t before = at->reads - buffers_of(f, is_backward);
   if (f->come_ns[u] >= 0 || took_ns == 0) return;
-  if (before >= 0) at->dp_ns = later(at->dp_ns, at->read_ns[before % BUFFERS_MOST]);
+  if (before >= 0 && !f->is_least) at->dp_ns = later(at->dp_ns, at->read_ns[before % BUFFERS_MOST]);
   at->dp_ns += took_ns;
   f->come_ns[u] = at->dp_ns;
   f->number[u] = at->reads++;
@@ -122,6 +124,10 @@ static void release(Forecast *f, StageClock *at, int32_t u, PartList after,
 static void reduce(const Forecast *f, StageClock *at, int64_t took_ns) {
   enum { WHOLE = 2 }; /* layers whose gradients are whole at once */
   if (took_ns == 0) return;
+  if (f->is_least) {
+    at->apart_ns = later(at->apart_ns, at->main_ns) + took_ns;
+    return;
+  }
   at->dp_ns = later(at->dp_ns, at->main_ns) + took_ns;
   if (!f->times.reduces) return;
   at->reduced_ns[at->reductions++ % WHOLE] = at->dp_ns;
@@ -354,6 +360,8 @@ static void join_tied(Forecast *f) {
 static int64_t end_step(Forecast *f) {
   const Draft *d = f->d;
   int64_t end_ns = 0;
+  for (int32_t s = 0; s < d->stage_count; s++)
+    f->clock[s].dp_ns = later(f->clock[s].dp_ns, f->clock[s].apart_ns);
   join_tied(f);
   for (int32_t s = 0; s < d->stage_count; s++)
     take_norms(f, s);
@@ -438,8 +446,13 @@ bool forecast_is_known(const Draft *d) {
   return !draft_offloads(d) && !d->offloads_weights && d->cluster->software.overlaps && d->trains;
 }
 
+static int64_t with_slack(const Draft *d, int64_t ns) {
+  return (int64_t)((double)ns * d->cluster->software.slack + 0.5);
+}
+
+/* `busy_ns`: of the busiest stage; `least_ns`: what no plan's step is below; NULL: not asked. */
 static int64_t forecast_without(Flows *flows, const Draft *d, const Placement *at,
-                                uint32_t free_axes, int64_t *busy_ns) {
+                                uint32_t free_axes, int64_t *busy_ns, int64_t *least_ns) {
   Forecast f = {.d = d, .arena = arena_new()};
   f.times = times_measure(f.arena, d, at, free_axes);
   measure_chunks(&f);
@@ -447,20 +460,21 @@ static int64_t forecast_without(Flows *flows, const Draft *d, const Placement *a
   f.come_ns = ARENA_ARRAY(f.arena, int64_t, d->chain_length);
   f.number = ARENA_ARRAY(f.arena, int32_t, d->chain_length);
   price_exchanges(&f);
-  const double slack = d->cluster->software.slack;
   const int64_t ns = run_all(&f, flows, few_microbatches(d));
-  *busy_ns = (int64_t)((double)(busiest_ns(&f) * d->derived.accumulation) * slack + 0.5);
+  f.is_least = f.times.gathers || f.times.reduces;
+  if (busy_ns != NULL) *busy_ns = with_slack(d, busiest_ns(&f) * d->derived.accumulation);
+  if (least_ns != NULL)
+    *least_ns = with_slack(d, f.is_least ? run_all(&f, flows, few_microbatches(d)) : ns);
   arena_free(f.arena);
-  return (int64_t)((double)ns * slack + 0.5);
+  return with_slack(d, ns);
 }
 
 static const Placement *placed(Flows *flows, const Draft *d) {
   return forecast_place(d, flow_with(d, flows, few_microbatches(d)));
 }
 
-int64_t forecast_ns(Flows *flows, const Draft *d) {
-  int64_t busy_ns;
-  return forecast_without(flows, d, placed(flows, d), 0, &busy_ns);
+int64_t forecast_ns(Flows *flows, const Draft *d, int64_t *least_ns) {
+  return forecast_without(flows, d, placed(flows, d), 0, NULL, least_ns);
 }
 
 void forecast_parts(Flows *flows, const Draft *d, int64_t part_ns[ESTIMATE_PARTS]) {
@@ -473,11 +487,11 @@ void forecast_parts(Flows *flows, const Draft *d, int64_t part_ns[ESTIMATE_PARTS
                 {PART_OF_PP, MESH_BIT(MESH_PP)}};
   const Placement *at = placed(flows, d);
   uint32_t free_axes = 0;
-  int64_t busy_ns, ns = forecast_without(flows, d, at, free_axes, &busy_ns);
+  int64_t busy_ns, ns = forecast_without(flows, d, at, free_axes, &busy_ns, NULL);
   for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
     const int64_t before_ns = ns;
     free_axes |= causes[i].axes;
-    ns = forecast_without(flows, d, at, free_axes, &busy_ns);
+    ns = forecast_without(flows, d, at, free_axes, &busy_ns, NULL);
     part_ns[causes[i].part] = before_ns - ns;
   }
   part_ns[PART_OF_COMPUTE] = busy_ns < ns && d->stage_count > 1 ? busy_ns : ns;

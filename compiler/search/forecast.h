@@ -13,8 +13,9 @@ bool forecast_is_known(const Draft *d);
 
 /* For a draft of compile_rearranged that is cut into stages; ranks in the order that is predicted
  * to communicate best. Within a few percent of what the plan's simulation says (tests/unit/search).
- */
-int64_t forecast_ns(Flows *flows, const Draft *d);
+ * `least_ns` (NULL: not asked): the same where no layer waits until another's memory is free, which
+ * is what plans and forecasts know least alike: the step of a plan takes that long, or longer. */
+int64_t forecast_ns(Flows *flows, const Draft *d, int64_t *least_ns);
 
 /* The same by cause, with what the other causes leave: time that a step would not take if nothing
  * were sent over an axis; the work of the busiest stage; the rest is bubble. */

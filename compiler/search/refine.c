@@ -61,15 +61,24 @@ static void look(Refining *r, Candidate *at, const Draft *segments) {
 }
 
 int64_t refine_limit(int64_t best_ns) {
-  return best_ns == INT64_MAX ? INT64_MAX : (int64_t)((double)best_ns * (1 + 2 * FORECAST_MARGIN));
+  static const double MORE = 0.04;
+  return best_ns == INT64_MAX ? INT64_MAX : (int64_t)((double)best_ns * (1 + MORE));
+}
+
+int64_t refine_bound(int64_t forecast_ns, int64_t least_ns) {
+  static const double TOO_LONG = 0.05, ROUNDING = 0.01;
+  const double by_forecast = (double)forecast_ns * (1 - TOO_LONG);
+  const double by_least = (double)least_ns * (1 - ROUNDING);
+  return (int64_t)(by_forecast > by_least ? by_forecast : by_least);
 }
 
 static void forecast_one(Refining *r, Candidate *at, const Draft *segments, int64_t limit_ns) {
   Draft cut = *segments;
   if (!stages_cut(&cut)) return;
-  at->forecast_ns = forecast_ns(r->flows, &cut);
+  int64_t least_ns;
+  at->forecast_ns = forecast_ns(r->flows, &cut, &least_ns);
   r->out.forecasts++;
-  const int64_t least_ns = (int64_t)((double)at->forecast_ns * (1 - FORECAST_MARGIN));
+  least_ns = refine_bound(at->forecast_ns, least_ns);
   if (least_ns > at->least_ns) at->least_ns = least_ns;
   if (at->least_ns < limit_ns && at->forecast_ns < r->out.best_ns) look(r, at, segments);
 }
@@ -108,7 +117,7 @@ static bool estimate_cut(const Refining *r, const Draft *segments, Estimate *out
   const int64_t budget_bytes = r->bench->known.budget_bytes;
   Draft cut = *segments;
   if (!stages_cut(&cut)) return false;
-  *out = (Estimate){.step_ns = forecast_ns(r->flows, &cut),
+  *out = (Estimate){.step_ns = forecast_ns(r->flows, &cut, NULL),
                     .live_bytes = estimate_live_most(r->flows, segments, budget_bytes)};
   forecast_parts(r->flows, &cut, out->part_ns);
   out->mfu = estimate_mfu(&cut, out->step_ns);

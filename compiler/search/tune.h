@@ -24,15 +24,16 @@ typedef struct TuneRow {
 typedef struct Tuned {
   Cluster cluster;
   int64_t batch_samples, sample_tokens, budget_bytes;
-  /* Settings that fit, the fastest first. No setting is faster than the first unless cut[CUT_LIMIT]
-   * counts some, or one of cut[CUT_FORECAST] was forecast more than FORECAST_MARGIN too long; the
-   * others are the fastest of those that had to be estimated to know that. */
+  /* Settings that fit, the fastest first. No plan of another setting is faster than the first's
+   * unless cut[CUT_LIMIT] or `doubtful` counts some; the others are the fastest of those that had
+   * to be estimated to know that. */
   TuneRow row[TUNE_ROWS];
   int32_t row_count;
   int64_t seen, cut[CUT_RULES]; /* settings looked at, and left out by each rule */
   int64_t parts, forecasts, estimates;
-  int64_t layers; /* of the model */
-  int32_t proven; /* rows that were compiled and proven, of the table or slower */
+  int64_t layers;   /* of the model */
+  int32_t proven;   /* rows that were compiled and proven, of the table or slower */
+  int32_t doubtful; /* estimated, not compiled, and with a bound below the first row's plan */
   /* The errors of the estimated times of these rows, as shares: the one that is most too short, and
    * the one that is most too long. */
   double off_least, off_most;

@@ -8,6 +8,7 @@
 #include "compiler/search/estimate.h"
 #include "compiler/search/fit.h"
 #include "compiler/search/forecast.h"
+#include "compiler/search/refine.h"
 #include "tests/unit/check.h"
 
 enum { CHANGES_MOST = 8, TEXT = 96 };
@@ -115,7 +116,10 @@ static void check_forecast(Compile *c, const Job *job, const Compiled *known, Re
   CHECK_INT(estimate_live_most(&flows, d, INT64_MAX), live_bytes);
   cut = *d;
   CHECK(stages_cut(&cut));
-  const double wrong = fabs((double)forecast_ns(&flows, &cut) / (double)step_ns - 1);
+  int64_t least_ns;
+  const int64_t ns = forecast_ns(&flows, &cut, &least_ns);
+  const double wrong = fabs((double)ns / (double)step_ns - 1);
+  CHECK(refine_bound(ns, least_ns) <= step_ns);
   CHECK(wrong < 0.1);
   forecast_beyond += wrong > 0.01;
   forecast_worst = fmax(forecast_worst, wrong);
