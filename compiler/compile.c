@@ -238,6 +238,13 @@ Draft *compile_sketch(Compile *c, const Job *job, const Compiled *known, Recompu
   return d;
 }
 
+int64_t compile_budget_of(const Job *job, const Compiled *known, const Derived *derived,
+                          Outside *outside) {
+  *outside = outside_of(job, &known->cluster, derived, known->kv_heads);
+  const double share = job->set[FIELD_memory_budget] ? 1 : known->budget_share;
+  return (int64_t)((double)spec_budget(job, &known->cluster, outside->all_bytes) * share);
+}
+
 bool compile_meet(Compile *c, Job *job, const Machine *machine, Compiled *out) {
   *out = (Compiled){.job = job};
   if (!spec_cluster(c, job, machine, &out->cluster)) return false;
@@ -248,7 +255,10 @@ bool compile_meet(Compile *c, Job *job, const Machine *machine, Compiled *out) {
   out->model = model_open(c, job);
   if (out->model == NULL) return false;
   model_complete(out->model, c, job);
-  out->budget_bytes = spec_budget(c, job, &out->cluster);
+  out->kv_heads = (int64_t)model_size(out->model, "kv_heads", 0);
+  out->budget_share = 1;
+  out->budget_bytes = compile_budget_of(job, out, NULL, &out->outside);
+  spec_check_budget(c, job, &out->cluster, out->outside.all_bytes);
   out->disk_budget_bytes = spec_disk_budget(job, &out->cluster);
   out->host_budget_bytes = spec_host_budget(job, &out->cluster);
   return true;
@@ -261,7 +271,9 @@ ModelFacts compile_facts(const Compiled *met) {
 
 bool compile_derive(Compile *c, Job *job, Compiled *out) {
   const ModelFacts facts = compile_facts(out);
-  return spec_derive(c, job, &out->cluster, &facts, &out->derived);
+  if (!spec_derive(c, job, &out->cluster, &facts, &out->derived)) return false;
+  out->budget_bytes = compile_budget_of(job, out, &out->derived, &out->outside);
+  return true;
 }
 
 bool compile_open(Compile *c, Job *job, const Machine *machine, Compiled *out) {

@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_COMPILE_H
 #define LOCKSTEP_COMPILE_H
 
+#include "compiler/draft/cost/outside.h"
 #include "compiler/draft/draft.h"
 #include "compiler/graph/model/model.h"
 #include "compiler/plan/prove/prove.h"
@@ -22,8 +23,11 @@ typedef struct Compiled {
   const Fabric *fabric;
   Model *model; /* open between compile_open and compile_close */
   Derived derived;
+  int64_t kv_heads;          /* of the model; 0: it has none of the name */
   int64_t parameters;        /* of the whole model */
   int64_t flops_per_token;   /* as op_flops_per_token counts */
+  Outside outside;           /* what its device keeps for others than the arena */
+  double budget_share;       /* of what that leaves; 1, and less where a search leaves a margin */
   int64_t budget_bytes;      /* of one rank */
   int64_t disk_budget_bytes; /* the same of their files */
   int64_t host_budget_bytes; /* of the ranks of one node, in its host memory; -1: unknown */
@@ -54,6 +58,10 @@ void compile_close(Compiled *out);
 bool compile_meet(Compile *c, Job *job, const Machine *machine, Compiled *out);
 bool compile_derive(Compile *c, Job *job, Compiled *out);
 ModelFacts compile_facts(const Compiled *met);
+
+/* Bytes that a rank of these degrees may use (NULL: of any), and what else is on its device. */
+int64_t compile_budget_of(const Job *job, const Compiled *known, const Derived *derived,
+                          Outside *outside);
 
 /* One run of all passes, as far as memory and times are known. NULL when reported. */
 Draft *compile_once(Compile *c, const Job *job, const Compiled *known, Recompute recompute);

@@ -135,7 +135,7 @@ typedef struct Cluster {
   const char *device; /* "cpu", "h100-sxm" ... */
   Target target;
   int64_t memory_bytes;         /* of one rank */
-  int64_t reserve_bytes;        /* of device memory, outside the arena */
+  int64_t reserve_bytes;        /* of device memory, outside the arena; -1: by groups of ranks */
   int64_t threads;              /* of one rank */
   int64_t cores_described;      /* of a node of processors, by its file; 0: none says it */
   double flops[RATES];          /* dense peak per rank, FLOP/s; 0 = unknown */
@@ -202,8 +202,10 @@ typedef struct ModelFacts {
 bool spec_derive(Compile *c, Job *job, const Cluster *cluster, const ModelFacts *model,
                  Derived *derived);
 
-/* Bytes of its device that one rank may use. Warns when memory.budget is more than it has. */
-int64_t spec_budget(Compile *c, const Job *job, const Cluster *cluster);
+/* Bytes of its device that one rank may use: memory.budget, or what the reserve leaves. */
+int64_t spec_budget(const Job *job, const Cluster *cluster, int64_t reserve_bytes);
+/* Warns when memory.budget is more than the device has. */
+void spec_check_budget(Compile *c, const Job *job, const Cluster *cluster, int64_t reserve_bytes);
 
 /* Host memory and disk that the ranks of a node may use together; -1: nothing says what it has. */
 int64_t spec_host_budget(const Job *job, const Cluster *cluster);

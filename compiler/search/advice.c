@@ -445,10 +445,6 @@ void advice_unfit(Compile *c, const Job *job, const Compiled *out) {
                                        out->budget_bytes));
 }
 
-/* An estimate of a process's memory on a GPU besides NCCL: its context, and the code of kernels and
- * libraries. */
-#define CONTEXT_BYTES ((int64_t)600 << 20)
-
 bool advice_outside(Compile *c, const Job *job, const Compiled *out) {
   const Plan *plan = &out->plan;
   int64_t missing_bytes = 0, nccl_bytes = 0;
@@ -456,7 +452,7 @@ bool advice_outside(Compile *c, const Job *job, const Compiled *out) {
   for (uint32_t i = 0; i < plan->classes_count; i++) {
     Communicators all = communicators_of(c->arena, plan, i);
     int64_t arena_bytes = (int64_t)plan_arena_bytes(plan, &plan->classes[i], TIER_DEVICE);
-    int64_t over = arena_bytes + all.size_bytes + CONTEXT_BYTES - out->cluster.memory_bytes;
+    int64_t over = arena_bytes + all.size_bytes + OUTSIDE_CONTEXT_BYTES - out->cluster.memory_bytes;
     if (all.count == 0 || over <= missing_bytes) continue;
     missing_bytes = over;
     nccl_bytes = all.size_bytes;
@@ -466,7 +462,7 @@ bool advice_outside(Compile *c, const Job *job, const Compiled *out) {
           "the arena leaves a GPU %s less than NCCL's communicators (%s, an estimate) and CUDA "
           "(%s) may take",
           format_bytes(c->arena, missing_bytes), format_bytes(c->arena, nccl_bytes),
-          format_bytes(c->arena, CONTEXT_BYTES));
+          format_bytes(c->arena, OUTSIDE_CONTEXT_BYTES));
   int64_t budget_bytes = out->draft->arena_bytes - missing_bytes;
   if (budget_bytes > 0)
     fix_last(c, "memory = { budget = \"%lldMB\" }", (long long)budget_bytes / 1000000);

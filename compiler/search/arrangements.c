@@ -1,10 +1,24 @@
 #include "compiler/search/arrangements.h"
 
+/* What ranks of these degrees may use. */
+static int64_t budget_of(const Bounds *b, const Candidate *at, int64_t group) {
+  const Setting *s = &at->setting;
+  const Derived derived = {.dp = at->dp,
+                           .tp = s->tp,
+                           .cp = s->cp,
+                           .pp = s->pp,
+                           .zero = s->zero,
+                           .shard_ranks = group,
+                           .sequence = b->draft->derived.sequence};
+  Outside outside;
+  return compile_budget_of(&b->bench->job, &b->bench->known, &derived, &outside);
+}
+
 static void take(Bounds *b, const Cut *cut, Candidate candidate, int64_t group) {
   Candidates *out = b->out;
   bound(b, cut, &candidate, group);
   candidate.key = (int32_t)(b->key - b->keys->at);
-  if (candidate.least_bytes <= b->bench->known.budget_bytes) {
+  if (candidate.least_bytes <= budget_of(b, &candidate, group)) {
     out->at = vec_grow(b->arena, out->at, out->count, &out->capacity, sizeof *out->at);
     out->at[out->count++] = candidate;
     return;

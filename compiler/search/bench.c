@@ -24,8 +24,9 @@ bool bench_open(Bench *bench, const Subject *subject) {
   /* so that the copy grows in other memory than the original */
   bench->job.sizes.capacity = bench->job.sizes.count;
   if (!compile_meet(bench->compile, &bench->job, subject->machine, &bench->known)) return false;
-  if (!field_is_said(&bench->job, FIELD_memory_budget))
-    bench->known.budget_bytes = (int64_t)((double)bench->known.budget_bytes * TIGHT_SHARE);
+  bench->known.budget_share = TIGHT_SHARE;
+  bench->known.budget_bytes =
+      compile_budget_of(&bench->job, &bench->known, NULL, &bench->known.outside);
   measure_batch(bench);
   bench->met = bench->job;
   bench->met_known = bench->known;

@@ -1,7 +1,7 @@
--- NVIDIA A100 SXM4 40GB. Dense peaks of the data sheet; memory as nvidia-smi shows it; reserve: CUDA and NCCL.
+-- NVIDIA A100 SXM4 40GB. Dense peaks of the data sheet; memory as nvidia-smi shows it.
 -- host_link: PCIe 4.0 x16. What it sustains (docs/measurements/expected.md): products 0.91 of the best of a search over shapes,
 -- 271 TFLOP/s (stas00/ml-engineering at 744d01e18b79); attention of FlashAttention-2 (arXiv:2307.08691); copies 0.9.
 return { gpu = "NVIDIA A100-SXM4-40GB",
-         memory = "39.4GiB", reserve = "1.2GB", fp32 = "19.5TFLOP/s", bf16 = "312TFLOP/s", fp16 = "312TFLOP/s", tf32 = "156TFLOP/s",
+         memory = "39.4GiB", fp32 = "19.5TFLOP/s", bf16 = "312TFLOP/s", fp16 = "312TFLOP/s", tf32 = "156TFLOP/s",
          bandwidth = "1.555TB/s", host_link = "32GB/s",
          product = "247TFLOP/s", attention = "310TFLOP/s", attention_backward = "265TFLOP/s", copy = "1.4TB/s", multiprocessors = 108, kernel = "1.5us", power = 400 }

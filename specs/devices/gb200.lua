@@ -1,8 +1,8 @@
 -- NVIDIA GB200, one of the GPUs. Dense peaks at 1,200 W; a GB200 NVL72 has 72 with 13.4 TB and 576 TB/s.
--- Memory as nvidia-smi shows it; reserve: CUDA and NCCL.
+-- Memory as nvidia-smi shows it.
 -- host_link: half of a Grace's C2C, 450 GB/s one way.
 -- switch_sums: all-reduces inside NVSwitches. Each rank sends all bytes once: 20 of 25 GB/s of each NVLink, nvlsEfficiency of
 -- NCCL's tuning model (src/graph/tuning.cc at 5067397c: Hopper 0.85, Blackwell 0.74), 15 of 16 channels.
 return { gpu = "NVIDIA GB200",
-         memory = "185GiB", reserve = "1.2GB", fp32 = "80TFLOP/s", bf16 = "2.5PFLOP/s", fp16 = "2.5PFLOP/s", tf32 = "1.25PFLOP/s", fp8 = "5PFLOP/s",
+         memory = "185GiB", fp32 = "80TFLOP/s", bf16 = "2.5PFLOP/s", fp16 = "2.5PFLOP/s", tf32 = "1.25PFLOP/s", fp8 = "5PFLOP/s",
          bandwidth = "8TB/s", host_link = "225GB/s", power = 1200, switch_sums = "499GB/s" }

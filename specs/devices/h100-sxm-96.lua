@@ -4,6 +4,6 @@
 -- Rates of products and attention are those of h100-sxm times (500 / 700)^0.5: clocks at the limit of its power.
 -- switch_sums: all-reduces inside NVSwitches, 482 GB/s of bus bandwidth on 8 H200 (stas00/ml-engineering at 744d01e18b79,
 -- network/benchmarks): each rank sends all bytes once, 8/14 of that.
-return { memory = "94.5GiB", reserve = "1.2GB", fp32 = "67TFLOP/s", bf16 = "989TFLOP/s", fp16 = "989TFLOP/s", tf32 = "494TFLOP/s", fp8 = "1.979PFLOP/s",
+return { memory = "94.5GiB", fp32 = "67TFLOP/s", bf16 = "989TFLOP/s", fp16 = "989TFLOP/s", tf32 = "494TFLOP/s", fp8 = "1.979PFLOP/s",
          bandwidth = "2.4TB/s", host_link = "64GB/s",
          product = "620TFLOP/s", attention = "700TFLOP/s", attention_backward = "560TFLOP/s", copy = "2.16TB/s", multiprocessors = 132, kernel = "1.5us", power = 500, switch_sums = "275GB/s" }

@@ -2,5 +2,5 @@
 -- as nvidia-smi shows it.
 -- host_link: PCIe 4.0 x16.
 return { gpu = "NVIDIA GeForce RTX 4090",
-         memory = "23.9GiB", reserve = "1.2GB", fp32 = "82.6TFLOP/s", bf16 = "165.2TFLOP/s", fp16 = "165.2TFLOP/s", tf32 = "82.6TFLOP/s", fp8 = "330.3TFLOP/s",
+         memory = "23.9GiB", fp32 = "82.6TFLOP/s", bf16 = "165.2TFLOP/s", fp16 = "165.2TFLOP/s", tf32 = "82.6TFLOP/s", fp8 = "330.3TFLOP/s",
          bandwidth = "1.008TB/s", host_link = "32GB/s", power = 450 }

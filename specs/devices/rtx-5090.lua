@@ -2,5 +2,5 @@
 -- memory as nvidia-smi shows it.
 -- host_link: PCIe 5.0 x16.
 return { gpu = "NVIDIA GeForce RTX 5090",
-         memory = "31.8GiB", reserve = "1.2GB", fp32 = "104.8TFLOP/s", bf16 = "209.5TFLOP/s", fp16 = "209.5TFLOP/s", tf32 = "104.8TFLOP/s", fp8 = "419TFLOP/s",
+         memory = "31.8GiB", fp32 = "104.8TFLOP/s", bf16 = "209.5TFLOP/s", fp16 = "209.5TFLOP/s", tf32 = "104.8TFLOP/s", fp8 = "419TFLOP/s",
          bandwidth = "1.792TB/s", host_link = "64GB/s", power = 575 }

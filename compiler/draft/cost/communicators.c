@@ -49,7 +49,7 @@ static void add_use(Communicator *use, Exchanges *exchanges, const Plan *plan,
   if (record->kind == RECORD_ALL_TO_ALL) use->sends = use->receives = use->ranks - 1;
 }
 
-static int64_t estimate(const Communicator *use) {
+int64_t communicator_bytes(const Communicator *use) {
   int64_t connection = RECEIVES_MIB + SENDS_MIB;
   int64_t channels = use->is_in_node ? CHANNELS_IN_NODE : CHANNELS_BETWEEN, mib = 0;
   if (use->gathers || use->sums) mib += channels * connection;
@@ -105,7 +105,7 @@ static Communicator look_at(const Plan *plan, uint32_t comm, uint32_t lane, uint
   }
   if (use.sends == 0) use.sends = exchanges.to.count;
   if (use.receives == 0) use.receives = exchanges.from.count;
-  use.size_bytes = estimate(&use);
+  use.size_bytes = communicator_bytes(&use);
   return use;
 }
 

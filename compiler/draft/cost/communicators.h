@@ -31,6 +31,9 @@ typedef struct Communicators {
   int64_t size_bytes; /* of all */
 } Communicators;
 
+/* Bytes of its buffers, by its use. */
+int64_t communicator_bytes(const Communicator *use);
+
 /* All that a rank of the class opens, in the plan's order; of those that it does not use, only the
  * numbers are filled. */
 Communicators communicators_of(Arena *arena, const Plan *plan, uint32_t class);

@@ -54,8 +54,6 @@ static void settle_device(Job *job, const Facts *facts) {
 
 /* ---- GPUs of this machine, which ranks of "here" have */
 
-enum { GPU_RESERVE_BYTES = 1200000000 }; /* CUDA and NCCL, as files of specs/devices have it */
-
 /* Why the job leaves them alone though they are there; NULL: it takes them. */
 static const char *without_gpus(Compile *c, const Job *job, const Machine *machine) {
   if (machine->gpu_unused) return machine->gpu_unused;
@@ -93,8 +91,6 @@ static bool settle_gpus(Compile *c, lua_State *L, Job *job, const Machine *machi
   if (!row) device->is_known[DEVICE_RATES + RATE_FP32] = machine->gpu_fp32 > 0;
   if (!row) device->number[DEVICE_RATES + RATE_FP32] = machine->gpu_fp32;
   device->is_known[DEVICE_MEMORY] = false; /* NVML tells their memory */
-  if (!device->is_known[DEVICE_RESERVE]) device->number[DEVICE_RESERVE] = GPU_RESERVE_BYTES;
-  device->is_known[DEVICE_RESERVE] = true;
   return true;
 }
 
@@ -172,6 +168,10 @@ static bool check_device(Compile *c, const Job *job, const Cluster *cluster) {
   return false;
 }
 
+static int64_t said_reserve(const Facts *device) {
+  return device->is_known[DEVICE_RESERVE] ? (int64_t)device->number[DEVICE_RESERVE] : -1;
+}
+
 /* Memory of one rank: the job's, the cluster file's, the device's, or its share of this machine. */
 static void settle_memory(Compile *c, Job *job, const Machine *machine, const Facts *facts,
                           const Facts *device, int64_t sharers, bool by_gpus, Cluster *cluster) {
@@ -189,10 +189,9 @@ static void settle_memory(Compile *c, Job *job, const Machine *machine, const Fa
   }
   cluster->memory_bytes =
       settle(job, FIELD_cluster_memory, &merged, CLUSTER_MEMORY, otherwise, rule);
-  cluster->reserve_bytes =
-      device->is_known[DEVICE_RESERVE]
-          ? (int64_t)device->number[DEVICE_RESERVE]
-          : cluster->memory_bytes / 8; /* the rest is for the program, its threads and the system */
+  cluster->reserve_bytes = cluster->target == TARGET_CUDA
+                               ? said_reserve(device)
+                               : cluster->memory_bytes / 8; /* program, its threads, the system */
 }
 
 /* Memory of a node's processors, what it gives in a second, and what a device gets of it. */
@@ -348,8 +347,9 @@ static bool join_device(Compile *c, Cluster *cluster, const Facts *type, const F
       least(cluster->host_link_bytes_per_s, type->is_known[CLUSTER_HOST_LINK]
                                                 ? type->number[CLUSTER_HOST_LINK]
                                                 : fact_of(device, DEVICE_HOST_LINK));
-  int64_t reserve = (int64_t)fact_of(device, DEVICE_RESERVE);
-  if (reserve > cluster->reserve_bytes) cluster->reserve_bytes = reserve;
+  const int64_t reserve = said_reserve(device);
+  const bool is_less = is_first || reserve < 0 || reserve > cluster->reserve_bytes;
+  if (is_less && (is_first || cluster->reserve_bytes >= 0)) cluster->reserve_bytes = reserve;
   return true;
 }
 

@@ -9,7 +9,8 @@ static bool is_shown(const Compiled *compiled) {
   return job_target(&compiled->plan) == TARGET_CUDA && compiled->plan.comms_count > 0;
 }
 
-Communicators explain_communicators_of(const Compiled *compiled, uint32_t class) {
+/* 0 for a plan for processors, or of one rank. */
+static Communicators all_of(const Compiled *compiled, uint32_t class) {
   if (!is_shown(compiled)) return (Communicators){0};
   return communicators_of(compiled->draft->compile->arena, &compiled->plan, class);
 }
@@ -60,7 +61,7 @@ void explain_communicators(const Compiled *compiled, FILE *out) {
 
 void explain_communicators_json(const Compiled *compiled, uint32_t class, FILE *out) {
   const Plan *plan = &compiled->plan;
-  Communicators all = explain_communicators_of(compiled, class);
+  Communicators all = all_of(compiled, class);
   fputs("\"communicators\":[", out);
   for (int32_t i = 0; i < all.count; i++) {
     const Communicator *use = &all.at[i];

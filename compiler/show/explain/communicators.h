@@ -5,9 +5,6 @@
 #include "compiler/draft/cost/communicators.h"
 #include "compiler/show/explain/words.h"
 
-/* 0 for a plan for processors, or of one rank. */
-Communicators explain_communicators_of(const Compiled *compiled, uint32_t class);
-
 /* Prints a line for each communicator of a plan for GPUs. */
 void explain_communicators(const Compiled *compiled, FILE *out);
 

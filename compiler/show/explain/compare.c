@@ -9,7 +9,7 @@
 
 enum { JOB, AGAINST, SIDES };
 enum { VALUE = 11 };
-enum { PERCENT_MOST = 100000 }; /* above this, a percentage says less than the values */
+enum { PERCENT_MOST = 10000 }; /* above this, a percentage says less than the values */
 
 typedef struct CompareRow {
   const char *head, *name;

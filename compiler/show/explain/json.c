@@ -25,6 +25,18 @@ static void print_tiers(const Compiled *compiled, uint32_t class, FILE *out) {
   fprintf(out, "],");
 }
 
+/* The rows of what a GPU keeps outside the arena; of a processor, or of a device whose file has
+ * `reserve`, only their sum is known. */
+static void print_outside(const Compiled *compiled, FILE *out) {
+  const Outside *outside = &compiled->outside;
+  fprintf(out, "\"outside\":{\"reserve\":%lld", (long long)outside->all_bytes);
+  if (!outside->is_said)
+    fprintf(out, ",\"context\":%lld,\"communicators\":%lld,\"workspaces\":%lld",
+            (long long)outside->context_bytes, (long long)outside->nccl_bytes,
+            (long long)outside->workspace_bytes);
+  fputs("},\n", out);
+}
+
 /* Nodes with equal needs are one row. */
 static void print_nodes(const Compiled *compiled, FILE *out) {
   const NodeNeeds needs = node_needs(compiled->draft->compile->arena, &compiled->plan);
@@ -113,9 +125,11 @@ void explain_json(const Compiled *compiled, FILE *out) {
           floor_word(compiled), compiled->cluster.software.name);
   for (size_t i = 0; i < MEMORY_ROWS_OF_JOBS; i++)
     fprintf(out, "\"%s\":%lld,", memory_rows[i].name, (long long)peak.by_kind[memory_rows[i].kind]);
-  fprintf(out, "\"live\":%lld,\"peak\":%lld,\"arena\":%lld,\"budget\":%lld},\n \"classes\":[",
+  fprintf(out, "\"live\":%lld,\"peak\":%lld,\"arena\":%lld,\"budget\":%lld},\n ",
           (long long)peak.recorded->live_bytes, (long long)peak.recorded->peak_bytes,
           (long long)compiled->draft->arena_bytes, (long long)compiled->budget_bytes);
+  print_outside(compiled, out);
+  fputs(" \"classes\":[", out);
   for (uint32_t i = 0; i < compiled->plan.classes_count; i++) {
     if (i > 0) fprintf(out, ",\n  ");
     print_class(compiled, &work, i, out);

@@ -4,7 +4,7 @@
 
 #include "compiler/draft/cost/nodes.h"
 #include "compiler/draft/roles.h"
-#include "compiler/show/explain/communicators.h"
+#include "compiler/show/explain/words.h"
 #include "runtime/plan/plan_place.h"
 
 const MemoryRow memory_rows[MEMORY_ROWS] = {
@@ -266,20 +266,34 @@ static void print_packing(MemoryTable *table) {
   if (others) print_row(table, "", "other programs need more", more, "validation");
 }
 
-/* Outside the arena, on GPUs only. */
-static void print_communicators(MemoryTable *table) {
-  Arena *arena = table->compiled->draft->compile->arena;
-  double estimate[COLUMNS_MAX] = {0};
-  int32_t count = 0;
-  for (uint32_t i = 0; i < table->columns.count; i++) {
-    Communicators all = explain_communicators_of(table->compiled, table->columns.class[i]);
-    estimate[i] = (double)all.size_bytes;
-    count = all.count;
+/* The same bytes of every rank. */
+static void print_same(MemoryTable *table, const char *head, const char *text, int64_t bytes,
+                       const char *note) {
+  double value[COLUMNS_MAX];
+  for (uint32_t i = 0; i < table->columns.count; i++)
+    value[i] = (double)bytes;
+  print_row(table, head, text, value, note);
+}
+
+/* What a GPU keeps outside the arena, and where the numbers are from. */
+static void print_outside(MemoryTable *table) {
+  const Compiled *compiled = table->compiled;
+  const Outside *outside = &compiled->outside;
+  Arena *arena = compiled->draft->compile->arena;
+  if (compiled->cluster.target != TARGET_CUDA) return;
+  if (outside->is_said) {
+    print_same(table, "outside", "reserve", outside->all_bytes, "of the device's file");
+    return;
   }
-  if (count > 0)
-    print_row(table, "nccl", "buffers, estimated", estimate,
-              arena_printf(arena, "%d communicator%s (--layouts), outside the arena", count,
-                           plural(count)));
+  print_same(table, "outside", "context, modules", outside->context_bytes,
+             "567 MB measured on an H100, rounded up");
+  print_same(table, "", "NCCL's buffers", outside->nccl_bytes,
+             outside->groups == 0
+                 ? "no communicators"
+                 : arena_printf(arena, "%d communicator%s by NCCL 2.30's sizes (--layouts)",
+                                outside->groups, plural(outside->groups)));
+  print_same(table, "", "library workspaces", outside->workspace_bytes,
+             "none: they are operands in the arena");
 }
 
 /* "host     master", with its bytes at the tier's own peak. Rows that are 0 are left out. */
@@ -381,11 +395,13 @@ static void print_limits(MemoryTable *table) {
             arena_printf(arena, "%s bytes, one allocation",
                          count_text(compiled, compiled->draft->arena_bytes)));
   print_pinned(table);
-  print_communicators(table);
+  print_outside(table);
   print_kept(table);
   print_row(table, "budget", "of a rank", budget,
-            arena_printf(arena, "%s, %s outside the arena", compiled->cluster.device,
-                         bytes_text(compiled, compiled->cluster.reserve_bytes)));
+            compiled->job->set[FIELD_memory_budget]
+                ? arena_printf(arena, "%s, by memory.budget", compiled->cluster.device)
+                : arena_printf(arena, "%s, %s outside the arena", compiled->cluster.device,
+                               bytes_text(compiled, compiled->outside.all_bytes)));
   print_host(table);
   print_file(table);
 }

@@ -104,11 +104,14 @@ static void print_memory(const Compiled *compiled, FILE *out) {
                           ? bytes_text(compiled, most)
                           : arena_printf(compiled->draft->compile->arena, "%s to %s",
                                          bytes_text(compiled, least), bytes_text(compiled, most));
+  const double budget = (double)compiled->budget_bytes;
+  const char *share = budget > 0 ? arena_printf(compiled->draft->compile->arena, " (%.0f %%)",
+                                                100 * (double)most / budget)
+                                 : "";
   put_line(out, "memory",
            arena_printf(compiled->draft->compile->arena,
-                        "%-18s of %s a rank (%.0f %%); packing %.1f %% above bound", range,
-                        bytes_text(compiled, compiled->budget_bytes),
-                        100.0 * (double)most / (double)compiled->budget_bytes, 100.0 * excess));
+                        "%-18s of %s a rank%s; packing %.1f %% above bound", range,
+                        bytes_text(compiled, compiled->budget_bytes), share, 100.0 * excess));
   if (compiled->without_recompute_bytes > 0)
     put_line(out, "",
              arena_printf(compiled->draft->compile->arena, "%-18s with nothing recomputed",

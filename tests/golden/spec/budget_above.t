@@ -12,5 +12,5 @@ job.lua:7:23: lint[budget-above]: memory.budget is more than the 85.5 GB that a
     rank has
     7 |   memory = { budget = "200GB" },
       |                       ^~~~~~~
-        fix: budget = "84269MB"
+        fix: budget = "84840MB"
 job.lua: right

@@ -14,5 +14,6 @@ job.lua:6:29: lint[few-layers]: 4 layers on 2 stages are fewer than four a
     6 |   parallel = { cp = 2, pp = 2, zero = 3 },
       |                             ^
         fix: pp = 1
+"communicators":1811939328,"workspaces":0},
 "communicators":[{"over":"cp","ranks":2,"lane":"cp","in_node":true,"estimated":402653184},{"over":"dp+cp","ranks":8,"lane":"dp","in_node":true,"estimated":301989888},{"over":"pp","ranks":2,"lane":"pp","in_node":false,"estimated":67108864},{"over":"dp+pp+cp","ranks":16,"lane":"compute","in_node":false,"estimated":805306368}
 "communicators":[{"over":"cp","ranks":2,"lane":"cp","in_node":true,"estimated":402653184},{"over":"dp+cp","ranks":8,"lane":"dp","in_node":true,"estimated":301989888},{"over":"pp","ranks":2,"lane":"pp","in_node":false,"estimated":67108864},{"over":"dp+pp+cp","ranks":16,"lane":"compute","in_node":false,"estimated":805306368}

@@ -24,7 +24,7 @@ data     micro-batches                 0.000025    0.000025   +0.000000
 control  what changes between steps    0.000000    0.000000   +0.000000  +15.4%
          recompute                         none every block
          arena                         1.302781    2.920163   -1.617382  -55.4%
-budget   of a rank                    84.269849    1.800000  +82.469849 +4581.7%
+budget   of a rank                    83.632744    0.558915  +83.073829
                                            fits   too large
 sent     by a rank in a step           1.885505    0.938398   +0.947107 +100.9%
          over dp                       1.885505    0.938398   +0.947107 +100.9%

@@ -7,7 +7,7 @@ return job {
   cluster = { "dgx-h100", nodes = 8 },
 }
 -- >>> exit 1
-job.lua:2:13: error[does-not-fit]: a rank needs 86.0 GB, its budget is 84.3 GB
+job.lua:2:13: error[does-not-fit]: a rank needs 86.0 GB, its budget is 81.2 GB
     (`lockstep explain` shows the table)
     2 |   model = { "llama3-70b", layers = 56 },
       |             ^~~~~~~~~~~~

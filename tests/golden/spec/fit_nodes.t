@@ -6,7 +6,7 @@ return job {
   cluster = { "dgx-h100", nodes = 1, devices = 1, host = "16GB" },
 }
 -- >>> exit 1
-job.lua:2:11: error[does-not-fit]: a rank needs 147 GB, its budget is 84.3 GB
+job.lua:2:11: error[does-not-fit]: a rank needs 147 GB, its budget is 84.8 GB
     (`lockstep explain` shows the table)
     2 |   model = "llama3-8b",
       |           ^~~~~~~~~~~

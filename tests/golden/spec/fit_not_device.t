@@ -7,7 +7,7 @@ return job {
   cluster   = { "dgx-h100", devices = 1 },
 }
 -- >>> exit 1
-job.lua:2:15: error[does-not-fit]: a rank needs 7.35 TB, its budget is 84.3 GB
+job.lua:2:15: error[does-not-fit]: a rank needs 7.35 TB, its budget is 84.8 GB
     (`lockstep explain` shows the table)
     2 |   model     = "llama3-405b",
       |               ^~~~~~~~~~~~~

@@ -8,7 +8,7 @@ return job {
   cluster = { "dgx-h100", devices = 1, memory = "48GB" },
 }
 -- >>> exit 1
-job.lua:7:49: error[does-not-fit]: a rank needs 123 GB, its budget is 46.8 GB
+job.lua:7:49: error[does-not-fit]: a rank needs 123 GB, its budget is 47.4 GB
     (`lockstep explain` shows the table)
     7 |   cluster = { "dgx-h100", devices = 1, memory = "48GB" },
       |                                                 ^~~~~~

@@ -15,5 +15,5 @@ memory   5.33 GB            of 5.40 GB a rank (99 %); packing 0.0 % above bound
 M_act    activations                  0.849363  bf16, recompute selective
          activation gradients         0.008389
 --
-budget   of a rank                    5.400000
+budget   of a rank                    5.400000  h100-sxm, by memory.budget
 arena: 5,330,685,696 bytes, one allocation

@@ -10,7 +10,7 @@ return job {
 }
 -- >>> exit 0
 job.lua:7:24: lint[states-replicated]: weights, gradients and states, 56.3 GB,
-    are 67 % of what a rank may use, and each of 8 replicas has all of them:
+    are 68 % of what a rank may use, and each of 8 replicas has all of them:
     zero = 1 divides the states
     7 |   parallel = { shard = "none" },
       |                        ^~~~~~

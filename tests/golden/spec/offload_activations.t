@@ -16,7 +16,7 @@ job.lua:9:48: lint[unused-memory]: a rank uses 60 % of its memory, and saves
     9 |   offload = { optimizer = "cpu", activations = { "cpu", share = "50%" } },
       |                                                ^
         fix: activations = "none"
-memory   50.9 GB            of 84.3 GB a rank (60 %); packing 0.0 % above bound
+memory   50.9 GB            of 84.8 GB a rank (60 %); packing 0.0 % above bound
 offload  a step: d2h 36.1 GB in 565 ms, h2d 20.1 GB in 314 ms, host in 392 ms
          380 ms of it exposed, 18 % of the step
 proof    ok                 1 rank, 1 class, 0 communicators, 18757 accesses

@@ -10,10 +10,10 @@ return job {
   offload = "auto",
 }
 -- >>> exit 0
-job.lua: lint[tight-memory]: the arena takes 98.2 % of what a rank has: other
+job.lua: lint[tight-memory]: the arena takes 97.5 % of what a rank has: other
     programs, or a driver that needs more, make the run fail
         fix: memory = { budget = "95%" }
-memory   82.7 GB            of 84.3 GB a rank (98 %); packing 0.0 % above bound
+memory   82.7 GB            of 84.8 GB a rank (98 %); packing 0.0 % above bound
 proof    ok                 1 rank, 1 class, 0 communicators, 30837 accesses
 M_opt    master                      13.476823  the rest is in host memory
          moment m                    13.476823  the rest is in host memory

@@ -11,6 +11,6 @@ return job {
   slurm = { scratch = "/scratch" },
 }
 -- >>> exit 0
-budget   of a rank                   81.196357
+budget   of a rank                   81.196357  h100-sxm, by memory.budget
 auto     42.9 GB of states moved: optimizer = { "nvme", most = "42859118592B" }
          file of a rank              42.860937  /scratch

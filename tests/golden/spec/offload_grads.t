@@ -15,7 +15,7 @@ job.lua:4:49: lint[small-microbatch]: a rank uses 37 % of its memory, and
     4 |   train = { batch = "4 sequences", microbatch = 1, context = 4096, steps = 1 },
       |                                                 ^
         fix: microbatch = 4
-memory   31.2 GB            of 84.3 GB a rank (37 %); packing 0.1 % above bound
+memory   31.2 GB            of 84.8 GB a rank (37 %); packing 0.1 % above bound
 offload  a step: d2h 108 GB in 1.7 s, h2d 94.3 GB in 1.5 s, host in 329 ms
          1.1 s of it exposed, 48 % of the step
 proof    ok                 1 rank, 1 class, 0 communicators, 26355 accesses

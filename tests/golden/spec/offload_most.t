@@ -9,6 +9,6 @@ return job {
   offload = { optimizer = { "cpu", most = "40GB" } },
 }
 -- >>> exit 0
-job.lua: lint[tight-memory]: the arena takes 99.2 % of what a rank has: other
+job.lua: lint[tight-memory]: the arena takes 98.5 % of what a rank has: other
     programs, or a driver that needs more, make the run fail
 "tier":"host","rows":{"parameters":404766720,"parameters, cast":0,"codes of weights":0,"gradients":13191593984,"master":13191593984,"compensation":0,"moment m":13191593984,"maxima of m":0,"moment v":13191593984

@@ -16,7 +16,7 @@ job.lua:4:49: lint[small-microbatch]: a rank uses 51 % of its memory, and
       |                                                 ^
         fix: microbatch = 4
 model    llama2-7b          6,738,415,616 parameters   42.9 GFLOP/token
-memory   42.9 GB            of 84.3 GB a rank (51 %); packing 0.0 % above bound
+memory   42.9 GB            of 84.8 GB a rank (51 %); packing 0.0 % above bound
 offload  a step: d2h 27.0 GB in 421 ms, h2d 214 GB in 3.3 s, host in 351 ms,
                             file 389 GB in 8.2 s
          5.9 s of it exposed, 72 % of the step

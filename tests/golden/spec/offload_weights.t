@@ -12,7 +12,7 @@ return job {
 }
 -- >>> exit 0
 model    llama3-70b         70,553,706,496 parameters   425 GFLOP/token
-memory   50.3 GB            of 84.3 GB a rank (60 %); packing 0.0 % above bound
+memory   50.3 GB            of 83.6 GB a rank (60 %); packing 0.0 % above bound
 parts    compute 32 %, exposed dp 68 %
 offload  a step: d2h 35.3 GB in 551 ms, h2d 35.0 GB in 547 ms, host in 3.4 s
          3.4 s of it exposed, 66 % of the step

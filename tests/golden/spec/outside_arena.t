@@ -5,6 +5,7 @@ return job {
   train = { batch = "56 sequences", steps = 10 },
   optimizer = { "adamw", lr = 1e-3 },
   parallel = { pp = 8 },
+  memory = { budget = "1.3GB" },
   cluster = { "dgx-h100", memory = "2.5GB" },
 }
 -- >>> exit 0
@@ -23,10 +24,10 @@ job.lua:6:21: lint[bubble]: stages idle 11.1 % of a step: (pp-1) / (m + pp-1)
       |                     ^
         fix: batch = "63 sequences"
     note: m = 28: at most 20 %; m = 63: at most 10 %
-job.lua:7:36: lint[outside-arena]: the arena leaves a GPU 125 MB less than
+job.lua:7:23: lint[outside-arena]: the arena leaves a GPU 125 MB less than
     NCCL's communicators (1.71 GB, an estimate) and CUDA (629 MB) may take
-    7 |   cluster = { "dgx-h100", memory = "2.5GB" },
-      |                                    ^~~~~~~
+    7 |   memory = { budget = "1.3GB" },
+      |                       ^~~~~~~
         fix: memory = { budget = "159MB" }
     note: NCCL_MAX_CTAS=8 in the environment makes its buffers a third, or less,
     and it slower

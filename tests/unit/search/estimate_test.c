@@ -2,6 +2,7 @@
  *   estimate_test [COUNT [SEED]]     40 38 */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "compiler/draft/stages/stages.h"
 #include "compiler/job/data.h"
@@ -126,6 +127,23 @@ static void check_forecast(Compile *c, const Job *job, const Compiled *known, Re
   flows_free(&flows);
 }
 
+/* The budget leaves the buffers of all communicators that the plan opens: no more in the usual
+ * order of ranks, and in no order less. */
+static void check_outside(Compile *c, const Compiled *known) {
+  int64_t most_bytes = 0;
+  int32_t most = 0;
+  for (uint32_t i = 0; i < known->plan.classes_count; i++) {
+    const Communicators opened = communicators_of(c->arena, &known->plan, i);
+    most_bytes = opened.size_bytes > most_bytes ? opened.size_bytes : most_bytes;
+    most = opened.count > most ? opened.count : most;
+  }
+  CHECK_INT(known->outside.groups, most);
+  const bool is_usual = strcmp(order_text(c->arena, &known->choice.taken->order),
+                               order_text(c->arena, &order_usual)) == 0;
+  CHECK(most_bytes <= known->outside.nccl_bytes);
+  if (is_usual) CHECK_INT(known->outside.nccl_bytes, most_bytes);
+}
+
 /* False: the job cannot be compiled. */
 static bool check_one(const Machine *machine, const Changes *changes, Recompute recompute) {
   const char *at[CHANGES_MOST];
@@ -143,6 +161,7 @@ static bool check_one(const Machine *machine, const Changes *changes, Recompute 
     known.draft = compile_once(c, job, &known, recompute);
     compile_emit(c, job, &known);
     const int64_t live_bytes = known.draft->live_bytes, step_ns = step_of(&known.plan);
+    check_outside(c, &known);
     check_forecast(c, job, &known, recompute, live_bytes, step_ns);
     CHECK_INT(got.live_bytes, live_bytes);
     CHECK_NEAR(got.step_ns, step_ns, 0.03 * (double)step_ns);
