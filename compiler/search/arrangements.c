@@ -1,6 +1,6 @@
 #include "compiler/search/arrangements.h"
 
-/* What ranks of these degrees may use. */
+/* The budget of a rank of these degrees. */
 static int64_t budget_of(const Bounds *b, const Candidate *at, int64_t group) {
   const Setting *s = &at->setting;
   const Derived derived = {.dp = at->dp,

@@ -6,8 +6,8 @@
 #include "compiler/search/estimate.h"
 #include "compiler/search/flow.h"
 
-/* What no plan's step is below, of a forecast and its least (forecast.h). Tests of 1,700 random
- * jobs found forecasts at most 3.2 % above plans, and leasts at most 0.6 %. */
+/* The time that no plan's step is below, by a forecast and its least (forecast.h). Tests of 1,700
+ * random jobs found forecasts at most 3.2 % above plans, and leasts at most 0.6 %. */
 int64_t refine_bound(int64_t forecast_ns, int64_t least_ns);
 
 typedef struct Refined {

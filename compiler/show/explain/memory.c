@@ -275,7 +275,7 @@ static void print_same(MemoryTable *table, const char *head, const char *text, i
   print_row(table, head, text, value, note);
 }
 
-/* What a GPU keeps outside the arena, and where the numbers are from. */
+/* The rows of the memory that a GPU keeps outside the arena, with their sources. */
 static void print_outside(MemoryTable *table) {
   const Compiled *compiled = table->compiled;
   const Outside *outside = &compiled->outside;

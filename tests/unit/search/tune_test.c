@@ -1,4 +1,4 @@
-/* What tune chooses, against every setting that is legal.   LINK: search
+/* The first row of tune against every setting that is legal.   LINK: search
  *   tune_test [PROBLEMS [SEED]]     3 1: random problems, each setting of which is compiled */
 #include <stdlib.h>
 #include <string.h>
