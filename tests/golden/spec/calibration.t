@@ -18,7 +18,7 @@ return {
   },
 }
 -- >>> exit 0
-job.lua:4:49: lint[small-microbatch]: a rank uses 66 % of its memory, and
+job.lua:4:49: lint[small-microbatch]: a rank uses 65 % of its memory, and
     larger micro-batches fit: train.microbatch = 8 takes 119 ms less of 3.28 s a
     step
     4 |   train = { batch = "8 sequences", microbatch = 1, context = 4096, steps = 1 },

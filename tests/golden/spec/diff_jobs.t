@@ -23,7 +23,7 @@ work     scratch of one call           0.033620    0.033620   +0.000000
 data     micro-batches                 0.000006    0.000010   -0.000004  -40.0%
 control  what changes between steps    0.000000    0.000000   +0.000000
          arena                         0.040854    0.038361   +0.002493   +6.5%
-budget   of a rank                    84.269849   84.269849   +0.000000
+budget   of a rank                    83.632744   80.914835   +2.717909   +3.4%
 sent     by a rank in a step           0.002228    0.003567   -0.001338  -37.5%
          over dp                       0.002228    0.000795   +0.001434 +180.4%
          over tp                       0.000000    0.002772   -0.002772 -100.0%

@@ -23,7 +23,7 @@ comm     gradients on the wire         0.012602    0.006298   +0.006304 +100.1%
 data     micro-batches                 0.000041    0.000025   +0.000016  +66.7%
 control  what changes between steps    0.000000    0.000000   +0.000000
          arena                         1.061861    0.950802   +0.111059  +11.7%
-budget   of a rank                    84.269849   84.269849   +0.000000
+budget   of a rank                    80.914835   83.632744   -2.717909   -3.2%
 sent     by a rank in a step           1.701024    2.199755   -0.498732  -22.7%
          over tp                       0.437469    0.000000   +0.437469
          over dp                       1.263555    2.199755   -0.936201  -42.6%

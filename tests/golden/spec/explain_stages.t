@@ -13,7 +13,7 @@ batch    8 sequences        = dp 1 x microbatch 1 x accumulation 8
 ranks    8                  = tp 1 x cp 1 x pp 8 x dp 1   zero 0
 passes   1f1b               recompute none   precision bf16
 cluster  dgx-h100           8 x h100-sxm, 1 thread a rank
-memory   49.1 MB to 53.7 MB of 84.3 GB a rank (0 %); packing 0.0 % above bound
+memory   49.1 MB to 53.7 MB of 83.1 GB a rank (0 %); packing 0.0 % above bound
 time     824 us             a step, expected   621,344 tokens/s
 range    0.88 to 1.13       8 of 10 runs take from 725 us to 931 us
 floor    7.81 us            no program takes less: memory traffic of the update
@@ -42,8 +42,10 @@ control  what changes between steps   0.000000   0.000000   0.000000   0.000000
 packing  gaps at the peak             0.000001   0.000001   0.000001   0.000001
          arena                        0.053696   0.051721   0.049090   0.049752
 host     pinned                       0.000009   0.000009   0.000009   0.000009
-nccl     buffers, estimated           1.711276   1.711276   1.711276   1.711276
-budget   of a rank                   84.269849  84.269849  84.269849  84.269849
+outside  context, modules             0.629146   0.629146   0.629146   0.629146
+         NCCL's buffers               1.711276   1.711276   1.711276   1.711276
+         library workspaces           0.000000   0.000000   0.000000   0.000000
+budget   of a rank                   83.129428  83.129428  83.129428  83.129428
 parameters: 6,400,512 x bf16
 gradients: fp32; 8 passes
 master: fp32: the optimizer's own copy
@@ -54,8 +56,10 @@ micro-batches: steps staged: 2
 gaps at the peak: peak / most alive = 1.0000
 arena: 53,695,744 bytes, one allocation
 pinned: staged micro-batches
-buffers, estimated: 2 communicators (--layouts), outside the arena
-of a rank: h100-sxm, 1.20 GB outside the arena
+context, modules: 567 MB measured on an H100, rounded up
+NCCL's buffers: 2 communicators by NCCL 2.30's sizes (--layouts)
+library workspaces: none: they are operands in the arena
+of a rank: h100-sxm, 2.34 GB outside the arena
 
 checkpoint
 size     76.9 MB in 8 parts, the largest 10.5 MB; 76.9 ms at 1.00 GB/s

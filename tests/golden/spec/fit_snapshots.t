@@ -14,6 +14,6 @@ job.lua:8:49: error[does-not-fit]: a rank needs 123 GB, its budget is 109 GB
     8 |   cluster = { "dgx-h100", devices = 1, memory = "110GB", host = "60GB" },
       |                                                 ^~~~~~~
         fix: -D precision.moments=bf16
-    note: with precision.moments = "bf16"     it needs 107 GB: fits, a step of
+    note: with precision.moments = "bf16"     it needs 109 GB: fits, a step of
     2.42 s
     note: or with cluster.nodes = 2 it needs 95.7 GB: fits, a step of 1.41 s

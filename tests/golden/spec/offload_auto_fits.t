@@ -10,13 +10,13 @@ return job {
   offload = "auto",
 }
 -- >>> exit 0
-job.lua:8:26: lint[unused-memory]: a rank uses 62 % of its memory, and saves
+job.lua:8:26: lint[unused-memory]: a rank uses 63 % of its memory, and saves
     more than it must: memory.recompute = "none" takes 71.4 ms less of 408 ms a
     step
     8 |   memory = { recompute = "block" },
       |                          ^~~~~~~
         fix: recompute = "none"
-memory   52.4 GB            of 84.3 GB a rank (62 %); packing 0.0 % above bound
+memory   52.4 GB            of 83.6 GB a rank (63 %); packing 0.0 % above bound
 M_opt    master                       3.369208
          moment m                     3.369208  fp32; 1/8 (zero 1)
          moment v                     3.369208  fp32; 1/8 (zero 1)

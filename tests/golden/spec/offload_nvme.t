@@ -9,11 +9,11 @@ return job {
   offload = { optimizer = { "nvme", share = "60%" }, path = "/scratch" },
 }
 -- >>> exit 0
-job.lua: lint[tight-memory]: the arena takes 99.5 % of what a rank has: other
+job.lua: lint[tight-memory]: the arena takes 98.8 % of what a rank has: other
     programs, or a driver that needs more, make the run fail; the fix takes 555
     ms more of 6.23 s a step
         fix: memory = { budget = "95%" }
-memory   83.8 GB            of 84.3 GB a rank (99 %); packing 0.0 % above bound
+memory   83.8 GB            of 84.8 GB a rank (99 %); packing 0.0 % above bound
 offload  a step: d2h 16.7 GB in 261 ms, h2d 8.36 GB in 131 ms, host in 204 ms,
                             file 100 GB in 4.3 s
          3.8 s of it exposed, 61 % of the step

@@ -9,11 +9,11 @@ return job {
   offload = { optimizer = { "cpu", share = "60%" } },
 }
 -- >>> exit 0
-job.lua: lint[tight-memory]: the arena takes 99.5 % of what a rank has: other
+job.lua: lint[tight-memory]: the arena takes 98.8 % of what a rank has: other
     programs, or a driver that needs more, make the run fail; the fix takes 555
     ms more of 2.49 s a step
         fix: memory = { budget = "95%" }
-memory   83.8 GB            of 84.3 GB a rank (99 %); packing 0.0 % above bound
+memory   83.8 GB            of 84.8 GB a rank (99 %); packing 0.0 % above bound
 proof    ok                 1 rank, 1 class, 0 communicators, 26317 accesses
 M_opt    master                      10.238689  the rest is in host memory
          moment m                    10.238689  the rest is in host memory
@@ -26,4 +26,5 @@ host     parameters                   0.404767  on their way back
          arena in host memory       148.126172  pinned
 node     148 GB of host memory for 1 rank; 1.98 TB may be used
 arena: 83,815,787,520 bytes, one allocation
-of a rank: h100-sxm, 1.20 GB outside the arena
+library workspaces: none: they are operands in the arena
+of a rank: h100-sxm, 629 MB outside the arena
