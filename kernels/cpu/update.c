@@ -46,7 +46,7 @@ typedef struct UpdateBlock {
   int64_t first, n;
   const void *grad;
   void *param, *rest, *moment[STREAMS];
-  float *maximum[STREAMS];
+  float *maximum[STREAMS]; /* of codes; else unused */
   DType grad_dtype, param_dtype, moment_dtype;
   /* Draws of those before the current group, of it, and where elements are adjacent in the whole
    * tensor of the next one, which may be the next block's first. */
@@ -356,8 +356,7 @@ static void point_at(const KernelArgs *args, const Rates *r, int64_t first, Upda
   at->rest = element_of(args, r->rest, first);
   for (StochasticStream stream = STREAM_M; stream <= r->last_moment; stream++) {
     at->moment[stream] = element_of(args, 1 + (int32_t)stream, first);
-    if (r->maxima[stream] != 0)
-      at->maximum[stream] = (float *)args->operand[r->maxima[stream]] + first / BLOCK;
+    at->maximum[stream] = (float *)args->operand[r->maxima[stream]] + first / BLOCK;
   }
 }
 
