@@ -35,7 +35,7 @@ static int is_kept(const char *path) {
   return path[sizeof kept - 1] >= '0' && path[sizeof kept - 1] <= '9'; /* of a user */
 }
 
-/* Where this node has it. */
+/* The path of it on this node. */
 static const char *apart(const char *path, char to[PATH_BYTES]) {
   if (!is_kept(path)) return path;
   (void)snprintf(to, PATH_BYTES, "%s/%s%s", getenv("APART_NODES"), own_rank(),

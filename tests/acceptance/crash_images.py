@@ -106,7 +106,8 @@ def judge(lockstep, disk, path):
     def is_right(step):
         at = "%s/step_%08d/" % (path, step)
         return all(os.path.exists(at + n) and open(at + n, "rb").read() == data for n, data in disk.whole[step].items())
-    if disk.said and (states.get(disk.said[-1]) != "whole" or not is_right(disk.said[-1])):
+    # A killed run may not have come to say a newer one, beyond which older ones go.
+    if disk.said and not any(step >= disk.said[-1] and state == "whole" and step in disk.whole and is_right(step) for step, state in states.items()):
         return "step %d was said to be saved, and is %s" % (disk.said[-1], states.get(disk.said[-1], "not there"))
     for step, state in states.items():
         if state != "whole" or step in disk.whole and is_right(step): continue

@@ -20,7 +20,7 @@ typedef struct NodeNeeds {
   int32_t count;
 } NodeNeeds;
 
-/* What one rank of the class needs; a node has at most as many ranks as devices. */
+/* The needs of one rank of the class. A node has at most as many ranks as devices. */
 NodeNeed node_need_of_rank(const Plan *plan, const PlanClass *class);
 
 NodeNeeds node_needs(Arena *arena, const Plan *plan);
