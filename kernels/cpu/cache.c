@@ -1,13 +1,14 @@
 /* cache.c -- attention of one token after another to a cache: a block of positions at a time, the
  * sums so far rescaled where a block has a higher score. A token's numbers depend on its position
- * alone, whatever else is in the pass. */
+ * alone, whatever else is in the pass. Many tokens of a text go through cache_panels.c. */
 #include <math.h>
 #include <string.h>
 
+#include "kernels/cpu/cache_panels.h"
 #include "kernels/cpu/ranges.h"
 #include "kernels/cpu/vec.h"
 
-enum { HEAD_MAX = 512, BLOCK = 128 };
+enum { WIDEST_HEAD = 512, BLOCK = 128 };
 
 typedef struct Head {
   const void *keys, *values;
@@ -97,7 +98,7 @@ static void head_range(const KernelArgs *args, const void *context, int64_t firs
   const int64_t *dim = args->dim, seq = dim[1], heads = dim[2], kv_heads = dim[3], head = dim[4];
   const int32_t *places = args->operand[3];
   const int64_t window = (int64_t)args->attr[1], rows = dim[6];
-  float q[HEAD_MAX + LANES], out[HEAD_MAX + LANES];
+  float q[WIDEST_HEAD + LANES], out[WIDEST_HEAD + LANES];
   (void)context;
   for (int64_t i = first; i < end; i++) {
     const int64_t token = i / heads, h = i % heads, place = places[token];
@@ -125,8 +126,8 @@ static void head_range(const KernelArgs *args, const void *context, int64_t firs
 
 void CPU(attention_cached)(const KernelArgs *args) {
   const int64_t heads = args->dim[0] * args->dim[1] * args->dim[2];
-  if (cpu_floats(args, 5, 1u << 3) && args->dim[4] <= HEAD_MAX)
-    cpu_ranges(args, heads, 1, head_range, NULL);
-  else
+  if (!cpu_floats(args, 5, 1u << 3) || args->dim[4] > WIDEST_HEAD)
     reference_attention_cached(args);
+  else if (!CPU(cache_panels)(args))
+    cpu_ranges(args, heads, 1, head_range, NULL);
 }

@@ -374,6 +374,10 @@ static const KernelCase kernel_cases[] = {
     {"attention_cached", {3, 7, 4, 4, 33, 140, 40}, {0.2, 6, 0}, 0},
     {"attention_cached", {2, 3, 2, 1, 128, 256, 150}, {0.1, 0, 20}, 0},
     {"attention_cached", {1, 1, 2, 1, 8, 16, 400}, {0.1, 300, 0}, 0},
+    /* many tokens: several panels of them, groups of more heads than a task has */
+    {"attention_cached", {2, 40, 5, 1, 16, 80, 150}, {0.2, 0, 0}, 0},
+    {"attention_cached", {1, 100, 2, 2, 16, 40, 140}, {0.25, 0, 9}, 0},
+    {"attention_cached", {2, 18, 4, 2, 33, 132, 290}, {0.2, 140, 0}, 0},
     /* columns in vectors: rows in several parts, the last one shorter; in one; few of each */
     {"linear_db", {1063, 24}, {0}, 0},
     {"linear_db", {700, 136}, {0}, 0},

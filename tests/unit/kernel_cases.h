@@ -107,15 +107,17 @@ static inline void fill_begins(CaseCall *c, int32_t operand) {
   }
 }
 
-/* Tokens of a sample follow each other, up to the last positions of a cache; the second of many is
- * none. */
+/* Tokens of a sample follow each other, up to the last positions of a cache; of a few the second is
+ * none, of many the last ones are. */
 static inline void fill_places(CaseCall *c, int32_t operand) {
+  enum { MANY = 16 };
   const int64_t seq = c->call.dim[1];
   const int32_t context = contract_dim(c->contract, "context");
   int32_t *place = c->call.operand[operand];
   for (int64_t i = 0; i < call_count(&c->call, operand); i++) {
     const int64_t first = context < 0 ? 100 * (i / seq) : c->call.dim[context] - seq - i / seq;
-    place[i] = seq > 2 && i % seq == 1 ? -1 : (int32_t)(first + i % seq);
+    const bool is_none = seq >= MANY ? i % seq >= seq - 3 * (i / seq) : seq > 2 && i % seq == 1;
+    place[i] = is_none ? -1 : (int32_t)(first + i % seq);
   }
 }
 

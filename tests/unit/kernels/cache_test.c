@@ -35,18 +35,22 @@ static void check_append(KernelVariant variant, Threads *team) {
   call_free(&c);
 }
 
-static Call attention(int64_t seq, int64_t window) {
+static Call attention_in(int64_t context, int64_t seq, int64_t window) {
   Call c = {.kernel = "attention_cached",
-            .dim = {1, seq, HEADS, KV_HEADS, HEAD, HEADS * HEAD, CONTEXT},
+            .dim = {1, seq, HEADS, KV_HEADS, HEAD, HEADS * HEAD, context},
             .attr = {0.3, (double)window, 0}};
   call_add(&c, DTYPE_F32, seq * HEADS * HEAD);
-  call_add(&c, DTYPE_F32, CONTEXT * ROW);
-  call_add(&c, DTYPE_F32, CONTEXT * ROW);
+  call_add(&c, DTYPE_F32, context * ROW);
+  call_add(&c, DTYPE_F32, context * ROW);
   call_add(&c, DTYPE_I32, seq);
   call_add(&c, DTYPE_F32, seq * HEADS * HEAD);
   call_fill(&c, 1, 5);
   call_fill(&c, 2, 6);
   return c;
+}
+
+static Call attention(int64_t seq, int64_t window) {
+  return attention_in(CONTEXT, seq, window);
 }
 
 /* The last of three tokens, and the same token alone, beside NaN in all rows that it must not read.
@@ -73,6 +77,36 @@ static void check_attention(KernelVariant variant, Threads *team, int64_t window
   }
   call_free(&all);
   call_free(&one);
+}
+
+/* Many tokens of a text: the first ones without the others, beside NaN in all rows that they must
+ * not read, and the last ones in a pass that begins later. */
+static void check_many(KernelVariant variant, Threads *team, int64_t window) {
+  enum { MANY = 200, FEW = 70, FIRST = 90, LATER = 61 };
+  static Call call[3];
+  for (int32_t k = 0; k < 3; k++) {
+    Call *c = &call[k];
+    *c = attention_in(FIRST + MANY, MANY, window);
+    for (int64_t i = 0; i < MANY; i++) {
+      const int64_t token = i + (k == 2 ? LATER : 0);
+      ((int32_t *)c->operand[3])[i] = token < (k == 1 ? FEW : MANY) ? (int32_t)(FIRST + token) : -1;
+      for (int64_t e = 0; e < HEADS * HEAD; e++)
+        call_set(c, 0, i * HEADS * HEAD + e, (double)((token * 7 + e) * 37 % 101) / 50 - 1);
+    }
+    for (int64_t i = (FIRST + FEW) * ROW; k == 1 && i < (FIRST + MANY) * ROW; i++) {
+      call_set(c, 1, i, NAN);
+      call_set(c, 2, i, NAN);
+    }
+    call_run(c, variant, team);
+  }
+  for (int64_t i = 0; i < MANY * HEADS * HEAD; i++) {
+    const int64_t token = i / (HEADS * HEAD);
+    CHECK(call_get(&call[1], 4, i) == (token < FEW ? call_get(&call[0], 4, i) : 0));
+    CHECK(token < LATER ||
+          call_get(&call[2], 4, i - LATER * HEADS * HEAD) == call_get(&call[0], 4, i));
+  }
+  for (int32_t k = 0; k < 3; k++)
+    call_free(&call[k]);
 }
 
 /* Keys of -inf have no weight, wherever they are; a NaN among the keys is not hidden. */
@@ -143,6 +177,11 @@ int main(void) {
       check_attention(variant, team, 0);
       check_attention(variant, team, 4);
     }
+    if (variant != KERNEL_REFERENCE)
+      TEST("numbers of many tokens do not depend on the others of the pass") {
+        check_many(variant, team, 0);
+        check_many(variant, team, 130);
+      }
     TEST("a score of -inf has no weight") {
       check_weightless(variant, team, 9, 9);
       check_weightless(variant, team, 9, 0);
