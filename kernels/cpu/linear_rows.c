@@ -26,6 +26,15 @@ ALWAYS_INLINE Vec factor_at(const void *from, int64_t at, int64_t count, DType d
   return tf32 ? v_tf32(x) : x;
 }
 
+/* The weights that the next columns will read at this place. A weight's row is often too short for
+ * the processor to fetch ahead by itself: it has just found the stream when the row ends. */
+ALWAYS_INLINE void fetch_next(const Rows *r, int64_t weight, DType dtype) {
+  enum { LINE_BYTES = 64 };
+  const char *next = at(r->w, weight + COLUMNS * r->in, dtype);
+  for (int64_t i = 0; i < 2 * LANES * dtype_bytes(dtype); i += LINE_BYTES)
+    __builtin_prefetch(next + i, 0, 2);
+}
+
 /* `count` columns of one row, at most COLUMNS. */
 ALWAYS_INLINE void columns(const Rows *r, int64_t row, int64_t column, int count, DType x_dtype,
                            DType w_dtype, bool tf32) {
@@ -38,9 +47,10 @@ ALWAYS_INLINE void columns(const Rows *r, int64_t row, int64_t column, int count
     const Vec x0 = factor_at(r->x, from + k, LANES, x_dtype, tf32);
     const Vec x1 = factor_at(r->x, from + k + LANES, LANES, x_dtype, tf32);
     for (int c = 0; c < count; c++) {
-      const int64_t at = (column + c) * in + k;
-      sum[c][0] = v_fma(x0, factor_at(r->w, at, LANES, w_dtype, tf32), sum[c][0]);
-      sum[c][1] = v_fma(x1, factor_at(r->w, at + LANES, LANES, w_dtype, tf32), sum[c][1]);
+      const int64_t weight = (column + c) * in + k;
+      if (row == 0) fetch_next(r, weight, w_dtype);
+      sum[c][0] = v_fma(x0, factor_at(r->w, weight, LANES, w_dtype, tf32), sum[c][0]);
+      sum[c][1] = v_fma(x1, factor_at(r->w, weight + LANES, LANES, w_dtype, tf32), sum[c][1]);
     }
   }
   for (; k < in; k += LANES) {
