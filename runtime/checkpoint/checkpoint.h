@@ -35,7 +35,7 @@ typedef struct CheckpointSteps {
 /* The training data, and the files that parameters began with. */
 typedef struct CheckpointData {
   uint64_t sum;          /* samples_identity */
-  uint64_t weights_sum;  /* weights_content; 0: none */
+  uint64_t weights_sum;  /* weights/sums.h; 0: none */
   int64_t epoch_samples; /* 0: unknown */
 } CheckpointData;
 

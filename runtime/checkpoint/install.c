@@ -32,7 +32,9 @@ typedef struct Installing {
   Reader reader;
   int32_t coordinate[PLAN_AXES_MAX];
   uint8_t *packed;
-  float *numbers; /* of a window of moments that are coded anew; NULL: there was none yet */
+  uint8_t *whole; /* a transposed tensor of a model's files, as it lies there; NULL: none yet */
+  int64_t whole_bytes; /* room */
+  float *numbers;      /* of a window of moments that are coded anew; NULL: there was none yet */
   Recoding recoding;
   CheckpointFault *fault;
   Status *status;
@@ -51,6 +53,7 @@ typedef enum DtypeForm {
 typedef struct Filling {
   Installing *in;
   const PlanTensor *tensor;
+  int32_t layer;
   uint32_t source;     /* item of the checkpoint */
   WeightSource weight; /* or tensor of the model's files */
   DType from;
@@ -60,9 +63,10 @@ typedef struct Filling {
   int32_t member;  /* among the ranks that have the same elements */
   StatePiece want; /* of the window */
   uint8_t *window;
-  int64_t window_first; /* element of the layer's memory */
-  int64_t placed;       /* elements of the window */
-  bool is_over;         /* the device, memory or the other ranks have failed */
+  int64_t window_first;   /* element of the layer's memory */
+  int64_t placed;         /* elements of the window */
+  struct Filling *beside; /* a tensor of the same elements that the window is placed in, too */
+  bool is_over;           /* the device, memory or the other ranks have failed */
 } Filling;
 
 /* ---- one stored piece for one window */
@@ -109,6 +113,16 @@ static void widen(const uint8_t *packed, uint8_t *at, int64_t count) {
     memcpy(&half, packed + i * (int64_t)sizeof half, sizeof half);
     uint32_t bits = (uint32_t)half << 16;
     memcpy(at + i * (int64_t)sizeof bits, &bits, sizeof bits);
+  }
+}
+
+/* The same from a file in fp32 to weights in bf16. */
+static void narrow(const uint8_t *packed, uint8_t *at, int64_t count) {
+  for (int64_t i = 0; i < count; i++) {
+    float value;
+    memcpy(&value, packed + i * (int64_t)sizeof value, sizeof value);
+    const uint16_t half = bf16_from_float(value);
+    memcpy(at + i * (int64_t)sizeof half, &half, sizeof half);
   }
 }
 
@@ -173,9 +187,12 @@ static bool place_run(void *context, int64_t from, int64_t to, int64_t count) {
   if (f->in->target->compares) compare_run(f, packed, to, count);
   if (f->in->target->compares) return true;
   if (f->form == FORM_AS_IS) memcpy(at, packed, (size_t)(count * f->to_width));
-  bool widens = f->form == FORM_ROUND && f->from == DTYPE_BF16 && f->tensor->dtype == DTYPE_F32;
+  const bool rounds = f->form == FORM_ROUND;
+  const bool widens = rounds && f->from == DTYPE_BF16 && f->tensor->dtype == DTYPE_F32;
+  const bool narrows = rounds && f->from == DTYPE_F32 && f->tensor->dtype == DTYPE_BF16;
   if (widens) widen(packed, at, count);
-  for (int64_t i = 0; f->form != FORM_AS_IS && !widens && i < count; i++)
+  if (narrows) narrow(packed, at, count);
+  for (int64_t i = 0; f->form != FORM_AS_IS && !widens && !narrows && i < count; i++)
     put_number(f, number_at(f->from, packed + i * f->from_width), at + i * f->to_width);
   return true;
 }
@@ -192,32 +209,69 @@ static int32_t reader_of(const Filling *f, int32_t number) {
 }
 
 /* Packed elements go from the rank that has read them to all that have the same. */
-static bool share(Filling *f, int32_t member, int64_t count) {
+static bool share(Filling *f, int32_t member, uint8_t *packed, int64_t count) {
   Comm *comm = f->in->search->comm;
-  if (comm->ops->share_bytes(comm, f->same_axes, member, f->in->packed,
-                             (size_t)(count * f->from_width)))
+  if (comm->ops->share_bytes(comm, f->same_axes, member, packed, (size_t)(count * f->from_width)))
     return true;
   f->in->status->code = STATUS_ECHO;
   f->is_over = true;
   return false;
 }
 
-/* The window of a tensor of a model's files. Windows are dealt to the ranks that have the same
- * elements, so that these read at the same time. */
-static bool take_weight(Filling *f, int64_t first) {
+/* The rank that reads a window of a tensor of a model's files: one reads all of a chunk, which is
+ * then summed on the way. */
+static int32_t weight_reader(const Filling *f, int64_t first) {
+  const int32_t members =
+      mesh_group(f->in->search->mesh, f->same_axes, f->in->search->rank).member_count;
+  const int64_t chunk = f->weight.is_transposed ? 0 : first * f->from_width / WEIGHTS_CHUNK_BYTES;
+  return (int32_t)((chunk + f->weight.place.tensor->first_byte / 4096) %
+                   (members > 0 ? members : 1));
+}
+
+/* A transposed tensor, of which a window has a strip of each row, is read at once if this rank
+ * needs all of it and it is not too large. */
+static bool read_whole(Filling *f, WeightReading reading) {
+  enum { WHOLE_MOST = 64 << 20 };
   Installing *in = f->in;
-  StatePiece whole = weight_whole(&f->want);
+  const int64_t bytes = f->weight.place.tensor->bytes;
+  if (!f->weight.is_transposed || f->weight.bytes != NULL || bytes > WHOLE_MOST ||
+      bytes / f->from_width != f->tensor->elements)
+    return true;
+  if (bytes > in->whole_bytes) {
+    free(in->whole);
+    in->whole = malloc((size_t)bytes);
+    in->whole_bytes = in->whole != NULL ? bytes : 0;
+  }
+  if (in->whole == NULL) return true; /* run by run, then */
+  f->weight.bytes = in->whole;
+  return weight_read_whole(&f->weight, reading, in->whole, in->status);
+}
+
+static void place_packed(Filling *f, const StatePiece *want) {
+  const StatePiece whole = weight_whole(want);
   Pack put = {f, NULL, NULL, 0};
-  if (f->want.range_count == 0) return true;
-  int32_t members = mesh_group(in->search->mesh, f->same_axes, in->search->rank).member_count;
-  int32_t member = (int32_t)((first / WINDOW_ELEMENTS + f->weight.place.tensor->first_byte / 4096) %
-                             (members > 0 ? members : 1));
-  if (f->member == member && *in->fault == CHECKPOINT_WHOLE &&
-      !weight_read(&f->weight, &f->want, in->packed, in->status))
-    *in->fault = CHECKPOINT_UNREAD;
-  if (!share(f, member, f->want.range_count)) return false;
-  (void)state_common(&whole, &f->want, place_run, &put);
+  (void)state_common(&whole, want, place_run, &put);
   f->placed += put.count;
+}
+
+/* The window of a tensor of a model's files: `count` elements of memory from `first` on. What lies
+ * there as in the file is read to where it belongs. */
+static bool take_weight(Filling *f, int64_t first, int64_t count) {
+  Installing *in = f->in;
+  const WeightReading reading = {in->target->threads, in->target->sums};
+  const bool as_it_lies =
+      f->form == FORM_AS_IS && f->want.range_count == count && f->beside == NULL;
+  uint8_t *packed = as_it_lies ? f->window : in->packed;
+  if (f->want.range_count == 0) return true;
+  const int32_t member = weight_reader(f, first);
+  if (f->member == member && *in->fault == CHECKPOINT_WHOLE &&
+      !(read_whole(f, reading) && weight_read(&f->weight, &f->want, reading, packed, in->status)))
+    *in->fault = CHECKPOINT_UNREAD;
+  if (!share(f, member, packed, f->want.range_count)) return false;
+  if (as_it_lies)
+    f->placed += count;
+  else
+    place_packed(f, &f->want);
   return true;
 }
 
@@ -232,7 +286,7 @@ static bool take_stored(void *context, const StateStored *stored) {
   if (reads && f->form == FORM_NUMBER) pack_numbers(&read);
   if (reads && f->form != FORM_NUMBER)
     (void)state_common(&stored->piece, &f->want, pack_run, &read);
-  if (!share(f, member, all.count)) return false;
+  if (!share(f, member, in->packed, all.count)) return false;
   (void)state_common(&stored->piece, &f->want, place_run, &put);
   f->placed += put.count;
   return true;
@@ -252,6 +306,26 @@ static bool refuse_source(const Filling *f) {
   return true;
 }
 
+static uint8_t *layer_at(const Filling *f, int32_t layer) {
+  const int32_t index = layer < 0 ? 0 : layer - f->tensor->layer_first;
+  return f->in->target->arena[f->tensor->tier] + f->tensor->offset +
+         (uint64_t)index * f->tensor->layer_stride;
+}
+
+/* The window that was read for one tensor is placed in another, too. */
+static bool fill_beside(const Filling *f, int64_t first, int64_t count) {
+  Filling *beside = f->beside;
+  const Installing *in = f->in;
+  const TierWindow to = {in->target->device, (Tier)beside->tensor->tier,
+                         layer_at(beside, f->layer) + first * beside->to_width};
+  beside->window =
+      tier_window_open(&to, (uint64_t)(count * beside->to_width), ACCESS_UPDATE, in->status);
+  if (beside->window == NULL) return false;
+  if (f->want.range_count < count) memset(beside->window, 0, (size_t)(count * beside->to_width));
+  place_packed(beside, &f->want);
+  return tier_window_close(&to, in->status);
+}
+
 /* Elements [first, first + count) of the tensor's memory. Padding in between stays as init or the
  * saved run has left it; with weights of a model it is 0. */
 static bool fill_window(Filling *f, const StatePiece *piece, uint8_t *at, int64_t first,
@@ -265,12 +339,14 @@ static bool fill_window(Filling *f, const StatePiece *piece, uint8_t *at, int64_
   f->window = tier_window_open(&to, (uint64_t)(count * f->to_width),
                                in->target->compares ? ACCESS_READ : ACCESS_UPDATE, in->status);
   if (f->window == NULL) return false;
-  if (in->from == NULL) memset(f->window, 0, (size_t)(count * f->to_width));
+  if (in->from == NULL && f->want.range_count < count)
+    memset(f->window, 0, (size_t)(count * f->to_width));
   bool found = in->from == NULL
-                   ? take_weight(f, first)
+                   ? take_weight(f, first, count)
                    : state_sources(&in->from->manifest.state, f->source, &f->want, take_stored, f);
   if (f->is_over) return false;
   if (!tier_window_close(&to, in->status)) return false;
+  if (f->beside != NULL && !fill_beside(f, first, count)) return false;
   return (found && f->placed == f->want.range_count) || refuse_source(f);
 }
 
@@ -368,10 +444,31 @@ static bool find_source(Filling *f, const char *name, int32_t layer) {
   return true;
 }
 
+/* The master of a weight, or the weight of a master, that has the same elements: of a model's files
+ * both are placed when these are read. NULL: none has. */
+static const PlanTensor *same_elements(const Installing *in, const PlanTensor *tensor) {
+  const BufferKind other = tensor->kind == BUFFER_PARAM ? BUFFER_MASTER : BUFFER_PARAM;
+  const PlanTensor *found = checkpoint_tensor(in->search->plan, in->target->class, tensor->name,
+                                              other, tensor->layer_first);
+  const bool is_same = in->from == NULL && found != NULL && found->layout == tensor->layout &&
+                       found->elements == tensor->elements &&
+                       found->layer_first == tensor->layer_first &&
+                       found->layer_count == tensor->layer_count;
+  return is_same ? found : NULL;
+}
+
+static void begin_beside(const Filling *f, Filling *beside, const PlanTensor *tensor) {
+  *beside = *f;
+  beside->tensor = tensor;
+  beside->form = form_of(f->in->search->plan, f->in->target->class, tensor, f->layer, f->from);
+  beside->to_width = dtype_bytes((DType)tensor->dtype);
+}
+
 static bool fill_layer(Installing *in, const PlanTensor *tensor, int32_t layer, const char *name) {
   const Plan *plan = in->search->plan;
   const PlanClass *class = in->target->class;
-  Filling f = {.in = in, .tensor = tensor};
+  const PlanTensor *master = same_elements(in, tensor);
+  Filling f = {.in = in, .tensor = tensor, .layer = layer}, beside;
   StatePiece piece;
   if (!find_source(&f, name, layer)) return false;
   if (!state_piece(plan, tensor->layout, in->coordinate, &piece))
@@ -384,9 +481,9 @@ static bool fill_layer(Installing *in, const PlanTensor *tensor, int32_t layer, 
   f.to_width = dtype_bytes((DType)tensor->dtype);
   f.same_axes = mesh_same_axes(plan, class, tensor);
   f.member = mesh_group(in->search->mesh, f.same_axes, in->search->rank).member;
-  int32_t index = layer < 0 ? 0 : layer - tensor->layer_first;
-  uint8_t *at =
-      in->target->arena[tensor->tier] + tensor->offset + (uint64_t)index * tensor->layer_stride;
+  uint8_t *at = layer_at(&f, layer);
+  if (master != NULL) begin_beside(&f, &beside, master);
+  if (master != NULL) f.beside = &beside;
   if (in->from != NULL && !checkpoint_same_blocks(&in->from->manifest.state, name, plan, tensor)) {
     f.form = FORM_NUMBER;
     return tensor->dtype != DTYPE_U8 || recode_layer(&f, &piece, layer, at); /* maxima, too */
@@ -411,8 +508,10 @@ static bool fill_tensor(Installing *in, const PlanTensor *tensor) {
   return true;
 }
 
-/* Moments begin as init has left them when only weights are read. */
+/* Moments begin as init has left them when only weights are read. A master that is placed with its
+ * weight is not asked for alone. */
 static bool is_wanted(const Installing *in, const PlanTensor *tensor) {
+  if (tensor->kind == BUFFER_MASTER && same_elements(in, tensor) != NULL) return false;
   if (in->from == NULL || in->target->weights_only)
     return tensor->kind == BUFFER_PARAM || tensor->kind == BUFFER_MASTER;
   return state_kind_of(tensor->kind) != NULL;
@@ -430,6 +529,7 @@ static bool fill_state(Installing *in) {
     if (is_wanted(in, tensor)) good = fill_tensor(in, tensor);
   }
   free(in->packed);
+  free(in->whole);
   free(in->numbers);
   free(in->recoding.most);
   return good;

@@ -5,7 +5,9 @@
 #ifndef LOCKSTEP_CHECKPOINT_TAKE_H
 #define LOCKSTEP_CHECKPOINT_TAKE_H
 
+#include "kernels/threads/threads.h"
 #include "runtime/checkpoint/checkpoint.h"
+#include "runtime/weights/sums.h"
 
 /* The checkpoint to look for. All ranks of the job look together. */
 typedef struct CheckpointSearch {
@@ -38,6 +40,8 @@ typedef struct CheckpointTarget {
   uint8_t *const *arena; /* by tier */
   const PlanClass *class;
   bool weights_only; /* masters and weights: moments stay as init has left them */
+  Threads *threads;  /* that read files of a model; NULL: the calling one alone */
+  WeightSums *sums;  /* of a model's files: bytes that are read are added; NULL: not wanted */
   bool compares; /* nothing is written: memory must have the very bytes that loading would leave */
 } CheckpointTarget;
 

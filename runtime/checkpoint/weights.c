@@ -1,5 +1,6 @@
 #include "runtime/checkpoint/weights.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,10 +141,52 @@ StatePiece weight_whole(const StatePiece *piece) {
   return whole_of(piece->shape, piece->dims);
 }
 
+/* ---- bytes of files */
+
+enum { READ_BYTES = 512 << 10 /* by one thread at once */ };
+
+typedef struct Reading {
+  const SafePlace *place;
+  int64_t first, count; /* bytes of the tensor */
+  uint8_t *to;
+  _Atomic bool has_failed;
+} Reading;
+
+static bool read_part(const Reading *r, int64_t first, int64_t count, Status *status) {
+  return safe_read(r->place->file, r->place->tensor->first_byte + r->first + first, r->to + first,
+                   (size_t)count, status);
+}
+
+static void read_task(void *context, int64_t task, int32_t worker) {
+  Reading *r = context;
+  const int64_t first = task * READ_BYTES, left = r->count - first;
+  Status ignored = {0}; /* the calling thread meets the failure again */
+  (void)worker;
+  if (!read_part(r, first, left < READ_BYTES ? left : READ_BYTES, &ignored))
+    atomic_store(&r->has_failed, true);
+}
+
+static bool read_bytes(const SafePlace *place, int64_t first, uint8_t *to, int64_t count,
+                       WeightReading reading, Status *status) {
+  Reading r = {.place = place, .first = first, .count = count, .to = to};
+  const int64_t tasks = (count + READ_BYTES - 1) / READ_BYTES;
+  const bool alone = reading.threads == NULL || tasks < 2;
+  if (!alone) threads_run(reading.threads, tasks, read_task, &r);
+  if ((alone || r.has_failed) && !read_part(&r, 0, count, status)) return false;
+  if (reading.sums != NULL) weight_sums_add(reading.sums, place, first, to, count);
+  return true;
+}
+
+bool weight_read_whole(const WeightSource *source, WeightReading reading, uint8_t *bytes,
+                       Status *status) {
+  return read_bytes(&source->place, 0, bytes, source->place.tensor->bytes, reading, status);
+}
+
 /* ---- in the file's order */
 
 typedef struct Copy {
   const WeightSource *source;
+  WeightReading reading;
   int64_t width;
   uint8_t *packed;
   int64_t done; /* elements */
@@ -153,22 +196,21 @@ typedef struct Copy {
 static bool read_run(void *context, int64_t from, int64_t to, int64_t count) {
   (void)to;
   Copy *copy = context;
-  const SafePlace *place = &copy->source->place;
   uint8_t *at = copy->packed + copy->done * copy->width;
   copy->done += count;
-  return safe_read(place->file, place->tensor->first_byte + from * copy->width, at,
-                   (size_t)(count * copy->width), copy->status);
+  return read_bytes(&copy->source->place, from * copy->width, at, count * copy->width,
+                    copy->reading, copy->status);
 }
 
 /* ---- transposed: the file has [in, out], and `want` is a range of a box of [out dims, in dims]
  *
  *            columns of the file: out
  *              . . x x x .
- *   rows: in   . . x x x .      each row's run of columns is read, and scattered to the outs
- *              . . x x x .
+ *   rows: in   . . x x x .      a tile of rows and columns is read, and turned: elements of one out
+ *              . . x x x .      lie beside each other in the box
  */
 
-enum { LINE_BYTES = 1 << 16 };
+enum { TILE_ROWS = 16, TILE_LINE_BYTES = 1 << 12 };
 
 typedef struct Turn {
   Copy copy;
@@ -178,31 +220,54 @@ typedef struct Turn {
   int64_t out_first, out_end; /* of the box, that the range touches */
   StatePiece in_whole, in_box;
   int64_t column, out, out_count; /* the run of columns that is being read */
-  uint8_t *line;
+  uint8_t *lines;                 /* of a tile */
 } Turn;
 
-static bool turn_line(Turn *turn, int64_t row, int64_t in, int64_t first, int64_t count) {
-  const int64_t width = turn->copy.width;
-  const SafePlace *place = &turn->copy.source->place;
-  int64_t from = row * turn->columns + turn->column + first;
-  if (!safe_read(place->file, place->tensor->first_byte + from * width, turn->line,
-                 (size_t)(count * width), turn->copy.status))
-    return false;
+/* A tile of `rows` lines that are line_bytes apart: rows `in` of the box and on, outs `out` and on.
+ */
+static inline void turn_tile(const Turn *turn, const uint8_t *line, int64_t line_bytes, int64_t in,
+                             int64_t rows, int64_t out, int64_t count, size_t width) {
   for (int64_t k = 0; k < count; k++) {
-    int64_t at = (turn->out + first + k) * turn->in_count + in - turn->want->range_first;
-    if (at < 0 || at >= turn->want->range_count) continue;
-    memcpy(turn->copy.packed + at * width, turn->line + k * width, (size_t)width);
+    const int64_t at = (out + k) * turn->in_count + in - turn->want->range_first;
+    const int64_t left = turn->want->range_count - at;
+    const int64_t end = left < rows ? left : rows;
+    for (int64_t row = at < 0 ? -at : 0; row < end; row++)
+      memcpy(turn->copy.packed + (at + row) * (int64_t)width,
+             line + row * line_bytes + k * (int64_t)width, width);
   }
+}
+
+static bool turn_rows_of(Turn *turn, int64_t row, int64_t in, int64_t rows, int64_t first,
+                         int64_t count) {
+  const WeightSource *source = turn->copy.source;
+  const int64_t width = turn->copy.width, out = turn->out + first;
+  int64_t at = (row * turn->columns + turn->column + first) * width, line_bytes = TILE_LINE_BYTES;
+  const uint8_t *line = turn->lines;
+  for (int64_t i = 0; source->bytes == NULL && i < rows; i++)
+    if (!read_bytes(&source->place, at + i * turn->columns * width,
+                    turn->lines + i * TILE_LINE_BYTES, count * width, (WeightReading){0},
+                    turn->copy.status))
+      return false;
+  if (source->bytes != NULL) {
+    line = source->bytes + at;
+    line_bytes = turn->columns * width;
+  }
+  if (width == (int64_t)sizeof(float))
+    turn_tile(turn, line, line_bytes, in, rows, out, count, sizeof(float));
+  else
+    turn_tile(turn, line, line_bytes, in, rows, out, count, sizeof(uint16_t));
   return true;
 }
 
 static bool turn_rows(void *context, int64_t from, int64_t to, int64_t count) {
   Turn *turn = context;
-  const int64_t most = LINE_BYTES / turn->copy.width;
-  for (int64_t i = 0; i < count; i++)
+  const int64_t most = TILE_LINE_BYTES / turn->copy.width;
+  for (int64_t i = 0; i < count; i += TILE_ROWS)
     for (int64_t first = 0; first < turn->out_count; first += most) {
-      int64_t left = turn->out_count - first;
-      if (!turn_line(turn, from + i, to + i, first, left < most ? left : most)) return false;
+      const int64_t left = turn->out_count - first, rows = count - i;
+      if (!turn_rows_of(turn, from + i, to + i, rows < TILE_ROWS ? rows : TILE_ROWS, first,
+                        left < most ? left : most))
+        return false;
     }
   return true;
 }
@@ -232,7 +297,7 @@ static StatePiece along(const StatePiece *piece, int32_t first, int32_t end) {
 
 static bool read_turned(Copy copy, const StatePiece *want) {
   const SafeTensor *tensor = copy.source->place.tensor;
-  uint8_t line[LINE_BYTES];
+  uint8_t lines[TILE_ROWS * TILE_LINE_BYTES];
   int32_t out_dims = 1;
   while (out_dims < want->dims && product(want->shape, 0, out_dims) < tensor->shape[1])
     out_dims++;
@@ -243,7 +308,7 @@ static bool read_turned(Copy copy, const StatePiece *want) {
                .columns = tensor->shape[1],
                .in_whole = whole_of(want->shape + out_dims, want->dims - out_dims),
                .in_box = along(want, out_dims, want->dims),
-               .line = line};
+               .lines = lines};
   turn.in_count = turn.in_box.range_count;
   if (tensor->rank != 2 || product(want->shape, 0, out_dims) != tensor->shape[1])
     return status_fail(copy.status, STATUS_OURS, "plan: tensor %s is not transposed", tensor->name);
@@ -253,10 +318,13 @@ static bool read_turned(Copy copy, const StatePiece *want) {
   return state_common(&out_whole, &out_box, turn_columns, &turn);
 }
 
-bool weight_read(const WeightSource *source, const StatePiece *want, uint8_t *packed,
-                 Status *status) {
-  Copy copy = {
-      .source = source, .width = dtype_bytes(source->dtype), .packed = packed, .status = status};
+bool weight_read(const WeightSource *source, const StatePiece *want, WeightReading reading,
+                 uint8_t *packed, Status *status) {
+  Copy copy = {.source = source,
+               .reading = reading,
+               .width = dtype_bytes(source->dtype),
+               .packed = packed,
+               .status = status};
   StatePiece whole = weight_whole(want);
   if (source->is_transposed) return read_turned(copy, want);
   return state_common(&whole, want, read_run, &copy);

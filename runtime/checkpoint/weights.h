@@ -25,7 +25,14 @@ typedef struct WeightSource {
   SafePlace place;
   DType dtype;
   bool is_transposed;
+  const uint8_t *bytes; /* of all of it, if they were read; NULL: they are read run by run */
 } WeightSource;
+
+/* How bytes of files are read. */
+typedef struct WeightReading {
+  Threads *threads; /* as in CheckpointTarget */
+  WeightSums *sums;
+} WeightReading;
 
 bool weight_source(const WeightFiles *files, const PlanTensor *tensor, int32_t layer,
                    WeightSource *source, Status *status);
@@ -34,8 +41,11 @@ bool weight_source(const WeightFiles *files, const PlanTensor *tensor, int32_t l
 StatePiece weight_whole(const StatePiece *piece);
 
 /* Reads the elements of `want` in its order. */
-bool weight_read(const WeightSource *source, const StatePiece *want, uint8_t *packed,
-                 Status *status);
+bool weight_read(const WeightSource *source, const StatePiece *want, WeightReading reading,
+                 uint8_t *packed, Status *status);
+/* Reads the whole tensor, in the file's order, to `bytes`: what source->bytes may be. */
+bool weight_read_whole(const WeightSource *source, WeightReading reading, uint8_t *bytes,
+                       Status *status);
 
 /* Fills masters and weights of a rank, of which all of a job do so together. A master is the file's
  * value, a weight that value rounded once, padding 0. False on all ranks or on none. */

@@ -64,7 +64,7 @@ typedef struct ManifestFacts {
 typedef struct ManifestRun {
   uint64_t plan_id;
   uint64_t data_sum;    /* samples_identity of the training data */
-  uint64_t weights_sum; /* of the files that parameters began with (weights_content); 0: none, or
+  uint64_t weights_sum; /* of the files that parameters began with (sums.h); 0: none, or
                            unknown */
   int64_t last_step;
   int64_t sample_tokens;

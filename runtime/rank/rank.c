@@ -249,7 +249,7 @@ static bool live(Rank *rank, Status *status) {
   if (!plan_trains(rank->plan)) return evaluate(rank, status);
   resume_begin(&rank->start);
   rank_note_phase(rank, FLIGHT_RESUMING, 0);
-  if (!rank_kept_drain(rank, status) || !rank_sum_weights(rank, status)) return false;
+  if (!rank_kept_drain(rank, status)) return false;
   if (!resume_find(run, rank->number, rank->comm, &rank->start, status)) return false;
   rank_note_phase(rank, FLIGHT_RESTORING, rank->start.first_step - 1);
   if (!open_rank(rank, status) || !measure_peak(rank, status) || !take_state(rank, status) ||

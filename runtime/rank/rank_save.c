@@ -88,65 +88,6 @@ bool rank_restore(Rank *rank, Status *status) {
   return restored;
 }
 
-/* Weights of a checkpoint of ours; its moments and counts are left. */
-static bool take_checkpoint(const Rank *rank, const CheckpointSearch *search,
-                            CheckpointTarget target, Status *status) {
-  Checkpoint own = {0};
-  CheckpointFault fault = CHECKPOINT_WHOLE;
-  target.weights_only = true;
-  bool found = checkpoint_find(search, &own, &fault, status);
-  bool taken = found && checkpoint_restore(search, &own, &target, &fault, status);
-  checkpoint_close(&own);
-  if (!found && status->code == 0)
-    return status_fail(status, STATUS_USER, "%s: there is no such checkpoint",
-                       job_weights(rank->plan));
-  return taken;
-}
-
-/* Each rank reads its share of the files, which stay in memory for those that then place them. */
-bool rank_sum_weights(Rank *rank, Status *status) {
-  typedef struct Share {
-    uint64_t sum;
-    int64_t is_read;
-  } Share;
-  const int32_t ranks = rank->run->mesh.rank_count;
-  const SafeSet *set = &rank->run->weights.set;
-  Share own = {0}, *all = calloc((size_t)ranks, sizeof *all);
-  int32_t first = 0;
-  if (set->file_count == 0 || all == NULL) {
-    free(all);
-    return set->file_count == 0 || status_fail(status, STATUS_WORLD, "not enough memory");
-  }
-  own.is_read = weights_content(set, rank->number, ranks, &own.sum, status);
-  bool told = rank->comm->ops->gather_bytes(rank->comm, &own, all, sizeof own);
-  for (; told && first < ranks && all[first].is_read; first++)
-    rank->start.weights_sum += all[first].sum;
-  if (!told || (first < ranks && first != rank->number)) status->code = STATUS_ECHO;
-  free(all);
-  return told && first == ranks;
-}
-
-/* A run that begins takes the weights of the model's files, if its plan names some. */
-bool rank_take_weights(Rank *rank, Status *status) {
-  const Run *run = rank->run;
-  const CheckpointTarget target = {
-      .device = rank->replay.device, .arena = rank->arena.base, .class = rank->replay.class};
-  int64_t below = INT64_MAX;
-  const CheckpointSearch search = {.plan = rank->plan,
-                                   .mesh = &run->mesh,
-                                   .rank = rank->number,
-                                   .comm = rank->comm,
-                                   .path = job_weights(rank->plan),
-                                   .below = &below};
-  if (run->weights.set.file_count == 0 && !run->weights.is_checkpoint) return true;
-  rank_allow_arenas(rank, true);
-  bool taken = run->weights.is_checkpoint
-                   ? take_checkpoint(rank, &search, target, status)
-                   : weights_install(&search, &run->weights, &target, status);
-  rank_allow_arenas(rank, false);
-  return taken;
-}
-
 bool rank_read_lasting(Rank *rank, Control *lasting, Status *status) {
   rank_allow_arenas(rank, true);
   const bool read = replay_read_lasting(&rank->replay, lasting, status);

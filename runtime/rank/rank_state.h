@@ -214,9 +214,6 @@ void rank_begin_saves(Rank *rank);
 /* Writes RUN/model: config.json, tensors.json and the tokenizer, which export reads. Rank 0. */
 bool rank_keep_model(const Rank *rank, Status *status);
 bool rank_take_weights(Rank *rank, Status *status);
-/* Hashes the content of these files (start.weights_sum); before a checkpoint is compared with it.
- */
-bool rank_sum_weights(Rank *rank, Status *status);
 /* False with status code 0: the checkpoint was damaged. */
 bool rank_restore(Rank *rank, Status *status);
 bool rank_open_store(Rank *rank, Status *status);

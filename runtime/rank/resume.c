@@ -220,6 +220,44 @@ static bool is_no_reason(const CheckpointSearch *search, Checkpoint *own, Status
   return false;
 }
 
+/* Each rank takes part in the total by the chunks that it has read, or reads now. */
+bool resume_sum_weights(const Run *run, int32_t rank, Comm *comm, RunStart *start, WeightSums *sums,
+                        Status *status) {
+  typedef struct Share {
+    uint64_t sum;
+    int64_t is_read;
+  } Share;
+  const int32_t ranks = run->mesh.rank_count;
+  const size_t chunks = (size_t)sums->chunks;
+  Share own = {0}, *all = calloc((size_t)ranks, sizeof *all);
+  uint8_t *known = calloc((size_t)ranks, chunks + 1);
+  int32_t first = 0;
+  uint64_t total = 0;
+  bool told = all != NULL && known != NULL;
+  if (!told) (void)status_fail(status, STATUS_WORLD, "not enough memory for a hash");
+  told = told && (chunks == 0 || comm->ops->gather_bytes(comm, sums->is_known, known, chunks));
+  own.is_read = told && weight_sums_total(sums, known, rank, ranks, &own.sum, status);
+  told = told && comm->ops->gather_bytes(comm, &own, all, sizeof own);
+  for (; told && first < ranks && all[first].is_read; first++)
+    total += all[first].sum;
+  if (status->code == 0 && !told) status->code = STATUS_ECHO;
+  if (told && first < ranks && first != rank) status->code = STATUS_ECHO;
+  start->weights_sum = total;
+  free(all);
+  free(known);
+  return told && first == ranks;
+}
+
+/* A checkpoint is compared with the content of the files that the run would have begun with. */
+static bool sum_files(const Run *run, int32_t rank, Comm *comm, RunStart *start, Status *status) {
+  WeightSums sums = {0};
+  if (run->weights.set.file_count == 0) return true;
+  const bool good = weight_sums_open(&sums, &run->weights.set, status) &&
+                    resume_sum_weights(run, rank, comm, start, &sums, status);
+  weight_sums_close(&sums);
+  return good;
+}
+
 bool resume_find(const Run *run, int32_t rank, Comm *comm, RunStart *start, Status *status) {
   CheckpointFault fault;
   Checkpoint *own = &start->checkpoint;
@@ -233,6 +271,7 @@ bool resume_find(const Run *run, int32_t rank, Comm *comm, RunStart *start, Stat
     start->resumes = true;
     start->first_step = own->manifest.facts.step + 1;
     start->samples_before = is_same_stream(run, own) ? own->manifest.facts.samples : 0;
+    if (start->weights_sum == 0 && !sum_files(run, rank, comm, start, status)) return false;
     if (accept(run, rank, comm, start, status)) return true;
     start->resumes = false;
   } while (is_no_reason(&search, own, status));

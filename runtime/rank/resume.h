@@ -14,7 +14,7 @@ typedef struct RunStart {
   int64_t below;         /* look below this step for an older one if it turns out to be damaged */
   int64_t first_step;
   int64_t samples_before;
-  uint64_t weights_sum; /* content of the files that parameters begin with; 0: none */
+  uint64_t weights_sum; /* content of the files that parameters begin with; 0: none, or not yet */
 } RunStart;
 
 /* No limit: any checkpoint. */
@@ -26,6 +26,11 @@ void resume_begin(RunStart *start);
  * with STATUS_NOTHING_LEFT. Called again after resume_load has said that a checkpoint is damaged,
  * it goes on to the one before. */
 bool resume_find(const Run *run, int32_t rank, Comm *comm, RunStart *start, Status *status);
+
+/* The hash of the content of the model's files (start->weights_sum), by all ranks together: `sums`
+ * has the chunks that this rank has read, and the others are read now. */
+bool resume_sum_weights(const Run *run, int32_t rank, Comm *comm, RunStart *start, WeightSums *sums,
+                        Status *status);
 
 /* Called by all ranks together, after memory is mapped: loads the tensors, compares their
  * checksums, and reports what has changed. False with status code 0: the checkpoint was damaged,

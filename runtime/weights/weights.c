@@ -105,51 +105,6 @@ bool weights_sum(const SafeSet *set, uint64_t *sum, Status *status) {
   return good;
 }
 
-enum { CHUNK_BYTES = 16 << 20, READ_BYTES = 256 << 10 /* stays in a cache until it is hashed */ };
-
-static bool add_chunk(XXH3_state_t *state, const SafePlace *place, int64_t first, uint8_t *buffer,
-                      Status *status) {
-  const int64_t left = place->tensor->bytes - first;
-  const int64_t end = first + (left < CHUNK_BYTES ? left : CHUNK_BYTES);
-  for (int64_t at = first; at < end; at += READ_BYTES) {
-    const size_t count = (size_t)(end - at < READ_BYTES ? end - at : READ_BYTES);
-    if (!safe_read(place->file, place->tensor->first_byte + at, buffer, count, status))
-      return false;
-    XXH3_64bits_update(state, buffer, count);
-  }
-  return true;
-}
-
-/* A chunk's hash begins with its tensor's header and its place there. */
-static bool add_chunks(XXH3_state_t *state, const SafePlace *place, int32_t member, int32_t members,
-                       int64_t *number, uint8_t *buffer, uint64_t *sum, Status *status) {
-  const int64_t bytes = place->tensor->bytes;
-  for (int64_t first = 0; first == 0 || first < bytes; first += CHUNK_BYTES) {
-    if ((*number)++ % members != member) continue;
-    XXH3_64bits_reset(state);
-    add_header(state, place->tensor);
-    XXH3_64bits_update(state, &first, sizeof first);
-    if (!add_chunk(state, place, first, buffer, status)) return false;
-    *sum += XXH3_64bits_digest(state);
-  }
-  return true;
-}
-
-bool weights_content(const SafeSet *set, int32_t member, int32_t members, uint64_t *sum,
-                     Status *status) {
-  XXH3_state_t *state = XXH3_createState();
-  uint8_t *buffer = malloc(READ_BYTES);
-  bool good = state != NULL && buffer != NULL;
-  if (!good) (void)status_fail(status, STATUS_WORLD, "not enough memory for a hash");
-  int64_t number = 0;
-  *sum = 0;
-  for (int32_t i = 0; good && i < set->place_count; i++)
-    good = add_chunks(state, &set->place[i], member, members, &number, buffer, sum, status);
-  free(buffer);
-  XXH3_freeState(state);
-  return good;
-}
-
 /* ---- checkpoints of ours */
 
 static const char manifest_file[] = "manifest.json";

@@ -29,12 +29,6 @@ WeightsFound weights_find(const char *folder, char path[WEIGHTS_PATH_BYTES],
  * them. False: `status`. */
 bool weights_sum(const SafeSet *set, uint64_t *sum, Status *status);
 
-/* A hash of names, dtypes, shapes and all bytes, of the chunks that are dealt to `member`: the sums
- * of all members, added up, do not depend on how many there are, nor on the files that tensors are
- * in. It reads at nearly the rate of plain reads. False: `status`. */
-bool weights_content(const SafeSet *set, int32_t member, int32_t members, uint64_t *sum,
-                     Status *status);
-
 /* A checkpoint of ours: a folder with a manifest. */
 bool weights_is_checkpoint(const char *folder);
 /* Reads the manifest, which has the sums of all parts; the caller frees the text. `sum` is its
