@@ -130,7 +130,7 @@ void launch_add_step(const LaunchMaking *m) {
              launch_because(m, FIELD_slurm_mpi, "slurm.mpi"));
   launch_add(m, out, "--kill-on-bad-exit", "0", "ranks end each other, and say why first");
   launch_add(m, out, "--wait", "10", "ranks leave together: one that does not is stuck");
-  launch_add(m, out, "--export", "ALL", "whatever sbatch was told");
+  launch_add(m, out, "--export", "ALL", "the environment of the batch script");
   launch_add(m, out, "--unbuffered", NULL, "lines come as they are written");
   add_container(m);
   launch_add_pairs(m, &launch->job->slurm.srun, true);

@@ -36,7 +36,7 @@ srun, once for all ranks
   --kill-on-bad-exit=0              ranks end each other, and say why first
   --wait=10                         ranks leave together: one that does not is
                                     stuck
-  --export=ALL                      whatever sbatch was told
+  --export=ALL                      the environment of the batch script
   --unbuffered                      lines come as they are written
 environment
   SLURM_PMIX_FENCE=ring             default: the tree of Slurm 20.11 and later
