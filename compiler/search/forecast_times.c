@@ -41,15 +41,9 @@ static AxesUsed axes_used(const Draft *d) {
   return used;
 }
 
-static bool is_same_link(const PlanLink *a, const PlanLink *b) {
-  return a->bytes_per_s == b->bytes_per_s && a->pair_bytes_per_s == b->pair_bytes_per_s &&
-         a->latency_ns == b->latency_ns && a->inside_latency_ns == b->inside_latency_ns &&
-         a->node_members == b->node_members;
-}
-
 static bool is_same_look(const StageLinks *a, const StageLinks *b, const AxesUsed *used) {
   for (int32_t i = 0; i < used->count; i++)
-    if (!is_same_link(&a->link[used->at[i]], &b->link[used->at[i]])) return false;
+    if (!price_same_link(&a->link[used->at[i]], &b->link[used->at[i]])) return false;
   return true;
 }
 

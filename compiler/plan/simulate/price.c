@@ -1,6 +1,7 @@
 #include "compiler/plan/simulate/price.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "compiler/base/ring.h"
 #include "runtime/plan/plan_job.h"
@@ -133,6 +134,13 @@ Traffic traffic_of(const Plan *plan, const PlanRecord *record) {
     traffic_add(&traffic, (double)operand->size_bytes, (Access)operand->access);
   }
   return traffic;
+}
+
+bool price_same_link(const PlanLink *a, const PlanLink *b) {
+  PlanLink other = *b;
+  other.class = a->class;
+  other.comm = a->comm;
+  return memcmp(a, &other, sizeof other) == 0;
 }
 
 int64_t price_ns(const Plan *plan, uint32_t class, const PlanRecord *record) {

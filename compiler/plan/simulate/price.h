@@ -11,6 +11,9 @@
  * communications at 0. */
 int64_t price_ns(const Plan *plan, uint32_t class, const PlanRecord *record);
 
+/* True if every communication takes equally long over both. */
+bool price_same_link(const PlanLink *a, const PlanLink *b);
+
 /* ---- for link.c, which prices what is no plan yet, and demand.c, which adds up */
 
 /* One rank's share of a communication: kind and members, then every operand is added. */

@@ -371,13 +371,10 @@ static void end_program(const Simulation *s, Runner *r) {
 
 static bool same_links(const Plan *plan, uint32_t a, uint32_t b) {
   if (plan->links_count == 0) return true;
-  for (uint32_t comm = 0; comm < plan->comms_count; comm++) {
-    const PlanLink *x = &plan->links[a * plan->comms_count + comm];
-    const PlanLink *y = &plan->links[b * plan->comms_count + comm];
-    if (x->latency_ns != y->latency_ns || x->bytes_per_s != y->bytes_per_s ||
-        x->pair_bytes_per_s != y->pair_bytes_per_s)
+  for (uint32_t comm = 0; comm < plan->comms_count; comm++)
+    if (!price_same_link(&plan->links[a * plan->comms_count + comm],
+                         &plan->links[b * plan->comms_count + comm]))
       return false;
-  }
   return true;
 }
 

@@ -36,5 +36,16 @@ int main(void) {
     CHECK_NEAR((double)traffic_ns(&large, &apart), 8400 + 127 * 14000 + 64e9 * sent, 2);
     CHECK_NEAR((double)traffic_ns(&small, &trees), 8400 + 7 * 14000 + 64e6 * sent, 2);
   }
+  TEST("links are the same only if all that their prices follow from is") {
+    PlanLink other = node;
+    other.class = 1, other.comm = 2;
+    CHECK(price_same_link(&node, &other));
+    other = node, other.ways = 0;
+    CHECK(!price_same_link(&node, &other));
+    other = node, other.node_members = 1;
+    CHECK(!price_same_link(&node, &other));
+    other = node, other.inside_latency_ns = 1;
+    CHECK(!price_same_link(&node, &other));
+  }
   CHECK_DONE();
 }

@@ -383,6 +383,34 @@ static void test_parts(void) {
   }
 }
 
+/* Two stages run one segment; the ranks of the second are on two nodes, with fast links inside. */
+static void test_classes(void) {
+  TEST("a class whose link differs only in its nodes has its own times") {
+    Arena *arena = arena_new();
+    Sketch s;
+    sketch_begin(&s);
+    sketch_axis(&s, "pp", 2);
+    sketch_axis(&s, "dp", 4);
+    sketch_comm(&s, 2);
+    const uint32_t segment = sketch_segment(&s);
+    all_reduce(&s, LANE_COMPUTE, 64);
+    for (uint32_t c = 0; c < 2; c++) {
+      sketch_call(&s, segment, -1);
+      sketch_class(&s, c, c + 1);
+    }
+    build_one_node(&s.b, 1000, 8e9);
+    for (uint32_t c = 0; c < 2; c++)
+      s.b.links[c].inside_latency_ns = 10, s.b.links[c].node_members = 4 >> c;
+    Plan plan = build_view(&s.b);
+    LaneTimes *times = simulate(arena, &plan, PROGRAM_TRAIN_STEP);
+    for (uint32_t c = 0; c < 2; c++)
+      CHECK_INT(times[c].span_ns, price_ns(&plan, c, &plan.records[0]));
+    CHECK(times[0].span_ns > times[1].span_ns);
+    build_free(&s.b);
+    arena_free(arena);
+  }
+}
+
 /* Work of 100 on the main lane, then of `tail` beside it, which the next run's second call waits
  * for. */
 static void follows(Sketch *s, int64_t tail, bool waits) {
@@ -421,6 +449,7 @@ static void test_seam(void) {
 }
 
 int main(void) {
+  test_classes();
   test_seam();
   test_parts();
   test_links();
