@@ -7,6 +7,7 @@
 
 #include "runtime/observe/steplog.h"
 #include "runtime/plan/plan_job.h"
+#include "runtime/plan/plan_segment.h"
 
 enum { LINE_BYTES = 240 };
 
@@ -25,8 +26,7 @@ static void add_record(const Plan *plan, const PlanSegment *segment, const PlanR
   if (!plan_is_copy(record)) return;
   const double bytes = times * (double)operand->size_bytes;
   to->bytes[record->lane] += bytes;
-  if (plan->bases[segment->bases_first + operand->base].kind == BUFFER_ACTIVATION)
-    to->grown_bytes[record->lane] += bytes;
+  if (plan_segment_kind(plan, segment) == SEGMENT_KEPT) to->grown_bytes[record->lane] += bytes;
 }
 
 static bool plan_lanes(const Plan *plan, const PlanProgram *program, Planned *to, Status *status) {

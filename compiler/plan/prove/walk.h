@@ -177,6 +177,9 @@ void prove_evaluation(const View *view);
  * its purpose. What operands hold, and what is moved where, is left to `types`; so are dims that
  * follow from these sizes. */
 void prove_records(const View *view);
+/* Every segment's name states a kind of segments.def, and its records have purposes of that kind.
+ */
+void prove_segments(const View *view);
 
 void prove_communication(const View *view);
 

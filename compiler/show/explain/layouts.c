@@ -6,6 +6,7 @@
 
 #include "compiler/draft/cost/demand.h"
 #include "compiler/plan/simulate/price.h"
+#include "runtime/plan/plan_segment.h"
 
 uint64_t whole_bytes(const Plan *plan, const PlanRecord *record) {
   Traffic traffic = traffic_of(plan, record);
@@ -45,7 +46,7 @@ ClassTraffic class_traffic(const Compiled *compiled, uint32_t class, uint32_t ax
 /* "h.forward" is "h forward". Every exchange of stages has a segment of its own. */
 static const char *group_name(Layouts *l, const PlanSegment *segment) {
   const char *name = plan_string(&l->compiled->plan, segment->name);
-  if (strncmp(name, "exchange", 8) == 0) return "between stages";
+  if (plan_segment_kind(&l->compiled->plan, segment) == SEGMENT_TRANSFER) return "between stages";
   char *words = arena_printf(l->arena, "%s", name), *dot = strrchr(words, '.');
   if (dot != NULL) *dot = ' ';
   return words;

@@ -2,6 +2,7 @@
 #include "compiler/plan/simulate/simulate.h"
 #include "compiler/show/explain/words.h"
 #include "runtime/plan/plan_loops.h"
+#include "runtime/plan/plan_segment.h"
 
 /* Bytes that a step of the class copies on each lane. */
 static void add_copied(const Plan *plan, const PlanProgram *program, double bytes[PLAN_LANES_MAX]) {
@@ -33,21 +34,18 @@ static int64_t scaled_ns(Arena *arena, const Plan *plan, int64_t times, bool off
   PlanRecord *records = ARENA_ARRAY(arena, PlanRecord, plan->records_count);
   const LaneTimes *lanes;
   uint32_t class;
-  for (uint32_t s = 0; s < plan->segments_count; s++)
+  for (uint32_t s = 0; s < plan->segments_count; s++) {
+    const bool is_kept = plan_segment_kind(plan, &plan->segments[s]) == SEGMENT_KEPT;
     for (uint32_t i = 0; i < plan->segments[s].records_count; i++) {
       const uint32_t r = plan->segments[s].records_first + i;
       const PlanRecord *record = &plan->records[r];
-      const uint32_t base =
-          record->operands_count > 0 ? plan->operands[record->operands_first].base : 0;
-      const bool is_kept =
-          plan_is_copy(record) &&
-          plan->bases[plan->segments[s].bases_first + base].kind == BUFFER_ACTIVATION;
       const bool grows =
           is_kept || (record->purpose != PURPOSE_UPDATE && !plan_is_offload(plan, record));
       records[r] = *record;
       if (grows) records[r].predicted_ns = record->predicted_ns * times;
       if (!offloads && plan_is_offload(plan, record)) records[r].predicted_ns = 0;
     }
+  }
   scaled.records = records;
   return longest(arena, &scaled, &lanes, &class);
 }

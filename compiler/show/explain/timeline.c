@@ -3,6 +3,7 @@
 
 #include "compiler/plan/simulate/simulate.h"
 #include "compiler/show/explain/timeline_boxes.h"
+#include "runtime/plan/plan_segment.h"
 
 /* ---- how long */
 
@@ -51,25 +52,30 @@ static const PlanRecord *records_in(Arena *arena, const Plan *plan, TimelineUnit
 
 /* ---- kinds of boxes */
 
-/* The last word of a segment's name says what it does: "h.forward", "layer backward",
- * "wte.weight.update". */
-static BoxKind kind_by_name(const char *name, int32_t microbatch) {
-  static const struct {
-    const char *word;
-    BoxKind kind;
-  } words[] = {
-      {"forward", BOX_FORWARD},     {"backward", BOX_BACKWARD},    {"weight", BOX_WEIGHT},
-      {"recompute", BOX_RECOMPUTE}, {"reduce", BOX_COMMUNICATION}, {"gather", BOX_COMMUNICATION},
-      {"first", BOX_COMMUNICATION}, /* "join.first" */
-      {"last", BOX_COMMUNICATION},  {"update", BOX_UPDATE},        {"square_sum", BOX_UPDATE},
-      {"clip", BOX_UPDATE},         {"clear", BOX_UPDATE},         {"norm", BOX_UPDATE}};
-  const char *last = name;
-  for (const char *at = name; *at != '\0'; at++)
-    if (*at == '.' || *at == ' ') last = at + 1;
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (strcmp(last, words[i].word) == 0) return words[i].kind;
-  return microbatch >= 0 ? BOX_FORWARD : BOX_UPDATE;
-}
+/* The box of a call with kernels, by its segment's kind. */
+static const BoxKind boxes[SegmentKind_COUNT] = {[SEGMENT_UNKNOWN] = BOX_UPDATE,
+                                                 [SEGMENT_LOAD] = BOX_LOAD,
+                                                 [SEGMENT_CODES] = BOX_FORWARD,
+                                                 [SEGMENT_FORWARD] = BOX_FORWARD,
+                                                 [SEGMENT_RECOMPUTE] = BOX_RECOMPUTE,
+                                                 [SEGMENT_BACKWARD] = BOX_BACKWARD,
+                                                 [SEGMENT_WEIGHT] = BOX_WEIGHT,
+                                                 [SEGMENT_TRANSFER] = BOX_COMMUNICATION,
+                                                 [SEGMENT_GATHER] = BOX_COMMUNICATION,
+                                                 [SEGMENT_CAST] = BOX_FORWARD,
+                                                 [SEGMENT_RECAST] = BOX_BACKWARD,
+                                                 [SEGMENT_REDUCE] = BOX_COMMUNICATION,
+                                                 [SEGMENT_JOIN] = BOX_COMMUNICATION,
+                                                 [SEGMENT_CLEAR] = BOX_UPDATE,
+                                                 [SEGMENT_SQUARES] = BOX_UPDATE,
+                                                 [SEGMENT_NORM] = BOX_UPDATE,
+                                                 [SEGMENT_UPDATE] = BOX_UPDATE,
+                                                 [SEGMENT_CONTROL] = BOX_COMMUNICATION,
+                                                 [SEGMENT_MIRROR] = BOX_LOAD,
+                                                 [SEGMENT_KEPT] = BOX_LOAD,
+                                                 [SEGMENT_STATE] = BOX_LOAD,
+                                                 [SEGMENT_INIT] = BOX_UPDATE,
+                                                 [SEGMENT_SAVE] = BOX_LOAD};
 
 /* A call that only communicates counts as a communication, one that only loads as a load; on a lane
  * beside computation each record counts by itself. */
@@ -87,7 +93,7 @@ static BoxKind kind_of(const Plan *plan, const Stretch *stretch) {
     communicates |= plan_is_communication(record);
   }
   if (!computes) return communicates ? BOX_COMMUNICATION : BOX_LOAD;
-  return kind_by_name(plan_string(plan, segment->name), call->microbatch);
+  return boxes[plan_segment_kind(plan, segment)];
 }
 
 /* ---- chunks: layers that a row always works through without a pause

@@ -63,7 +63,23 @@ static uint32_t kernel_named(const char *name) {
 
 /* ---- by name */
 
+static void rename_segment(const char *name, const char *other) {
+  for (uint32_t i = 0; i < b.segments_count; i++)
+    if (strcmp(b.strings + b.segments[i].name, name) == 0)
+      b.segments[i].name = build_string(&b, other);
+}
+
 static void test_roles(void) {
+  TEST("a segment whose name is that of another kind, or of none") {
+    BEGIN("gpt2", NULL);
+    rename_segment("h.update", "h.backward");
+    expect(
+        "segment h.backward: expected records for node or part or recompute or conversion or cast, "
+        "found one for update");
+    BEGIN("gpt2", NULL);
+    rename_segment("h.update", "h.strange");
+    expect("segment h.strange: its name ends in no word that says what it does");
+  }
   TEST("what must be zero is filled with random numbers") {
     BEGIN("gpt2", NULL);
     record_of("init_constant", PURPOSE_CLEAR, 1)->kernel = kernel_named("init_normal");

@@ -1,6 +1,8 @@
 /* programs.c -- a program has only records that it may have: by their purpose, by the rows of
- * purposes.def. Initial values read no samples, an evaluation updates nothing. */
+ * purposes.def; and so has a segment, by the rows of segments.def. Initial values read no samples,
+ * an evaluation updates nothing. */
 #include "compiler/plan/prove/records/rules.h"
+#include "runtime/plan/plan_segment.h"
 #include "runtime/plan/plan_text.h"
 
 /* Masks, by Purpose. */
@@ -59,6 +61,30 @@ static void check_record(const Walk *walk, uint32_t index) {
   else if (contract != NULL && (may->roles >> contract->row->role & 1u) == 0)
     prove_finding(view, walk, index, "records", "found %s, which serves no record for %s",
                   contract->row->name, purpose);
+}
+
+/* NULL: the segment has a kind, and its records have purposes of that kind. */
+static const char *segment_fault(const View *view, const PlanSegment *segment) {
+  const SegmentKind kind = plan_segment_kind(view->plan, segment);
+  if (kind == SEGMENT_UNKNOWN) return "its name ends in no word that says what it does";
+  for (uint32_t i = 0; i < segment->records_count; i++) {
+    const PlanRecord *record = &view->plan->records[segment->records_first + i];
+    if ((segment_purposes[kind] >> record->purpose & 1u) == 0)
+      return arena_printf(view->arena, "expected records for %s, found one for %s",
+                          names_of(view, segment_purposes[kind], Purpose_names),
+                          Purpose_names[record->purpose]);
+  }
+  return NULL;
+}
+
+void prove_segments(const View *view) {
+  const Plan *plan = view->plan;
+  for (uint32_t i = 0; i < plan->segments_count && plan->regions_count > 0; i++) {
+    const char *fault = segment_fault(view, &plan->segments[i]);
+    if (fault != NULL)
+      prove_finding(view, NULL, -1, "records", "segment %.60s: %s",
+                    plan_string(plan, plan->segments[i].name), fault);
+  }
 }
 
 /* A segment is looked at once for each kind of program that calls it. */
