@@ -21,7 +21,8 @@
 #include "runtime/checkpoint/take.h"
 #include "runtime/checkpoint/weights.h"
 
-enum { WINDOW_ELEMENTS = 1 << 20 }; /* 8 MiB of the widest; a window of a device has 16 */
+/* A window is 8 MiB at most: the widest dtype has 8 bytes. */
+enum { WINDOW_ELEMENTS = 1 << 20 };
 _Static_assert(WINDOW_ELEMENTS * 8 <= DEVICE_WINDOW_BYTES, "a window of a device");
 
 typedef struct Installing {

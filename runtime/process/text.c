@@ -103,8 +103,8 @@ void text_add(Text *text, const char *format, ...) {
   va_end(list);
 }
 
-/* A launcher puts the rank before each line, and the last line into the document of the run; a
- * batch script repeats it. */
+/* True if a launcher reads standard error: it prefixes each line with the rank, and stores the last
+ * line as the reason why the run ended. A batch script prints that line again. */
 static bool goes_to_launcher(void) {
   return getenv("PMIX_RANK") != NULL || getenv("SLURM_JOB_ID") != NULL;
 }

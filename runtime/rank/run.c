@@ -133,7 +133,8 @@ static bool lock_folders(Run *run, Status *status) {
   return folder_make(checkpoints, status) && lock_folder(&run->lock[1], checkpoints, status);
 }
 
-/* Failures from here on are reported there. */
+/* Takes the folders of the run and its checkpoints. Once they are taken, a failure report is
+ * written into them. */
 static bool take_folders(Run *run, Status *status) {
   int32_t first = run->boot->rank_first;
   if (!lock_folders(run, status)) return false;
@@ -220,14 +221,16 @@ static void keep_sums_out_of_switches(void) {
   (void)setenv("NCCL_COLLNET_ENABLE", "0", 1);
 }
 
-/* The collectives of communicators on several lanes start in the order in which a rank issues them,
- * which is proven free of deadlock; else those that wait for a peer may fill one GPU, and those
- * that the peer waits for the other. NCCL reads this when it issues the first. */
+/* Makes NCCL start collectives of several communicators in the order in which the rank issues them,
+ * because the plan's order is proven free of deadlock. In another order two GPUs may each be full
+ * of collectives that wait for the other GPU. NCCL reads the variable when it issues its first
+ * collective. */
 static void keep_launch_order(void) {
   (void)setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
 }
 
-/* A process that a launcher has started is one rank, and knows which before it meets the others. */
+/* A process that a launcher has started is one rank: PMIX_RANK tells which one, before the ranks
+ * connect. */
 static void take_instance(const Run *run) {
   const char *rank = getenv("PMIX_RANK");
   long number = rank != NULL ? strtol(rank, NULL, 10) : -1;

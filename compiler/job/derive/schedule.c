@@ -96,7 +96,8 @@ static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-/* Before its decay, after its warm-up, wsd stays at lr, for no step at least. */
+/* The schedule wsd has three phases: warm-up, steps at lr (possibly none), decay. Warm-up and decay
+ * must fit into schedule.over. */
 static bool derive_decay(Compile *c, Job *job, const char *whole) {
   int64_t over = job->schedule.over, warmup = (int64_t)job->schedule.warmup.value;
   int64_t tenth = over >= 10 ? over / 10 : 1, room = over - warmup;

@@ -22,7 +22,8 @@ Gpus topology_gpus(Arena *arena);
 /* True if the CUDA back end, lockstep_cuda.so, is beside this program or in its library folder. */
 bool topology_has_cuda(void);
 
-/* Fills the GPUs of `machine`: all of them, where ranks can have them. */
+/* Sets machine->gpus and what they can do, or machine->gpu_unused: the reason why ranks cannot use
+ * them. */
 void topology_use_gpus(Arena *arena, const Gpus *gpus, bool has_cuda, Machine *machine);
 
 #endif

@@ -155,7 +155,7 @@ static bool has_columns(const View *view, const char *said, const char *name, co
 }
 
 /* Its second input are ids among the classes of the first. */
-static bool guesses_ids(const Plan *plan, const PlanNode *node) {
+static bool compares_ids(const Plan *plan, const PlanNode *node) {
   const char *op = plan_string(plan, node->op);
   return strcmp(op, "cross_entropy") == 0 || strcmp(op, "draw") == 0;
 }
@@ -166,7 +166,7 @@ static bool is_compared(const View *view, uint32_t value) {
   for (uint32_t n = 0; n < plan->nodes_count; n++) {
     const PlanNode *node = &plan->nodes[n];
     const PlanUse *in = &plan->uses[node->inputs_first];
-    if (guesses_ids(plan, node) && node->inputs_count > 1 &&
+    if (compares_ids(plan, node) && node->inputs_count > 1 &&
         plan->values[in[1].value].kind == VALUE_INPUT &&
         value_named(view, in[1].value, VALUE_INPUT) == value)
       return true;
@@ -210,16 +210,16 @@ static const char *input_fault(const View *view, const PlanInput *input, uint32_
   return fits ? NULL : "is not a micro-batch of samples";
 }
 
-/* Ids are below the rows that they are looked up in, and the classes that they are guessed among.
- */
+/* Ids must be below the rows of the embedding that looks them up, and below the classes of the
+ * scores that they are compared with. */
 static const char *ids_fault(const View *view, const PlanInput *input, uint32_t value) {
   const Plan *plan = view->plan;
   for (uint32_t n = 0; n < plan->nodes_count; n++) {
     const PlanNode *node = &plan->nodes[n];
     const PlanUse *in = &plan->uses[node->inputs_first];
     bool looks_up = strcmp(plan_string(plan, node->op), "embedding") == 0;
-    bool guesses = guesses_ids(plan, node);
-    if (node->inputs_count < 2 || !(looks_up || guesses) ||
+    bool compares = compares_ids(plan, node);
+    if (node->inputs_count < 2 || !(looks_up || compares) ||
         plan->values[in[1].value].kind != VALUE_INPUT ||
         value_named(view, in[1].value, VALUE_INPUT) != value)
       continue;
