@@ -1,7 +1,6 @@
 #include "compiler/plan/simulate/price.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "compiler/base/ring.h"
 #include "runtime/plan/plan_job.h"
@@ -137,10 +136,9 @@ Traffic traffic_of(const Plan *plan, const PlanRecord *record) {
 }
 
 bool price_same_link(const PlanLink *a, const PlanLink *b) {
-  PlanLink other = *b;
-  other.class = a->class;
-  other.comm = a->comm;
-  return memcmp(a, &other, sizeof other) == 0;
+  return a->bytes_per_s == b->bytes_per_s && a->pair_bytes_per_s == b->pair_bytes_per_s &&
+         a->latency_ns == b->latency_ns && a->inside_latency_ns == b->inside_latency_ns &&
+         a->node_members == b->node_members && a->ways == b->ways;
 }
 
 int64_t price_ns(const Plan *plan, uint32_t class, const PlanRecord *record) {
