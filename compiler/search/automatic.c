@@ -86,12 +86,13 @@ static bool fill(Auto *a, WayToFit *place, int64_t *bytes) {
   bool frees_more = bytes == place->states && (place->moves.grads || place->moves.weights);
   for (int32_t i = 0; i < FILLS_MOST && place->draft->arena_bytes > a->out->budget_bytes; i++) {
     const int64_t moved = moved_bytes(a, place->draft);
-    if (moved == before && !frees_more) break; /* everything has moved already */
-    frees_more &= moved != before && i < FILLS_MOST / 2;
+    const bool is_stuck = moved == before; /* less than a layer was added, or all has moved */
+    if (is_stuck && !frees_more) break;
+    frees_more &= is_stuck || i < FILLS_MOST / 2;
     before = i == 0 ? -1 : moved;
     for (int32_t s = 0; s < a->stages; s++) {
       const int64_t over = place->draft->stages[s].arena_bytes[TIER_DEVICE] - a->out->budget_bytes;
-      if (over > 0) bytes[s] += frees_more ? over / 4 * 3 : over;
+      if (over > 0) bytes[s] += is_stuck ? bytes[s] + over : frees_more ? over / 4 * 3 : over;
     }
     if (!draw(a, place)) return false;
   }
