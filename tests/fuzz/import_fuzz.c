@@ -14,11 +14,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes) {
   static const char *const ends[] = {"json", "yaml", "toml", "sh", "py"};
   static const char *const tools[] = {"deepspeed",  "trainer", "accelerate", "megatron",
                                       "torchtitan", "nanogpt", "llmc"};
+  const char *reader = getenv("FUZZ_READER"); /* 0 to 4: every input goes to this reader */
+  const size_t kind = (reader ? (size_t)atoi(reader) : size_bytes ? bytes[0] : 0) % 5;
   static FILE *ignored;
   char path[64];
   if (!ignored) ignored = fopen("/dev/null", "w");
   if (size_bytes == 0) return 0;
-  snprintf(path, sizeof path, "/tmp/import_fuzz_%d.%s", (int)getpid(), ends[bytes[0] % 5]);
+  snprintf(path, sizeof path, "/tmp/import_fuzz_%d.%s", (int)getpid(), ends[kind]);
   FILE *file = fopen(path, "wb");
   if (!file) abort();
   fwrite(bytes + 1, 1, size_bytes - 1, file);

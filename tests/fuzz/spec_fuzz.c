@@ -1,4 +1,4 @@
-/* spec_fuzz.c -- LINK: job tokens plan base
+/* spec_fuzz.c -- LINK: place job topology tokens plan base
  * Bytes as a job file: whatever they are, reading ends, with a job or with diagnostics, and frees
  * everything. */
 #include <stdio.h>
@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "compiler/job/job.h"
+#include "compiler/machine/place/fabric.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes);
 
@@ -26,8 +27,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes) {
   Cluster cluster;
   Derived derived;
   const ModelFacts model = {.positions = 64};
-  if (job && spec_cluster(c, job, &machine, &cluster))
+  if (job && spec_cluster(c, job, &machine, &cluster) && fabric_make(c, &cluster)) {
+    spec_cluster_counts(job, &cluster);
     spec_derive(c, job, &cluster, &model, &derived);
+  }
   diags_print(&c->diags, ignored, false);
   diags_print_json(&c->diags, ignored);
   compile_free(c);

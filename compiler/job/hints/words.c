@@ -337,6 +337,7 @@ static int compare_hits(const void *a, const void *b) {
 static int32_t name_distance(const char *asked, size_t asked_count, const char *name,
                              const char *end, int32_t limit) {
   char letters[NAME_MOST + 1];
+  if ((size_t)(end - name) + (size_t)limit < asked_count) return limit + 1;
   size_t count = plain_letters(name, end, letters);
   int32_t best = letters_apart(asked, asked_count, letters, count, limit);
   const char *last = end;
