@@ -15,5 +15,5 @@ job.lua:8:49: error[does-not-fit]: a rank needs 123 GB, its budget is 109 GB
       |                                                 ^~~~~~~
         fix: -D precision.moments=bf16
     note: with precision.moments = "bf16"     it needs 109 GB: fits, a step of
-    2.42 s
+    2.41 s
     note: or with cluster.nodes = 2 it needs 95.7 GB: fits, a step of 1.41 s
