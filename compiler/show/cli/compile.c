@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "compiler/show/cli/cli.h"
+#include "compiler/show/cli/outputs.h"
 #include "compiler/show/explain/explain.h"
 #include "runtime/plan/plan_io.h"
 
@@ -34,7 +34,10 @@ ExitCode verb_compile(const Options *options) {
     const char *path =
         options->out ? options->out : arena_printf(c->arena, "%s.plan", compiled.job->job.name);
     char why[PLAN_WHY_BYTES] = "";
-    if (!plan_write(&compiled.plan, path, why)) {
+    code = check_output_of(c, compiled.job, path);
+    if (code != EXIT_DONE) {
+      is_good = false;
+    } else if (!plan_write(&compiled.plan, path, why)) {
       code = complain(write_failure_code(errno), "%s", why);
     } else if (options->json) {
       explain_json(&compiled, stdout);

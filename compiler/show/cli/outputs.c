@@ -1,10 +1,10 @@
 /* outputs.c -- checks of output files before a verb works: none is a file that the verb reads, and
  * the picture of a long search can be written. */
+#include "compiler/show/cli/outputs.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include "compiler/show/cli/cli.h"
 
 ExitCode try_output(Arena *arena, const char *path) {
   struct stat about;
@@ -27,6 +27,18 @@ static bool is_read(const Options *options, const char *path) {
   for (size_t i = 0; i < sizeof files / sizeof *files; i++)
     if (files[i] != NULL && is_same_file(path, files[i])) return true;
   return false;
+}
+
+ExitCode check_output_of(const Compile *c, const Job *job, const char *path) {
+  const TextList *const data[] = {&job->data.train, &job->data.valid};
+  bool is_input = false;
+  for (int32_t i = 0; i < c->read.count; i++)
+    is_input |= is_same_file(path, c->read.at[i].path);
+  for (size_t list = 0; list < sizeof data / sizeof *data; list++)
+    for (int32_t i = 0; i < data[list]->count; i++)
+      is_input |= is_same_file(path, data[list]->at[i]);
+  if (!is_input) return EXIT_DONE;
+  return complain(EXIT_USER, "%s is a file that the job reads: name another output", path);
 }
 
 ExitCode check_outputs(const Options *options) {
