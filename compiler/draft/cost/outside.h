@@ -35,6 +35,6 @@ Outside outside_of(const Job *job, const Cluster *cluster, const Derived *derive
  * MESH_BITs of the i-th. */
 enum { OUTSIDE_GROUPS_MOST = 16 };
 int32_t outside_groups(const Job *job, const Cluster *cluster, const Derived *derived,
-                       int64_t kv_heads, uint32_t *axes, Communicator *groups);
+                       int64_t kv_heads, uint32_t *axes, Communicator *at);
 
 #endif
