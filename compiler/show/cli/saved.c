@@ -283,8 +283,11 @@ static bool where_of_folder(Compile *c, const Options *options, const char *path
   const bool is_there = is_folder(path);
   const char *run = is_there && has_steps(path) ? NULL : run_folder(c, options, path);
   if (run == NULL && !is_there) return false;
-  where->folder = run != NULL ? saved_folder(c->arena, run) : path;
-  if (!is_folder(where->folder)) where->folder = run;
+  where->folder = path;
+  if (run != NULL) {
+    const char *folder = saved_folder(c->arena, run);
+    where->folder = is_folder(folder) ? folder : run;
+  }
   DIR *items = opendir(where->folder);
   if (items == NULL) return where_is_unreadable(where->folder);
   closedir(items);
