@@ -4,11 +4,14 @@
  *   products     FLOPs / (peak x sustained share x fill x K / (K + K0)), or bytes where that is
  * more attention    FLOPs / (peak x sustained share x s / (s + S0) x d / (d + D0)); unfused: two
  *                batched products, and the scores through memory
- *   to a cache   FLOPs / (peak x share of single numbers), or the bytes of the positions that are
- * met processors   with `lockstep bench kernels`: attention, norms, activations, the loss and
- * updates at the rates that were measured others       bytes / (bandwidth x sustained share) and on
- * a GPU the time between two kernels of a lane. fill: the share of the multiprocessors that the
- * tiles of the result keep busy in the last wave, the best of several tiles and splits of K. */
+ *   to a cache   FLOPs / (peak x share of single numbers), or the bytes of the positions
+ *   processors   after `lockstep bench kernels`: attention, norms, activations, the loss and
+ *                updates at the measured rates
+ *   others       bytes / (bandwidth x sustained share)
+ *
+ * On a GPU the time between two kernels of a lane is added. fill: the share of the multiprocessors
+ * that the tiles of the result keep busy in the last wave, the best of several tiles and splits of
+ * K. */
 #ifndef LOCKSTEP_COST_KERNEL_H
 #define LOCKSTEP_COST_KERNEL_H
 
