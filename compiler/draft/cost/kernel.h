@@ -1,8 +1,8 @@
 /* kernel.h -- the time of one kernel on a cluster's device, as its software runs it. Plans and
  * estimates price kernels by this.
  *
- *   products     FLOPs / (peak x sustained share x fill x K / (K + K0)), or bytes where that is
- * more attention    FLOPs / (peak x sustained share x s / (s + S0) x d / (d + D0)); unfused: two
+ *   products     FLOPs / (peak x sustained share x fill x K / (K + K0)), or bytes if longer
+ *   attention    FLOPs / (peak x sustained share x s / (s + S0) x d / (d + D0)); unfused: two
  *                batched products, and the scores through memory
  *   to a cache   FLOPs / (peak x share of single numbers), or the bytes of the positions
  *   processors   after `lockstep bench kernels`: attention, norms, activations, the loss and
