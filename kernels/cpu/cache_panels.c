@@ -30,7 +30,7 @@ typedef struct Buffers {
   float highest[PANELS * QUERY_PANEL], sum[PANELS * QUERY_PANEL];
 } Buffers;
 
-/* What each query of a panel sees: the numbers of the first and of the last key. */
+/* The first and the last key that each query of a panel attends to. */
 typedef struct Seen {
   float first[QUERY_PANEL], last[QUERY_PANEL];
 } Seen;

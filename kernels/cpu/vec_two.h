@@ -181,7 +181,7 @@ static __attribute__((noinline, unused)) void two_store_each(uint16_t *p, const 
     p[i] = bf16_stochastic(x[i], draws[i]);
 }
 
-/* As bf16_stochastic, each with a draw of its own. */
+/* Rounds each element as bf16_stochastic does, by the draw of the same number. */
 ALWAYS_INLINE void two_store_stochastic(uint16_t *p, Two x, const uint16_t *draws) {
   if (two_has_nan(x)) {
     float each[TWO];

@@ -255,8 +255,8 @@ static void place_packed(Filling *f, const StatePiece *want) {
   f->placed += put.count;
 }
 
-/* The window of a tensor of a model's files: `count` elements of memory from `first` on. What lies
- * there as in the file is read to where it belongs. */
+/* Fills `count` elements of memory from `first` on with a tensor of a model's files. Elements that
+ * lie in memory in the order of the file are read straight to their place. */
 static bool take_weight(Filling *f, int64_t first, int64_t count) {
   Installing *in = f->in;
   const WeightReading reading = {in->target->threads, in->target->sums};

@@ -10,7 +10,7 @@
 
 enum { WORKS = 64, STREAMS = 8, RANGES = 8 };
 
-/* What a driver from R580 on cannot register in one call. */
+/* Drivers from R580 on fail to register so much in one call. */
 #define REGISTER_MOST ((size_t)512 << 30)
 
 struct CUstream_st {

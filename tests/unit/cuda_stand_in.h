@@ -37,7 +37,7 @@ void cuda_stand_in_hooks(CudaStandInHook *instantiated, CudaStandInHook *launche
 void cuda_stand_in_times(bool allowed);
 void cuda_stand_in_at(float ms);
 
-/* Whether registered memory of the host has all these bytes. */
+/* True if all these bytes of the host are registered. */
 bool cuda_stand_in_locked(const void *at, size_t size_bytes);
 
 /* So much of it can be registered; and whether streams can wait for a word of the host. */

@@ -132,9 +132,9 @@ static FusedPair pair_at(const Draft *d, const Segment *segment, int32_t i, uint
   return (FusedPair){first, before};
 }
 
-/* Bytes that the record does not move if it is fused with the first of its pair; 0: in some call it
- * is not the second of a pair. The third of a chain moves all of its own: the first two may be
- * fused without it, and it is counted as if they were. */
+/* Bytes that the record need not move when it is fused with the record before it. 0 if in some call
+ * it is not fused so, and for the third record of a chain, because the first two may be fused
+ * without it. */
 static int64_t fused_bytes(const Draft *d, const Segment *segment, int32_t i) {
   const Record *record = &segment->records.at[i];
   int64_t bytes = 0;

@@ -68,7 +68,7 @@ typedef struct Simulation {
   Profile **profiles;      /* by class and segment; classes with equal links share them */
   bool *is_wide;           /* by comm: its members are of several classes */
   int64_t *ready_ns;       /* by wait: when the awaited record last ended */
-  int64_t *own_ns;         /* the same, of a wait for a record of its own call, which is not over */
+  int64_t *own_ns;         /* by wait for its own call: the end that the next iteration waits for */
   int64_t *before_ns;      /* ready_ns when the current run began */
   int32_t *next_target;    /* by wait: the next one for the same call */
   uint32_t parted_mask;    /* lanes beside the main one that communicate */

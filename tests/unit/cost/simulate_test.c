@@ -385,7 +385,7 @@ static void test_parts(void) {
 
 /* Two stages run one segment; the ranks of the second are on two nodes, with fast links inside. */
 static void test_classes(void) {
-  TEST("a class whose link differs only in its nodes has its own times") {
+  TEST("a class whose link crosses other nodes is simulated by itself") {
     Arena *arena = arena_new();
     Sketch s;
     sketch_begin(&s);

@@ -1,5 +1,5 @@
-/* Memory of the host that is locked for a GPU: by a stand-in that registers as CUDA 13 with drivers
- * from R580 does. 77 where CUDA's headers are missing.
+/* Memory of the host is registered for a GPU in pieces, against a stand-in that behaves as CUDA 13
+ * with drivers from R580. Skipped (77) without CUDA's headers.
  * LINK: runtime */
 #include <stdio.h>
 

@@ -10,9 +10,9 @@
  *   table   17  parameter h.*.attn.c_proj.weight (old) bf16, in pieces by dp
  *   spans   [0, 8192)  17, layer 0      [8192, 16384)  17, layer 1      ...
  *
- * So a stack of 126 layers adds as many types as one layer, and moving on to the next call adds
- * none. Rules see whole types: type_at puts the three together, type_of takes them apart. Private
- * to compiler/plan/prove/types. */
+ * A stack of 126 layers therefore adds as many types as one layer, and the next call adds none.
+ * Rules see whole types: type_at puts the three together, type_of takes them apart. Private to
+ * compiler/plan/prove/types. */
 #ifndef LOCKSTEP_PROVE_TYPE_H
 #define LOCKSTEP_PROVE_TYPE_H
 
