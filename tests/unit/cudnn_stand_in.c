@@ -14,7 +14,9 @@ struct DnnHandle {
 };
 
 static CudnnStandInSays says;
-static atomic_llong calls, compiled, live, last_engine, last_operations;
+static atomic_llong calls, compiled, live;
+/* Of this thread: two ranks may time plans at once. */
+static _Thread_local int64_t own_calls, last_engine, last_operations;
 
 void cudnn_says(const CudnnStandInSays *now);
 void cudnn_says(const CudnnStandInSays *now) {
@@ -23,8 +25,12 @@ void cudnn_says(const CudnnStandInSays *now) {
 
 void cudnn_sees(CudnnStandInSeen *seen);
 void cudnn_sees(CudnnStandInSeen *seen) {
-  *seen = (CudnnStandInSeen){atomic_load(&calls), atomic_load(&compiled), atomic_load(&live),
-                             atomic_load(&last_engine), atomic_load(&last_operations)};
+  *seen = (CudnnStandInSeen){.calls = atomic_load(&calls),
+                             .compiled = atomic_load(&compiled),
+                             .live = atomic_load(&live),
+                             .own_calls = own_calls,
+                             .engine = last_engine,
+                             .operations = last_operations};
 }
 
 static int refuse(int status, const char *why) {
@@ -258,8 +264,9 @@ int cudnnBackendExecute(DnnHandle *handle, Descriptor *plan, Descriptor *pack) {
   const Descriptor *config = part_of(plan, DNN_PLAN_CONFIG);
   if (!interpret_run(config->graph, pack, workspace_of(config), &why))
     return refuse(DNN_BAD_PARAM, why);
-  atomic_store(&last_engine, config->engine);
-  atomic_store(&last_operations, attribute_of(config->graph, DNN_GRAPH_OPERATIONS)->count);
+  last_engine = config->engine;
+  last_operations = attribute_of(config->graph, DNN_GRAPH_OPERATIONS)->count;
+  own_calls++;
   atomic_fetch_add(&calls, 1);
   return DNN_DONE;
 }

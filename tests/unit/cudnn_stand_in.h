@@ -50,10 +50,12 @@ static inline const Kernel *cudnn_stand_in_kernels(void) {
 static inline bool cudnn_stand_in_time(ProductTry *product, const void *context, int32_t runs,
                                        int64_t *took_ns) {
   for (int32_t i = 0; i < runs; i++) {
-    const int64_t calls = cudnn_stand_in_seen().calls;
+    const int64_t calls = cudnn_stand_in_seen().own_calls;
     if (!product(context, (void *)&cudnn_stand_in_time)) return false;
     const CudnnStandInSeen seen = cudnn_stand_in_seen();
-    took_ns[i] = seen.calls == calls ? lt_stand_in_took_ns() : seen.engine == 2 ? 3000000 : 2000000;
+    took_ns[i] = seen.own_calls == calls ? lt_stand_in_took_ns()
+                 : seen.engine == 2      ? 3000000
+                                         : 2000000;
   }
   return true;
 }

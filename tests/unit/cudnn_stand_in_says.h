@@ -11,8 +11,8 @@ typedef struct CudnnStandInSays {
 } CudnnStandInSays;
 
 typedef struct CudnnStandInSeen {
-  int64_t calls, compiled, live; /* live: descriptors that were not destroyed */
-  int64_t engine, operations;    /* of the last call */
+  int64_t calls, compiled, live;         /* live: descriptors that were not destroyed */
+  int64_t own_calls, engine, operations; /* of this thread: its calls, and the last of them */
 } CudnnStandInSeen;
 
 typedef void CudnnStandInSay(const CudnnStandInSays *says);

@@ -67,7 +67,7 @@ static inline void lt_stand_in_ends(int status) {
   call(status);
 }
 
-/* The last product's time. */
+/* The time of this thread's last product. */
 static inline int64_t lt_stand_in_took_ns(void) {
   LtStandInCount *call = NULL;
   *(void **)&call = lt_stand_in_find("lt_stand_in_ns");
