@@ -122,8 +122,27 @@ static void convert_scale(const Deep *d) {
     take_as(d->im, get(d, "fp16.consecutive_hysteresis"), "precision.loss_scale");
   }
   text = strchr(text, ',') ? arena_printf(arena, "%s }", text) : "\"deepspeed\"";
+  const char *note = "the scale moves as DeepSpeed's";
   Leaf *first = fixed ? fixed : get(d, "fp16.enabled");
-  take(d->im, first, "precision.loss_scale", text, "the scale moves as DeepSpeed's");
+  if (first)
+    take(d->im, first, "precision.loss_scale", text, note);
+  else
+    take_default(d->im, "precision.loss_scale", text, note);
+}
+
+/* The program that reads the file gives the value of a key that is "auto". NULL: it is not. */
+static const Leaf *find_auto(const Deep *d, const char *key) {
+  for (int32_t i = 0; i < d->im->leaves.count; i++) {
+    const Leaf *leaf = &d->im->leaves.at[i];
+    if (leaf->tool == d->tool && leaf_is_auto(leaf) && word_is_same(leaf->key, key)) return leaf;
+  }
+  return NULL;
+}
+
+/* -D, or another file, says so. */
+static bool is_fp16(const Import *im) {
+  const JobSetting *precision = setting_find(im, "precision");
+  return precision && strcmp(precision->value, "\"fp16\"") == 0;
 }
 
 static void convert_precision(const Deep *d) {
@@ -147,11 +166,15 @@ static void convert_precision(const Deep *d) {
     drop(brain, HOW_DERIVED,
          leaf_is_auto(brain) ? "the program that reads the file says it" : "precision says it",
          false);
-  bool is_scaled = half && half->how == HOW_USED;
+  const bool is_auto = find_auto(d, "fp16.enabled") != NULL;
+  bool is_scaled = (half && half->how == HOW_USED) || (is_auto && is_fp16(d->im));
+  if (is_scaled && is_auto) convert_scale(d);
   for (int32_t i = 0; i < d->im->leaves.count && !is_scaled; i++) {
     Leaf *leaf = &d->im->leaves.at[i];
     if (leaf->tool == d->tool && leaf->how == HOW_OPEN && strncmp(leaf->key, "fp16.", 5) == 0)
-      drop(leaf, HOW_DERIVED, "fp16 is not enabled", false);
+      drop(leaf, HOW_DERIVED,
+           is_auto ? "fp16.enabled is auto: -D precision=fp16 takes it" : "fp16 is not enabled",
+           false);
   }
   static const char *const dtypes[][2] = {{"communication_data_type", "precision.reduce"},
                                           {"data_types.grad_accum_dtype", "precision.grad"}};
@@ -192,6 +215,46 @@ static void convert_old_offload(const Deep *d) {
   }
 }
 
+/* One folder of each node holds all that is offloaded to files. */
+static void convert_folders(const Deep *d) {
+  static const struct {
+    const char *path, *offloaded;
+  } folders[] = {{"zero_optimization.offload_optimizer.nvme_path", "offload.optimizer"},
+                 {"zero_optimization.offload_param.nvme_path", "offload.weights"}};
+  for (int i = 0; i < 2; i++) {
+    Leaf *folder = get(d, folders[i].path);
+    const JobSetting *where = setting_find(d->im, folders[i].offloaded);
+    if (!folder || folder->kind != LEAF_TEXT) continue;
+    const char *ours = lua_text(d->im->c->arena, folder->text);
+    const JobSetting *other = setting_find(d->im, "offload.path");
+    if (!where || !strstr(where->value, "nvme"))
+      drop(folder, HOW_DERIVED, "nothing of its table is offloaded to files", false);
+    else if (!other)
+      take(d->im, folder, "offload.path", ours, "");
+    else
+      drop(folder, strcmp(other->value, ours) == 0 ? HOW_DERIVED : HOW_DECLINED,
+           arena_printf(d->im->c->arena, "one folder has all files: offload.path = %s",
+                        other->value),
+           false);
+  }
+}
+
+/* The program calls DeepSpeed's checkpointing, and the file only says how: the job says both. */
+static void convert_checkpointing(const Deep *d) {
+  Leaf *on_host = get(d, "activation_checkpointing.cpu_checkpointing"),
+       *layers = get(d, "activation_checkpointing.number_checkpoints");
+  if (on_host && leaf_true(on_host))
+    drop(on_host, HOW_DECLINED,
+         "it moves what the program checkpoints: memory.recompute = \"full\" and "
+         "offload.activations = \"cpu\" do that here",
+         false);
+  else if (on_host && on_host->kind == LEAF_FLAG)
+    drop(on_host, HOW_DERIVED, "nothing is offloaded without the key", false);
+  if (layers && layers->kind == LEAF_NUMBER)
+    drop(layers, HOW_DECLINED,
+         "the program says which layers are checkpointed: memory.recompute does so here", false);
+}
+
 static void convert_zero(const Deep *d) {
   Leaf *stage = get(d, "zero_optimization.stage");
   int64_t zero = 0;
@@ -220,10 +283,8 @@ static void convert_zero(const Deep *d) {
   take_offload(d->im, get(d, "zero_optimization.offload_param.device"), "offload.weights");
   convert_old_offload(d);
   take_states_too(d->im);
-  Leaf *folder = get(d, "zero_optimization.offload_optimizer.nvme_path");
-  const JobSetting *where = setting_find(d->im, "offload.optimizer");
-  if (folder && folder->kind == LEAF_TEXT && where && strstr(where->value, "nvme"))
-    take(d->im, folder, "offload.path", lua_text(d->im->c->arena, folder->text), "");
+  convert_folders(d);
+  convert_checkpointing(d);
   Leaf *group = get(d, "zero_optimization.zero_hpz_partition_size");
   if (group && group->kind == LEAF_NUMBER && group->number > 1 && zero == 3)
     take(d->im, group, "parallel.zero_group", lua_number(d->im->c->arena, group->number), "");
@@ -343,17 +404,14 @@ static void convert_schedule(const Deep *d) {
   convert_warmup_type(d, warmup);
 }
 
-/* The program that reads the file gives the value of a key that is "auto". */
 static void add_default(const Deep *d, const char *key, const char *path, const char *value,
                         const char *note) {
-  for (int32_t i = 0; i < d->im->leaves.count; i++) {
-    const Leaf *leaf = &d->im->leaves.at[i];
-    if (leaf->tool != d->tool || !leaf_is_auto(leaf) || !word_is_same(leaf->key, key)) continue;
+  const Leaf *leaf = find_auto(d, key);
+  if (!leaf)
+    take_default(d->im, path, value, note);
+  else if (!setting_find(d->im, path))
     open_line(d->im,
               arena_printf(d->im->c->arena, "%s: %s is auto in %s", path, key, leaf_file(leaf)));
-    return;
-  }
-  take_default(d->im, path, value, note);
 }
 
 static void add_defaults(const Deep *d) {
@@ -385,8 +443,11 @@ void convert_deepspeed(Import *im) {
   for (int i = 0; i < 3; i++) /* before the batch, which asks for the ranks of dp */
     take_pairs(im, "deepspeed", (const char *[]){"parallel.tp", "parallel.pp", "parallel.cp"}[i]);
   convert_precision(&d); /* before elements become bytes */
-  if (!d.has_trainer && !setting_find(im, "precision"))
-    add_default(&d, "bf16.enabled", "precision", "\"fp32\"", "default of DeepSpeed");
+  if (!d.has_trainer && !setting_find(im, "precision")) {
+    const char *note = "default of DeepSpeed";
+    const bool is_auto = find_auto(&d, "fp16.enabled") != NULL;
+    add_default(&d, is_auto ? "fp16.enabled" : "bf16.enabled", "precision", "\"fp32\"", note);
+  }
   convert_batch(&d);
   convert_zero(&d);
   convert_optimizer(&d);

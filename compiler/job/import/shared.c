@@ -58,7 +58,7 @@ bool is_asked(const Import *im, const char *path) {
   const size_t length = strlen(path);
   for (int32_t i = 0; i < im->open_lines.list.count; i++) {
     const char *line = im->open_lines.list.at[i];
-    if (strncmp(line, path, length) == 0 && line[length] == ' ') return true;
+    if (strncmp(line, path, length) == 0 && strchr(" :", line[length])) return true;
   }
   return false;
 }

@@ -15,6 +15,7 @@ typedef struct Variable {
   ShellWords values;
   Span at;
   bool is_unread, is_exported, is_used;
+  bool is_list; /* NAME=(...) */
 } Variable;
 
 typedef struct Shell {
@@ -54,33 +55,47 @@ typedef struct Expansion {
   ShellWords *out;
   char *text; /* the word that is being made */
   size_t count, room;
-  bool has_word, is_unread;
-  Span at; /* of a word that a list of words has: where it is written; line 0: none */
+  ShellPieces pieces;
+  bool has_word;
+  bool is_unread; /* all of it: it is too long, or an unread value has no text */
+  bool is_whole;  /* the value of NAME=: blanks do not part it */
 } Expansion;
 
-static void put(Expansion *x, const char *text, size_t length) {
+static bool continues(const ShellPiece *last, size_t count, Span at) {
+  return last->at.line == at.line && at.column - last->at.column == (int32_t)(count - last->from);
+}
+
+static void put(Expansion *x, const char *text, size_t length, Span at, bool is_unread) {
+  Arena *arena = x->s->im->c->arena;
+  x->has_word = true;
   if (x->count + length > EXPANDED_MOST) {
     x->is_unread = true;
     return;
   }
   if (x->count + length + 1 > x->room) {
     x->room = (x->count + length + 1) * 2 + 64;
-    x->text = arena_grow(x->s->im->c->arena, x->text, x->count, x->room);
+    x->text = arena_grow(arena, x->text, x->count, x->room);
   }
+  const ShellPiece *last = x->pieces.count > 0 ? &x->pieces.at[x->pieces.count - 1] : NULL;
+  if (length > 0 && (!last || last->is_unread != is_unread || !continues(last, x->count, at)))
+    VEC_PUSH(arena, &x->pieces, (ShellPiece){x->count, at, is_unread});
   memcpy(x->text + x->count, text, length);
   x->count += length;
-  x->has_word = true;
 }
 
 static void end_word(Expansion *x, Span at) {
   if (!x->has_word) return;
-  if (x->at.line > 0) at = x->at;
-  x->at.line = 0;
-  VEC_PUSH(x->s->im->c->arena, x->out,
-           (ShellWord){arena_copy_n(x->s->im->c->arena, x->text ? x->text : "", x->count), at,
-                       x->is_unread});
+  Arena *arena = x->s->im->c->arena;
+  ShellWord word = {.text = arena_copy_n(arena, x->text ? x->text : "", x->count),
+                    .at = x->pieces.count > 0 ? x->pieces.at[0].at : at,
+                    .is_unread = x->is_unread,
+                    .pieces = x->pieces};
+  for (int32_t i = 0; i < word.pieces.count; i++)
+    word.is_unread |= word.pieces.at[i].is_unread;
+  VEC_PUSH(arena, x->out, word);
+  x->pieces = (ShellPieces){0};
   x->count = 0;
-  x->has_word = false;
+  x->has_word = x->is_unread = false;
 }
 
 static bool sum_name(void *data, const char *name, size_t length, double *number) {
@@ -104,37 +119,43 @@ static const char *expand_sum(Expansion *x, const char *at, const char *end) {
   double number;
   if (!sum_read_whole(plain, sum_name, x->s, &number)) return NULL;
   const char *text = arena_printf(x->s->im->c->arena, "%lld", (long long)number);
-  put(x, text, strlen(text));
+  put(x, text, strlen(text), place(x->s), false);
   return close;
 }
 
-/* Blanks part what is not quoted into words. */
-static void put_parted(Expansion *x, const char *text, Span at) {
-  while (*text) {
-    size_t width = strcspn(text, " \t\n");
-    if (width > 0) put(x, text, width);
-    text += width;
-    text += strspn(text, " \t\n");
-    if (*text) end_word(x, at);
+/* Each piece of a value keeps its place: a script's options are often the words of one variable. */
+static void put_value(Expansion *x, const ShellWord *value, bool is_parted, bool is_unread) {
+  const ShellPieces *pieces = &value->pieces;
+  const size_t size = strlen(value->text);
+  int32_t piece = 0;
+  for (size_t i = 0, width; i < size; i += width) {
+    while (piece + 1 < pieces->count && pieces->at[piece + 1].from <= i)
+      piece++;
+    const ShellPiece *of = &pieces->at[piece];
+    const size_t stop = piece + 1 < pieces->count ? pieces->at[piece + 1].from : size;
+    Span at = of->at;
+    at.column += (int32_t)(i - of->from);
+    width = is_parted ? strcspn(value->text + i, " \t\r\n") : stop - i;
+    if (width > stop - i) width = stop - i;
+    if (width > 0) {
+      put(x, value->text + i, width, at, is_unread || of->is_unread);
+    } else {
+      end_word(x, at);
+      width = 1;
+    }
+    if (x->out->count > KEYS_MOST) return;
   }
+  if (size == 0) x->is_unread |= is_unread || value->is_unread;
 }
 
 /* A quoted list is as many words as it has values, none included. */
 static void put_variable(Expansion *x, Variable *known, bool is_quoted, Span at) {
   known->is_used = true;
-  x->is_unread |= known->is_unread;
   for (int32_t i = 0; i < known->values.count; i++) {
-    const char *text = known->values.at[i].text;
-    if (i > 0) {
-      end_word(x, at);
-      x->is_unread = known->is_unread;
-    }
-    x->is_unread |= known->values.at[i].is_unread;
-    if (known->values.count > 1 && !x->has_word) x->at = known->values.at[i].at;
-    if (is_quoted)
-      put(x, text, strlen(text));
-    else
-      put_parted(x, text, at);
+    if (i > 0 && x->is_whole) put(x, " ", 1, at, false);
+    if (i > 0 && !x->is_whole) end_word(x, at);
+    if (is_quoted) x->has_word = true;
+    put_value(x, &known->values.at[i], !is_quoted && !x->is_whole, known->is_unread);
     if (x->out->count > KEYS_MOST) return;
   }
   if (known->values.count == 0) x->has_word = x->count > 0;
@@ -176,7 +197,7 @@ static const char *expand_dollar(Expansion *x, const char *at, const char *end, 
     put_variable(x, own, is_quoted, place_of_word);
     return brace_end(after, end);
   }
-  x->is_unread = true; /* $1, $(...), ${X:-1}, a name of the environment */
+  /* $1, $(...), ${X:-1}, a name of the environment */
   if (at[1] == '(') {
     int depth = 0;
     const char *close = at + 1;
@@ -190,7 +211,7 @@ static const char *expand_dollar(Expansion *x, const char *at, const char *end, 
   } else if (length == 0) {
     after = at + (at + 1 < end && at[1] != '"' && at[1] != ' ' ? 2 : 1);
   }
-  put(x, at, (size_t)(after - at));
+  put(x, at, (size_t)(after - at), place(x->s), true);
   return after;
 }
 
@@ -232,9 +253,15 @@ static void run_to(Shell *s, const char *to) {
     step(s);
 }
 
+/* Puts the text from s->at to `to` as it is written. */
+static void put_source(Expansion *x, const char *to, bool is_unread) {
+  for (Shell *s = x->s; s->at < to && s->at < s->end; step(s))
+    put(x, s->at, 1, place(s), is_unread);
+}
+
 /* One word at s->at, expanded into `out`. False: a quote does not end. */
-static bool read_word(Shell *s, ShellWords *out) {
-  Expansion x = {.s = s, .out = out};
+static bool read_word(Shell *s, ShellWords *out, bool is_whole) {
+  Expansion x = {.s = s, .out = out, .is_whole = is_whole};
   Span at = place(s);
   bool is_quoted = false;
   while (s->at < s->end) {
@@ -247,24 +274,22 @@ static bool read_word(Shell *s, ShellWords *out) {
     } else if (c == '\'' && !is_quoted) {
       const char *close = memchr(s->at + 1, '\'', (size_t)(s->end - s->at - 1));
       if (!close) return error_at(s->im->c, at, "import-syntax", "this quote does not end");
-      put(&x, s->at + 1, (size_t)(close - s->at - 1));
-      run_to(s, close + 1);
+      x.has_word = true;
+      s->at++;
+      put_source(&x, close, false);
+      s->at = close + 1;
     } else if (c == '\\' && s->at + 1 < s->end) {
       if (s->at[1] == '\n' && !is_quoted) break;
-      if (s->at[1] != '\n') put(&x, s->at + 1, 1);
       s->at++;
+      if (*s->at != '\n') put(&x, s->at, 1, place(s), false);
       step(s);
     } else if (c == '$' && s->at + 1 < s->end) {
       run_to(s, expand_dollar(&x, s->at, s->end, is_quoted, at));
     } else if (c == '`') {
       const char *close = memchr(s->at + 1, '`', (size_t)(s->end - s->at - 1));
-      x.is_unread = true;
-      const char *stop = close ? close + 1 : s->end;
-      put(&x, s->at, (size_t)(stop - s->at));
-      run_to(s, stop);
+      put_source(&x, close ? close + 1 : s->end, true);
     } else {
-      put(&x, s->at, 1);
-      step(s);
+      put_source(&x, s->at + 1, false);
     }
     if (out->count > KEYS_MOST) return error_at(s->im->c, at, "limit", "more than 10,000 words");
   }
@@ -275,24 +300,68 @@ static bool read_word(Shell *s, ShellWords *out) {
 
 /* ---- assignments */
 
-static void set_variable(Shell *s, const char *name, const ShellWords *values, Span at,
-                         bool is_more) {
-  Variable *known = find(s, name, strlen(name));
-  if (is_more && known) {
-    for (int32_t i = 0; i < values->count; i++)
-      VEC_PUSH(s->im->c->arena, &known->values, values->at[i]);
-    known->is_unread |= s->depth > 0;
+/* Text after text, as NAME+= says it. */
+static ShellWord join(Shell *s, const ShellWord *first, const ShellWord *second) {
+  ShellWords joined = {0};
+  Expansion x = {.s = s, .out = &joined, .has_word = true};
+  put_value(&x, first, false, false);
+  put_value(&x, second, false, s->depth > 0);
+  end_word(&x, first->at);
+  return joined.at[0];
+}
+
+/* What is added under an if is unread, and what was there before is not. */
+static void add_values(Shell *s, Variable *known, const ShellWords *values, bool is_list) {
+  if (!is_list && !known->is_list && known->values.count == 1 && values->count == 1) {
+    known->values.at[0] = join(s, &known->values.at[0], &values->at[0]);
     return;
   }
+  known->is_list = true;
+  for (int32_t i = 0; i < values->count; i++) {
+    ShellWord value = values->at[i];
+    value.is_unread |= s->depth > 0;
+    for (int32_t k = 0; k < value.pieces.count; k++)
+      value.pieces.at[k].is_unread |= s->depth > 0;
+    VEC_PUSH(s->im->c->arena, &known->values, value);
+  }
+}
+
+static void set_variable(Shell *s, const char *name, const ShellWords *values, Span at,
+                         bool is_list) {
+  Variable *known = find(s, name, strlen(name));
   bool is_changed = known && s->depth > 0;
   if (known) {
     known->values = *values;
     known->at = at;
     known->is_unread = is_changed;
+    known->is_list = is_list;
     return;
   }
   VEC_PUSH(s->im->c->arena, &s->variables,
-           (Variable){.name = name, .values = *values, .at = at, .is_unread = s->depth > 0});
+           (Variable){.name = name,
+                      .values = *values,
+                      .at = at,
+                      .is_unread = s->depth > 0,
+                      .is_list = is_list});
+}
+
+/* The words of (...) at s->at. False: reported. */
+static bool read_list(Shell *s, Span at, ShellWords *values) {
+  s->at++;
+  for (;;) {
+    skip_to_word(s);
+    while (s->at < s->end && *s->at == '\n') {
+      step(s);
+      skip_to_word(s);
+    }
+    if (s->at >= s->end) return error_at(s->im->c, at, "import-syntax", "this ( is not closed");
+    if (*s->at == ')') break;
+    const char *before = s->at;
+    if (!read_word(s, values, false)) return false;
+    if (s->at == before) s->at++;
+  }
+  s->at++;
+  return true;
 }
 
 /* NAME=value, NAME=(...), NAME+=(...) at s->at. 1: it was one, 0: it is none, -1: reported. */
@@ -305,35 +374,19 @@ static int take_assignment(Shell *s, bool is_exported) {
   const char *name = arena_copy_n(s->im->c->arena, s->at, length);
   ShellWords values = {0};
   s->at = sign + (is_more ? 2 : 1);
-  if (s->at < s->end && *s->at == '(') {
-    s->at++;
-    for (;;) {
-      skip_to_word(s);
-      while (s->at < s->end && *s->at == '\n') {
-        step(s);
-        skip_to_word(s);
-      }
-      if (s->at >= s->end)
-        return error_at(s->im->c, at, "import-syntax", "this ( is not closed"), -1;
-      if (*s->at == ')') break;
-      const char *before = s->at;
-      if (!read_word(s, &values)) return -1;
-      if (s->at == before) s->at++;
-    }
-    s->at++;
+  const bool is_list = s->at < s->end && *s->at == '(';
+  if (is_list) {
+    if (!read_list(s, at, &values)) return -1;
   } else {
-    if (!read_word(s, &values)) return -1;
-    if (values.count > 1) { /* NAME=$OTHER: blanks do not part the words of a value */
-      const char *text = values.at[0].text;
-      for (int32_t i = 1; i < values.count; i++)
-        text = arena_printf(s->im->c->arena, "%s %s", text, values.at[i].text);
-      values.at[0].text = text;
-      values.count = 1;
-    }
-    if (values.count == 0) VEC_PUSH(s->im->c->arena, &values, (ShellWord){"", at, false});
+    if (!read_word(s, &values, true)) return -1;
+    if (values.count == 0) VEC_PUSH(s->im->c->arena, &values, (ShellWord){.text = "", .at = at});
   }
-  set_variable(s, name, &values, at, is_more);
-  Variable *known = find(s, name, strlen(name));
+  Variable *known = find(s, name, length);
+  if (is_more && known)
+    add_values(s, known, &values, is_list);
+  else
+    set_variable(s, name, &values, at, is_list);
+  known = find(s, name, length);
   known->is_exported |= is_exported;
   return 1;
 }
@@ -407,7 +460,7 @@ static bool take_redirection(Shell *s) {
     s->at++;
   if (is_document && s->at < s->end && *s->at == '-') s->at++;
   skip_to_word(s);
-  if (s->at < s->end && *s->at != '\n' && !read_word(s, &word)) return false;
+  if (s->at < s->end && *s->at != '\n' && !read_word(s, &word, false)) return false;
   if (is_document && word.count > 0) VEC_PUSH(s->im->c->arena, &s->here, word.at[0]);
   return true;
 }
@@ -435,7 +488,7 @@ static bool read_command(Shell *s, ShellWords *words) {
       }
     }
     is_begin = false;
-    if (!read_word(s, words)) return false;
+    if (!read_word(s, words, false)) return false;
   }
   while (s->at < s->end && strchr("\n;&|()", *s->at)) {
     const bool is_end = *s->at == '\n';

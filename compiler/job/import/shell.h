@@ -4,10 +4,23 @@
 
 #include "compiler/job/import/import.h"
 
+/* Text of a word from `from` on, up to the next piece, is written at `at`. */
+typedef struct ShellPiece {
+  size_t from;
+  Span at;
+  bool is_unread; /* it is known only when the script runs */
+} ShellPiece;
+
+typedef struct ShellPieces {
+  ShellPiece *at;
+  int32_t count, capacity;
+} ShellPieces;
+
 typedef struct ShellWord {
   const char *text;
   Span at;
-  bool is_unread; /* its value is known only when the script runs */
+  bool is_unread; /* a piece is, or the word is too long */
+  ShellPieces pieces;
 } ShellWord;
 
 typedef struct ShellWords {

@@ -211,6 +211,37 @@ static void test_by_hand(void) {
   }
 }
 
+static void test_places(void) {
+  static const struct {
+    const char *key;
+    int32_t line;
+  } places[] = {{"num_layers", 4},
+                {"num_attention_heads", 5},
+                {"data_path", 8},
+                {"lr", 9},
+                {"vocab_size", 11},
+                {"train_iters", 13},
+                {"global_batch_size", 14},
+                {"bf16", 15},
+                {"clip_grad", 17},
+                {"weight_decay", 18},
+                {"use_distributed_optimizer", 21},
+                {"micro_batch_size", 22},
+                {"nproc_per_node", 24}};
+  TEST("an option has the place where it is written, also in a variable") {
+    Compile *c = compile_new(SOURCE_FOLDER "/specs");
+    Import *im = read_one(c, FOLDER "/mg_variables.sh", NULL, 0);
+    CHECK(im != NULL);
+    for (size_t i = 0; im && i < sizeof places / sizeof *places; i++) {
+      int32_t found = 0;
+      for (int32_t k = 0; k < im->leaves.count; k++)
+        if (word_is_same(im->leaves.at[k].key, places[i].key)) found = im->leaves.at[k].at.line;
+      CHECK_INT(found, places[i].line);
+    }
+    compile_free(c);
+  }
+}
+
 /* ---- nothing is dropped */
 
 static uint32_t seed = 7;
@@ -509,6 +540,7 @@ static void test_rates(void) {
 int main(int count, char **words) {
   test_files(count > 1 && strcmp(words[1], "--update") == 0);
   test_by_hand();
+  test_places();
   test_random(count > 1 && strcmp(words[1], "--all") == 0 ? 2000 : 500);
   test_mistakes();
   test_hostile();
