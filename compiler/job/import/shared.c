@@ -155,11 +155,21 @@ static bool lacks_valid(const Import *im, const WordRow *row) {
   return strncmp(row->ours, "train.validate", 14) == 0 && !setting_find(im, "data.valid");
 }
 
+static bool take_mebibytes(Import *im, Leaf *leaf, const char *path) {
+  if (leaf->kind != LEAF_NUMBER || leaf->number < 1 || leaf->number > 1e6 ||
+      floor(leaf->number) != leaf->number)
+    return false;
+  take(im, leaf, path, arena_printf(im->c->arena, "\"%.0fMiB\"", leaf->number), "");
+  return leaf->how != HOW_OPEN;
+}
+
 /* A key of the same meaning, whose value is written as it is. */
 static bool take_plainly(Import *im, Leaf *leaf, const WordRow *row) {
   Arena *arena = im->c->arena;
   const char *dot = strchr(row->ours, '.');
-  if (!dot || *row->note || lacks_valid(im, row) || setting_find(im, row->ours)) return false;
+  if (!dot || lacks_valid(im, row) || setting_find(im, row->ours)) return false;
+  if (strcmp(row->value, "\"NMiB\"") == 0) return take_mebibytes(im, leaf, row->ours);
+  if (*row->note) return false;
   int32_t section = section_find(arena_copy_n(arena, row->ours, (size_t)(dot - row->ours)));
   int32_t field = section >= 0 ? field_find((SectionId)section, dot + 1) : -1;
   if (field < 0) return false;

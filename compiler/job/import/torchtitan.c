@@ -29,6 +29,29 @@ static Leaf *degree(Import *im, const char *name, double *number) {
   return NULL;
 }
 
+/* Shards in groups: dp_shard ranks, or, where it is -1, the ranks that copies leave. */
+static void convert_copies(Import *im, Leaf *copy, double copies, double shards, double cp) {
+  if (!copy) return;
+  const double dp = (double)import_dp(im);
+  const JobSetting *zero = setting_find(im, "parallel.zero");
+  if (copies > 1 && shards < 0 && dp > 0 && fmod(dp, copies) != 0) {
+    error_at(im->c, copy->at, "import-conflict", "%g ranks of dp are no multiple of %s %g", dp,
+             copy->shown, copies);
+    return;
+  }
+  const bool is_open = copies > 1 && shards < 0 && dp == 0;
+  if (shards < 0 && dp > 0) shards = dp / copies;
+  if (copies > 1 && shards > 1)
+    take(im, copy, "parallel.zero_group", lua_number(im->c->arena, shards * cp), "shards x cp");
+  else if (is_open && zero && strcmp(zero->value, "0") != 0)
+    open_line(im, arena_printf(im->c->arena,
+                               "parallel.zero_group = ...   ranks of dp / %g, x cp: -D "
+                               "cluster.devices=N says how many",
+                               copies));
+  if (copy->how == HOW_OPEN)
+    drop(copy, HOW_DERIVED, "replicas are what is left of the ranks", false);
+}
+
 static void convert_degrees(Import *im) {
   static const char *const names[][2] = {{"tensor_parallel_degree", "parallel.tp"},
                                          {"pipeline_parallel_degree", "parallel.pp"},
@@ -57,10 +80,7 @@ static void convert_degrees(Import *im) {
   else
     take_default(im, "parallel.zero", zero, "default of torchtitan: FSDP");
   if (again) take_as(im, again, "parallel.zero");
-  if (copy && copies > 1 && shards > 1)
-    take(im, copy, "parallel.zero_group", lua_number(im->c->arena, shards * cp), "shards x cp");
-  if (copy && copy->how == HOW_OPEN)
-    drop(copy, HOW_DERIVED, "replicas are what is left of the ranks", false);
+  convert_copies(im, copy, copies, shards, cp);
   Leaf *order = get(im, "parallelism.pipeline_parallel_schedule");
   const char *ours =
       order && order->kind == LEAF_TEXT
@@ -117,11 +137,27 @@ static void convert_batch(Import *im) {
     drop(local, HOW_DERIVED, "what a rank's micro-batches add up to", false);
 }
 
+/* torchtitan shortens a warm-up that is longer than the run. */
+static double convert_warmup(Import *im, double steps) {
+  static const char *const keys[] = {"lr_scheduler.warmup_steps", "training.warmup_steps"};
+  const char *all = lua_number(im->c->arena, steps), *note = "all steps: the run has no more";
+  double warmup = steps;
+  for (int i = 0; i < 2; i++) {
+    Leaf *leaf = get(im, keys[i]);
+    if (leaf && leaf->kind == LEAF_NUMBER && leaf->number > steps)
+      take(im, leaf, "schedule.warmup", all, note);
+  }
+  take_pairs(im, "torchtitan", "schedule.warmup");
+  if (steps < 200) take_default(im, "schedule.warmup", all, note);
+  take_default(im, "schedule.warmup", "200", "default of torchtitan");
+  setting_number(im, "schedule.warmup", &warmup);
+  return warmup;
+}
+
 static void convert_schedule(Import *im, double steps) {
   Leaf *ratio = get(im, "lr_scheduler.decay_ratio"), *shape = get(im, "lr_scheduler.decay_type");
   const char *word = shape && shape->kind == LEAF_TEXT ? shape->text : "linear";
-  take_pairs(im, "torchtitan", "schedule.warmup");
-  take_default(im, "schedule.warmup", "200", "default of torchtitan");
+  const double warmup = convert_warmup(im, steps);
   double share = ratio && ratio->kind == LEAF_NUMBER ? ratio->number : -1;
   if (share == 0) {
     take(im, ratio, "schedule", "\"constant\"", "no decay");
@@ -133,8 +169,9 @@ static void convert_schedule(Import *im, double steps) {
   } else if (share > 0) {
     take_pairs(im, "torchtitan", "schedule.floor");
     take(im, ratio, "schedule", "\"wsd\"", "");
-    take(im, ratio, "schedule.decay", lua_number(im->c->arena, fmax(1, floor(share * steps + 0.5))),
-         "decay_ratio x steps");
+    const double decay = floor(share * steps + 0.5), most = steps - warmup;
+    take(im, ratio, "schedule.decay", lua_number(im->c->arena, fmax(1, fmin(decay, most))),
+         decay <= most ? "decay_ratio x steps" : "all steps after warm-up: the share is longer");
     if (shape)
       take(im, shape, "schedule.shape",
            pair_ours("torchtitan", "lr_scheduler.decay_type", word)
@@ -187,6 +224,28 @@ static void convert_recompute(Import *im) {
   if (option && option->how == HOW_OPEN) take_as(im, option, "memory.recompute");
 }
 
+static void convert_folders(Import *im, bool saves) {
+  Leaf *dump = get(im, "job.dump_folder"), *folder = get(im, "checkpoint.folder"),
+       *mode = get(im, "checkpoint.async_mode");
+  const bool is_dump = dump && dump->kind == LEAF_TEXT && *dump->text;
+  if (is_dump) take(im, dump, "log.dir", lua_text(im->c->arena, dump->text), "");
+  if (folder && folder->kind == LEAF_TEXT && saves)
+    take(im, folder, "checkpoint.path",
+         lua_text(im->c->arena, is_dump
+                                    ? arena_printf(im->c->arena, "%s/%s", dump->text, folder->text)
+                                    : folder->text),
+         is_dump ? "below dump_folder" : "");
+  else if (folder)
+    drop(folder, HOW_DERIVED, "nothing is saved", false);
+  const char *async = mode && mode->kind == LEAF_TEXT
+                          ? pair_ours("torchtitan", "checkpoint.async_mode", mode->text)
+                          : NULL;
+  if (async && saves)
+    take(im, mode, "checkpoint.async", async, "");
+  else if (mode && !saves)
+    drop(mode, HOW_DERIVED, "nothing is saved", false);
+}
+
 void convert_torchtitan(Import *im) {
   if (!im->has_tool[tool_of()]) return;
   const char *note = "default of torchtitan";
@@ -221,8 +280,6 @@ void convert_torchtitan(Import *im) {
   Leaf *enable = get(im, "checkpoint.enable_checkpoint");
   if (!enable) enable = get(im, "checkpoint.enable");
   if (enable && leaf_true(enable)) take_pairs(im, "torchtitan", "checkpoint.");
+  convert_folders(im, enable && leaf_true(enable));
   if (enable) drop(enable, HOW_DERIVED, "checkpoint.every says it", false);
-  Leaf *folder = get(im, "job.dump_folder");
-  if (folder && folder->kind == LEAF_TEXT)
-    take(im, folder, "log.dir", lua_text(im->c->arena, folder->text), "");
 }

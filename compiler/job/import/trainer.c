@@ -245,6 +245,8 @@ void convert_trainer(Import *im) {
     take_default(im, "precision", "\"fp32\"", "default of Trainer");
   if (is_on(im, "tf32") && !is_on(im, "bf16") && !is_on(im, "fp16"))
     take(im, get(im, "tf32"), "precision.compute", "\"tf32\"", "");
+  else if (is_on(im, "tf32"))
+    drop(get(im, "tf32"), HOW_DERIVED, "products are of 16 bits", false);
   if (is_on(im, "gradient_checkpointing"))
     take(im, get(im, "gradient_checkpointing"), "memory.recompute", "\"block\"", "");
   take_pairs(im, "trainer", "train.seed");
