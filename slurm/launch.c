@@ -179,5 +179,6 @@ Launch *launch_make(Compile *c, const Compiled *compiled, const char *programs) 
   check_version(&m);
   check_wrap(&m);
   check_site(&m);
+  (void)launch_check_memory(c, compiled);
   return compile_failed(c) ? NULL : launch;
 }

@@ -56,4 +56,8 @@ typedef struct Launch {
  * nodes are of several types that Slurm cannot tell apart. */
 Launch *launch_make(Compile *c, const Compiled *compiled, const char *programs);
 
+/* True if the limits of memory that slurm.sbatch and slurm.srun set hold what the plan puts into a
+ * node's memory. False when reported. */
+bool launch_check_memory(Compile *c, const Compiled *compiled);
+
 #endif

@@ -157,6 +157,12 @@ char *format_bytes(Arena *arena, int64_t size_bytes) {
   return format_scaled(arena, (double)size_bytes, "B");
 }
 
+const char *format_bytes_beside(Arena *arena, int64_t size_bytes, int64_t other_bytes) {
+  const char *text = format_bytes(arena, size_bytes);
+  if (size_bytes == other_bytes || strcmp(text, format_bytes(arena, other_bytes)) != 0) return text;
+  return arena_printf(arena, "%s B", format_count(arena, size_bytes));
+}
+
 char *format_seconds(Arena *arena, double seconds) {
   static const char *const units[] = {"s", "ms", "us", "ns"};
   int unit = 0;

@@ -146,6 +146,8 @@ static inline int64_t round_up(int64_t n, int64_t multiple) {
 }
 char *format_count(Arena *arena, int64_t n);          /* 124,439,808 */
 char *format_bytes(Arena *arena, int64_t size_bytes); /* 1.23 GB: 1e9; three significant digits */
+/* A size beside another one in a sentence: exact where three digits are the same for both. */
+const char *format_bytes_beside(Arena *arena, int64_t size_bytes, int64_t other_bytes);
 char *format_scaled(Arena *arena, double n, const char *unit); /* 2.54 TFLOP: never an exponent */
 char *format_seconds(Arena *arena, double seconds);            /* 58.1 ms */
 

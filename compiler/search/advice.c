@@ -425,8 +425,8 @@ void advice_unfit(Compile *c, const Job *job, const Compiled *out) {
       is_open && find_change(c, out, &change) && (!fits || change.estimate.step_ns < step_ns);
   error_at(c, place_of_budget(job), "does-not-fit",
            "a rank needs %s, its budget is %s (`lockstep explain` shows the table)",
-           fit_bytes_text(c->arena, out->draft->arena_bytes, out->budget_bytes),
-           fit_bytes_text(c->arena, out->budget_bytes, out->draft->arena_bytes));
+           format_bytes_beside(c->arena, out->draft->arena_bytes, out->budget_bytes),
+           format_bytes_beside(c->arena, out->budget_bytes, out->draft->arena_bytes));
   note_steps(c, &climb);
   if (has_change)
     note_at(c, (Span){0}, "or with %s it needs %s: fits%s", change_text(c->arena, &change),

@@ -38,12 +38,6 @@ static int32_t candidates(const Job *job, Model *model, Recompute out[RECOMPUTE_
   }
 }
 
-const char *fit_bytes_text(Arena *arena, int64_t size_bytes, int64_t other_bytes) {
-  const char *text = format_bytes(arena, size_bytes);
-  if (size_bytes == other_bytes || strcmp(text, format_bytes(arena, other_bytes)) != 0) return text;
-  return arena_printf(arena, "%s B", format_count(arena, size_bytes));
-}
-
 bool fit_hosts(const Compiled *out, const Draft *d) {
   const int64_t host_bytes = draft_tier_bytes(d, TIER_HOST) * out->cluster.devices;
   const int64_t file_bytes = draft_tier_bytes(d, TIER_FILE) * out->cluster.devices;
@@ -139,6 +133,44 @@ static bool largest_fits(const Compiled *out) {
           file_bytes <= out->disk_budget_bytes / out->cluster.devices);
 }
 
+/* A limit that the job may raise, because the node has as much. */
+static bool may_raise(const Job *job, FieldId limit, int64_t need_bytes, int64_t node_bytes) {
+  return field_is_said(job, limit) && (node_bytes == 0 || need_bytes <= node_bytes);
+}
+
+static void refuse_disk(Compile *c, const Job *job, const Compiled *out, const NodeNeed *node) {
+  const int64_t need_bytes = node->file_bytes;
+  error_at(c, field_place(job, FIELD_offload_disk), "does-not-fit",
+           "files: the rank%s of a node need%s %s, offload.disk is %s", plural(node->ranks),
+           node->ranks == 1 ? "s" : "",
+           format_bytes_beside(c->arena, need_bytes, out->disk_budget_bytes),
+           format_bytes_beside(c->arena, out->disk_budget_bytes, need_bytes));
+  if (may_raise(job, FIELD_offload_disk, need_bytes, out->cluster.disk_bytes))
+    fix_last(c, "disk = \"%lldB\"", (long long)need_bytes);
+  else
+    note_at(c, (Span){0},
+            "more nodes that share the model, or nodes with larger disks: cluster.disk");
+}
+
+static void refuse_host(Compile *c, const Job *job, const Compiled *out, const NodeNeed *node) {
+  const bool is_shared = out->cluster.target == TARGET_CPU;
+  const int64_t need_bytes = is_shared ? node->all_bytes : node->host_bytes;
+  error_at(c, place_of_host(job), "does-not-fit",
+           "host memory: the rank%s of a node need%s %s%s, offload.budget is %s",
+           plural(node->ranks), node->ranks == 1 ? "s" : "",
+           format_bytes_beside(c->arena, need_bytes, out->host_budget_bytes),
+           is_shared ? ", all tiers of memory together" : "",
+           format_bytes_beside(c->arena, out->host_budget_bytes, need_bytes));
+  if (out->draft->snapshots)
+    fix_last(c, "checkpoint.async = \"off\"");
+  else if (may_raise(job, FIELD_offload_budget, need_bytes, out->cluster.host_bytes))
+    fix_last(c, "budget = \"%lldB\"", (long long)need_bytes);
+  note_at(c, (Span){0}, "%s",
+          out->derived.zero == 0 && out->derived.dp * out->derived.cp > 1
+              ? "parallel.zero = 1 divides the states over replicas"
+              : "more nodes that share the model, or nodes with more memory: cluster.host");
+}
+
 /* Refuses a plan whose states in host memory do not fit a node's. False: refused. */
 static bool nodes_fit(Compile *c, const Job *job, const Compiled *out) {
   const bool offloads = draft_offloads(out->draft);
@@ -155,27 +187,13 @@ static bool nodes_fit(Compile *c, const Job *job, const Compiled *out) {
   const NodeNeeds needs = node_needs(c->arena, &out->plan);
   for (int32_t i = 0; i < needs.count && out->disk_budget_bytes >= 0; i++) {
     if (needs.at[i].file_bytes <= out->disk_budget_bytes) continue;
-    error_at(c, field_place(job, FIELD_offload_disk), "does-not-fit",
-             "files: the rank%s of a node need%s %s, offload.disk is %s", plural(needs.at[i].ranks),
-             needs.at[i].ranks == 1 ? "s" : "",
-             fit_bytes_text(c->arena, needs.at[i].file_bytes, out->disk_budget_bytes),
-             fit_bytes_text(c->arena, out->disk_budget_bytes, needs.at[i].file_bytes));
+    refuse_disk(c, job, out, &needs.at[i]);
     return false;
   }
   for (int32_t i = 0; i < needs.count; i++) {
     const int64_t bytes = is_shared ? needs.at[i].all_bytes : needs.at[i].host_bytes;
     if (bytes <= out->host_budget_bytes) continue;
-    error_at(c, place_of_host(job), "does-not-fit",
-             "host memory: the rank%s of a node need%s %s%s, offload.budget is %s",
-             plural(needs.at[i].ranks), needs.at[i].ranks == 1 ? "s" : "",
-             fit_bytes_text(c->arena, bytes, out->host_budget_bytes),
-             is_shared ? ", all tiers of memory together" : "",
-             fit_bytes_text(c->arena, out->host_budget_bytes, bytes));
-    if (out->draft->snapshots) fix_last(c, "checkpoint.async = \"off\"");
-    note_at(c, (Span){0}, "%s",
-            out->derived.zero == 0 && out->derived.dp * out->derived.cp > 1
-                ? "parallel.zero = 1 divides the states over replicas"
-                : "more nodes that share the model, or nodes with more memory: cluster.host");
+    refuse_host(c, job, out, &needs.at[i]);
     return false;
   }
   return true;

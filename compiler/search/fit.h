@@ -36,7 +36,4 @@ bool fit_tuned(Compile *c, const Subject *subject, const Tuned *tuned, int32_t *
  * remains then, so that its table of bytes can be shown. False when errors were reported. */
 bool fit_plan(Compile *c, Job *job, const Machine *machine, Compiled *out);
 
-/* A size beside another one in a sentence: exact where three digits are the same for both. */
-const char *fit_bytes_text(Arena *arena, int64_t size_bytes, int64_t other_bytes);
-
 #endif

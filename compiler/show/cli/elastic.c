@@ -52,7 +52,7 @@ static LaunchFewer make_fewer(const Options *options, const Compiled *full, cons
   if (fewer.ranks % apart != 0) {
     fewer.why = arena_printf(c->arena, "%lld ranks are no multiple of tp x cp x pp = %lld",
                              (long long)fewer.ranks, (long long)apart);
-  } else if (!compile_job(c, &own, compiled)) {
+  } else if (!compile_job(c, &own, compiled) || !launch_check_memory(c, compiled)) {
     fewer.why = first_error(c);
   } else if (compiled->derived.batch_samples != full->derived.batch_samples) {
     fewer.why = arena_printf(c->arena, "its batch would be %lld samples, not %lld",

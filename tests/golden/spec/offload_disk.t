@@ -13,3 +13,4 @@ job.lua:8:61: error[does-not-fit]: files: the rank of a node needs 80.9 GB,
     offload.disk is 50.0 GB
     8 | er = "nvme", path = "/scratch", disk = "50%" },
       |                                        ^~~~~
+        fix: disk = "80864280576B"

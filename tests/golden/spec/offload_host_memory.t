@@ -13,5 +13,6 @@ job.lua:8:31: error[does-not-fit]: host memory: the rank of a node needs 84.5
     GB, offload.budget is 60.0 GB
     8 |   offload = { "cpu", budget = "60GB" },
       |                               ^~~~~~
+        fix: budget = "84504412928B"
     note: more nodes that share the model, or nodes with more memory:
     cluster.host

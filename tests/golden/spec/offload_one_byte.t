@@ -14,5 +14,6 @@ job.lua:8:31: error[does-not-fit]: host memory: the rank of a node needs
     13,885,440 B, offload.budget is 13,885,439 B
     8 |   offload = { "cpu", budget = "13885439B" },
       |                               ^~~~~~~~~~~
+        fix: budget = "13885440B"
     note: more nodes that share the model, or nodes with more memory:
     cluster.host
