@@ -8,7 +8,7 @@
 #include "compiler/search/fit.h"
 
 /* Shares of a kind are tried in fourths; the other kind makes up what is missing, by layers. */
-enum { FILLS_MOST = 6, LEVELS = 4, OTHERS_MOST = 8 };
+enum { FILLS_MOST = 6, NARROWS_MOST = 6, LEVELS = 4, OTHERS_MOST = 8 };
 
 /* A way to make the job fit. */
 typedef struct WayToFit {
@@ -71,32 +71,79 @@ static WayToFit place_of(const Auto *a, Recompute recompute, Draft *draft) {
                     .draft = draft};
 }
 
-static int64_t moved_bytes(const Auto *a, const Draft *draft) {
-  int64_t bytes = 0;
-  for (int32_t s = 0; s < a->stages; s++)
-    bytes += draft->stages[s].moved.state_bytes + draft->stages[s].moved.frame_bytes;
-  return bytes;
+static int64_t moved_bytes(const WayToFit *place, int32_t stage, bool of_frames) {
+  const Moved *moved = &place->draft->stages[stage].moved;
+  return of_frames ? moved->frame_bytes : moved->state_bytes;
 }
 
-/* Moves as much more of a kind as each stage lacks. The other bytes of a stage hardly change, so
- * the second draft mostly fits; the other tries make up for what does not lie at the peak. */
-static bool fill(Auto *a, WayToFit *place, int64_t *bytes) {
-  int64_t before = -1;
-  /* With gradients or weights a byte of states frees more than a byte. */
-  bool frees_more = bytes == place->states && (place->moves.grads || place->moves.weights);
-  for (int32_t i = 0; i < FILLS_MOST && place->draft->arena_bytes > a->out->budget_bytes; i++) {
-    const int64_t moved = moved_bytes(a, place->draft);
-    const bool is_stuck = moved == before; /* less than a layer was added, or all has moved */
-    if (is_stuck && !frees_more) break;
-    frees_more &= is_stuck || i < FILLS_MOST / 2;
-    before = i == 0 ? -1 : moved;
+static int64_t over_bytes(const Auto *a, const WayToFit *place, int32_t stage) {
+  return place->draft->stages[stage].arena_bytes[TIER_DEVICE] - a->out->budget_bytes;
+}
+
+/* Between `few` bytes of a stage, which are not enough, and those that have moved, which are: half
+ * of the layers between. False: there are none. */
+static bool halve(const WayToFit *place, int32_t stage, bool of_frames, int64_t few,
+                  int64_t *bytes) {
+  const Moved *moved = &place->draft->stages[stage].moved;
+  const int64_t last = of_frames ? moved->last_frame_bytes : moved->last_state_bytes;
+  const int64_t less = moved_bytes(place, stage, of_frames) - last - few;
+  if (less <= 0) return false;
+  *bytes = few + (less + 1) / 2;
+  return true;
+}
+
+/* Moves fewer layers of a kind, as few as are enough: what was added at once may have been more.
+ * Stages are tried together; one that gets too few layers keeps what it had. */
+static bool narrow(Auto *a, WayToFit *place, bool of_frames, int64_t *few) {
+  const size_t size_bytes = (size_t)a->stages * sizeof *few;
+  bool is_done = false;
+  for (int32_t i = 0; i < NARROWS_MOST && !is_done; i++) {
+    WayToFit less = place_of(a, place->recompute, place->draft);
+    less.moves = place->moves;
+    less.updates_here = place->updates_here;
+    memcpy(less.states, place->states, size_bytes);
+    memcpy(less.frames, place->frames, size_bytes);
+    int64_t *bytes = of_frames ? less.frames : less.states;
+    is_done = true;
+    for (int32_t s = 0; s < a->stages; s++)
+      if (halve(place, s, of_frames, few[s], &bytes[s])) is_done = false;
+    if (is_done) break;
+    if (!draw(a, &less)) return false;
+    bool is_enough = true;
     for (int32_t s = 0; s < a->stages; s++) {
-      const int64_t over = place->draft->stages[s].arena_bytes[TIER_DEVICE] - a->out->budget_bytes;
-      if (over > 0) bytes[s] += is_stuck ? bytes[s] + over : frees_more ? over / 4 * 3 : over;
+      if (over_bytes(a, &less, s) <= 0) continue;
+      few[s] = moved_bytes(&less, s, of_frames);
+      is_enough = false;
     }
-    if (!draw(a, place)) return false;
+    if (is_enough) *place = less;
   }
   return true;
+}
+
+/* Moves as much more of a kind as each stage lacks, and at last all of it. The other bytes of a
+ * stage hardly change, so the second draft mostly fits; the other tries make up for what does not
+ * lie at the peak. */
+static bool fill(Auto *a, WayToFit *place, bool of_frames) {
+  int64_t *bytes = of_frames ? place->frames : place->states;
+  int64_t *few = ARENA_ARRAY(a->c->arena, int64_t, a->stages);
+  for (int32_t s = 0; s < a->stages; s++)
+    few[s] = moved_bytes(place, s, of_frames);
+  for (int32_t i = 0; i < FILLS_MOST && place->draft->arena_bytes > a->out->budget_bytes; i++) {
+    bool is_stuck = i > 0; /* all has moved */
+    for (int32_t s = 0; s < a->stages; s++) {
+      const int64_t over = over_bytes(a, place, s), moved = moved_bytes(place, s, of_frames);
+      const Moved *all = &place->draft->stages[s].moved;
+      if (over <= 0) continue;
+      is_stuck &= moved == few[s];
+      few[s] = moved;
+      bytes[s] = i + 1 < FILLS_MOST ? moved + over
+                 : of_frames        ? all->all_frame_bytes
+                                    : all->all_state_bytes;
+    }
+    if (is_stuck) break;
+    if (!draw(a, place)) return false;
+  }
+  return place->draft->arena_bytes > a->out->budget_bytes || narrow(a, place, of_frames, few);
 }
 
 /* `is_more`: it moves more than is needed, which must be worth a hundredth of the step. */
@@ -135,7 +182,7 @@ static bool try_level(Auto *a, Recompute recompute, Draft *draft, int32_t level,
     if (!of_frames && a->is_timed) consider(a, &place, true);
     return true;
   }
-  if (!fill(a, &place, of_frames ? place.states : place.frames)) return false;
+  if (!fill(a, &place, !of_frames)) return false;
   consider(a, &place, false);
   return true;
 }
@@ -156,7 +203,7 @@ static bool try_moves(Auto *a, Recompute recompute, Draft *draft, Way way) {
     if (!a->is_timed && a->has_best) return true;
     if (!try_level(a, recompute, draft, level, true, way)) return false;
   }
-  for (int32_t level = 0; level < LEVELS && a->takes_frames; level += stride) {
+  for (int32_t level = 0; level <= LEVELS && a->takes_frames; level += stride) {
     if (!a->is_timed && a->has_best) return true;
     if (!try_level(a, recompute, draft, level, false, way)) return false;
   }

@@ -14,8 +14,8 @@ auto     57.4 GB of states moved: optimizer = { "cpu", most = "57430720512B" };
                             memory.recompute = "block"
          recompute none, 80.9 GB of states with their gradients, 61.1 GB of what
                             forward keeps moved: 3.28 s a step
-         recompute selective, 74.4 GB of states with their gradients, 52.0 GB of
-                            what forward keeps moved: 3.03 s a step
+         recompute selective, 80.9 GB of states with their gradients, 42.8 GB of
+                            what forward keeps moved: 3.00 s a step
          recompute block, 57.4 GB of states moved: 2.89 s a step, taken
          a layer less: 941 MB too much; one more: 2.43 GB less, and a step of
                             2.89 s

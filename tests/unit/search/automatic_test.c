@@ -3,7 +3,8 @@
  * updates on either side.
  *
  *   automatic_test                     one job, four budgets; then one random job
- *   automatic_test random JOBS SEED    against all placements, ten budgets a job
+ *   automatic_test random JOBS SEED    GPT-2s against all placements, ten budgets a job
+ *   automatic_test llama JOBS SEED     the same of Llamas
  *   automatic_test fits JOBS SEED      nothing moves if all fits, and what moves makes the job fit
  * LINK: job_plan simulate test_world */
 #include <stdlib.h>
@@ -34,11 +35,13 @@ static const char *const ways[WAYS] = {"", "grads = \"cpu\",", "update = \"devic
 
 /* Keys that all placements of a job share. */
 typedef struct Keys {
+  const char *job; /* of tests/parity/jobs */
   char text[8][TEXT_BYTES];
   int32_t batch, microbatch; /* sequences */
 } Keys;
 
-static const Keys usual = {{"cluster={\"dgx-a100\", devices=1, host_link=\"300GB/s\"}",
+static const Keys usual = {"gpt2",
+                           {"cluster={\"dgx-a100\", devices=1, host_link=\"300GB/s\"}",
                             "cluster.host_bandwidth=2TB/s", "model.layers=6", "model.width=256",
                             "model.positions=512", "train.batch=16 sequences", "train.microbatch=8",
                             "checkpoint.every=never"},
@@ -58,8 +61,8 @@ static int32_t pick(const int32_t *from, size_t count) {
 #define PICK(...)                                                                                  \
   pick((const int32_t[]){__VA_ARGS__}, sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t))
 
-static Keys random_keys(void) {
-  Keys k = {.microbatch = PICK(1, 2, 4)};
+static Keys random_keys(bool is_llama) {
+  Keys k = {.job = is_llama ? "llama" : "gpt2", .microbatch = PICK(1, 2, 4)};
   const int32_t devices = PICK(1, 1, 2);
   k.batch = k.microbatch * devices * PICK(1, 2, 4);
   (void)snprintf(k.text[0], TEXT_BYTES, "cluster={\"dgx-a100\", devices=%d, host_link=\"%dGB/s\"}",
@@ -67,7 +70,8 @@ static Keys random_keys(void) {
   (void)snprintf(k.text[1], TEXT_BYTES, "cluster.host_bandwidth=%dGB/s", PICK(100, 400, 2000));
   (void)snprintf(k.text[2], TEXT_BYTES, "model.layers=%d", PICK(3, 4, 6, 8));
   (void)snprintf(k.text[3], TEXT_BYTES, "model.width=%d", PICK(128, 256, 512));
-  (void)snprintf(k.text[4], TEXT_BYTES, "model.positions=%d", PICK(128, 256, 512));
+  (void)snprintf(k.text[4], TEXT_BYTES, is_llama ? "train.context=%d" : "model.positions=%d",
+                 PICK(128, 256, 512));
   (void)snprintf(k.text[5], TEXT_BYTES, "train.batch=%d sequences", k.batch);
   (void)snprintf(k.text[6], TEXT_BYTES, "train.microbatch=%d", k.microbatch);
   (void)snprintf(k.text[7], TEXT_BYTES, "precision=%s", draw(2) ? "bf16" : "fp32");
@@ -91,7 +95,7 @@ static bool measure(const Keys *k, const char *offload, const char *recompute, c
   for (size_t i = 0; i < sizeof k->text / sizeof *k->text; i++)
     changes.text[4 + i] = k->text[i];
   *m = (Measured){0};
-  return job_plan_look("gpt2", &changes, look_at, m);
+  return job_plan_look(k->job, &changes, look_at, m);
 }
 
 static const char no_limit[] = "memory.budget=70GB";
@@ -124,6 +128,14 @@ static void measure_all(const Keys *k, Placements *all) {
         }
 }
 
+/* Names the placement of that number. */
+static void print_placement(int32_t number) {
+  const int32_t f = number % FRAMES, s = number / FRAMES % STATES;
+  const int32_t w = number / FRAMES / STATES % WAYS, r = number / FRAMES / STATES / WAYS;
+  printf("the best: %s, states %d/%d, what forward keeps %d/%d, %s\n", recomputes[r], s, STATES - 1,
+         f, FRAMES - 1, ways[w]);
+}
+
 /* Checks so many budgets between the least that any placement needs and the job with all on the
  * device. */
 static void check_budgets(const Keys *k, Placements *all, int32_t budgets, bool tells) {
@@ -135,29 +147,33 @@ static void check_budgets(const Keys *k, Placements *all, int32_t budgets, bool 
   for (int32_t part = 1; part <= budgets; part++) {
     const int64_t limit = least + (first->bytes - least) * part / (budgets + 1);
     int64_t best_ns = INT64_MAX;
+    int32_t best = 0;
     for (int32_t i = 0; i < count; i++)
       if (first[i].bytes > 0 && first[i].bytes <= limit && first[i].step_ns < best_ns)
-        best_ns = first[i].step_ns;
+        best_ns = first[i].step_ns, best = i;
     Measured got;
     CHECK(measure_auto(k, limit, &got));
-    if (tells || (double)got.step_ns > 1.03 * (double)best_ns)
-      printf("budget %.1f MB: %.3f ms, the best %.3f ms\n", (double)limit * 1e-6,
+    if (tells || (double)got.step_ns > 1.03 * (double)best_ns) {
+      printf("budget %.6f MB: %.3f ms, the best %.3f ms\n", (double)limit * 1e-6,
              (double)got.step_ns * 1e-6, (double)best_ns * 1e-6);
+      print_placement(best);
+    }
     CHECK(got.bytes <= limit);
     CHECK((double)got.step_ns <= 1.03 * (double)best_ns);
   }
 }
 
 static void print_keys(const Keys *k) {
+  printf("%s:", k->job);
   for (size_t i = 0; i < sizeof k->text / sizeof *k->text; i++)
     printf(" %s", k->text[i]);
   printf("\n");
 }
 
-static void test_random(int32_t jobs) {
+static void test_random(int32_t jobs, bool is_llama) {
   static Placements all;
   for (int32_t i = 0; i < jobs; i++) {
-    const Keys k = random_keys();
+    const Keys k = random_keys(is_llama);
     const int32_t before = check_failures;
     measure_all(&k, &all);
     check_budgets(&k, &all, BUDGETS_RANDOM, false);
@@ -169,7 +185,7 @@ static void test_random(int32_t jobs) {
  * more or a little less than half way, the job fits. */
 static void test_fits(int32_t jobs) {
   for (int32_t i = 0; i < jobs; i++) {
-    const Keys k = random_keys();
+    const Keys k = random_keys(i % 2 == 1);
     const int32_t before = check_failures;
     Measured all, least, got;
     CHECK(measure(&k, "offload.optimizer=none", recomputes[0], no_limit, &all));
@@ -189,7 +205,9 @@ int main(int argc, char **argv) {
   const int32_t jobs = argc > 2 ? (int32_t)strtol(argv[2], NULL, 10) : 1;
   state = argc > 3 ? strtoull(argv[3], NULL, 10) : 11;
   if (argc > 1 && strcmp(argv[1], "random") == 0)
-    test_random(jobs);
+    test_random(jobs, false);
+  else if (argc > 1 && strcmp(argv[1], "llama") == 0)
+    test_random(jobs, true);
   else if (argc > 1)
     test_fits(jobs);
   else {
