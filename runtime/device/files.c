@@ -32,7 +32,13 @@ static int no_fault(void) {
   return 0;
 }
 
-FileCalls file_calls = {open_file, fallocate, true, no_fault, as_moved};
+static int flush_pages(int file, off_t first, off_t size_bytes) {
+  return sync_file_range(file, first, size_bytes,
+                         SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                             SYNC_FILE_RANGE_WAIT_AFTER);
+}
+
+FileCalls file_calls = {open_file, fallocate, true, no_fault, as_moved, flush_pages};
 
 /* Bytes [first, first + size_bytes) of a file to or from memory, cut into parts that threads take
  * in turn. */
@@ -135,14 +141,16 @@ static void begin_part(const TierFile *file, const RequestPart *part) {
     file->sums[(first + run) / RUN_BYTES] = sum_of(part->memory + run);
 }
 
-/* After it has moved. Pages that the file system has kept all the same are not needed. */
+/* After it has moved. Pages that the file system has kept all the same are not needed. A disk that
+ * is full, or fails, may say so only when these pages are written. A file system without that call
+ * writes them when it will, and the sums find what it lost. */
 static bool end_part(const TierFile *file, const RequestPart *part, Status *status) {
   const uint64_t first = part->request->first + part->at;
   const bool reads = part->request->reads;
   if (!file->is_direct) {
-    if (!reads)
-      (void)sync_file_range(file->file, (off_t)first, (off_t)part->bytes,
-                            SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+    if (!reads && file_calls.flush(file->file, (off_t)first, (off_t)part->bytes) != 0 &&
+        errno != ENOSYS && errno != EINVAL && errno != ESPIPE)
+      return fail_part(file, false, first, part->bytes, strerror(errno), status);
     (void)posix_fadvise(file->file, (off_t)first, (off_t)part->bytes, POSIX_FADV_DONTNEED);
   }
   for (uint64_t run = 0; run < part->bytes && reads && file->sums != NULL; run += RUN_BYTES) {

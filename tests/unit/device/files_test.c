@@ -2,6 +2,7 @@
  * have. LINK: runtime */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,24 @@ static int allocate_not(int file, int mode, off_t first, off_t bytes) {
 static int open_named(const char *path, int flags, mode_t mode) {
   if (strcmp(path, folder) != 0) return real.open(path, flags, mode);
   errno = EOPNOTSUPP;
+  return -1;
+}
+
+static int open_buffered(const char *path, int flags, mode_t mode) {
+  if ((flags & O_DIRECT) == 0) return real.open(path, flags, mode);
+  errno = EINVAL;
+  return -1;
+}
+
+static int flush_full(int file, off_t first, off_t bytes) {
+  (void)file, (void)first, (void)bytes;
+  errno = ENOSPC;
+  return -1;
+}
+
+static int flush_not(int file, off_t first, off_t bytes) {
+  (void)file, (void)first, (void)bytes;
+  errno = ENOSYS;
   return -1;
 }
 
@@ -206,6 +225,24 @@ static void test_faults(void) {
   tier_file_close(base);
 }
 
+static void test_pages(void) {
+  Status status = {0};
+  uint8_t *base = NULL;
+  TEST("a disk that is full only when pages are written refuses the write") {
+    file_calls.open = open_buffered;
+    CHECK(tier_file_open(&setup, &base, &status) && !tier_file_is_direct(base));
+    check_round(base);
+    file_calls.flush = flush_full;
+    CHECK(!tier_file_write(base, from, BYTES, &status));
+    check_says(&status, "No space left on device");
+    CHECK(strstr(status.text, "writing ") != NULL);
+    file_calls.flush = flush_not;
+    check_round(base);
+    file_calls = real;
+    tier_file_close(base);
+  }
+}
+
 int main(void) {
   real = file_calls;
   CHECK(mkdtemp(folder) != NULL);
@@ -219,6 +256,7 @@ int main(void) {
     test_way(rings);
     test_rounds();
     test_faults();
+    test_pages();
   }
   CHECK_INT(names_in_folder(), 0);
   (void)rmdir(folder);
