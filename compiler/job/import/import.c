@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "compiler/job/job_room.h"
 
@@ -28,6 +29,11 @@ static const struct {
     [FORMAT_SHELL] = {"a shell script", ".sh .bash .slurm .sbatch .job", read_shell,
                       "megatron torchtitan nanogpt llmc trainer"},
 };
+
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
 
 static bool ends_with(const char *path, const char *ends) {
   size_t length = strlen(path);
@@ -55,6 +61,8 @@ static Format guess_format(const char *path, const char *text) {
   return FORMAT_SHELL;
 }
 
+enum { SCORE_OF_A_KEY = 4 };
+
 /* Leaves from `first` on whose keys the tool has, of the first hundred. */
 static int32_t score(Import *im, int32_t first, int32_t tool) {
   int32_t count = 0;
@@ -63,9 +71,20 @@ static int32_t score(Import *im, int32_t first, int32_t tool) {
     if (leaf->tool >= 0) continue; /* of a launcher */
     WordHits hits = words_find(im->c->arena, tool, leaf->key);
     if (hits.list.count > 0 && hits.list.at[0].fit != FIT_OUTER)
-      count += hits.list.at[0].fit == FIT_SAME ? 4 : 1;
+      count += hits.list.at[0].fit == FIT_SAME ? SCORE_OF_A_KEY : 1;
   }
   return count;
+}
+
+/* accelerate or deepspeed, if it starts the program of the leaves from `first` on; -1. */
+static int32_t launcher_tool(const Import *im, int32_t first) {
+  static const char *const launchers[] = {"accelerate", "deepspeed"};
+  for (int32_t i = first; i < im->leaves.count; i++)
+    for (int k = 0; k < 2; k++)
+      if (strcmp(im->leaves.at[i].key, "launcher") == 0 &&
+          strcmp(base_name(im->leaves.at[i].text), launchers[k]) == 0)
+        return word_tool_find(launchers[k]);
+  return -1;
 }
 
 /* The tool whose keys these are; -1: reported. */
@@ -86,6 +105,8 @@ static int32_t guess_tool(Import *im, int32_t first, Format format) {
     }
   }
   Span at = {.file = im->file};
+  const int32_t launcher = format == FORMAT_SHELL ? launcher_tool(im, first) : -1;
+  if (launcher >= 0 && best_score <= SCORE_OF_A_KEY) return launcher; /* the program is its own */
   if (best_score == 0)
     error_at(im->c, at, "import-kind",
              "it is %s, and has no key of %s; --as TOOL says what it is of", formats[format].name,
@@ -94,11 +115,6 @@ static int32_t guess_tool(Import *im, int32_t first, Format format) {
     error_at(im->c, at, "import-kind",
              "its keys are of several tools (%s); --as TOOL says of which", missing);
   return best_score > second_score ? best : -1;
-}
-
-static const char *base_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
 }
 
 static bool import_file(Import *im, const char *path, int32_t tool, int32_t depth);
@@ -112,6 +128,46 @@ static bool follow(Import *im, int32_t tool, const char *key, int32_t depth) {
       path_join(im->c->arena, path_directory(im->c->arena, leaf->at.file), leaf->text);
   drop(leaf, HOW_DERIVED, "the file is read, too", false);
   return import_file(im, path, word_tool_find("deepspeed"), depth + 1);
+}
+
+/* Options of the command win over the file that it names. */
+static void drop_of_file(Import *im, int32_t first, int32_t file_first, int32_t tool) {
+  for (int32_t i = file_first; i < im->leaves.count; i++)
+    for (int32_t k = first; k < file_first; k++) {
+      const char *key = im->leaves.at[i].key, *dot = strrchr(key, '.');
+      if (im->leaves.at[k].tool == tool && im->leaves.at[i].how == HOW_OPEN &&
+          word_is_same(im->leaves.at[k].key, dot ? dot + 1 : key))
+        drop(&im->leaves.at[i], HOW_DECLINED, "the command's option wins", false);
+    }
+}
+
+/* Files of other tools that the command's options name, --config_file of accelerate launch and
+ * --deepspeed FILE, and options of accelerate launch itself. */
+static bool follow_command(Import *im, int32_t first) {
+  const int32_t accelerate = word_tool_find("accelerate"), deepspeed = word_tool_find("deepspeed"),
+                last = im->leaves.count;
+  for (int32_t i = first; i < last; i++) {
+    Leaf *leaf = &im->leaves.at[i];
+    const bool is_accelerate = leaf->tool == accelerate && leaf->how == HOW_OPEN;
+    const bool is_file = is_accelerate && strcmp(leaf->key, "config_file") == 0;
+    const bool is_deepspeed =
+        strcmp(leaf->key, "deepspeed") == 0 || strcmp(leaf->key, "deepspeed_config") == 0;
+    im->has_tool[accelerate] |= is_accelerate;
+    if (leaf->kind != LEAF_TEXT || !*leaf->text ||
+        (!is_file && !(is_deepspeed && ends_with(leaf->text, ".json .hjson"))))
+      continue;
+    const char *path =
+        path_join(im->c->arena, path_directory(im->c->arena, leaf->at.file), leaf->text);
+    if (access(path, F_OK) != 0) {
+      drop(leaf, HOW_UNREAD, "this file is not here", true);
+      continue;
+    }
+    drop(leaf, HOW_DERIVED, "the file is read, too", false);
+    const int32_t file_first = im->leaves.count, tool = is_file ? accelerate : deepspeed;
+    if (!import_file(im, path, tool, 1)) return false;
+    drop_of_file(im, first, file_first, tool);
+  }
+  return true;
 }
 
 /* The JSON that TrainingArguments' fsdp_config may name, as the table that it is. */
@@ -164,8 +220,21 @@ static bool is_model(Import *im, const char *path, int32_t first) {
   return true;
 }
 
+/* A file that another one names may be an argument, too. */
+static bool is_read_already(Import *im, const char *path) {
+  char *whole = realpath(path, NULL);
+  const char *name = whole ? arena_copy(im->c->arena, whole) : NULL;
+  free(whole);
+  if (!name) return false;
+  for (int32_t i = 0; i < im->files.list.count; i++)
+    if (strcmp(im->files.list.at[i], name) == 0) return true;
+  VEC_PUSH(im->c->arena, &im->files.list, name);
+  return false;
+}
+
 static bool import_file(Import *im, const char *path, int32_t tool, int32_t depth) {
   size_t size;
+  if (is_read_already(im, path)) return true;
   char *text = import_text(im, path, &size);
   if (!text) return false;
   Format format = guess_format(path, text);
@@ -181,7 +250,8 @@ static bool import_file(Import *im, const char *path, int32_t tool, int32_t dept
   im->has_tool[tool] = true;
   VEC_PUSH(im->c->arena, &im->titles.list,
            arena_printf(im->c->arena, "%s (%s)", base_name(path), word_tools[tool].title));
-  if (depth > 0) return true;
+  if (format == FORMAT_SHELL) return depth > 0 || follow_command(im, first);
+  if (depth > 1) return true;
   if (tool == word_tool_find("accelerate"))
     return follow(im, tool, "deepspeed_config.deepspeed_config_file", depth) &&
            follow(im, tool, "deepspeed_config_file", depth);
@@ -203,7 +273,7 @@ static bool import_command(Import *im, const char *words, int32_t tool) {
   im->has_tool[tool] = true;
   VEC_PUSH(im->c->arena, &im->titles.list,
            arena_printf(im->c->arena, "a command of %s", word_tools[tool].title));
-  return true;
+  return follow_command(im, first);
 }
 
 /* Files have keys of Adam beside another optimizer, which does not look at them. */

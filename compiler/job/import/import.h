@@ -76,6 +76,7 @@ typedef struct Import {
   VEC(JobSetting)
   settings;
   Texts titles;     /* "ds.json (DeepSpeed)" */
+  Texts files;      /* that were read, without links */
   Texts open_lines; /* what the user fills in */
   Texts rates;      /* the comment on learning rates */
   Texts lost;       /* defaults of theirs that change training and have no counterpart */

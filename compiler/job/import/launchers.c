@@ -53,7 +53,6 @@ void convert_launchers(Import *im) {
   static const char *const tools[] = {"torch", "deepspeed", "launch"};
   double count = 1;
   for (int i = 0; i < 3; i++) {
-    if (im->has_tool[word_tool_find(tools[i])]) continue; /* its own importer takes them */
     int32_t tool = word_tool_find(tools[i]);
     take_text_count(im, find_any(im, tool, nodes, 4), "cluster.nodes");
     Leaf *each = find_any(im, tool, devices, 4);
