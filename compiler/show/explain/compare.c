@@ -28,6 +28,17 @@ static uint32_t fullest_class(const Compiled *compiled) {
   return fullest;
 }
 
+/* Bytes of the largest arena of any class in that tier. */
+static int64_t most_in(const Compiled *compiled, Tier tier) {
+  const Plan *plan = &compiled->plan;
+  int64_t most = 0;
+  for (uint32_t i = 0; i < plan->classes_count; i++) {
+    const int64_t bytes = (int64_t)plan_arena_bytes(plan, &plan->classes[i], tier);
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
 static double most_sent(const Compiled *compiled, uint32_t axes_mask) {
   double most = 0;
   for (uint32_t i = 0; i < compiled->plan.classes_count; i++)
@@ -112,6 +123,18 @@ static void print_memory(const Compiled *const both[SIDES], FILE *out) {
             fits(both[AGAINST]) ? "fits" : "too large");
 }
 
+/* Memory beside the device's: what has left it, copies of the state that are being saved, and
+ * staged samples. */
+static void print_far(const Compiled *const both[SIDES], FILE *out) {
+  CompareRow rows[] = {{"host", "arena in host memory", 6, {0}}, {"file", "of a rank", 6, {0}}};
+  for (int i = 0; i < SIDES; i++) {
+    rows[0].value[i] = 1e-9 * (double)most_in(both[i], TIER_HOST);
+    rows[1].value[i] = 1e-9 * (double)most_in(both[i], TIER_FILE);
+  }
+  for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+    if (rows[r].value[JOB] > 0 || rows[r].value[AGAINST] > 0) print_row(&rows[r], out);
+}
+
 static bool has_axes(const Plan *plan, uint32_t before, uint32_t axes_mask) {
   for (uint32_t i = 0; i < before; i++)
     if (plan->comms[i].axes_mask == axes_mask) return true;
@@ -172,6 +195,10 @@ static void print_times(const Compiled *const both[SIDES], FILE *out) {
                    out);
   print_time_row(both, PART_EXPOSED, PLAN_NONE, "exposed several", out);
   print_time_row(both, PART_BUBBLE, PLAN_NONE, "bubble", out);
+  CompareRow offload = {"", "exposed offload", 6, {0}};
+  for (int i = 0; i < SIDES; i++)
+    offload.value[i] = 1e-6 * (double)offload_exposed_ns(both[i]);
+  if (offload.value[JOB] != 0 || offload.value[AGAINST] != 0) print_row(&offload, out);
 }
 
 void explain_compare(const Compiled *job, const Compiled *against, const char *changes, FILE *out) {
@@ -180,6 +207,7 @@ void explain_compare(const Compiled *job, const Compiled *against, const char *c
   fprintf(out, "\n%-35s %*s %*s %*s\n", "GB = 1e9 bytes; a rank at its peak", VALUE, "this job",
           VALUE, "against", VALUE, "difference");
   print_memory(both, out);
+  print_far(both, out);
   print_sent(both, out);
   CompareRow step = {"time", "of a step, ms", 6, {0}};
   const bool is_text = job->derived.sample_tokens > 1;
@@ -215,6 +243,10 @@ bool explain_is_same(const Compiled *job, const Compiled *against) {
         memcmp(a.by_kind, b.by_kind, sizeof a.by_kind) != 0 ||
         class_traffic(job, i, 0).sent_bytes != class_traffic(against, i, 0).sent_bytes)
       return false;
+    for (Tier tier = 0; tier < Tier_COUNT; tier++)
+      if (plan_arena_bytes(plan, &plan->classes[i], tier) !=
+          plan_arena_bytes(other, &other->classes[i], tier))
+        return false;
   }
   return true;
 }
@@ -227,8 +259,10 @@ static void print_side(const Compiled *compiled, const char *name, FILE *out) {
   for (size_t r = 0; r < MEMORY_ROWS_OF_JOBS; r++)
     fprintf(out, "   \"%s\":%lld,\n", memory_rows[r].name,
             (long long)peak.by_kind[memory_rows[r].kind]);
-  fprintf(out, "   \"arena\":%lld,\"budget\":%s,\"fits\":%s},\n",
-          (long long)compiled->draft->arena_bytes,
+  fprintf(out, "   \"arena\":%lld,\"host_arena\":%lld,\"file_arena\":%lld,",
+          (long long)compiled->draft->arena_bytes, (long long)most_in(compiled, TIER_HOST),
+          (long long)most_in(compiled, TIER_FILE));
+  fprintf(out, "\"budget\":%s,\"fits\":%s},\n",
           compiled->budget_bytes > 0 ? arena_printf(compiled->draft->compile->arena, "%lld",
                                                     (long long)compiled->budget_bytes)
                                      : "null",
@@ -238,7 +272,8 @@ static void print_side(const Compiled *compiled, const char *name, FILE *out) {
   for (uint32_t axis = 0; axis < compiled->plan.axes_count; axis++)
     fprintf(out, "\"%s\":%.6f,", plan_string(&compiled->plan, compiled->plan.axes[axis].name),
             part_ms(compiled, PART_EXPOSED, axis));
-  fprintf(out, "\"several\":%.6f},\n", part_ms(compiled, PART_EXPOSED, PLAN_NONE));
+  fprintf(out, "\"several\":%.6f},\"offload_exposed_ms\":%.6f,\n",
+          part_ms(compiled, PART_EXPOSED, PLAN_NONE), 1e-6 * (double)offload_exposed_ns(compiled));
   fprintf(out, "  \"sent_bytes\":%.0f,\"predicted_step_ns\":%lld,\"tokens_per_s\":%.0f}",
           most_sent(compiled, 0), (long long)(step_seconds(compiled) * 1e9),
           samples_per_s(compiled));

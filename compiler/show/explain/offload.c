@@ -64,6 +64,21 @@ static double hidden_tokens(const Compiled *compiled) {
   return 0;
 }
 
+static bool has_copies(const Plan *plan) {
+  for (uint32_t i = 0; i < plan->records_count; i++)
+    if (plan_is_offload(plan, &plan->records[i])) return true;
+  return false;
+}
+
+int64_t offload_exposed_ns(const Compiled *compiled) {
+  Arena *arena = compiled->draft->compile->arena;
+  const LaneTimes *times;
+  uint32_t class;
+  if (!has_copies(&compiled->plan)) return 0;
+  return longest(arena, &compiled->plan, &times, &class) -
+         scaled_ns(arena, &compiled->plan, 1, false);
+}
+
 OffloadTimes offload_times(const Compiled *compiled) {
   Arena *arena = compiled->draft->compile->arena;
   const Plan *plan = &compiled->plan;

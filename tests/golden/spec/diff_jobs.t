@@ -24,6 +24,7 @@ data     micro-batches                 0.000006    0.000010   -0.000004  -40.0%
 control  what changes between steps    0.000000    0.000000   +0.000000
          arena                         0.040854    0.038361   +0.002493   +6.5%
 budget   of a rank                    83.632744   80.914835   +2.717909   +3.4%
+host     arena in host memory          0.000009    0.000017   -0.000008  -48.5%
 sent     by a rank in a step           0.002228    0.003567   -0.001338  -37.5%
          over dp                       0.002228    0.000795   +0.001434 +180.4%
          over tp                       0.000000    0.002772   -0.002772 -100.0%

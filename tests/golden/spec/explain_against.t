@@ -24,6 +24,7 @@ data     micro-batches                 0.000025    0.000025   +0.000000
 control  what changes between steps    0.000000    0.000000   +0.000000
          arena                         1.302781    3.275491   -1.972710  -60.2%
 budget   of a rank                    83.632744   83.028764   +0.603980   +0.7%
+host     arena in host memory          0.469232    1.876829   -1.407597  -75.0%
 sent     by a rank in a step           1.885505    0.938398   +0.947107 +100.9%
          over dp                       1.885505    0.938398   +0.947107 +100.9%
 time     of a step, ms                10.970040    8.569644   +2.400396  +28.0%

@@ -29,8 +29,8 @@ return job {
    "what changes between steps":120,
    "control, mirrored":0,
    "snapshot":0,
-   "arena":1302780672,"budget":83632744038,"fits":true},
-  "compute_ms":5.568287,"bubble_ms":0.000000,"exposed_ms":{"dp_replicate":0.000000,"dp":5.130513,"pp":0.000000,"cp":0.000000,"tp":0.000000,"tp_group":0.000000,"several":0.000000},
+   "arena":1302780672,"host_arena":469232128,"file_arena":0,"budget":83632744038,"fits":true},
+  "compute_ms":5.568287,"bubble_ms":0.000000,"exposed_ms":{"dp_replicate":0.000000,"dp":5.130513,"pp":0.000000,"cp":0.000000,"tp":0.000000,"tp_group":0.000000,"several":0.000000},"offload_exposed_ms":0.000000,
   "sent_bytes":1885504620,"predicted_step_ns":10970040,"tokens_per_s":746761},
  "against":{"ranks":4,"memory":{
    "parameters":312799232,
@@ -52,6 +52,6 @@ return job {
    "what changes between steps":120,
    "control, mirrored":0,
    "snapshot":0,
-   "arena":3275491072,"budget":83028764262,"fits":true},
-  "compute_ms":6.979298,"bubble_ms":0.000000,"exposed_ms":{"dp_replicate":0.000000,"dp":1.590346,"pp":0.000000,"cp":0.000000,"tp":0.000000,"tp_group":0.000000,"several":0.000000},
+   "arena":3275491072,"host_arena":1876828672,"file_arena":0,"budget":83028764262,"fits":true},
+  "compute_ms":6.979298,"bubble_ms":0.000000,"exposed_ms":{"dp_replicate":0.000000,"dp":1.590346,"pp":0.000000,"cp":0.000000,"tp":0.000000,"tp_group":0.000000,"several":0.000000},"offload_exposed_ms":0.000000,
   "sent_bytes":938397768,"predicted_step_ns":8569644,"tokens_per_s":955932}}

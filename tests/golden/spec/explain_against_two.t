@@ -24,6 +24,7 @@ data     micro-batches                 0.000041    0.000025   +0.000016  +66.7%
 control  what changes between steps    0.000000    0.000000   +0.000000
          arena                         1.061861    0.950802   +0.111059  +11.7%
 budget   of a rank                    80.914835   83.632744   -2.717909   -3.2%
+host     arena in host memory          0.472638    0.234633   +0.238005 +101.4%
 sent     by a rank in a step           1.701024    2.199755   -0.498732  -22.7%
          over tp                       0.437469    0.000000   +0.437469
          over dp                       1.263555    2.199755   -0.936201  -42.6%

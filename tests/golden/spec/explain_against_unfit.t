@@ -26,6 +26,7 @@ control  what changes between steps    0.000000    0.000000   +0.000000  +15.4%
          arena                         1.302781    2.920163   -1.617382  -55.4%
 budget   of a rank                    83.632744    0.558915  +83.073829
                                            fits   too large
+host     arena in host memory          0.469232    0.000033   +0.469199
 sent     by a rank in a step           1.885505    0.938398   +0.947107 +100.9%
          over dp                       1.885505    0.938398   +0.947107 +100.9%
 time     of a step, ms                10.970040    9.218383   +1.751657  +19.0%

@@ -26,6 +26,7 @@ data     micro-batches                 0.000002    0.000002   +0.000000
 control  what changes between steps    0.000000    0.000000   +0.000000
          arena                         0.036291    0.036242   +0.000049   +0.1%
 budget   of a rank                    83.934734   83.934734   +0.000000
+host     arena in host memory          0.000003    0.000003   +0.000000
 sent     by a rank in a step           0.000268    0.000268   +0.000000
          over tp                       0.000268    0.000268   +0.000000
 time     of a step, ms                 0.243022    0.245347   -0.002325   -0.9%
