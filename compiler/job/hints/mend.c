@@ -240,6 +240,18 @@ bool is_off(int32_t field, const Raw *raw) {
   return units_amount(raw->text, info->values, &amount) && amount.value <= 0;
 }
 
+/* The word that was probably meant; of a table, where the key takes none, by its first text. */
+static const char *mended_word(Arena *arena, int32_t field, const Raw *raw) {
+  const bool is_number = raw->kind == RAW_NUMBER && isfinite(raw->number);
+  const bool is_listed =
+      raw->kind == RAW_TABLE && raw->list.count > 0 && raw->list.at[0]->kind == RAW_TEXT;
+  const char *word = is_number               ? arena_printf(arena, "%.15g", raw->number)
+                     : raw->kind == RAW_FLAG ? (raw->number != 0 ? "true" : "false")
+                     : is_listed             ? raw->list.at[0]->text
+                                             : "";
+  return meant_word(arena, field_name(arena, field), spec_fields[field].values, word);
+}
+
 const char *mended_value(Arena *arena, int32_t field, const Raw *raw) {
   const FieldInfo *info = &spec_fields[field];
   bool is_number = raw->kind == RAW_NUMBER && isfinite(raw->number);
@@ -256,12 +268,7 @@ const char *mended_value(Arena *arena, int32_t field, const Raw *raw) {
     if (field == FIELD_checkpoint_resume && raw->kind == RAW_FLAG)
       return raw->number != 0 ? "\"auto\"" : "\"never\"";
     return is_number ? arena_printf(arena, "\"%.15g\"", raw->number) : NULL;
-  case KIND_CHOICE: {
-    const char *word = is_number               ? arena_printf(arena, "%.15g", raw->number)
-                       : raw->kind == RAW_FLAG ? (raw->number != 0 ? "true" : "false")
-                                               : "";
-    return quoted(arena, meant_word(arena, field_name(arena, field), info->values, word));
-  }
+  case KIND_CHOICE: return quoted(arena, mended_word(arena, field, raw));
   case KIND_AMOUNT:
     if (is_off(field, raw)) return "\"never\"";
     if (strcmp(info->values, "s") == 0) return mended_duration(arena, raw);

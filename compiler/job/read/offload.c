@@ -10,6 +10,25 @@ Amount *offload_part(Job *job, int32_t field) {
   return field == FIELD_offload_activations ? &job->frames_part : NULL;
 }
 
+/* The nearest value that the key takes: the word and the part stay where they may. */
+static void fix_part(Compile *c, int32_t field, bool is_file, const RawEntry *part) {
+  const Raw *raw = part != NULL ? part->value : NULL;
+  const bool is_most = part != NULL && strcmp(part->key, "most") == 0;
+  const bool is_number = raw != NULL && raw->kind == RAW_NUMBER && raw->number > 0;
+  const char *amount = is_most ? "40GB" : "60%";
+  Amount said = {0};
+  if (is_most && is_number && raw->number >= 1 && raw->number < 1e18)
+    amount = arena_printf(c->arena, "%.0fB", raw->number);
+  else if (!is_most && is_number && raw->number <= 100)
+    amount = arena_printf(c->arena, "%.15g%%", raw->number * (raw->number <= 1 ? 100 : 1));
+  else if (raw != NULL && raw->kind == RAW_TEXT &&
+           units_amount(raw->text, is_most ? "bytes" : "%", &said) && said.value > 0 &&
+           (is_most || said.value <= 100))
+    amount = raw->text;
+  fix_last(c, "%s = { \"%s\", %s = \"%s\" }", spec_fields[field].key, is_file ? "nvme" : "cpu",
+           is_most ? "most" : "share", amount);
+}
+
 /* { "cpu", share = "60%" } or { "cpu", most = "40GB" }: how much of it, whole layers. */
 bool offload_check_part(Compile *c, const JobValue *value, int32_t field, Job *job) {
   const Raw *raw = value->raw;
@@ -26,14 +45,14 @@ bool offload_check_part(Compile *c, const JobValue *value, int32_t field, Job *j
                  units_amount(part->value->text, is_share ? "%" : "bytes", &amount);
   if (!is_good)
     error_at(c, value->origin.span, "wrong-type",
-             "%s: expected a word, { \"cpu\", share = \"60%%\" } or { \"cpu\", most = \"40GB\" }",
-             field_name(c->arena, field));
+             "%s: expected a word, { \"cpu\", share = \"60%%\" } or { \"%s\", most = \"40GB\" }",
+             field_name(c->arena, field), field == FIELD_offload_optimizer ? "nvme" : "cpu");
   else if (!(amount.value > 0) || (is_share && amount.value > 100))
     is_good =
         error_at(c, value->origin.span, "range", "%s: %s is above 0%s", field_name(c->arena, field),
                  part->key, is_share ? ", and at most 100 %" : "");
   if (!is_good) {
-    fix_last(c, "%s = { \"cpu\", share = \"60%%\" }", spec_fields[field].key);
+    fix_part(c, field, is_file, part);
     return false;
   }
   *(int32_t *)field_at(job, field) = is_file ? CHOICE_OFFLOAD_NVME : CHOICE_OFFLOAD_CPU;
