@@ -438,8 +438,10 @@ typedef struct Listed {
   uint32_t index;
 } Listed;
 
+/* Tier by tier: an offset is one in the arena of its tier. */
 static int by_size(const void *a, const void *b) {
   const Listed *x = a, *y = b;
+  if (x->buffer->tier != y->buffer->tier) return x->buffer->tier < y->buffer->tier ? -1 : 1;
   if (x->buffer->size_bytes != y->buffer->size_bytes)
     return x->buffer->size_bytes > y->buffer->size_bytes ? -1 : 1;
   return (x->index > y->index) - (x->index < y->index);
@@ -476,6 +478,10 @@ void explain_rank(const Compiled *compiled, int64_t rank, FILE *out) {
   qsort(listed, (size_t)n, sizeof *listed, by_size);
   for (int32_t i = 0; i < n; i++) {
     const PlanBuffer *b = listed[i].buffer;
+    if (i > 0 && b->tier != listed[i - 1].buffer->tier)
+      fprintf(out, "%s\n",
+              b->tier == TIER_FILE ? "in the rank's file at that moment"
+                                   : "in host memory at that moment");
     int32_t column = fprintf(out, "%14s %14s  %-14s ", count_text(compiled, (int64_t)b->size_bytes),
                              count_text(compiled, (int64_t)b->offset), kind_name(b->kind));
     const char *of = b->layer >= 0 ? arena_printf(arena, ", layer %d", b->layer) : "";

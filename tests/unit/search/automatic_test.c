@@ -5,6 +5,7 @@
  *   automatic_test                     one job, four budgets; then one random job
  *   automatic_test random JOBS SEED    GPT-2s against all placements, ten budgets a job
  *   automatic_test llama JOBS SEED     the same of Llamas
+ *   automatic_test stages JOBS SEED    the same of Llamas in two stages of a pipeline
  *   automatic_test fits JOBS SEED      nothing moves if all fits, and what moves makes the job fit
  * LINK: job_plan simulate test_world */
 #include <stdlib.h>
@@ -36,7 +37,7 @@ static const char *const ways[WAYS] = {"", "grads = \"cpu\",", "update = \"devic
 /* Keys that all placements of a job share. */
 typedef struct Keys {
   const char *job; /* of tests/parity/jobs */
-  char text[8][TEXT_BYTES];
+  char text[9][TEXT_BYTES];
   int32_t batch, microbatch; /* sequences */
 } Keys;
 
@@ -44,7 +45,7 @@ static const Keys usual = {"gpt2",
                            {"cluster={\"dgx-a100\", devices=1, host_link=\"300GB/s\"}",
                             "cluster.host_bandwidth=2TB/s", "model.layers=6", "model.width=256",
                             "model.positions=512", "train.batch=16 sequences", "train.microbatch=8",
-                            "checkpoint.every=never"},
+                            "checkpoint.every=never", "parallel.pp=1"},
                            16,
                            8};
 
@@ -61,9 +62,10 @@ static int32_t pick(const int32_t *from, size_t count) {
 #define PICK(...)                                                                                  \
   pick((const int32_t[]){__VA_ARGS__}, sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t))
 
-static Keys random_keys(bool is_llama) {
+/* `stages`: of a pipeline, one device each. */
+static Keys random_keys(bool is_llama, int32_t stages) {
   Keys k = {.job = is_llama ? "llama" : "gpt2", .microbatch = PICK(1, 2, 4)};
-  const int32_t devices = PICK(1, 1, 2);
+  const int32_t devices = stages > 1 ? stages : PICK(1, 1, 2);
   k.batch = k.microbatch * devices * PICK(1, 2, 4);
   (void)snprintf(k.text[0], TEXT_BYTES, "cluster={\"dgx-a100\", devices=%d, host_link=\"%dGB/s\"}",
                  devices, PICK(20, 50, 150, 400));
@@ -75,14 +77,19 @@ static Keys random_keys(bool is_llama) {
   (void)snprintf(k.text[5], TEXT_BYTES, "train.batch=%d sequences", k.batch);
   (void)snprintf(k.text[6], TEXT_BYTES, "train.microbatch=%d", k.microbatch);
   (void)snprintf(k.text[7], TEXT_BYTES, "precision=%s", draw(2) ? "bf16" : "fp32");
+  (void)snprintf(k.text[8], TEXT_BYTES, "parallel.pp=%d", stages);
   return k;
 }
 
 static void look_at(const Plan *plan, void *context) {
   Measured *m = context;
   struct Arena *arena = arena_new();
-  m->bytes = (int64_t)plan_arena_bytes(plan, &plan->classes[0], TIER_DEVICE);
-  m->step_ns = simulate(arena, plan, PROGRAM_TRAIN_STEP)[0].span_ns;
+  const LaneTimes *times = simulate(arena, plan, PROGRAM_TRAIN_STEP);
+  for (uint32_t c = 0; c < plan->classes_count; c++) {
+    const int64_t bytes = (int64_t)plan_arena_bytes(plan, &plan->classes[c], TIER_DEVICE);
+    if (bytes > m->bytes) m->bytes = bytes;
+    if (times[c].span_ns > m->step_ns) m->step_ns = times[c].span_ns;
+  }
   for (uint32_t i = 0; i < plan->records_count; i++)
     m->moves |= plan->records[i].purpose == PURPOSE_OFFLOAD;
   arena_free(arena);
@@ -170,10 +177,10 @@ static void print_keys(const Keys *k) {
   printf("\n");
 }
 
-static void test_random(int32_t jobs, bool is_llama) {
+static void test_random(int32_t jobs, bool is_llama, int32_t stages) {
   static Placements all;
   for (int32_t i = 0; i < jobs; i++) {
-    const Keys k = random_keys(is_llama);
+    const Keys k = random_keys(is_llama, stages);
     const int32_t before = check_failures;
     measure_all(&k, &all);
     check_budgets(&k, &all, BUDGETS_RANDOM, false);
@@ -185,7 +192,7 @@ static void test_random(int32_t jobs, bool is_llama) {
  * more or a little less than half way, the job fits. */
 static void test_fits(int32_t jobs) {
   for (int32_t i = 0; i < jobs; i++) {
-    const Keys k = random_keys(i % 2 == 1);
+    const Keys k = random_keys(i % 2 == 1, 1);
     const int32_t before = check_failures;
     Measured all, least, got;
     CHECK(measure(&k, "offload.optimizer=none", recomputes[0], no_limit, &all));
@@ -205,9 +212,11 @@ int main(int argc, char **argv) {
   const int32_t jobs = argc > 2 ? (int32_t)strtol(argv[2], NULL, 10) : 1;
   state = argc > 3 ? strtoull(argv[3], NULL, 10) : 11;
   if (argc > 1 && strcmp(argv[1], "random") == 0)
-    test_random(jobs, false);
+    test_random(jobs, false, 1);
   else if (argc > 1 && strcmp(argv[1], "llama") == 0)
-    test_random(jobs, true);
+    test_random(jobs, true, 1);
+  else if (argc > 1 && strcmp(argv[1], "stages") == 0)
+    test_random(jobs, true, 2);
   else if (argc > 1)
     test_fits(jobs);
   else {
