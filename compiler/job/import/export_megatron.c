@@ -48,6 +48,22 @@ static void put_model(Config *x) {
   entry_says(x, "model.tied");
 }
 
+static void put_pipeline(Config *x) {
+  const Derived *d = x->derived;
+  const double layers = x->ask->model && x->ask->model->family ? x->ask->model->layers : 0;
+  const double virtual = layers / (double)(d->pp * d->chunks);
+  const char *word = word_at(x->arena, PIPE_WORDS, x->job->parallel.pipeline);
+  const bool is_whole = virtual >= 1 && floor(virtual) == virtual;
+  if (strcmp(word, "interleaved") == 0 && is_whole)
+    entry_number(x, "num_layers_per_virtual_pipeline_stage", virtual);
+  else if (strcmp(word, "interleaved") == 0)
+    untold(x, "parallel.pipeline",
+           "layers do not divide by pp x chunks: stages are not interleaved");
+  else if (strcmp(word, "1f1b") != 0)
+    untold(x, "parallel.pipeline", "its schedules are 1f1b, which is written, and interleaved");
+  entry_says(x, "parallel.pipeline");
+}
+
 static void put_sharing(Config *x) {
   const Job *job = x->job;
   const Derived *d = x->derived;
@@ -60,15 +76,7 @@ static void put_sharing(Config *x) {
     entry_put(x, "cp_comm_type", job->parallel.cp_kind == CHOICE_RING ? "p2p" : "a2a");
     entry_says(x, "parallel.cp_kind");
   }
-  const double layers = x->ask->model && x->ask->model->family ? x->ask->model->layers : 0;
-  const double virtual = layers / (double)(d->pp * d->chunks);
-  if (d->pp > 1 && d->chunks > 1 && virtual >= 1 && floor(virtual) == virtual)
-    entry_number(x, "num_layers_per_virtual_pipeline_stage", virtual);
-  else if (d->pp > 1 && d->chunks > 1)
-    untold(x, "parallel.pipeline",
-           "layers do not divide by pp x chunks: stages are not interleaved");
-  bool is_plain = strcmp(word_at(x->arena, PIPE_WORDS, job->parallel.pipeline), "1f1b") == 0;
-  if (is_plain || d->chunks > 1) entry_says(x, "parallel.pipeline");
+  if (d->pp > 1) put_pipeline(x);
   if (d->zero > 0) put_switch(x, "use_distributed_optimizer");
   if (d->zero > 1) {
     put_switch(x, "use_megatron_fsdp");
@@ -126,6 +134,11 @@ static void put_precision(Config *x) {
     if (is_narrow || job->precision.grad == CHOICE_FP32) entry_says(x, "precision.grad");
     if (is_narrow || job->precision.reduce == CHOICE_FP32) entry_says(x, "precision.reduce");
   }
+  if (job->precision.linear == CHOICE_LINEAR_FP8) {
+    entry_put(x, "fp8_format", job->is_fp8_by_block ? "e4m3" : "hybrid");
+    entry_put(x, "fp8_recipe", job->is_fp8_by_block ? "blockwise" : "tensorwise");
+    entry_says(x, "precision.linear");
+  }
   if (job->precision.head != CHOICE_FP16) return;
   entry_says(x, "precision.loss_scale");
   if (job->precision.loss_scale == LOSS_SCALE_CONSTANT) {
@@ -140,6 +153,18 @@ static void put_precision(Config *x) {
       number[LOSS_SCALE_OF_LATE] != 0 || number[LOSS_SCALE_OF_REFILL] != 0)
     untold_of(x, "growth, backoff, late, refill of precision.loss_scale", NULL,
               "they are 2, 0.5, 0 and 0 there");
+}
+
+static void put_offload(Config *x) {
+  const Job *job = x->job;
+  const Amount *part = &job->offload_part;
+  if (job->offload.optimizer != CHOICE_OFFLOAD_CPU) return;
+  put_switch(x, "optimizer_cpu_offload");
+  if (part->value > 0 && part->unit == UNIT_PERCENT)
+    entry_number(x, "optimizer_offload_fraction", part->value / 100);
+  else if (part->value > 0)
+    untold_of(x, "most of offload.optimizer", NULL, "all states are offloaded there");
+  entry_says(x, "offload.optimizer");
 }
 
 static void put_recompute(Config *x) {
@@ -172,6 +197,7 @@ void export_megatron(Config *x) {
   put_schedule(x);
   put_precision(x);
   put_recompute(x);
+  put_offload(x);
   entry_ours(x, "log.every", (double)job->log.every);
   if (job->checkpoint.every.unit == UNIT_STEPS)
     entry_ours(x, "checkpoint.every", job->checkpoint.every.value);

@@ -46,6 +46,12 @@ static void put_training(Config *x) {
     untold(x, "precision", "bfloat16 and float32 are its only dtypes, bfloat16 is written");
   entry_says(x, "precision");
   if (job->precision.reduce != CHOICE_FP16) entry_says(x, "precision.reduce");
+  if (job->offload.optimizer == CHOICE_OFFLOAD_CPU) {
+    entry_put(x, "training.enable_cpu_offload", "true");
+    entry_says(x, "offload.optimizer");
+    untold_of(x, "offload.weights, offload.grads", NULL,
+              "they go to the host there, too, with enable_cpu_offload");
+  }
 }
 
 static void put_schedule(Config *x) {
@@ -98,6 +104,10 @@ static void put_parallel(Config *x) {
   else
     entry_says(x, "parallel.zero");
   entry_ours(x, "parallel.tp", (double)d->tp);
+  if (d->tp > 1 && d->sequence)
+    entry_says(x, "parallel.sequence");
+  else if (d->tp > 1)
+    untold(x, "parallel.sequence", "with tp it always cuts norms and residuals");
   entry_ours(x, "parallel.cp", (double)d->cp);
   entry_ours(x, "parallel.pp", (double)d->pp);
   if (d->pp == 1) return;
@@ -154,6 +164,10 @@ void export_torchtitan(Config *x) {
   if (job->checkpoint.every.unit == UNIT_STEPS) {
     entry_put(x, "checkpoint.enable", "true");
     entry_ours(x, "checkpoint.every", job->checkpoint.every.value);
+    if (job_says(x, FIELD_checkpoint_keep) && job->checkpoint.keep != 1)
+      entry_ours(x, "checkpoint.keep", (double)job->checkpoint.keep);
+    else if (job_says(x, FIELD_checkpoint_keep))
+      untold(x, "checkpoint.keep", "it keeps at least 2");
   }
   entry_ours(x, "log.every", (double)job->log.every);
   entry_ours(x, "train.seed", (double)job->train.seed);

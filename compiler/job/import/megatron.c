@@ -343,6 +343,39 @@ static const char *recompute_of(Import *im, const char *word) {
                     : "\"block\"";
 }
 
+/* By default scales follow a history of maxima. */
+static void convert_fp8(Import *im, Leaf *format) {
+  Leaf *recipe = get(im, "fp8_recipe");
+  const char *word = recipe && recipe->kind == LEAF_TEXT ? recipe->text : "delayed";
+  const bool is_block = strcmp(word, "blockwise") == 0;
+  take(im, format, "precision.linear", is_block ? "{ \"fp8\", scaling = \"block\" }" : "\"fp8\"",
+       "");
+  if (is_block || strcmp(word, "tensorwise") == 0)
+    take_as(im, recipe, "precision.linear");
+  else
+    VEC_PUSH(im->c->arena, &im->lost.list,
+             arena_printf(im->c->arena, "fp8 with %s scaling: scales are of the tensor itself here",
+                          text_plain(im->c->arena, word)));
+}
+
+/* States of the optimizer on the host, all or a share of them. */
+static void convert_offload(Import *im) {
+  Leaf *on = get(im, "optimizer_cpu_offload"), *share = get(im, "optimizer_offload_fraction");
+  double number = 1;
+  if (!on || !leaf_true(on)) {
+    for (int i = 0; i < 2; i++)
+      if (i ? share : on) drop(i ? share : on, HOW_DERIVED, "nothing is offloaded", false);
+    return;
+  }
+  const bool is_part = share && leaf_number(im, share, &number) && number > 0 && number < 1;
+  take(im, on, "offload.optimizer",
+       is_part ? arena_printf(im->c->arena, "{ \"cpu\", share = \"%s%%\" }",
+                              lua_number(im->c->arena, decimal_near(number * 100)))
+               : "\"cpu\"",
+       "");
+  if (share && number >= 0 && number <= 1) take_as(im, share, "offload.optimizer");
+}
+
 static void convert_precision(Import *im) {
   Leaf *leaf = is_on(im, "bf16") ? get(im, "bf16") : is_on(im, "fp16") ? get(im, "fp16") : NULL;
   if (leaf)
@@ -358,11 +391,7 @@ static void convert_precision(Import *im) {
   if (wide && leaf_true(wide) && !narrow) take(im, wide, "precision.grad", "\"fp32\"", "");
   if (!eight) eight = get(im, "fp8");
   if (leaf && is_on(im, "fp16")) convert_scale(im);
-  if (eight && eight->kind == LEAF_TEXT) {
-    take(im, eight, "precision.linear", "\"fp8\"", "");
-    VEC_PUSH(im->c->arena, &im->lost.list,
-             "fp8 with delayed scaling: scales are of the tensor itself here");
-  }
+  if (eight && eight->kind == LEAF_TEXT) convert_fp8(im, eight);
   Leaf *again = get(im, "recompute_granularity"), *old = get(im, "checkpoint_activations"),
        *some = get(im, "recompute_activations");
   if (again && again->kind == LEAF_TEXT)
@@ -404,5 +433,6 @@ void convert_megatron(Import *im) {
   convert_optimizer(im);
   convert_schedule(im);
   convert_precision(im);
+  convert_offload(im);
   convert_run(im);
 }

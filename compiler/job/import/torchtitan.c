@@ -224,6 +224,20 @@ static void convert_recompute(Import *im) {
   if (option && option->how == HOW_OPEN) take_as(im, option, "memory.recompute");
 }
 
+/* Its FSDP moves weights, gradients and states to the host together. */
+static void convert_offload(Import *im) {
+  Leaf *offload = get(im, "training.enable_cpu_offload"), *kinds = get(im, "model.converters");
+  if (offload && leaf_true(offload))
+    take(im, offload, "offload.optimizer", "\"cpu\"", "there with weights and gradients");
+  else if (offload)
+    drop(offload, HOW_DERIVED, "nothing is offloaded", false);
+  for (int32_t i = 0; kinds && kinds->kind == LEAF_LIST && i < kinds->items.list.count; i++) {
+    const char *dot = strrchr(kinds->items.list.at[i], '.'),
+               *kind = dot ? dot + 1 : kinds->items.list.at[i];
+    if (strcmp(kind, "float8") == 0) take(im, kinds, "precision.linear", "\"fp8\"", "");
+  }
+}
+
 static void convert_folders(Import *im, bool saves) {
   Leaf *dump = get(im, "job.dump_folder"), *folder = get(im, "checkpoint.folder"),
        *mode = get(im, "checkpoint.async_mode");
@@ -277,6 +291,7 @@ void convert_torchtitan(Import *im) {
   if (reduce && reduce->kind == LEAF_TEXT)
     take(im, reduce, "precision.reduce",
          strcmp(reduce->text, "bfloat16") == 0 ? "\"bf16\"" : "\"fp32\"", "");
+  convert_offload(im);
   Leaf *enable = get(im, "checkpoint.enable_checkpoint");
   if (!enable) enable = get(im, "checkpoint.enable");
   if (enable && leaf_true(enable)) take_pairs(im, "torchtitan", "checkpoint.");
