@@ -109,9 +109,9 @@ static const char *layers_text(const Compiled *compiled, uint32_t stage) {
   return text;
 }
 
-static const char *memory_text(const Compiled *compiled, uint32_t class) {
+static const char *memory_text(const Compiled *compiled, uint32_t class, Tier tier) {
   Arena *arena = compiled->draft->compile->arena;
-  TierPeak peak = find_peak(compiled, class);
+  TierPeak peak = find_peak_in(compiled, class, tier);
   const char *text = arena_printf(arena, "%s:", bytes_text(compiled, peak.arena_bytes));
   bool is_first = true;
   for (size_t r = 0; r < MEMORY_ROWS; r++) {
@@ -245,7 +245,11 @@ void explain_seat(const Compiled *compiled, int64_t rank, FILE *out) {
   if (compiled->fabric->node_count > 1) put(out, "NIC", nic_text(compiled, &place));
   put(out, "is", coordinates_text(compiled, (uint32_t)rank));
   put(out, "layers", layers_text(compiled, stage));
-  put(out, "memory", memory_text(compiled, stage));
+  put(out, "memory", memory_text(compiled, stage, TIER_DEVICE));
+  const bool offloads = draft_offloads(compiled->draft);
+  if (offloads) put(out, "host", memory_text(compiled, stage, TIER_HOST));
+  if (offloads && plan_tier(&compiled->plan, TIER_FILE) != PLAN_NONE)
+    put(out, "file", memory_text(compiled, stage, TIER_FILE));
   print_talks(compiled, (uint32_t)rank, out);
   fputc('\n', out);
   explain_order(compiled, out);
