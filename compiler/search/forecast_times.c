@@ -136,15 +136,17 @@ static int32_t segment_of(const RegionSegments *parts, PartList list) {
   return segments[list];
 }
 
-static uint32_t flags_of(const LayerUse *use) {
-  return (use->first ? CALL_FIRST_LAYER : 0) | (use->last ? CALL_LAST_LAYER : 0) |
-         (use->group_last ? CALL_GROUP_LAST : 0);
+/* No record depends on CALL_LAST_MICROBATCH. */
+static uint32_t flags_of(const LayerUse *use, bool is_first) {
+  return (is_first ? CALL_FIRST_MICROBATCH : 0) | (use->first ? CALL_FIRST_LAYER : 0) |
+         (use->last ? CALL_LAST_LAYER : 0) | (use->group_last ? CALL_GROUP_LAST : 0);
 }
 
-SegmentTimes times_layer(const ForecastTimes *t, int32_t stage, int32_t u, PartList list) {
+SegmentTimes times_layer(const ForecastTimes *t, int32_t stage, int32_t u, PartList list,
+                         bool is_first) {
   const LayerUse *use = &t->d->chain[u];
   const int32_t segment = segment_of(&t->d->train_parts[use->region], list);
-  const uint32_t flags = flags_of(use);
+  const uint32_t flags = flags_of(use, is_first);
   if (segment == NO_ID) return (SegmentTimes){0};
   SegmentTimes *at = &t->look[stage]->region[use->region].at[list][flags];
   if (at->ns < 0) *at = segment_times(t, stage, segment, flags);
@@ -169,29 +171,72 @@ static bool has_data(const Draft *d, const RegionSegments *parts) {
   return false;
 }
 
-static void add_fetch(const ForecastTimes *t, int32_t stage, int32_t segment, int64_t *beside_ns,
-                      int64_t *main_ns) {
-  if (segment == NO_ID) return;
-  *(is_on_main(t->d, segment) ? main_ns : beside_ns) += times_segment(t, stage, segment);
+static int64_t block_ns(const ForecastTimes *t, int32_t stage, int32_t segment, uint32_t flags) {
+  return segment == NO_ID ? 0 : segment_times(t, stage, segment, flags).ns;
+}
+
+static bool reads_block(const Draft *d, int32_t segment, int32_t b) {
+  const Segment *at = segment == NO_ID ? NULL : &d->segments.at[segment];
+  for (int32_t i = 0; at != NULL && i < at->bases.count; i++)
+    if (at->bases.at[i].role == BASE_PARAM && at->bases.at[i].number == b) return true;
+  return false;
+}
+
+/* Fetches of a block, on the lane of its readers or beside. */
+static void add_fetches(const ForecastTimes *t, int32_t stage, const RegionSegments *parts,
+                        int32_t b, RegionTimes *at) {
+  const Draft *d = t->d;
+  const Block *block = &d->blocks.at[b];
+  if (!block->shards_params && !params_are_cast(d)) return;
+  if (block->fetch != NO_ID && reads_block(d, parts->forward, b))
+    *(is_on_main(d, block->fetch) ? &at->cast_ns : &at->fetch_ns) +=
+        block_ns(t, stage, block->fetch, 0);
+  if (block->refetch == NO_ID ||
+      !(reads_block(d, parts->recompute, b) || reads_block(d, parts->backward, b)))
+    return;
+  int64_t *refetch_ns = is_on_main(d, block->refetch) ? at->recast_ns : at->refetch_ns;
+  for (int32_t last = 0; last <= 1; last++)
+    refetch_ns[last] += block_ns(t, stage, block->refetch, last != 0 ? CALL_GROUP_LAST : 0);
+}
+
+/* Reductions, and zeroes before backward. Where two stages hold a tied block, both do it. */
+static void add_gradients(const ForecastTimes *t, int32_t stage, RegionId r, const Block *block,
+                          RegionTimes *at) {
+  const bool is_apart = !block->tied || block->clear != NO_ID;
+  const bool is_last = !block->tied || r == block->reader_last;
+  for (int32_t is_first = 0; is_first <= 1; is_first++) {
+    const uint32_t flags = is_first != 0 ? CALL_FIRST_MICROBATCH : 0;
+    if (block->reduce != NO_ID && (is_apart || r == block->reader_first)) {
+      at->reduce_ns[is_first] += block_ns(t, stage, block->reduce, flags);
+      at->reduces_here = is_on_main(t->d, block->reduce);
+    }
+    at->clear_ns[is_first] += block_ns(t, stage, is_last ? block->pad : block->clear, flags);
+  }
 }
 
 static void measure_region(ForecastTimes *t, int32_t stage, RegionId r) {
   const Draft *d = t->d;
+  const RegionSegments *parts = &d->train_parts[r];
   RegionTimes *at = &t->look[stage]->region[r];
   memset(at->at, -1, sizeof at->at);
-  at->loads = has_data(d, &d->train_parts[r]);
+  at->loads = has_data(d, parts);
   for (int32_t b = 0; b < d->blocks.count; b++) {
     const Block *block = &d->blocks.at[b];
     if (!block->reads[r]) continue;
-    if (block->shards_params || params_are_cast(d)) {
-      add_fetch(t, stage, block->fetch, &at->fetch_ns, &at->cast_ns);
-      add_fetch(t, stage, block->refetch, &at->refetch_ns, &at->recast_ns);
-    }
-    if (block->reduce != NO_ID && (!block->tied || r == block->reader_first))
-      at->reduce_ns += times_segment(t, stage, block->reduce);
+    add_fetches(t, stage, parts, b, at);
+    add_gradients(t, stage, r, block, at);
     t->reduces |= block->shards_grads && block->reduce != NO_ID;
   }
-  t->gathers |= at->fetch_ns + at->refetch_ns > 0;
+  t->gathers |= at->fetch_ns + at->refetch_ns[0] > 0;
+}
+
+bool times_is_on(const Draft *d, int32_t stage, RegionId region) {
+  for (int32_t k = 0; k < draft_chunks(d); k++) {
+    const int32_t c = draft_chunk(d, stage, k);
+    for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1]; u++)
+      if (d->chain[u].region == region) return true;
+  }
+  return false;
 }
 
 ForecastTimes times_measure(Arena *arena, const Draft *d, const Placement *at, uint32_t free_axes) {

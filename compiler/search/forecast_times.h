@@ -17,8 +17,10 @@ typedef struct SegmentTimes {
  * layers on the lane of weights and gradients. */
 typedef struct RegionTimes {
   SegmentTimes at[LISTS][1 << CALL_FLAGS_BITS];
-  int64_t fetch_ns, refetch_ns, reduce_ns;
-  int64_t cast_ns, recast_ns; /* fetches on the lane of their readers */
+  int64_t fetch_ns, refetch_ns[2];   /* refetch: by whether the layer is last of its group */
+  int64_t cast_ns, recast_ns[2];     /* fetches on the lane of their readers */
+  int64_t reduce_ns[2], clear_ns[2]; /* by is_first; clear: zeroes before backward */
+  bool reduces_here;                 /* on the lane of backward */
   bool loads;
 } RegionTimes;
 
@@ -45,8 +47,13 @@ const PlanLink *times_link(const ForecastTimes *t, int32_t stage, uint32_t axes)
 /* The time of a call without flags; 0 if there is no such segment (NO_ID). */
 int64_t times_segment(const ForecastTimes *t, int32_t stage, int32_t number);
 
-/* The time of a part of layer u of the chain, and the communication around that layer. */
-SegmentTimes times_layer(const ForecastTimes *t, int32_t stage, int32_t u, PartList list);
+/* True if layers of the region are on the stage. */
+bool times_is_on(const Draft *d, int32_t stage, RegionId region);
+
+/* The time of a part of layer u of the chain, and the communication around that layer. `is_first`:
+ * in the first micro-batch, which assigns gradients; later ones read them, too, and add. */
+SegmentTimes times_layer(const ForecastTimes *t, int32_t stage, int32_t u, PartList list,
+                         bool is_first);
 const RegionTimes *times_around(const ForecastTimes *t, int32_t stage, int32_t u);
 
 #endif

@@ -66,7 +66,7 @@ int64_t refine_limit(int64_t best_ns) {
 }
 
 int64_t refine_bound(int64_t forecast_ns, int64_t least_ns) {
-  static const double TOO_LONG = 0.05, ROUNDING = 0.01;
+  static const double TOO_LONG = 0.12, ROUNDING = 0.01;
   const double by_forecast = (double)forecast_ns * (1 - TOO_LONG);
   const double by_least = (double)least_ns * (1 - ROUNDING);
   return (int64_t)(by_forecast > by_least ? by_forecast : by_least);

@@ -9,6 +9,7 @@
 #include "compiler/draft/calls/program.h"
 #include "compiler/draft/calls/stage_segments.h"
 #include "compiler/draft/calls/updates.h"
+#include "compiler/draft/launches.h"
 #include "compiler/draft/roles.h"
 
 /* ---- exchanges between stages */
@@ -222,10 +223,6 @@ static void join_tied(Calls *t) {
 }
 
 /* ---- calls that one launch runs */
-
-/* Above this time the launch overhead no longer matters; a longer launch would only delay its
- * waiters. */
-enum { LAUNCH_NS = 250000 };
 
 /* Extends the live range of these calls' own buffers over the whole launch. */
 static void add_launch(Calls *t, KernelLaunch launch) {

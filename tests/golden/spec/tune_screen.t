@@ -11,21 +11,21 @@ tune     llama on 8 x h100-sxm (dgx-h100), 64 sequences a step
 looked   at 3,498 settings, 8 of them in full
 left out          288  ranks, batch, layers or sequence do not divide so
                   456  another does the same work and keeps or sends less
-                2,683  their computation alone takes longer than the best
-                   63  forecast from their parts to take longer than the best
+                2,662  their computation alone takes longer than the best
+                   84  forecast from their parts to take longer than the best
                     8  estimated in full: rows below, slower or too large ones
 
    tp cp pp    dp order           mb z  recompute           memory    step MFU
 1   1  1  1     8 -                8 0  none                185 MB  779 us  7% *
 2   1  1  1     8 -                8 0  selective           174 MB  808 us  6% *
 3   1  1  1     8 -                8 2  none                131 MB  887 us  6% *
-4   1  1  2     4 interleaved x2   8 0  none                148 MB  981 us  5% *
-5   1  1  1     8 -                8 3  none                127 MB  999 us  5% *
+4   1  1  1     8 -                8 1  none                142 MB  890 us  6% *
+5   1  1  2     4 interleaved x2   8 0  none                148 MB  981 us  5% *
 
 rows     with * are compiled and proven, the others are estimated. Those
          after the first are the fastest others that were estimated
 row 2    takes 0.02896 ms more than row 1: compute +0.02896
-limits   forecasts of 8 compiled plans were -14.3 to +0.2 % off
+limits   forecasts of 8 compiled plans were +0.1 to +0.1 % off
          not varied: offload, precision, loss_chunks, zero_unit, stages
 proof    ok                 the first is compiled: 185 MB of 83.0 GB a rank
 

@@ -1,5 +1,5 @@
 /* Estimates and bounds against plans of random settings.   LINK: search
- *   estimate_test [COUNT [SEED]]     40 38 */
+ *   estimate_test [COUNT [SEED]]     32 38; as many with few tokens, or 16 */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "compiler/search/refine.h"
 #include "tests/unit/check.h"
 
-enum { CHANGES_MOST = 8, TEXT = 96 };
+enum { CHANGES_MOST = 12, TEXT = 96 };
 
 /* Estimates with times beyond 1 % of the plan's: buffers of fewer micro-batches are packed
  * otherwise, and work waits for other buffers to become free. */
@@ -35,19 +35,36 @@ static int64_t one_of(int64_t most) { /* a power of two */
 
 #define ADD(changes, ...) (void)snprintf((changes)->text[(changes)->count++], TEXT, __VA_ARGS__)
 
-static Changes draw(void) {
+/* A step of 8 to 1,000 tokens of a rank, in one micro-batch or a few: gradients and their sums
+ * weigh as much as products. */
+static void draw_small(Changes *changes, int64_t ranks) {
+  const int64_t devices = ranks > 8 ? 16 : 8, dp = devices / ranks;
+  ADD(changes, "cluster.nodes=%lld", (long long)devices / 8);
+  ADD(changes, "train.context=%lld", (long long)(8 * one_of(16)));
+  ADD(changes, "train.batch=%lld sequences", (long long)(dp * (ranks > 1 ? 8 : 1) * one_of(8)));
+  ADD(changes, "train.microbatch=1");
+  if (rand() % 2 == 0) return;
+  ADD(changes, "model.width=1024");
+  ADD(changes, "model.ffn=4096");
+}
+
+static Changes draw(bool is_small) {
   static const char *const orders[] = {"gpipe", "1f1b", "{\"interleaved\", chunks=2}", "zb-h1",
                                        "zb-v"};
   const int64_t tp = one_of(4), pp = one_of(4);
   Changes drawn = {0}, *changes = &drawn;
-  ADD(changes, "train.batch=%lld sequences", (long long)(64 * one_of(8)));
   ADD(changes, "parallel.tp=%lld", (long long)tp);
   ADD(changes, "parallel.pp=%lld", (long long)pp);
   ADD(changes, "parallel.zero=%d", rand() % 4);
-  ADD(changes, "train.microbatch=%lld", (long long)one_of(2));
   ADD(changes, "precision=%s", rand() % 2 == 0 ? "bf16" : "fp32");
   if (pp > 1) ADD(changes, "parallel.pipeline=%s", orders[rand() % 5]);
   if (rand() % 3 == 0) ADD(changes, "parallel.zero_keep=0");
+  if (is_small) {
+    draw_small(changes, tp * pp);
+    return drawn;
+  }
+  ADD(changes, "train.batch=%lld sequences", (long long)(64 * one_of(8)));
+  ADD(changes, "train.microbatch=%lld", (long long)one_of(2));
   return drawn;
 }
 
@@ -121,7 +138,9 @@ static void check_forecast(Compile *c, const Job *job, const Compiled *known, Re
   const int64_t ns = forecast_ns(&flows, &cut, &least_ns);
   const double wrong = fabs((double)ns / (double)step_ns - 1);
   CHECK(refine_bound(ns, least_ns) <= step_ns);
-  CHECK(wrong < 0.1);
+  CHECK((double)least_ns <= 1.01 * (double)step_ns);
+  /* Zero 2 and 3 wait for memory that only packing knows. */
+  CHECK(wrong < (known->derived.zero < 2 ? 0.01 : 0.2));
   forecast_beyond += wrong > 0.01;
   forecast_worst = fmax(forecast_worst, wrong);
   flows_free(&flows);
@@ -174,25 +193,34 @@ static bool check_one(const Machine *machine, const Changes *changes, Recompute 
   return is_legal;
 }
 
-static bool check_drawn(const Machine *machine) {
-  const Changes changes = draw();
+static bool check_drawn(const Machine *machine, bool is_small) {
+  const Changes changes = draw(is_small);
   return check_one(machine, &changes, draw_recompute());
 }
 
+static void check_many(const Machine *machine, int32_t wanted, bool is_small) {
+  int32_t compiled = 0;
+  beyond_percent = forecast_beyond = 0;
+  forecast_worst = 0;
+  for (int32_t drawn = 0; compiled < wanted && drawn < 4 * wanted; drawn++)
+    compiled += check_drawn(machine, is_small);
+  CHECK(compiled == wanted);
+  CHECK(forecast_beyond * (is_small ? 8 : 12) <= compiled);
+  printf("forecasts: %d of %d more than 1 %% wrong, the worst %.1f %%\n", forecast_beyond, compiled,
+         100 * forecast_worst);
+}
+
 int main(int count, char **words) {
-  enum { USUAL = 40 };
+  enum { USUAL = 32, SMALL = 16 };
   const Machine machine = {.memory_bytes = (int64_t)1 << 33, .cores = 2};
   const int32_t wanted = count > 1 ? atoi(words[1]) : USUAL;
-  int32_t compiled = 0, drawn = 0;
   srand(count > 2 ? (unsigned)atoi(words[2]) : 38);
   TEST("an estimate has the bytes of the plan, and its time; bounds are below both") {
-    for (; compiled < wanted && drawn < 4 * wanted; drawn++)
-      compiled += check_drawn(&machine);
-    CHECK(compiled == wanted);
-    CHECK(beyond_percent * 200 <= compiled);
-    CHECK(forecast_beyond * 12 <= compiled);
-    printf("forecasts: %d of %d more than 1 %% wrong, the worst %.1f %%\n", forecast_beyond,
-           compiled, 100 * forecast_worst);
+    check_many(&machine, wanted, false);
+    CHECK(beyond_percent * 200 <= wanted);
+  }
+  TEST("the same of steps of few tokens") {
+    check_many(&machine, count > 1 ? wanted : SMALL, true);
   }
   TEST("a forecast has the links of each stage, late busy stages, and gradients that stay whole") {
     Changes links = {0}, busy = {0}, whole = {0};

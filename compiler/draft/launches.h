@@ -1,0 +1,9 @@
+/* launches.h -- which calls of norms and of updates share a launch. */
+#ifndef LOCKSTEP_DRAFT_LAUNCHES_H
+#define LOCKSTEP_DRAFT_LAUNCHES_H
+
+/* A launch takes at least this time, if there are so many calls. Above it the launch overhead no
+ * longer matters, and a longer launch would only delay its waiters. */
+enum { LAUNCH_NS = 250000 };
+
+#endif
