@@ -271,10 +271,12 @@ bool resume_find(const Run *run, int32_t rank, Comm *comm, RunStart *start, Stat
     start->resumes = true;
     start->first_step = own->manifest.facts.step + 1;
     start->samples_before = is_same_stream(run, own) ? own->manifest.facts.samples : 0;
-    if (start->weights_sum == 0 && !sum_files(run, rank, comm, start, status)) return false;
-    if (accept(run, rank, comm, start, status)) return true;
+    const bool is_summed = start->weights_sum != 0 || sum_files(run, rank, comm, start, status);
+    if (is_summed && accept(run, rank, comm, start, status)) return true;
     start->resumes = false;
+    if (!is_summed) break;
   } while (is_no_reason(&search, own, status));
+  checkpoint_close(own);
   return false;
 }
 

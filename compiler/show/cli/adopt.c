@@ -137,9 +137,13 @@ ExitCode submit_adopt(Compile *c, const Options *options) {
   if (options->test_only || options->chain || options->sweep.count > 0 || options->json)
     return complain(EXIT_USER, "--adopt submits nothing: it goes without --test-only, --chain, "
                                "--sweep and --json");
-  const char *folder = options->words.count > 0 ? run_folder(c, options, options->words.at[0])
-                                                : folder_of_script(c->arena, number);
-  if (!folder) return EXIT_USER;
-  ExitCode code = check_adopted(c->arena, folder, number);
+  const char *folder = NULL;
+  ExitCode code = EXIT_DONE;
+  if (options->words.count > 0)
+    code = run_folder(c, options, options->words.at[0], &folder);
+  else
+    folder = folder_of_script(c->arena, number);
+  if (folder == NULL) return code == EXIT_DONE ? EXIT_USER : code;
+  code = check_adopted(c->arena, folder, number);
   return code == EXIT_DONE ? keep_adopted(c->arena, folder, number) : code;
 }

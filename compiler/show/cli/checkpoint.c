@@ -4,24 +4,33 @@
 
 #include "compiler/show/cli/saved.h"
 
-/* A verb below `checkpoint`. Words: the verb, and what follows it. */
+/* A verb below `checkpoint`. Words: the verb, and what follows it. `answers`: its exit code 1 is an
+ * answer about checkpoints. */
 typedef struct SavedVerb {
   const char *name, *words;
   int32_t least, most;
-  bool wants_out, wants_job, may_job;
+  bool wants_out, wants_job, may_job, answers;
   ExitCode (*run)(Compile *c, const Options *options);
 } SavedVerb;
 
 static const SavedVerb saved_verbs[] = {
-    {"list", "WHERE", 2, 2, false, false, false, saved_verb_list},
-    {"show", "CHECKPOINT [TENSOR]", 2, 3, false, false, false, saved_verb_show},
-    {"verify", "CHECKPOINT [--for JOB.lua]", 2, 2, false, false, true, saved_verb_verify},
-    {"diff", "A B", 3, 3, false, false, false, saved_verb_diff},
-    {"merge", "CHECKPOINT -o FILE.safetensors", 2, 2, true, false, false, saved_verb_merge},
-    {"convert", "CHECKPOINT -o FOLDER --for JOB.lua, or --to dcp", 2, 2, true, true, true,
+    {"list", "WHERE", 2, 2, false, false, false, false, saved_verb_list},
+    {"show", "CHECKPOINT [TENSOR]", 2, 3, false, false, false, false, saved_verb_show},
+    {"verify", "CHECKPOINT [--for JOB.lua]", 2, 2, false, false, true, true, saved_verb_verify},
+    {"diff", "A B", 3, 3, false, false, false, true, saved_verb_diff},
+    {"merge", "CHECKPOINT -o FILE.safetensors", 2, 2, true, false, false, false, saved_verb_merge},
+    {"convert", "CHECKPOINT -o FOLDER --for JOB.lua, or --to dcp", 2, 2, true, true, true, false,
      saved_verb_convert},
 };
 enum { SAVED_VERBS = sizeof saved_verbs / sizeof *saved_verbs };
+
+ExitCode where_code(const Options *options) {
+  if (strcmp(options->verb, "checkpoint") != 0) return EXIT_USER;
+  for (int32_t i = 0; i < SAVED_VERBS; i++)
+    if (strcmp(saved_verbs[i].name, options->words.at[0]) == 0 && saved_verbs[i].answers)
+      return EXIT_WORLD;
+  return EXIT_USER;
+}
 
 static const SavedVerb *find_verb(const char *word) {
   const char *names[SAVED_VERBS];

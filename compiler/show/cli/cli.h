@@ -127,6 +127,10 @@ ExitCode complain(ExitCode code, const char *format, ...) __attribute__((format(
 ExitCode cannot_write(const char *path, int failure);
 ExitCode write_failure_code(int failure); /* without a report */
 
+/* The exit code of a verb whose words name a run or a checkpoint that is not there or is none:
+ * EXIT_USER. EXIT_WORLD for verbs that answer with 1, as `checkpoint verify` and `diff` do. */
+ExitCode where_code(const Options *options);
+
 /* Before work that may take hours: tries whether a file can be made at `path`. */
 ExitCode try_output(Arena *arena, const char *path);
 /* Refuses an output that is a file of the command line that is read, and a picture that cannot be

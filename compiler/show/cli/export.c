@@ -278,9 +278,8 @@ static ExitCode check_config(Export *e, const char *model) {
 
 static ExitCode export_checkpoint(Export *e, SafeDtype asked) {
   SavedOpen *saved = ARENA_NEW(e->c->arena, SavedOpen);
-  const char *path = saved_find(e->c, e->options, e->options->words.at[0]);
-  if (path == NULL) return EXIT_USER;
-  ExitCode code = saved_open_whole(saved, path);
+  ExitCode code = saved_open_word(e->c, e->options, e->options->words.at[0], saved);
+  const char *path = saved->checkpoint.path;
   const State *state = &saved->checkpoint.manifest.state;
   const char *model = code == EXIT_DONE ? model_of(e, path, state->plan) : NULL;
   if (code == EXIT_DONE && model == NULL) code = EXIT_USER;

@@ -60,9 +60,9 @@ static ExitCode cancel(Arena *arena, const char *folder, const TextList *jobs, b
 ExitCode verb_cancel(const Options *options) {
   Compile *c = open_compile();
   if (!c) return EXIT_WORLD;
-  const char *folder = run_folder(c, options, options->words.at[0]);
+  const char *folder;
+  ExitCode code = run_folder(c, options, options->words.at[0], &folder);
   TextList jobs = folder ? run_jobs(c->arena, folder) : (TextList){0};
-  ExitCode code = EXIT_USER;
   bool is_unnumbered = folder && run_is_unnumbered(c->arena, folder);
   if (is_unnumbered)
     complain(EXIT_USER,
@@ -104,21 +104,23 @@ static const char *log_path(Arena *arena, const char *folder, const char *rank) 
 ExitCode verb_logs(const Options *options) {
   Compile *c = open_compile();
   if (!c) return EXIT_WORLD;
-  const char *folder = run_folder(c, options, options->words.at[0]);
+  const char *folder;
+  const ExitCode code = run_folder(c, options, options->words.at[0], &folder);
   const char *rank = options->script ? NULL : options->rank ? options->rank : "0";
+  if (code != EXIT_DONE) return code;
   if (rank && strspn(rank, "0123456789") != strlen(rank))
     return complain(EXIT_USER, "--rank wants a number, not '%.40s'", rank);
-  const char *path = folder ? log_path(c->arena, folder, rank) : NULL;
-  const char *ranks = folder ? run_event(c->arena, folder, "start", "ranks") : "";
-  if (folder && rank && *ranks && strtoll(rank, NULL, 10) >= strtoll(ranks, NULL, 10))
+  const char *path = log_path(c->arena, folder, rank);
+  const char *ranks = run_event(c->arena, folder, "start", "ranks");
+  if (rank && *ranks && strtoll(rank, NULL, 10) >= strtoll(ranks, NULL, 10))
     return complain(EXIT_USER, "%s has ranks 0 to %lld, and no rank %s", folder,
                     strtoll(ranks, NULL, 10) - 1, rank);
-  if (folder && run_jobs(c->arena, folder).count == 0)
+  if (run_jobs(c->arena, folder).count == 0)
     complain(EXIT_USER,
              "%s: no job of this run was submitted. The lines of one that was started by hand are "
              "where it was started; its steps are in %s/metrics.jsonl",
              folder, folder);
-  else if (folder && !path)
+  else if (!path)
     complain(EXIT_USER, "%s: %s has written nothing yet; see lockstep status", folder,
              rank ? arena_printf(c->arena, "rank %s", rank) : "the script");
   if (!path) return EXIT_USER;

@@ -92,33 +92,39 @@ static const char *folder_of_job(Arena *arena, const char *number) {
   return found;
 }
 
-const char *run_folder(Compile *c, const Options *options, const char *word) {
+ExitCode job_of_word(Compile *c, const Options *options, const char *file, const Job **job) {
+  *job = spec_load(c, file, options->overrides.at, options->overrides.count);
+  if (*job != NULL) return EXIT_DONE;
+  const ExitCode code = report(c, options);
+  return code == EXIT_DONE || code == EXIT_USER ? where_code(options) : code;
+}
+
+ExitCode run_folder(Compile *c, const Options *options, const char *word, const char **folder) {
   size_t length = strlen(word);
   const char *file = NULL;
+  const Job *job;
+  *folder = NULL;
   if (length > 4 && strcmp(word + length - 4, ".lua") == 0) {
-    const Job *job = spec_load(c, word, options->overrides.at, options->overrides.count);
-    if (!job) {
-      report(c, options);
-      return NULL;
-    }
+    const ExitCode code = job_of_word(c, options, word, &job);
+    if (code != EXIT_DONE) return code;
     file = word;
     word = job->log.dir;
   }
   const char *below = arena_printf(c->arena, "runs/%s", word);
-  if (is_folder(word)) return arena_copy(c->arena, word);
-  if (is_folder(below)) return below;
   bool is_number = *word && word[strspn(word, "0123456789")] == 0;
-  const char *of_job = is_number ? folder_of_job(c->arena, word) : NULL;
-  if (of_job) return of_job;
-  if (file)
-    complain(EXIT_USER, "%s has no run yet: there is no %s", file, word);
-  else
-    complain(
-        EXIT_USER,
-        "there is no run %s here%s%s: name a run folder, a name in runs/, a job file or the number "
-        "of a job",
-        word, *word == '/' ? "" : ", nor ", *word == '/' ? "" : below);
-  return NULL;
+  if (is_folder(word))
+    *folder = arena_copy(c->arena, word);
+  else if (is_folder(below))
+    *folder = below;
+  else if (is_number)
+    *folder = folder_of_job(c->arena, word);
+  if (*folder != NULL) return EXIT_DONE;
+  if (file) return complain(where_code(options), "%s has no run yet: there is no %s", file, word);
+  return complain(
+      where_code(options),
+      "there is no run %s here%s%s: name a run folder, a name in runs/, a job file or the number "
+      "of a job",
+      word, *word == '/' ? "" : ", nor ", *word == '/' ? "" : below);
 }
 
 TextList run_jobs(Arena *arena, const char *folder) {

@@ -27,8 +27,11 @@ size_t folders_there(Arena *arena, const char *path);
 void folders_remove(Arena *arena, const char *path, size_t there);
 
 /* The run folder that a word of the command line means: a folder, a job file, a name below runs/
- * or the number of one of its Slurm jobs. NULL when reported. */
-const char *run_folder(Compile *c, const Options *options, const char *word);
+ * or the number of one of its Slurm jobs. Reported if there is none: where_code. */
+ExitCode run_folder(Compile *c, const Options *options, const char *word, const char **folder);
+
+/* The job of a job file that a word means; reported if it is wrong. */
+ExitCode job_of_word(Compile *c, const Options *options, const char *file, const Job **job);
 
 /* The numbers of the jobs that were submitted last for a run, of a chain in its order; of a job
  * that was given to sbatch by hand once it has started; none: none was. False of run_keep_jobs:

@@ -70,12 +70,15 @@ void saved_close(SavedOpen *saved) {
   free(saved->checkpoint.path);
 }
 
-ExitCode saved_open_whole(SavedOpen *saved, const char *path) {
-  if (saved_open(saved, path)) return EXIT_DONE;
+ExitCode saved_open_word(Compile *c, const Options *options, const char *word, SavedOpen *saved) {
+  const char *path;
+  *saved = (SavedOpen){0};
+  const ExitCode found = saved_find(c, options, word, &path), none = where_code(options);
+  if (path == NULL || saved_open(saved, path)) return found;
   if (saved->failure != 0)
-    return complain(saved->failure == ENOENT ? EXIT_USER : EXIT_WORLD, "%s/%s: cannot be read: %s",
-                    path, MANIFEST_FILE, strerror(saved->failure));
-  return complain(saved->fault == MANIFEST_NO_MEMORY ? EXIT_WORLD : EXIT_USER, "%s/%s %s", path,
+    return complain(saved->failure == ENOENT ? none : EXIT_WORLD, "%s/%s: cannot be read: %s", path,
+                    MANIFEST_FILE, strerror(saved->failure));
+  return complain(saved->fault == MANIFEST_NO_MEMORY ? EXIT_WORLD : none, "%s/%s %s", path,
                   MANIFEST_FILE, saved->why);
 }
 
@@ -260,29 +263,28 @@ const char *saved_folder(Arena *arena, const char *run) {
   return is_folder(folder) ? folder : arena_printf(arena, "%s/checkpoint", run);
 }
 
-static bool where_is_unreadable(const char *path) {
-  complain(EXIT_WORLD, "%s: cannot be read: %s", path, strerror(errno));
-  return false;
+static ExitCode where_is_unreadable(const char *path) {
+  return complain(EXIT_WORLD, "%s: cannot be read: %s", path, strerror(errno));
 }
 
-static bool where_of_job(Compile *c, const Options *options, const char *file, SavedWhere *where) {
-  const Job *job = spec_load(c, file, options->overrides.at, options->overrides.count);
-  if (job == NULL) {
-    (void)report(c, options);
-    return false;
-  }
+static ExitCode where_of_job(Compile *c, const Options *options, const char *file,
+                             SavedWhere *where) {
+  const Job *job;
+  const ExitCode code = job_of_word(c, options, file, &job);
+  if (code != EXIT_DONE) return code;
   where->folder = job->checkpoint.path;
-  if (is_folder(where->folder)) return true;
-  complain(EXIT_WORLD, "%s has no checkpoint yet: there is no %s", file, where->folder);
-  return false;
+  if (is_folder(where->folder)) return EXIT_DONE;
+  return complain(where_code(options), "%s has no checkpoint yet: there is no %s", file,
+                  where->folder);
 }
 
 /* A run, or a folder of checkpoints; one with neither is a folder of no checkpoints. */
-static bool where_of_folder(Compile *c, const Options *options, const char *path,
-                            SavedWhere *where) {
-  const bool is_there = is_folder(path);
-  const char *run = is_there && has_steps(path) ? NULL : run_folder(c, options, path);
-  if (run == NULL && !is_there) return false;
+static ExitCode where_of_folder(Compile *c, const Options *options, const char *path,
+                                SavedWhere *where) {
+  const char *run = NULL;
+  const bool has_them = is_folder(path) && has_steps(path);
+  const ExitCode code = has_them ? EXIT_DONE : run_folder(c, options, path, &run);
+  if (code != EXIT_DONE) return code;
   where->folder = path;
   if (run != NULL) {
     const char *folder = saved_folder(c->arena, run);
@@ -291,10 +293,10 @@ static bool where_of_folder(Compile *c, const Options *options, const char *path
   DIR *items = opendir(where->folder);
   if (items == NULL) return where_is_unreadable(where->folder);
   closedir(items);
-  return true;
+  return EXIT_DONE;
 }
 
-bool saved_where(Compile *c, const Options *options, const char *word, SavedWhere *where) {
+ExitCode saved_where(Compile *c, const Options *options, const char *word, SavedWhere *where) {
   const size_t length = strlen(word);
   *where = (SavedWhere){0};
   if (length > 4 && strcmp(word + length - 4, ".lua") == 0)
@@ -307,28 +309,30 @@ bool saved_where(Compile *c, const Options *options, const char *word, SavedWher
   if (is_there && is_one) {
     where->one = path;
     where->folder = slash ? arena_copy_n(c->arena, path, (size_t)(slash - path)) : ".";
-    return true;
+    return EXIT_DONE;
   }
-  if (is_one) {
-    complain(EXIT_WORLD, "%s: there is no such checkpoint", path);
-    return false;
-  }
+  if (is_one) return complain(where_code(options), "%s: there is no such checkpoint", path);
   if (!is_there || is_folder(path)) return where_of_folder(c, options, path, where);
-  complain(EXIT_WORLD,
-           "%s is a file, and no checkpoint: name a run folder, a name in runs/, a job file, a "
-           "folder of checkpoints or one of them",
-           path);
-  return false;
+  return complain(
+      where_code(options),
+      "%s is a file, and no checkpoint: name a run folder, a name in runs/, a job file, "
+      "a folder of checkpoints or one of them",
+      path);
 }
 
-const char *saved_find(Compile *c, const Options *options, const char *word) {
+ExitCode saved_find(Compile *c, const Options *options, const char *word, const char **path) {
   SavedWhere where;
-  if (!saved_where(c, options, word, &where)) return NULL;
-  if (where.one) return where.one;
-  int64_t step = newest_below(where.folder, INT64_MAX);
-  if (step > 0) return arena_printf(c->arena, "%s/step_%08lld", where.folder, (long long)step);
-  complain(EXIT_WORLD, "%s has no whole checkpoint", where.folder);
-  return NULL;
+  *path = NULL;
+  const ExitCode code = saved_where(c, options, word, &where);
+  if (code != EXIT_DONE || where.folder == NULL) return code;
+  const int64_t step = where.one ? -1 : newest_below(where.folder, INT64_MAX);
+  if (where.one)
+    *path = where.one;
+  else if (step >= 0)
+    *path = arena_printf(c->arena, "%s/step_%08lld", where.folder, (long long)step);
+  else
+    return complain(where_code(options), "%s has no whole checkpoint", where.folder);
+  return EXIT_DONE;
 }
 
 /* ---- names */

@@ -45,10 +45,10 @@ typedef struct SavedWhere {
 } SavedWhere;
 
 /* WHERE: a checkpoint, a folder of them, a run folder, a name in runs/, a job file, the number of a
- * Slurm job. False: reported; EXIT_WORLD. */
-bool saved_where(Compile *c, const Options *options, const char *word, SavedWhere *where);
-/* The same, or the newest of the folder. NULL: reported. */
-const char *saved_find(Compile *c, const Options *options, const char *word);
+ * Slurm job. Reported if it is none of these (where_code), or cannot be read (EXIT_WORLD). */
+ExitCode saved_where(Compile *c, const Options *options, const char *word, SavedWhere *where);
+/* The same, or the newest of the folder. */
+ExitCode saved_find(Compile *c, const Options *options, const char *word, const char **path);
 
 /* All of a folder, and of the folders earlier.N in it, ascending by step. */
 void saved_list(Arena *arena, const char *folder, SavedList *list);
@@ -67,9 +67,9 @@ typedef struct SavedOpen {
  * one must not be moved. */
 bool saved_open(SavedOpen *saved, const char *path);
 void saved_close(SavedOpen *saved);
-/* The same, where anything else is an error: reported. EXIT_USER for one that is
- * damaged or of another format. */
-ExitCode saved_open_whole(SavedOpen *saved, const char *path);
+/* Finds the checkpoint that a word means and opens it, where all else is an error: reported.
+ * where_code for one that is not there, is damaged or of another format. */
+ExitCode saved_open_word(Compile *c, const Options *options, const char *word, SavedOpen *saved);
 
 /* Bytes of all parts, by the manifest. */
 int64_t saved_bytes(const Manifest *manifest);

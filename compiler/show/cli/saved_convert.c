@@ -287,9 +287,7 @@ ExitCode saved_verb_convert(Compile *c, const Options *options) {
   Compiled compiled;
   if (options->to) return saved_export_dcp(c, options);
   if (options->from) return import_dcp(c, options);
-  const char *path = saved_find(c, options, options->words.at[1]);
-  if (!path) return EXIT_WORLD;
-  ExitCode code = saved_open_whole(saved, path);
+  ExitCode code = saved_open_word(c, options, options->words.at[1], saved);
   of_job.words = (Words){.at = {options->job}, .count = 1};
   of_job.no_data = true; /* no sample is read */
   if (code == EXIT_DONE && !compile_job(c, &of_job, &compiled)) code = report(c, &of_job);

@@ -233,9 +233,7 @@ static ExitCode export(Exporting *e) {
 ExitCode saved_export_dcp(Compile *c, const Options *options) {
   SavedOpen *saved = ARENA_NEW(c->arena, SavedOpen);
   Exporting e = {.c = c, .options = options, .saved = saved};
-  const char *path = saved_find(c, options, options->words.at[1]);
-  if (!path) return EXIT_WORLD;
-  ExitCode code = saved_open_whole(saved, path);
+  ExitCode code = saved_open_word(c, options, options->words.at[1], saved);
   if (code == EXIT_DONE) code = export(&e);
   saved_close(saved);
   return code;

@@ -196,9 +196,7 @@ ExitCode saved_verb_diff(Compile *c, const Options *options) {
   ExitCode code = EXIT_DONE;
   *cmp = (Comparing){.c = c, .options = options};
   for (int32_t i = 0; i < 2 && code == EXIT_DONE; i++) {
-    const char *path = saved_find(c, options, options->words.at[1 + i]);
-    code = path ? saved_open_whole(&cmp->saved[i], path) : EXIT_WORLD;
-    if (code == EXIT_USER) code = EXIT_WORLD;
+    code = saved_open_word(c, options, options->words.at[1 + i], &cmp->saved[i]);
     cmp->reader[i] = code == EXIT_DONE ? saved_reader(&cmp->saved[i]) : NULL;
     cmp->chunk[i] = arena_alloc(c->arena, (size_t)CHUNK_ELEMENTS * ELEMENT_BYTES_MAX);
     if (code == EXIT_DONE && !cmp->reader[i]) code = complain(EXIT_WORLD, "not enough memory");

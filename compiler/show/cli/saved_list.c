@@ -39,7 +39,8 @@ static void list_json(const SavedList *list) {
 ExitCode saved_verb_list(Compile *c, const Options *options) {
   SavedWhere where;
   SavedList list = {0};
-  if (!saved_where(c, options, options->words.at[1], &where)) return EXIT_WORLD;
+  const ExitCode code = saved_where(c, options, options->words.at[1], &where);
+  if (code != EXIT_DONE) return code;
   saved_list(c->arena, where.folder, &list);
   if (options->json) {
     list_json(&list);
@@ -134,14 +135,15 @@ static ExitCode verify_all(Verifying *v, SavedOpen *saved, const char *path) {
 ExitCode saved_verb_verify(Compile *c, const Options *options) {
   SavedOpen *saved = ARENA_NEW(c->arena, SavedOpen);
   Verifying v = {.c = c, .options = options};
-  const char *path = saved_find(c, options, options->words.at[1]);
-  if (!path) return EXIT_WORLD;
+  const char *path;
+  ExitCode code = saved_find(c, options, options->words.at[1], &path);
+  if (code != EXIT_DONE) return code;
   if (options->json) {
     fputs("{\"version\": 1, \"path\": ", stdout);
     print_json_text(path, stdout);
     fputs(", \"damage\": [", stdout);
   }
-  ExitCode code = verify_all(&v, saved, path);
+  code = verify_all(&v, saved, path);
   bool is_whole = code == EXIT_DONE && v.damaged == 0;
   const char *state = is_whole ? "whole" : code == EXIT_DONE ? "damaged" : "unreadable";
   if (options->json)

@@ -168,11 +168,9 @@ static ExitCode merge(Merging *m) {
 ExitCode saved_verb_merge(Compile *c, const Options *options) {
   SavedOpen *saved = ARENA_NEW(c->arena, SavedOpen);
   Merging m = {.c = c, .options = options, .saved = saved};
-  const char *path = saved_find(c, options, options->words.at[1]);
-  if (!path) return EXIT_WORLD;
-  if (is_file_of(c->arena, path, options->out))
-    return complain(EXIT_USER, "-o %s is a file of the checkpoint: name another one", options->out);
-  ExitCode code = saved_open_whole(saved, path);
+  ExitCode code = saved_open_word(c, options, options->words.at[1], saved);
+  if (code == EXIT_DONE && is_file_of(c->arena, saved->checkpoint.path, options->out))
+    code = complain(EXIT_USER, "-o %s is a file of the checkpoint: name another one", options->out);
   if (code == EXIT_DONE) code = merge(&m);
   saved_close(saved);
   return code;

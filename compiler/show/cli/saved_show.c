@@ -232,9 +232,7 @@ static ExitCode show_named(const Showing *s, const char *word) {
 
 ExitCode saved_verb_show(Compile *c, const Options *options) {
   Showing s = {.c = c, .options = options, .saved = ARENA_NEW(c->arena, SavedOpen)};
-  const char *path = saved_find(c, options, options->words.at[1]);
-  if (!path) return EXIT_WORLD;
-  ExitCode code = saved_open_whole(s.saved, path);
+  ExitCode code = saved_open_word(c, options, options->words.at[1], s.saved);
   if (code == EXIT_DONE && options->words.count > 2)
     code = show_named(&s, options->words.at[2]);
   else if (code == EXIT_DONE && options->json)

@@ -526,8 +526,9 @@ ExitCode verb_status(const Options *options) {
   TextList folders = {0};
   if (options->words.count == 0) folders = all_runs(c->arena);
   for (int32_t i = 0; i < options->words.count; i++) {
-    const char *folder = run_folder(c, options, options->words.at[i]);
-    if (folder) VEC_PUSH(c->arena, &folders, folder);
+    const char *folder;
+    if (run_folder(c, options, options->words.at[i], &folder) == EXIT_DONE)
+      VEC_PUSH(c->arena, &folders, folder);
   }
   bool is_good = folders.count > 0 && folders.count >= options->words.count;
   if (!is_good && options->words.count == 0) complain(EXIT_USER, "there are no runs in runs/");

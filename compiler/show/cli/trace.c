@@ -146,8 +146,8 @@ ExitCode verb_trace(const Options *options) {
     return complain(EXIT_USER, "--steps wants steps, as 5 or 5..8, not '%.40s'", steps);
   r.c = open_compile();
   if (!r.c) return EXIT_WORLD;
-  r.folder = run_folder(r.c, options, options->words.at[0]);
-  ExitCode code = r.folder != NULL ? find_plan(&r) : EXIT_USER;
+  ExitCode code = run_folder(r.c, options, options->words.at[0], &r.folder);
+  if (code == EXIT_DONE) code = find_plan(&r);
   if (code == EXIT_DONE) {
     code = trace(&r, options);
     plan_close(&r.plan);

@@ -39,12 +39,11 @@ static const char *model_folder(Arena *arena, const char *checkpoint, const Plan
 
 static ExitCode take_checkpoint(Used *used, const Options *options, JobUse use) {
   Compile *c = used->c;
-  const char *path = saved_find(c, options, options->words.at[0]);
   SavedOpen *saved = ARENA_NEW(c->arena, SavedOpen);
-  if (path == NULL) return EXIT_USER;
-  ExitCode code = saved_open_whole(saved, path);
+  ExitCode code = saved_open_word(c, options, options->words.at[0], saved);
+  const char *path = saved->checkpoint.path;
   const Plan *plan = &saved->checkpoint.manifest.plan;
-  char *absolute = realpath(path, NULL);
+  char *absolute = code == EXIT_DONE ? realpath(path, NULL) : NULL;
   if (code == EXIT_DONE && absolute == NULL)
     code = complain(EXIT_WORLD, "%s: %s", path, strerror(errno));
   if (code == EXIT_DONE) {
