@@ -54,7 +54,7 @@ static bool open_part(CheckpointStore *store, Status *status) {
   if (state_part_data(&store->state, store->number) == 0) return true;
   store->header = part_header(&store->state, &id, &store->layout);
   store->sums = calloc((size_t)store->layout.blocks + 1, sizeof *store->sums);
-  store->block = malloc(PART_BLOCK_BYTES);
+  store->block = aligned_alloc(PART_ALIGN_BYTES, PART_BLOCK_BYTES); /* also for direct writes */
   return (store->header && store->sums && store->block) || no_memory(status);
 }
 

@@ -1,7 +1,8 @@
 /* break_files.c -- loaded into the ranks of a test: calls on files of checkpoints fail. BREAK_FILES
  * is "CALL COUNT FROM": so many calls, the first FROM of them well.
  *   fallocate  there is no room
- *   pwrite     the disk is full;  short  writes half of what it is given, which is no failure
+ *   pwrite     the disk is full;  short  writes half of what it is given, which is no failure;
+ *              direct  a direct write is refused (EINVAL)
  *   fsync      EIO
  *   rename     of a checkpoint's folder: done, and the answer is lost, as on NFS
  *   slow       every sync takes COUNT ms
@@ -93,6 +94,10 @@ ssize_t pwrite(int file, const void *bytes, size_t count, off_t offset) {
   Pwrite *next = (Pwrite *)dlsym(RTLD_NEXT, "pwrite");
   may_die_at(file);
   if (is_part(file) && count > 1 && is_broken("short")) return next(file, bytes, count / 2, offset);
+  if (is_part(file) && (fcntl(file, F_GETFL) & O_DIRECT) != 0 && is_broken("direct")) {
+    errno = EINVAL;
+    return -1;
+  }
   if (!is_part(file) || !is_broken("pwrite")) return next(file, bytes, count, offset);
   errno = ENOSPC;
   return -1;
