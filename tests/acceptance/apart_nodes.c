@@ -1,5 +1,6 @@
 /* apart_nodes.c -- loaded into the ranks of a test: each rank is a node with a memory apart. What
  * ranks keep below /dev/shm is in APART_NODES/RANK instead, and /dev/shm is another device on each.
+ * In a Slurm of several nodes on one machine the node is Slurm's: APART_NODES/NAME.
  * APART_BREAK is "RANK HOW CALL COUNT GLOB[;...]", of that rank's COUNT-th call on a copy:
  *   fail  it fails (EIO), and is not done
  *   kill  the process is killed (SIGKILL) before it, when APART_NODES/GLOB is there; with ! before
@@ -30,6 +31,11 @@ static const char *own_rank(void) {
   return getenv("APART_NODES") != NULL ? rank : NULL;
 }
 
+static const char *own_node(void) {
+  const char *node = getenv("SLURMD_NODENAME");
+  return node != NULL ? node : own_rank();
+}
+
 static int is_kept(const char *path) {
   if (own_rank() == NULL || strncmp(path, kept, sizeof kept - 1) != 0) return 0;
   return path[sizeof kept - 1] >= '0' && path[sizeof kept - 1] <= '9'; /* of a user */
@@ -38,7 +44,7 @@ static int is_kept(const char *path) {
 /* The path of it on this node. */
 static const char *apart(const char *path, char to[PATH_BYTES]) {
   if (!is_kept(path)) return path;
-  (void)snprintf(to, PATH_BYTES, "%s/%s%s", getenv("APART_NODES"), own_rank(),
+  (void)snprintf(to, PATH_BYTES, "%s/%s%s", getenv("APART_NODES"), own_node(),
                  path + sizeof memory - 1);
   return to;
 }
@@ -124,7 +130,9 @@ int lstat(const char *path, struct stat *about) {
 
 int stat(const char *path, struct stat *about) {
   const int ended = NEXT(stat)(path, about);
-  if (own_rank() != NULL && strcmp(path, memory) == 0) about->st_dev += (dev_t)atoi(own_rank());
+  if (own_rank() == NULL || strcmp(path, memory) != 0) return ended;
+  for (const char *at = own_node(); *at != '\0'; at++)
+    about->st_dev = about->st_dev * 31 + (dev_t)*at;
   return ended;
 }
 
