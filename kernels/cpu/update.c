@@ -13,19 +13,20 @@
 #include "kernels/cpu/vec_codes.h"
 #include "kernels/cpu/vec_two.h"
 #include "kernels/init.h"
+#include "kernels/math/bf16.h"
 
 typedef enum UpdateKind { KIND_ADAMW, KIND_SGD, KIND_LION } UpdateKind;
-typedef enum MomentStorage {
+typedef enum ParamStorage {
   STORED_PLAIN,
   STORED_MASTER,
   STORED_SPLIT,
   STORED_KAHAN,
   STORED_STOCHASTIC
-} MomentStorage;
+} ParamStorage;
 
 typedef struct Rates {
   UpdateKind kind;
-  MomentStorage storage;
+  ParamStorage storage;
   float beta1, one_minus_beta1, beta2, one_minus_beta2; /* beta1: sgd's momentum */
   float clip, lr, shrink, keep;                         /* shrink: lr decay; keep: 1 - lr decay */
   float step_size, inverse_root, eps; /* adamw: step_size m / (sqrt(v) inverse_root + eps) */
@@ -41,20 +42,21 @@ typedef struct Rates {
 enum { BLOCK = CODES_BLOCK };
 static const CodesMap maps[STREAMS] = {[STREAM_M] = CODES_SIGNED, [STREAM_V] = CODES_POSITIVE};
 
-/* Elements [first, first + n) of all operands. */
+/* Elements [first, first + n) of every operand. */
 typedef struct UpdateBlock {
   int64_t first, n;
   const void *grad;
   void *param, *rest, *moment[STREAMS];
   float *maximum[STREAMS]; /* of codes; else unused */
   DType grad_dtype, param_dtype, moment_dtype;
-  /* Draws of those before the current group, of it, and where elements are adjacent in the whole
-   * tensor of the next one, which may be the next block's first. */
-  uint16_t draws[STREAMS][BLOCK + PHILOX_DRAWS];
+  /* Draws of all groups up to the current one, and, where elements are adjacent in the whole
+   * tensor, of the next group, which may be the first of the next block. */
+  _Alignas(64) uint16_t draws[STREAMS][BLOCK + PHILOX_DRAWS];
   uint64_t draw_first; /* Philox block of the first element */
-  uint64_t drawn_next; /* of the draws that are there already, of a block after this; 0: none are */
-  float step[BLOCK], coded[STREAMS][BLOCK]; /* coded: moments that become codes, */
-  float most[STREAMS];                      /* and their largest magnitudes */
+  /* Philox block of the draws that are already made for a later block; 0: none */
+  uint64_t drawn_next;
+  _Alignas(64) float step[BLOCK], coded[STREAMS][BLOCK]; /* coded: moments that become codes, */
+  float most[STREAMS];                                   /* and their largest magnitudes */
 } UpdateBlock;
 
 #define EACH_TWO(i)                                                                                \
@@ -211,8 +213,8 @@ ALWAYS_INLINE void make_step(const Rates *r, UpdateKind kind, DType dtype, Updat
   if (has_v) store_moment(pass, at, STREAM_V, dtype, i, v);
 }
 
-/* A block whose draws are made group by group: those of the next group between the steps of this
- * one. */
+/* Makes the steps of a block group by group, and the draws of the next group between the steps of
+ * the current one. */
 ALWAYS_INLINE void make_steps_drawing(const Rates *r, UpdateKind kind, DType dtype, Streams streams,
                                       UpdatePass *pass, UpdateBlock *at) {
   enum { STEPS = PHILOX_DRAWS / TWO, ROUNDS = (PHILOX_ROUNDS - PHILOX_ROUNDS_BEGUN) / STEPS };
@@ -233,7 +235,7 @@ ALWAYS_INLINE void make_steps_drawing(const Rates *r, UpdateKind kind, DType dty
   }
 }
 
-/* `streams`: those whose draws are made here. */
+/* `streams`: the streams whose draws are made between the steps. */
 ALWAYS_INLINE void make_steps(const Rates *r, UpdateKind kind, DType dtype, Streams streams,
                               UpdateBlock *at) {
   UpdatePass pass;
@@ -280,24 +282,52 @@ ALWAYS_INLINE Two moved(const Rates *r, bool is_scaled, Two p, Two step) {
   return p;
 }
 
-/* The whole change is one number, from which the last compensation is taken. */
-ALWAYS_INLINE void take_kahan(const Rates *r, bool is_scaled, uint16_t *param, uint16_t *rest,
-                              Two step) {
-  const Two before = two_load_bf16(param), lost = two_load_bf16(rest);
-  Two y, after;
-  UNROLL for (int k = 0; k < 2; k++) {
-    Vec change = v_mul(before.at[k], v_set(r->shrink));
-    change = is_scaled ? v_add(change, step.at[k]) : v_fma(v_set(r->lr), step.at[k], change);
-    y.at[k] = v_sub(v_neg(change), lost.at[k]);
-    after.at[k] = v_add(before.at[k], y.at[k]);
+/* One element of take_kahan. */
+static float take_kahan_one(const Rates *r, bool is_scaled, uint16_t *param, float lost,
+                            float step) {
+  const float before = bf16_to_float(*param);
+  const float change = fmaf(r->shrink, before, is_scaled ? step : r->lr * step);
+  const float y = -change - lost;
+  *param = bf16_from_float(before + y);
+  return bf16_to_float(*param) - before - y;
+}
+
+static __attribute__((noinline)) void take_kahan_each(const Rates *r, bool is_scaled,
+                                                      const UpdateBlock *at, int64_t i) {
+  uint16_t *param = (uint16_t *)at->param, *rest = (uint16_t *)at->rest;
+  for (; i < BLOCK; i++)
+    rest[i] = bf16_from_float(
+        take_kahan_one(r, is_scaled, param + i, bf16_to_float(rest[i]), at->step[i]));
+}
+
+/* The whole change is one number, from which the last compensation is taken. A NaN anywhere makes
+ * the new compensation a NaN; then all elements from there on are taken one by one. */
+ALWAYS_INLINE void take_kahan(const Rates *r, bool is_scaled, const UpdateBlock *at) {
+  uint16_t *param = (uint16_t *)at->param, *rest = (uint16_t *)at->rest;
+  const Vec shrink = v_set(r->shrink), lr = v_set(r->lr);
+  for (EACH_TWO(i)) {
+    const Two before = two_load_bf16(param + i), lost = two_load_bf16(rest + i);
+    const Two step = two_load(at->step, i, DTYPE_F32);
+    Two y;
+    Bits rounded[2];
+    UNROLL for (int k = 0; k < 2; k++) {
+      const Vec scaled = is_scaled ? step.at[k] : v_mul(lr, step.at[k]);
+      y.at[k] = v_neg_sub(v_fma(shrink, before.at[k], scaled), lost.at[k]);
+      rounded[k] = bits_nearest(bits_of(v_add(before.at[k], y.at[k])));
+      const Vec after = bits_floats(bits_and(rounded[k], bits_set(0xffff0000u)));
+      y.at[k] = v_sub(v_sub(after, before.at[k]), y.at[k]);
+    }
+    if (two_has_nan(y)) {
+      take_kahan_each(r, is_scaled, at, i);
+      return;
+    }
+    two_store_upper(param + i, rounded[0], rounded[1]);
+    two_store_upper(rest + i, bits_nearest(bits_of(y.at[0])), bits_nearest(bits_of(y.at[1])));
   }
-  after = two_store_rounded(param, after);
-  UNROLL for (int k = 0; k < 2; k++) y.at[k] = v_sub(v_sub(after.at[k], before.at[k]), y.at[k]);
-  two_store(rest, 0, DTYPE_BF16, y);
 }
 
 /* Stores elements [i, i + TWO) of the parameter and of its rest, after the step. */
-ALWAYS_INLINE void take_step(const Rates *r, bool is_scaled, MomentStorage storage,
+ALWAYS_INLINE void take_step(const Rates *r, bool is_scaled, ParamStorage storage,
                              const UpdateBlock *at, int64_t i) {
   const Two step = two_load(at->step, i, DTYPE_F32);
   uint16_t *narrow = (uint16_t *)at->param + i; /* of storages of bf16 */
@@ -311,18 +341,20 @@ ALWAYS_INLINE void take_step(const Rates *r, bool is_scaled, MomentStorage stora
   } else if (storage == STORED_SPLIT) {
     int16_t *low = (int16_t *)at->rest + i;
     two_store_split(narrow, low, moved(r, is_scaled, two_load_split(narrow, low), step));
-  } else if (storage == STORED_STOCHASTIC) {
+  } else {
     const Two p = moved(r, is_scaled, two_load_bf16(narrow), step);
     two_store_stochastic(narrow, p, at->draws[STREAM_PARAM] + i);
-  } else {
-    take_kahan(r, is_scaled, narrow, (uint16_t *)at->rest + i, step);
   }
 }
 
-ALWAYS_INLINE void take_steps(const Rates *r, MomentStorage storage, UpdateBlock *at) {
+ALWAYS_INLINE void take_steps(const Rates *r, ParamStorage storage, UpdateBlock *at) {
   const bool is_scaled = r->kind == KIND_ADAMW;
   /* Beside codes they are drawn in make_steps. */
   if (storage == STORED_STOCHASTIC && at->moment_dtype != DTYPE_U8) draw_all(r, STREAM_PARAM, at);
+  if (storage == STORED_KAHAN) {
+    take_kahan(r, is_scaled, at);
+    return;
+  }
   for (EACH_TWO(i))
     take_step(r, is_scaled, storage, at, i);
 }
@@ -398,7 +430,7 @@ static void update_range(const KernelArgs *args, const void *context, int64_t fi
 /* ---- the numbers of a step */
 
 /* `numbers` of the optimizer, of which the last is the decay. */
-static Rates rates_of(const KernelArgs *args, UpdateKind kind, MomentStorage storage,
+static Rates rates_of(const KernelArgs *args, UpdateKind kind, ParamStorage storage,
                       int32_t moments, int32_t numbers) {
   const double lr = *(const double *)args->control[2], *attr = args->attr;
   const double updates = (double)*(const int64_t *)args->control[1], decay = attr[numbers - 1];

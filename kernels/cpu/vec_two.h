@@ -48,6 +48,10 @@ ALWAYS_INLINE Bits bits_add(Bits a, Bits b) {
 ALWAYS_INLINE Bits bits_and(Bits a, Bits b) {
   return _mm512_and_si512(a, b);
 }
+/* -a - b, rounded once. */
+ALWAYS_INLINE Vec v_neg_sub(Vec a, Vec b) {
+  return _mm512_fnmsub_ps(a, v_set(1.0f), b);
+}
 ALWAYS_INLINE Bits bits_unsigned(const uint16_t *p) {
   return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p));
 }
@@ -101,6 +105,11 @@ ALWAYS_INLINE Bits bits_add(Bits a, Bits b) {
 }
 ALWAYS_INLINE Bits bits_and(Bits a, Bits b) {
   return BITS_BOTH(_mm256_and_si256(a.low, b.low), _mm256_and_si256(a.high, b.high));
+}
+/* -a - b, rounded once. */
+ALWAYS_INLINE Vec v_neg_sub(Vec a, Vec b) {
+  const __m256 one = _mm256_set1_ps(1.0f);
+  return VEC_BOTH(_mm256_fnmsub_ps(a.low, one, b.low), _mm256_fnmsub_ps(a.high, one, b.high));
 }
 ALWAYS_INLINE Bits bits_unsigned(const uint16_t *p) {
   return BITS_BOTH(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)),
@@ -158,21 +167,6 @@ ALWAYS_INLINE void two_store(void *base, int64_t element, DType dtype, Two x) {
   }
   two_store_upper((uint16_t *)base + element, bits_nearest(bits_of(x.at[0])),
                   bits_nearest(bits_of(x.at[1])));
-}
-
-/* As two_store to bf16; returns the stored numbers. */
-ALWAYS_INLINE Two two_store_rounded(uint16_t *p, Two x) {
-  if (two_has_nan(x)) {
-    two_store(p, 0, DTYPE_BF16, x);
-    return two_load_bf16(p);
-  }
-  Bits bits[2];
-  UNROLL for (int k = 0; k < 2; k++) {
-    bits[k] = bits_nearest(bits_of(x.at[k]));
-    x.at[k] = bits_floats(bits_and(bits[k], bits_set(0xffff0000u)));
-  }
-  two_store_upper(p, bits[0], bits[1]);
-  return x;
 }
 
 static __attribute__((noinline, unused)) void two_store_each(uint16_t *p, const float x[TWO],

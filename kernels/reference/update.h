@@ -20,17 +20,17 @@
 #include "kernels/math/stochastic.h"
 #include "kernels/reference/access.h"
 
-typedef enum MomentStorage {
+typedef enum ParamStorage {
   STORED_PLAIN,
   STORED_MASTER,
   STORED_SPLIT,
   STORED_KAHAN,
   STORED_STOCHASTIC
-} MomentStorage;
+} ParamStorage;
 
 typedef struct Update {
   const KernelArgs *args;
-  MomentStorage storage;
+  ParamStorage storage;
   InitPart part;
   double lr, clip_scale, decay;
   double beta1_rest, beta2_rest; /* 1 - beta^t, of the optimizer's first two numbers */
@@ -124,7 +124,7 @@ static inline void truth_move(const Update *update, int64_t i, double shrink, do
 /* ---- the kernels */
 
 /* `numbers` of the optimizer, of which the last is the decay. */
-static inline Update update_of(const KernelArgs *args, MomentStorage storage, int32_t moments,
+static inline Update update_of(const KernelArgs *args, ParamStorage storage, int32_t moments,
                                int32_t numbers) {
   const double updates = (double)*(const int64_t *)args->control[1];
   Update update = {.args = args,
@@ -162,7 +162,7 @@ static inline void update_all(const Update *update, int32_t moments, StepRule *r
   }
 }
 
-static inline void reference_update(const KernelArgs *args, MomentStorage storage, int32_t moments,
+static inline void reference_update(const KernelArgs *args, ParamStorage storage, int32_t moments,
                                     int32_t numbers, StepRule *rule) {
   if (*(const int64_t *)args->control[4] == 0) return; /* the step does not count */
   const Update update = update_of(args, storage, moments, numbers);

@@ -44,6 +44,30 @@ static void test_updates(const char *kernel) {
   }
 }
 
+/* The gradient, the parameter and the last operand each have a NaN. */
+static void test_update_nan(const char *kernel) {
+  TEST("a NaN of an update stays in its element") {
+    enum { N = 600 };
+    static const int64_t nan_at[] = {7, 301, 555};
+    CaseCall c = make(kernel, DIMS(N), ATTRS(0.9, 0.9, 1e-8, 0.1), MODE_MIXED);
+    CaseCall clean = make(kernel, DIMS(N), ATTRS(0.9, 0.9, 1e-8, 0.1), MODE_MIXED);
+    const int32_t operand[] = {0, 1, c.call.operand_count - 1};
+    for (int k = 0; k < 3; k++)
+      call_set(&c.call, operand[k], nan_at[k], (double)NAN);
+    run(&c);
+    run(&clean);
+    for (int64_t i = 0; i < N; i++) {
+      if (i == nan_at[0] || i == nan_at[1] || i == nan_at[2])
+        CHECK(isnan(call_get(&c.call, 1, i)));
+      else
+        for (int32_t k = 1; k < c.call.operand_count; k++)
+          CHECK(call_get(&c.call, k, i) == call_get(&clean.call, k, i));
+    }
+    call_free(&c.call);
+    call_free(&clean.call);
+  }
+}
+
 static void test_master(const char *kernel, int32_t master) {
   TEST("the parameter is the rounded master copy") {
     CaseCall c = make(kernel, DIMS(333), ATTRS(0.9, 0.9, 1e-8, 0.1), MODE_BF16);
@@ -483,10 +507,13 @@ int main(int argc, char **argv) {
     test_master("lion_master", 3);
     test_updates("adamw_split");
     test_updates("adamw_kahan");
+    test_update_nan("adamw_kahan");
     test_updates("sgd_split");
     test_updates("sgd_kahan");
+    test_update_nan("sgd_kahan");
     test_updates("lion_split");
     test_updates("lion_kahan");
+    test_update_nan("lion_kahan");
     test_split("adamw_split", "adamw_master", 4);
     test_split("sgd_split", "sgd_master", 3);
     test_split("lion_split", "lion_master", 3);
