@@ -2,8 +2,8 @@
  *   bench_compile [JOB.lua]     examples/llama3_405b_cluster.lua
  *
  * Rows vary one degree each. What the cost should follow is classes x records + calls, not ranks:
- * the last column is nanoseconds for each of these. Best of three; every row is a process of its
- * own, so that its largest resident size is its own too. */
+ * the last column is nanoseconds for each of these. Best of three; every row is its own process, so
+ * that its largest resident size is its own too. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>

@@ -106,7 +106,7 @@ static bool arrange_backward(Graph *g, const Job *job, const Derived *derived,
   /* the last linear layer and its loss run over one chunk of tokens at a time */
   if (!backward_chunks(g, job->memory.loss_chunks, chunks_at)) return false;
   if (g->training && derived->pp > 1 && pipe_rules[job->parallel.pipeline].is_split)
-    backward_split(g); /* weight gradients become steps of their own: they may wait */
+    backward_split(g); /* weight gradients become their own steps: they may wait */
   if (g->training) backward_place_riders(g); /* gradients of biases beside what reads their rows */
   return true;
 }

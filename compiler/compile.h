@@ -53,8 +53,8 @@ typedef struct Compiled {
 bool compile_open(Compile *c, Job *job, const Machine *machine, Compiled *out);
 void compile_close(Compiled *out);
 
-/* The two halves of compile_open: the machine and the model, whatever the degrees; and then the
- * degrees. */
+/* The two halves of compile_open: first the machine and the model, which no degree of parallelism
+ * changes; then the degrees. */
 bool compile_meet(Compile *c, Job *job, const Machine *machine, Compiled *out);
 bool compile_derive(Compile *c, Job *job, Compiled *out);
 ModelFacts compile_facts(const Compiled *met);
@@ -74,7 +74,7 @@ Draft *compile_segments(Compile *c, const Job *job, const Compiled *known, Recom
  * Records of a segment have their edges. */
 Draft *compile_rearranged(const Draft *parts, const Derived *derived);
 
-/* Adds the calls of a stage's train step to a copy of a draft with segments, for so many
+/* Adds the calls of a stage's train step to a copy of a draft with segments, for this many
  * micro-batches of a replica, in the order of this pipeline (NULL: one stage). Frames stay on the
  * device. False: it cannot be cut into stages. */
 bool compile_stage(const Draft *segments, const Pipeline *pipeline, int64_t microbatches,

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A processor that has one of these also has those before it. */
+/* A processor that has one of these also has the earlier ones. */
 typedef enum Product {
   PRODUCT_REFERENCE,   /* the plain kernels, in double */
   PRODUCT_AVX2,        /* fp32 multiply-adds, eight at once; bf16 is widened */
@@ -43,7 +43,7 @@ const char *product_name(Product product);
 /* True if this processor and system can compute with it. */
 bool product_runs_here(Product product);
 
-/* Why it cannot be used in this process, or NULL. Asks the system for what it needs, such as tile
+/* Why it cannot be used in this process, or NULL. Asks the system for permission to use tile
  * registers. */
 const char *product_refusal(Product product);
 

@@ -23,7 +23,7 @@ KERNEL_INLINE int64_t runs_before(Runs runs, int64_t position) {
   return (a < 0 ? 0 : a < half ? a : half) + (b < 0 ? 0 : b < rest ? b : rest);
 }
 
-/* The second run goes on where the first one ends. */
+/* The second run continues where the first one ends. */
 KERNEL_INLINE bool runs_joined(Runs runs) {
   return runs.seq / 2 == 0 || runs.second == runs.first + runs.seq / 2;
 }

@@ -8,7 +8,7 @@
 #include "compiler/job/job.h"
 
 /* The number of the job that sbatch --parsable queued: a line "123" or "123;cluster" of `out`, else
- * "Submitted batch job 123" of either, else such a line of `err`. NULL: there is none, or there are
+ * "Submitted batch job 123" of either, else such a line of `err`. NULL: no number was found, or
  * several different ones. */
 const char *answer_number(Arena *arena, const char *out, const char *err);
 

@@ -77,7 +77,8 @@ static bool begins_with(const char *text, const char *begin) {
   return strncmp(text, begin, strlen(begin)) == 0;
 }
 
-/* Variables of the script begin with a small letter; so do those of proxies, which it has not. */
+/* Variables of the script begin with a small letter. So do http_proxy and its like, which are not
+ * the script's. */
 static bool is_of_script(const char *name) {
   size_t length = strlen(name), width = strlen("_proxy");
   bool is_proxy = length > width && strcmp(name + length - width, "_proxy") == 0;

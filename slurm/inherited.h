@@ -7,8 +7,8 @@
 #include "compiler/base/base.h"
 
 /* Removes them from this process's environment. Returns their names for a message, as "SLURM_*
- * (43), OMP_NUM_THREADS"; "": there were none. What tells Slurm's programs which cluster they talk
- * to stays. */
+ * (43), OMP_NUM_THREADS"; "": there were none. Variables that tell Slurm's programs their cluster
+ * remain. */
 const char *inherited_clear(Arena *arena);
 
 #endif

@@ -41,8 +41,9 @@ const Job *launch_with_time(const LaunchMaking *m, const Job *job);
  * would be no time to train. */
 bool launch_add_signal(const LaunchMaking *m);
 
-/* A run that is longer than the limit goes on in the next job of a chain, where the job does not go
- * back into the queue by itself. A job too many costs nothing: it ends at once if the run is done.
+/* A run that is longer than the limit continues in the next job of a chain, where the job does not
+ * go back into the queue by itself. A job too many costs nothing: it ends at once if the run is
+ * done.
  */
 void launch_add_chain(const LaunchMaking *m);
 

@@ -8,7 +8,7 @@
 
 enum { COMMENT_COLUMN = 44, SCREEN_COLUMNS = 80 };
 
-/* A comment is one line, whatever text it holds. */
+/* A comment is always one line, so line breaks in its text are replaced. */
 static const char *one_line(Arena *arena, const char *text) {
   char *line = arena_copy(arena, text_plain(arena, text));
   for (char *p = line; *p; p++)

@@ -197,7 +197,7 @@ static void print_place(const Span *span, FILE *out) {
 }
 
 /* Prints the message after the `column` bytes already on its line. Lines break between words before
- * column 80; a word that is too long, such as a path, gets a line of its own. */
+ * column 80; a word that is too long, such as a path, gets its own line. */
 static void print_message(const char *text, int32_t column, FILE *out) {
   enum { LINE_BYTES = 80, INDENT = 4 };
   while (*text != '\0') {

@@ -86,7 +86,7 @@ typedef struct StepSegments {
 } StepSegments;
 
 /* The moves of offload = "auto", in addition to those of keys: whole layers, of each stage at least
- * so many bytes. NULL: none. */
+ * this many bytes. NULL: none. */
 typedef struct Moves {
   const int64_t *state_bytes, *frame_bytes; /* by stage */
   bool grads, weights;                      /* of layers whose states are moved */
@@ -153,7 +153,7 @@ struct Draft {
   int64_t flops_per_token; /* of the whole model, as op_flops_per_token counts */
   const Placement
       *usual; /* ranks in the usual order, until there is a plan to choose an order by */
-  /* segments/; stages/ and calls/ add buffers and segments of their own */
+  /* segments/; stages/ and calls/ add buffers and their own segments */
   VEC(Block) blocks;
   ParamPlace *params;     /* by param */
   int64_t *input_offsets; /* by input: within the staged micro-batch */

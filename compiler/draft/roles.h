@@ -7,8 +7,8 @@
 
 /* How the elements of a block are stored in this role: dtype, elements a layer with gaps. */
 DType role_dtype(const Draft *d, const Block *block, BaseRole role);
-/* Bytes of so many consecutive elements of the block's parameters in this role, the first of which
- * begins a block of codes. */
+/* Bytes of this many consecutive elements of the block's parameters in this role, the first of
+ * which begins a block of codes. */
 int64_t role_bytes(const Draft *d, const Block *block, BaseRole role, int64_t elements);
 /* True if kernels read parameters in another dtype than the one that persists. */
 bool params_are_cast(const Draft *d);

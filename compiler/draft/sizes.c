@@ -176,7 +176,7 @@ int64_t block_saved_bytes(const Draft *d, const Block *block) {
 
 bool stage_saves(const Draft *d, const Stage *stage, int32_t b) {
   for (int32_t s = 0; s < stage->number && d->blocks.at[b].tied; s++)
-    if (d->stages[s].blocks[b].held > 0) return false; /* others have layers of their own */
+    if (d->stages[s].blocks[b].held > 0) return false; /* others have their own layers */
   return stage->blocks[b].held > 0;
 }
 

@@ -117,7 +117,7 @@ typedef struct Region {
   NodeList
       weight; /* nodes moved from backward that only make parameter gradients and may be deferred */
   /* Nodes [first, first + count) of backward, in evaluation of forward, run `chunks` times, each
-   * time on the next of so many equal runs of tokens; chunks 0: none do. */
+   * time on the next of this many equal runs of tokens; chunks 0: none do. */
   int32_t chunk_first, chunk_count;
   int64_t chunks;
   ValueId output_again;   /* recompute's clone of output when groups have more than one layer; else

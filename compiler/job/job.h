@@ -26,7 +26,7 @@ typedef struct Origin {
   const char *rule; /* of derived values: the arithmetic, "16 sequences / (1 x 16)" */
 } Origin;
 
-/* A name and what it is set to; text NULL: an option that takes no value, or is left out. */
+/* A name and its value; text NULL: an option that takes no value, or is left out. */
 typedef struct Pair {
   const char *name, *text;
   bool is_off; /* false in the job: overrides what the site says */

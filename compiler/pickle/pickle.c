@@ -1,5 +1,5 @@
 /* pickle.c -- see pickle.h. A stack machine as Python's, whose values are plain data. Each opcode
- * makes at most one value of what it reads, so memory grows with the input. */
+ * makes at most one value, so memory grows at most linearly with the input. */
 #include "compiler/pickle/pickle.h"
 
 #include <string.h>

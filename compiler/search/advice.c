@@ -321,7 +321,8 @@ static const char *step_text(Arena *arena, int64_t step_ns) {
   return arena_printf(arena, ", a step of %s", format_seconds(arena, 1e-9 * (double)step_ns));
 }
 
-/* ", a step 1.24 times as long: 1.05 s"; all_ns: with this step and those before it, 0: not known.
+/* ", a step 1.24 times as long: 1.05 s"; all_ns: the time of a train step after this and all
+ * earlier changes; 0: not known.
  */
 static const char *slower_text(Arena *arena, const ClimbStep *step, int64_t all_ns) {
   if (step->step_ns == 0 || step->before_ns == 0) return step_text(arena, all_ns);

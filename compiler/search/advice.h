@@ -1,5 +1,5 @@
 /* advice.h -- what to change when a plan does not fit: a list of changes, each compiled on top of
- * the ones before, until one fits; and how much memory is left beside a plan that does fit. */
+ * the earlier ones, until one fits; and how much memory is left beside a plan that does fit. */
 #ifndef LOCKSTEP_ADVICE_H
 #define LOCKSTEP_ADVICE_H
 

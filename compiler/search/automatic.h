@@ -1,5 +1,5 @@
-/* automatic.h -- offload = "auto": which states, and which of what forward keeps, leave the device,
- * or are computed again. */
+/* automatic.h -- offload = "auto": which states and activations are offloaded, and which
+ * activations are recomputed. */
 #ifndef LOCKSTEP_AUTOMATIC_H
 #define LOCKSTEP_AUTOMATIC_H
 

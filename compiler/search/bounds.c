@@ -28,7 +28,7 @@ static int64_t kept_interleaved(const Cut *cut, int32_t stage, const Candidate *
   return bytes;
 }
 
-/* Bytes of what a stage keeps for backward, at its most. */
+/* The most bytes of activations that a stage keeps for backward. */
 static int64_t kept_bytes(const Bounds *b, const Cut *cut, int32_t stage, const Candidate *at) {
   const ChunkWork *least = &cut->at[stage].least;
   const int64_t zero = at->setting.zero;
@@ -61,7 +61,8 @@ static int64_t stage_bytes(const Draft *d, const StageNeeds *needs, const Candid
   return bytes;
 }
 
-/* Bytes a second of a ring of so many ranks that share states, at their best: next to tp and cp. */
+/* Bytes a second of a ring of this many ranks that share states, at their best: next to tp and cp.
+ */
 static double ring_rate(Bounds *b, int64_t group) {
   enum { RATES_MOST = sizeof b->rates / sizeof *b->rates };
   for (int32_t i = 0; i < b->rate_count; i++)

@@ -82,7 +82,7 @@ static void add_zero(const Small *s) {
     changes_add(s->out, s->base, FIELD_parallel_zero_group, ZERO_GROUP_NODE);
 }
 
-/* Twice, or so many times, as much of one degree, and less of another. */
+/* Twice, or this many times, as much of one degree, and less of another. */
 static void add_degrees(const Small *s) {
   const Derived *d = &s->base->derived;
   static const int32_t fields[] = {FIELD_parallel_tp, FIELD_parallel_cp, FIELD_parallel_pp,

@@ -9,7 +9,7 @@ typedef struct ChunkWork {
   int64_t forward_ns, backward_ns, weight_ns;
   int64_t kept_bytes;     /* between forward and backward */
   int64_t deferred_bytes; /* kept between backward and weight gradients, in addition */
-  int64_t peak_bytes[4];  /* by zero: in its backward, with what it keeps itself */
+  int64_t peak_bytes[4];  /* by ZeRO stage: the peak of its backward, activations included */
 } ChunkWork;
 
 typedef struct StageNeeds {
@@ -27,7 +27,7 @@ typedef struct Cut {
   StageNeeds *at; /* by stage */
 } Cut;
 
-/* Parts as so many stages, in this order. NULL: layers do not suffice. */
+/* Parts as this many stages, in this order. NULL: layers do not suffice. */
 Cut *cut_into(Job *job, const Draft *parts, int64_t pp, int64_t chunks, int32_t kind);
 
 #endif

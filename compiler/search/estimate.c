@@ -34,7 +34,7 @@ static EstimatePart part_of(const PlanPart *part) {
   case MESH_TP_GROUP: return PART_OF_TP;
   case MESH_CP: return PART_OF_CP;
   case MESH_PP: return PART_OF_PP;
-  default: return PART_OF_DP; /* also of several axes at once, of which it is one */
+  default: return PART_OF_DP; /* also along several axes at once, one of which is dp */
   }
 }
 
@@ -95,7 +95,7 @@ static int64_t further(int64_t before, int64_t now, const Sketch *a, const Sketc
   return now + (int64_t)(each * (double)(m - b->microbatches));
 }
 
-/* In the steady state each round takes as long as the one before. */
+/* In the steady state each round takes as long as the previous one. */
 static Estimate extend(const Sketch *a, const Sketch *b, int64_t m) {
   Estimate out = b->estimate;
   const Estimate *before = &a->estimate, *now = &b->estimate;

@@ -175,7 +175,7 @@ static void refuse_host(Compile *c, const Job *job, const Compiled *out, const N
 static bool nodes_fit(Compile *c, const Job *job, const Compiled *out) {
   const bool offloads = draft_offloads(out->draft);
   if (!offloads && (!out->draft->snapshots || out->cluster.target == TARGET_CPU)) return true;
-  const bool is_shared = out->cluster.target == TARGET_CPU; /* one memory, whatever its tiers */
+  const bool is_shared = out->cluster.target == TARGET_CPU; /* all its tiers are one memory */
   if (out->host_budget_bytes < 0) {
     error_at(c, place_of_host(job), "missing-key",
              "%s: %s does not say how much memory a node has beside its devices",

@@ -517,7 +517,7 @@ static int64_t busiest_ns(const Forecast *f, bool is_first) {
 }
 
 /* Runs more and more micro-batches until the pipeline is in its steady state: each round takes as
- * long as the one before, and the busiest stage is never idle. */
+ * long as the previous one, and the busiest stage is never idle. */
 static int64_t run_all(Forecast *f, Flows *flows, int64_t few) {
   static const double ROUNDING = 1e-3;
   const int64_t m = f->d->derived.accumulation;

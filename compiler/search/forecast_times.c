@@ -56,7 +56,7 @@ static StageLinks *look_new(const ForecastTimes *t, const StageLinks *links) {
   return look;
 }
 
-/* Most stages are placed like the one before. */
+/* Most stages are placed like the previous one. */
 static void look_at_stages(ForecastTimes *t, const Placement *at) {
   const Draft *d = t->d;
   const AxesUsed used = axes_used(d);

@@ -110,7 +110,7 @@ static void lint_bubble(const TimeLook *look) {
   if (d->pp == 1) return;
   const double share = pipeline_idle_share(&shape), waits = (double)(d->pp - 1);
   if (share <= LEAST_PART) return;
-  /* Each micro-batch is as much work as so many of the waits that pp-1 stages add up to. */
+  /* Each micro-batch is as much work as this many of the waits that pp-1 stages add up to. */
   const double times = (1 / share - 1) * waits / (double)d->accumulation;
   const int64_t wanted = pipeline_microbatches_for(&shape, LEAST_PART);
   Arena *arena = look->c->arena;

@@ -160,8 +160,8 @@ static void refine_seeds(Tuning *t, Arena *arena, Tuned *out) {
   t->key = all;
 }
 
-/* Forecasts raise the bounds of candidates; those whose bound is not below the best forecast of one
- * that fits need none. */
+/* Forecasts raise the bounds of candidates; a setting needs no forecast if its lower bound is not
+ * below the best forecast of a setting that fits. */
 static void refine(Tuning *t, Arena *arena, Tuned *out) {
   int32_t next = 0;
   group_by_key(t, arena);

@@ -1,9 +1,9 @@
 /* tune.h -- which degrees, order, micro-batch, ZeRO and recomputation make a job fastest.
  *
- * Bounds leave few settings over: those whose least time is below what the best of them were
- * estimated to take. These are estimated in full, in the order of their bounds, until no bound is
- * better, or `most` are estimated. The fastest are compiled and proven. The answer does not depend
- * on the number of threads. */
+ * Bounds leave few settings over: the settings whose lower bound is below the best estimates so
+ * far. These are estimated in full, in the order of their bounds, until no bound is better, or
+ * `most` are estimated. The fastest are compiled and proven. The answer does not depend on the
+ * number of threads. */
 #ifndef LOCKSTEP_TUNE_H
 #define LOCKSTEP_TUNE_H
 

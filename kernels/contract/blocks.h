@@ -57,8 +57,8 @@ typedef struct ProductShape {
   bool converts;     /* a and b are rounded to tf32, or widened from fp16, when they are copied */
 } ProductShape;
 
-/* True if a is read where it is: its rows have whole units (whole registers of them for tiles) one
- * after another, and there are enough of them for one panel. */
+/* True if a is read where it is: each row consists of whole units, one after another (for tiles of
+ * whole registers of units), and there are enough rows for one panel. */
 bool product_reads_rows(GemmKind kind, const ProductShape *shape);
 
 /* The blocks of large products take at most 16 MiB. */

@@ -165,7 +165,7 @@ int32_t contract_attrs_in(const KernelContract *contract, bool tf32);
 /* True if a record with these attrs has the attr tf32, and it is not 0. */
 bool contract_is_tf32(const KernelContract *contract, const double *attrs, int64_t count);
 
-/* True if a record may have so many operands of these dtypes: all, or all except scratch that may
+/* True if a record may have this many operands of these dtypes: all, or all except scratch that may
  * be left out; the maxima of codes exactly where there are codes. */
 bool contract_operands_fit(const KernelContract *contract, const uint32_t *dtypes, uint32_t count);
 

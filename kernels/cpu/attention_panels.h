@@ -9,7 +9,7 @@
 
 #include "kernels/cpu/attention.h"
 
-/* One thread's blocks. A panel of q, and of out, begins 48 padded heads after the one before. */
+/* One thread's blocks. A panel of q, and of out, begins 48 padded heads after the previous one. */
 typedef struct Scratch {
   float *q;
   float *out; /* [head][48]: transposed, not yet normalised */

@@ -8,7 +8,7 @@
 
 #include "kernels/cpu/cpu.h"
 
-/* Elements [first, end) of y = a + b, where adds_all says that there are so many and none of b is
+/* Elements [first, end) of y = a + b, where adds_all says that there are this many and none of b is
  * repeated, all of dtypes of the fast path. */
 void CPU(add_elements)(const KernelArgs *args, int64_t first, int64_t end);
 bool CPU(adds_all)(const KernelArgs *args, int64_t elements);

@@ -3,7 +3,7 @@
 
 enum {
   FILL_ROWS = 64,   /* of a, copied by one task: whole cache lines where rows are adjacent */
-  FILL_DEPTH = 256, /* of b, copied by a task for all its panels before it goes on: where these
+  FILL_DEPTH = 256, /* of b, copied by a task for all its panels before it continues: where these
                        are adjacent, their lines are fetched together */
   TASK_ROWS = 96,   /* multiplied by a task's panels before the next: they stay in the second-level
                        cache */

@@ -73,7 +73,7 @@ void CPU(gemm_fill_column_panels)(GemmKind kind, const Factor *x, int64_t line, 
 /* One or two sixteens of rows, and of columns. */
 typedef struct TileTask {
   const char *a;         /* the first sixteen rows, */
-  int64_t a_next;        /* and the second so many bytes further on */
+  int64_t a_next;        /* and the second this many bytes further on */
   int64_t a_row, a_tile; /* bytes from row to row, and from sixteen units to the next */
   const float *b;
   int64_t b_row; /* from one unit of the panel to the next */

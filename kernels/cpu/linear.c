@@ -12,7 +12,7 @@ static Factor factor(const KernelArgs *args, int32_t operand, int64_t lines, int
                   .dtype = (DType)args->dtype[operand]};
 }
 
-/* False: with these dtypes, or so little scratch, the reference does it. */
+/* False: the reference computes other dtypes, and products with too little scratch. */
 static bool run(const KernelArgs *args, Gemm g, int32_t out, int32_t work) {
   if (!cpu_floats(args, work, 0)) return false;
   g.c = args->operand[out];

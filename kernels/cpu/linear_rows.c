@@ -1,6 +1,6 @@
 /* linear_rows.c -- y = x w' + bias for a few rows of x: every weight is read once, where it lies.
  * A product of many rows packs the weights first, which costs as much as reading them three times.
- * Each result is a sum in an order of its own, whatever other rows and columns there are. */
+ * Each result is a sum in its own order, whatever other rows and columns there are. */
 #include "kernels/cpu/linear_rows.h"
 
 #include "kernels/cpu/gemm.h"

@@ -224,7 +224,7 @@ FUSE_SUMMED(relu_backward, Relu)
 FUSE_SUMMED(tanh_backward, Tanh)
 
 /* ---- gates: an activation times another value, in one pass. Results are bitwise those of the two
- * kernels: what is between them is rounded as it is in memory. ---- */
+ * kernels: the intermediate value is rounded as if it were stored in memory. ---- */
 
 template <class F, class T, int V> __global__ void gate(const T *a, const T *b, T *y, int64_t n) {
   each_vector<V>(n, [=](int64_t i, auto count) {

@@ -49,7 +49,7 @@ static int value_type(GraphPass pass) {
   return pass.shape->is_f16 ? DNN_F16 : DNN_BF16;
 }
 
-/* Heads of so many tokens where the plan has them; id 0: no memory, but as if it were there. */
+/* Heads of this many tokens where the plan has them; id 0: no memory, but as if it were there. */
 static DnnDescriptor tokens(GraphPass pass, AttentionTensor id, int64_t count, int64_t heads,
                             int64_t stride) {
   const AttentionShape *s = pass.shape;

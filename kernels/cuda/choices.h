@@ -53,7 +53,7 @@ int32_t choices_count(int32_t *added);
 void choices_clear(void);
 
 /* From now on it is an error if the library no longer accepts a kept choice, instead of a reason to
- * choose again: for runs that must round as the one before. */
+ * choose again: for runs that must round as the previous one. */
 void choices_hold(bool always);
 bool choices_are_held(void);
 

@@ -107,7 +107,7 @@ public:
     blocks_with(grid, threads, 0, kernel, a...);
   }
 
-  /* The same with so many bytes of shared memory beside what the kernel declares. */
+  /* The same with this many bytes of shared memory beside what the kernel declares. */
   template <class... P, class... A>
   void blocks_with(dim3 grid, unsigned threads, size_t shared_bytes, void (*kernel)(P...), A... a) {
     if (grid.x > 0 && grid.y > 0 && grid.z > 0)

@@ -48,9 +48,9 @@ CUDA_KERNEL(embedding) {
   });
 }
 
-/* ---- backward: the table's rows are shared out over parts, a block each. It looks through all ids
- * for those of its part, and notes them in order. Then each of its warps adds up all rows of an id,
- * in order, in some columns: every element of the table is added to once, by one thread. */
+/* ---- backward: the table's rows are shared out over parts, a block each. The block searches all
+ * ids for those of its part, and lists them in order. Then each of its warps adds up all rows of an
+ * id, in order, in some columns: every element of the table is added to once, by one thread. */
 
 enum {
   PARTS_MOST = 1024, /* some for each multiprocessor; a power of two */

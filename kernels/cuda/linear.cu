@@ -1,6 +1,6 @@
 /* linear.cu -- products of matrices by tiles: the plain way, and the reference for a library's.
  *
- * All four products are c[m,n] = sum over k of a(m,k) b(k,n), with strides of their own. */
+ * All four products are c[m,n] = sum over k of a(m,k) b(k,n), with their own strides. */
 #include "kernels/cuda/columns.h"
 #include "kernels/cuda/tile.h"
 

@@ -2,7 +2,7 @@
  *
  * A product is 16 x 8 of bf16 or fp16, 16 deep, its sums f32 (PTX ISA, mma.m16n8k16). Numbers of
  * two bytes are factors as they are. An f32 is split into three bf16: each is the remainder of
- * those before it, rounded to nearest, and the sum of all three is exact. Nine products of parts
+ * the earlier ones, rounded to nearest, and the sum of all three is exact. Nine products of parts
  * make a product of two numbers; the three smallest are left out, which are at most 2^-23 of it,
  * like one rounding in f32.
  *

@@ -50,7 +50,8 @@ static KernelStatus run_apart(const FusedProduct *fused, const KernelArgs *args,
   return ended == KERNEL_DONE ? fused->rest.run(&fused->rest, &args[1], why) : ended;
 }
 
-/* The first two in one product, if there is one and it is not slower; else apart. */
+/* Fuses the first two records into one product of the library, if it has one that is not slower;
+ * else apart. */
 static KernelStatus run_as_one(const FusedProduct *fused, const LtProduct *product, ProductTo to,
                                const KernelArgs *args, const char **why) {
   if (product == NULL || product->is_apart) return run_apart(fused, args, why);

@@ -11,14 +11,14 @@ typedef struct Parts {
   bool codes;            /* a and b are codes, with scales in the operands after them */
 } Parts;
 
-/* A matrix of codes that the library gets turned, rows x cols as it is; rows 0: it gets it as it
- * is. */
+/* A matrix of codes, rows x cols in memory, that is transposed for the library; rows 0: it is not
+ * transposed. */
 typedef struct Turned {
   int64_t rows, cols;
 } Turned;
 
-/* Scales of a matrix of codes, rows x cols, that the library gets in another order: turned, or with
- * rows of `stride`; rows 0: it gets them as they are. */
+/* Scales of a matrix of codes, rows x cols, that are reordered for the library: transposed, or with
+ * `stride` elements a row; rows 0: they are not reordered. */
 typedef struct Scales {
   int32_t mode; /* LT_SCALE_ONE ... */
   bool turned;

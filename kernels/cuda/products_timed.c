@@ -10,8 +10,8 @@
 #include "kernels/math/floats.h"
 #include "kernels/math/philox.h"
 
-/* A candidate has so many runs in each of two rounds; the second round has only those that are near
- * the best. Another one than the library's first must be faster by more than noise. */
+/* A candidate has this many runs in each of two rounds; the second round has only those that are
+ * near the best. Another one than the library's first must be faster by more than noise. */
 enum { ROUNDS = 2, RUNS = 3, NEAR_PERCENT = 110, NOISE_PERCENT = 98 };
 enum { WARM_RUNS = 16, UNIT_BYTES = 256, PATTERN_BYTES = 1 << 16, ONE_BYTES = 256 };
 static const int64_t warm_ns = 50000000, all_ns = 10000000000;
@@ -59,7 +59,8 @@ static int64_t element_bytes(int32_t type) {
   return type == LT_F32 || type == LT_TF32 ? 4 : type == LT_BF16 || type == LT_F16 ? 2 : 1;
 }
 
-/* Numbers from -1 to 1 as the type has them; codes are of ordinary size, whatever their format. */
+/* Numbers from -1 to 1 in the operand's dtype. Codes of both formats decode to numbers of ordinary
+ * size. */
 static void make_pattern(int32_t type, uint8_t pattern[PATTERN_BYTES]) {
   const DType dtype = type == LT_BF16 ? DTYPE_BF16 : type == LT_F16 ? DTYPE_F16 : DTYPE_F32;
   const int64_t element = element_bytes(type);

@@ -36,7 +36,7 @@ static bool place(TimedRecords *timed, int32_t i, const KernelUse *use, uint64_t
         lent_take(used, (uint64_t)use->bytes[k], use->align_bytes, use->dtype[k]);
     if (timed->operand[i][k] == NULL) return false;
   }
-  if (i > 0) { /* it reads what the one before has made */
+  if (i > 0) { /* it reads the result of the record before it */
     const KernelFusion *shared = contract_fusion(timed->kernel[i - 1]->id, timed->kernel[i]->id);
     if (shared != NULL)
       timed->operand[i][shared->second_operand] = timed->operand[i - 1][shared->first_operand];

@@ -35,7 +35,7 @@ static int64_t count_from(const Row *r, uint64_t key, double *weight) {
   return count;
 }
 
-/* The highest key from which on there are so many classes, or so much weight. */
+/* The highest key such that keys from it on have this many classes, or this much weight. */
 static uint32_t highest_bound(const Row *r, int64_t count, double weight) {
   uint32_t bound = 0;
   for (int32_t bit = DRAW_KEY_BITS - 1; bit >= 0; bit--) {

@@ -18,9 +18,10 @@
 
 enum {
   CACHE_LINE_BYTES = 64,
-  SPINS = 100,  /* with pause, 1 to 5 us: longer than the gap between most kernels */
-  YIELDS = 300, /* then, some 100 us, longer than a wake-up takes on a virtual machine: whoever has
-                   no core of its own meanwhile gets this one */
+  SPINS = 100, /* with pause, 1 to 5 us: longer than the gap between most kernels */
+  /* then, some 100 us, longer than a wake-up takes on a virtual machine: lets a thread run that has
+     no core of its own */
+  YIELDS = 300,
   TRIES = SPINS + YIELDS
 };
 

@@ -96,7 +96,7 @@ static void *line_main(void *argument) {
   return NULL;
 }
 
-/* The slowest rate of so many devices, each way. */
+/* The slowest rate of this many devices, each way. */
 static bool run_lines(const CudaPlugin *cuda, uint32_t count, uint32_t ways, double *bytes_per_s,
                       Status *status) {
   static CopyLine lines[DEVICES_MOST];

@@ -48,7 +48,7 @@ static bool run_one(DiskPass *pass, Status *status) {
   return pass->status.code == 0;
 }
 
-/* Each way while both go on, on two files. */
+/* Each way while both continue, on two files. */
 static bool run_both(DiskPass pass[2], Status *status) {
   pthread_t thread;
   if (pthread_create(&thread, NULL, pass_main, &pass[0]) != 0)

@@ -18,7 +18,7 @@ typedef struct BootFacts {
   char kernels[96]; /* the variants of the matrix product that its processor uses */
   char node[256];   /* the launcher's name for it */
   char machine[SEAT_MACHINE_BYTES];
-  char seat[SEAT_WHY_BYTES]; /* what its node lacks of what the plan names there; "": nothing */
+  char seat[SEAT_WHY_BYTES]; /* the devices of the plan that the rank's node lacks; "": none */
 } BootFacts;
 
 /* Fills in the facts of this process as `rank`; its node is left empty. */

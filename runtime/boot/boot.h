@@ -22,14 +22,14 @@ typedef struct BootOps {
   /* Further comms of the same rank, one for the thread of each lane beside the main lane: calls on
    * them match only peers' calls on the same lane. They reduce on the calling thread. */
   CommLanes (*comm_beside)(Boot *self, int32_t rank);
-  /* Where a rank of this process records what it is doing; valid as long as the boot. */
+  /* The place where a rank of this process records its current work; valid as long as the boot. */
   Flight *(*flight)(Boot *self, int32_t rank);
   /* Runs `body` for the ranks of this process and returns when all have returned. True: `status` is
    * that of a rank; all end with the same. False: it is that of the rank that failed first; an echo
    * only if there is nothing else. */
   bool (*run)(Boot *self, BootRank *body, void *context, Status *status);
-  /* Tells other processes that this one cannot go on, for this reason, and will not run its ranks,
-   * so that they do not wait. May change `status` to what the process ends with. */
+  /* Tells other processes the reason why this one cannot run its ranks, so that none of them waits
+   * for it. May change `status` to what the process ends with. */
   void (*abandon)(Boot *self, Status *status);
   void (*close)(Boot *self);
 } BootOps;

@@ -25,7 +25,7 @@ enum {
   CHECKPOINT_PATH_BYTES = 4096
 };
 
-/* Steps of which there are checkpoints, ascending, and which start of the run this one is. */
+/* The steps that have checkpoints, ascending, and the number of this start of the run. */
 typedef struct CheckpointSteps {
   int64_t generation;
   int32_t count;
@@ -131,9 +131,10 @@ void checkpoint_remove_oldest(CheckpointStore *store, int64_t step);
 typedef enum CheckpointFault {
   CHECKPOINT_WHOLE,   /* nothing */
   CHECKPOINT_UNREAD,  /* it could not be read, so its contents are unknown; STATUS_WORLD */
-  CHECKPOINT_ABSENT,  /* there is none at this path */
+  CHECKPOINT_ABSENT,  /* this path has no checkpoint */
   CHECKPOINT_FOREIGN, /* of another format */
-  CHECKPOINT_DAMAGED  /* it was read and is not what was written: an older one may be used */
+  CHECKPOINT_DAMAGED  /* its contents are not those that were written: an older checkpoint may be
+                         used */
 } CheckpointFault;
 
 void checkpoint_close(Checkpoint *checkpoint);
@@ -144,7 +145,7 @@ bool checkpoint_open_file(const char *path, int *descriptor, uint64_t *file_byte
 bool checkpoint_read(int descriptor, const char *path, void *bytes, size_t count, uint64_t offset,
                      CheckpointFault *fault, Status *status);
 
-/* The step of a folder named step_N, or -1; with `rest` also of names that go on after it. */
+/* The step of a folder named step_N, or -1; with `rest` also of names that continue after it. */
 int64_t checkpoint_step_of(const char *name, const char **rest);
 
 /* True if the folder has a whole manifest and all its parts with their sizes. */

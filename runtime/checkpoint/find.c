@@ -56,7 +56,7 @@ static bool share_text(const CheckpointSearch *search, char *text, uint64_t byte
   return true;
 }
 
-/* On ranks beside 0. False: this rank or another cannot go on. */
+/* On ranks beside 0. False: this rank or another cannot continue. */
 static bool receive(const CheckpointSearch *search, const Picked *picked, Checkpoint *own,
                     FindVerdict *verdict, Status *status) {
   CheckpointFault fault = CHECKPOINT_WHOLE;

@@ -19,7 +19,7 @@ uint64_t memory_node(void);
 
 /* Makes the folder, for this user alone. False: it cannot be made, or is somebody else's. */
 bool memory_make(const char *path, Status *status);
-/* True if it is there, and this user's. */
+/* True if the path exists and belongs to this user. */
 bool memory_is_there(const char *path);
 /* Removes all of it. */
 void memory_clear(const char *path);

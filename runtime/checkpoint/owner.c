@@ -124,7 +124,7 @@ static void remove_items(int at, const char *name, bool has_folders) {
   int folder = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
   bool removed = folder >= 0;
   for (ssize_t bytes; removed && (bytes = getdents64(folder, entries, sizeof entries)) > 0;) {
-    removed = false; /* unless one of these goes, there is nothing more to do */
+    removed = false; /* nothing more is to be done, unless one of these is removed */
     for (ssize_t i = 0; i < bytes;) {
       const struct dirent64 *item = (const struct dirent64 *)(const void *)(entries + i);
       removed |= remove_item(folder, item->d_name, item->d_type == DT_DIR, has_folders);

@@ -22,7 +22,7 @@ typedef struct CheckpointSearch {
 } CheckpointSearch;
 
 /* Rank 0 picks a checkpoint, whose manifest all get. A checkpoint counts if its manifest is whole
- * and its parts are there with their sizes; if not, all go on to the one before. False with status
+ * and its parts are there with their sizes; if not, all try the previous one. False with status
  * code 0: there is none. False with another code: the one that was picked, or the directory, cannot
  * be read, or is of another format; the first rank that found this has `fault` and the reason, the
  * others an echo. */
@@ -46,8 +46,8 @@ typedef struct CheckpointTarget {
 } CheckpointTarget;
 
 /* Loads a checkpoint that was found and matches. As with checkpoint_find, true on all ranks or on
- * none; after false the state must not be used, and if `fault` is CHECKPOINT_DAMAGED the one before
- * may be tried. Control values and counts are in its manifest. */
+ * none; after false the state must not be used, and if `fault` is CHECKPOINT_DAMAGED the previous
+ * one may be tried. Control values and counts are in its manifest. */
 bool checkpoint_restore(const CheckpointSearch *search, const Checkpoint *own,
                         const CheckpointTarget *target, CheckpointFault *fault, Status *status);
 
@@ -56,7 +56,7 @@ bool checkpoint_restore(const CheckpointSearch *search, const Checkpoint *own,
 bool checkpoint_install(const CheckpointSearch *search, const Checkpoint *own,
                         const CheckpointTarget *target, CheckpointFault *fault, Status *status);
 
-/* True if to go on to the checkpoint before after a failure: then rank 0 reports it. `own` is
+/* True if to try the previous checkpoint after a failure: then rank 0 reports it. `own` is
  * closed; an echo gets no text. */
 bool checkpoint_skip(const CheckpointSearch *search, Checkpoint *own, CheckpointFault fault,
                      Status *status);

@@ -1,5 +1,5 @@
 /* writer.h -- a thread of a rank that writes its part, and rank 0's names checkpoints, while steps
- * go on. It neither communicates nor touches the device. */
+ * continue. It neither communicates nor touches the device. */
 #ifndef LOCKSTEP_CHECKPOINT_WRITER_H
 #define LOCKSTEP_CHECKPOINT_WRITER_H
 

@@ -1,5 +1,5 @@
-/* group.c -- an exchange posts everything it sends before it waits for anything, so that members
- * cannot deadlock, in whatever order they arrive.
+/* group.c -- an exchange posts all sends before it waits for a receive, so members cannot deadlock
+ * in any order of arrival.
  *
  * Receivers copy. A member leaves when everything it sent has been received, so all its posts
  * belong to one exchange and the oldest open one is received next. */

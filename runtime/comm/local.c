@@ -70,7 +70,8 @@ static bool publish(Meeting at, const void *x, void *y, bool in_place) {
   return barrier_wait(&at.group->barrier);
 }
 
-/* No member copies after this barrier; what was copied from this member is what it has sent. */
+/* No member copies after this barrier. The bytes that others copied from this member count as sent
+ * by it. */
 static bool leave(Comm *self, Meeting at) {
   if (!barrier_wait(&at.group->barrier)) return false;
   self->sent_bytes += group_take_sent(at.group, at.member);
@@ -184,7 +185,7 @@ static bool local_reduce_scatter(Comm *self, uint32_t comm, void *x, void *y,
   return leave(self, at);
 }
 
-/* Copies what member `from` has for this one: runs of b * inner elements. */
+/* Copies the data of member `from` that is for this member: runs of b * inner elements. */
 static void turn_from(const Meeting *at, int32_t from, void *y, const CommTurn *turn) {
   int64_t copied_bytes = 0;
   for (int64_t run = 0; run < turn_runs(turn); run++) {

@@ -197,8 +197,8 @@ static bool mpi_good(int result, const char *call, Status *status) {
   return status_fail(status, STATUS_WORLD, "%s: %s", call, text);
 }
 
-/* Open MPI 4 looks for variables of Slurm or mpirun; without them it treats a process as a world of
- * its own even if PMIx is available. Waiting in MPI_Init must not starve ranks that compute.
+/* Open MPI 4 looks for variables of Slurm or mpirun; without them it treats a process as its own
+ * world even if PMIx is available. Waiting in MPI_Init must not starve ranks that compute.
  * Variables that the user has set are kept. */
 void mpi_prepare_environment(void) {
   static const char *const set[][2] = {

@@ -49,8 +49,8 @@ static bool end(NcclComm *self, const NcclGroup *group) {
   return nccl_good(world, self->error, "NCCL", &self->base.problem);
 }
 
-/* Called before so many moves are added, at the same point by all members: a group holds a limited
- * number, and matching moves of two members must be in the same group. */
+/* Called before this many moves are added, at the same point by all members: a group holds a
+ * limited number, and matching moves of two members must be in the same group. */
 static bool make_room(NcclComm *self, const NcclGroup *group, int moves) {
   self->moves += moves;
   if (self->moves <= MOVES_A_GROUP || self->moves == moves) return true;

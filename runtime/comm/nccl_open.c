@@ -118,7 +118,7 @@ static int32_t members_of(const NcclWorld *world, uint32_t comm) {
   return mesh_comm(&world->mesh, world->plan, comm, world->rank).member_count;
 }
 
-/* The plan's communicator that is opened after so many others: those with most members first, as
+/* The plan's communicator that is opened after this many others: those with most members first, as
  * smaller ones may be split from them. */
 static uint32_t opened_as(const NcclWorld *world, uint32_t number) {
   for (uint32_t comm = 0;; comm++) {

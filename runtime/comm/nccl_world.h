@@ -36,7 +36,7 @@ struct NcclWorld {
 
 NcclGroup *nccl_group(const NcclWorld *world, uint32_t comm, uint32_t lane);
 
-/* This rank gives up, or another one has. */
+/* Ends communication: this rank or another one has failed. */
 bool nccl_is_over(const NcclWorld *world);
 
 /* True if `result` is success; otherwise `status` says which call failed, and why. */

@@ -35,7 +35,7 @@ static Barrier *barrier_of(const Near *near, int32_t rank, size_t group) {
 }
 
 /* Lists the ranks of the communicator's group that `setup->rank` is in, in member order. False:
- * they are not all on its node, or it is alone. */
+ * its members are on several nodes, or it has one member. */
 static bool find_members(const NearSetup *setup, uint32_t axes_mask, int32_t *member) {
   const Mesh *mesh = setup->mesh;
   MeshGroup own = mesh_group(mesh, axes_mask, setup->rank);

@@ -14,7 +14,7 @@ static bool meet(const NearMover *mover, NearGroup at) {
   return barrier_wait_unless(at.barrier, mover->is_aborted);
 }
 
-/* Where `from` puts what it has for `to`. */
+/* The address at which `from` puts its data for `to`. */
 static int64_t slot_bytes(const NearMover *mover, NearGroup at) {
   return mover->window_bytes / at.count / SLOT_ALIGN_BYTES * SLOT_ALIGN_BYTES;
 }

@@ -1,5 +1,5 @@
-/* near_moves.h -- collectives between processes on one node: a member puts what it has for others
- * into its window, and they read it there. Arguments as in comm.h. */
+/* near_moves.h -- collectives between processes on one node: a member copies its data for other
+ * members into its window, from which they read. Arguments as in comm.h. */
 #ifndef LOCKSTEP_COMM_NEAR_MOVES_H
 #define LOCKSTEP_COMM_NEAR_MOVES_H
 

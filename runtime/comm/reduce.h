@@ -16,7 +16,7 @@ void reduce_range(void *y, const void *const *x, int32_t members, int64_t first,
 void reduce_parallel(Threads *threads, void *y, const void *const *x, int32_t members,
                      int64_t first, CommElements elements, ReduceOp reduce);
 
-/* Into how many tasks the reduction of so many elements is divided, and running one of them. */
+/* Into how many tasks the reduction of this many elements is divided, and running one of them. */
 int32_t reduce_tasks(const Threads *threads, int64_t elements);
 void reduce_run(Threads *threads, int32_t tasks, ThreadsTask *task, void *context);
 

@@ -21,8 +21,8 @@ typedef struct SampleFile {
   const char *path;
 } SampleFile;
 
-/* Files whose tokens are one stream, or whose documents are packed together: all of them, or those
- * of one source of a mix. No sample has tokens of two. */
+/* Files whose tokens are one stream, or whose documents are packed together: all files, or the
+ * files of one source of a mix. No sample has tokens of two. */
 typedef struct SampleGroup {
   int64_t first_token, tokens;
   int64_t first_sample, count;

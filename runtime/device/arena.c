@@ -59,7 +59,7 @@ bool arena_open_untouched(Arena *arena, size_t size_bytes, Status *status) {
 
 size_t arena_touched_bytes(const Arena *arena) {
   unsigned char
-      is_there[4096]; /* so many pages at a time, because nothing is allocated during a run */
+      is_there[4096]; /* this many pages at a time, because nothing is allocated during a run */
   size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE), touched_bytes = 0;
   for (size_t at = 0; at < arena->mapped_bytes; at += page_bytes * sizeof is_there) {
     size_t left = arena->mapped_bytes - at, size_bytes = page_bytes * sizeof is_there;

@@ -47,7 +47,7 @@ typedef void DeviceHeard(void *context, uint64_t number, int64_t start_ns, int64
 
 typedef struct DeviceSetup {
   uint32_t lane_count, main_lane;
-  uint32_t queues_mask; /* bit per lane that has a queue of its own; the main lane always has */
+  uint32_t queues_mask; /* bit per lane that has its own queue; the main lane always has */
   uint32_t host_mask;   /* of these, lanes whose work the host's processor does */
   /* Called again and again by a thread that waits for the device; NULL: not called. If it returns
    * false, that is a failure of the device. */

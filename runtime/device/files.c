@@ -97,7 +97,7 @@ static bool fail_part(const TierFile *file, bool reads, uint64_t at, uint64_t by
                      (unsigned long long)at, why);
 }
 
-/* Short transfers go on. */
+/* Short transfers continue. */
 static bool transfer(const TierFile *file, bool reads, uint8_t *part, uint64_t first,
                      uint64_t bytes, Status *status) {
   for (uint64_t done = 0; done < bytes;) {
@@ -196,8 +196,8 @@ static bool end_slot(const TierFile *file, FileRing *ring, RequestPart *part, in
   return *goes_on;
 }
 
-/* The next bytes of the request that nobody has taken, in a slot. False: there are none, or it
- * cannot start. */
+/* Puts the next bytes of the request that no thread has taken into a slot. False: no bytes are
+ * left, or the transfer cannot start. */
 static bool take_slot(const TierFile *file, FileRing *ring, FileRequest *request, uint8_t *memory,
                       RequestPart *part, int32_t slot, Status *status) {
   const uint64_t at = atomic_fetch_add(&request->next, SLOT_BYTES);

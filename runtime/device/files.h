@@ -21,7 +21,8 @@
 typedef struct TierFileSetup {
   const char *directory;
   size_t size_bytes;
-  bool verifies; /* what is read is compared with sums of what was written */
+  /* bytes that are read are compared with the checksums of the bytes that were written */
+  bool verifies;
 } TierFileSetup;
 
 /* Makes a file in a directory. `base` is the tier's first address. A warning, such as a network's

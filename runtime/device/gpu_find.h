@@ -17,7 +17,7 @@ typedef struct GpuWanted {
  * and what to do. */
 bool gpu_find(const CudaPlugin *cuda, GpuWanted wanted, uint32_t *device, Status *status);
 
-/* True if two addresses are one, whatever their letters and leading zeros. */
+/* True if two PCI addresses are equal, apart from upper case and leading zeros. */
 bool gpu_is_at(const char *pci, const char *other);
 
 /* CUDA shows a process the first alone of the MIG instances that CUDA_VISIBLE_DEVICES lists. Of

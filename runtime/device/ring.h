@@ -22,7 +22,7 @@ void file_ring_close(FileRing *ring);
 bool file_ring_start(FileRing *ring, int32_t slot, bool reads, size_t done, size_t size_bytes,
                      uint64_t at);
 /* Waits for any of them: its slot; and bytes moved, or -1 with errno. -1: the ring itself fails,
- * and errno says why; transfers go on, and file_ring_look finds those that end. */
+ * and errno says why; transfers continue, and file_ring_look finds those that end. */
 int32_t file_ring_wait(FileRing *ring, int64_t *moved);
 /* The same without the system's help: looks again and again until one has ended. */
 int32_t file_ring_look(FileRing *ring, int64_t *moved);

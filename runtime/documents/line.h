@@ -1,4 +1,4 @@
-/* line.h -- one document, inside this room: documents.h has what others use. */
+/* line.h -- one document, for this folder only; the public interface is documents.h. */
 #ifndef LOCKSTEP_DOCUMENTS_LINE_H
 #define LOCKSTEP_DOCUMENTS_LINE_H
 

@@ -152,7 +152,7 @@ static void end_by(ProcessLaunch *launch, int64_t grace_ms) {
   if (launch->killing_ms == 0 || at_ms < launch->killing_ms) launch->killing_ms = at_ms;
 }
 
-/* Whatever its exit code, a retry may help: our ranks do not call it, but libraries may. */
+/* A retry may help after any exit code: our ranks do not call it, but libraries may. */
 static void note_abort(ProcessLaunch *launch) {
   if (launch->cause < 0) launch->cause = server_abort_rank();
   end_by(launch, TOLD_MS);

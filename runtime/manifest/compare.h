@@ -1,4 +1,4 @@
-/* compare.h -- a checkpoint against a job that would go on from it: the keys that differ, and
+/* compare.h -- a checkpoint against a job that would continue from it: the keys that differ, and
  * whether it has the job's state. */
 #ifndef LOCKSTEP_MANIFEST_COMPARE_H
 #define LOCKSTEP_MANIFEST_COMPARE_H
@@ -18,7 +18,7 @@ typedef struct CheckpointChange {
   const char *before; /* "none": the checkpoint's job did not have the key */
   const char *after;
   uint32_t effect; /* SettingEffect */
-  bool is_derived; /* in both jobs it follows from other keys */
+  bool is_derived; /* the value is derived from other keys in both jobs */
 } CheckpointChange;
 
 typedef struct CheckpointChanges {

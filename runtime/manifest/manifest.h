@@ -57,7 +57,7 @@ typedef struct ManifestFacts {
   uint64_t lasting_mask; /* CONTROL_BITs of the slots that it has */
 } ManifestFacts;
 
-/* The sum of the data of a checkpoint whose run was not ours: any data go on with it. */
+/* The sum of the data of a checkpoint whose run was not ours: any data continue with it. */
 #define MANIFEST_DATA_ANY UINT64_MAX
 
 /* The facts of the run. */

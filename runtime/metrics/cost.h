@@ -12,7 +12,8 @@ typedef struct RunCost {
 
 RunCost cost_of(const ReportSetup *setup, double seconds);
 
-/* Seconds of a step as the plan expects them; 0: it expects none of what it runs on. */
+/* The time of a step, in seconds, that the plan predicts; 0: it has no prediction for this device.
+ */
 double expected_step_s(const ReportSetup *setup);
 
 #endif

@@ -24,8 +24,8 @@ typedef struct OffloadFacts {
   LaneFacts lane[PLAN_LANES_MAX];
   int32_t count;
   int32_t longest;    /* of these lanes */
-  double more_tokens; /* so many times the tokens a micro-batch, and computing takes as long as the
-                         longest lane; 0: no number does, or not known */
+  double more_tokens; /* this many times the tokens a micro-batch, and computing takes as long as
+                         the longest lane; 0: no number does, or not known */
   double tokens;      /* of a step now */
   bool disk_is_slow;  /* the step waits for a file that takes far longer than predicted */
   const char *disk;   /* offload.path */

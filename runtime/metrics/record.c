@@ -52,7 +52,7 @@ static void add_of_ranks(const ReportSetup *setup, const char *name, const char 
   text_add(text, "]");
 }
 
-/* Op by op, whose kernels they are. */
+/* For each op, the names of its kernels. */
 static void add_attention(const ReportSetup *setup, Text *text) {
   text_add(text, ",\n \"attention\": [");
   for (int32_t i = 0; i < setup->attention_count; i++) {

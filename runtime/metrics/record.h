@@ -1,4 +1,5 @@
-/* record.h -- job.json in the run directory: the job, and what runs it. */
+/* record.h -- writes job.json of the run directory: the job, and the program and machine that run
+ * it. */
 #ifndef LOCKSTEP_METRICS_RECORD_H
 #define LOCKSTEP_METRICS_RECORD_H
 

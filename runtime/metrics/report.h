@@ -119,7 +119,7 @@ typedef struct Report {
   int64_t wait_ns;
   int64_t comm_bytes;
   PlanLosses losses;
-  int64_t lacking[LOSSES_MAX]; /* steps in which this loss had no target, and another one had */
+  int64_t lacking[LOSSES_MAX]; /* steps in which this loss had no target, but another loss had */
   LossSums last_losses, last_valid_losses;
   double last_loss;
   double last_valid;
@@ -132,7 +132,7 @@ bool report_open(Report *report, const ReportSetup *setup, Status *status);
 void report_step(Report *report, const StepFacts *facts);
 void report_valid(Report *report, int64_t step, const LossSums *losses);
 void report_save(Report *report, const SaveFacts *facts);
-/* A warning: the run goes on. */
+/* A warning: the run continues. */
 void report_save_failed(Report *report, int64_t step, const char *why);
 void report_note(Report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Summary, plot, SVG; the summary on stdout, last of all, with `json`. */

@@ -66,8 +66,8 @@ static int by_own(const void *a, const void *b) {
   return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* The median over ranks that do the same work: those of its class, or all if it is alone there.
- * `own` is sorted. The lower one of two. */
+/* The median over ranks that do the same work: the ranks of its class, or all ranks if its class
+ * has no other. `own` is sorted. Of two middle ones the lower. */
 static int64_t median_of(const Stragglers *s, int32_t rank) {
   const PlanClass *class = mesh_class(s->mesh, s->plan, rank);
   int32_t like = 0, seen = 0;

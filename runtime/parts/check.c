@@ -84,7 +84,7 @@ static bool no_memory(const Check *check, Status *status) {
                      check->part->folder, check->name);
 }
 
-/* Reads what there is of a range; `got` is how much. */
+/* Reads the part of a range that the file has; `got` is how much. */
 static bool read_some(const Check *check, int64_t first, void *bytes, int64_t count, int64_t *got,
                       Status *status) {
   for (*got = 0; *got < count;) {
@@ -184,7 +184,7 @@ static bool sum_blocks(Check *check, Status *status) {
   return read_some(check, layout->sums_first, check->stored, bytes, &got, status);
 }
 
-/* Damaged blocks, those that follow one another together. A header was compared already. */
+/* Prints damaged blocks; adjacent ones are one range. A header was compared already. */
 static void report_blocks(Check *check, bool is_header_same) {
   const PartLayout *layout = &check->layout;
   for (int64_t i = 0, end; i < layout->blocks; i = end) {

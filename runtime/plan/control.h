@@ -45,7 +45,7 @@ enum { CONTROL_DEPTH_MAX = 2, CONTROL_SLOT_BYTES = 8, LOSSES_MAX = 8 };
   S(IN, I64, HOST, EQUAL, step, "steps") /* 1 in the first step */ \
   S(IN, U64, HOST, EQUAL, seed, "") /* of the job */ \
   S(IN, I64, HOST, EQUAL, microbatch_samples, "samples") \
-  S(IN, I64, HOST, EQUAL, padded_samples, "samples") /* so many samples at the end of this micro-batch do not count; 0 in training */ \
+  S(IN, I64, HOST, EQUAL, padded_samples, "samples") /* this many samples at the end of this micro-batch do not count; 0 in training */ \
   S(IN, F64, HOST, SUM_FIRST, targets, "targets") /* of a step, that count, of all losses: the divisor, if there is one loss. Only in plans \
                                                      whose data may lack targets */ \
   CONTROL_DIVISOR(S, 0) CONTROL_DIVISOR(S, 1) CONTROL_DIVISOR(S, 2) CONTROL_DIVISOR(S, 3) \

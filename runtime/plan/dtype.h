@@ -13,7 +13,7 @@ typedef enum DType {
   DTYPE_F64 = 3,  /* loss sums, control values, and every value of the finite-difference tests */
   DTYPE_I16 = 4,  /* the lower half of an f32 whose upper half is a bf16: kernels/math/split.h */
   DTYPE_F16 = 5,  /* IEEE 754's binary16: kernels/math/f16.h */
-  DTYPE_E4M3 = 6, /* codes of eight bits, with scales of their own: kernels/math/fp8.h */
+  DTYPE_E4M3 = 6, /* codes of eight bits, with their own scales: kernels/math/fp8.h */
   DTYPE_E5M2 = 7,
   DTYPE_U8 = 8, /* codes of a moment, or padding between them: kernels/math/codes.h */
   DTYPE_COUNT

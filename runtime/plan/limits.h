@@ -14,7 +14,7 @@ enum { FUSED_MOST = 3, FUSED_OPERANDS_MAX = 16 };
 /* How often one layer of a model may use a parameter. */
 enum { PARAMETER_USES_MAX = 64 };
 
-/* Sources of a mix; the largest of their weights is at most so many times the smallest. */
+/* Sources of a mix; the largest of their weights is at most this many times the smallest. */
 enum { PLAN_SOURCES_MAX = 1024 };
 #define PLAN_WEIGHT_RANGE 1e9
 

@@ -76,7 +76,7 @@ bool plan_loss_scale(const Plan *plan, LossScale *scale);
 void loss_scale_begin(const Plan *plan, Control *control);
 
 /* Changes the slots of a checkpoint as the plan's numbers ask: a number, or another init than
- * `init_before`, begins anew; otherwise the scale goes on, within the new bounds. */
+ * `init_before`, begins anew; otherwise the scale continues, within the new bounds. */
 void loss_scale_resume(const Plan *plan, double init_before, Control *lasting);
 
 #endif

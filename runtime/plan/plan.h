@@ -7,7 +7,7 @@
  * Replay of a program: for each call in order (loops repeat theirs), for each record of its segment
  * whose `when` masks allow it: operand address = arena + binding of its base + operand offset; run
  * the kernel or the communication. Records of one lane run in list order, those of a launch in any
- * order, and a record with `fuses` may be fused with the one before it; across lanes exactly the
+ * order, and a record with `fuses` may be fused with the previous one; across lanes exactly the
  * stated edges hold. */
 #ifndef LOCKSTEP_PLAN_H
 #define LOCKSTEP_PLAN_H

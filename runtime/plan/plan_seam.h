@@ -8,8 +8,8 @@
  * A program follows itself if one of its calls waits for a record of its own run before. Such a run
  * is over for the main lane when that lane's last record is, and all that lanes which communicate
  * have in calls up to there; then control and samples of the next run are copied in. Its other
- * records go on, ordered with the next run by waits alone. A run of another program begins when all
- * lanes are empty. */
+ * records continue, ordered with the next run by waits alone. A run of another program begins when
+ * all lanes are empty. */
 #ifndef LOCKSTEP_PLAN_SEAM_H
 #define LOCKSTEP_PLAN_SEAM_H
 

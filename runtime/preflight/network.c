@@ -15,7 +15,8 @@ enum {
   SUM_ELEMENTS = 4 << 20,
   PAIR_ELEMENTS = 1 << 20,
   TRIES = 3,
-  ROUNDS_MOST = 64, /* with more nodes, each exchanges with so many others, unless told otherwise */
+  ROUNDS_MOST =
+      64, /* with more nodes, each exchanges with this many others, unless told otherwise */
   NAME_BYTES = 128,
   START_S = 15,
   NAMES_S = 5,

@@ -13,7 +13,7 @@ enum { ASKED_PATH_BYTES = 4096 };
 /* False: the folder's name is too long. */
 bool asked_path(const char *folder, Asked what, char path[ASKED_PATH_BYTES]);
 
-/* Removes requests that are older than this start, which overrides them. False: the file `path`
+/* Removes requests from before this start, because a start cancels them. False: the file `path`
  * cannot be removed; errno says why. */
 bool asked_forget(const char *folder, char path[ASKED_PATH_BYTES]);
 

@@ -1,5 +1,5 @@
-/* cgroup.c -- /proc/self/cgroup names the groups; each level above a group may have a limit of its
- * own. */
+/* cgroup.c -- /proc/self/cgroup names the groups; each level above a group may have its own limit.
+ */
 #include "runtime/process/cgroup.h"
 
 #include <fcntl.h>

@@ -141,7 +141,7 @@ static void end_without_file(void) {
   _exit(EXIT_OF_THE_WORLD);
 }
 
-/* /proc/self/maps names every mapped file, whatever code mapped it. */
+/* /proc/self/maps names every mapped file, also those that a library mapped. */
 static void on_bus_error(int number, siginfo_t *info, void *context) {
   (void)context;
   while (atomic_flag_test_and_set(&is_reporting))

@@ -14,9 +14,9 @@ enum {
   STATUS_WORLD = 2,        /* disk, memory, peers: a retry may help */
   STATUS_OURS = 3,         /* a defect of this program or of the compiler that made the plan */
   STATUS_NOTHING_LEFT = 4, /* the run had already reached its last step: nothing was trained */
-  STATUS_STOPPED = 5,      /* stopped as asked, state saved: the same command goes on from there */
-  STATUS_ECHO = 6,         /* ended because another rank did, whose error says why */
-  STATUS_SIGNAL = 128      /* and the signal's number: it ended the process at once, as asked */
+  STATUS_STOPPED = 5, /* stopped as asked, state saved: the same command continues from there */
+  STATUS_ECHO = 6,    /* ended because another rank did, whose error says why */
+  STATUS_SIGNAL = 128 /* and the signal's number: it ended the process at once, as asked */
 };
 
 enum { STATUS_TEXT_BYTES = 1536 };

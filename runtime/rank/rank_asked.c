@@ -9,7 +9,7 @@
 
 static const int64_t EVERY_NS = 1000000000;
 
-/* A batch system or a container may be given other processors while the run goes on: the system
+/* A batch system or a container may be given other processors while the run continues: the system
  * moves threads, bound ones too, and steps get slower without another sign. */
 static void look_at_processors(Rank *rank) {
   char change[CGROUP_CHANGE_BYTES];

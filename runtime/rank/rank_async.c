@@ -144,7 +144,7 @@ void rank_async_hear(Rank *rank, const Control *out) {
   writer_start(&async->writer, WRITER_NAME, &async->state);
 }
 
-/* The rank's progress with it, when it rests. */
+/* The rank's progress with the save, between two of its slices. */
 static bool agree(Rank *rank, bool *good, Status *status) {
   RankAsync *async = &rank->async;
   writer_await(&async->writer);

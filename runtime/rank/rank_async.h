@@ -18,7 +18,7 @@ typedef struct RankAsync {
   CheckpointState state; /* being saved */
   Status why;            /* of this rank's failure; code 0: none */
   bool is_under_way, is_copied;
-  bool is_told;   /* what this rank has to say was sent */
+  bool is_told;   /* this rank's answer has been sent */
   bool is_naming; /* all parts are written */
   bool has_failed, is_asked;
   int32_t done, failed; /* reports of all ranks */
@@ -31,7 +31,7 @@ typedef struct RankAsync {
 bool rank_async_open(Rank *rank, Status *status);
 void rank_async_close(Rank *rank);
 bool rank_async_begin(Rank *rank, int64_t step, Status *status);
-/* With a step: what this rank says of the save under way, and what all have said. */
+/* With a step: this rank's answer about the save under way, and the answers of all ranks. */
 void rank_async_tell(Rank *rank, Control *in);
 void rank_async_hear(Rank *rank, const Control *out);
 /* Waits until the save under way is over, if there is one. Between steps. */

@@ -1,5 +1,5 @@
-/* rank_blame.c -- a step whose loss or gradient norm is not finite: on which rank this began, and
- * where.
+/* rank_blame.c -- finds the rank and the record in which a loss or gradient norm first became
+ * infinite or NaN.
  *
  * All ranks see the sum over all of them. The update changes nothing in such a step, or hardly
  * anything, so the step is run once more and every record is checked, which shows where the first
@@ -15,8 +15,8 @@ static const char *what_is_wrong(const Control *out) {
   return !losses_are_finite(out) ? "the loss" : !isfinite(out->grad_norm) ? "a gradient" : NULL;
 }
 
-/* A rank that made it or already had it comes before one that received it; among equals the first
- * rank. */
+/* The rank that computed it, or already held it, comes before a rank that received it; among equals
+ * the first rank. */
 static int32_t first_rank(const ReplayFirst *of, int32_t ranks) {
   int32_t came = -1;
   for (int32_t i = 0; i < ranks; i++) {
@@ -74,7 +74,7 @@ static void where_first(const Plan *plan, int32_t cause, const ReplayFirst *foun
                  how[found->kind]);
 }
 
-/* True if the record carries out a forward node, but not the loss: what is infinite there may be
+/* True if the record carries out a forward node, but not the loss: the infinite number there may be
  * the slope. */
 static bool is_of_forward(const Plan *plan, const PlanRecord *record) {
   const char *kernel =
@@ -195,7 +195,7 @@ bool rank_find_squares(Rank *rank, int64_t step, RankCause *cause, Status *statu
   return gathered;
 }
 
-/* These are sums over all ranks: all see the same, and one reports it. */
+/* These are sums over all ranks: all ranks see the same result, and one of them reports it. */
 bool rank_check_finite(Rank *rank, int64_t step, const Control *out, Status *status) {
   const char *what = rank_skips(rank, out) ? NULL : what_is_wrong(out);
   RankCause cause = {.rank = -1};

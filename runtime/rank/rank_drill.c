@@ -26,7 +26,7 @@ static bool is_wanted(const Rank *rank) {
 /* Sums over all ranks. */
 typedef struct Drilled {
   int64_t bytes;  /* of this rank's part */
-  int64_t cached; /* of these, what the system did not drop */
+  int64_t cached; /* the bytes of them that the system did not drop from its cache */
 } Drilled;
 
 static bool sum_up(Rank *rank, Drilled *all, Status *status) {

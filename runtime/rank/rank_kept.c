@@ -4,7 +4,7 @@
  *             |                                            |               | manifest, name, the
  *             |                                            |               | one before goes
  *
- * A run that is killed at any point leaves the one before whole, or all parts of the new one. */
+ * A run that is killed at any point leaves the previous one whole, or all parts of the new one. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,8 +170,8 @@ static bool give(Draining *d, const Manifest *manifest, bool *is_whole, Status *
   return true;
 }
 
-/* Tries the newest copy that is wanted. `ends`: it is on disk now, or there is none that is newer
- * than those there. */
+/* Tries the newest copy that is wanted. `ends`: the copy is now on disk, or no copy is newer than
+ * those on disk. */
 static bool drain_one(Draining *d, bool *ends, Status *status) {
   Rank *rank = d->rank;
   Checkpoint own = {0};
@@ -200,8 +200,8 @@ static bool drain_one(Draining *d, bool *ends, Status *status) {
   return good;
 }
 
-/* A copy that one node has given its name, and another one had to give up, is not whole; the one
- * before is. */
+/* A copy that one node has given its name, and another one had to give up, is not whole; the
+ * previous one is. */
 static bool drain(Draining *d, Status *status) {
   Rank *rank = d->rank;
   int32_t is_known = 1;
@@ -358,7 +358,8 @@ static bool agree(Rank *rank, const Status *why, int32_t *bad, Status *status) {
   return true;
 }
 
-/* The copy before stays, on every node; the new one goes, where it has its name already, too. */
+/* The copy before stays, on every node; the new copy is removed, even if it has its final name
+ * already. */
 static bool give_up(Rank *rank, int64_t step, int32_t bad, bool is_named, Status *why,
                     Status *status) {
   char path[CHECKPOINT_PATH_BYTES];

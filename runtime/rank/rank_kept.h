@@ -1,5 +1,5 @@
 /* rank_kept.h -- checkpoints in the memory of nodes, checkpoint.memory = "20 steps": from them a
- * run goes on whose ranks were killed, on the same nodes. Part of rank_state.h. */
+ * run continues whose ranks were killed, on the same nodes. Part of rank_state.h. */
 #ifndef LOCKSTEP_RANK_KEPT_H
 #define LOCKSTEP_RANK_KEPT_H
 

@@ -129,7 +129,7 @@ bool rank_open_store(Rank *rank, Status *status) {
 /* A rank's word about a save. */
 enum { SAVE_DONE, SAVE_FAILED, SAVE_LOST /* and no later one can succeed */ };
 
-/* The run goes on without it, and tries again when the next is due. */
+/* The run continues without it, and tries again when the next is due. */
 static bool tell_failed(Rank *rank, int64_t step, int32_t bad, Status *why, Status *status) {
   enum { FAILED_MOST = 3 };
   char path[CHECKPOINT_PATH_BYTES];

@@ -82,7 +82,7 @@ struct Rank {
   Replay replay;
   Comm *comm;
   NcclWorld *nccl;  /* NULL: records communicate by `comm` */
-  Flight *flight;   /* its record of what it is doing */
+  Flight *flight;   /* records the work that the rank is doing */
   Observe *observe; /* NULL: its steps are not observed */
   RunStart start;
   Staging *staging;

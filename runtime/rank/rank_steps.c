@@ -64,7 +64,7 @@ bool rank_validate(Rank *rank, int64_t step, LossSums *all, Status *status) {
   return true;
 }
 
-/* Validates on the same samples whatever the degrees. */
+/* Validates. The samples are the same at all degrees of parallelism. */
 static bool validate(Rank *rank, int64_t step, Status *status) {
   LossSums all;
   rank_note_phase(rank, FLIGHT_VALIDATING, step);

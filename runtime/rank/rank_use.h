@@ -24,7 +24,7 @@ double rank_copies(const Plan *plan);
 /* Rank 0 writes RUN/predicted: of each row of data.valid what the loss would compare, doubles. */
 bool rank_predict(Rank *rank, Status *status);
 
-/* Goes on from the prompts of RUN/prompts.json; rank 0 writes RUN/drawn.json. */
+/* Continues from the prompts of RUN/prompts.json; rank 0 writes RUN/drawn.json. */
 bool rank_sample(Rank *rank, Status *status);
 
 /* ---- also of a rank that trains */

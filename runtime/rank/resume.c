@@ -52,7 +52,7 @@ static bool changes_rate(const CheckpointChanges *changes) {
   return false;
 }
 
-/* A finished run is a result: a different job needs a name of its own. */
+/* A finished run is a result: a different job needs its own name. */
 static bool refuse_finished(const Run *run, const Checkpoint *checkpoint, const char *differs,
                             Status *status) {
   const Manifest *manifest = &checkpoint->manifest;
@@ -83,7 +83,7 @@ static bool refuse_experiment(const Checkpoint *checkpoint, const CheckpointChan
       checkpoint->path, list);
 }
 
-/* On rank 0: whether the remaining steps and the differences allow this job to go on from the
+/* On rank 0: whether the remaining steps and the differences allow this job to continue from the
  * checkpoint. */
 static bool judge(const Run *run, const Checkpoint *checkpoint, const CheckpointChanges *changes,
                   Status *status) {
@@ -102,7 +102,8 @@ static bool judge(const Run *run, const Checkpoint *checkpoint, const Checkpoint
   return !other || refuse_experiment(checkpoint, changes, status);
 }
 
-/* The stream of samples goes on where it is the same: the data, and what one sample is. */
+/* A resumed run continues the stream of samples if the data and the length of a sample are the
+ * same. */
 static bool is_same_stream(const Run *run, const Checkpoint *checkpoint) {
   const ManifestRun *before = &checkpoint->manifest.run;
   bool is_same = before->data_sum == run->data_sum || before->data_sum == MANIFEST_DATA_ANY;

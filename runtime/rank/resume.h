@@ -24,7 +24,7 @@ void resume_begin(RunStart *start);
  * (STATUS_WORLD): only a damaged one gives way to the one before. A job that is another experiment
  * than the checkpoint's is refused with the keys that differ; one that has nothing left to do ends
  * with STATUS_NOTHING_LEFT. Called again after resume_load has said that a checkpoint is damaged,
- * it goes on to the one before. After false no checkpoint is open. */
+ * it tries the previous one. After false no checkpoint is open. */
 bool resume_find(const Run *run, int32_t rank, Comm *comm, RunStart *start, Status *status);
 
 /* The hash of the content of the model's files (start->weights_sum), by all ranks together: `sums`

@@ -29,7 +29,7 @@ static _Atomic int32_t steady_ranks; /* ranks of this process that have done the
 
 static pthread_mutex_t boot_lock = PTHREAD_MUTEX_INITIALIZER;
 static Boot *boot_now;         /* of the current run */
-static bool trains_now = true; /* it has steps and checkpoints, which messages name */
+static bool trains_now = true; /* the program has steps and checkpoints, which messages name */
 
 void run_set_trains(const Plan *plan) {
   pthread_mutex_lock(&boot_lock);

@@ -162,8 +162,8 @@ void hostile_allow(const Hostile *hostile, void *at, size_t size_bytes) {
   ASAN_UNPOISON_MEMORY_REGION(at, size_bytes);
 }
 
-/* A file's addresses are no memory, and hostile_stop does not know them: once poisoned they would
- * stay so for whatever is mapped there next. */
+/* Addresses of a mapped file are not poisoned: hostile_stop does not know them, so later mappings
+ * at the same addresses would stay poisoned. */
 void hostile_forbid(const Hostile *hostile, void *at, size_t size_bytes) {
   for (Tier tier = 0; tier < Tier_COUNT; tier++)
     if ((uintptr_t)at - (uintptr_t)hostile->arena[tier] < hostile->arena_bytes[tier])

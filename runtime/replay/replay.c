@@ -29,7 +29,7 @@ typedef struct Walker {
   uint64_t number_first; /* of the first call's record 0 */
   const uint8_t *samples;
   bool is_graph;     /* what is issued is captured */
-  uint32_t end_call; /* plan_main_end of a run that may go on; PLAN_NONE: it ends on all lanes */
+  uint32_t end_call; /* plan_main_end of a run that may continue; PLAN_NONE: it ends on all lanes */
 } Walker;
 
 /* The work of a launch: that of its first record, with the launch as its operand. */
@@ -70,7 +70,8 @@ static bool issue_edges(const Walker *walker, const Position *at, const PlanReco
   return true;
 }
 
-/* After a record of an earlier run; it is over if there was none, or this is captured. */
+/* Waits for a record of an earlier run. That wait is over if there was no earlier run, or if this
+ * run is captured. */
 static bool issue_wait_across(const Walker *walker, const Position *at, const PlanWait *wait,
                               Queue *queue, Status *status) {
   const Replay *replay = walker->replay;

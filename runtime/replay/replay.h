@@ -80,7 +80,7 @@ typedef struct ReplayLaunch {
 typedef struct ReplayWatch ReplayWatch;
 void replay_watch(ReplayWatch *watch, const Work *work, bool is_over);
 
-/* Each operand of a load is a copy of its own, called a part; what waits for a record waits for its
+/* Each operand of a load is its own copy, called a part; what waits for a record waits for its
  * last part. Works are numbered by parts of records of calls, in list order. */
 enum { REPLAY_PARTS = 16, REPLAY_LAST_PART = REPLAY_PARTS - 1 };
 
@@ -175,9 +175,9 @@ typedef struct Replay {
   bool loads_parameters;
   ReplayWatch *watch; /* NULL: nobody looks */
   ReplayHearing hearing;
-  /* A program that may go on beside its next run (plan_seam.h); NULL: all lanes are empty. */
+  /* A program that may continue beside its next run (plan_seam.h); NULL: all lanes are empty. */
   const PlanProgram *open;
-  uint32_t parted_mask;              /* lanes with queues of their own that communicate */
+  uint32_t parted_mask;              /* lanes with their own queues that communicate */
   int64_t lane_sent[PLAN_LANES_MAX]; /* by each of them, up to the end of a run for the main lane */
 } Replay;
 
@@ -219,7 +219,7 @@ bool replay_start(Replay *replay, const PlanProgram *program, const Control *set
 bool replay_snapshot(Replay *replay, const PlanProgram *program, Status *status);
 bool replay_snapshot_is_over(const Replay *replay);
 bool replay_snapshot_await(Replay *replay, Status *status);
-/* Waits until all lanes are empty, but for a snapshot's: a program that follows itself goes on
+/* Waits until all lanes are empty, but for a snapshot's: a program that follows itself continues
  * after its run has been collected. A run of another program does this itself. */
 bool replay_settle(Replay *replay, Status *status);
 /* Waits for the oldest run that was started and not collected. */
@@ -234,7 +234,7 @@ bool replay_run(Replay *replay, const PlanProgram *program, const Control *set, 
 bool replay_read_lasting(const Replay *replay, Control *lasting, Status *status);
 bool replay_write_lasting(const Replay *replay, const Control *lasting, Status *status);
 
-/* The name of a work: for a record its path, for others what they do. */
+/* The name of a work: the path of a record, and a description of any other work. */
 const char *replay_work_name(const Work *work);
 
 /* The next number after all that were used. */
@@ -244,7 +244,7 @@ uint64_t replay_next_number(Replay *replay);
 bool replay_kernel_fail(const Plan *plan, const PlanRecord *record, KernelStatus ended,
                         const char *why, Status *status);
 
-/* A record that reads or writes a file: replay_file.c. A failure says of which states. */
+/* A record that reads or writes a file: replay_file.c. A failure names the states. */
 bool replay_run_file(const Replay *replay, const Work *work, Status *status);
 
 #endif

@@ -1,10 +1,10 @@
-/* replay_end.c -- how a run ends: on all lanes, or for the main lane while others go on beside the
- * next run (plan_seam.h). */
+/* replay_end.c -- how a run ends: on all lanes, or for the main lane while others continue beside
+ * the next run (plan_seam.h). */
 #include "runtime/replay/replay_end.h"
 
 #include "runtime/plan/plan_seam.h"
 
-/* All queues finish what they have before `queue` goes on, or the other way round. */
+/* All queues finish what they have before `queue` continues, or the other way round. */
 bool replay_meet(const Replay *replay, bool others_wait, uint64_t number, Status *status) {
   const DeviceOps *ops = replay->device->ops;
   Queue *compute = ops->queue(replay->device, replay->main_lane);
@@ -27,7 +27,7 @@ bool replay_end_failed(const Replay *replay, Status *status) {
   return false;
 }
 
-/* A WorkRun: what this lane has sent, up to here. */
+/* A WorkRun: the bytes that this lane has sent so far. */
 static bool note_lane(const Work *work, Queue *queue, Status *status) {
   (void)status;
   Replay *replay = work->context;
@@ -54,7 +54,8 @@ bool replay_end_for_main(Replay *replay, uint64_t number, Status *status) {
   return true;
 }
 
-/* A WorkRun: adds up what has been sent. Of lanes that go on, what they had noted. */
+/* A WorkRun: adds up the bytes that were sent. For lanes that continue, it takes their last noted
+ * count. */
 bool replay_note_sent(const Work *work, Queue *queue, Status *status) {
   (void)queue, (void)status;
   const Replay *replay = work->context;

@@ -19,7 +19,7 @@ typedef bool ReplayIssue(void *walker, Status *status);
 bool replay_graph_fits(Replay *replay, const PlanProgram *program);
 
 /* Used in place of `issue`: runs its graph, which is captured at the first call. The graph starts
- * when all queues are done, and the main lane goes on when the graph is done. False as for any
+ * when all queues are done, and the main lane continues when the graph is done. False as for any
  * issue; or the capture has failed on some rank, and ReplayGraph.why says why: then nothing was
  * issued, on no rank, and this and all later runs of the program are issued. */
 bool replay_graph_run(Replay *replay, const PlanProgram *program, ReplayIssue *issue, void *walker,

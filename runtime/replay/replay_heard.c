@@ -59,7 +59,7 @@ static const PlanRecord *before(const Plan *plan, const PlanCall *call, const Pl
   return NULL;
 }
 
-/* The fused records of which this one is the last in this call; NULL: there are none. */
+/* The fused records whose last one is this record, in this call; NULL: it ends no fusion. */
 static const ReplayFused *ended_by(const Replay *replay, const ReplayCall *at,
                                    const PlanRecord *record) {
   const Plan *plan = replay->setup.plan;

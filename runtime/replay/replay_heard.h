@@ -9,7 +9,7 @@
 bool replay_hear(Replay *replay, const PlanProgram *program, StepLog *log, Status *status);
 
 /* A run of a program begins, whose first call's first record has this number. Works of other
- * programs, as copies of a snapshot that go on beside it, are not heard. */
+ * programs, as copies of a snapshot that continue beside it, are not heard. */
 void replay_hear_run(Replay *replay, const PlanProgram *program, uint64_t number_first);
 
 /* A DeviceHeard, whose context is the replay. */

@@ -32,7 +32,8 @@ struct ReplayWatch {
   void *context;
 };
 
-/* All runs of programs between the two are checked; none may be underway at either. On processors.
+/* All runs of programs between _begin and _end are checked. No run may be underway at either call.
+ * On processors only.
  */
 void replay_watch_begin(ReplayWatch *watch, Replay *replay);
 ReplayFirst replay_watch_end(ReplayWatch *watch);

@@ -72,7 +72,7 @@ typedef struct State {
 bool state_open(State *state, const Plan *plan, Status *status);
 void state_close(State *state);
 
-/* The item of that name and kind; item_count if there is none. */
+/* The item of that name and kind; item_count if the state has no such item. */
 uint32_t state_find(const State *state, const char *name, uint32_t buffer);
 const PlanTensor *state_tensor(const State *state, const StateItem *item);
 

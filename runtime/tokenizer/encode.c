@@ -1,6 +1,6 @@
 /* encode.c -- a text through all steps: added tokens are cut out of it, then of the normalized
  * rest; the pre-tokenizer's steps cut what remains into pieces, each step inside the pieces of the
- * one before it. */
+ * previous one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -251,7 +251,8 @@ static bool refuse_special(Encoder *e, const Added *added, size_t at) {
   return false;
 }
 
-/* Matches go on after the text of the one before, whatever its flags took. */
+/* The next match begins after the text of the last one, even where flags of that token also removed
+ * spaces. */
 static bool cut_tokens(Encoder *e, const Trie *trie, const char *text, size_t bytes, Rest rest) {
   size_t after = 0; /* the end of the last token taken */
   const bool is_first = e->is_first;

@@ -1,4 +1,5 @@
-/* inside.h -- a tokenizer inside this room: tokenizer.h has what others use. */
+/* inside.h -- the parts of a tokenizer, for this folder only; the public interface is tokenizer.h.
+ */
 #ifndef LOCKSTEP_TOKENIZER_INSIDE_H
 #define LOCKSTEP_TOKENIZER_INSIDE_H
 

@@ -19,7 +19,7 @@ typedef struct Slot {
 typedef struct Symbol {
   int32_t before, after; /* -1: none */
   uint32_t id;
-  bool is_gone; /* joined to the one before it */
+  bool is_gone; /* joined to the previous one */
 } Symbol;
 
 typedef struct MergePair {

@@ -1,5 +1,5 @@
-/* open.c -- reads a tokenizer.json: each of its parts has a function, and what none of them knows
- * is refused. */
+/* open.c -- reads a tokenizer.json: each part of the file has a function, and a part or key that no
+ * function knows is refused. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

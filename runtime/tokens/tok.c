@@ -76,7 +76,7 @@ static bool check_header(const uint8_t *head, size_t mapped_bytes, const char *p
   return true;
 }
 
-/* Documents begin at 0, each after the one before it, all inside the file. */
+/* Documents begin at 0, each after the previous one, all inside the file. */
 static bool check_documents(const TokenFile *file, const char *path, char why[TOKENS_WHY_BYTES]) {
   int64_t before = -1;
   for (int64_t i = 0; i < file->document_count; i++) {

@@ -1,4 +1,5 @@
-/* tok.h -- .tok files inside this room: tokens.h has what others use. tok.c states the layout. */
+/* tok.h -- .tok files, for this folder only; the public interface is tokens.h. tok.c states the
+ * layout. */
 #ifndef LOCKSTEP_TOK_H
 #define LOCKSTEP_TOK_H
 
@@ -12,7 +13,7 @@ bool tok_is(const uint8_t *head, size_t count);
 /* Fills the fields of a mapped file. False: `why` has the reason. */
 bool tok_read(TokenFile *file, const char *path, char why[TOKENS_WHY_BYTES]);
 
-/* Documents `first` to `last` - 1 as a file of its own. False: errno has the reason. */
+/* Documents `first` to `last` - 1 as its own file. False: errno has the reason. */
 bool tok_write(FILE *file, const TokDocuments *all, int64_t first, int64_t last);
 
 #endif

@@ -85,12 +85,13 @@ bool tokens_hash_file(const char *path, uint64_t *hash);
 /* The position of the first id >= vocab in [first, first + count), or -1. */
 int64_t tokens_find_bad(const TokenFile *file, int64_t first, int64_t count, uint32_t vocab);
 
-/* Facts about the first 65,536 ids of a file and 15 windows of 4,096 over the rest of it. */
+/* Facts about a sample of a file's ids: the first 65,536, and 15 windows of 4,096 spread over the
+ * rest. */
 typedef struct TokensLook {
   int64_t bad;          /* the position of an id that is not below the vocabulary; -1: none */
   int64_t looked;       /* ids */
   uint32_t most;        /* the largest id; this and what follows only without a bad one */
-  int32_t empty_places; /* of every four positions so many hold only 0: parts of wider ids */
+  int32_t empty_places; /* of every four positions this many hold only 0: parts of wider ids */
   bool is_one_id;       /* all ids are the same */
   bool is_swapped;      /* the low byte of all ids is 0: another byte order */
 } TokensLook;

@@ -54,7 +54,7 @@ static NewFile *add_file(NewFiles *files, const char *folder, const char *name,
 }
 
 static bool rename_all(NewFiles *files, bool is_good, char why[TOKENS_WHY_BYTES]) {
-  int failure = errno; /* of what made them, which callers may ask for */
+  int failure = errno; /* kept, because callers may ask which failure made them remove the files */
   for (int32_t i = 0; i < files->count; i++) {
     if (is_good && rename(files->file[i].temporary, files->file[i].path) != 0)
       is_good = refuse(why, files->file[i].path, strerror(failure = errno));

@@ -118,7 +118,7 @@ static bool add_launch(const Plan *plan, const PlanProgram *program, const PlanL
   return has_it;
 }
 
-/* A launch has those of all its records; its entry is of the first. */
+/* A launch has the bytes of all its records; its entry is of the first. */
 static Extent extent_of(const Plan *plan, const TraceEntry *entry) {
   Extent of = {0};
   for (uint32_t p = 0; p < plan->programs_count && entry->records > 1; p++) {

@@ -56,7 +56,7 @@ typedef struct Band {
   int32_t rank, rank_count;
   const int32_t *node;           /* of every rank */
   uint64_t *machine;             /* of every rank: pulse_machine */
-  uint32_t lanes_count;          /* of the plan: so many are in a beat */
+  uint32_t lanes_count;          /* of the plan: this many are in a beat */
   int32_t first_here, last_here; /* agents of this node */
   int listener;                  /* -1: this rank does not listen */
   uint8_t token[BAND_TOKEN_BYTES];

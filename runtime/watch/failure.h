@@ -32,7 +32,7 @@ void failure_describe(Failure *failure);
 /* Writes failure.json in the run's folder, completely or not at all. */
 void failure_write(const Failure *failure);
 
-/* Prints to stderr that a rank is starved, and that the run goes on. */
+/* Prints to stderr that a rank is starved, and that the run continues. */
 void failure_note_starved(const Failure *failure);
 
 /* Prints to stderr: the cause, where each rank was, and what to do next. */

@@ -41,8 +41,9 @@ typedef struct FlightLane {
 typedef struct Flight {
   _Atomic int64_t step;
   _Atomic int32_t phase;
-  /* The usual time of a step. After the first step, which warms up, it is the plan's prediction, if
-   * there is one for this device; later the median of FLIGHT_MEDIAN_STEPS steps. 0: unknown. */
+  /* The usual time of a step. After the first step, which is slower, it is the plan's prediction,
+   * if the plan has one for this device; later the median of FLIGHT_MEDIAN_STEPS steps. 0: unknown.
+   */
   _Atomic int64_t usual_ns;
   int64_t predicted_ns;
   int64_t step_ns[FLIGHT_MEDIAN_STEPS];
@@ -67,7 +68,7 @@ typedef struct Beat {
   int32_t phase;
   int32_t pid;
   Load load;          /* of its machine; zeros unless it has not moved for a while */
-  int32_t starved_ms; /* since it moved last: it waited so long for a processor */
+  int32_t starved_ms; /* since it moved last: how long the process waited for a processor */
   FlightNow lane[PLAN_LANES_MAX];
 } Beat;
 

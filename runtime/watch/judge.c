@@ -1,5 +1,5 @@
 /* judge.c -- a rank's own error comes before a lost connection, that before silence, that before a
- * standstill: each of these can be caused by those before it. */
+ * standstill: each of these can be caused by the earlier ones. */
 #include "runtime/watch/judge.h"
 
 #include <string.h>
@@ -100,7 +100,8 @@ static int64_t still_most_ms(const Plan *plan, const RankView *view) {
   return most_ms < JUDGE_STUCK_LEAST_MS ? JUDGE_STUCK_LEAST_MS : most_ms;
 }
 
-/* Since it moved: what it said itself, and what was asked since it was heard. */
+/* The time since the rank moved during which it got no processor: as it reported itself, and as the
+ * judge estimates since its last report. */
 static int64_t still_starved_ms(const RankView *view) {
   return view->beat.starved_ms + view->starved_ms;
 }

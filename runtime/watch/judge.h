@@ -22,7 +22,7 @@ typedef enum Loss {
   LOSS_ERROR,  /* it failed and reported why */
   LOSS_DEAD,   /* its connection ended without a message */
   LOSS_SILENT, /* it no longer sends anything: stopped, or its node is lost */
-  LOSS_STUCK,  /* it still sends, but does not finish what others wait for */
+  LOSS_STUCK,  /* the rank still sends reports, but does not finish the work that others wait for */
   LOSS_STARVED /* it gets too little of the processors, for JUDGE_STARVED_MS */
 } Loss;
 
@@ -34,7 +34,7 @@ typedef struct RankView {
   int64_t closed_ms;
   int64_t heard_ms;
   int64_t moved_ms;   /* when its current work last changed */
-  int64_t starved_ms; /* since it was heard last: its process waited so long for a processor */
+  int64_t starved_ms; /* since it was heard last: how long its process waited for a processor */
   Load load;          /* of its machine, if it was asked */
   Beat beat;          /* the newest */
 } RankView;

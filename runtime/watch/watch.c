@@ -39,7 +39,7 @@ struct Watch {
   Flight flight;
   RankView *view; /* of every rank; only on a root */
   Pulse *pulse;   /* of every rank, of its silence; only on a root */
-  Beat own_beat;  /* the last that differed from the one before */
+  Beat own_beat;  /* the last that differed from the previous one */
   int64_t own_moved_ms;
   Pulse own_pulse; /* of this rank's standstill */
   bool has_noted;  /* that a rank is starved */
@@ -92,7 +92,7 @@ static bool is_of_job(const Watch *watch, const BandMessage *message) {
          memcmp(message->token, watch->band.token, BAND_TOKEN_BYTES) == 0;
 }
 
-/* The agents of this node tell its ranks. */
+/* The agents of this node inform its ranks. */
 static void set_end(Watch *watch, const BandMessage *message) {
   BandMessage down = *message;
   pthread_mutex_lock(&watch->lock);

@@ -29,8 +29,8 @@ typedef struct WeightSums {
 bool weight_sums_open(WeightSums *sums, const SafeSet *set, Status *status);
 void weight_sums_close(WeightSums *sums);
 
-/* Bytes [first, first + count) of a tensor of the set were read. Chunks whose bytes come one after
- * another are summed, others are not. */
+/* Bytes [first, first + count) of a tensor of the set were read. A chunk is hashed only if its
+ * bytes are added in order. */
 void weight_sums_add(WeightSums *sums, const SafePlace *place, int64_t first, const uint8_t *bytes,
                      int64_t count);
 

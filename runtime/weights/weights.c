@@ -22,7 +22,7 @@ static bool ends_with(const char *text, const char *ending) {
   return length >= ending_length && strcmp(text + length - ending_length, ending) == 0;
 }
 
-/* Other formats, and what to do with them. */
+/* Other formats of weights, and how a user converts them. */
 static const struct {
   const char *begins, *ends, *what;
 } others[] = {

@@ -1,6 +1,6 @@
-/* weights.h -- the tensors of a model folder as Hugging Face's tools write it: in which files they
- * are, by which names, and a hash of their content. The compiler judges headers with it, a run and
- * `export` read elements.
+/* weights.h -- the tensors of a model folder as Hugging Face's tools write it: their names, their
+ * files, and a hash of their content. The compiler judges headers with it, a run and `export` read
+ * elements.
  *
  *   FOLDER/config.json
  *          model.safetensors                 or model.safetensors.index.json and its shards

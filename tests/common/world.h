@@ -65,7 +65,8 @@ void world_open_memory(const WorldRank *rank, bool open);
 bool world_program(WorldRank *rank, ProgramKind kind, const Control *in, Control *left,
                    Status *status);
 
-/* A training step, which may go on beside the next one: until replay_settle, or another program. */
+/* A training step, which may continue beside the next one: until replay_settle, or another program.
+ */
 bool world_step(WorldRank *rank, const Control *in, Control *left, Status *status);
 
 /* Frees the rank's replay and all that is beside it; for a body that has more to close then. */

@@ -291,7 +291,7 @@ static void touch(Calls *t, int32_t buffer) {
   if (b->program == t->kind) b->last_call = calls_here(t);
 }
 
-/* ---- what goes on beside the computation: one reduction and one exchange may be outstanding
+/* ---- what continues beside the computation: one reduction and one exchange may be outstanding
  *
  * Their buffers live until the next one begins: if their bytes were reused earlier, computation
  * would have to wait. */

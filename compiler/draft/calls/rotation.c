@@ -1,6 +1,6 @@
 /* rotation.c -- the steady state of a pipeline, written once.
  *
- * In the middle of a step every iteration repeats the one before, a micro-batch later and with
+ * In the middle of a step every iteration repeats the previous one, a micro-batch later and with
  * other buffers: the micro-batches in flight use their buffers in turn. After one round the same
  * calls repeat with the same buffers. So the body of the loop is one round, and its bindings are
  * constant: no base has to move.
@@ -204,7 +204,8 @@ static void unite(int32_t *root, int32_t a, int32_t b) {
   root[x > y ? x : y] = x > y ? y : x;
 }
 
-/* True if it outlives the round in which it begins: it then lives through the whole loop. */
+/* True if the buffer is still in use after the round in which it was filled: it then lives through
+ * the whole loop. */
 static bool is_carried(const Rotation *r, const Buffer *buffer) {
   return round_of(r, buffer->first_call) != round_of(r, buffer->last_call);
 }

@@ -1,4 +1,4 @@
-/* updates.c -- updates on the host go on while the next step begins.
+/* updates.c -- updates on the host continue while the next step begins.
  *
  *   d2h   gradients 5 4 3 2 | 0 1                 2 to 5: during backward
  *   host                      | 0   1   2 ...     norm and control are known
@@ -60,8 +60,9 @@ static int64_t *arrivals(Calls *t, const FarLayers *far) {
   return at_ns;
 }
 
-/* The first layer of the forward whose gradients have come is updated next; where none has, the one
- * whose come first. So the host does not wait while others that left early are there. */
+/* Of the layers whose gradients have arrived, the first in forward order is updated next; if none
+ * has, the one whose gradients arrive first. So the host never waits while gradients that it could
+ * use are there. */
 static void order_by_arrival(Calls *t, FarLayers *far, const int64_t *at_ns) {
   FarLayers ordered = {0};
   bool *done = ARENA_ARRAY(t->draft->compile->arena, bool, far->count + 1);
@@ -86,7 +87,7 @@ void updates_grads_follow(Calls *t, FarLayers *far) {
   order_by_arrival(t, far, at_ns);
 }
 
-/* While one layer is updated, the next one's gradients arrive and the one before returns: three
+/* While one layer is updated, the next one's gradients arrive and the previous one returns: three
  * layers have buffers in host memory at once. A layer has its update; a copy of its gradients,
  * unless they have left; and for states in a file a write, and the read of a later layer. */
 static void hold_staged(Calls *t) {
@@ -110,7 +111,7 @@ void updates_come(Calls *t, const FarLayers *far) {
     come(t, far, i);
 }
 
-/* While one layer is updated, the states of the next come and those of the one before go. */
+/* While one layer is updated, the states of the next come and those of the previous one go. */
 static void here(Calls *t, const FarLayers *far) {
   for (int32_t i = 0; i < far->count; i++) {
     come(t, far, i + LAYERS_AHEAD);

@@ -37,9 +37,9 @@ static double memory_seconds(const Draft *d, const Plan *plan, const PlanRecord 
   return (double)record->bytes / rate;
 }
 
-/* Bytes that a rank sends or receives at least, one way; between nodes its share of what the nodes
- * must exchange. `copies`: ranks of a tensor parallel group that have the same value, of which each
- * needs to send a part only, since the others can pass theirs on. */
+/* Bytes that a rank sends or receives at least, one way; between nodes, the rank's share of the
+ * bytes that nodes must exchange. `copies`: ranks of a tensor parallel group that have the same
+ * value, of which each needs to send a part only, since the others can pass theirs on. */
 static double least_bytes(const Traffic *t, double node_members, double nodes, double copies) {
   switch (t->kind) {
   case RECORD_ALL_REDUCE: return t->largest_bytes;

@@ -109,7 +109,7 @@ static double cached_seconds(const Cluster *cluster, const KernelWork *work, dou
   return fmax(seconds, copy > 0 ? bytes / copy : 0) + merge;
 }
 
-/* One pass over states, which every program has in one kernel. */
+/* One pass over the states, which each program makes with one kernel. */
 static bool is_of_states(KernelRole role) {
   return role == ROLE_UPDATE || role == ROLE_SQUARE_SUM || role == ROLE_FILL;
 }

@@ -1,5 +1,6 @@
 /* edges.c -- which records must finish before a record of another lane starts: inside a program,
- * in its run before where that may go on (runtime/plan/plan_seam.h), and of a snapshot beside it.
+ * in its run before where that may continue (runtime/plan/plan_seam.h), and of a snapshot beside
+ * it.
  *
  * Lanes run side by side, each in list order. When two records on different lanes touch the same
  * bytes and one of them writes, the later waits for the earlier: inside a call by `after`, between
@@ -7,10 +8,10 @@
  * by then, so reuse of bytes is a dependency like any other.
  *
  * A program is walked once, its loops twice: what the second iteration needs from the first, every
- * iteration needs from the one before. As in compiler/plan/prove/ordering.c, each lane knows how
+ * iteration needs from the previous one. As in compiler/plan/prove/ordering.c, each lane knows how
  * far every other lane has got (vector clocks, Mattern 1988); a wait for something that is already
  * known is left out. A program that follows itself is walked a second time: what its second run
- * needs from the first, every run needs from the one before.
+ * needs from the first, every run needs from the previous one.
  *
  * There is no deadlock. Edges lead back in the list, and a lane keeps list order, so the earliest
  * unfinished record of the list can always run. Across ranks: if every rank ran its whole list one

@@ -11,7 +11,7 @@
 #include "compiler/draft/draft.h"
 
 typedef enum ListKind {
-  LIST_CODES, /* before all others, which read what it makes */
+  LIST_CODES, /* makes codes of weights, which all other lists read */
   LIST_FORWARD,
   LIST_RECOMPUTE,
   LIST_BACKWARD,

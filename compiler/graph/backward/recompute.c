@@ -14,8 +14,9 @@ typedef struct Clones {
   Graph *graph;
   Region *region;
   RegionId id;
-  bool *wanted;   /* by ValueId of the forward */
-  bool *at_hand;  /* by ValueId, when selective: exists in backward whatever is recomputed */
+  bool *wanted; /* by ValueId of the forward */
+  /* by ValueId, in selective recomputation: the value exists in backward in any case */
+  bool *at_hand;
   bool *remade;   /* outputs of nodes that backward needs again; not of those that only remake the
                      next layer's input */
   ValueId *clone; /* by ValueId: what to read instead, or NO_ID */

@@ -167,7 +167,7 @@ static void report_option(Trace *t, const char *key, const char *const *keys) {
   const char *fix = near != NULL ? arena_printf(arena, "%s = ...", near) : NULL;
   trace_fault(t, "unknown-option", fix, "%s: no option '%.40s'; it has %s", t->op, key,
               joined(arena, keys));
-  lua_pop(t->L, 1); /* the void value; the caller goes on */
+  lua_pop(t->L, 1); /* the void value; the caller continues */
 }
 
 /* { "bias" } in place of { bias = true }; the value is on top of the stack. */

@@ -57,8 +57,8 @@ static bool same_place(Span a, Span b) {
   return a.file == b.file && a.line == b.line && a.column == b.column;
 }
 
-/* One report for the weight and the bias of a call. Sampling and predictions leave losses out, and
- * what only those need. */
+/* One report for the weight and the bias of a call. Sampling and predictions leave out losses, and
+ * nodes that only losses read. */
 static bool check_parameters(const Trace *t, const bool *needed) {
   const Graph *g = t->g;
   const Param *last = NULL;

@@ -1,5 +1,5 @@
 /* saved.c -- a checkpoint of ours as the weights that a run begins with: of its state only masters
- * and weights are read, whatever its degrees. */
+ * and weights are read. Its degrees of parallelism may differ. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* stack.c -- repeated layers: their block is traced once, in a region of its own. */
+/* stack.c -- repeated layers: their block is traced once, in its own region. */
 #include <math.h>
 #include <string.h>
 

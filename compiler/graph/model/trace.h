@@ -3,8 +3,8 @@
  *
  * Everything that a model file calls is a C function with the Model as upvalue 1. After a mistake
  * it either reports with trace_fault and returns the void value, on which nothing further is
- * reported, so that one run finds several mistakes; or it raises with sandbox_error if it cannot go
- * on. Raising is a longjmp: allocate from the arena. */
+ * reported, so that one run finds several mistakes; or it raises with sandbox_error if it cannot
+ * continue. Raising is a longjmp: allocate from the arena. */
 #ifndef LOCKSTEP_MODEL_TRACE_H
 #define LOCKSTEP_MODEL_TRACE_H
 

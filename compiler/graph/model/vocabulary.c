@@ -171,7 +171,7 @@ static int wrong_form(Trace *t, int32_t op) {
   return trace_fault(t, "op-form", fix, "%s: argument 2 is %s; got %s", call, forms_of(t, op), got);
 }
 
-/* Any op that has a call of its own; the closure knows which. */
+/* Any op that has its own call; the closure knows which. */
 static int call_op(lua_State *L) {
   int32_t op = (int32_t)lua_tointeger(L, lua_upvalueindex(2));
   const char *call = op_def(op)->call;
@@ -264,7 +264,7 @@ void check_argument_count(Trace *t) {
   trace_fault(t, "extra-argument", fix, "%s takes %d argument%s; argument %d is %s", call.usage,
               call.arguments, plural(call.arguments), extra, value_what(t, extra));
   if (call.hint != NULL) note_at(t->g->compile, (Span){0}, "%s", call.hint);
-  lua_pop(t->L, 1); /* the void value; the call goes on, and may find more mistakes */
+  lua_pop(t->L, 1); /* the void value; the call continues, and may find more mistakes */
 }
 
 static void add_call(Model *model, const char *name, lua_CFunction function, int32_t op) {

@@ -51,7 +51,7 @@ static Value storage_value(const Coding *c, ValueId of, NodeId producer, DType d
   return value;
 }
 
-/* Appends the node that quantises v, a matrix with so many columns, to a list. */
+/* Appends the node that quantises v, a matrix with this many columns, to a list. */
 static CodedValue quantise(Coding *c, NodeList *list, const Node *reader, ValueId v, DType dtype,
                            CodeBlocks blocks, int64_t cols) {
   Graph *g = c->g;

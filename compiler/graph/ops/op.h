@@ -87,7 +87,7 @@ enum {
   LAYOUT_CONVERTS = 1u << 6,       /* changes the layout along the node's axes */
   LAYOUT_MAKES_WHOLE = 1u << 7,    /* a conversion: dim attrs[0] is cut before and whole after */
   LAYOUT_AS_FORWARD =
-      1u << 8, /* cut like the op that it is the gradient of, whatever its inputs are */
+      1u << 8, /* cut like the forward op whose gradient it is; its inputs are not asked */
 };
 
 /* The table that the ids of input 1 index, when that input is ids. */
@@ -166,11 +166,11 @@ typedef enum OpKind {
 
 const OpDef *op_def(int32_t op);
 
-/* LAYOUT_* of a node: those of its op, and those that its attrs add. */
+/* The LAYOUT_* flags of a node: the flags of its op, and flags that follow from its attrs. */
 uint32_t op_layout(const Node *n);
 
-/* Fills `out` for one node: defaults first, then the op's own rule. The second: for one of so many
- * equal runs of its tokens. */
+/* Fills `out` for one node: defaults first, then the op's own rule. The second: for one of this
+ * many equal runs of its tokens. */
 void op_lower(const Graph *g, const Node *n, Lowered *out);
 void op_lower_part(const Graph *g, const Node *n, int64_t parts, Lowered *out);
 

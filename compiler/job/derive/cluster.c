@@ -117,7 +117,7 @@ static void settle_share(double *share, const Facts *facts, int32_t fact, double
   if (facts->is_known[fact] && whole > 0) *share = facts->number[fact] / whole;
 }
 
-/* Processors give what their files say, which was measured. */
+/* The rates of processors come from their files, where they are measured ones. */
 static Sustained sustained_of(const Facts *facts, const Facts *device, bool is_gpu) {
   Sustained all = is_gpu ? usual_gpu : all_of_it;
   const double peak = fact_of(
@@ -194,7 +194,7 @@ static void settle_memory(Compile *c, Job *job, const Machine *machine, const Fa
                                : cluster->memory_bytes / 8; /* program, its threads, the system */
 }
 
-/* Memory of a node's processors, what it gives in a second, and what a device gets of it. */
+/* The size and bandwidth of host memory in a node, and each device's share of both. */
 static void settle_host(Job *job, const Machine *machine, const Facts *facts, const Facts *device,
                         bool is_here, Cluster *cluster) {
   if (is_here && machine)

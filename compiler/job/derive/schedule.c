@@ -1,5 +1,5 @@
-/* schedule.c -- the learning rate over steps: which keys each schedule has, what absent ones are
- * derived from, and what contradicts the length of the run. runtime/plan/schedule.c has the curves.
+/* schedule.c -- the learning rate over steps: the keys of each schedule, how absent ones are
+ * derived, and the check against the length of the run. runtime/plan/schedule.c has the curves.
  */
 #include <math.h>
 

@@ -24,7 +24,7 @@ bool foreign_letter(Arena *arena, const char *line, const char *at, int32_t *len
 const char *foreign_as_lua(Arena *arena, const char *from, const char *end);
 
 /* The value at `at`, up to a comma or bracket that ends it on this line, as Lua. A
- * word that is no value is put in quotes. NULL: it is empty or goes on beyond the line. */
+ * word that is no value is put in quotes. NULL: it is empty or continues beyond the line. */
 const char *foreign_value(Arena *arena, const char *at);
 
 #endif

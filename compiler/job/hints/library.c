@@ -194,7 +194,7 @@ bool help_list(Compile *c, const char *kind, bool json, FILE *out) {
   return true;
 }
 
-/* Its lines, each from column 4 on; what is broken goes on at `indent`. */
+/* Its lines, each from column 4 on; what is broken continues at `indent`. */
 static void print_lines(const char *body, int32_t indent, FILE *out) {
   enum { INDENT = 4, COLUMNS = 80 };
   for (size_t length; *body; body += length + (body[length] == '\n')) {

@@ -1,4 +1,4 @@
-/* shell.h -- words of a command, and what they say: launchers, a program, options. */
+/* shell.h -- words of a shell command and their values: launchers, a program, options. */
 #ifndef LOCKSTEP_SHELL_H
 #define LOCKSTEP_SHELL_H
 

@@ -1,6 +1,6 @@
 /* sandbox_library.c -- what a sandboxed file may use.
  *
- * The file's _ENV is an empty table; reads go on to the table of names (registry key "env"), and
+ * The file's _ENV is an empty table; reads continue to the table of names (registry key "env"), and
  * from there, when absent, to an error. So no name can be replaced, not even math, and no typo
  * reads as nil. */
 #include <lauxlib.h>

@@ -74,7 +74,7 @@ const PipeCosts pipe_costs_even = {1, 1, 1};
 /* ---- simulation */
 
 typedef struct StageWorker {
-  int32_t next; /* the next step; the one before it runs until busy_until */
+  int32_t next; /* the next step; the previous one runs until busy_until */
   int64_t busy_until;
   bool has_output; /* the step before made something that another stage has not received yet */
 } StageWorker;
@@ -237,7 +237,7 @@ double pipeline_bubble_share(const Pipeline *pipeline) {
   return (double)pipeline->bubble_ticks / (double)pipeline->span_ticks;
 }
 
-/* With so many micro-batches the bubble has reached its full length. */
+/* With this many micro-batches the bubble has reached its full length. */
 static int32_t enough_microbatches(const PipeShape *shape) {
   int32_t least = pipeline_least(shape->kind, shape->stages);
   return least > shape->stages ? least : shape->stages;

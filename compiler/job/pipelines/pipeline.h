@@ -39,7 +39,7 @@ typedef struct PipeRule {
   const char *word; /* as in job.lua: "zb-h1" */
   int32_t chunks;   /* of each stage; 0: as many as the job says */
   bool is_folded;   /* the chain of chunks turns back at the last stage */
-  bool is_split;    /* weight gradients are steps of their own */
+  bool is_split;    /* weight gradients are their own steps */
 } PipeRule;
 
 extern const PipeRule pipe_rules[PIPE_KIND_COUNT];
@@ -92,7 +92,7 @@ typedef struct PipeStep {
   int64_t tick; /* start, if steps take as long as the costs say and exchanges only wait */
 } PipeStep;
 
-/* One end of a transfer. Activations go to the next model chunk, gradients to the one before. */
+/* One end of a transfer. Activations go to the next model chunk, gradients to the previous one. */
 typedef struct PipeTransfer {
   bool is_send;
   bool is_gradient;

@@ -1,4 +1,5 @@
-/* offload.c -- the keys of section offload: how much of what, and what each asks of the others. */
+/* offload.c -- reads the keys of section offload: which tensors move, how many bytes of them, and
+ * which keys need which others. */
 #include "compiler/job/offload.h"
 
 #include <string.h>

@@ -210,7 +210,7 @@ static const NodeClass *find_like(const NodeClasses *classes, const NodeClass *o
   return NULL;
 }
 
-/* Finds stages with nodes of their own that have the same classes. */
+/* Finds stages with their own nodes that have the same classes. */
 static bool are_stages_alike(const NodeClasses *classes, int32_t a, int32_t b) {
   for (int32_t i = 0; i < classes->list.count; i++) {
     const NodeClass *at = &classes->list.at[i];

@@ -202,7 +202,7 @@ static void try_fills(const Search *s, int64_t part[ORDER_WORDS], int32_t word, 
       try_fills(s, part, word + 1, room / part[word], fills);
 }
 
-/* Seats that every node has, whatever its kind. */
+/* The number of seats that nodes of all types have. */
 static int64_t common_seats(const Fabric *fabric) {
   int64_t common = 0;
   for (int32_t k = 0; k < fabric->kind_count; k++) {
@@ -239,7 +239,7 @@ static bool is_lower(Price price, Price than) {
   return price.seconds <= than.seconds * (1 + 1e-9) && price.mean_s < than.mean_s * (1 - 1e-9);
 }
 
-/* A search ends after so many placements, whatever the machine: the best so far stays. */
+/* A search ends after this many placements on any machine, with the best one so far. */
 enum { PRICED_MOST = 20000, SEATS_SWAPPED_MOST = 32 };
 
 /* Swaps two seats, reverses all from one to the other, or puts the first after the other. */
@@ -347,7 +347,7 @@ static bool are_pairs_alike(const NodeKind *kind) {
   return true;
 }
 
-/* Do nodes of so many seats hold the same of every axis? */
+/* Do nodes of this many seats hold the same of every axis? */
 static bool is_alike_inside(const Placement *a, const Placement *b, int64_t seats) {
   bool is_alike = a->slant == 0 && b->slant == 0;
   for (int32_t i = 0; is_alike; i++) {

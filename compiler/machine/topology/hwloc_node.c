@@ -267,7 +267,7 @@ static void read_nic_os(HwlocWalk *w, hwloc_obj_t os, Device *device) {
   device->is_fabric |= is_verbs;
 }
 
-/* Names of one library on one PCI device, the most of any: parts of it are devices of their own. */
+/* Names of one library on one PCI device, the most of any: parts of it are their own devices. */
 static int32_t count_instances(hwloc_obj_t object) {
   static const char *const kinds[] = {"nvml", "rsmi", "cuda"};
   int32_t most = 0;
@@ -349,7 +349,8 @@ static void add_link(HwlocWalk *w, LinkKind kind, int32_t a, int32_t b, double g
   const GpuModel *model = gpu_model(gpu->vendor_id, gpu->device_id);
   double each = model && model->link_gb_s > 0 ? model->link_gb_s : 25;
   FastLink link = {kind, a < b ? a : b, a < b ? b : a, 0, gb_s};
-  /* xGMI's matrix holds one number for all, whatever the links: they are not counted there. */
+  /* hwloc's matrix of xGMI has one number for all pairs, however many links they have, so links are
+   * not counted here. */
   if (kind == LINKS_NVLINK) link.count = (int32_t)lround(fmin(gb_s / each, 64));
   if (kind == LINKS_NVLINK && link.count == 0) link.count = 1;
   VEC_PUSH(w->c->arena, &w->node->links, link);

@@ -65,7 +65,7 @@ static bool read_gpu(NcclReader *r, const xmlNode *gpu, int32_t device) {
   return read_links_of(r, gpu, device);
 }
 
-/* A port. The second of a card is a device of its own beside it. */
+/* A port. The second of a card is its own device beside it. */
 static bool read_net(NcclReader *r, const xmlNode *net, int32_t device, bool is_first) {
   int64_t speed;
   if (!xml_number(r->c, r->path, net, (XmlNumber){"speed", 0, 100000000, 0}, &speed)) return false;
@@ -89,7 +89,7 @@ static bool read_nic(NcclReader *r, const xmlNode *nic, int32_t device) {
   return true;
 }
 
-/* An emulated link: QEMU's PCIe switch reports 2.5 GT/s x1, whatever is connected to it. */
+/* An emulated link: QEMU's PCIe switch reports 2.5 GT/s x1 for every device. */
 static bool is_emulated(const Device *device) {
   return device->vendor_id == 0x104c && device->device_id == 0x8232;
 }

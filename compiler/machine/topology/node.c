@@ -102,7 +102,7 @@ static bool goes_before(const Device *a, const Device *b, bool by_source) {
   return strcmp(a->pci ? a->pci : "", b->pci ? b->pci : "") < 0;
 }
 
-/* GPUs are numbered as their driver does when the source gives each a number of its own. */
+/* GPUs are numbered as their driver does when the source gives each its own number. */
 static bool has_source_numbers(const HostNode *node, const int32_t *list, int32_t count) {
   for (int32_t i = 0; i < count; i++) {
     int32_t number = node->devices.at[list[i]].source_number;

@@ -52,7 +52,7 @@ static bool has_drawn(const HostNode *node, int32_t numa) {
   return false;
 }
 
-/* Does the NUMA node have memory of several packages, of which this is one? */
+/* True if the NUMA node belongs to several packages, and this is one of them. */
 static bool is_spanned(const HostNode *node, int32_t numa, int32_t package) {
   if (numa < 0 || node->numas.at[numa].package >= 0) return false;
   for (int32_t i = 0; i < node->cores.count; i++)
@@ -85,7 +85,8 @@ static void draw_frame(const TopologyDrawing *d, int32_t inset, int32_t y, int32
           MARGIN + inset, y, width - 2 * inset, height);
 }
 
-/* Rows of what is near both. Returns where they end. */
+/* Draws rows of the devices that are near both the NUMA node and the package. Returns where they
+ * end. */
 static int32_t draw_devices(const TopologyDrawing *d, int32_t numa, int32_t package, int32_t y) {
   int32_t place = 0;
   for (int32_t i = 0; i < d->node->devices.count; i++) {

@@ -229,7 +229,7 @@ static void look_at_numa(WarnLook *look) {
                       node->memory_only_absent));
 }
 
-/* GPUs per NUMA node that has any CPU: two sockets of which one drives all. */
+/* Warns if one of several sockets drives all GPUs. */
 static void look_at_balance(WarnLook *look) {
   const HostNode *node = look->node;
   int32_t packages = node->packages.count, gpus = node->gpus.count;

@@ -59,7 +59,7 @@ static uint32_t locate(const Sweep *s, const Walk *walk, uint32_t index) {
   const Interval *owner = intervals_find(&s->owners, first);
   const char *name = plan_string(plan, base->name);
   const PlanBinding *binding = &plan->bindings[walk->call->bindings_first + index];
-  if (binding->by != PLAN_NONE) /* plan_check: its tier is one that its records reach */
+  if (binding->by != PLAN_NONE) /* plan_check has shown that its records can access its tier */
     prove_finding(s->view, walk, -1, "memory", "base %.40s has another address on other ranks",
                   name);
   if (owner != NULL && owner->first <= first && first < end && end <= owner->end &&

@@ -8,7 +8,7 @@
  * record knows how far every lane has come, for certain, when it starts (vector clocks, Mattern
  * 1988).
  *
- * Records of a launch run at the same time: to each of them, those before it in the launch are not
+ * Records of a launch run at the same time: to each of them, the earlier ones in the launch are not
  * finished, although they are of its lane. That they are of one kind, and that none waits for
  * another of them, is checked by plan_check.
  *

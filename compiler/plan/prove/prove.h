@@ -26,7 +26,7 @@
  * - memory: buffers share bytes only when their lifetimes do not meet; every base of a call lies in
  *   one buffer that is live then;
  *   recorded peaks are the real ones, and fit. Rings, control and samples, which the runtime
- *   writes, lie in buffers of their own.
+ *   writes, lie in their own buffers.
  * - ordering: records on different lanes touch the same bytes, one writing, or the same
  *   communicator, only if edges order them; records of one launch, not at all.
  * - snapshot: its program copies every tensor that a checkpoint has, once, into a buffer that no

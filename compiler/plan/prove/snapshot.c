@@ -208,7 +208,8 @@ static void check_program(Snapshot *s, const PlanProgram *program) {
   }
 }
 
-/* The one buffer that snapshots go to. False: there is none, or another one. */
+/* Finds the one buffer that snapshots are copied to. False: the class has no such buffer, or a
+ * second one. */
 static bool find_buffer(Snapshot *s) {
   const PlanClass *class = s->view->class;
   uint32_t count = 0;

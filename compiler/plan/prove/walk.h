@@ -44,7 +44,7 @@ typedef struct Walk {
   const PlanSegment *segment;
   uint32_t position;   /* of the call in the program */
   uint32_t iteration;  /* of the loop that the call is in */
-  uint32_t iterations; /* at most so many iterations of a loop are walked */
+  uint32_t iterations; /* at most this many iterations of a loop are walked */
   int32_t microbatch;  /* -1: none */
   uint32_t next_loop;
   const PlanLoop *loop; /* that the call is in, or NULL */
@@ -174,8 +174,8 @@ void prove_derivatives(const View *view);
 void prove_evaluation(const View *view);
 
 /* Every record's operands are as large as its kernel says, and its numbers follow from its node or
- * its purpose. What operands hold, and what is moved where, is left to `types`; so are dims that
- * follow from these sizes. */
+ * its purpose. The rule `types` checks the contents of operands, the destinations of moves, and
+ * dims that follow from these sizes. */
 void prove_records(const View *view);
 /* Every segment's name states a kind of segments.def, and its records have purposes of that kind.
  */
@@ -186,7 +186,7 @@ void prove_communication(const View *view);
 /* Fills view->ledger, which later properties read. */
 void prove_memory(View *view);
 
-/* Counts calls, records and what they reach, too. */
+/* Also counts calls, records and the bytes that they access. */
 void prove_ordering(const View *views, uint32_t count);
 
 /* A snapshot has all that a checkpoint of the class has, and what it copies stays until it is

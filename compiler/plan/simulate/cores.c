@@ -38,7 +38,7 @@ typedef struct LaneWay {
 typedef struct ClassLanes {
   uint32_t class, class_alike;
   int32_t *coordinate;
-  const PlanProgram *program; /* NULL: it has none of this kind */
+  const PlanProgram *program; /* NULL: the class has no program of this kind */
   uint32_t *slot_first;       /* by call: index of its first record in `done` and `end_ns` */
   int32_t *done;              /* by record of a call: completed executions */
   int64_t *end_ns;            /* by record of a call: end of the last one */

@@ -21,7 +21,7 @@ typedef struct RankCores {
   double passes;       /* times that the bytes of files pass through memory */
 } RankCores;
 
-/* False: the lanes of the plan have processors of their own, or there is one lane. */
+/* False: the lanes of the plan have their own processors, or there is one lane. */
 bool cores_are_shared(const Plan *plan);
 RankCores cores_of(const Plan *plan);
 

@@ -10,7 +10,8 @@
 
 enum { WALKED = 96, PERIOD = 32 };
 
-/* Adds what `rest` iterations take, of which PERIOD take what `longer` has more than `shorter`. */
+/* Adds the time of `rest` iterations. PERIOD iterations take the difference between `longer` and
+ * `shorter`. */
 static void add_rest(int64_t *to, int64_t longer, int64_t shorter, int64_t rest) {
   *to += (int64_t)((double)(longer - shorter) * (double)rest / PERIOD);
 }

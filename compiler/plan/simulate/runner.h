@@ -36,7 +36,7 @@ typedef struct IterationEnd {
 } IterationEnd;
 
 typedef struct Runner {
-  const PlanProgram *program; /* NULL: it has none of this kind */
+  const PlanProgram *program; /* NULL: the class has no program of this kind */
   const Profile *profile;     /* of its current call */
   uint32_t class_alike;       /* the first class whose links are the same */
   int32_t *coordinate;
@@ -48,7 +48,7 @@ typedef struct Runner {
   int32_t *targets;                       /* by call: the first wait for one of its records */
   LaneTimes *times;
   int32_t runs_left;
-  bool goes_on;      /* other lanes go on when the main one begins the next run */
+  bool goes_on;      /* other lanes continue when the main one begins the next run */
   uint32_t main_end; /* plan_main_end */
   int64_t begun_ns;  /* of the current run, on the main lane */
   bool has_come;     /* to its current communication, at `start_ns` */

@@ -66,7 +66,7 @@ static const PlanRecord *awaited(const Simulation *s, const Runner *r, const Pla
   return &s->plan->records[s->plan->segments[call->segment].records_first + wait->record];
 }
 
-/* When a lane may begin, and what it has waited for; NULL: for nothing. */
+/* The earliest time at which a lane may begin, and the cause of its wait; NULL: for nothing. */
 typedef struct Ready {
   int64_t at_ns;
   const PlanRecord *late;
@@ -359,7 +359,7 @@ static bool run_until_wait(const Simulation *s, uint32_t class) {
   return moved;
 }
 
-/* The program is over when all its lanes are, or the main one if others may go on. */
+/* The program is over when all its lanes are, or the main one if others may continue. */
 static void end_program(const Simulation *s, Runner *r) {
   if (r->program == NULL) return;
   if (!r->goes_on) join_lanes(s, r);

@@ -4,7 +4,7 @@
  * Out:  for each class, when the last lane is done, how long the main lane waited for others, and
  * how long each lane was busy; for a picture, what ran when.
  *
- * A record starts when the one before it on its lane is over, the records that its edges name, and
+ * A record starts when the previous one on its lane is over, the records that its edges name, and
  * what its call waits for. A communication between classes starts when all of them have come to
  * it. */
 #ifndef LOCKSTEP_COST_SIMULATE_H

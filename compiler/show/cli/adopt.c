@@ -109,7 +109,7 @@ static ExitCode check_adopted(Arena *arena, const char *folder, const char *numb
                   name, folder, name);
 }
 
-/* The jobs of the run that wait or run stay: those before it in a chain. */
+/* The jobs of the run that wait or run stay: the earlier ones in a chain. */
 static ExitCode keep_adopted(Arena *arena, const char *folder, const char *number) {
   TextList known = run_jobs(arena, folder), jobs = {0};
   Command answer;

@@ -1,7 +1,7 @@
 /* bench.c -- lockstep bench --kernels: which variant of the matrix product is the fastest here, as
  * a row of kernels/cpu/processors.def.
  *
- * A variant is chosen once per process, so each is measured by a child of its own. Rounds go over
+ * A variant is chosen once per process, so each is measured by its own child. Rounds go over
  * all variants, so that what disturbs the machine disturbs them alike; medians are compared. */
 #include "compiler/show/cli/bench.h"
 
@@ -269,7 +269,8 @@ ExitCode verb_bench(const Options *options) {
   static BenchRates bench;
   bench.threads = processors_here();
   if (!measure(&bench)) return complain(EXIT_WORLD, "not enough memory or processes to measure");
-  (void)unsetenv("LOCKSTEP_CPU"); /* the row is about this processor, whatever is forced */
+  /* the row describes this processor, not the level that the variable forces */
+  (void)unsetenv("LOCKSTEP_CPU");
   const ProductChoice *here = product_choice();
   char row[ROW_BYTES];
   row_of(&bench, here, row);

@@ -57,7 +57,7 @@ typedef struct Flag {
 extern const Flag flags[];
 extern const int32_t flag_count;
 
-/* A verb: what it is called, what follows it, what it answers. */
+/* A verb of the command line: its name, its arguments and its function. */
 typedef struct Verb {
   const char *name, *words;
   int32_t least, most; /* words */

@@ -29,7 +29,7 @@ typedef struct DcpFolder {
   VEC(DcpTensor) tensor;
   int descriptor; /* of `open`; -1: none */
   const char *open;
-  const DcpTensor *held; /* all of whose elements are in memory, because they are read one by one */
+  const DcpTensor *held; /* its elements are all in memory, because they are read one by one */
   uint8_t *elements;
 } DcpFolder;
 

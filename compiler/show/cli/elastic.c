@@ -16,7 +16,7 @@ static void add_override(Compile *c, Options *options, const char *key, int64_t 
       arena_printf(c->arena, "%s=%lld", key, (long long)value);
 }
 
-/* The job on so many nodes. */
+/* The job on this many nodes. */
 static Options on_nodes(Compile *c, const Options *options, const Compiled *full, int64_t nodes) {
   const Derived *d = &full->derived;
   Options fewer = *options;

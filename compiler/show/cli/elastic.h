@@ -1,4 +1,4 @@
-/* elastic.h -- plans for fewer nodes, of a job that goes on with them (slurm.elastic). */
+/* elastic.h -- plans for fewer nodes, of a job that continues with them (slurm.elastic). */
 #ifndef LOCKSTEP_ELASTIC_H
 #define LOCKSTEP_ELASTIC_H
 

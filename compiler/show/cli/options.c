@@ -129,7 +129,8 @@ static bool set_flag(Options *options, const Flag *flag, const char *value, bool
   }
   bool is_missing = !value || !*value || (!is_in_word && strncmp(value, "--", 2) == 0);
   if (is_missing) {
-    bool is_choice = strchr(flag->value, '|') != NULL; /* of which what each means is asked next */
+    /* The value is one of several words: the message says how to ask what each means. */
+    bool is_choice = strchr(flag->value, '|') != NULL;
     complain(EXIT_USER, "%s wants a value: %s %s%s%s", name, name, flag->value,
              is_choice ? ": " : "", is_choice ? flag->doc : "");
     return false;
@@ -261,7 +262,7 @@ static bool set_color(Options *options) {
   return true;
 }
 
-/* --help and --version are answered whatever else is on the command line. */
+/* --help and --version are answered even if the rest of the command line is wrong. */
 static const Verb *take_question(Options *options, const char *word) {
   bool is_help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
   if (!is_help && strcmp(word, "--version") != 0) return NULL;

@@ -1,4 +1,4 @@
-/* sample.c -- lockstep sample WHAT: goes on from prompts. */
+/* sample.c -- lockstep sample WHAT: continues from prompts. */
 #include "compiler/show/cli/sample.h"
 
 #include <ctype.h>
@@ -326,7 +326,7 @@ typedef struct Drawn {
   VEC(double) logprobs;
 } Drawn;
 
-/* The bytes that the id adds to the text of those before it; a tokenizer may treat the first word
+/* The bytes that the id adds to the text of the earlier ones; a tokenizer may treat the first word
  * of a text in another way. */
 static size_t bytes_added(const SampleVerb *s, const int64_t *ids, int32_t i) {
   const char *before = i == 0 ? "" : language_decode(s->used.c, &s->language, ids + i - 1, 1);

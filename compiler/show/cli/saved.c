@@ -171,7 +171,7 @@ static void count_parts(Saved *saved) {
   if (items) closedir(items);
 }
 
-/* Every name of a step, whatever follows its digits. */
+/* Every name that begins as a step's folder does, with any text after its digits. */
 static void add_saved(Arena *arena, const char *folder, const char *name, SavedKept kept,
                       SavedList *list) {
   const char *rest = "";

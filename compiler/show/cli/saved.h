@@ -28,7 +28,7 @@ typedef struct Saved {
 typedef VEC(Saved) SavedList;
 
 /* The step of "step_00000300", the name of a whole checkpoint; -1: it is no such name. `rest`, if
- * not NULL, also allows names that go on after the digits, and gets the rest. */
+ * not NULL, also allows names that continue after the digits, and gets the rest. */
 int64_t saved_step(const char *name, const char **rest);
 
 /* Where a run keeps its checkpoints: its record says it, if the job has set checkpoint.path. */
@@ -109,7 +109,7 @@ int32_t saved_shape(const State *state, uint32_t item, int64_t shape[STATE_DIMS_
 ExitCode saved_verb_list(Compile *c, const Options *options);
 ExitCode saved_verb_show(Compile *c, const Options *options);
 ExitCode saved_verb_verify(Compile *c, const Options *options);
-/* Prints whether the job of --for would go on from it; EXIT_USER: it would not. */
+/* Prints whether the job of --for would continue from it; EXIT_USER: it would not. */
 ExitCode saved_judge_job(Compile *c, const Options *options, const Checkpoint *checkpoint);
 ExitCode saved_verb_diff(Compile *c, const Options *options);
 ExitCode saved_verb_merge(Compile *c, const Options *options);

@@ -1,4 +1,4 @@
-/* saved_for.c -- lockstep checkpoint verify --for JOB.lua: whether and how that job would go on
+/* saved_for.c -- lockstep checkpoint verify --for JOB.lua: whether and how that job would continue
  * from the checkpoint. */
 #include <string.h>
 

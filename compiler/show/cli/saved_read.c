@@ -144,7 +144,8 @@ static bool read_run(SavedReader *reader, const OpenPart *part, int64_t first, s
   return true;
 }
 
-/* The wanted elements of one stored piece: they ascend in both, so one read has them all. */
+/* Reads the wanted elements of one stored piece. Their order is ascending in the piece and in the
+ * result, so one read gets them all. */
 static bool gather_from(void *context, const StateStored *stored) {
   Gather *gather = context;
   gather->first = -1;

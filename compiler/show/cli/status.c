@@ -41,7 +41,7 @@ typedef struct RunStatus {
   int64_t failures, starts, tries;
   Saved saved, newest; /* checkpoints: the newest whole one, and the newest by its name */
   bool has_saved;
-  const char *fewer;   /* of a start that goes on with fewer nodes: how many; NULL: it has all */
+  const char *fewer;   /* of a start that continues with fewer nodes: how many; NULL: it has all */
   const char *unsaved; /* the failure of the latest save, as "step 9: REASON"; "": it was well */
 } RunStatus;
 
@@ -422,7 +422,7 @@ static const char *chain_text(Arena *arena, const RunStatus *s) {
                       joined_texts(arena, &s->jobs, ", "));
 }
 
-/* A newer one that is damaged is named: a run would go on from the one before it. */
+/* A newer one that is damaged is named: a run would continue from the previous one. */
 static const char *saved_text(Arena *arena, const RunStatus *s) {
   const char *text = "nothing yet";
   if (s->has_saved)

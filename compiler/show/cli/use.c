@@ -88,7 +88,8 @@ static void clear_left(Arena *arena, const char *below) {
   if (items != NULL) (void)closedir(items);
 }
 
-/* Its name has the process, so that the next one can remove what a killed one leaves. */
+/* The name contains the process id, so that a later process can remove the file if this one is
+ * killed. */
 static ExitCode make_folder(Used *used) {
   Arena *arena = used->c->arena;
   const char *said = getenv("TMPDIR"), *below = said && *said ? said : "/tmp";

@@ -43,7 +43,7 @@ ClassTraffic class_traffic(const Compiled *compiled, uint32_t class, uint32_t ax
   return sum_traffic(&compiled->plan, count_class(compiled, class), axes_mask);
 }
 
-/* "h.forward" is "h forward". Every exchange of stages has a segment of its own. */
+/* "h.forward" is "h forward". Every exchange of stages has its own segment. */
 static const char *group_name(Layouts *l, const PlanSegment *segment) {
   const char *name = plan_string(&l->compiled->plan, segment->name);
   if (plan_segment_kind(&l->compiled->plan, segment) == SEGMENT_TRANSFER) return "between stages";

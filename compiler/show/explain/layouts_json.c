@@ -5,7 +5,7 @@
 #include "runtime/plan/plan_layout.h"
 #include "runtime/plan/plan_text.h"
 
-/* "dp+cp" without the lane, which is a key of its own. */
+/* "dp+cp" without the lane, which is its own key. */
 static void print_over(const Plan *plan, uint32_t comm, FILE *out) {
   const char *name = plan_string(plan, plan->comms[comm].name);
   fprintf(out, "{\"over\":\"%.*s\",\"ranks\":%u", (int)strcspn(name, "@"), name,

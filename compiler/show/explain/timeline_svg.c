@@ -34,7 +34,7 @@ typedef struct Picture {
   double pitch;             /* from row to row */
   double bottom;            /* of the last row */
   double height;            /* of everything */
-  Steady folds[FOLDS_MOST]; /* each in the times that those before it leave */
+  Steady folds[FOLDS_MOST]; /* each in the times that the earlier ones leave */
   int32_t fold_count;
   bool has_chunks; /* some row has several chunks, which are drawn paler and paler */
 } Picture;

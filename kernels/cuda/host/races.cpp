@@ -117,7 +117,8 @@ void touch_word(Page *in, uintptr_t first, uintptr_t end, const Touch &now, bool
   for (uintptr_t byte = first; byte < end; byte++)
     touch_one(in, &in->byte[byte], now, writes);
   if (!is_whole || !writes) return;
-  in->word[word] = {{}, now}; /* whatever is after this write is after the reads before it */
+  /* An access that is ordered after this write is ordered after all earlier reads, too. */
+  in->word[word] = {{}, now};
   in->is_split[word] = false;
 }
 

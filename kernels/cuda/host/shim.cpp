@@ -46,7 +46,7 @@ enum class State : uint8_t { READY, AT_BLOCK_BARRIER, AT_WARP_BARRIER, DONE };
 struct Fiber {
   ucontext_t context;
   std::unique_ptr<char[]> stack;
-  Jump at; /* where it goes on */
+  Jump at; /* where it continues */
   bool is_begun = false;
   void *fake_stack; /* the address sanitizer's */
   Index index;      /* threadIdx */
@@ -180,7 +180,7 @@ unsigned waiting_lanes(unsigned i) {
   return lanes;
 }
 
-/* Lets those go on whose barrier is complete; false: nobody can. */
+/* Lets those continue whose barrier is complete; false: nobody can. */
 bool release() {
   bool any = false, all_at_block = true;
   for (unsigned i = 0; i < grid.thread_count; i++)

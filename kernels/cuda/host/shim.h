@@ -3,7 +3,7 @@
  * without a GPU.
  *
  * Blocks run one after another, in an order drawn at random. The threads of a block are fibers:
- * each runs up to the next barrier or warp exchange, then another one, drawn at random, goes on.
+ * each runs up to the next barrier or warp exchange, then another one, drawn at random, continues.
  * Faults that a GPU would answer with a hang or with undefined values end the program with the
  * kernel's name: a barrier that some threads never reach, a warp exchange that some lanes leave
  * out. Shared memory is filled with NaN before each block. With races.cpp what threads do to memory
@@ -45,7 +45,7 @@ void *shared(const void *site, size_t size_bytes);
 void block_barrier();
 /* The fiber waits until every lane of `mask` is here. */
 void warp_barrier(unsigned mask);
-/* Where the lanes of this thread's warp put what they exchange: 32 of them. */
+/* The buffer through which the lanes of this thread's warp exchange values: 32 of them. */
 uint64_t *warp_slots();
 unsigned lane();
 /* The tensor core's sum += a b, 16 x 8 and 16 deep, of bf16 or fp16: each sum in f32, from what is

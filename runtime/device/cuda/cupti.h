@@ -1,6 +1,6 @@
 /* cupti.h -- when works ran, by the activity records of CUPTI, NVIDIA's library for profilers: it
  * is loaded when a run asks for times, and never linked. CUPTI has one subscriber and one stream of
- * records for the process, whatever GPUs its ranks have. */
+ * records for the whole process, with all GPUs of its ranks. */
 #ifndef LOCKSTEP_DEVICE_CUDA_CUPTI_H
 #define LOCKSTEP_DEVICE_CUDA_CUPTI_H
 

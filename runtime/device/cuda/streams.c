@@ -4,7 +4,7 @@
  * Work is issued on the calling thread: kernels enqueue themselves. A mark is an event, recorded
  * after the work if the caller has announced a waiter, else when something first waits for it. Work
  * that is in the stream by then is waited for, too, which is more than necessary but cannot
- * deadlock, because all of it was issued before; the same if so many marks have followed that the
+ * deadlock, because all of it was issued before; the same if this many marks have followed that the
  * event is in use again. Only await, finish, windows and work of the host block; they poll with
  * short sleeps, so that a watchdog can end them. */
 #include "runtime/device/cuda/streams.h"

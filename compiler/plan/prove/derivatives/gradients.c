@@ -46,7 +46,8 @@ static bool is_zero(const Applied *applied) {
   return is_op(applied, "join") ? zeros == applied->input_count : zeros > 0;
 }
 
-/* True if it is a sum of its inputs, or an integer multiple of one, whatever their dims. */
+/* True if the node makes a sum of its inputs, or an integer multiple of one of them. Dims are not
+ * compared. */
 static bool add_up(const Plan *plan, const Applied *applied, Sum *sum) {
   enum { WHOLE_MAX = 1 << 20 };
   const Sum *in = applied->inputs;

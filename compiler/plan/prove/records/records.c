@@ -1,5 +1,6 @@
-/* records.c -- every record is what its kernel, and its node or its purpose, require: checked once,
- * however many calls it has, and at every coordinate of the mesh on which it depends. */
+/* records.c -- checks each record against its kernel's row, and against its node or its purpose:
+ * checked once, however many calls it has, and at every coordinate of the mesh on which it depends.
+ */
 #include <string.h>
 
 #include "compiler/plan/prove/records/rules.h"
@@ -121,7 +122,8 @@ void broadcast_merge(int64_t *dims, uint32_t *count) {
 static bool check_dims(const Records *r, const Case *c) {
   int64_t dims[KERNEL_DIMS_MAX] = {0};
   if (c->dims_count == 0) return true;
-  uint32_t count = c->record->dims_count; /* `shapes` has checked that the kernel allows so many */
+  uint32_t count =
+      c->record->dims_count; /* `shapes` has checked that the kernel allows this many */
   memcpy(dims, c->plan->ints + c->record->dims_first, count * sizeof *dims);
   if (c->contract->is_broadcast) broadcast_merge(dims, &count);
   for (uint32_t i = 0; i < c->dims_count; i++) {

@@ -307,7 +307,8 @@ static bool multiplies_codes(const Case *c) {
          strncmp(job_setting(c->plan, "precision.linear"), "fp8", 3) == 0;
 }
 
-/* Blocks down and across a matrix of codes, of so many numbers each; by tensor it is one block. */
+/* Blocks down and across a matrix of codes, of this many numbers each; by tensor it is one block.
+ */
 static void blocks(Case *c, int64_t rows, int64_t cols, int64_t down, int64_t across) {
   const bool by_block = codes_by_block(c->plan);
   dim(c, by_block ? rows / down : 1);

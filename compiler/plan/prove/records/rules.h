@@ -17,7 +17,7 @@ typedef struct Case {
   const PlanNode *node;           /* NULL: of none */
   const KernelContract *contract; /* NULL: no kernel */
   uint32_t coordinate[CASE_AXES_MAX];
-  int64_t turn; /* the keys and values are those of the member so many places back */
+  int64_t turn; /* the keys and values are those of the member this many places back */
 
   /* The rule's numbers for the first of them. */
   uint32_t axes; /* of the mesh, on which the record depends */
@@ -26,7 +26,7 @@ typedef struct Case {
   double attrs[KERNEL_ATTRS_MAX];
   uint32_t attrs_count;
   uint64_t key;
-  char wrong[160]; /* why the record is refused whatever its numbers are; or "" */
+  char wrong[160]; /* why the record is refused before its numbers are looked at; or "" */
 } Case;
 
 /* By rules.def for a record that carries out a node, else by the record's purpose. */

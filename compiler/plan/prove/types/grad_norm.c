@@ -13,8 +13,8 @@ static uint64_t square_hash(uint32_t parameter, bool has_layers) {
   return hash_mix(hash_mix(0x5155415245u, parameter), has_layers);
 }
 
-/* The hash of the same set shifted by so many layers: multiplied by a power of an odd number, which
- * is invertible. */
+/* The hash of the same set shifted by this many layers: multiplied by a power of an odd number,
+ * which is invertible. */
 static uint64_t squares_shifted(uint64_t squares, int32_t layers) {
   uint64_t factor = 0x9e3779b97f4a7c15u;
   for (; layers > 0; layers /= 2, factor *= factor)
@@ -65,8 +65,8 @@ static void write_squares(Typing *t, const Type *squares) {
   if (here > 0) join_neighbours(t, &at.reached->spans, here - 1);
 }
 
-/* A rank squares the elements that it updates: those of which it holds the moments. Then pieces of
- * a row are those of the rank, each is squared by one rank, and no rank takes what is not reduced.
+/* A rank squares the elements that it updates, which are those whose moments it holds. So each
+ * piece of a row is squared by exactly one rank, and only after its reduction.
  */
 static bool is_updated_here(Typing *t, const Type *gradient) {
   const PlanClass *class = t->view->class;

@@ -1,4 +1,4 @@
-/* offload.c -- copies between tiers: the bytes pass as they are, and so does their type.
+/* offload.c -- copies between tiers: the bytes do not change, so their type does not change.
  *
  * A copy reads whole values: one, or all that a layer keeps for backward. A copy that is missing,
  * early or of another layer leaves the wrong type where the next record reads. plan_check: the

@@ -86,7 +86,8 @@ static void add_operand(Typing *t, const PlanOperand *operand, uint32_t access) 
   added->access = access;
 }
 
-/* It reads what is gathered and makes what is scattered; the bytes in between are scratch. */
+/* The joined record reads the operand of the gather and writes that of the scatter; the bytes in
+ * between are scratch. */
 static void join_operands(Typing *t, const PlanRecord *flat, const PlanRecord *gather,
                           const PlanRecord *scatter) {
   const PlanOperand *own = record_operand(t->plan, flat, 0);

@@ -149,7 +149,7 @@ static void run_one(Typing *t) {
            (long long)t->class.microbatches);
 }
 
-/* True if an iteration left what the one before had left, with the micro-batch advanced. */
+/* True if an iteration left what the previous one had left, with the micro-batch advanced. */
 static bool moved_on(const Held *before, const Held *after, uint32_t count, uint32_t stride) {
   for (uint32_t i = 0; i < count; i++)
     if (before[i].content != after[i].content || before[i].layer != after[i].layer ||
@@ -159,7 +159,7 @@ static bool moved_on(const Held *before, const Held *after, uint32_t count, uint
   return true;
 }
 
-/* Once an iteration has repeated the one before, the remaining ones would do the same for later
+/* Once an iteration has repeated the previous one, the remaining ones would do the same for later
  * micro-batches. */
 static void end_iteration(Typing *t, const Held *before) {
   const int32_t left = (int32_t)(t->call.walk.loop->times - t->call.walk.iteration - 1);

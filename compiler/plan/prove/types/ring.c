@@ -87,16 +87,16 @@ static bool read_made(Typing *t, const NodeCall *c, uint32_t operand, Type *foun
   return refuse_operand(t, operand, found, &wanted);
 }
 
-/* Puts into `sum` what both are together. They may differ in dtype. */
+/* Writes the union of both into `sum`. They may differ in dtype. */
 static bool join_block(Typing *t, Type *sum, const Type *block) {
   Type alike = *block;
   alike.dtype = sum->dtype;
   return join_parts(t, sum, &alike) || refuse_joined(t, sum, block, "joined with");
 }
 
-/* Attention results are merged with the statistics that weigh them: operands 0 and 1 hold what is
- * merged so far, 2 and 3 one block's. A sum has one of each. The numbers of all follow from what
- * the plan states of the values. */
+/* Attention results are merged with the statistics that weigh them: operands 0 and 1 hold the
+ * merged result so far, 2 and 3 the result of one block. A sum has one of each. The numbers of all
+ * follow from what the plan states of the values. */
 void type_ring_sum(Typing *t, const NodeCall *c) {
   const KernelId id = record_contract(t)->id;
   const bool merges = id == KERNEL_attention_merge;
@@ -122,7 +122,7 @@ void type_ring_sum(Typing *t, const NodeCall *c) {
   }
 }
 
-/* ---- everything goes on to another rank */
+/* ---- everything continues to another rank */
 
 /* The type of what arrives from the previous rank, as seen there. */
 static void receive(Typing *t, uint32_t operand, Type *type) {

@@ -26,7 +26,7 @@ enum {
   TYPE_TEXT_BYTES = 120,
   /* as layer or microbatch: it has none */
   TYPE_ANY = INT32_MIN,
-  /* as `first` of a use: from the first micro-batch of the step, whatever the call's is */
+  /* as `first` of a use: the first micro-batch of the step, not that of the call */
   USE_FROM_START = INT32_MIN,
 };
 
@@ -59,7 +59,7 @@ typedef struct Place {
 /* In ring attention, along the axis that divides tokens: whose block the value is, and from whose
  * blocks it was made. Members are counted back from the rank itself, modulo their number. */
 typedef struct Ring {
-  uint16_t turn;         /* the value belongs to the member so many places back */
+  uint16_t turn;         /* the value belongs to the member this many places back */
   uint16_t first, count; /* made from these members' blocks only; count 0: from all */
   uint16_t pad;
 } Ring;
@@ -71,7 +71,7 @@ typedef struct TypeUse {
   uint32_t runs, of; /* and the first `runs` of `of` equal runs of the next one's tokens; or 0, 0 */
 } TypeUse;
 
-/* For VALUE, and of STATE codes and scales: what an incomplete value lacks, or what it is instead.
+/* For VALUE, and of STATE codes and scales: the part of the value that the bytes hold.
  */
 typedef enum TypePart {
   PART_ALL,
@@ -79,7 +79,7 @@ typedef enum TypePart {
   PART_STATISTICS, /* a loss: the numbers that ranks exchange about their classes */
   PART_VIEWS,      /* a joined value, of which the views in the mask are there */
   PART_CODES,      /* the whole value as codes, */
-  PART_SCALES      /* and what they are multiplied by */
+  PART_SCALES      /* the scales that codes are multiplied by */
 } TypePart;
 
 /* The part of a matrix of codes that has one scale. */
@@ -107,7 +107,7 @@ typedef struct Type {
   uint32_t mask;      /* PART_VIEWS: which views are there; SUM: of a rounded one the axes along
                          which it was owed before; PART_CODES, PART_SCALES: columns, where blocks
                          are not whole matrices */
-  uint32_t run, runs; /* VALUE: which of so many equal runs of its tokens; runs 0: all of them */
+  uint32_t run, runs; /* VALUE: which of this many equal runs of its tokens; runs 0: all of them */
   int32_t layer, microbatch;
   Place place[TYPE_AXES_MAX];
   Ring ring; /* VALUE */

@@ -135,8 +135,8 @@ static uint64_t real_bytes(const Typing *t, const Type *type) {
                     dtype_bytes((DType)type->dtype));
 }
 
-/* The record's run of tokens of a value that is all there; or all of one whose runs were written
- * one by one. */
+/* The type that the record reads: its own run of tokens of a complete value, or the whole of a
+ * value whose runs were written one by one. */
 static Type read_runs(const Typing *t, const Spans *spans, uint64_t first, uint64_t end) {
   const uint32_t at = spans_find(spans, first);
   if (at == spans->count) return (Type){0};

@@ -1,5 +1,5 @@
-/* typing.h -- one call of one class: the current record, its operands, and what they hold. Private
- * to compiler/plan/prove/types. */
+/* typing.h -- the state while one call of one class is typed: the current record, its operands, and
+ * the types of their bytes. Private to compiler/plan/prove/types. */
 #ifndef LOCKSTEP_PROVE_TYPING_H
 #define LOCKSTEP_PROVE_TYPING_H
 
@@ -85,14 +85,14 @@ static inline bool has_stages(const Typing *t) {
  * in a stack, for random numbers depend on it. False: refused. */
 bool is_call_of(Typing *t, uint32_t region);
 
-/* Samples are divided along some axes, whatever the layout says. */
+/* The axes along which samples are divided. No layout states them. */
 void cut_samples(const Typing *t, Type *type);
 
 /* Sets places from a layout of the plan. */
 void layout_places(const Plan *plan, uint32_t layout, Place *places);
 
-/* Sets places from the layout that the plan states for the operand. False: refused; it has none, or
- * not of this value. */
+/* Sets places from the layout that the plan states for the operand. False: refused, because the
+ * operand has no layout, or that of another value. */
 bool said_places(Typing *t, uint32_t operand, uint32_t value, Place *places);
 
 /* The layout found must be the one that the plan states, because a record's numbers were checked
@@ -131,7 +131,7 @@ static inline Type found_in(const Typing *t, const Spans *spans, uint64_t first,
   return type_at(&t->proof.types, spans_read(&t->proof.types, spans, first, end));
 }
 
-/* These bytes now hold this, and no longer what they held. */
+/* Records that these bytes hold this type from now on, in place of their former one. */
 void put(Typing *t, Spans *spans, uint64_t first, uint64_t end, const Type *type);
 
 /* The span at an offset, or the next one, cut to the operand if it is zeros. False: none lies in

@@ -29,7 +29,7 @@ typedef struct Reached {
 /* The part of a tied tensor's gradient that a stage sends, and the class of ranks that gets it. */
 typedef struct TiedPart {
   uint32_t class, peer;
-  uint32_t ref, like; /* like: the type of what is sent, apart from its uses */
+  uint32_t ref, like; /* like: the type of the sent bytes, without its uses */
   uint64_t uses;      /* mask, in their order, of the nodes that add to it */
 } TiedPart;
 
