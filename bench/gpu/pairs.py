@@ -12,7 +12,8 @@ steps; PyTorch's process stays, compiled and warm (torch_baseline.py --serve).
 Cases as in torch_baseline.py, against the setting that TORCH.jsonl, its results, says is fastest;
 without it, torch.compile default with cuDNN's attention. llama8 has an embedding and a head of 128 tokens
 that PyTorch's stack has not: 0.06 % of its weights. --ours and --theirs put other programs in the place of
-the two, for tests. --profile: after its pairs a case has one step of each profiled by kernel. Exit status 77: PyTorch or a GPU is missing.
+the two, for tests. Before any pairs every case has one turn of ours alone, so that its time is known where PyTorch is
+missing or takes too long. --profile: one step of each is profiled by kernel, ours after that turn, PyTorch's after the pairs.
 """
 
 import argparse
@@ -144,10 +145,25 @@ def take_turns(ours, theirs, pairs, end_s, now_s=time.monotonic):
     return rows
 
 
+def tokens_of(case):
+    _, model, batch, count, _, _ = case
+    return batch * count * model.tokens
+
+
+def fields_alone(case, ours):
+    """What one turn of ours says."""
+    rate = tokens_of(case) / ours
+    return dict(
+        tokens_per_step=tokens_of(case),
+        step_ms=ours * 1e3,
+        tokens_per_s=rate,
+        mfu=utilisation(case[1], rate),
+    )
+
+
 def fields_of(case, rows):
     """What a case's pairs say."""
-    _, model, batch, count, _, _ = case
-    tokens = batch * count * model.tokens
+    model, tokens = case[1], tokens_of(case)
     ratios = sorted(theirs / ours for ours, theirs in rows)
     ours = statistics.median(row[0] for row in rows)
     theirs = statistics.median(row[1] for row in rows)
@@ -179,60 +195,91 @@ def fastest(path, workload):
     return (best["mode"], best["attention"]) if best else ("default", "cudnn")
 
 
-def write_profiles(path, name, programs):
-    """A record for each of the two; a failure of one costs neither the other nor the pairs."""
-    for kind, program in programs:
-        record = dict(probe="profile", case=name, kind=kind)
-        try:
-            record.update(rows=program.profile(), ok=True)
-        except Exception as error:
-            record.update(ok=False, error=f"{type(error).__name__}: {error}"[:500])
-        with open(path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")
+def write_profile(path, name, kind, program):
+    """A record; a failure costs nothing else."""
+    record = dict(probe="profile", case=name, kind=kind)
+    try:
+        record.update(rows=program.profile(), ok=True)
+    except Exception as error:
+        record.update(ok=False, error=f"{type(error).__name__}: {error}"[:500])
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(json.dumps(record) + "\n")
 
 
-def run_case(name, arguments, end_s):
-    case, (mode, attention) = CASES[name], fastest(arguments.torch, name)
+def add_record(path, name, **fields):
+    line = json.dumps(dict(probe="pairs", case=name, workload=name, **fields))
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(line + "\n")
+    print(line, flush=True)
+
+
+def measure_alone(name, arguments, folder):
+    """One turn of ours, and its profile."""
+    mine = shlex.split(arguments.ours) if arguments.ours else [str(Path(arguments.build).resolve() / "lockstep")]
+    (folder / name).mkdir()
+    ours = Ours(mine, CASES[name], arguments.cluster, folder / name)
+    add_record(arguments.results, name, kind="alone", **fields_alone(CASES[name], ours.turn_s()), ok=True)
+    if arguments.profile:
+        write_profile(arguments.profile, name, "ours", ours)
+    return ours
+
+
+def measure_pairs(name, arguments, ours, end_s):
+    mode, attention = fastest(arguments.torch, name)
     here = Path(__file__).resolve().parent / "torch_baseline.py"
     command = [sys.executable, str(here), "-", "--serve", name, "--mode", mode, "--attention", attention]
     if arguments.theirs:
         command = [*shlex.split(arguments.theirs), name]
-    mine = shlex.split(arguments.ours) if arguments.ours else [str(Path(arguments.build).resolve() / "lockstep")]
-    with tempfile.TemporaryDirectory() as folder:
-        theirs = Theirs(command)
+    theirs = Theirs(command)
+    try:
+        rows = take_turns(ours, theirs, arguments.pairs, end_s)
+        fields = dict(against=f"{mode}, {attention}", version=theirs.version, **fields_of(CASES[name], rows))
+        add_record(arguments.results, name, kind="timing", **fields, ok=True)
+        if arguments.profile:
+            write_profile(arguments.profile, name, "torch", theirs)
+    finally:
+        theirs.close()
+
+
+class Failures:
+    """Cases that failed: each is recorded, and the others go on."""
+
+    def __init__(self, path):
+        self.path, self.count = path, 0
+
+    def attempt(self, name, kind, measure):
+        """What `measure` returns; None where it failed."""
         try:
-            ours = Ours(mine, case, arguments.cluster, Path(folder))
-            rows = take_turns(ours, theirs, arguments.pairs, end_s)
-            if arguments.profile:
-                write_profiles(arguments.profile, name, (("ours", ours), ("torch", theirs)))
-        finally:
-            theirs.close()
-    return dict(against=f"{mode}, {attention}", version=theirs.version, **fields_of(case, rows))
+            return measure()
+        except Missing as error:
+            print(f"{name}: ours alone: {error}", file=sys.stderr)
+        except Exception as error:
+            message = f"{type(error).__name__}: {error}"[:500]
+            add_record(self.path, name, kind=kind, ok=False, error=message)
+            self.count += 1
+        return None
 
 
 def run_cases(arguments):
-    """The status to end with. A case that fails is recorded, and the others go on."""
+    """The status to end with. Ours comes first in all cases, for PyTorch's compiler may take all of the time."""
     names = arguments.cases.split(",")
     end_s = time.monotonic() + arguments.minutes * 60
-    worst = 0
-    for index, name in enumerate(names):
-        record = dict(probe="pairs", case=name, kind="timing", workload=name)
-        share_s = (end_s - time.monotonic()) / (len(names) - index)
-        try:
+    failures = Failures(arguments.results)
+    with tempfile.TemporaryDirectory() as folder:
+        ours = {
+            name: failures.attempt(name, "alone", lambda: measure_alone(name, arguments, Path(folder)))
+            for name in names
+        }
+        ready = [name for name in names if ours[name]]
+        for index, name in enumerate(ready):
+            share_s = (end_s - time.monotonic()) / (len(ready) - index)
             if share_s <= 0:
-                raise RuntimeError("not run: no time left")
-            record.update(run_case(name, arguments, time.monotonic() + share_s), ok=True)
-        except Missing as error:
-            print(f"skipped: {error}", file=sys.stderr)
-            return NO_DEVICE
-        except Exception as error:
-            record.update(ok=False, error=f"{type(error).__name__}: {error}"[:500])
-            worst = 1
-        line = json.dumps(record)
-        with open(arguments.results, "a", encoding="utf-8") as file:
-            file.write(line + "\n")
-        print(line, flush=True)
-    return worst
+                add_record(arguments.results, name, kind="timing", ok=False, error="not run: no time left")
+                failures.count += 1
+                continue
+            until_s = time.monotonic() + share_s
+            failures.attempt(name, "timing", lambda: measure_pairs(name, arguments, ours[name], until_s))
+    return 1 if failures.count else 0
 
 
 def main():

@@ -127,12 +127,15 @@ class Runs(unittest.TestCase):
     def test_pairs_of_programs(self):
         ended, records, log = self.run_pairs("--cases", "gpt2_b1")
         self.assertEqual(ended.returncode, 0, ended.stderr)
-        self.assertEqual(log, "ours gpt2_b1 " * 3)
-        (record,) = records
-        # ours 2, 3, 4 ms without the warm steps; theirs 4, 8, 12 ms, the median of a turn's three
-        self.assertAlmostEqual(record["step_ms"], 3)
+        self.assertEqual(log, "ours " + "ours gpt2_b1 " * 3)
+        alone, record = records
+        self.assertEqual((alone["kind"], alone["ok"]), ("alone", True))
+        self.assertAlmostEqual(alone["step_ms"], 2)
+        self.assertAlmostEqual(alone["tokens_per_s"], 1024 / 0.002)
+        # ours 3, 4, 5 ms without the warm steps; theirs 4, 8, 12 ms, the median of a turn's three
+        self.assertAlmostEqual(record["step_ms"], 4)
         self.assertAlmostEqual(record["torch_step_ms"], 8)
-        self.assertAlmostEqual(record["ratio"], 8 / 3)
+        self.assertAlmostEqual(record["ratio"], 2)
         self.assertEqual((record["pairs"], record["version"], record["ok"]), (3, "9.9", True))
 
     def test_a_step_of_each_is_profiled(self):
@@ -150,14 +153,19 @@ class Runs(unittest.TestCase):
     def test_a_case_that_fails_is_recorded_and_the_next_one_runs(self):
         ended, records, _ = self.run_pairs("--cases", "llama8,gpt2_b1")
         self.assertEqual(ended.returncode, 1)
-        self.assertEqual([record["ok"] for record in records], [False, True])
+        self.assertEqual([record["ok"] for record in records], [False, True, True])
+        self.assertEqual(records[0]["kind"], "alone")
         self.assertIn("no such model here", records[0]["error"])
 
-    def test_without_a_gpu_nothing_is_recorded(self):
+    def test_without_pytorch_ours_is_measured_and_profiled_alone(self):
         (self.folder / "absent.py").write_text("import sys; sys.exit(77)")
-        ended, records, _ = self.run_pairs("--cases", "gpt2_b1", theirs="absent.py")
-        self.assertEqual((ended.returncode, records), (77, []))
-        self.assertIn("skipped: PyTorch or a GPU is missing", ended.stderr)
+        path = self.folder / "profile.jsonl"
+        more = ("--cases", "gpt2_b1,gpt2_b2", "--profile", str(path))
+        ended, records, _ = self.run_pairs(*more, theirs="absent.py")
+        self.assertEqual(ended.returncode, 0)
+        self.assertEqual([(r["case"], r["kind"]) for r in records], [("gpt2_b1", "alone"), ("gpt2_b2", "alone")])
+        self.assertEqual([json.loads(line)["kind"] for line in path.read_text().splitlines()], ["ours", "ours"])
+        self.assertIn("gpt2_b1: ours alone: PyTorch or a GPU is missing", ended.stderr)
 
     def test_the_opponent_is_the_fastest_that_was_measured(self):
         path = self.folder / "torch.jsonl"

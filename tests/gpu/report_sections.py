@@ -271,10 +271,23 @@ def torch_section(results):
     )
 
 
+def alone_text(results):
+    """Our steps in the cases that have no pairs."""
+    paired = {r["workload"] for r in results.good("pairs", "timing")}
+    rows = [
+        (r["workload"], f"{r['step_ms']:.2f}", f"{r['tokens_per_s']:.0f}", percent(r["mfu"], 1.0))
+        for r in results.good("pairs", "alone")
+        if r["workload"] not in paired
+    ]
+    if not rows:
+        return ""
+    return "\n\nOurs alone, one turn:\n\n" + markdown_table(("workload", "ms a step", "tokens/s", "MFU"), rows)
+
+
 def pairs_section(results):
     pairs = results.good("pairs", "timing")
     if not pairs:
-        return "## Our steps beside PyTorch's\n\nNot measured."
+        return "## Our steps beside PyTorch's\n\nNot measured." + alone_text(results)
     peak = results.matmul_peak()
     rows = [
         (
@@ -305,7 +318,9 @@ def pairs_section(results):
     )
     return (
         f"## Our steps beside PyTorch's\n\nMFU: {pairs[0]['mfu_convention']}. Turns alternate; ratios are of "
-        "pairs, their median; both train in bf16 with an fp32 master.\n\n" + markdown_table(head, rows)
+        "pairs, their median; both train in bf16 with an fp32 master.\n\n"
+        + markdown_table(head, rows)
+        + alone_text(results)
     )
 
 
@@ -373,6 +388,46 @@ def losses_section(results):
     )
 
 
+def kernels_section(results):
+    checks = results.all("kernels", "check")
+    if not checks:
+        return "## Kernels\n\nNot compared."
+    said = ", ".join(f"{r['case']}: {'right' if r['ok'] else 'WRONG'}" for r in checks)
+    return f"## Kernels\n\nOn the GPU, {said}."
+
+
+def updates_section(results):
+    timings = results.good("updates", "timing")
+    if not timings:
+        return "## Updates\n\nNot measured."
+    theirs = next((r["gb_per_s"] for r in timings if r["by"] == "PyTorch"), None)
+    rows = [
+        (
+            f"{r['case']} ({r['by']})",
+            f"{r['bytes_per_element']:.2f}",
+            f"{r['us']:.0f}",
+            f"{r['gb_per_s']:.0f}",
+            percent(r["gb_per_s"], results.copy_peak()),
+            f"{r['gb_per_s'] / theirs:.2f}" if theirs else "-",
+        )
+        for r in timings
+    ]
+    head = ("optimizer", "bytes an element", "us", "GB/s", "of copy ceiling", "GB/s over PyTorch's fused AdamW")
+    return f"## Updates\n\nOf {timings[0]['elements']} elements.\n\n" + markdown_table(head, rows)
+
+
+def copies_section(results):
+    copies = next(iter(results.good("copies", "rates")), None)
+    if not copies:
+        return "## Copies for offloading\n\nNot measured."
+    rows = [
+        (name.removesuffix("_per_s"), f"{rate * 1e-9:.1f}")
+        for name, rate in copies["rates"].items()
+        if name.endswith("_per_s")
+    ]
+    return "## Copies for offloading\n\nBy `lockstep bench copies`.\n\n" + markdown_table(("rate", "GB/s"), rows)
+
+
 def attention_times_section(results):
     rows = [
         (r["shape"], r["kernel"], r["by"], f"{r['us']:.1f}", f"{r['tflops']:.1f}")
@@ -414,7 +469,10 @@ SECTIONS = (
     pairs_section,
     profile_section,
     losses_section,
+    kernels_section,
     attention_times_section,
+    updates_section,
+    copies_section,
     sanitize_section,
     failures_section,
 )
@@ -433,13 +491,19 @@ def table_lines(results):
         )
     for r in results.good("launch"):
         lines.append(f"{'300 kernels ' + r['case']:<44} {r['total_us']:>10.0f} us")
+    for r in results.all("kernels", "check"):
+        lines.append(f"{'kernels':<44} {'ok' if r['ok'] else 'FAILED':>10}")
     for r in results.all("losses"):
         lines.append(f"{'losses, ' + r['case']:<44} {'ok' if r['ok'] else 'FAILED':>10}")
     for r in results.all("nccl", "run"):
         lines.append(f"{'NCCL ' + r['case']:<44} {'ok' if r['ok'] else 'FAILED':>10}")
     for r in results.good("torch", "timing"):
         lines.append(f"{'PyTorch ' + r['case']:<44} {r['tokens_per_s']:>10.0f} tokens/s")
+    for r in results.good("pairs", "alone"):
+        lines.append(f"{'ours alone ' + r['case']:<44} {r['tokens_per_s']:>10.0f} tokens/s")
     for r in results.good("pairs", "timing"):
         lines.append(f"{'ours ' + r['case']:<44} {r['tokens_per_s']:>10.0f} tokens/s, {r['ratio']:.2f} x")
+    for r in results.good("updates", "timing"):
+        lines.append(f"{r['by'] + ', ' + r['case']:<44} {r['gb_per_s']:>10.0f} GB/s")
     count, bad = len(results.records), sum(not r["ok"] for r in results.records)
     return lines + [f"{count} records, {bad} failed"]
