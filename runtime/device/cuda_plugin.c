@@ -34,7 +34,9 @@ static void load(void) {
   }
   if (object == NULL) {
     status_fail(&problem, STATUS_USER,
-                "this build has no CUDA back end: lockstep_cuda.so is not in %s", folder);
+                "this build has no CUDA back end: lockstep_cuda.so is not in %s; ./bootstrap build "
+                "makes it where nvcc is",
+                folder);
     return;
   }
   const CudaPlugin *(*plugin)(void) = NULL;

@@ -1,5 +1,5 @@
--- NVIDIA B200 180GB of an HGX or DGX. Dense peaks at 1,000 W and 64 TB/s of a DGX of eight; memory as
--- nvidia-smi shows it.
+-- NVIDIA B200 180GB of an HGX or DGX. Dense peaks at 1,000 W and 64 TB/s of a DGX of eight, of the data
+-- sheet of DGX B200; memory as nvidia-smi shows it.
 -- host_link: PCIe 5.0 x16. What it sustains: products 0.91 of the best of a search over shapes, 1,745 TFLOP/s
 -- (stas00/ml-engineering at 744d01e18b79); copies 0.9 (docs/measurements/expected.md).
 -- switch_sums: all-reduces inside NVSwitches. Each rank sends all bytes once: 20 of 25 GB/s of each NVLink, nvlsEfficiency of

@@ -1,4 +1,5 @@
--- NVIDIA GB200, one of the GPUs. Dense peaks at 1,200 W; a GB200 NVL72 has 72 with 13.4 TB and 576 TB/s.
+-- NVIDIA GB200, one of the GPUs. Dense peaks at 1,200 W; a GB200 NVL72 has 72 with 13.4 TB and 576 TB/s, by its
+-- data sheet.
 -- Memory as nvidia-smi shows it.
 -- host_link: half of a Grace's C2C, 450 GB/s one way.
 -- switch_sums: all-reduces inside NVSwitches. Each rank sends all bytes once: 20 of 25 GB/s of each NVLink, nvlsEfficiency of

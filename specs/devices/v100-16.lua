@@ -1,4 +1,4 @@
--- NVIDIA V100 SXM2 16GB. For planning: kernels need compute capability
+-- NVIDIA V100 SXM2 16GB; for planning: kernels need compute capability
 -- 8.0, and it has 7.0. It has no bf16 arithmetic, so the key is absent. Peaks of the data sheet.
 -- host_link: PCIe 3.0 x16.
 return { gpu = "Tesla V100-SXM2-16GB",

@@ -166,13 +166,15 @@ static ExitCode show(Compile *c, const Options *options) {
   return options->svg ? draw(c, options, all, count) : EXIT_DONE;
 }
 
+/* Without a word, this machine. */
 ExitCode verb_topology(const Options *options) {
   Compile *c = compile_new("");
-  const char *word = options->words.at[0];
+  Options spoken = *options;
+  if (spoken.words.count == 0) spoken.words.at[spoken.words.count++] = "here";
+  const char *word = spoken.words.at[0];
   ExitCode code = strcmp(word, "gather") == 0  ? gather(c, options)
                   : strcmp(word, "check") == 0 ? check(c, options)
-                                               : show(c, options);
-  Options spoken = *options;
+                                               : show(c, &spoken);
   spoken.quiet = false;
   if (compile_failed(c)) {
     ExitCode said = report(c, &spoken);

@@ -36,8 +36,8 @@ usage: lockstep VERB ... [options]
                           for Perfetto
   tokenize FILE...        texts and .jsonl as documents of tokens; without
                           --tokenizer bytes
-  topology FILE...        what is a machine or network? also: here, gather,
-                          check FILE
+  topology [FILE...]      what is this machine, or a machine or network? also:
+                          gather, check FILE
   import FILE...          a job from files of DeepSpeed, Accelerate, Megatron-LM
                           and other tools
   export-config JOB.lua   the same training as a file of another tool, for

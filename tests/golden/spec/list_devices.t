@@ -26,8 +26,10 @@
   rtx-5090        NVIDIA GeForce RTX 5090 32GB
   t4              NVIDIA T4 16GB; for planning: kernels need compute capability
                   8.0, and it has 7.5
-  v100-16         NVIDIA V100 SXM2 16GB
-  v100-32         NVIDIA V100 SXM2 32GB
+  v100-16         NVIDIA V100 SXM2 16GB; for planning: kernels need compute
+                  capability 8.0, and it has 7.0
+  v100-32         NVIDIA V100 SXM2 32GB; for planning: kernels need compute
+                  capability 8.0, and it has 7.0
   cpu             this machine's processor, by its cores
 
 lockstep help NAME says more
