@@ -5,111 +5,13 @@
  * and loops over tiles of 32 or 16 rows of the other operands. Scores stay in registers, as the
  * first factor of the next product. Separate kernels make the gradients of queries and of keys, so
  * that every sum has one order; backward therefore multiplies seven times instead of five. */
-#include "kernels/cuda/attention.h"
-#include "kernels/cuda/mma_tile.h"
+#include "kernels/cuda/attention_rows.h"
 
-enum { WARPS_MOST = 4, THREADS_MOST = WARPS_MOST * WARP_LANES, WIDTH_MOST = 128 };
+enum { WARPS_MOST = 4, THREADS_MOST = WARPS_MOST * WARP_LANES, WIDTH_MOST = 256 };
 
 /* Rows of the tiles that a block loops over: few enough that registers hold scores and sums. */
 template <int WIDTH> constexpr int passing_keys = WIDTH > 64 ? 16 : 32;
 template <class T, int WIDTH> constexpr int passing_queries = WIDTH *Parts<T>::COUNT > 96 ? 16 : 32;
-
-static __device__ int warp_row(void) {
-  return (int)threadIdx.x / WARP_LANES * MMA_ROWS;
-}
-
-static __device__ int rows_of_block(void) {
-  return (int)blockDim.x / WARP_LANES * MMA_ROWS;
-}
-
-/* The row and the column in a tile of element e of the lane's block n of scores. */
-static __device__ int row_of(int e) {
-  return (int)threadIdx.x % WARP_LANES / 4 + e / 2 * 8;
-}
-
-static __device__ int column_of(int n, int e) {
-  return n * MMA_COLS + (int)threadIdx.x % 4 * 2 + e % 2;
-}
-
-/* Sums over lanes that have parts of the same rows. */
-static __device__ float row_sum(float value) {
-  value += __shfl_xor_sync(0xffffffffu, value, 1);
-  return value + __shfl_xor_sync(0xffffffffu, value, 2);
-}
-
-static __device__ float row_max(float value) {
-  float other = __shfl_xor_sync(0xffffffffu, value, 1);
-  value = other > value ? other : value;
-  other = __shfl_xor_sync(0xffffffffu, value, 2);
-  return other > value ? other : value;
-}
-
-/* Stores a warp's [16, WIDTH] sums in rows `row` .. row + 15, each row times its factor. */
-template <class T, int WIDTH>
-static __device__ void store_rows(T *to, int64_t stride, const float (*sum)[4], const float *factor,
-                                  int row, const Attention &a) {
-#pragma unroll
-  for (int r = 0; r < 2; r++) {
-    const int i = row + row_of(2 * r);
-    if (i >= (int)a.seq) continue;
-    T *const at = to + i * stride;
-#pragma unroll
-    for (int n = 0; n < WIDTH / MMA_COLS; n++)
-#pragma unroll
-      for (int e = 0; e < 2; e++)
-        if (column_of(n, e) < (int)a.head) put(at + column_of(n, e), sum[n][2 * r + e] * factor[r]);
-  }
-}
-
-/* Tokens are at most 2^30 (is_taken), so that their positions are numbers of 32 bits here. */
-static __device__ int position_of(const Runs &runs, int token) {
-  return token < (int)(runs.seq / 2) ? (int)runs.first + token
-                                     : (int)(runs.second - runs.seq / 2) + token;
-}
-
-static __device__ int token_within(const Attention &a, int token) {
-  return token < (int)a.seq ? token : (int)a.seq - 1;
-}
-
-/* One bit for each score that a lane has of its warp's with ROWS keys or queries; element e of
- * block n has bit 4 n + e. The loop is not unrolled, because the operands of all bits at once would
- * need more registers than a thread has. */
-template <int ROWS, class Is> static __device__ unsigned score_bits(Is is) {
-  unsigned bits = 0;
-#pragma unroll 1
-  for (int j = 0; j < ROWS / 2; j++)
-    bits |= (unsigned)is(column_of(j / 4, j % 4), j / 2 % 2) << j;
-  return bits;
-}
-
-/* Selects without an index: one that is unknown at compile time would put the array in local
- * memory.
- */
-static __device__ int of_row(const int (&two)[2], int r) {
-  return r > 0 ? two[1] : two[0];
-}
-
-static __device__ bool has(unsigned bits, int n, int e) {
-  return bits >> (4 * n + e) & 1u;
-}
-
-/* Scores that dropout leaves: `positions` gives a query's position and a key's. */
-template <int ROWS, class Positions>
-static __device__ unsigned kept_scores(const Attention &a, int head, Positions positions) {
-  if (a.threshold == 0) return ~0u;
-  const uint64_t key = philox_mix(*a.seed, a.record_key);
-  const int64_t step = *a.step;
-  return score_bits<ROWS>([&](int column, int r) {
-    int query, at;
-    positions(column, r, &query, &at);
-    return mask(a, key, step, blockIdx.z, head, query, at) > 0;
-  });
-}
-
-/* A bit that no score has: set if any lane of the warp may see a score, even if this lane sees
- * none.
- */
-static const unsigned SOME = 1u << 31;
 
 /* A lane's two queries, and positions of the first and last ones of its warp and block. */
 struct Queries {
@@ -223,15 +125,16 @@ struct TwoRows {
 /* grid: blocks of queries, heads, samples. */
 template <class T, int WIDTH>
 __global__ void __launch_bounds__(THREADS_MOST, WIDTH *Parts<T>::COUNT > 64 ? 2 : 3)
-    attend_tensor(const T *q, const T *k, const T *v, T *out, float *lse, Attention a,
-                  bool vectors) {
-  constexpr int ROWS = passing_keys<WIDTH>;
+    attend_tensor(const T *q, const T *k, const T *v, T *out, float *lse, Attention a, bool vectors,
+                  int launch_column) {
+  constexpr int ROWS = passing_keys<WIDTH>, COLUMNS = columns<WIDTH>;
+  const int of_sum = first_of<WIDTH>(launch_column);
   SHARED_OF_LAUNCH(uint32_t, memory, (Tile<T, WIDTH>::words(rows_of_block() + 2 * ROWS)));
   const Tile<T, WIDTH> q_tile = {memory, rows_of_block()}, k_tile = {q_tile.end(), ROWS};
   const Tile<T, WIDTH> v_tile = {k_tile.end(), ROWS};
   const Queries own = queries_of(a);
   const int64_t sample = blockIdx.z, head = blockIdx.y;
-  float sum[WIDTH / MMA_COLS][4] = {}, shrink[2];
+  float sum[COLUMNS / MMA_COLS][4] = {}, shrink[2];
   TwoRows softmax;
   q_tile.stage(q + sample * a.seq * a.q_stride + head * a.head, a.q_stride,
                (int64_t)blockIdx.x * rows_of_block(), a.seq, a.head, a.tf32, vectors);
@@ -242,18 +145,18 @@ __global__ void __launch_bounds__(THREADS_MOST, WIDTH *Parts<T>::COUNT > 64 ? 2 
     float s[ROWS / MMA_COLS][4];
     rows_by_rows<T, WIDTH, ROWS>(s, q_tile, warp_row(), k_tile);
     softmax.take(a, s, seen, kept_scores<ROWS>(a, own, first), shrink);
-    add_columns(sum, shrink, Factors<T, ROWS>(s), v_tile);
+    add_columns<COLUMNS>(sum, shrink, Factors<T, ROWS>(s), v_tile, of_sum);
   }
   float weight[2], inverse[2];
   for (int r = 0; r < 2; r++) {
     weight[r] = row_sum(softmax.weight[r]);
     inverse[r] = weight[r] == 0 ? 0 : 1 / weight[r];
   }
-  store_rows<T, WIDTH>(out + sample * a.seq * a.out_stride + head * a.head, a.out_stride, sum,
-                       inverse, own.row, a);
+  store_rows<T, COLUMNS>(out + sample * a.seq * a.out_stride + head * a.head, a.out_stride, sum,
+                         inverse, own.row, of_sum, a);
   for (int r = 0; r < 2; r++) {
     const int i = own.row + row_of(2 * r);
-    if (threadIdx.x % 4 > 0 || i >= (int)a.seq) continue;
+    if (threadIdx.x % 4 > 0 || i >= (int)a.seq || of_sum > 0) continue;
     lse[(sample * a.heads + head) * a.seq + i] =
         weight[r] == 0 ? -INFINITY : softmax.highest[r] + logf(weight[r]);
   }
@@ -285,8 +188,9 @@ static __device__ void slopes_of_queries(const Attention &a, const float *lse, c
 /* Makes d_q: the loop of forward, with the probabilities computed again. */
 template <class T, int WIDTH>
 __global__ void __launch_bounds__(THREADS_MOST, 2)
-    slope_queries_tensor(Inputs<T> in, T *d_q, Attention a, bool vectors) {
-  constexpr int ROWS = passing_keys<WIDTH>;
+    slope_queries_tensor(Inputs<T> in, T *d_q, Attention a, bool vectors, int launch_column) {
+  constexpr int ROWS = passing_keys<WIDTH>, COLUMNS = columns<WIDTH>;
+  const int of_sum = first_of<WIDTH>(launch_column);
   SHARED_OF_LAUNCH(uint32_t, memory, (Tile<T, WIDTH>::words(2 * rows_of_block() + 2 * ROWS)));
   const Tile<T, WIDTH> q_tile = {memory, rows_of_block()}, d_tile = {q_tile.end(), q_tile.rows};
   const Tile<T, WIDTH> k_tile = {d_tile.end(), ROWS}, v_tile = {k_tile.end(), ROWS};
@@ -294,7 +198,7 @@ __global__ void __launch_bounds__(THREADS_MOST, 2)
   const int64_t sample = blockIdx.z, head = blockIdx.y;
   const int64_t block = (int64_t)blockIdx.x * rows_of_block();
   const float one[2] = {1, 1};
-  float sum[WIDTH / MMA_COLS][4] = {}, own_lse[2], own_term[2];
+  float sum[COLUMNS / MMA_COLS][4] = {}, own_lse[2], own_term[2];
   for (int r = 0; r < 2; r++) {
     const int token = token_within(a, own.row + row_of(2 * r));
     own_lse[r] = in.lse[(sample * a.heads + head) * a.seq + token];
@@ -313,10 +217,10 @@ __global__ void __launch_bounds__(THREADS_MOST, 2)
     rows_by_rows<T, WIDTH, ROWS>(s, q_tile, warp_row(), k_tile);
     rows_by_rows<T, WIDTH, ROWS>(d_p, d_tile, warp_row(), v_tile);
     slopes_of_queries<ROWS>(a, own_lse, own_term, seen, kept, s, d_p);
-    add_columns(sum, one, Factors<T, ROWS>(s), k_tile);
+    add_columns<COLUMNS>(sum, one, Factors<T, ROWS>(s), k_tile, of_sum);
   }
-  store_rows<T, WIDTH>(d_q + sample * a.seq * a.d_q_stride + head * a.head, a.d_q_stride, sum, one,
-                       own.row, a);
+  store_rows<T, COLUMNS>(d_q + sample * a.seq * a.d_q_stride + head * a.head, a.d_q_stride, sum,
+                         one, own.row, of_sum, a);
 }
 
 /* The statistics and positions of a tile of queries, in shared memory. */
@@ -421,8 +325,9 @@ template <int WIDTH> constexpr bool is_in_two = WIDTH > 64;
 /* Makes d_k and d_v: loops over the queries of all heads that share a key. */
 template <class T, int WIDTH, int SUMS>
 __global__ void __launch_bounds__(THREADS_MOST, 2)
-    slope_keys_tensor(Inputs<T> in, T *d_k, T *d_v, Attention a, bool vectors) {
-  constexpr int ROWS = passing_queries<T, WIDTH>;
+    slope_keys_tensor(Inputs<T> in, T *d_k, T *d_v, Attention a, bool vectors, int launch_column) {
+  constexpr int ROWS = passing_queries<T, WIDTH>, COLUMNS = columns<WIDTH>;
+  const int of_sum = first_of<WIDTH>(launch_column);
   SHARED_OF_LAUNCH(uint32_t, memory,
                    (Tile<T, WIDTH>::words(2 * rows_of_block() + 2 * ROWS) + 4 * ROWS));
   const Tile<T, WIDTH> k_tile = {memory, rows_of_block()}, v_tile = {k_tile.end(), k_tile.rows};
@@ -430,8 +335,8 @@ __global__ void __launch_bounds__(THREADS_MOST, 2)
   const PassingQueries<ROWS> queries(d_tile.end());
   const int kv_head = blockIdx.y, group = (int)(a.heads / a.kv_heads);
   const float one[2] = {1, 1};
-  float k_sum[SUMS & OF_KEYS ? WIDTH / MMA_COLS : 1][4] = {};
-  float v_sum[SUMS & OF_VALUES ? WIDTH / MMA_COLS : 1][4] = {};
+  float k_sum[SUMS & OF_KEYS ? COLUMNS / MMA_COLS : 1][4] = {};
+  float v_sum[SUMS & OF_VALUES ? COLUMNS / MMA_COLS : 1][4] = {};
   const int64_t block = (int64_t)blockIdx.x * rows_of_block();
   k_tile.stage(in.k + blockIdx.z * a.seq * a.k_stride + kv_head * a.head, a.k_stride, block, a.seq,
                a.head, a.tf32, vectors);
@@ -459,15 +364,17 @@ __global__ void __launch_bounds__(THREADS_MOST, 2)
       rows_by_rows<T, WIDTH, ROWS>(s, k_tile, warp_row(), q_tile);
       if constexpr (SUMS & OF_KEYS) rows_by_rows<T, WIDTH, ROWS>(d_p, v_tile, warp_row(), d_tile);
       slopes_of_keys<ROWS>(a, queries, seen, kept, s, d_p);
-      if constexpr (SUMS & OF_VALUES) add_columns(v_sum, one, Factors<T, ROWS>(s), d_tile);
-      if constexpr (SUMS & OF_KEYS) add_columns(k_sum, one, Factors<T, ROWS>(d_p), q_tile);
+      if constexpr (SUMS & OF_VALUES)
+        add_columns<COLUMNS>(v_sum, one, Factors<T, ROWS>(s), d_tile, of_sum);
+      if constexpr (SUMS & OF_KEYS)
+        add_columns<COLUMNS>(k_sum, one, Factors<T, ROWS>(d_p), q_tile, of_sum);
     }
   if constexpr (SUMS & OF_KEYS)
-    store_rows<T, WIDTH>(d_k + blockIdx.z * a.seq * a.d_k_stride + kv_head * a.head, a.d_k_stride,
-                         k_sum, one, (int)block + warp_row(), a);
+    store_rows<T, COLUMNS>(d_k + blockIdx.z * a.seq * a.d_k_stride + kv_head * a.head, a.d_k_stride,
+                           k_sum, one, (int)block + warp_row(), of_sum, a);
   if constexpr (SUMS & OF_VALUES)
-    store_rows<T, WIDTH>(d_v + blockIdx.z * a.seq * a.d_v_stride + kv_head * a.head, a.d_v_stride,
-                         v_sum, one, (int)block + warp_row(), a);
+    store_rows<T, COLUMNS>(d_v + blockIdx.z * a.seq * a.d_v_stride + kv_head * a.head, a.d_v_stride,
+                           v_sum, one, (int)block + warp_row(), of_sum, a);
 }
 
 /* ---- launching ---- */
@@ -523,10 +430,17 @@ template <class T> static bool in_vectors(const Attention &a, const void *const 
   return whole;
 }
 
+/* Runs `run` with the first column of each launch. */
+template <int WIDTH, class Run> static void with_columns(const Attention &a, Run run) {
+  for (int column = 0; column < a.head; column += columns<WIDTH>)
+    run(column);
+}
+
 /* Runs `run` with the width of tiles for the head. */
 template <class Run> static bool with_width(int64_t head, Run run) {
   if (head <= 32) return run(Count<32>());
   if (head <= 64) return run(Count<64>());
+  if (head <= 128) return run(Count<128>());
   return head <= WIDTH_MOST && run(Count<WIDTH_MOST>());
 }
 
@@ -541,9 +455,11 @@ bool attention_on_tensor_cores(const KernelArgs *args, const Attention &a, Launc
       constexpr int WIDTH = decltype(width)::VALUE;
       const Block block = block_of<T, WIDTH>(a, 1, passing_keys<WIDTH>, 0);
       if (block.warps == 0) return false;
-      run->blocks_with(grid_of(a, block, a.heads), (unsigned)block.warps * WARP_LANES, block.bytes,
-                       attend_tensor<T, WIDTH>, (const T *)at[0], (const T *)at[1],
-                       (const T *)at[2], (T *)at[3], (float *)at[4], a, vectors);
+      with_columns<WIDTH>(a, [&](int column) {
+        run->blocks_with(grid_of(a, block, a.heads), (unsigned)block.warps * WARP_LANES,
+                         block.bytes, attend_tensor<T, WIDTH>, (const T *)at[0], (const T *)at[1],
+                         (const T *)at[2], (T *)at[3], (float *)at[4], a, vectors, column);
+      });
       return true;
     });
     return KERNEL_DONE;
@@ -567,12 +483,17 @@ bool attention_backward_on_tensor_cores(const KernelArgs *args, const Attention 
       const Block queries = block_of<T, WIDTH>(a, 2, passing_keys<WIDTH>, 0);
       const Block keys = block_of<T, WIDTH>(a, 2, PASSING, 4 * PASSING);
       if (queries.warps == 0 || keys.warps == 0) return false;
-      run->blocks_with(grid_of(a, queries, a.heads), (unsigned)queries.warps * WARP_LANES,
-                       queries.bytes, slope_queries_tensor<T, WIDTH>, in, (T *)at[6], a, vectors);
+      with_columns<WIDTH>(a, [&](int column) {
+        run->blocks_with(grid_of(a, queries, a.heads), (unsigned)queries.warps * WARP_LANES,
+                         queries.bytes, slope_queries_tensor<T, WIDTH>, in, (T *)at[6], a, vectors,
+                         column);
+      });
       const auto slope_keys = [&](auto sums) {
-        run->blocks_with(grid_of(a, keys, a.kv_heads), (unsigned)keys.warps * WARP_LANES,
-                         keys.bytes, slope_keys_tensor<T, WIDTH, decltype(sums)::VALUE>, in,
-                         (T *)at[7], (T *)at[8], a, vectors);
+        with_columns<WIDTH>(a, [&](int column) {
+          run->blocks_with(grid_of(a, keys, a.kv_heads), (unsigned)keys.warps * WARP_LANES,
+                           keys.bytes, slope_keys_tensor<T, WIDTH, decltype(sums)::VALUE>, in,
+                           (T *)at[7], (T *)at[8], a, vectors, column);
+        });
       };
       if constexpr (is_in_two<WIDTH>) {
         slope_keys(Count<OF_VALUES>());

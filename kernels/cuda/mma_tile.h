@@ -105,20 +105,21 @@ template <class T, int DEPTH> struct Factors {
   }
 };
 
-/* sum [16, WIDTH] = sum times the row's factor (row g and g + 8 of a lane), plus x times b. */
-template <class T, int WIDTH, int DEPTH>
+/* sum [16, COLUMNS] = sum times the row's factor (row g and g + 8 of a lane), plus x times the
+ * columns of b from `first` on. */
+template <int COLUMNS, class T, int WIDTH, int DEPTH>
 __device__ inline void add_columns(float (*sum)[4], const float *factor, const Factors<T, DEPTH> &x,
-                                   const Tile<T, WIDTH> &b) {
+                                   const Tile<T, WIDTH> &b, int first) {
   constexpr int COUNT = Parts<T>::COUNT, STRIDE = Tile<T, WIDTH>::STRIDE;
 #pragma unroll
-  for (int n = 0; n < WIDTH; n += 2 * MMA_COLS) {
+  for (int n = 0; n < COLUMNS; n += 2 * MMA_COLS) {
     float more[2][4] = {};
 #pragma unroll
     for (int d = 0; d < DEPTH / MMA_DEPTH; d++) {
       uint32_t y[COUNT][4];
 #pragma unroll
       for (int p = 0; p < COUNT; p++)
-        load_second_across<STRIDE>(y[p], b.part(p), d * MMA_DEPTH, n);
+        load_second_across<STRIDE>(y[p], b.part(p), d * MMA_DEPTH, first + n);
       multiply_parts<T>(more, more, x.at[d], y);
     }
 #pragma unroll

@@ -103,6 +103,13 @@
         {1, 0.25, 0.2, 150, 375, 75, 450, 3, 9, 600, 100, 3}, 0                                    \
   }
 
+/* Heads above 128 wide: rows in vectors and not, a window with a soft cap, dropout. */
+#define WIDE_ATTENTION(name)                                                                       \
+  {name, {1, 39, 2, 1, 201, 402, 201, 201, 402, 201, 201}, WHOLE(1, 0.07, 0, 2, 39), 0},           \
+      {name, {1, 66, 2, 1, 132, 264, 132, 132, 264, 132, 132}, WINDOW(2, 66, 19, 0.7), 0}, {       \
+    name, {2, 20, 1, 1, 256, 256, 256, 256, 256, 256, 256}, WHOLE(0, 0.0625, 0.2, 1, 20), 0        \
+  }
+
 /* dims: rows, classes held, classes that are no padding. */
 #define LOSS(name, scale)                                                                          \
   {name, {1, 1, 1}, {scale}, 0}, {name, {3, 5, 5}, {scale}, 0}, {name, {17, 33, 33}, {scale}, 0},  \
@@ -382,6 +389,8 @@ static const KernelCase kernel_cases[] = {
     {"linear_db", {1063, 24}, {0}, 0},
     {"linear_db", {700, 136}, {0}, 0},
     {"linear_db", {40, 264}, {0}, 0},
+    WIDE_ATTENTION("attention"),
+    WIDE_ATTENTION("attention_backward"),
 };
 
 enum { KERNEL_CASES = sizeof kernel_cases / sizeof *kernel_cases };
