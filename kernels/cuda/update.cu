@@ -16,6 +16,21 @@ enum Storage { STORED_PLAIN, STORED_MASTER, STORED_SPLIT, STORED_KAHAN, STORED_S
 
 /* ---- elements of a state ---- */
 
+/* Neighbours in f32 move 16 bytes at once, also where more of two bytes do. */
+template <int W> static __device__ void load_floats(const float *from, float *to) {
+  constexpr int EACH = W < 4 ? W : 4;
+#pragma unroll
+  for (int k = 0; k < W; k += EACH)
+    load_vector<EACH>(from + k, to + k);
+}
+
+template <int W> static __device__ void store_floats(float *to, const float *from) {
+  constexpr int EACH = W < 4 ? W : 4;
+#pragma unroll
+  for (int k = 0; k < W; k += EACH)
+    store_vector<EACH>(to + k, from + k);
+}
+
 /* A state of f32, bf16 or fp16. */
 struct Floats {
   void *at;
@@ -27,7 +42,7 @@ struct Floats {
     else if (dtype == DTYPE_F16)
       load_vector<W>((const F16 *)at + i, to);
     else
-      load_vector<W>((const float *)at + i, to);
+      load_floats<W>((const float *)at + i, to);
   }
   template <int W> __device__ void store(int64_t i, const float *from) const {
     if (dtype == DTYPE_BF16)
@@ -35,12 +50,21 @@ struct Floats {
     else if (dtype == DTYPE_F16)
       store_vector<W>((F16 *)at + i, from);
     else
-      store_vector<W>((float *)at + i, from);
+      store_floats<W>((float *)at + i, from);
   }
 };
 
 static Floats floats_at(const KernelArgs *args, int32_t operand) {
   return {args->operand[operand], args->dtype[operand]};
+}
+
+/* stochastic_draw of the n-th element of a block. */
+static __device__ uint32_t draw_of(const uint32_t *word, int n) {
+  uint32_t two = word[0];
+#pragma unroll
+  for (int j = 1; j < STOCHASTIC_ELEMENTS / 2; j++)
+    two = n / 2 == j ? word[j] : two;
+  return two >> 16 * (n % 2) & 0xffffu;
 }
 
 /* The numbers that draws of a tensor depend on; nothing where it draws none. */
@@ -64,19 +88,29 @@ template <> struct DrawsOf<true> {
     philox4(stochastic_key(*seed, record_key, stream), (uint64_t)*updates,
             (uint64_t)element / STOCHASTIC_ELEMENTS, word);
   }
-  /* Draws for W neighbours, most of which share a block of Philox. */
+  /* Draws for W neighbours, most of which share a block of Philox. No index of an array is unknown
+   * at compile time, because such an array would be in local memory. */
   template <int W>
   __device__ void take_all(StochasticStream stream, int64_t i, uint32_t *draw) const {
     uint32_t word[4];
     const InitRun all = init_run(&part, i);
-    const bool in_one = !all.padding && all.length >= W &&
-                        all.element % STOCHASTIC_ELEMENTS + W <= STOCHASTIC_ELEMENTS;
-    if (in_one) block(stream, all.element, word);
+    const int first = (int)(all.element % STOCHASTIC_ELEMENTS);
+    if (!all.padding && all.length >= W && first + W <= STOCHASTIC_ELEMENTS) {
+      block(stream, all.element, word);
+#pragma unroll
+      for (int k = 0; k < W; k++)
+        draw[k] = draw_of(word, W == STOCHASTIC_ELEMENTS ? k : first + k);
+      return;
+    }
+#pragma unroll 1
     for (int k = 0; k < W; k++) {
-      const InitRun run = in_one ? all : init_run(&part, i + k);
-      const int64_t element = run.element + (in_one ? k : 0);
-      if (!in_one && !run.padding) block(stream, element, word);
-      draw[k] = run.padding ? 0 : stochastic_draw(word, element);
+      const InitRun run = init_run(&part, i + k);
+      if (!run.padding) block(stream, run.element, word);
+      const int n = (int)(run.element % STOCHASTIC_ELEMENTS);
+      const uint32_t one = run.padding ? 0 : draw_of(word, n);
+#pragma unroll
+      for (int j = 0; j < W; j++)
+        draw[j] = j == k || k == 0 ? one : draw[j];
     }
   }
   template <int W>
@@ -128,7 +162,7 @@ template <Storage STORAGE, bool DRAWS> struct UpdateTensor {
         draws.template store<W>((StochasticStream)(STREAM_M + k), moment[k], i, from);
         return;
       }
-    store_vector<W>((float *)moment[k] + i, from);
+    store_floats<W>((float *)moment[k] + i, from);
   }
   /* W parameters from i on lose the decay and take the step. */
   template <int W> __device__ void move(int64_t i, Decay by, const float *step) const {
@@ -142,13 +176,13 @@ template <Storage STORAGE, bool DRAWS> struct UpdateTensor {
   template <int W> __device__ void move_whole(int64_t i, Decay by, const float *step) const {
     float p[W];
     if constexpr (S == STORED_MASTER)
-      load_vector<W>((float *)rest + i, p);
+      load_floats<W>((float *)rest + i, p);
     else
       param.load<W>(i, p);
 #pragma unroll
     for (int k = 0; k < W; k++)
       p[k] = p[k] * by.keep - step[k];
-    if constexpr (S == STORED_MASTER) store_vector<W>((float *)rest + i, p);
+    if constexpr (S == STORED_MASTER) store_floats<W>((float *)rest + i, p);
     if constexpr (S == STORED_STOCHASTIC)
       draws.template store<W>(STREAM_PARAM, param.at, i, p);
     else
@@ -283,39 +317,94 @@ struct CodesTables {
 
 enum { CODES_VECTOR = CODES_BLOCK / WARP_LANES };
 
-/* A lane's elements, the first at `i`, in a block of codes; those from the tensor's end on are 0.
- */
-template <class One> struct CodesLane {
+/* A lane's elements, the first at `i`, in a block of codes: so many are `left` before the tensor's
+ * end, and the rest are 0. Loops are unrolled, so that arrays of a lane are in registers. V > 1:
+ * a lane that has all of its elements moves them at once. */
+template <class One, int V> struct CodesLane {
   const One &at;
   const CodesTables *tables;
   int64_t i;
+  int left;
 
-  __device__ int count() const {
-    return at.n <= i ? 0 : at.n - i < CODES_VECTOR ? (int)(at.n - i) : CODES_VECTOR;
+  __device__ CodesLane(const One &one, const CodesTables *of, int64_t first)
+      : at(one), tables(of), i(first + (int64_t)(threadIdx.x % WARP_LANES) * CODES_VECTOR) {
+    left = at.n <= i ? 0 : at.n - i < CODES_VECTOR ? (int)(at.n - i) : CODES_VECTOR;
   }
+  __device__ bool is_at_once() const { return V > 1 && left == CODES_VECTOR; }
+
   __device__ void load(int k, float *to) const {
     const uint8_t *code = (const uint8_t *)at.moment[k] + i;
-    const float most = count() > 0 ? at.most[k][i / CODES_BLOCK] : 0;
+    const float most = left > 0 ? at.most[k][i / CODES_BLOCK] : 0;
+    Vector<uint8_t, CODES_VECTOR> codes = {};
+    if (is_at_once()) {
+      codes = *(const Vector<uint8_t, CODES_VECTOR> *)code;
+    } else {
+#pragma unroll
+      for (int j = 0; j < CODES_VECTOR; j++)
+        if (j < left) codes.at[j] = code[j];
+    }
+#pragma unroll
     for (int j = 0; j < CODES_VECTOR; j++)
-      to[j] = j < count() ? tables->value[k][code[j]] * most : 0;
+      to[j] = j < left ? tables->value[k][codes.at[j]] * most : 0;
+  }
+  __device__ void load_grad(float *to) const {
+    if (is_at_once()) {
+#pragma unroll
+      for (int j = 0; j < CODES_VECTOR; j += V)
+        at.grad.template load<V>(i + j, to + j);
+      return;
+    }
+#pragma unroll
+    for (int j = 0; j < CODES_VECTOR; j++) {
+      to[j] = 0;
+      if (j < left) at.grad.template load<1>(i + j, to + j);
+    }
   }
   /* All lanes of the warp. */
   __device__ void store(int k, const float *from) const {
+    uint8_t *code = (uint8_t *)at.moment[k] + i;
+    Vector<uint8_t, CODES_VECTOR> codes;
     float most = 0;
+#pragma unroll
     for (int j = 0; j < CODES_VECTOR; j++)
       most = fabsf(from[j]) > most ? fabsf(from[j]) : most;
     most = warp_max(most);
     const float inverse = codes_inverse(most);
-    uint8_t *code = (uint8_t *)at.moment[k] + i;
-    for (int j = 0; j < count(); j++)
-      code[j] = most == 0 ? 0
-                : k == 0  ? codes_signed(&tables->map[0], from[j], inverse)
-                          : codes_positive(&tables->map[1], from[j], inverse);
-    if (i % CODES_BLOCK == 0 && count() > 0) at.most[k][i / CODES_BLOCK] = most;
+#pragma unroll
+    for (int j = 0; j < CODES_VECTOR; j++)
+      codes.at[j] = most == 0 ? 0
+                    : k == 0  ? codes_signed(&tables->map[0], from[j], inverse)
+                              : codes_positive(&tables->map[1], from[j], inverse);
+    if (is_at_once()) {
+      *(Vector<uint8_t, CODES_VECTOR> *)code = codes;
+    } else {
+#pragma unroll
+      for (int j = 0; j < CODES_VECTOR; j++)
+        if (j < left) code[j] = codes.at[j];
+    }
+    if (i % CODES_BLOCK == 0 && left > 0) at.most[k][i / CODES_BLOCK] = most;
+  }
+  __device__ void move(Decay decay, const float *moves) const {
+    /* Elements of two bytes fill a vector. */
+    constexpr int WIDE = One::S == STORED_PLAIN || One::S == STORED_MASTER ? V : CODES_VECTOR;
+    if (is_at_once()) {
+#pragma unroll
+      for (int j = 0; j < CODES_VECTOR; j += WIDE)
+        at.template move<WIDE>(i + j, decay, moves + j);
+      return;
+    }
+#pragma unroll 1
+    for (int k = 0; k < left; k++) { /* an index that is unknown would need local memory */
+      float one = moves[0];
+#pragma unroll
+      for (int j = 1; j < CODES_VECTOR; j++)
+        one = j == k ? moves[j] : one;
+      at.template move<1>(i + k, decay, &one);
+    }
   }
 };
 
-/* A warp for each block of codes of a chunk; a lane has neighbours, moved one by one. */
+/* A warp for each block of codes of a chunk; a lane has neighbours. */
 template <class Rule, class One, int V>
 __global__ void update_codes(Tensors<One> all, UpdateControl control, Numbers numbers,
                              CodesMaps maps) {
@@ -336,25 +425,17 @@ __global__ void update_codes(Tensors<One> all, UpdateControl control, Numbers nu
     const Decay decay = at.decay_of(*control.lr);
     for (int64_t first = chunk.first + (int64_t)warp * CODES_BLOCK; first < chunk.end;
          first += (int64_t)warps * CODES_BLOCK) {
-      const CodesLane<One> lane = {at, tables,
-                                   first + (int64_t)(threadIdx.x % WARP_LANES) * CODES_VECTOR};
-      float m[CODES_VECTOR], v[CODES_VECTOR], moves[CODES_VECTOR];
+      const CodesLane<One, V> lane(at, tables, first);
+      float grad[CODES_VECTOR], m[CODES_VECTOR], v[CODES_VECTOR] = {}, moves[CODES_VECTOR];
+      lane.load_grad(grad);
       lane.load(0, m);
       if constexpr (Rule::MOMENTS > 1) lane.load(1, v);
-      for (int k = 0; k < lane.count(); k++) {
-        float grad;
-        at.grad.template load<1>(lane.i + k, &grad);
-        moves[k] = rule.step(grad * clip_scale, &m[k], &v[k]);
-      }
+#pragma unroll
+      for (int k = 0; k < CODES_VECTOR; k++)
+        moves[k] = rule.step(grad[k] * clip_scale, &m[k], &v[k]);
       lane.store(0, m);
       if constexpr (Rule::MOMENTS > 1) lane.store(1, v);
-      if (lane.count() == CODES_VECTOR) {
-        for (int k = 0; k < CODES_VECTOR; k += V)
-          at.template move<V>(lane.i + k, decay, moves + k);
-      } else {
-        for (int k = 0; k < lane.count(); k++)
-          at.template move<1>(lane.i + k, decay, moves + k);
-      }
+      lane.move(decay, moves);
     }
   }
 }
@@ -363,8 +444,9 @@ __global__ void update_codes(Tensors<One> all, UpdateControl control, Numbers nu
 
 static const CodesMaps codes_maps = {{CODES_SIGNED, CODES_POSITIVE}};
 
-/* The number of elements of an update that are moved at once. */
-enum { UPDATE_VECTOR = 4 };
+/* The number of elements of an update that are moved at once: where some are drawn, as many as one
+ * block of Philox has draws for. */
+template <class One> constexpr int update_vector = One::DRAWN ? STOCHASTIC_ELEMENTS : 4;
 
 /* True if all updates of a launch share the numbers of the first, except the last, the decay, and
  * the storage of moments. */
@@ -411,7 +493,7 @@ template <class One, class Run> static void with_update_vectors(const Tensors<On
   for (int32_t i = 0; i < all.count; i++)
     in_vectors = in_vectors && all.of[i].is_in_vectors();
   if (in_vectors)
-    run(Count<UPDATE_VECTOR>());
+    run(Count<update_vector<One>>());
   else
     run(Count<1>());
 }
