@@ -168,6 +168,7 @@ static void run_all(KernelVariant variant, int name_count, char **names) {
 int main(int argc, char **argv) {
   Status status = {0};
   uint32_t count = 0;
+  (void)setvbuf(stdout, NULL, _IOLBF, 0); /* what was found stays, if the test is stopped */
   cuda = cuda_plugin(&status);
   if (cuda == NULL || !cuda->count(&count, &status) || !cuda->choose(0, &status)) {
     printf("skipped: %s\n", status.text);
