@@ -241,6 +241,24 @@ static bool try_more(Auto *a, Recompute recompute, Draft *draft) {
   return true;
 }
 
+/* Leaves out layers of each kind that the best way moves and does not need: a kind was moved in
+ * fourths, and the other one filled up beside it. Not where a step would be longer without them. */
+static bool drop_spare(Auto *a) {
+  const bool kinds[] = {false, true};
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds && a->has_best; k++) {
+    WayToFit less = a->best;
+    int64_t *few = ARENA_ARRAY(a->c->arena, int64_t, a->stages);
+    if (!narrow(a, &less, kinds[k], few)) return false;
+    if (less.draft == a->best.draft || !less.fits) continue;
+    less.step_ns = step_ns(a, &less);
+    if (less.step_ns > a->best.step_ns) continue;
+    for (int32_t i = 0; i < a->tried_count; i++)
+      if (a->tried[i].draft == a->best.draft) a->tried[i] = less;
+    a->best = less;
+  }
+  return true;
+}
+
 /* ---- why */
 
 static const char *recompute_words(const Auto *a, Recompute recompute) {
@@ -402,7 +420,7 @@ bool automatic_choose(Compile *c, const Job *job, Compiled *out, const Recompute
     if (drafts[i]->arena_bytes < drafts[least]->arena_bytes) least = i;
   for (int32_t i = 0; i < count; i++) /* without rates recomputation comes first, then moves */
     if ((a.is_timed || i == least) && !try_recompute(&a, tries[i], drafts[i])) return false;
-  if (!try_more(&a, tries[least], drafts[least])) return false;
+  if (!try_more(&a, tries[least], drafts[least]) || !drop_spare(&a)) return false;
   assert(a.best.draft != NULL); /* of that recomputation at least */
   out->recompute = a.best.recompute;
   const Moves moves = a.best.moves;
