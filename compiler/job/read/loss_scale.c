@@ -188,8 +188,8 @@ void loss_scale_rules(Compile *c, Job *job) {
   } else if (!is_narrow && job->set[FIELD_precision_loss_scale]) {
     error_at(
         c, job->origin[FIELD_precision_loss_scale].span, "conflict",
-        "precision.loss_scale is for compute = \"fp16\"; compute is %s, which has the range "
-        "of fp32",
+        "precision.loss_scale is for compute = \"fp16\"; compute is %s, whose range needs no "
+        "loss scale",
         word_at(c->arena, spec_fields[FIELD_precision_compute].values, job->precision.compute));
     fix_last(c, "remove loss_scale");
   }

@@ -7,7 +7,7 @@ return job {
 }
 -- >>> exit 1
 job.lua:6:38: error[conflict]: precision.loss_scale is for compute = "fp16";
-    compute is bf16, which has the range of fp32
+    compute is bf16, whose range needs no loss scale
     6 |   precision = { "bf16", loss_scale = "dynamic" },
       |                                      ^~~~~~~~~
         fix: remove loss_scale
