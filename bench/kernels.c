@@ -29,7 +29,7 @@ typedef struct Case {
   int64_t dim[KERNEL_DIMS_MAX];
   double attr[KERNEL_ATTRS_MAX];
   double flops; /* of one call; 0 where memory is what binds */
-  bool bf16;    /* which ceiling flops compare with */
+  bool bf16;    /* compare flops with the ceiling of bf16, not of fp32 */
   bool accumulate;
 } Case;
 

@@ -107,7 +107,8 @@ static bool arrange_backward(Graph *g, const Job *job, const Derived *derived,
   if (!backward_chunks(g, job->memory.loss_chunks, chunks_at)) return false;
   if (g->training && derived->pp > 1 && pipe_rules[job->parallel.pipeline].is_split)
     backward_split(g); /* weight gradients become their own steps: they may wait */
-  if (g->training) backward_place_riders(g); /* gradients of biases beside what reads their rows */
+  /* gradients of biases are summed by the kernel that reads their rows */
+  if (g->training) backward_place_riders(g);
   return true;
 }
 

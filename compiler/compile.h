@@ -26,7 +26,7 @@ typedef struct Compiled {
   int64_t kv_heads;          /* of the model; 0: it has none of the name */
   int64_t parameters;        /* of the whole model */
   int64_t flops_per_token;   /* as op_flops_per_token counts */
-  Outside outside;           /* what its device keeps for others than the arena */
+  Outside outside;           /* device memory that is used outside the arena */
   double budget_share;       /* of what that leaves; 1, and less where a search leaves a margin */
   int64_t budget_bytes;      /* of one rank */
   int64_t disk_budget_bytes; /* the same of their files */
@@ -63,7 +63,8 @@ ModelFacts compile_facts(const Compiled *met);
 int64_t compile_budget_of(const Job *job, const Compiled *known, const Derived *derived,
                           Outside *outside);
 
-/* One run of all passes, as far as memory and times are known. NULL when reported. */
+/* One run of all passes up to the one after which memory and times are known. NULL when reported.
+ */
 Draft *compile_once(Compile *c, const Job *job, const Compiled *known, Recompute recompute);
 
 /* The first passes of it: segments and their times; nothing is cut into stages yet. */

@@ -32,7 +32,7 @@ typedef struct KernelArgs {
    * `control`: it is read when the kernel runs, so that captured work is valid for every
    * micro-batch. */
   const int64_t *sample_first;
-  void *state; /* what prepare made for the record */
+  void *state; /* the result of prepare for the record */
   /* Addresses of the slots that the row names, in its order; NULL: the plan lacks an optional one.
    */
   void *const *control;
@@ -66,7 +66,7 @@ typedef enum KernelStatus {
 
 /* The facts that all calls of a record share, known before the first. */
 typedef struct KernelUse {
-  KernelTarget target; /* that the plan was made for */
+  KernelTarget target; /* the target of the plan */
   const uint32_t *dtype;
   const int64_t *bytes;
   const int64_t *dim;

@@ -21,7 +21,7 @@ enum { CHAIN_MOST = 100 }; /* jobs of a chain */
 typedef struct LaunchFewer {
   int64_t nodes, ranks;
   Plan *plan;       /* NULL: `why` not */
-  Compile *compile; /* whose arena has it and `why`; NULL: there is none */
+  Compile *compile; /* its arena holds the result and `why`; NULL: nothing is compiled */
   uint64_t plan_id;
   const char *plan_path; /* in the run folder */
   const char *why;

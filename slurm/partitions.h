@@ -17,7 +17,7 @@ typedef struct NodeGroup {
 
 typedef struct NodeGroups {
   VEC(NodeGroup) groups;
-  TextList features;  /* that a constraint may name; none: not said */
+  TextList features;  /* features that a constraint may name; none: unknown */
   const char *source; /* the source, for messages */
 } NodeGroups;
 

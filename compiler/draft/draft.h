@@ -123,7 +123,7 @@ typedef struct LayerUse {
   bool first, last;   /* of its stack */
   bool group_last;    /* last of its recompute group */
   bool keeps_input;   /* the carried value in lives until backward, with what offloads frames */
-  bool keeps_on_host; /* what forward keeps for backward is in host memory until then */
+  bool keeps_on_host; /* activations are kept in host memory until backward */
 } LayerUse;
 
 /* Each room fills in its own fields and reads those above. */
@@ -143,9 +143,9 @@ struct Draft {
   bool weights_in_files; /* of both: parameters are in the file, too */
   bool updates_here;     /* of offloads_state: states in host memory stream to updates here */
   bool offloads_grads;   /* gradients of layers whose states are there accumulate there */
-  bool offloads_frames;  /* what forward keeps for backward is on the host until then */
+  bool offloads_frames;  /* activations are kept in host memory until backward */
   bool snapshots;        /* checkpoints are written from a copy of the state */
-  Moves moves;           /* that offload = "auto" has chosen */
+  Moves moves;           /* the transfers that offload = "auto" has chosen */
   Graph *train, *eval;   /* eval NULL: it does not validate; train: eval, if it does not train */
   Graph *decode;         /* NULL: no tokens are drawn; eval is prefill */
   JobMesh mesh;

@@ -13,13 +13,13 @@ enum { NORM_GROUPS = 3 };
  * not sharded, or one that several regions read. */
 typedef struct Block {
   const char *name;                   /* "h", "h small", "tied wte.weight" */
-  RegionId region;                    /* whose layers it has */
+  RegionId region;                    /* the region whose layers the block has */
   bool *reads;                        /* by region: its forward reads them */
   RegionId reader_first, reader_last; /* the first and the last of these */
   bool tied, has_codes;               /* codes: its moments are (kernels/math/codes.h) */
-  /* Flags of what is sharded over shard_ranks: optimizer state (ZeRO 1 and up), gradients in every
-   * micro-batch (2 and up; not when they wait for the end of the step, or for another chunk of
-   * their stage), parameters (3). */
+  /* Which of these are sharded over shard_ranks: optimizer state (ZeRO 1 and up), gradients in
+   * every micro-batch (2 and up; not when they wait for the end of the step, or for another chunk
+   * of their stage), parameters (3). */
   bool shards_state, shards_grads, shards_params;
   int64_t layers;
   VEC(ParamId) params;

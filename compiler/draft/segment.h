@@ -28,8 +28,8 @@ typedef enum BaseRole {
       BASE_MOMENT2_MAX, /* the roles so far are of blocks of parameters, and persist */
   BASE_CODES,           /* of weights, and their scales */
   BASE_FRAME,           /* what forward keeps for backward */
-  BASE_RECOMPUTE_FRAME, /* what recompute makes for backward */
-  BASE_WEIGHT_FRAME,    /* what backward keeps for weight gradients that are deferred */
+  BASE_RECOMPUTE_FRAME, /* values that recompute makes for backward */
+  BASE_WEIGHT_FRAME,    /* values that backward keeps for deferred weight gradients */
   BASE_INPUT,           /* the carried value in */
   BASE_OUTPUT,          /* and out */
   BASE_D_INPUT,
@@ -44,7 +44,7 @@ typedef enum BaseRole {
   BASE_CAST_SHARD, /* the rank's parameters in the dtype that kernels read, to be gathered */
   BASE_PIECES,     /* pieces of a collective, put together */
   BASE_RECEIVED,   /* pieces as they arrive, if they cannot arrive in the result's memory */
-  BASE_TRANSFER,   /* what goes to or comes from another pipeline stage */
+  BASE_TRANSFER,   /* values sent to or received from another pipeline stage */
   /* Buffers of a layer whose optimizer states are in host memory: */
   BASE_HOST_GRAD,  /* gradients, copied to the host */
   BASE_HOST_PARAM, /* updated parameters before they are copied to the device */
@@ -56,9 +56,9 @@ typedef enum BaseRole {
   BASE_CAME_PARAM, /* the same in host memory, from the file on their way to the device */
   BASE_FILE_STATE, /* the states from here on, as from BASE_MASTER on, in a file */
   BASE_FILE_STATE_LAST = BASE_FILE_STATE + BASE_STATE_LAST - BASE_MASTER,
-  BASE_FAR_FRAME, /* what forward keeps for backward, in host memory until then */
+  BASE_FAR_FRAME, /* activations in host memory, until backward */
   BASE_FAR_INPUT, /* the carried value in, where backward reads it */
-  BASE_SNAPSHOT,  /* what a checkpoint has of a layer, copied */
+  BASE_SNAPSHOT,  /* a copy of a layer's tensors for a checkpoint */
   BASE_CACHE,     /* keys and values of a sampled model's layer */
   BASE_ROLE_COUNT
 } BaseRole;
@@ -94,7 +94,8 @@ typedef struct Record {
   uint32_t when_all, when_none;
   VEC(int32_t) after; /* records of this segment on other lanes that must finish first */
   bool accumulate, random;
-  int64_t part, parts; /* which of how many equal runs of tokens it is about; parts 0: all */
+  /* the number of its run of tokens, out of `parts` equal ones; parts 0: all tokens */
+  int64_t part, parts;
   int32_t operand_count, dim_count, attr_count;
   Operand operands[LOWERED_OPERANDS_MAX];
   int64_t dims[LOWERED_DIMS_MAX];

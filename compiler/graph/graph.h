@@ -138,7 +138,7 @@ typedef struct Graph {
   Compile *compile;
   const char *model_name;
   bool training;       /* false: the eval graph, no dropout, no backward */
-  ProgramKind program; /* that it becomes */
+  ProgramKind program; /* the program that the graph becomes */
   DType compute_dtype; /* of activations */
   DType cache_dtype;   /* of the cache of a sampled model */
   bool tf32;           /* products round their inputs */
@@ -155,7 +155,7 @@ typedef struct Graph {
   VEC(Param) params;
   VEC(Region) regions;
   VEC(GraphInput) inputs;
-  ValueId losses[LOSSES_MAX]; /* what is descended: the sum of their means, with weights */
+  ValueId losses[LOSSES_MAX]; /* training minimises the weighted sum of their means */
   int32_t losses_count;
   ValueId answer;   /* of predictions: what the loss would compare with */
   bool has_weights; /* parameters begin with the tensors of files, whose hash is weights_sum */

@@ -148,7 +148,7 @@ typedef struct Cluster {
   double update_bytes_per_s;    /* of updates on it, for all ranks of a node; 0 = not measured */
   int64_t disk_bytes;           /* of a node, for offload.path; 0 = unknown */
   double disk_read_bytes_per_s, disk_write_bytes_per_s; /* of all ranks of a node; 0 = unknown */
-  double disk_request_s; /* that a read or a write takes beyond its bytes; 0 = not measured */
+  double disk_request_s; /* fixed time of a read or write, beside its bytes; 0 = not measured */
   int64_t intra_latency_ns, inter_latency_ns; /* of a message in a node, and between nodes */
   Sustained sustained;
   Software software;
@@ -163,8 +163,8 @@ double cluster_flops(const Cluster *cluster, Rate rate);
 typedef struct Machine {
   int64_t memory_bytes;
   int64_t cores;
-  int64_t gpus;    /* that ranks can have; 0: none */
-  const char *gpu; /* what all of them are, by NVML: "NVIDIA H100 80GB HBM3" */
+  int64_t gpus;    /* how many GPUs the ranks can use; 0: none */
+  const char *gpu; /* the model of all of them, as NVML names it: "NVIDIA H100 80GB HBM3" */
   int64_t gpu_memory_bytes;
   double gpu_fp32;        /* FLOP/s, by NVML; 0: unknown */
   const char *gpu_unused; /* there are some, and ranks cannot have them: why; else NULL */

@@ -62,7 +62,7 @@ extern const SectionInfo spec_sections[SECTION_COUNT];
 int32_t field_find(SectionId section, const char *key); /* -1: none */
 int32_t section_find(const char *name);
 const char *kind_example(const FieldInfo *field,
-                         Arena *arena); /* what is expected, with an example */
+                         Arena *arena); /* the expected value, with an example */
 
 /* Index of `word` in words separated by blanks, or -1; and the other way. */
 int32_t word_index(const char *words, const char *word);

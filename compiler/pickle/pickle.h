@@ -1,4 +1,4 @@
-/* pickle.h -- values of a Python pickle, as data: nothing of it is executed.
+/* pickle.h -- values of a Python pickle, as data: no part of it is executed.
  *
  * A reader of just those opcodes and classes that torch.distributed.checkpoint and torch.save write
  * (pickle.def). An object is its class, its arguments and its state; what the class would do with

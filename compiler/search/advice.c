@@ -371,8 +371,8 @@ static void add_nodes(const Compiled *out, const Change *base, Changes *list) {
   change_set(changes_add(list, base, FIELD_cluster_nodes, nodes), FIELD_parallel_zero, 3);
 }
 
-/* The fastest small change that fits; where none does, of those on top of the one that saves most;
- * only then one that takes more nodes. False: none fits. */
+/* The fastest small change that fits; if no single change fits, it continues from the change that
+ * saves most; only then one that takes more nodes. False: none fits. */
 static bool find_change(Compile *c, const Compiled *out, Change *found) {
   enum { ROUNDS = 2 };
   const Subject subject = {out->as_read, out->machine, c->specs_dir};

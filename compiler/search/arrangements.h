@@ -1,5 +1,5 @@
-/* arrangements.h -- all arrangements of one key's parts, and what each needs at least. Private to
- * bounds.c and arrangements.c. */
+/* arrangements.h -- all arrangements of one key's parts, and the least memory and time of each.
+ * Private to bounds.c and arrangements.c. */
 #ifndef LOCKSTEP_ARRANGEMENTS_H
 #define LOCKSTEP_ARRANGEMENTS_H
 

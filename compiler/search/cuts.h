@@ -18,7 +18,7 @@ typedef struct StageNeeds {
   int64_t update_ns;
   int64_t forward_ns, backward_ns, weight_ns; /* of all chunks of the stage */
   int64_t head_ns, tail_ns; /* other stages work before its first chunk begins, and after */
-  ChunkWork least;          /* bytes: the least of its chunks, each on its own */
+  ChunkWork least;          /* its byte fields are minima over the stage's chunks */
   const ChunkWork **chunk;  /* its chunks */
 } StageNeeds;
 

@@ -12,8 +12,8 @@ void plan_lints(Compile *c, const Job *job, const Compiled *out);
  * advice_outside has reported that memory is short. */
 void time_lints(Compile *c, const Job *job, const Compiled *out, bool is_outside);
 
-/* Those that estimate changes of the job to find what they would save: for verbs that judge a job,
- * because an estimate takes as long as half a compile. After fit_plan. */
+/* Lints that estimate a changed job, to find the time that the change would save: for verbs that
+ * judge a job, because an estimate takes as long as half a compile. After fit_plan. */
 void change_lints(Compile *c, const Compiled *out);
 
 #endif

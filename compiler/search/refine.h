@@ -1,4 +1,4 @@
-/* refine.h -- forecasts of the candidates of a key, as far as they may be the best. */
+/* refine.h -- forecasts those candidates of a key that may still be the best. */
 #ifndef LOCKSTEP_REFINE_H
 #define LOCKSTEP_REFINE_H
 

@@ -1,5 +1,5 @@
-/* time_lints.c -- rules about the time of a step: what each waste costs, from the plan's simulated
- * parts, and what a change would save, from its estimate. */
+/* time_lints.c -- rules about the time of a step: lints about wasted time. The cost of a waste
+ * comes from the simulated plan, and the gain of a change from its estimate. */
 #include <math.h>
 #include <string.h>
 

@@ -90,7 +90,7 @@ typedef struct ForwardBlocks {
   int64_t panels;
   int64_t q, out, k, v, scores, paired, highest, sum;
   int64_t thread_bytes;
-  int64_t threads; /* that can have work */
+  int64_t threads; /* the most threads that get work */
 } ForwardBlocks;
 
 typedef struct BackwardBlocks {

@@ -6,7 +6,7 @@
 
 typedef struct KernelFusion {
   KernelId first, second;
-  int32_t first_operand, second_operand; /* which are the same memory */
+  int32_t first_operand, second_operand; /* these two operands share memory */
   uint32_t targets;                      /* bit of each KernelTarget whose plans say so */
   bool over; /* the second writes over the operand where it can: fusions.def, OVER */
 } KernelFusion;

@@ -46,7 +46,7 @@ enum {
 
 /* The inputs of a record's scratch size. */
 typedef struct WorkspaceUse {
-  KernelTarget target; /* that the plan is for */
+  KernelTarget target; /* the target of the plan */
   const int64_t *dims;
   const uint32_t *dtypes; /* of its operands; that of the scratch is not read */
   int64_t threads;        /* of the rank */

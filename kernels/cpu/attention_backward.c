@@ -20,7 +20,7 @@ typedef struct BackwardScratch {
    * in: f32, or bf16 in half the room. */
   void *p, *d_s; /* [keys][slope_row] */
   float *panel_units;
-  float *last_key; /* that each query of the panel sees */
+  float *last_key; /* the last key that each query of the panel sees */
 } BackwardScratch;
 
 typedef struct Backward {

@@ -29,7 +29,7 @@ typedef struct AttentionStep {
   const Attention *a;
   int64_t b, h;
   int64_t q0, queries; /* of the panel */
-  int64_t k0, keys;    /* that the panel's last query sees */
+  int64_t k0, keys;    /* the keys that the panel's last query sees */
   bool is_first;       /* of the blocks that the panel meets */
 } AttentionStep;
 

@@ -85,7 +85,7 @@ struct Query {
   int sample, head, kv_head;
   int i, position, last_position; /* the last of the block */
   int lowest;                     /* position of the first key that it sees */
-  int first_key;                  /* that a query of the block sees */
+  int first_key;                  /* the first key that any query of the block sees */
   bool is_there;
   uint64_t key;
   int64_t step;

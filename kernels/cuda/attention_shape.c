@@ -42,7 +42,7 @@ static bool say_half(AttentionShape *shape, Runs query, Runs key) {
   return true;
 }
 
-/* Positions, as far as the graph can say them: it counts queries and keys from 0. Where both have
+/* Positions, where the graph can express them: it counts queries and keys from 0. Where both have
  * the same ascending positions, their order is that of their numbers. */
 static void say_mask(const KernelUse *use, AttentionShape *shape, const char **why) {
   Runs q = {shape->sample, (int64_t)use->attr[3], (int64_t)use->attr[4]};

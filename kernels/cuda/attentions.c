@@ -117,7 +117,7 @@ static int64_t try_plan(void *context, const DnnPlan *plan) {
   return lent_run_ns(run_trial, t);
 }
 
-/* False: the memory that is lent has no room for the operands. */
+/* False: the borrowed memory has no room for the operands. */
 static bool place(AttentionTrial *t, const Shared *made, const KernelUse *use) {
   uint64_t used = 0;
   t->shared = *made;

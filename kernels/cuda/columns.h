@@ -21,7 +21,7 @@ template <class T_> struct RowsOf {
   typedef T_ T;
   template <int V> using Loaded = Vector<T, V>;
   static constexpr int AT_ONCE = 4;
-  static constexpr bool WRITES = false; /* true: `numbers` must not be asked beyond the end */
+  static constexpr bool WRITES = false; /* true: `numbers` must not be called beyond the end */
   const T *x;
 
   template <int V> __device__ void load(int64_t at, Loaded<V> *to) const {

@@ -33,7 +33,7 @@ enum {
   DNN_REDUCTION = 21,
   DNN_OPERATION_REDUCTION = 22,
   DNN_OPERATION_RESHAPE = 31,
-  DNN_DEVICE = 38 /* what a GPU is like */
+  DNN_DEVICE = 38 /* the properties of a GPU */
 };
 
 /* Types of attributes. */

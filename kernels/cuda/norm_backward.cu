@@ -104,7 +104,7 @@ template <class C> struct RowOf<C, false> { typedef ReadRow<C> Type; };
 /* Element v of d_y, and of x in units of its row's deviation. */
 template <class C> struct SlopeVector {
   float slope[C::V], unit[C::V];
-  int at; /* which of the row's vectors */
+  int at; /* number of the vector in the row */
 
   template <class Row>
   __device__ SlopeVector(const NormBackward<typename C::T> &n, Row &row, int64_t r, int vector,
@@ -389,7 +389,8 @@ static KernelStatus run_then_added(const KernelFused *, const KernelArgs *args, 
  * the addition may write over its rows. */
 static KernelStatus run_beside(const KernelFused *, const KernelArgs *args, const char **why) {
   const KernelArgs two[] = {args[0], args[2]};
-  const bool sums_slope = args[1].operand[0] == args[0].operand[4]; /* what the norm makes */
+  /* linear_db sums the result of the norm */
+  const bool sums_slope = args[1].operand[0] == args[0].operand[4];
   KernelStatus ended = sums_slope ? cuda_layernorm_backward(&args[0], why) : KERNEL_DONE;
   if (ended == KERNEL_DONE) ended = cuda_linear_db(&args[1], why);
   if (ended != KERNEL_DONE) return ended;

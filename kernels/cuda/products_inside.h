@@ -70,7 +70,7 @@ typedef struct ProductTimes {
   int64_t took_ns, first_ns;
 } ProductTimes;
 
-/* The fastest of the candidates, in the memory that is lent (products_timed.h). */
+/* The fastest of the candidates, timed in borrowed memory (products_timed.h). */
 ProductTimes product_fastest(const LtApi *api, const LtProduct *product, const Matrices *x,
                              const ChoiceKey *shape, bool adds, const LtCandidate *const *offered,
                              int32_t count);
@@ -97,8 +97,9 @@ typedef struct ProductWays {
   const KernelFused *rest;
 } ProductWays;
 
-/* Times both ways in the memory that is lent, adds the result to the product's choice, and sets
- * is_apart. Without lent memory, room or a product that was timed, nothing. */
+/* Times both ways in borrowed memory, adds the result to the product's choice, and sets
+ * is_apart. Does nothing without borrowed memory, or if it has too little room, or if no product
+ * was timed. */
 void product_compare(LtProduct *fused, const Matrices *x, const ProductWays *ways);
 
 /* Kernel.fuse of the products (products_fused.c). */

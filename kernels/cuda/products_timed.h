@@ -24,9 +24,9 @@ void products_lend(const ProductClock *clock, void *memory, uint64_t size_bytes)
 
 /* ---- for kernels that are tried in the lent memory */
 
-/* The driver's version, while memory is lent; else 0. */
+/* The driver's version, while memory is borrowed; else 0. */
 int32_t lent_driver(void);
-/* True if memory is lent, and there is time for more. */
+/* True if memory is borrowed, and time for more candidates is left. */
 bool lent_may_try(void);
 /* The next place of the memory, as aligned as that and no more, filled with numbers of the dtype.
  * NULL: there is no room. `*used` begins with 0. */

@@ -5,7 +5,7 @@
 #include "kernels/cuda/products_inside.h"
 #include "kernels/cuda/products_timed.h"
 
-/* Some of the records in lent memory. */
+/* Some of the records, on operands in borrowed memory. */
 typedef struct TimedRecords {
   const Kernel *const *kernel;
   const KernelFused *as_one; /* run NULL: one after the other */

@@ -42,8 +42,8 @@ static void *rank_main(void *argument) {
   return NULL;
 }
 
-/* Runs all ranks. Some cannot be started: those that run wait for them without end, so the caller
- * ends the process. */
+/* Runs all ranks. Some cannot be started: threads that already run would wait for them without end,
+ * so the caller ends the process. */
 static bool run_ranks(LocalWorld *world, SumRank *ranks, int32_t count, Status *status) {
   static pthread_barrier_t start;
   bool good = true;

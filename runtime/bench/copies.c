@@ -109,7 +109,7 @@ static bool run_lines(const CudaPlugin *cuda, uint32_t count, uint32_t ways, dou
         .cuda = cuda, .number = started, .ways = ways, .start = &start, .bytes_per_s = 0};
     if (pthread_create(&lines[started].thread, NULL, line_main, &lines[started]) != 0) break;
   }
-  if (started < count) /* those that run wait for the others without end */
+  if (started < count) /* threads that already run would wait for the others without end */
     return status_fail(status, STATUS_WORLD, "cannot start a thread to measure");
   *bytes_per_s = 0;
   for (uint32_t i = 0; i < count; i++) {

@@ -60,9 +60,9 @@ static bool run_both(DiskPass pass[2], Status *status) {
   return status->code == 0;
 }
 
-/* Requests a second whose bytes took no time: what a request takes beyond them, while its first
- * bytes are copied and the disk waits, and its last ones are. Reads and writes in turn, as states
- * have them. 0: no time that can be measured. */
+/* Requests a second if their bytes took no time: a request costs extra time because the disk waits
+ * while its first and its last bytes are copied. Reads and writes in turn, as states have them. 0:
+ * no time that can be measured. */
 static bool measure_requests(const DiskPass *pass, const FileRates *rates, double *per_s,
                              Status *status) {
   const double from_s = bench_now_s();

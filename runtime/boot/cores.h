@@ -24,7 +24,8 @@ typedef struct Neighbours {
 /* The processors that this process may use. Call before any thread is bound. */
 Cores cores_allowed(void);
 
-/* Parses "0-15,112-127"; false: it is not such a list. Processors from CORES_MAX on are ignored. */
+/* Parses "0-15,112-127"; false: the text is no list of cores. Processors from CORES_MAX on are
+ * ignored. */
 bool cores_parse(const char *text, Cores *cores);
 
 bool cores_hold(const Cores *cores, int32_t core);

@@ -62,7 +62,7 @@ typedef struct CheckpointStore {
   int32_t part_count;
   char **source; /* names of the Lua files that the plan was compiled of */
   int32_t source_count;
-  atomic_bool gives_up; /* what is being written is of no use any more */
+  atomic_bool gives_up; /* the part that is being written is not needed any more */
   /* The last failure was not the disk's, and no later save can succeed: another start has taken
    * over, or the device has failed. */
   bool is_lost;

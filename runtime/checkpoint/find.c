@@ -134,7 +134,7 @@ typedef struct Heard {
   bool any;
 } Heard;
 
-/* The first damage is told, with the first tensor that it has hit. */
+/* The first damage is reported, with the first tensor that it affects. */
 static void hear(void *context, const PartDamage *damage) {
   Heard *heard = context;
   if (heard->any) return;

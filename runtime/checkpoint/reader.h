@@ -7,7 +7,7 @@
 
 enum { READER_FILES = 16, READER_BLOCKS = 8 };
 
-/* An open part; its sums are those that the manifest's sum covers. */
+/* An open part; its checksums are covered by the checksum in the manifest. */
 typedef struct ReaderFile {
   char *path; /* NULL: unused */
   int32_t number;

@@ -40,7 +40,7 @@ typedef struct CheckpointTarget {
   uint8_t *const *arena; /* by tier */
   const PlanClass *class;
   bool weights_only; /* masters and weights: moments stay as init has left them */
-  Threads *threads;  /* that read files of a model; NULL: the calling one alone */
+  Threads *threads;  /* threads that read files of a model; NULL: the calling thread alone */
   WeightSums *sums;  /* of a model's files: bytes that are read are added; NULL: not wanted */
   bool compares; /* nothing is written: memory must have the very bytes that loading would leave */
 } CheckpointTarget;

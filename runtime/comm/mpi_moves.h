@@ -14,8 +14,8 @@ typedef struct MpiGroup {
   int32_t member;
 } MpiGroup;
 
-/* Buffers of a lane's thread. For bytes that are not contiguous, one slot for each member holds
- * what arrives from it, another what is sent to it. */
+/* Buffers of a lane's thread. For bytes that are not contiguous, each member has one slot for
+ * received bytes, and another for sent bytes. */
 typedef struct MpiMover {
   Wire wire;
   char *incoming;

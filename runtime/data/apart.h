@@ -4,9 +4,9 @@
 
 #include "runtime/data/samples.h"
 
-/* Tokens from `first` on: of each the position in the sample where its document begins, or its
- * place there. A document that began before the sample begins at 0. Tokens beyond the end are
- * documents of one token. */
+/* For each token from `first` on: the position in the sample at which its document begins, or the
+ * token's position within its document. A document that began before the sample begins at 0. Tokens
+ * beyond the end are documents of one token. */
 void documents_fill(const Samples *samples, const PlanInput *input, int64_t first, int32_t *out);
 
 /* Sets the targets among tokens [first, first + count) that begin a document to -1. */

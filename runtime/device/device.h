@@ -57,8 +57,9 @@ typedef struct DeviceSetup {
    * names. */
   const char *(*name)(const Work *work);
   /* Told when works ran, while the device listens: of the works of one lane one after another, from
-   * some thread. Where works cannot be timed one by one (`coarse`), of the first of several works
-   * of one call, that these ran so. A call has that many numbers. NULL: works are not timed. */
+   * some thread. Where works cannot be timed one by one (`coarse`), it is called for the first of
+   * several works of one call, with the time of all of them. A call has that many numbers. NULL:
+   * works are not timed. */
   DeviceHeard *heard;
   void *heard_context;
   uint64_t call_numbers;

@@ -143,7 +143,7 @@ static void begin_part(const TierFile *file, const RequestPart *part) {
 
 /* After it has moved. Pages that the file system has kept all the same are not needed. A disk that
  * is full, or fails, may say so only when these pages are written. A file system without that call
- * writes them when it will, and the sums find what it lost. */
+ * writes the bytes later by itself, and checksums detect lost ones. */
 static bool end_part(const TierFile *file, const RequestPart *part, Status *status) {
   const uint64_t first = part->request->first + part->at;
   const bool reads = part->request->reads;

@@ -68,7 +68,7 @@ typedef struct ManifestRun {
                            unknown */
   int64_t last_step;
   int64_t sample_tokens;
-  int64_t epoch_samples; /* that the training data have; 0: unknown */
+  int64_t epoch_samples; /* how many samples the training data have; 0: unknown */
   char program[MANIFEST_PROGRAM_BYTES];
 } ManifestRun;
 

@@ -22,10 +22,10 @@
 typedef struct ReportSetup {
   const Plan *plan;
   const char *kernels;     /* "fast" or "reference" */
-  const char *cores;       /* that rank 0's threads are bound to, "0-3"; "": none */
+  const char *cores;       /* cores that rank 0's threads are bound to, "0-3"; "": none */
   int32_t cores_wanted;    /* threads of the ranks on rank 0's machine */
   int32_t cores_allowed;   /* to its process */
-  const char *on;          /* what the plan runs on: "cpu", "gpu" */
+  const char *on;          /* the device of the plan: "cpu", "gpu" */
   const GpuFacts *gpu;     /* rank 0's; NULL: it has none */
   const char *gpu_uuid;    /* the same */
   size_t rank_stride;      /* bytes from cores and gpu_uuid to those of the next rank */
@@ -58,7 +58,7 @@ typedef struct ReportSetup {
 
 typedef struct StepFacts {
   int64_t step;
-  LossSums losses; /* if none of its targets counts, nothing was updated */
+  LossSums losses; /* if no target of the step counts, nothing was updated */
   double grad_norm;
   double loss_scale; /* of this step; 0: losses are not scaled */
   double next_scale;

@@ -24,7 +24,7 @@ typedef struct Check {
   const PartSink *sink;
   char path[4096], name[PART_FILE_NAME_BYTES];
   PartLayout layout;
-  int64_t file_bytes; /* what there is */
+  int64_t file_bytes; /* the size that was found */
   int descriptor;
   uint64_t *computed, *stored; /* sums of blocks, and of these */
   bool *bad;                   /* by block */
@@ -148,7 +148,7 @@ static bool find_difference(const char *a, const char *b, int64_t count, int64_t
   return end > begin;
 }
 
-/* Is the header as far as the file has one what it must be? False with `status`: unread. */
+/* True if the part of the header that the file has is as expected. False with `status`: unread. */
 static bool check_header(Check *check, bool *is_same, Status *status) {
   const PartFile *part = check->part;
   char why[PART_WHY_BYTES];

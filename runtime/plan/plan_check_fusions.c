@@ -60,7 +60,8 @@ typedef struct FusedChain {
 } FusedChain;
 
 /* Returns the reason why two records cannot be fused, or NULL. *shares: the second reads an operand
- * that the first reads or has written. may_end: it may also overwrite one that the first reads. */
+ * that the first reads or has written. may_end: the second record may also overwrite an operand
+ * that the first one reads. */
 static const char *operand_fault(const Plan *plan, const PlanCall *call, const PlanRecord *first,
                                  const PlanRecord *second, bool may_end, bool *shares) {
   RecordPlace of_second[KERNEL_OPERANDS_MAX];

@@ -45,7 +45,7 @@ static inline bool plan_is_offload(const Plan *plan, const PlanRecord *record) {
   return plan_is_copy(record) || plan_is_host_lane(plan, record->lane);
 }
 
-/* True if the lane has such records and no others. */
+/* True if the lane has such records, and only such records. */
 static inline bool plan_is_offload_lane(const Plan *plan, uint32_t lane) {
   const char *name = plan_lane_name(plan, lane);
   return plan_is_host_lane(plan, lane) || strcmp(name, "d2h") == 0 || strcmp(name, "h2d") == 0;

@@ -1,4 +1,4 @@
-/* plan_losses.h -- the losses of a plan's model: what is descended is the sum of their means, each
+/* plan_losses.h -- the losses of a plan's model: training minimises the sum of their means, each
  * times its weight. */
 #ifndef LOCKSTEP_PLAN_LOSSES_H
 #define LOCKSTEP_PLAN_LOSSES_H

@@ -10,10 +10,11 @@
 enum { DISK_WHY_BYTES = 512 };
 
 typedef struct Disk {
-  int64_t free_bytes;       /* -1: unknown */
-  int64_t saved;            /* whole checkpoints that a new one replaces: no milestones */
-  bool in_memory;           /* the file system is tmpfs: files take memory of the node */
-  char why[DISK_WHY_BYTES]; /* what a save needs and the folder cannot do, or "" */
+  int64_t free_bytes; /* -1: unknown */
+  int64_t saved;      /* whole checkpoints that a new one replaces: no milestones */
+  bool in_memory;     /* the file system is tmpfs: files take memory of the node */
+  /* an operation that saves need and the folder does not support, or "" */
+  char why[DISK_WHY_BYTES];
 } Disk;
 
 /* Makes the folder, renames a folder with a file in it, and reserves room for the largest part;

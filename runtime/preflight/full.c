@@ -28,7 +28,7 @@ static void say_fault(Full *full, const char *text) {
     if (*p == '\n') *p = ' ';
 }
 
-/* ---- memory: each thread writes a part, all of it, before it reads it back */
+/* ---- memory: each thread writes its whole part before it reads the part back */
 
 static const double MEMORY_S = 4;
 

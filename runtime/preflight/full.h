@@ -18,13 +18,14 @@ enum { FULL_PORTS_BYTES = 400 };
 typedef struct Full {
   int64_t memory, memory_wrong; /* bytes written and read back; words that differ */
   int64_t disk, disk_mbs,
-      disk_wrong;               /* the same for a file, and MB/s of writing until it is on disk */
-  uint64_t samples;             /* checksum of samples spread over the data */
-  int64_t mflops;               /* of the matrix product, all cores together */
-  int64_t down;                 /* NICs of the plan's seats without a port that is up */
-  char driver[64];              /* of its GPUs; "none" */
-  char ports[FULL_PORTS_BYTES]; /* that are up, and Gb/s: "mlx5_0/1:200,mlx5_1/1:200"; "none" */
-  char fault[200];              /* what failed, or "" */
+      disk_wrong;   /* the same for a file, and MB/s of writing until it is on disk */
+  uint64_t samples; /* checksum of samples spread over the data */
+  int64_t mflops;   /* of the matrix product, all cores together */
+  int64_t down;     /* NICs of the plan's seats without a port that is up */
+  char driver[64];  /* of its GPUs; "none" */
+  /* ports that are up, with Gb/s: "mlx5_0/1:200,mlx5_1/1:200"; "none" */
+  char ports[FULL_PORTS_BYTES];
+  char fault[200]; /* the failure, or "" */
 } Full;
 
 /* Usually takes a few seconds; each part has a time limit, after which the process ends with a line

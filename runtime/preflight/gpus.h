@@ -21,8 +21,9 @@ typedef struct PreflightGpu {
   int64_t mhz,
       most_mhz;   /* clock of its multiprocessors: the current limit, and the highest possible */
   int64_t errors; /* of memory, uncorrected since the driver was loaded */
-  int64_t broken; /* 1: rows of memory wait for a reset to be replaced, or cannot be */
-  int64_t slowed; /* GPU_HOT ... */
+  /* 1: a reset is needed to replace bad rows of memory, or no spare rows are left */
+  int64_t broken;
+  int64_t slowed;              /* GPU_HOT ... */
   char fault[GPUS_TEXT_BYTES]; /* why nothing is known about it, or "" */
 } PreflightGpu;
 

@@ -18,7 +18,7 @@ typedef struct Preflight {
   char node[128];
   uint64_t program;   /* checksum of lockstep-rank */
   uint64_t plan;      /* its id */
-  int64_t cores;      /* that this process may use */
+  int64_t cores;      /* how many cores this process may use */
   int64_t memory;     /* bytes that the node has to give */
   int64_t memlock;    /* bytes that a process may lock (ulimit -l); -1: as many as it likes */
   int64_t lacking;    /* devices of the plan's seats that are not on its PCI bus */

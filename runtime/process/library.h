@@ -19,8 +19,8 @@ typedef struct Library {
   size_t call_count;
   const LibraryCall *more; /* calls that older versions lack: NULL in the table then */
   size_t more_count;
-  const char *missing; /* what to do if it is not found */
-  const char *older;   /* what to do if it lacks a call */
+  const char *missing; /* advice if the library is not found */
+  const char *older;   /* advice if the library lacks a call */
 } Library;
 
 /* Fills the table. The library stays loaded. */

@@ -1,4 +1,4 @@
-/* plain.c -- which characters are printed as they are, and how others are escaped. */
+/* plain.c -- decides which characters are printed unchanged, and escapes the others. */
 #include "runtime/process/plain.h"
 
 #include <string.h>

@@ -8,7 +8,7 @@
 
 enum { STACK_WHY_BYTES = 200 };
 
-/* Raises the limit of the main thread's stack, as far as the hard limit lets it, and bounds the
+/* Raises the limit of the main thread's stack, at most to the hard limit, and bounds the
  * stacks of threads that are made later, those of libraries too. Call it first in main. False:
  * `why`. */
 bool stack_prepare(char why[STACK_WHY_BYTES]);

@@ -1,4 +1,5 @@
-/* status.h -- why something failed, in one line, and who has to repair it.
+/* status.h -- the reason of a failure, in one line, and who has to repair it: the user, the site or
+ * us.
  *
  * Functions that can fail return bool and take a Status; false means that it is filled. */
 #ifndef LOCKSTEP_STATUS_H

@@ -14,7 +14,7 @@ enum { PATH_BYTES = 4200 };
 typedef struct Result {
   PlanLosses losses;
   LossSums sums;
-  double loss, count, tokens_per_s; /* count: of the loss with most targets */
+  double loss, count, tokens_per_s; /* count: the targets of the loss that has most */
   double bits_per_byte;             /* NaN: the bytes of a token are not known */
 } Result;
 

@@ -257,7 +257,7 @@ static bool check_room(Rank *rank, const uint64_t *node, Status *status) {
                      text_bytes(need, (double)bytes), kept->path, text_bytes(have, (double)room));
 }
 
-/* The first rank of a node makes its folder. The word of all ranks about it is told. */
+/* The first rank of a node makes its folder. The answer of all ranks about it has been reported. */
 static bool open_folder(Rank *rank, const uint64_t *node, Status *status) {
   RankKept *kept = &rank->kept;
   const int32_t ranks = ranks_of(rank);

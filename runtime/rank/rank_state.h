@@ -36,7 +36,8 @@ typedef struct RankFacts {
   uint64_t addressed_bytes;      /* end of the highest bytes that records have named */
   uint64_t touched_bytes;        /* in pages that were used; 0 if not measured */
   char gpu_uuid[GPU_UUID_BYTES]; /* "": it has none */
-  char cores[CORES_TEXT_BYTES];  /* that its threads are pinned to; "": the system places them */
+  /* cores that its threads are pinned to; "": the system places them */
+  char cores[CORES_TEXT_BYTES];
 } RankFacts;
 
 /* The state of a request by file. */
@@ -44,7 +45,7 @@ typedef enum AskedState {
   ASKED_NOT,
   ASKED_SEEN,
   ASKED_SENT, /* to all ranks */
-  ASKED_STAYS /* it is done, and its file cannot be removed */
+  ASKED_STAYS /* the request is done, but its file cannot be removed */
 } AskedState;
 
 /* The measured costs of saves of this start, and the interval between them. */
@@ -124,9 +125,11 @@ struct Rank {
   AttentionTold attention[RANK_ATTENTIONS_MOST]; /* rank 0's: who runs it */
   GpuWatch watch;                                /* rank 0's, of its GPU */
   bool stopped;
-  bool is_heard;               /* the device tells of the works of the step underway */
-  bool told_coarse, told_lost; /* that times are of calls; that a step has none */
-  bool told_graphs;            /* that a program is issued, for it could not be captured */
+  bool is_heard; /* the device tells of the works of the step underway */
+  /* it has reported that times are of whole calls, and that a step has no times */
+  bool told_coarse, told_lost;
+  /* it has reported that a program is issued, because it could not be captured */
+  bool told_graphs;
 };
 
 int64_t rank_now_ns(void);

@@ -1,4 +1,5 @@
-/* rank_steps.c -- the steps of a rank, and what happens between them. */
+/* rank_steps.c -- runs the steps of a rank, and the work between steps: reports, saves, validation.
+ */
 #include <math.h>
 #include <time.h>
 
@@ -95,7 +96,7 @@ static void ask_all(Rank *rank, int64_t step, Control *in) {
 }
 
 /* Steps that are observed run one at a time. When the step has ended, all its records have been
- * told of; if they have not, the step counts for nothing, and the run says so once. */
+ * reported; if they have not, the step counts for nothing, and the run says so once. */
 static void listen(Rank *rank, int64_t step, bool on) {
   Device *device = rank->replay.device;
   Status why = {0};

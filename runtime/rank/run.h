@@ -62,8 +62,8 @@ void run_stop_at_once(int number);
 /* The same when a mapped file was truncated: `why` names it. */
 void run_lost_file(const char *why);
 
-/* True from when all ranks of this process have done their first step until one of them has done
- * its last. Nothing may be allocated during this time; tests check it. */
+/* True after all ranks of this process have done their first step, until one of them has done its
+ * last. Nothing may be allocated during this time; tests check it. */
 extern atomic_bool run_is_steady;
 
 /* Takes resume options that the command line did not give from the plan. */
@@ -81,7 +81,7 @@ typedef struct Run {
   Samples valid;
   Boot *boot;
   int64_t last_step;
-  WeightFiles weights;    /* that a run begins with; no files: it begins with random weights */
+  WeightFiles weights;    /* the weights that a run begins with; no files: random ones */
   uint64_t data_sum;      /* of the training data */
   Lock lock[2];           /* of the run's folder and the checkpoints' */
   const CudaPlugin *cuda; /* NULL: ranks train on processors */

@@ -28,7 +28,7 @@ typedef struct Walker {
   const PlanProgram *program;
   uint64_t number_first; /* of the first call's record 0 */
   const uint8_t *samples;
-  bool is_graph;     /* what is issued is captured */
+  bool is_graph;     /* issued work is captured, not run */
   uint32_t end_call; /* plan_main_end of a run that may continue; PLAN_NONE: it ends on all lanes */
 } Walker;
 

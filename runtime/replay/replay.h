@@ -35,7 +35,7 @@ typedef struct ReplaySetup {
   /* Told of the device arena while kernels are prepared, when it has no content yet: they may be
    * tried there. NULL, 0: no more; what they left is cleared. NULL: they are not. */
   void (*lend)(void *memory, uint64_t size_bytes);
-  Flight *flight;   /* what is running is written there; NULL: nowhere */
+  Flight *flight;   /* the running work is recorded there; NULL: it is not recorded */
   bool graphs;      /* runs after the first are graphs if replay_graph.h allows it */
   DeviceLook *look; /* as in DeviceSetup */
   void *look_context;
@@ -98,7 +98,7 @@ typedef struct ReplayHearing {
   ReplayCall *call;
   uint64_t count;
   _Atomic uint64_t first;         /* number of the run's first call's first record */
-  uint64_t place[PLAN_LANES_MAX]; /* of the work told of last on a lane, in parts, plus 1 */
+  uint64_t place[PLAN_LANES_MAX]; /* of the work reported last on a lane, in parts, plus 1 */
 } ReplayHearing;
 
 /* True if a program's runs may be graphs; decided once. */

@@ -12,7 +12,7 @@
 typedef struct GraphExtent {
   const Replay *replay;
   int64_t nodes;
-  uint32_t lanes_mask; /* that have queues beside the main lane's */
+  uint32_t lanes_mask; /* lanes with queues, beside the main lane */
 } GraphExtent;
 
 static bool measure_call(void *context, const Position *at, Status *status) {

@@ -23,7 +23,7 @@ static bool refuse_type(TokenizerReading *r, const char *place, json_t *step, co
   return tokenizer_refuse(r, "%s.type is \"%.40s\": built are %s", place, type_of(step), built);
 }
 
-/* A text that must be this one, or absent. */
+/* Checks that a key has this text, or is absent. */
 static bool check_text(TokenizerReading *r, json_t *object, const char *place, const char *key,
                        const char *wanted) {
   const char *text = json_text(object, key);

@@ -37,7 +37,7 @@ bool tokens_detect(const char *path, DataFormat *format, char why[TOKENS_WHY_BYT
 /* A known kind of file that is not tokens. The texts are constants. */
 typedef struct TokensForeign {
   const char *what;                   /* "a Parquet file" */
-  const char *for_tokens, *for_table; /* what to do with it */
+  const char *for_tokens, *for_table; /* advice about such a file */
   bool is_text;                       /* its bytes could be tokens, if the job says so */
 } TokensForeign;
 

@@ -30,8 +30,9 @@ typedef struct TraceEntry {
   uint32_t record;      /* in the plan's table */
   uint32_t lane;
   int32_t layer, microbatch; /* -1: none */
-  uint32_t records;          /* that ran in this time, in one launch; this is the first */
-  uint32_t is_call; /* 1: from this record on, what the lane did of its call without waiting */
+  /* how many records ran in this time, in one launch; this is the first */
+  uint32_t records;
+  uint32_t is_call; /* 1: from this record on, the work of the lane in its call without waiting */
 } TraceEntry;
 
 /* "5..8", "5": steps from 1 on. False: not such a text. */

@@ -128,8 +128,8 @@ static int32_t awaited(const Plan *plan, const Mesh *mesh, const RankView *view,
   return -1;
 }
 
-/* Follows waiting ranks to one that waits for no other. If they wait in a cycle, it stops at one of
- * the cycle after as many steps as there are ranks. */
+/* Follows waiting ranks to one that waits for no other. If ranks wait in a cycle, the search stops
+ * at one of the cycle after as many steps as there are ranks. */
 static Verdict who_holds_up(const Plan *plan, const Mesh *mesh, const RankView *view) {
   for (int32_t i = 0; i < mesh->rank_count; i++)
     if (judge_waiting(plan, &view[i].beat) == PLAN_LANES_MAX) return (Verdict){LOSS_STUCK, i};

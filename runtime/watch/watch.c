@@ -42,7 +42,7 @@ struct Watch {
   Beat own_beat;  /* the last that differed from the previous one */
   int64_t own_moved_ms;
   Pulse own_pulse; /* of this rank's standstill */
-  bool has_noted;  /* that a rank is starved */
+  bool has_noted;  /* it has reported that a rank is starved */
   struct pollfd *poll;
   pthread_t thread;
   int wake[2];

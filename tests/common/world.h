@@ -30,7 +30,7 @@ struct World {
   /* set by the test */
   const Plan *plan;
   const Plan *data;    /* as staging reads it, if that differs; NULL: the plan */
-  int64_t steps;       /* that are staged from the plan's files; 0: none are */
+  int64_t steps;       /* how many steps are staged from the plan's files; 0: none */
   CommDelay delay;     /* of all that ranks send each other */
   void (*abort)(void); /* beside ending the world's communicators; or NULL */
   WorldBody *body;

@@ -32,7 +32,7 @@ void frames_leave(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
   if (use->keeps_input) leave(t, true, u, microbatch, flags);
 }
 
-/* False: nothing of it is in host memory. */
+/* False: no part of it is in host memory. */
 static bool bring(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
   const LayerUse *use = &t->draft->chain[u];
   const RegionSegments *parts = &t->parts[use->region];

@@ -173,8 +173,8 @@ static BufferBinding bind_partials(const Calls *t, const SegmentBase *base, cons
                          (held->first_partial[group] + position * block->partials[group]) * f64};
 }
 
-/* A layer with layers before it passes one on. The model's input needs none, but what makes
- * gradients of weights may make it along with them. */
+/* A layer with layers before it passes one on. The model's input needs no gradient, but the nodes
+ * that make gradients of weights may make it along with them. */
 bool calls_has_input_gradient(const Calls *t, int32_t u) {
   const LayerUse *use = &t->draft->chain[u];
   return !use->first || region_feeds_back(t->graph, use->region) ||

@@ -35,7 +35,7 @@ static const Block *block_of(const Calls *t, const FarLayer *far) {
   return &t->draft->blocks.at[far->block];
 }
 
-/* Reads the states of a layer from their file, if they are in one and there is such a layer. */
+/* Reads the states of a layer from their file, if the layer exists and its states are in a file. */
 static void read_states(Calls *t, const FarLayers *far, int32_t i) {
   if (!t->draft->state_in_files || i >= far->count) return;
   calls_add(t, block_of(t, &far->at[i])->read, far->at[i].block, far->at[i].layer);

@@ -21,7 +21,7 @@ static bool is_in_node(const Groups *groups, uint32_t axes) {
   return groups->devices % reach == 0;
 }
 
-/* The communicator along these axes on this lane; the same one for each of its uses. NULL: no axis
+/* The communicator along these axes on this lane; every use of it gets the same one. NULL: no axis
  * has more than one rank. */
 static Communicator *group(Groups *groups, uint32_t axes, Lane lane) {
   axes = mesh_used(&groups->mesh, axes);

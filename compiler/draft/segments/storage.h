@@ -2,9 +2,10 @@
  *
  * In:   a region with forward, recompute and backward lists.
  * Out:  an address per value. Values that forward (or recompute) makes and a later list reads share
- * the frame; all others are scratch of their list, packed by lifetime over its nodes; what an
- * exchange sends lives until a node reads what it receives. Views lie inside their root; an op that
- * works in place takes over the storage of an input that nothing reads again. */
+ * the frame; all others are scratch of their list, packed by lifetime over its nodes; the value
+ * that an exchange sends lives until a node reads the value that it receives. Views lie inside
+ * their root; an op that works in place takes over the storage of an input that nothing reads
+ * again. */
 #ifndef LOCKSTEP_STORAGE_H
 #define LOCKSTEP_STORAGE_H
 
@@ -27,7 +28,7 @@ typedef struct Address {
 
 typedef struct ValueUse {
   bool made, read;
-  ListKind list;       /* that makes it */
+  ListKind list;       /* the list whose node makes the value */
   int32_t first, last; /* nodes of that list */
   bool escapes;        /* read in another list */
   bool in_chunk;       /* made and read by nodes that run in chunks alone: one chunk's worth */

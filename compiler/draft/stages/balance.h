@@ -1,8 +1,8 @@
 /* balance.h -- cuts a chain of units into groups that take about the same time.
  *
- * Units are what comes before the layers (embedding), the layers, and what comes after them (head).
- * Groups are contiguous: group g is model chunk g of pipeline.h. Boundaries are groups + 1 units:
- * group g has units [at[g], at[g + 1]). */
+ * Units are the part before the layers (embedding), each layer, and the part after the layers
+ * (head). Groups are contiguous: group g is model chunk g of pipeline.h. Boundaries are groups + 1
+ * units: group g has units [at[g], at[g + 1]). */
 #ifndef LOCKSTEP_BALANCE_H
 #define LOCKSTEP_BALANCE_H
 

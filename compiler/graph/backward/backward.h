@@ -1,5 +1,5 @@
-/* backward.h -- what backward recomputes, which of its nodes may be deferred, and which run in
- * chunks.
+/* backward.h -- chooses the values that backward recomputes, the nodes that may be deferred, and
+ * the nodes that run in chunks.
  *
  * In:   a sharded graph with backward lists.   Out: region->recompute, region->weight, chunks. */
 #ifndef LOCKSTEP_BACKWARD_H

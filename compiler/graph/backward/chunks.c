@@ -47,7 +47,7 @@ static bool gathers(const Node *n) {
   return (op_def(n->op)->layout & LAYOUT_MAKES_WHOLE) != 0;
 }
 
-/* Ranks that share the classes gather what they tell each other about them. */
+/* Ranks that shard the classes gather their statistics of each chunk. */
 static bool is_of_loss(const Graph *g, const Node *n) {
   return in_runs(n) || (gathers(n) && graph_value(g, n->inputs[0])->extra_elements > 0);
 }

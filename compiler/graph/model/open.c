@@ -13,7 +13,7 @@ enum { CHAIN_MAX = 8, FILE_BYTES_MAX = 1 << 20 };
 typedef struct ModelChain {
   Model *model;
   const char *path;        /* the file being read */
-  const char *next;        /* what a preset is based on; NULL: this is the family */
+  const char *next;        /* the file that a preset is based on; NULL: this file is the family */
   VEC(ModelSize) settings; /* nearest to the job first */
 } ModelChain;
 
@@ -282,7 +282,7 @@ static void take_job_sizes(ModelChain *chain) {
 }
 
 /* Sizes of config.json come after the job's, and before those of a preset that was found by the
- * folder's class; where the job names a preset, they fill in what it leaves open. */
+ * folder's class; where the job names a preset, they set only the sizes that it does not set. */
 static bool take_config_sizes(ModelChain *chain, int32_t job_count) {
   Model *model = chain->model;
   Arena *arena = model->compile->arena;

@@ -174,7 +174,8 @@ static void find_tied(TensorSearch *s) {
   }
 }
 
-/* The name with * for each number, so that the layers of one tensor are told together. */
+/* The name with * for each number, so that the layers of one tensor are one entry of the message.
+ */
 static const char *pattern_of(TensorSearch *s, const char *name) {
   char *text = arena_copy(s->t->g->compile->arena, name), *out = text;
   for (const char *at = name; *at != '\0';) {

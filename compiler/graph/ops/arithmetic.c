@@ -31,7 +31,8 @@ static bool is_weight(const Graph *g, ValueId v) {
   return graph_value(g, v)->kind == VALUE_PARAM;
 }
 
-/* Weights are checked below: they lack batch, so the other side has all dims of both. */
+/* Weights are checked below: positions have no batch dim, so the other side has all dims of both.
+ */
 static bool are_numbers(Graph *g, const Node *n) {
   Node values = {.op = n->op, .origin = n->origin};
   for (int32_t i = 0; i < 2; i++)

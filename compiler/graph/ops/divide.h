@@ -63,7 +63,7 @@ ValueId convert(Shard *s, ValueId v, OpKind op, uint32_t axes, DimId dim, const 
 ValueId settle(Shard *s, ValueId v, uint32_t keep, bool may_cut, const Node *reader);
 ValueId as_carried(Shard *s, ValueId v, const Node *reader);
 ValueId latest(const Shard *s,
-               ValueId v); /* what to read for v: its sum, when that was made in place */
+               ValueId v); /* the value to read for v: its sum, when that was made in place */
 
 /* ---- nodes */
 NodeId push_node(Shard *s, Node node); /* inputs that need it become dense */
@@ -75,7 +75,7 @@ ValueId owned(Shard *s, ValueId v, const Node *reader); /* v, or a copy where it
 ValueId value_as(Shard *s, ValueId like, DType dtype);
 
 /* ---- OpDef.divide of ops that are cut in a way of their own. The sums that n needs of its inputs
- * are made already. False: not in this pass, or not this node. */
+ * are made already. False: the rule does not apply in this pass, or not to this node. */
 bool divide_attention(Shard *s, Node *n); /* attention_divide.c */
 bool divide_attention_backward(Shard *s, Node *n);
 bool divide_cross_entropy(Shard *s, Node *n); /* cross_entropy_divide.c */

@@ -328,7 +328,7 @@ static bool join_device(Compile *c, Cluster *cluster, const Facts *type, const F
   double memory =
       type->is_known[CLUSTER_MEMORY] ? type->number[CLUSTER_MEMORY] : device->number[DEVICE_MEMORY];
   cluster->memory_bytes = (int64_t)least((double)cluster->memory_bytes, memory);
-  for (int32_t rate = 0; rate < RATES; rate++) { /* that one type lacks, all lack */
+  for (int32_t rate = 0; rate < RATES; rate++) { /* a rate that one type lacks is unknown for all */
     double flops = fact_of(device, DEVICE_RATES + rate);
     cluster->flops[rate] = is_first || flops < cluster->flops[rate] ? flops : cluster->flops[rate];
   }
@@ -520,7 +520,7 @@ static bool read_one_type(Compile *c, lua_State *L, Job *job, const Machine *mac
   type->devices = cluster->devices;
   cluster->types = type;
   cluster->type_count = 1;
-  /* Nodes of "here" are simulated: all of their ranks are threads of this machine. */
+  /* Nodes of "here" are simulated: all ranks of the cluster are threads of this machine. */
   int64_t sharers = cluster->devices * (is_here ? cluster->nodes : 1);
   settle_memory(c, job, machine, facts, &device, sharers > 0 ? sharers : 1, by_gpus, cluster);
   settle_host(job, machine, facts, &device, is_here, cluster);

@@ -22,7 +22,7 @@ enum {
   CLUSTER_DISK,
   CLUSTER_DISK_READ,
   CLUSTER_DISK_WRITE,
-  CLUSTER_INTRA_RING, /* what large collectives get of intra */
+  CLUSTER_INTRA_RING, /* the share of intra that large collectives reach */
   CLUSTER_INTER_RING,
   CLUSTER_NUMBERS
 };
@@ -31,7 +31,7 @@ enum {
   DEVICE_RESERVE,
   DEVICE_RATES, /* of choices.h, in their order */
   DEVICE_BANDWIDTH = DEVICE_RATES + RATES,
-  DEVICE_CORES, /* that the rates are of: the device is a processor */
+  DEVICE_CORES, /* the rates are of this many cores: the device is a processor */
   DEVICE_HOST_LINK,
   DEVICE_PRODUCT, /* what products reach of the peak in bf16, else fp16; as the next two */
   DEVICE_ATTENTION,

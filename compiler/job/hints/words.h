@@ -1,4 +1,4 @@
-/* words.h -- names that people bring from other tools, and what they are here: one table, a file a
+/* words.h -- names of other tools, and their counterparts here: one table, a file a
  * tool in the folder words/. Wrong keys of job.lua, `lockstep help` and `lockstep import` are
  * answered from it.
  *

@@ -33,7 +33,7 @@ typedef struct ConfigEntry {
 
 typedef struct Untold {
   const char *key, *value; /* of the job; value NULL: a section, or nothing that one value says */
-  const char *why;         /* what the other tool does instead */
+  const char *why;         /* the other tool's behaviour instead */
 } Untold;
 
 typedef struct Config {

@@ -20,7 +20,7 @@ typedef enum Format {
 static const struct {
   const char *name, *ends; /* of file names */
   bool (*read)(Import *im, const char *text, size_t size);
-  const char *tools; /* that have files of this kind */
+  const char *tools; /* the tools that have files of this kind */
 } formats[FORMATS] = {
     [FORMAT_JSON] = {"JSON", ".json", read_json, "deepspeed trainer"},
     [FORMAT_YAML] = {"YAML", ".yaml .yml", read_yaml, "accelerate megatron"},

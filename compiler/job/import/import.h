@@ -76,8 +76,8 @@ typedef struct Import {
   VEC(JobSetting)
   settings;
   Texts titles;     /* "ds.json (DeepSpeed)" */
-  Texts files;      /* that were read, without links */
-  Texts open_lines; /* what the user fills in */
+  Texts files;      /* the files that were read, with links resolved */
+  Texts open_lines; /* lines that the user fills in */
   Texts rates;      /* the comment on learning rates */
   Texts lost;       /* defaults of theirs that change training and have no counterpart */
   bool has_tool[32];

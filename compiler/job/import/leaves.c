@@ -116,7 +116,7 @@ char *import_text(Import *im, const char *path, size_t *size) {
   }
   struct stat about;
   bool is_short = fstat(fileno(file), &about) == 0 && S_ISREG(about.st_mode) &&
-                  about.st_size <= FILE_MOST; /* a pipe says nothing of its length */
+                  about.st_size <= FILE_MOST; /* a pipe does not report its length */
   size_t room = is_short ? (size_t)about.st_size + 1 : FILE_MOST + 1;
   char *text = arena_alloc(im->c->arena, room + 1);
   *size = fread(text, 1, room, file);

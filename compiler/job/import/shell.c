@@ -22,7 +22,7 @@ typedef struct Shell {
   Import *im;
   const char *at, *end, *line_start;
   int32_t line, depth; /* inside if, for, a function */
-  ShellWords here;     /* what ends the documents (<<) that begin after this line */
+  ShellWords here;     /* the end words of the here-documents (<<) that begin after this line */
   VEC(Variable)
   variables;
 } Shell;

@@ -28,7 +28,7 @@ static void put(Page *page, const char *text) {
   page->size += more;
 }
 
-/* In one line, without what would control a terminal. */
+/* Writes the text in one line, without control characters. */
 static const char *one_line(Arena *arena, const char *text) {
   const char *plain = text_plain(arena, text);
   if (!strchr(plain, '\n')) return plain;

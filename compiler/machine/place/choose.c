@@ -174,7 +174,7 @@ static Order order_of_parts(const JobMesh *mesh, const int64_t part[ORDER_WORDS]
   return order;
 }
 
-/* A fill is worth what it is with the best word next to it. */
+/* The value of a fill is its value with the best next word. */
 static void price_fill(const Search *s, const int64_t part[ORDER_WORDS], Fills *fills) {
   Fill fill = {0};
   fill.order = order_of_parts(s->mesh, part, &fill.inside);

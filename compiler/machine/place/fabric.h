@@ -35,7 +35,8 @@ typedef struct NodeKind {
   const HostNode *host;       /* NULL: only numbers are known, and all seats are alike */
   double intra_bytes_per_s;   /* of all pairs; 0: see `pairs` */
   double network_bytes_per_s; /* of each seat without description */
-  double link_share;     /* what a seat has of its device's PCIe link when all copy to the host */
+  /* the share of its PCIe link that a seat gets when all devices copy to the host */
+  double link_share;
   const Seat *seats;     /* NULL: not described */
   const SeatPair *pairs; /* seats x seats; NULL: all alike */
 } NodeKind;

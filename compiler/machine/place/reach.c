@@ -1,6 +1,6 @@
 /* reach.c -- the rates between the members of a communicator.
  *
- * Communicators of a mask on a node are told apart by their first slot; one of the nodes that are
+ * Communicators of a mask on a node are identified by their first slot; one of the nodes that are
  * alike represents all. */
 #include <string.h>
 

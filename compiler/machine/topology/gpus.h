@@ -14,7 +14,7 @@ typedef struct Gpu {
 
 typedef struct Gpus {
   VEC(Gpu) list;   /* those that CUDA_VISIBLE_DEVICES leaves to this process */
-  const char *why; /* there is a driver, and it reports no GPUs: why; else NULL */
+  const char *why; /* the driver is installed, but reports no GPUs: why; else NULL */
 } Gpus;
 
 Gpus topology_gpus(Arena *arena);

@@ -266,7 +266,7 @@ static bool read_cpu(NcclReader *r, const xmlNode *cpu) {
 /* ---- links */
 
 /* A switch appears only as a target; in a virtual machine its address is all ones, and longer than
- * one. */
+ * a PCI address. */
 static int32_t link_target(NcclReader *r, const char *target, uint32_t class_id) {
   const char *pci = small_letters(r->c->arena, target);
   int32_t found = find_pci(r->node, pci);

@@ -104,7 +104,7 @@ typedef struct HostNode {
   CpuMaker maker;
   int32_t memory_only_absent; /* NUMA nodes that the source counts and does not describe */
   CpuSet *barred;             /* CPUs that a cgroup does not allow; NULL: none */
-  int32_t core_kinds;         /* that differ in speed; 0: the source does not say */
+  int32_t core_kinds;         /* how many kinds of cores differ in speed; 0: unknown */
   VEC(Package) packages;
   VEC(NumaNode) numas;
   VEC(Core) cores;

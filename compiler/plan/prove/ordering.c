@@ -26,7 +26,7 @@
 /* Addresses of communicators, beyond every arena. */
 static const uint64_t comm_space = UINT64_MAX / 2;
 
-/* By lane: how many of its records are finished when this one is, itself included. */
+/* By lane: how many of that lane's records are finished when this record is, itself included. */
 typedef struct Clock {
   uint32_t finished[PLAN_LANES_MAX]; /* all 0: it has not run */
 } Clock;

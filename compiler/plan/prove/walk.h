@@ -50,8 +50,8 @@ typedef struct Walk {
   const PlanLoop *loop; /* that the call is in, or NULL */
 } Walk;
 
-/* How often the body of a loop is walked. A third iteration would meet nothing that the second has
- * not met. */
+/* How often the body of a loop is walked. A third iteration would find the same state as the
+ * second. */
 enum { WALK_ONCE = 1, WALK_TWICE = 2, WALK_ALL = INT32_MAX };
 
 /* The value of a key of the job; "none" where the job does not set it. */
@@ -168,7 +168,7 @@ void view_open(View *view);
 /* ---- the claims of the proof; each function adds its findings */
 
 /* The backward nodes of a plan's model are the derivatives of its forward nodes: checked once, on
- * the model before sharding. prove_evaluation: what is evaluated is what is trained, without
+ * the model before sharding. prove_evaluation: evaluation computes the trained model, without
  * dropout. */
 void prove_derivatives(const View *view);
 void prove_evaluation(const View *view);

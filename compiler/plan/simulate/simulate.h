@@ -1,12 +1,12 @@
 /* simulate.h -- how long a program takes when lanes run side by side.
  *
- * In:   a plan whose kernels say how long they take, and whose links price communications.
+ * In:   reads a plan that has predicted times of kernels, and rates of links for communications.
  * Out:  for each class, when the last lane is done, how long the main lane waited for others, and
  * how long each lane was busy; for a picture, what ran when.
  *
  * A record starts when the previous one on its lane is over, the records that its edges name, and
- * what its call waits for. A communication between classes starts when all of them have come to
- * it. */
+ * what its call waits for. A communication between classes starts when all of these classes have
+ * reached it. */
 #ifndef LOCKSTEP_COST_SIMULATE_H
 #define LOCKSTEP_COST_SIMULATE_H
 

@@ -59,7 +59,7 @@ static bool add_chunk(DcpFolder *folder, DcpTensor *tensor, const PickleValue *f
   return true;
 }
 
-/* False: it is no tensor as a checkpoint has them. Texts and other objects are passed over. */
+/* False: the object is not a tensor of a checkpoint. Texts and other objects are passed over. */
 static bool add_tensor(DcpFolder *folder, const char *name, const PickleValue *from) {
   DcpTensor tensor = {.name = name};
   if (!pickle_is(from, METADATA_MODULE "TensorStorageMetadata")) return true;

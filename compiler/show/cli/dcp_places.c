@@ -5,8 +5,8 @@
  *   theirs   [2 layers, 4 groups, 2 + 1 + 1 heads, 4, 16], merged to [2, 64, 16]
  *   taken    layer 1, of each group heads 0 and 1
  *
- * A parameter is a box of the tensor in the page's view, with its dims in another order. So
- * elements follow each other in both as far as the innermost dims do. */
+ * A parameter is a box of the tensor in the page's view, with its dims in another order. So runs of
+ * elements are contiguous in both over the innermost dims that are equal. */
 #include <stdlib.h>
 #include <string.h>
 

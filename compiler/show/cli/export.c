@@ -89,7 +89,7 @@ static void set_shape(OutTensor *tensor, const int64_t *shape, int32_t dims, int
   tensor->shape[1] = tensor->is_transposed ? out : in;
 }
 
-/* A layer of a parameter; false: the checkpoint lacks it, reported. */
+/* Writes one layer of a parameter. False when reported: the checkpoint lacks it. */
 static bool add_layer(Export *e, const State *state, const json_t *entry, const char *name,
                       int32_t layer, SafeDtype dtype) {
   char source[WEIGHTS_NAME_BYTES];
@@ -201,7 +201,7 @@ static const char *torch_name(SafeDtype dtype) {
   return dtype == SAFE_F32 ? "float32" : dtype == SAFE_BF16 ? "bfloat16" : "float16";
 }
 
-/* As it is, unless another dtype is asked for, or it has none. */
+/* Copies config.json unchanged, unless another dtype is asked for, or it names no dtype. */
 static ExitCode write_config(const Export *e, const char *from, SafeDtype asked) {
   ExitCode code = EXIT_DONE;
   const char *path = arena_printf(e->c->arena, "%s/config.json", from);

@@ -278,7 +278,7 @@ static ExitCode where_of_job(Compile *c, const Options *options, const char *fil
                   where->folder);
 }
 
-/* A run, or a folder of checkpoints; one with neither is a folder of no checkpoints. */
+/* A run, or a folder of checkpoints; a folder with neither holds no checkpoints. */
 static ExitCode where_of_folder(Compile *c, const Options *options, const char *path,
                                 SavedWhere *where) {
   const char *run = NULL;

@@ -29,8 +29,8 @@ void use_close(Used *used);
 /* Refuses an output that is one of the files that a compiled use reads. */
 ExitCode use_check_output(const Used *used, const char *path);
 
-/* The settings of the job that made a checkpoint, as far as a use needs them. `model`: the folder
- * with its config.json, or NULL. */
+/* Those settings of the job that made a checkpoint which sampling and evaluation need. `model`: the
+ * folder with its config.json, or NULL. */
 void use_settings(Arena *arena, const Plan *plan, JobUse use, const char *checkpoint,
                   const char *model, TextList *settings);
 

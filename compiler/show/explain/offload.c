@@ -1,4 +1,4 @@
-/* offload.c -- what lies in host memory, and what copies to and from it cost a step. */
+/* offload.c -- tensors in host memory, and the time that copies to and from it cost a step. */
 #include "compiler/plan/simulate/simulate.h"
 #include "compiler/show/explain/words.h"
 #include "runtime/plan/plan_loops.h"
@@ -26,7 +26,7 @@ static int64_t longest(Arena *arena, const Plan *plan, const LaneTimes **times, 
   return (*times)[*class].span_ns;
 }
 
-/* The plan with `times` as many tokens in each micro-batch, as far as its time goes: computing and
+/* Predicts the step of the plan with `times` as many tokens in each micro-batch: computing and
  * what forward keeps grow, weights, gradients and states do not. `offloads`: else copies and
  * updates on the host take no time. */
 static int64_t scaled_ns(Arena *arena, const Plan *plan, int64_t times, bool offloads) {

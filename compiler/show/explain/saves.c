@@ -11,7 +11,8 @@ bool explain_saves(const Compiled *compiled, Saves *saves) {
          saves_of(&compiled->plan, job, compiled->cluster.nodes, saves);
 }
 
-/* The seconds between two saves of this job; 0: it saves by steps, and their time is unknown. */
+/* The seconds between two saves of this job; 0: the job saves every N steps, and the time of a step
+ * is unknown. */
 static double every_seconds(const Compiled *compiled) {
   const Plan *plan = &compiled->plan;
   if (job_checkpoint_every_s(plan) > 0) return (double)job_checkpoint_every_s(plan);

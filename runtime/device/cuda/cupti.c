@@ -37,7 +37,8 @@ typedef struct CuptiApi {
 
 typedef struct Listener {
   bool is_taken, listens, captures;
-  _Atomic(CUcontext) context;     /* that its thread launches in; NULL: not known yet */
+  /* the context in which its thread launches; NULL: not known yet */
+  _Atomic(CUcontext) context;
   _Atomic uint64_t under_way;     /* external id of the work that is being issued; 0: none */
   _Atomic uint64_t under_capture; /* number of that work in a capture, plus 1; 0: none */
 } Listener;

@@ -64,7 +64,8 @@ static bool is_dropping(const HostQueue *host) {
 static void wait_for_event(const HostQueue *host, cudaEvent_t event) {
   for (int32_t turn = 0; !is_dropping(host); turn++) {
     if (cudaEventQuery(event) != cudaErrorNotReady) return;
-    (void)cudaGetLastError(); /* that it is not over is no error of a later call */
+    /* clears "not ready", which later calls would report as their error */
+    (void)cudaGetLastError();
     if (turn >= SPINS) nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
   }
 }

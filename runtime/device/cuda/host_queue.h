@@ -14,8 +14,8 @@ typedef struct HostQueue HostQueue;
 /* Works are run with `queue`. NULL: `status` says why. */
 HostQueue *host_queue_open(Queue *queue, Status *status);
 
-/* True if something can be pushed. One that is full empties itself: its thread waits only for what
- * was issued before. */
+/* True if something can be pushed. One that is full empties itself: its thread waits only for work
+ * that was issued earlier. */
 bool host_queue_has_room(const HostQueue *host);
 
 void host_queue_work(HostQueue *host, const Work *work, uint64_t number);
@@ -27,12 +27,12 @@ cudaError_t host_queue_wait(HostQueue *host, cudaStream_t stream);
 /* Work put into the stream later starts after work `number`. */
 cudaError_t host_queue_awaited_by(HostQueue *host, cudaStream_t stream, uint64_t number);
 
-/* From now on `heard` is told when its works ran; NULL: nobody is. */
+/* From now on `heard` is called with the times of its works; NULL: nobody is. */
 void host_queue_listen(HostQueue *host, DeviceHeard *heard, void *context);
 
 bool host_queue_passed(const HostQueue *host, uint64_t number);
 bool host_queue_is_idle(const HostQueue *host);
-/* True if a work has failed, whose reason is told; what came later was dropped. */
+/* True if a work has failed, and writes the reason; what came later was dropped. */
 bool host_queue_failed(HostQueue *host, Status *why);
 
 /* Drops queued work, and releases streams that wait for it. */

@@ -39,7 +39,7 @@ typedef struct Join {
   JoinActivity *activities;
   size_t names_count, nodes_count, activities_count;
   size_t names_room, nodes_room, activities_room;
-  bool is_short; /* of memory, or of times: what is told is not all */
+  bool is_short; /* of memory, or of times: the reported records are incomplete */
 } Join;
 
 void join_name(Join *join, uint32_t correlation, uint64_t external);

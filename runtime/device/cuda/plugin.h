@@ -35,7 +35,7 @@ typedef struct CudaPlugin {
   bool (*count)(uint32_t *count, Status *status);
   /* One of them. Nothing of it is taken. */
   bool (*look)(uint32_t device, GpuId *id, Status *status);
-  /* Before any `choose`, in a run that asks when works ran. A failure is told by the devices. */
+  /* Before any `choose`, in a run that asks when works ran. The devices report a failure. */
   void (*listens)(void);
   /* Sets the calling thread's GPU, as CUDA counts those that the process sees. False: no such
    * GPU, or one that the kernels were not compiled for; `status` says which. */

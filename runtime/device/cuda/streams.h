@@ -19,7 +19,7 @@ typedef struct Mark {
 typedef struct Marks {
   Mark *at;
   uint32_t room;
-  uint64_t count; /* that were recorded */
+  uint64_t count; /* how many events were recorded */
 } Marks;
 
 typedef struct Cuda Cuda;
@@ -57,7 +57,7 @@ struct Cuda {
   Access window_access;
 };
 
-/* False; `status` is the device's first failure, in full only when it is told for the first time.
+/* False; `status` is the device's first failure, in full only the first time that it is reported.
  */
 bool streams_tell(Cuda *cuda, Status *status);
 

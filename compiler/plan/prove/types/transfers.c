@@ -48,8 +48,8 @@ static bool has_join(const Typing *t, TiedPart wanted) {
   return false;
 }
 
-/* Both stages add up the same two numbers: what is sent is in the dtype that gradients are kept in,
- * and neither stage rounds it or what it has sent. */
+/* Both stages add up the same two numbers: gradients are sent in the dtype in which they are kept,
+ * so neither stage rounds the sent or the received one. */
 void type_join(Typing *t) {
   Type sum = t->call.at->operands_count == 2 ? read_type(t, 0) : (Type){0};
   if (sum.kind != TYPE_SUM || sum.layer != TYPE_ANY || !is_whole_step(t, &sum) ||

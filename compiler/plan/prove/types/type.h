@@ -171,7 +171,7 @@ typedef struct Spans {
 /* The type of exactly these bytes, or of a part of zeros; number 0: several types, or nothing. */
 TypeNumber spans_read(const Types *types, const Spans *spans, uint64_t first, uint64_t end);
 
-/* Replaces what was there, keeping the rest of zeros. */
+/* Replaces the former types, and keeps the remaining zeros. */
 void spans_write(const Types *types, Spans *spans, TypeSpan span);
 
 /* The number of spans before the first that ends after `offset`. */
