@@ -4,7 +4,6 @@
 #include "kernels/cuda/products_timed.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "kernels/cuda/products_inside.h"
 #include "kernels/math/floats.h"
@@ -186,12 +185,6 @@ bool lent_may_try(void) {
   return lent.clock != NULL && lent.spent_ns <= all_ns;
 }
 
-static int64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
 static ProductTimes try_all(Trial *t, const LtCandidate *const *offered, int32_t count) {
   TimedAlgorithm candidates[PRODUCT_TRIES_MOST] = {{.offered = NULL}};
   for (int32_t i = 0; i < count; i++)
@@ -217,11 +210,11 @@ ProductTimes product_fastest(const LtApi *api, const LtProduct *product, const M
                  .beta = adds ? 1 : 0};
   ProductTimes times = {0};
   if (!lent_may_try() || count < 1) return times;
-  const int64_t begun_ns = now_ns();
+  const int64_t begun_ns = lent.clock->now_ns();
   uint8_t *pattern = malloc(PATTERN_BYTES);
   if (pattern != NULL && place(&trial, x, shape, pattern)) times = try_all(&trial, offered, count);
   free(pattern);
-  lent.spent_ns += now_ns() - begun_ns;
+  lent.spent_ns += lent.clock->now_ns() - begun_ns;
   return times;
 }
 
@@ -238,11 +231,11 @@ void *lent_take(uint64_t *used, uint64_t size_bytes, int64_t align_bytes, uint32
 }
 
 int64_t lent_run_ns(ProductTry *product, const void *context) {
-  const int64_t begun_ns = now_ns();
+  const int64_t begun_ns = lent.clock->now_ns();
   int64_t took_ns[1 + RUNS]; /* the first warms up */
   warm_up(product, context);
   const bool ran = lent.clock->time(product, context, 1 + RUNS, took_ns);
-  lent.spent_ns += now_ns() - begun_ns;
+  lent.spent_ns += lent.clock->now_ns() - begun_ns;
   if (!ran) return INT64_MAX;
   qsort(took_ns + 1, RUNS, sizeof *took_ns, by_time);
   return took_ns[1 + RUNS / 2];

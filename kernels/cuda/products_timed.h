@@ -16,6 +16,7 @@ typedef struct ProductClock {
   bool (*fill)(void *to, uint64_t size_bytes, const void *pattern, uint64_t pattern_bytes);
   /* Runs it as often, and tells how long each run took on the GPU. */
   bool (*time)(ProductTry *product, const void *context, int32_t runs, int64_t *took_ns);
+  int64_t (*now_ns)(void); /* of the host: its time limits how many products are tried */
 } ProductClock;
 
 /* While the calling thread binds a plan, its GPU's memory at `memory`, which has no content yet,

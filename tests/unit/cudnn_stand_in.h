@@ -60,6 +60,7 @@ static inline bool cudnn_stand_in_time(ProductTry *product, const void *context,
   return true;
 }
 
-static const ProductClock cudnn_stand_in_clock = {13000, lt_stand_in_fill, cudnn_stand_in_time};
+static const ProductClock cudnn_stand_in_clock = {13000, lt_stand_in_fill, cudnn_stand_in_time,
+                                                  lt_stand_in_now};
 
 #endif

@@ -144,6 +144,12 @@ static void check_keeping(void) {
   }
 }
 
+/* Eleven seconds pass at each look. */
+static int64_t now_late(void) {
+  static int64_t looks;
+  return 11000000000 * looks++;
+}
+
 /* The fastest that keeps sums is taken, in what memory there is; not where bits must repeat. */
 static void check_timing(void) {
   static _Alignas(256) uint8_t memory[1 << 18];
@@ -192,6 +198,30 @@ static void check_timing(void) {
       release(KERNEL_linear, state);
     }
     choices_hold(false);
+    products_lend(NULL, NULL, 0);
+    (void)unlink(path);
+  }
+}
+
+static void check_limit(void) {
+  static _Alignas(256) uint8_t memory[1 << 18];
+  const char *why = "";
+  void *state = NULL, *other = NULL;
+  char line[640];
+  TEST("what begins after ten seconds of trying is not tried") {
+    ProductClock late = lt_stand_in_clock;
+    late.now_ns = now_late;
+    choices_clear();
+    products_lend(&late, memory, sizeof memory);
+    CHECK(prepare(KERNEL_linear, 16, true, &state, &why));
+    last_line(line);
+    CHECK(strstr(line, " ns 2000000 first 3000000 ") != NULL);
+    choices_clear();
+    CHECK(prepare(KERNEL_linear_dx, 16, true, &other, &why));
+    last_line(line);
+    CHECK(strstr(line, ": algorithm 66 tile 0 ") != NULL && strstr(line, " ns ") == NULL);
+    release(KERNEL_linear, state);
+    release(KERNEL_linear_dx, other);
     products_lend(NULL, NULL, 0);
     (void)unlink(path);
   }
@@ -316,6 +346,7 @@ int main(void) {
   check_choosing();
   check_keeping();
   check_timing();
+  check_limit();
   check_running();
   choices_clear();
   check_code_blocks();
