@@ -23,7 +23,7 @@
 enum {
   BEAT_MS = 100,
   SETTLE_MS = 200,  /* from a loss to its report, so that others reach the point where they wait */
-  SECOND_MS = 1000, /* the last rank gives the first so long to report */
+  SECOND_MS = 1000, /* the last rank gives the first so much of its running time to report */
   LEAVE_MS = 500,   /* from the report until a process that has not ended by itself is ended */
   TOLD_MS = 2000,   /* a rank that has failed waits so long for the report */
   SPEAK_MS = 500,   /* the last agent of a node forwards beats if the first is silent for so long */
@@ -50,6 +50,9 @@ struct Watch {
   int64_t first_heard_ms; /* of the first agent of this node */
   int64_t stays_until_ms; /* while it is closing; 0: it is not closing */
   int64_t lost_ms;        /* when a loss was first seen; 0: none */
+  int32_t first_beats;    /* of the first rank, since then */
+  int64_t turned_ms;      /* when this thread last read messages */
+  int64_t asked_ms;       /* when Linux was last asked: the time by which ranks are judged */
   int32_t failures;
   Status error; /* the error of the rank that failed first */
   pthread_mutex_t lock;
@@ -138,6 +141,7 @@ static void note_closed(Watch *watch, int32_t rank) {
 static void take_view(Watch *watch, const BandMessage *message) {
   RankView *view = &watch->view[message->rank];
   if (message->kind == BAND_BEAT) take_beat(watch, message->rank, &message->beat);
+  if (message->kind == BAND_BEAT && message->rank == 0) watch->first_beats++;
   if (message->kind == BAND_LEAVE) view->has_left = true;
   if (message->kind == BAND_FAIL) note_failure(watch, message->rank, message);
   if (message->kind == BAND_LOST) note_closed(watch, message->rank);
@@ -267,10 +271,30 @@ static void ask_charges(Watch *watch) {
   }
 }
 
+static void add_pause(Pulse *pulse, int64_t ms) {
+  if (pulse->asked_ms == 0) pulse->starved_ms += ms; /* else Linux tells */
+}
+
+/* This thread has waited for a processor. Then the others of its machine may have waited as long,
+ * and nobody has asked Linux about them. */
+static void note_pause(Watch *watch) {
+  const Band *band = &watch->band;
+  const int64_t at_ms = now_ms(), paused_ms = at_ms - watch->turned_ms - BEAT_MS;
+  watch->turned_ms = at_ms;
+  if (paused_ms < BEAT_MS) return;
+  add_pause(&watch->own_pulse, paused_ms);
+  for (int32_t i = 0; watch->pulse && i < band->rank_count; i++)
+    if (band_is_near(band, i)) add_pause(&watch->pulse[i], paused_ms);
+  for (int32_t i = 0; i < band->peer_count; i++)
+    if (band->peer[i].rank >= 0 && band_is_near(band, band->peer[i].rank))
+      add_pause(&watch->band.peer[i].pulse, paused_ms);
+}
+
 static void send_own(Watch *watch) {
   BandMessage message = {.kind = BAND_BEAT,
                          .rank = watch->rank,
                          .beat = flight_beat(&watch->flight, watch->setup.plan)};
+  watch->asked_ms = now_ms();
   ask_own(watch, &message.beat);
   if (watch->view) ask_silent(watch);
   if (band_is_agent(&watch->band)) ask_charges(watch);
@@ -321,26 +345,36 @@ static void note_starved(Watch *watch) {
                      .mesh = watch->setup.mesh,
                      .view = watch->view,
                      .node = watch->setup.node_names,
-                     .now_ms = now_ms()};
+                     .now_ms = watch->asked_ms};
   failure.verdict = judge_starved(failure.plan, failure.mesh, failure.view, failure.now_ms);
   watch->has_noted = failure.verdict.loss != LOSS_NONE;
   if (watch->has_noted) failure_note_starved(&failure);
 }
 
-/* Losses seen after the end are caused by it. */
+/* True if the first rank could have reported: it has run for long enough, or is not there. */
+static bool first_had_time(const Watch *watch) {
+  const RankView *first = &watch->view[0];
+  if (first->has_left || first->closed_ms > 0) return watch->asked_ms - watch->lost_ms >= SECOND_MS;
+  return watch->first_beats >= SECOND_MS / BEAT_MS ||
+         watch->asked_ms - first->heard_ms - first->starved_ms > JUDGE_SILENT_MS;
+}
+
+/* Losses seen after the end are caused by it. The time is that of the last questions: later on the
+ * clock may have run on without this thread. */
 static void judge_all(Watch *watch) {
   if (watch->is_ended) return; /* set by this thread only */
-  Verdict verdict = judge(watch->setup.plan, watch->setup.mesh, watch->view, now_ms());
+  Verdict verdict = judge(watch->setup.plan, watch->setup.mesh, watch->view, watch->asked_ms);
   if (verdict.loss == LOSS_NONE) {
     note_starved(watch);
     watch->lost_ms = 0;
     return;
   }
-  if (watch->lost_ms == 0) watch->lost_ms = now_ms();
+  if (watch->lost_ms == 0) watch->lost_ms = watch->asked_ms, watch->first_beats = 0;
   bool first_is_lost =
       verdict.rank == 0 && (verdict.loss == LOSS_DEAD || verdict.loss == LOSS_SILENT);
   bool is_first = watch->rank == 0 || first_is_lost; /* a rank that failed reports for itself */
-  if (now_ms() - watch->lost_ms >= (is_first ? SETTLE_MS : SECOND_MS)) report(watch, verdict);
+  if (is_first ? watch->asked_ms - watch->lost_ms >= SETTLE_MS : first_had_time(watch))
+    report(watch, verdict);
 }
 
 /* Agents wait for a message of the roots, others for one of their node's agents. */
@@ -427,6 +461,7 @@ static void *watch_thread(void *argument) {
   Watch *watch = argument;
   for (int64_t beat_ms = now_ms(); !is_over(watch);) {
     wait_for_news(watch, beat_ms);
+    note_pause(watch);
     receive_all(watch);
     while (watch->band.listener >= 0 && band_accept(&watch->band))
       continue;
@@ -459,7 +494,7 @@ static bool open_parts(Watch *watch, Client *client, Status *status) {
     return status_fail(status, STATUS_WORLD, "no pipe for the watchdog: %s", strerror(errno));
   if (!band_open(band, client, watch->setup.node, watch->setup.plan->lanes_count, status))
     return false;
-  watch->first_heard_ms = now_ms();
+  watch->first_heard_ms = watch->turned_ms = watch->asked_ms = now_ms();
   watch->poll = calloc((size_t)band->peer_room + 2, sizeof *watch->poll);
   bool judges = band_is_root(band, watch->rank);
   if (judges) watch->view = calloc((size_t)client->rank_count, sizeof *watch->view);
