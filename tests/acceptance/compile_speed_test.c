@@ -71,11 +71,17 @@ static double best_ms(const char *path, const char *const *changes, bool fits) {
   return best;
 }
 
+/* Caches and clocks that other work takes lengthen some compiles, and one that is slow by itself
+ * all: what is too slow is timed again. */
+enum { TRIES = 8 };
+
 /* `sorts`: how many sorts it takes on the machine where the README's times were measured. */
 static void check_cost(const char *example, bool fits, double unit_ms, double sorts) {
   char path[512];
   (void)snprintf(path, sizeof path, "%s/examples/%s.lua", SOURCE_FOLDER, example);
-  double took = best_ms(path, (const char *const[CHANGES_MAX]){NULL}, fits);
+  double took = INFINITY;
+  for (int i = 0; i < TRIES && took > SLACK * sorts * unit_ms; i++)
+    took = fmin(took, best_ms(path, (const char *const[CHANGES_MAX]){NULL}, fits));
   printf("%-22s %7.1f ms = %5.2f sorts of %.1f ms; at most %.2f\n", example, took, took / unit_ms,
          unit_ms, SLACK * sorts);
   CHECK(took <= SLACK * sorts * unit_ms);
@@ -87,13 +93,14 @@ static void check_growth(const char *folder, const char *job, const char *second
                          const char *third) {
   enum { LAYERS = 400 };
   char path[512];
-  double took[2];
+  double took[2] = {INFINITY, INFINITY};
   (void)snprintf(path, sizeof path, "%s/%s.lua", folder, job);
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 2 || (i < 2 * TRIES && !(took[1] <= 8 * took[0])); i++) {
+    const int which = i % 2;
     char layers[64];
-    (void)snprintf(layers, sizeof layers, "model.layers=%d", i == 0 ? LAYERS : 4 * LAYERS);
+    (void)snprintf(layers, sizeof layers, "model.layers=%d", which == 0 ? LAYERS : 4 * LAYERS);
     const char *changes[CHANGES_MAX] = {layers, second, third};
-    took[i] = best_ms(path, changes, true);
+    took[which] = fmin(took[which], best_ms(path, changes, true));
   }
   printf("%s %-28s %-26s %d layers %.1f ms, %d %.1f ms: %.1f times\n", job, second ? second : "",
          third ? third : "", LAYERS, took[0], 4 * LAYERS, took[1], took[1] / took[0]);

@@ -15,16 +15,16 @@ start() { # NAME OVERRIDES...
   mkdir -p "runs/$name/slurm"
   "$build/lockstep" compile job.lua "${words[@]}" -o "runs/$name/$name.plan" >/dev/null || fail "$name: compile"
   "$build/lockstep" sbatch job.lua "${words[@]}" >"$name.sh" || fail "$name: sbatch"
-  job=$(timeout 20 sbatch --parsable "$name.sh") || fail "$name: not submitted"
+  job=$(timeout 300 sbatch --parsable "$name.sh") || fail "$name: not submitted"
 }
 
-state() { timeout 10 scontrol -o show job "$job" | sed -n 's/.*JobState=\([A-Z_]*\).*/\1/p'; }
+state() { timeout 300 scontrol -o show job "$job" | sed -n 's/.*JobState=\([A-Z_]*\).*/\1/p'; }
 
-# wait_for WHAT COMMAND...: two minutes at most.
+# wait_for WHAT COMMAND...: ten minutes at most, which only a job that never comes to it needs.
 wait_for() {
   local what=$1 i
   shift
-  for i in $(seq 600); do
+  for ((i = 0; i < 3000; i++)); do
     "$@" && return
     sleep 0.2
   done
@@ -64,7 +64,7 @@ undisturbed() { # OVERRIDES...: the same job as threads of one process, without 
 # Ranks of an overloaded machine may have ended each other for their silence: then the next start is struck.
 strike() { # SIGNAL
   local pids i
-  for i in $(seq 100); do
+  for ((i = 0; i < 1500; i++)); do
     mapfile -t pids < <(rank_pids)
     tries=$(events try)
     struck=$EPOCHREALTIME

@@ -10,7 +10,7 @@
 #include "runtime/device/device.h"
 #include "tests/unit/check.h"
 
-enum { ALL_LANES = (1u << LANES_OF_DEVICE) - 1, RING = 256, MANY = 5 * RING, LONG_S = 20 };
+enum { ALL_LANES = (1u << LANES_OF_DEVICE) - 1, RING = 256, MANY = 5 * RING, LONG_S = 600 };
 
 #define LANES_HERE .lane_count = LANES_OF_DEVICE, .main_lane = LANE_COMPUTE
 
@@ -106,6 +106,23 @@ static bool count_up(const Work *work, Queue *queue, Status *why) {
 static bool nap_and_count(const Work *work, Queue *queue, Status *why) {
   nap(500);
   return count_up(work, queue, why);
+}
+
+/* A work that lasts until its device has failed. */
+typedef struct Last {
+  Device *device;
+  atomic_int count;
+} Last;
+
+static bool await_failure(const Work *work, Queue *queue, Status *why) {
+  Last *last = work->context;
+  time_t end = time(NULL) + LONG_S;
+  while (last->device->ops->query(queue, UINT64_MAX - 1) != PROGRESS_FAILED) {
+    if (time(NULL) > end) return status_fail(why, STATUS_OURS, "nobody ends the device");
+    nap(50);
+  }
+  atomic_fetch_add(&last->count, 1);
+  return true;
 }
 
 /* ---- order */
@@ -307,29 +324,32 @@ static void test_failure(void) {
   }
 }
 
-static void *abort_soon(void *device) {
-  nap(2000);
-  ((Device *)device)->ops->abort(device);
+static void *abort_later(void *argument) {
+  Last *last = argument;
+  while (atomic_load(&last->count) < 5)
+    nap(50);
+  last->device->ops->abort(last->device);
   return NULL;
 }
 
+/* The sixth work lasts until the abort: whatever the machine does, the others have not begun. */
 static void test_abort(void) {
   Device *device = open_way(&ways[2]);
   pthread_t thread;
-  atomic_int count = 0;
+  Last last = {.device = device};
   bool issued = true;
   for (uint64_t i = 0; i < 200; i++)
-    issued = issued && issue(device, LANE_DP, nap_and_count, &count, i);
+    issued = issued && (i == 5 ? issue(device, LANE_DP, await_failure, &last, i)
+                               : issue(device, LANE_DP, nap_and_count, &last.count, i));
   issued = issued && wait_for(device, LANE_COMPUTE, LANE_DP, 199) &&
-           issue(device, LANE_COMPUTE, count_up, &count, 200);
-  CHECK(issued && pthread_create(&thread, NULL, abort_soon, device) == 0);
+           issue(device, LANE_COMPUTE, count_up, &last.count, 200);
+  CHECK(issued && pthread_create(&thread, NULL, abort_later, &last) == 0);
   CHECK(!device->ops->finish(device, &status));
   CHECK_INT(status.code, STATUS_ECHO);
-  int ended = count;
-  CHECK(ended < 200);
+  CHECK_INT(last.count, 6); /* a work that was running has ended before finish returned */
   pthread_join(thread, NULL);
   nap(2000);
-  CHECK_INT(count, ended); /* a work that was running has ended before finish returned */
+  CHECK_INT(last.count, 6);
   device->ops->close(device);
 }
 
@@ -337,15 +357,17 @@ static void test_close(void) {
   for (int way = 1; way < WAYS; way++) {
     if (ways[way].queues_mask == 0) continue;
     Device *device = open_way(&ways[way]);
-    atomic_int count = 0;
+    Last last = {.device = device};
     bool issued = true;
     for (uint64_t i = 0; i < 100; i++)
-      issued = issued && issue(device, LANE_DP, nap_and_count, &count, i) &&
+      issued = issued &&
+               (i == 99 ? issue(device, LANE_DP, await_failure, &last, i)
+                        : issue(device, LANE_DP, nap_and_count, &last.count, i)) &&
                wait_for(device, LANE_COMPUTE, LANE_DP, i) &&
-               issue(device, LANE_COMPUTE, nap_and_count, &count, i);
+               issue(device, LANE_COMPUTE, nap_and_count, &last.count, i);
     CHECK(issued);
     device->ops->close(device);
-    CHECK(count < 200);
+    CHECK(last.count < 200); /* what waits for the last one has not run */
   }
 }
 
