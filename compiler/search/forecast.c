@@ -212,14 +212,14 @@ static void layered_weight(Forecast *f, StageClock *at, const Chunk *chunk) {
 /* ---- steps */
 
 /* A step of a stage. */
-typedef struct Turn {
+typedef struct StageTurn {
   PipeAction action;
   int32_t chunk; /* of the model */
   bool is_first, is_last, is_split;
   int64_t input_ns; /* the time at which the input from another stage arrives */
-} Turn;
+} StageTurn;
 
-static void take_turn(Forecast *f, StageClock *at, const Turn *turn) {
+static void take_turn(Forecast *f, StageClock *at, const StageTurn *turn) {
   const Chunk *chunk = &f->chunk[turn->chunk];
   const ChunkTimes *times = &chunk->of[turn->is_first];
   const bool is_reduced = turn->is_last || f->times.reduces;
@@ -249,21 +249,21 @@ static void take_turn(Forecast *f, StageClock *at, const Turn *turn) {
 
 static void run_serial(Forecast *f, int64_t microbatches) {
   for (int64_t m = 0; m < microbatches; m++) {
-    Turn turn = {.action = PIPE_FORWARD, .is_first = m == 0, .is_last = m == microbatches - 1};
+    StageTurn turn = {.action = PIPE_FORWARD, .is_first = m == 0, .is_last = m == microbatches - 1};
     take_turn(f, &f->clock[0], &turn);
     turn.action = PIPE_BACKWARD;
     take_turn(f, &f->clock[0], &turn);
   }
 }
 
-static Turn turn_of(const Forecast *f, const Flow *flow, const FlowItem *item,
-                    const int64_t *end_ns) {
-  return (Turn){.action = (PipeAction)item->action,
-                .chunk = draft_chunk(f->d, item->stage, item->chunk),
-                .is_first = item->microbatch == 0,
-                .is_last = item->microbatch == flow->shape.microbatches - 1,
-                .is_split = pipe_rules[flow->shape.kind].is_split,
-                .input_ns = item->input != NO_ID ? end_ns[item->input] : 0};
+static StageTurn turn_of(const Forecast *f, const Flow *flow, const FlowItem *item,
+                         const int64_t *end_ns) {
+  return (StageTurn){.action = (PipeAction)item->action,
+                     .chunk = draft_chunk(f->d, item->stage, item->chunk),
+                     .is_first = item->microbatch == 0,
+                     .is_last = item->microbatch == flow->shape.microbatches - 1,
+                     .is_split = pipe_rules[flow->shape.kind].is_split,
+                     .input_ns = item->input != NO_ID ? end_ns[item->input] : 0};
 }
 
 static void run_flow(Forecast *f, const Flow *flow) {
@@ -272,7 +272,7 @@ static void run_flow(Forecast *f, const Flow *flow) {
     const FlowItem *item = &flow->items[i];
     next = i + 1;
     if (item->action != NO_ID) {
-      const Turn turn = turn_of(f, flow, item, end_ns);
+      const StageTurn turn = turn_of(f, flow, item, end_ns);
       take_turn(f, &f->clock[item->stage], &turn);
       continue;
     }
