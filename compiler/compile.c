@@ -35,7 +35,7 @@ typedef struct Whole {
 } Whole;
 
 /* The summed loss is divided by the step's tokens, so the model must produce one loss term per
- * token. A draw is of one token of each sample. */
+ * token. A sampling program draws one token for each sample. */
 static bool check_loss_tokens(Graph *g, ValueId made, const Job *job, int64_t tokens) {
   const Node *loss = graph_node(g, graph_value(g, made)->producer);
   DimId seq = graph_dim(g, "seq");

@@ -1,5 +1,5 @@
-/* change.h -- keys of a job that has been read, changed as -D would change them: for questions such
- * as "with half of tp". Keys whose value is a number, a flag or a word. */
+/* change.h -- changes keys of a job that has been read, as -D would: for questions such as "with
+ * half of tp". It knows keys whose value is a number, a flag or a word. */
 #ifndef LOCKSTEP_JOB_CHANGE_H
 #define LOCKSTEP_JOB_CHANGE_H
 
