@@ -1,5 +1,5 @@
-/* quote.h -- quotes texts of a job in a script, so that they are only text. They hold no control
- * characters, which spec/ has checked. */
+/* quote.h -- quotes texts of a job in a script, so that they are only text. Values hold no control
+ * characters, because compiler/job/ refuses these. */
 #ifndef LOCKSTEP_SLURM_QUOTE_H
 #define LOCKSTEP_SLURM_QUOTE_H
 

@@ -34,7 +34,7 @@ bool role_is_shard(const Block *block, BaseRole role);
 /* True if a checkpoint has it: a weight under a master is the master rounded, but the upper half of
  * a split one is not. */
 bool role_is_saved(const Draft *d, const Block *block, BaseRole role);
-/* The bytes of these roles of one layer. */
+/* The bytes that one layer takes in these roles. */
 int64_t block_saved_bytes(const Draft *d, const Block *block);
 /* True if the stage saves the block: the first that has it. */
 bool stage_saves(const Draft *d, const Stage *stage, int32_t b);

@@ -1,5 +1,5 @@
-/* changes.h -- small changes of a job: one or two keys, such as half of tp and twice as many
- * replicas; and what the job would need and take with each, as estimate.h has it.
+/* changes.h -- small changes of a job: changes of one or two keys, such as half of tp and twice as
+ * many replicas; and what the job would need and take with each, as estimate.h has it.
  *
  * Advice, lints and `explain --breakdown` ask the same question of other lists of changes. The
  * answer does not depend on the number of threads. */

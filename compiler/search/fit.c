@@ -382,7 +382,7 @@ bool fit_tuned(Compile *c, const Subject *subject, const Tuned *tuned, int32_t *
     if (first < 0) first = *row;
   }
   *row = first;
-  if (first >= 0) return true; /* its plan is refused with what a node lacks */
+  if (first >= 0) return true; /* the message says what a node lacks for this plan */
   if (tuned->row_count == 0 && tuned->smallest.least_bytes == 0) {
     refuse_degrees(c, subject->job, tuned);
     return false;

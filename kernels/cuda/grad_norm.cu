@@ -1,5 +1,5 @@
-/* grad_norm.cu -- the gradient's norm: squares of many tensors, their sums, and one root; and what
- * follows from it. */
+/* grad_norm.cu -- the gradient's norm: sums the squares of many tensors, and takes one root; and
+ * what follows from it. */
 #include "kernels/cuda/tensors.h"
 extern "C" {
 #include "kernels/math/loss_scale.h"

@@ -52,7 +52,7 @@ static SharedMemory shared_memory() {
 }
 
 /* A block of `threads` works on a row and keeps its first logits in shared memory. A multiprocessor
- * has two rows at once where both fit: one is read while the other one is computed. */
+ * has two rows at once where both fit: one row is read while the other one is computed. */
 struct RowBlock {
   unsigned threads;
   int kept;

@@ -20,7 +20,8 @@ static void sources_path(const CheckpointStore *store, char path[CHECKPOINT_PATH
                  job_run_dir(store->plan), (unsigned long long)store->plan->id);
 }
 
-/* Lists the job's files that were kept with the plan; there are none if the plan was copied alone.
+/* Lists the job's files that were kept with the plan; the plan has no such files if it was copied
+ * alone.
  */
 void checkpoint_list_sources(CheckpointStore *store) {
   char path[CHECKPOINT_PATH_BYTES];

@@ -1,7 +1,7 @@
 /* local.c -- members publish addresses, wait at a barrier, and read each other's memory.
  *
  * An all-reduce is a reduce-scatter and an all-gather in place: only member m reads and writes part
- * m of all arrays until the next barrier; then it copies the other parts from their owners.
+ * m of all arrays until the next barrier; then the member copies the other parts from their owners.
  */
 #include "runtime/comm/local.h"
 

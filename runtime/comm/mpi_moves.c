@@ -35,7 +35,7 @@ static void reduce_slots(const MpiMover *mover, MpiGroup at, const void *own, vo
 
 /* ---- all-reduce */
 
-/* One pass: parts of x are sent to the members that own them, which reduce them. */
+/* One pass: parts of x are sent to the members that own them, and these members reduce them. */
 static bool scatter_parts(MpiMover *mover, MpiGroup at, const char *x, char *y,
                           CommElements elements, ReduceOp reduce, int64_t first) {
   int64_t unit = dtype_bytes(elements.dtype), most = slot_bytes(mover, at) / unit;

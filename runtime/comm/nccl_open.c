@@ -18,7 +18,7 @@ static int32_t id_maker(int32_t members_count, int32_t id) {
   return id * (members_count / ids) + (id < more ? id : more);
 }
 
-/* Gathers the ids of this rank's group: each rank that makes one puts it where all ranks look for
+/* Gathers the ids of this rank's group: each rank that makes an id puts it where all ranks look for
  * it. */
 static bool gather_ids(NcclWorld *world, const MeshGroup *at, uint32_t axes_mask, NcclId *ids,
                        Status *status) {
@@ -118,8 +118,8 @@ static int32_t members_of(const NcclWorld *world, uint32_t comm) {
   return mesh_comm(&world->mesh, world->plan, comm, world->rank).member_count;
 }
 
-/* The plan's communicator that is opened after this many others: those with most members first, as
- * smaller ones may be split from them. */
+/* The plan's communicator that is opened after this many others: communicators with most members
+ * first, because smaller ones may be split from them. */
 static uint32_t opened_as(const NcclWorld *world, uint32_t number) {
   for (uint32_t comm = 0;; comm++) {
     uint32_t before = 0;

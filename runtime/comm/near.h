@@ -1,4 +1,4 @@
-/* near.h -- which communicators have all their members on one node, and the memory that these
+/* near.h -- finds the communicators whose members are all on one node, and the memory that these
  * members share. */
 #ifndef LOCKSTEP_COMM_NEAR_H
 #define LOCKSTEP_COMM_NEAR_H

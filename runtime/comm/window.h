@@ -1,5 +1,6 @@
-/* window.h -- memory of one process that others on its node also map. It has no name in any file
- * system, so nothing is left of it when its processes have ended, however they end. */
+/* window.h -- memory of one process that other processes on its node also map. The memory has no
+ * name in any file system, so it is freed when its processes have ended, even if they are killed.
+ */
 #ifndef LOCKSTEP_COMM_WINDOW_H
 #define LOCKSTEP_COMM_WINDOW_H
 

@@ -72,7 +72,7 @@ typedef struct SampleSource {
   int64_t sample;   /* counted within the source; packed: the window */
   int64_t token;    /* of the file */
   int64_t document; /* of the file; -1: it does not say */
-  /* tokens of the sample from `first` on; of a packed sample, those of its first piece */
+  /* tokens of the sample from `first` on; for a packed sample, the tokens of its first piece */
   int64_t count;
 } SampleSource;
 SampleSource samples_source(const Samples *samples, int64_t number);

@@ -19,7 +19,7 @@ typedef struct GpuSample {
 typedef struct GpuWatch {
   Nvml nvml;
   NvmlDevice device;
-  int64_t next_ns; /* the time from which it may be asked again */
+  int64_t next_ns; /* the earliest time of the next query */
 } GpuWatch;
 
 /* The GPU at this address of the PCI bus, as CUDA writes it ("0000:1b:00.0"). False: `why` says

@@ -119,8 +119,8 @@ static bool start_rank(ProcessLaunch *launch, const char *program, int32_t rank,
   return started;
 }
 
-/* Ranks start with request signals blocked: until they handle them, a request would kill them and
- * end the run. */
+/* Ranks start with request signals blocked: until ranks handle signals, a request would kill them
+ * and end the run. */
 static bool start_all(ProcessLaunch *launch, Status *status) {
   char program[PROGRAM_BYTES];
   sigset_t requests, before;

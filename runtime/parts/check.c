@@ -1,8 +1,8 @@
 /* check.c -- reads a part once, in blocks, and finds which bytes are not what was written.
  *
  * A header follows from the plan and the save, so it is compared. The sums are trusted where their
- * own sum is the manifest's; where it is not, they may be damaged themselves: the sum of the sums
- * that the data have decides. */
+ * own sum is the manifest's; without this match the sums may be damaged themselves: the sum of the
+ * sums that the data have decides. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -53,7 +53,8 @@ static int64_t free_bytes(const char *path) {
   return (int64_t)((uint64_t)status.f_bavail * status.f_frsize);
 }
 
-/* Compares this node with those that the plan describes: the fewest devices that it lacks of any.
+/* Compares this node with the nodes that the plan describes: the fewest devices that it lacks of
+ * any.
  */
 static int64_t count_lacking(const Plan *plan) {
   int64_t least = 0;

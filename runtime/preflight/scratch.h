@@ -1,5 +1,5 @@
-/* scratch.h -- writes a file, syncs it, reads it back and removes it: whether a file system can do
- * what a checkpoint needs, and how fast. */
+/* scratch.h -- tests a folder by writing a file, syncing it, reading it back and removing it:
+ * whether a file system can do what a checkpoint needs, and how fast. */
 #ifndef LOCKSTEP_PREFLIGHT_SCRATCH_H
 #define LOCKSTEP_PREFLIGHT_SCRATCH_H
 

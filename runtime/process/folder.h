@@ -4,7 +4,7 @@
 
 #include "runtime/process/status.h"
 
-/* Makes the folder and those above it, if they do not exist yet. */
+/* Makes the folder and its parents, if they do not exist yet. */
 bool folder_make(const char *path, Status *status);
 
 /* Removes a folder that holds nothing except the lock of this process. */

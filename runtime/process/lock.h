@@ -18,8 +18,8 @@ typedef struct Lock {
 } Lock;
 
 /* Takes the lock of an existing folder. On failure `why` is one line: LOCK_HELD names the holder,
- * LOCK_FAILED says what the system refused. The lock belongs to the process: it survives exec, and
- * a process that holds it can take it again. */
+ * LOCK_FAILED says what the system refused. The lock belongs to the process: the lock survives
+ * exec, and a process that holds it can take it again. */
 LockResult lock_take(Lock *lock, const char *folder, char why[LOCK_WHY_BYTES]);
 
 /* Does nothing if the lock is not held. */

@@ -89,8 +89,8 @@ typedef struct Run {
   const NcclApi *nccl; /* NULL: ranks train on processors, or there is only one */
 } Run;
 
-/* Called by each rank of the process: its first step is done; its last step is done, or it has
- * failed. */
+/* Called by each rank of the process: its first step is done; the rank's last step is done, or the
+ * rank has failed. */
 void run_steady_enter(const Run *run);
 void run_steady_leave(void);
 

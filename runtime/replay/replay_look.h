@@ -10,7 +10,7 @@
 typedef enum FirstKind {
   FIRST_NONE, /* everything was finite */
   FIRST_MADE, /* the record made it from finite numbers */
-  FIRST_HAD,  /* the record read it, and no record of this run had written it */
+  FIRST_HAD,  /* the record read bytes that no record of this run had written */
   FIRST_CAME, /* the record received it from other ranks, or as a sum over ranks */
 } FirstKind;
 

@@ -105,7 +105,7 @@ static void place(Windows *w, const TokPiece *piece, int64_t pieces, int32_t *wi
   }
 }
 
-/* Pieces by window, each window's in the order in which they were put there. */
+/* Pieces sorted by window, and within a window in the order in which they were added. */
 static void gather(TokPacking *out, const TokPiece *sorted, int64_t pieces, const int32_t *window) {
   for (int64_t i = 0; i < pieces; i++)
     out->first_piece[window[i] + 1]++;

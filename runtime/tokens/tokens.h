@@ -155,7 +155,7 @@ bool tokens_write_documents(const TokDocuments *all, const char *folder, double 
                             char why[TOKENS_WHY_BYTES]);
 
 /* Every byte of `text_path` becomes one token: FOLDER/train.u8 and, from the end of the text,
- * `hold_out` of it (a fraction in [0, 1)) in FOLDER/valid.u8. Makes the folder and those above it.
+ * `hold_out` of it (a fraction in [0, 1)) in FOLDER/valid.u8. Makes the folder and its parents.
  * A reader sees the old files or the whole new ones. */
 bool tokens_write_bytes(const char *text_path, const char *folder, double hold_out,
                         TokensWritten *written, char why[TOKENS_WHY_BYTES]);

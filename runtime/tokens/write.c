@@ -115,7 +115,7 @@ static bool has_own_copy(const char *folder) {
   return tokenizer != 0 && tokens_hash_file(path, &hash) && hash == tokenizer;
 }
 
-/* Makes the folder and those above it. */
+/* Makes the folder and its parents. */
 static bool make_folder(const char *folder, char why[TOKENS_WHY_BYTES]) {
   char part[PATH_BYTES];
   size_t length = strlen(folder);

@@ -1,4 +1,4 @@
-/* judge.h -- decides from what is known of the ranks whether one of them is lost, and which.
+/* judge.h -- decides from the reports of ranks whether one of them is lost, and which one.
  *
  * A pure function: clocks and sockets are the caller's. */
 #ifndef LOCKSTEP_WATCH_JUDGE_H
@@ -51,8 +51,8 @@ Verdict judge(const Plan *plan, const Mesh *mesh, const RankView *view, int64_t 
 /* The rank that `judge` would call silent or stuck if it had not waited for a processor. */
 Verdict judge_starved(const Plan *plan, const Mesh *mesh, const RankView *view, int64_t now_ms);
 
-/* True if the whole node of `rank`, which is dead or silent, is lost: all of its ranks are, there
- * are at least two of them, and there are other nodes. `node` is the node name of each rank. */
+/* True if the whole node of `rank`, which is dead or silent, is lost: all ranks of its node are
+ * lost, these are at least two, and there are other nodes. `node` is the node name of each rank. */
 bool judge_node_is_lost(const RankView *view, const char *const *node, int32_t rank_count,
                         int32_t rank, int64_t now_ms);
 

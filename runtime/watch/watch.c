@@ -61,7 +61,7 @@ struct Watch {
   bool is_told;    /* `own` has been sent */
   bool is_closing; /* the main thread is leaving */
   bool is_ended;
-  bool has_written; /* this rank has written its part of the report */
+  bool has_written; /* true after this rank has written its part of the report */
   bool reports;     /* this rank has written the report */
   bool is_quiet;    /* an agent or a root has left normally: the run has ended */
   BandMessage end;

@@ -53,7 +53,7 @@ static int32_t kind_of(Rotation *r, const Buffer *buffer) {
   return *last = r->kinds.count - 1;
 }
 
-/* Buffers by the call at which they end. */
+/* Buffers, sorted by the call at which they end. */
 typedef struct Deaths {
   int32_t *first, *next; /* by call; by buffer. NO_ID: the end */
   int32_t call;          /* buffers that ended before it have freed their slots */
@@ -214,8 +214,8 @@ static bool is_in_loop(const Rotation *r, const Buffer *buffer) {
   return buffer->first_call < loop_end(r) && buffer->last_call >= r->first;
 }
 
-/* A round may use a slot several times. Where one of these buffers lives through the whole loop,
- * the others take its memory, as they do without a loop. */
+/* A round may use a slot several times. If one of these buffers lives through the whole loop, the
+ * others share its memory, as without a loop. */
 static void unite_slots(const Rotation *r, int32_t *root) {
   int32_t *through = ARENA_ARRAY(r->arena, int32_t, r->slot_count + 1); /* by slot; 0: none */
   for (int32_t b = r->first_buffer; b < r->end_buffer; b++)

@@ -14,7 +14,7 @@
 #include "compiler/base/base.h"
 #include "runtime/plan/plan.h"
 
-/* One of the plan's communicators on one lane, as a class uses it. */
+/* How one class uses one of the plan's communicators on one lane. */
 typedef struct Communicator {
   uint32_t comm, lane;
   uint32_t ranks;

@@ -1,6 +1,7 @@
 /* nodes.h -- what the ranks of a node need of its memory together.
  *
- * In: a plan with places.   Out: bytes by node. Nodes whose ranks need the same are one row. */
+ * In: a plan with places.   Out: bytes by node. Nodes whose ranks need the same number of bytes are
+ * one row. */
 #ifndef LOCKSTEP_COST_NODES_H
 #define LOCKSTEP_COST_NODES_H
 

@@ -1,5 +1,5 @@
-/* outside.h -- memory of a GPU that a rank needs outside its arena. It is known before there is a
- * draft, because the budget of every draft is what it leaves.
+/* outside.h -- memory of a GPU that a rank needs outside its arena. It is known before the draft,
+ * because every draft's budget is the remaining memory.
  *
  * Groups of ranks follow from the degrees: every plan of the job opens these communicators, or
  * fewer. Ranks are in the usual order; where a plan takes another, `lockstep explain --layouts` has

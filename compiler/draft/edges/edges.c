@@ -398,8 +398,9 @@ static bool communicates(const Draft *d, int32_t lane) {
   return false;
 }
 
-/* Joins at the start of the next run: the main lane knows its own records to be over, and what
- * others that communicate had done by its last call; all lanes begin after it. */
+/* Joins at the start of the next run: the main lane knows that its own records are over, and the
+ * records that other communicating lanes had finished by its last call; all lanes begin after it.
+ */
 static void cross_seam(Edges *e) {
   EdgeMarks *main = &e->known[LANE_COMPUTE];
   for (int32_t lane = 0; lane < Lane_COUNT; lane++)

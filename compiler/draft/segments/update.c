@@ -84,7 +84,7 @@ static int32_t build_stream(Draft *d, int32_t b, bool comes) {
   return segment;
 }
 
-/* Copies a layer's gradients with their padding, before its backward or after it. */
+/* Copies a layer's gradients, padding included, before or after the layer's backward. */
 static int32_t build_grads_pass(Draft *d, int32_t b, bool arrives) {
   const BaseRole here = grad_role(&d->blocks.at[b]);
   int32_t segment = block_segment(d, b, arrives ? "grads.in" : "grads.back");

@@ -149,7 +149,7 @@ static void place_host_side(Draft *d, Stage *stage) {
                                 : stage->staging_buffer;
 }
 
-/* Files are for those who have little host memory: gradients leave one layer after another. */
+/* Files are for machines with little host memory: gradients leave one layer after another. */
 static bool grads_fit_on_host(const Draft *d, const Stage *stage) {
   const bool is_shared = d->cluster->target == TARGET_CPU;
   const int64_t node_bytes = spec_host_budget(d->job, d->cluster);

@@ -89,7 +89,7 @@ static bool reads(const Graph *g, const Node *n, ValueId v) {
   return false;
 }
 
-/* True if another node needs the value after this one has overwritten it: a later one, or the
+/* True if another node needs the value after this node has overwritten it: a later one, or the
  * backward of an earlier one. That of losses, and of what is linear, does not. */
 static bool is_read_besides(const Graph *g, const Region *region, int32_t position, ValueId v) {
   if (region->output == v) return true;

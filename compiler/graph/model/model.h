@@ -10,7 +10,7 @@
 #include "compiler/graph/graph.h"
 #include "compiler/job/job.h"
 
-typedef struct Model Model; /* an open model: its family is found, its sizes are known */
+typedef struct Model Model; /* an open model: the family has been found and the sizes are known */
 
 /* Finds the chain of files and merges their sizes: those of the job come before those of a preset,
  * and these before the family's. NULL: an error was reported. */

@@ -289,7 +289,7 @@ static ClusterType type_of_job(Job *job, const Facts *facts, const Cluster *clus
   return type;
 }
 
-/* The job cannot set these keys for all types, which differ in them. */
+/* The job cannot set these keys, because types of nodes differ in them. */
 static bool refuse_beside_types(Compile *c, const Job *job) {
   static const int32_t fields[] = {
       FIELD_cluster_nodes,          FIELD_cluster_devices,    FIELD_cluster_device,

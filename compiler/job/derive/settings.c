@@ -62,7 +62,7 @@ SettingEffect spec_effect(int32_t section, int32_t field) {
 
 /* ---- values */
 
-/* In double quotes where it holds what separates names, so that two lists never have one text. */
+/* In double quotes if the name contains a separator, so that two lists never have one text. */
 static const char *exact_name(Arena *arena, const char *name) {
   if (*name != '\0' && strpbrk(name, " ,;:\"\t\r\n") == NULL) return name;
   const char *text = "\"";

@@ -16,7 +16,7 @@ typedef struct Foreign {
 bool foreign_find(Arena *arena, const Source *source, int32_t first, int32_t last, Foreign *found);
 
 /* A character outside ASCII at `at`, outside texts and comments, on the line that begins at `line`.
- * False: it is not UTF-8. *length: its bytes, or those of the whole quoted text. */
+ * False: it is not UTF-8. *length: its length in bytes, or the length of the whole quoted text. */
 bool foreign_letter(Arena *arena, const char *line, const char *at, int32_t *length,
                     Foreign *found);
 

@@ -19,7 +19,7 @@ RateMemo *rate_memo(Arena *arena);
 /* `seats`: two or more, in the order of the ranks. memo: of this kind, or NULL. */
 NodeRate rate_of_seats(const NodeKind *kind, RateMemo *memo, const int32_t *seats, int32_t count);
 
-/* The smaller of two rates, of which 0 is unknown. */
+/* The smaller of two rates; a rate of 0 is unknown. */
 static inline double least_known(double a, double b) {
   if (a <= 0) return b;
   return b <= 0 || a < b ? a : b;

@@ -13,7 +13,7 @@ typedef struct Gpu {
 } Gpu;
 
 typedef struct Gpus {
-  VEC(Gpu) list;   /* those that CUDA_VISIBLE_DEVICES leaves to this process */
+  VEC(Gpu) list;   /* GPUs that CUDA_VISIBLE_DEVICES leaves to this process */
   const char *why; /* the driver is installed, but reports no GPUs: why; else NULL */
 } Gpus;
 

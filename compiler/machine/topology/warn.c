@@ -107,7 +107,8 @@ static double most_pcie_gb_s(const WarnLook *look, const Device *at) {
   return most;
 }
 
-/* Generations and lanes come in powers of two: less than three quarters is one less of them. */
+/* Generations and lanes come in powers of two: below three quarters of the best, it has fewer lanes
+ * or a lower speed. */
 static bool has_narrow_link(const WarnLook *look, int32_t number) {
   const Device *at = gpu(look, number);
   return at->pcie_gb_s > 0 && at->pcie_gb_s < 0.75 * most_pcie_gb_s(look, at);

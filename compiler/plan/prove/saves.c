@@ -1,8 +1,8 @@
 /* saves.c -- a checkpoint has each element of the state once, from a rank that has it.
  *
- * The bytes that a rank saves follow from the tables of a plan by arithmetic (state/rows.h). It is
- * exact if these tables say three things, which are shown here; that memory holds what the
- * tables say is shown by types.
+ * The bytes that a rank saves follow from the tables of a plan by arithmetic (state/rows.h). The
+ * set is exact if three properties of these tables hold, which are shown here; that memory holds
+ * what the tables say is shown by types.
  *
  *   elements   the pieces of a layout, over the ranks of a class, have each element of the whole
  *   names      no class has two tensors of one name, kind and layer

@@ -1,5 +1,5 @@
-/* meet.c -- communications of several classes: a collective begins when all of them have come to
- * it, an exchange when its transfers have met. */
+/* meet.c -- communications of several classes: a collective begins when all members have reached
+ * it, an exchange when both sides of its transfers have. */
 #include "compiler/plan/simulate/runner.h"
 #include "runtime/plan/plan_place.h"
 

@@ -1,8 +1,8 @@
 /* bench.c -- lockstep bench --kernels: which variant of the matrix product is the fastest here, as
  * a row of kernels/cpu/processors.def.
  *
- * A variant is chosen once per process, so each is measured by its own child. Rounds go over
- * all variants, so that what disturbs the machine disturbs them alike; medians are compared. */
+ * A variant is chosen once per process, so each is measured by its own child. Each round measures
+ * all variants, so that other work on the machine disturbs them alike; medians are compared. */
 #include "compiler/show/cli/bench.h"
 
 #include <ctype.h>

@@ -59,7 +59,7 @@ static const char *changes_text(Arena *arena, const Options *options) {
   return text;
 }
 
-/* The other job is this one with more changes. That it does not fit is part of the answer; any
+/* The other job is this job with further changes. That it does not fit is part of the answer; any
  * other error is reported as the other job's. */
 static ExitCode explain_against(const Options *options, const Compiled *compiled) {
   Options other = *options;

@@ -334,7 +334,8 @@ static ExitCode submit(Submission *s, const Options *options) {
   return code;
 }
 
-/* One JSON document: diagnostics, and for each setting its folder, when it could start, its jobs.
+/* One JSON document: diagnostics, and for each setting its folder, its expected start, and its
+ * jobs.
  */
 static void print_json(Compile *c, const Submission *all, int32_t count, ExitCode code) {
   bool is_first = true;

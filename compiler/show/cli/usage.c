@@ -40,7 +40,7 @@ void usage_print_verb(const Verb *verb, FILE *out) {
     if (flag_takes(&flags[i], verb->name)) print_flag(&flags[i], out);
 }
 
-/* Options that several verbs share; the others are in the help of their verb. */
+/* Options that several verbs share; other options are in the help of their verb. */
 static bool is_shared(const Flag *flag) {
   return strchr(flag->verbs, ' ') != NULL;
 }

@@ -1,5 +1,5 @@
-/* timeline_text.c -- the same rows as characters: a column shows what took most of its time; for
- * lanes beside computation also whether anything ran at all. */
+/* timeline_text.c -- the same rows as characters: a column shows the work that took most of its
+ * time; for lanes beside computation also whether anything ran at all. */
 #include <string.h>
 
 #include "compiler/show/explain/timeline.h"

@@ -72,7 +72,7 @@ bool cuda_pin(void *at, size_t size_bytes, Status *status) {
     piece = cuda_piece_bytes(base + locked, whole - locked);
     const cudaError_t error = cudaHostRegister(base + locked, piece, cudaHostRegisterDefault);
     if (error == cudaSuccess) continue;
-    (void)cudaGetLastError(); /* a later launch would find it as its own */
+    (void)cudaGetLastError(); /* a later launch would report the error as its own */
     cuda_unpin(base, locked);
     return refused(error, size_bytes, status);
   }

@@ -175,8 +175,8 @@ static bool cuda_mark(Queue *queue, MarkFor whom, Status *status) {
   return new_mark(queue, whom, status) != NULL;
 }
 
-/* The first event after work `number`: one that was recorded already, or a new one. NULL: there is
- * nothing to wait for. */
+/* The first event after work `number`: an event that was recorded already, or a new one. NULL:
+ * there is nothing to wait for. */
 static const Mark *mark_of(Queue *queue, uint64_t number, Status *status) {
   const Mark *best = NULL;
   for (MarkFor whom = 0; whom < MarkFor_COUNT; whom++) {

@@ -332,7 +332,7 @@ static void check_inputs(const View *view) {
 
 /* ---- random numbers */
 
-/* Parameters persist in one dtype, and kernels read one. */
+/* All parameters persist in one dtype, and all kernels read one dtype. */
 static void check_dtypes(const View *view) {
   const Plan *plan = view->plan;
   for (uint32_t i = 0; i < plan->tensors_count; i++)

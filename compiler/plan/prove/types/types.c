@@ -80,10 +80,11 @@ static void check_tensor(Typing *t, const Standing *at, uint64_t start, Spans *s
   put(t, spans, first, end, &state);
 }
 
-/* Checks what a program has left at its end: after init every tensor has its initial values;
- * moments, maxima, compensations and lower halves are zeros, and caches have no position yet; after
- * a step everything is updated, and becomes the old state of the next; evaluation changes nothing,
- * and a pass of a sampled model has been appended to every cache. Refuses anything else. */
+/* Checks the types that a program leaves in memory at its end: after init every tensor has its
+ * initial values; moments, maxima, compensations and lower halves are zeros, and caches have no
+ * position yet; after a step everything is updated, and becomes the old state of the next;
+ * evaluation changes nothing, and a pass of a sampled model has been appended to every cache.
+ * Refuses anything else. */
 static void tensors_check(Typing *t, Held *held) {
   const Cells *cells = &t->class.cells;
   Spans spans = {0};
