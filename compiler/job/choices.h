@@ -9,11 +9,13 @@
  * there are. */
 typedef enum JobUse { USE_TRAIN, USE_EVAL, USE_SAMPLE, USE_PREDICT } JobUse;
 
-/* The settings by which a class is drawn (kernels.def), and how much is. */
+/* The settings by which a class is drawn (kernels.def), and how much is; or which answer is
+ * predicted. */
 typedef struct DrawOptions {
   double temperature, top_p;
   int64_t top_k;
   int64_t prompt_tokens, tokens, sequences; /* of the longest prompt, drawn at most, texts; or 0 */
+  const char *loss; /* the name of the one that predict answers for; NULL: the model's last */
 } DrawOptions;
 
 typedef enum { CHOICE_TOKENS, CHOICE_TABLE, CHOICE_SYNTHETIC } DataChoice; /* data.head */

@@ -87,7 +87,7 @@ typedef struct ModelSize {
 typedef struct Job {
 #include "compiler/job/fields.def"
   JobUse use;
-  DrawOptions draw;         /* of USE_SAMPLE */
+  DrawOptions draw;         /* of USE_SAMPLE and USE_PREDICT */
   VEC(ModelSize) sizes;     /* of model */
   Amount offload_part;      /* of offload.optimizer = { "cpu", share = "60%" }, or most = "40GB" */
   Amount frames_part;       /* the same of offload.activations */

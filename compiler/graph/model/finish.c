@@ -110,6 +110,18 @@ static void tell_dropped(Trace *t, const bool *needed, const NodeList *dropped) 
               g->inputs.at[i].name);
 }
 
+/* A prediction of an early loss ends with that loss's region: no node of later ones is left, and
+ * their values are counted to this one. */
+static void drop_regions(const Trace *t) {
+  Graph *g = t->g;
+  if (t->losses_left_out == 0) return;
+  while (g->regions.count > 1 && g->regions.at[g->regions.count - 1].forward.count == 0)
+    g->regions.at[--g->regions.count - 1].output = NO_ID;
+  for (ValueId v = 0; v < g->values.count; v++)
+    if (graph_value(g, v)->region >= g->regions.count)
+      graph_value(g, v)->region = g->regions.count - 1;
+}
+
 static bool check_reach(Trace *t) {
   Graph *g = t->g;
   NodeList dropped = {0};
@@ -126,6 +138,7 @@ static bool check_reach(Trace *t) {
   }
   if (!check_parameters(t, needed) || !check_uses(g)) return false;
   t->needed = needed;
+  drop_regions(t);
   for (int32_t i = 0; i < g->regions.count; i++) {
     const Region *region = &g->regions.at[i];
     if (region->is_stack && !needed[region->output])

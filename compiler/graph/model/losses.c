@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compiler/graph/model/loss_choice.h"
 #include "compiler/graph/model/trace.h"
 
 /* ---- what Lua holds */
@@ -100,13 +101,32 @@ static RegionId region_of(const Trace *t, int32_t i) {
   return graph_value(t->g, t->losses.at[i])->region;
 }
 
-/* Sampling and predictions use one loss: the first one after the last stack that has a loss after
- * it. */
+/* Sampling uses one loss, and predictions unless --loss names another: the first one after the last
+ * stack that has a loss after it. */
 static int32_t main_loss(const Trace *t, const LossSum *sum) {
   int32_t found = -1;
   for (int32_t i = 0; i < t->losses.count; i++)
     if (sum->has[i] && (found < 0 || region_of(t, i) > region_of(t, found))) found = i;
   return found;
+}
+
+/* The loss that predictions are of; NO_ID, with an error reported: there is none of that name. */
+static int32_t predicted_loss(const Trace *t, const LossSum *sum) {
+  LossOption options[LOSSES_MAX];
+  int32_t number[LOSSES_MAX], count = 0;
+  LossAsk ask = {.name = t->model->job->draw.loss, .usual = -1, .verb = "predict"};
+  const char *why;
+  for (int32_t i = 0; i < t->losses.count; i++) {
+    if (!sum->has[i]) continue;
+    const Node *n = graph_node(t->g, graph_value(t->g, t->losses.at[i])->producer);
+    if (i == main_loss(t, sum)) ask.usual = count;
+    number[count] = i;
+    options[count++] = (LossOption){loss_name(n->path), op_def(n->op)->name, true};
+  }
+  const int32_t chosen = loss_choose(t->g->compile->arena, options, count, &ask, &why);
+  if (chosen >= 0) return number[chosen];
+  error_at(t->g->compile, t->loss_at, "wrong-use", "%s", why);
+  return NO_ID;
 }
 
 static void take_loss(Trace *t, int32_t i, double weight) {
@@ -165,7 +185,8 @@ static void draw(Trace *t, int32_t i) {
 /* The losses that forward returns become those of the graph. */
 void losses_take(Trace *t, int index) {
   const LossSum *sum = sum_at(t, index);
-  const int32_t use = t->model->job->use, one = main_loss(t, sum);
+  const int32_t use = t->model->job->use;
+  const int32_t one = use == USE_PREDICT ? predicted_loss(t, sum) : main_loss(t, sum);
   const bool has_one = use == USE_SAMPLE || use == USE_PREDICT;
   for (int32_t i = 0; i < t->losses.count && use != USE_SAMPLE; i++)
     if (sum->has[i] && (!has_one || i == one)) take_loss(t, i, has_one ? 1 : sum->weight[i]);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "compiler/graph/model/loss_choice.h"
 #include "compiler/show/cli/use.h"
 #include "kernels/contract/contract.h"
 #include "runtime/plan/plan_job.h"
@@ -74,36 +75,19 @@ static bool has_logits(const PlanLoss *loss) {
   return kernel != NULL && kernel->id == KERNEL_cross_entropy;
 }
 
-/* "lm, aux": the names of all losses, or of those with logits. */
-static const char *loss_names(Arena *arena, const PlanLosses *losses, bool all) {
-  const char *text = "";
-  for (int32_t i = 0; i < losses->count; i++)
-    if (all || has_logits(&losses->at[i]))
-      text = arena_printf(arena, "%s%s%s", text, *text ? ", " : "", losses->at[i].name);
-  return text;
-}
-
-/* Sets *number to the loss that --loss names, else to the one that has logits. */
+/* Sets *number to the loss that --loss names, else to the only one that has logits. */
 static ExitCode choose_loss(const Used *used, const char *name, int32_t *number) {
   const PlanLosses losses = plan_losses(&used->compiled.plan);
-  Arena *arena = used->c->arena;
-  int32_t count = 0, found = -1;
-  for (int32_t i = 0; i < losses.count; i++) {
-    if (name != NULL ? strcmp(losses.at[i].name, name) != 0 : !has_logits(&losses.at[i])) continue;
-    count++;
-    found = i;
-  }
-  *number = found;
-  if (name != NULL && found < 0)
-    return complain(EXIT_USER, "--loss: the model has no loss '%s'; it has: %s", name,
-                    loss_names(arena, &losses, true));
-  if (found < 0 || !has_logits(&losses.at[found]))
-    return complain(EXIT_USER, "--logits is for losses that are cross_entropy, and '%s' is %s",
-                    losses.at[found < 0 ? 0 : found].name, losses.at[found < 0 ? 0 : found].op);
-  if (count > 1)
-    return complain(EXIT_USER, "--logits writes those of one loss: choose it with --loss NAME: %s",
-                    loss_names(arena, &losses, false));
-  return EXIT_DONE;
+  const LossAsk ask = {.name = name,
+                       .usual = -1,
+                       .verb = "--logits",
+                       .fit = contract_of(KERNEL_cross_entropy)->row->name};
+  LossOption options[LOSSES_MAX];
+  const char *why;
+  for (int32_t i = 0; i < losses.count; i++)
+    options[i] = (LossOption){losses.at[i].name, losses.at[i].op, has_logits(&losses.at[i])};
+  *number = loss_choose(used->c->arena, options, losses.count, &ask, &why);
+  return *number >= 0 ? EXIT_DONE : complain(EXIT_USER, "%s", why);
 }
 
 /* Ranks write through a link to the file beside the name; the link's name has the loss. */

@@ -271,7 +271,7 @@ ExitCode verb_predict(const Options *options) {
   if (code == EXIT_DONE) code = make_table(&p);
   if (code == EXIT_DONE) {
     VEC_PUSH(p.used.c->arena, &p.used.settings, "train.microbatch=1");
-    code = use_compile(&p.used, options, USE_PREDICT, (DrawOptions){0});
+    code = use_compile(&p.used, options, USE_PREDICT, (DrawOptions){.loss = options->loss});
   }
   if (code == EXIT_DONE) code = use_check_output(&p.used, options->out);
   if (code == EXIT_DONE) code = check_lacking(&p);
