@@ -52,11 +52,20 @@ static bool check_absent(TokenizerReading *r, json_t *root, const char *key) {
          tokenizer_refuse(r, "%s is set, and would cut or pad every text: set it to null", key);
 }
 
+/* Hugging Face refuses others, too. */
+static bool check_version(TokenizerReading *r, json_t *root) {
+  const char *version = json_text(root, "version");
+  return json_object_get(root, "version") == NULL ||
+         (version != NULL && strcmp(version, "1.0") == 0) ||
+         tokenizer_refuse(r, "version is not \"1.0\", so its parts could mean something else");
+}
+
 static bool read_parts(TokenizerReading *r, json_t *root) {
   return tokenizer_check_keys(r, root, "$",
                               " version truncation padding added_tokens normalizer pre_tokenizer "
                               "post_processor decoder model ") &&
-         check_absent(r, root, "truncation") && check_absent(r, root, "padding") &&
+         check_version(r, root) && check_absent(r, root, "truncation") &&
+         check_absent(r, root, "padding") &&
          tokenizer_read_normalizer(r, json_object_get(root, "normalizer")) &&
          tokenizer_read_split(r, json_object_get(root, "pre_tokenizer")) &&
          tokenizer_read_decoder(r, json_object_get(root, "decoder")) &&

@@ -152,6 +152,7 @@ static void refused(const char *kind, const char *old, const char *new, const ch
 
 static void test_refused(void) {
   TEST("what is not built is refused with its place in the JSON") {
+    refused("gpt2", "\"version\":\"1.0\"", "\"version\":\"1.1\"", "version is not \"1.0\"");
     refused("gpt2", "\"truncation\":null", "\"truncation\":{}", "truncation is set");
     refused("gpt2", "\"dropout\":null", "\"dropout\":0.1", "model.dropout is set");
     refused("gpt2", "\"type\":\"BPE\"", "\"type\":\"Unigram\"", "model.type is \"Unigram\"");
