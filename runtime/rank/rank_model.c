@@ -113,7 +113,8 @@ static void find_tokenizer(const Run *run, char folder[4096]) {
     char path[4200];
     uint64_t hash;
     if (file->tokens.tokenizer == 0) continue;
-    (void)snprintf(folder, 4096, "%.*s", slash != NULL ? (int)(slash - file->path) : 1,
+    (void)snprintf(folder, 4096, "%.*s",
+                   slash != NULL && slash > file->path ? (int)(slash - file->path) : 1,
                    slash != NULL ? file->path : ".");
     (void)snprintf(path, sizeof path, "%.4000s/tokenizer.json", folder);
     if (tokens_hash_file(path, &hash) && hash == file->tokens.tokenizer) return;
