@@ -174,9 +174,14 @@ static ExitCode copy_file(const char *from, const char *to) {
               : complain(EXIT_WORLD, "%s: cannot be copied: %s", from, strerror(failure));
 }
 
+/* Of an export that is not over, or was killed. */
+static const char lock_file[] = "lock";
+
+/* What is written anew, or not at all. */
 static bool is_tensors(const char *name) {
   size_t length = strlen(name);
-  return strcmp(name, "tensors.json") == 0 || strstr(name, ".safetensors") != NULL ||
+  return strcmp(name, "tensors.json") == 0 || strcmp(name, lock_file) == 0 ||
+         strstr(name, ".safetensors") != NULL ||
          (length > 4 && strcmp(name + length - 4, ".bin") == 0);
 }
 
@@ -228,20 +233,74 @@ static ExitCode write_config(const Export *e, const char *from, SafeDtype asked)
 
 /* ---- the folder */
 
-void export_drop(const Export *e) {
-  DIR *items = opendir(e->folder);
-  for (struct dirent *item; items != NULL && (item = readdir(items)) != NULL;)
-    (void)unlink(arena_printf(e->c->arena, "%s/%s", e->folder, item->d_name));
-  if (items != NULL) (void)closedir(items);
-  (void)rmdir(e->folder);
+static bool is_item(const struct dirent *item) {
+  return strcmp(item->d_name, ".") != 0 && strcmp(item->d_name, "..") != 0;
 }
 
-static ExitCode finish(const Export *e) {
+/* Removes the files but the lock. False: something else stays. */
+static bool clear_folder(const Export *e) {
+  bool is_clear = true;
+  DIR *items = opendir(e->folder);
+  for (struct dirent *item; items != NULL && (item = readdir(items)) != NULL;)
+    if (is_item(item) && strcmp(item->d_name, lock_file) != 0)
+      is_clear =
+          unlink(arena_printf(e->c->arena, "%s/%s", e->folder, item->d_name)) == 0 && is_clear;
+  if (items == NULL) return false;
+  (void)closedir(items);
+  return is_clear;
+}
+
+static void drop_folder(Export *e) {
+  (void)clear_folder(e);
+  (void)unlink(arena_printf(e->c->arena, "%s/%s", e->folder, lock_file));
+  (void)rmdir(e->folder);
+  lock_give_back(&e->lock);
+}
+
+/* An export that was killed has left a lock there, or nothing at all. */
+static bool is_left(const Export *e) {
+  bool is_empty = true;
+  DIR *items = opendir(e->folder);
+  for (struct dirent *item; items != NULL && (item = readdir(items)) != NULL;)
+    is_empty = is_empty && !is_item(item);
+  if (items == NULL) return false;
+  (void)closedir(items);
+  return is_empty || is_there(e->c->arena, e->folder, lock_file);
+}
+
+/* Makes the folder, or takes over what an export that was killed has left. */
+static ExitCode take_folder(Export *e) {
+  char why[LOCK_WHY_BYTES];
+  const bool is_fresh = mkdir(e->folder, 0777) == 0;
+  if (!is_fresh && errno != EEXIST) return cannot_write(e->folder, errno);
+  if (!is_fresh && !is_left(e))
+    return complain(EXIT_USER,
+                    "%s is there already, and no export has left it: remove it, or name another "
+                    "folder",
+                    e->folder);
+  const LockResult result = lock_take(&e->lock, e->folder, why);
+  if (result == LOCK_HELD)
+    return complain(EXIT_USER,
+                    "%s: another export is writing it: wait until it has ended, or name another "
+                    "folder",
+                    e->folder);
+  if (result == LOCK_FAILED) return complain(EXIT_WORLD, "%s", why);
+  if (is_fresh || clear_folder(e)) return EXIT_DONE;
+  lock_give_back(&e->lock);
+  return complain(EXIT_USER,
+                  "%s holds more than an export leaves: remove it, or name another folder",
+                  e->folder);
+}
+
+/* The lock goes last: a folder without it is whole. */
+static ExitCode finish(Export *e) {
   const char *out = e->options->out;
   int descriptor = open(e->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   bool good = descriptor >= 0 && fsync(descriptor) == 0;
   if (descriptor >= 0) (void)close(descriptor);
   if (!good || rename(e->folder, out) != 0) return cannot_write(out, errno);
+  (void)unlink(arena_printf(e->c->arena, "%s/%s", out, lock_file));
+  lock_give_back(&e->lock);
   if (!e->options->quiet)
     printf("wrote    %s   %d tensors, %s\n", text_plain(e->c->arena, out), (int)e->tensors.count,
            format_bytes(e->c->arena, e->total_bytes));
@@ -253,16 +312,13 @@ static ExitCode write_folder(Export *e, const char *from, SafeDtype asked) {
   e->folder = arena_printf(e->c->arena, "%s.new", e->options->out);
   if (e->tensors.at == NULL) return complain(EXIT_USER, "%s: there are no tensors", from);
   qsort(e->tensors.at, (size_t)e->tensors.count, sizeof *e->tensors.at, compare_names);
-  if (mkdir(e->folder, 0777) != 0 && errno == EEXIST)
-    return complain(EXIT_USER,
-                    "%s is there already: an export that was killed has left it; remove it",
-                    e->folder);
-  if (access(e->folder, F_OK) != 0) return cannot_write(e->folder, errno);
-  ExitCode code = write_config(e, from, asked);
+  ExitCode code = take_folder(e);
+  if (code != EXIT_DONE) return code;
+  code = write_config(e, from, asked);
   if (code == EXIT_DONE) code = copy_others(e, from);
   if (code == EXIT_DONE) code = export_write(e);
   if (code == EXIT_DONE) code = finish(e);
-  if (code != EXIT_DONE) export_drop(e);
+  if (code != EXIT_DONE) drop_folder(e);
   return code;
 }
 
@@ -343,7 +399,7 @@ ExitCode verb_export(const Options *options) {
   Compile *c = open_compile();
   SafeDtype asked = SafeDtype_COUNT;
   if (c == NULL) return EXIT_WORLD;
-  Export e = {.c = c, .options = options};
+  Export e = {.c = c, .options = options, .lock = {-1}};
   ExitCode code = check_options(&e, &asked);
   if (code == EXIT_DONE)
     code = is_there(c->arena, what, "config.json") ? export_folder(&e, what, asked)

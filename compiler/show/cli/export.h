@@ -4,6 +4,7 @@
 #define LOCKSTEP_EXPORT_H
 
 #include "compiler/show/cli/saved.h"
+#include "runtime/process/lock.h"
 #include "runtime/safetensors/safetensors.h"
 
 /* A tensor to write. */
@@ -25,14 +26,13 @@ typedef struct Export {
   const Options *options;
   SavedReader *reader; /* NULL: from a model folder */
   VEC(OutTensor) tensors;
-  const char *folder;  /* a temporary folder, until all is written */
+  const char *folder;  /* a temporary folder, until all is written, with */
+  Lock lock;           /* which tells it from one that was left */
   int64_t shard_bytes; /* 0: one file */
   int64_t total_bytes;
 } Export;
 
 /* Writes the files of tensors, and the index of several. */
 ExitCode export_write(Export *e);
-/* Removes a folder that was half written. */
-void export_drop(const Export *e);
 
 #endif
