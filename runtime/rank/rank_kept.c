@@ -236,10 +236,23 @@ bool rank_kept_drain(Rank *rank, Status *status) {
 
 /* ---- opening */
 
-/* Twice the parts of the node's ranks must have room: the older goes when the newer is whole. */
-static bool check_room(Rank *rank, const uint64_t *node, Status *status) {
-  RankKept *kept = &rank->kept;
+static void tell_no_room(const Rank *rank, int64_t need_bytes, int64_t free_bytes) {
   char need[QUANTITY_BYTES], have[QUANTITY_BYTES];
+  Text text;
+  text_start_screen(&text, STDERR_FILENO);
+  text_add(&text,
+           "note     checkpoint.memory: two copies of the parts of this node need %s, and %s has "
+           "%s free: the run keeps no copies in memory; make room there, or set "
+           "checkpoint.memory = \"none\"\n",
+           text_bytes(need, (double)need_bytes), rank->kept.path,
+           text_bytes(have, (double)free_bytes));
+  (void)text_flush(&text);
+}
+
+/* Twice the parts of the node's ranks must have room: the older goes when the newer is whole. Less
+ * would also take the room of MPI and NCCL there, which a full memory kills. */
+static bool has_room(Rank *rank, const uint64_t *node, bool *fits, Status *status) {
+  RankKept *kept = &rank->kept;
   const State *state = &kept->store.state;
   int64_t bytes = 0;
   for (int32_t i = 0; i < ranks_of(rank); i++) {
@@ -250,15 +263,13 @@ static bool check_room(Rank *rank, const uint64_t *node, Status *status) {
     bytes += 2 * layout.file_bytes;
   }
   const int64_t room = memory_free_bytes(kept->path);
-  if (room < 0 || room >= bytes) return true;
-  return status_fail(status, STATUS_WORLD,
-                     "checkpoint.memory: two copies of the parts of this node need %s, and %s has "
-                     "%s free: more room there, or checkpoint.memory = \"none\"",
-                     text_bytes(need, (double)bytes), kept->path, text_bytes(have, (double)room));
+  *fits = room < 0 || room >= bytes;
+  if (!*fits) tell_no_room(rank, bytes, room);
+  return true;
 }
 
 /* The first rank of a node makes its folder. The answer of all ranks about it has been reported. */
-static bool open_folder(Rank *rank, const uint64_t *node, Status *status) {
+static bool open_folder(Rank *rank, const uint64_t *node, bool *fits, Status *status) {
   RankKept *kept = &rank->kept;
   const int32_t ranks = ranks_of(rank);
   kept->leads = true;
@@ -276,12 +287,23 @@ static bool open_folder(Rank *rank, const uint64_t *node, Status *status) {
   kept->told = calloc((size_t)ranks, sizeof *kept->told);
   kept->end = calloc((size_t)ranks, sizeof *kept->end);
   if (kept->told == NULL || kept->end == NULL) return no_memory(status);
-  return !kept->leads || (memory_make(kept->path, status) && check_room(rank, node, status));
+  return !kept->leads || (memory_make(kept->path, status) && has_room(rank, node, fits, status));
+}
+
+/* One node without room leaves all without copies, of which each would lack its parts. */
+static bool agree_room(Rank *rank, bool fits, Status *status) {
+  RankKept *kept = &rank->kept;
+  const KeptWord own = {.has_failed = !fits};
+  if (!gather(rank, &own, kept->told, sizeof own, status)) return false;
+  for (int32_t i = 0; i < ranks_of(rank); i++)
+    if (kept->told[i].has_failed != 0) kept->every = 0;
+  if (kept->every == 0 && kept->leads) memory_clear(kept->path);
+  return true;
 }
 
 static void tell_opened(const Rank *rank) {
   const RankKept *kept = &rank->kept;
-  if (rank->number == 0)
+  if (rank->number == 0 && kept->every > 0)
     report_note(rank->report, "memory   the state is kept every %lld step%s in %s of each node",
                 (long long)kept->every, plural(kept->every), kept->path);
 }
@@ -298,10 +320,11 @@ bool rank_kept_open(Rank *rank, Status *status) {
   uint64_t *node = calloc((size_t)ranks_of(rank), sizeof *node);
   if (node == NULL) return no_memory(status);
   kept->every = (int64_t)every->real;
+  bool fits = true;
   const bool opened =
-      gather(rank, &own, node, sizeof own, status) && open_folder(rank, node, status);
+      gather(rank, &own, node, sizeof own, status) && open_folder(rank, node, &fits, status);
   free(node);
-  if (!opened) return false;
+  if (!opened || !agree_room(rank, fits, status)) return false;
   tell_opened(rank);
   return rank_meet(rank, status); /* folders are there */
 }

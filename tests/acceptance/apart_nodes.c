@@ -1,10 +1,9 @@
 /* apart_nodes.c -- loaded into the ranks of a test: each rank is a node with a memory apart. What
  * ranks keep below /dev/shm is in APART_NODES/RANK instead, and /dev/shm is another device on each.
  * In a Slurm of several nodes on one machine the node is Slurm's: APART_NODES/NAME.
- * APART_BREAK is "RANK HOW CALL COUNT GLOB[;...]", of that rank's COUNT-th call on a copy:
- *   fail  it fails (EIO), and is not done
- *   kill  the process is killed (SIGKILL) before it, when APART_NODES/GLOB is there; with ! before
- *         GLOB, when it is not */
+ * APART_FREE is how many bytes are free there. APART_BREAK is "RANK HOW CALL COUNT GLOB[;...]", of
+ * that rank's COUNT-th call on a copy: fail  it fails (EIO), and is not done kill  the process is
+ * killed (SIGKILL) before it, when APART_NODES/GLOB is there; with ! before GLOB, when it is not */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -138,7 +137,11 @@ int stat(const char *path, struct stat *about) {
 
 int statvfs(const char *path, struct statvfs *room) {
   char to[PATH_BYTES];
-  return NEXT(statvfs)(apart(path, to), room);
+  const char *bytes = getenv("APART_FREE");
+  const int ended = NEXT(statvfs)(apart(path, to), room);
+  if (ended == 0 && bytes != NULL && is_kept(path))
+    room->f_bavail = (fsblkcnt_t)atoll(bytes) / room->f_frsize;
+  return ended;
 }
 
 int access(const char *path, int mode) {
