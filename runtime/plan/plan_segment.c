@@ -1,15 +1,19 @@
 #include "runtime/plan/plan_segment.h"
 
-const char *const segment_words[SegmentKind_COUNT] = {
-    [SEGMENT_UNKNOWN] = "",
-#define SEGMENT(kind, words, purposes) [SEGMENT_##kind] = (words),
+const char *const segment_words[SegmentWord_COUNT] = {
+#define SEGMENT_WORD(kind, ID, word) [WORD_##ID] = (word),
+#include "runtime/plan/segments.def"
+};
+
+static const SegmentKind kinds[SegmentWord_COUNT] = {
+#define SEGMENT_WORD(kind, ID, word) [WORD_##ID] = SEGMENT_##kind,
 #include "runtime/plan/segments.def"
 };
 
 #define P(purpose) (1u << PURPOSE_##purpose)
 const uint32_t segment_purposes[SegmentKind_COUNT] = {
     [SEGMENT_UNKNOWN] = UINT32_MAX,
-#define SEGMENT(kind, words, purposes) [SEGMENT_##kind] = (purposes),
+#define SEGMENT(kind, purposes) [SEGMENT_##kind] = (purposes),
 #include "runtime/plan/segments.def"
 };
 #undef P
@@ -40,12 +44,11 @@ static bool begins_with(const char *name, size_t length, const char *word, size_
 static SegmentKind kind_by(Has *has, const char *name, size_t length) {
   SegmentKind found = SEGMENT_UNKNOWN;
   size_t longest = 0;
-  for (SegmentKind kind = SEGMENT_UNKNOWN + 1; kind < SegmentKind_COUNT; kind++)
-    for (const char *word = segment_words[kind]; *word != '\0';) {
-      const size_t bytes = strcspn(word, "|");
-      if (bytes > longest && has(name, length, word, bytes)) longest = bytes, found = kind;
-      word += bytes + (word[bytes] == '|');
-    }
+  for (SegmentWord word = 0; word < SegmentWord_COUNT; word++) {
+    const size_t bytes = strlen(segment_words[word]);
+    if (bytes > longest && has(name, length, segment_words[word], bytes))
+      longest = bytes, found = kinds[word];
+  }
   return found;
 }
 

@@ -8,13 +8,18 @@
 
 typedef enum SegmentKind {
   SEGMENT_UNKNOWN, /* of a plan that was made by hand */
-#define SEGMENT(kind, words, purposes) SEGMENT_##kind,
+#define SEGMENT(kind, purposes) SEGMENT_##kind,
 #include "runtime/plan/segments.def"
   SegmentKind_COUNT
 } SegmentKind;
 
-/* "forward"; of several words the first. */
-extern const char *const segment_words[SegmentKind_COUNT];
+/* The words of names, WORD_FORWARD: "forward". */
+typedef enum SegmentWord {
+#define SEGMENT_WORD(kind, ID, word) WORD_##ID,
+#include "runtime/plan/segments.def"
+  SegmentWord_COUNT
+} SegmentWord;
+extern const char *const segment_words[SegmentWord_COUNT];
 
 /* Masks of the purposes that records may have. */
 extern const uint32_t segment_purposes[SegmentKind_COUNT];

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "compiler/draft/words.h"
+
 /* ---- exchanges */
 
 /* The layout of the value that a stage passes to the next one. */
@@ -14,7 +16,7 @@ static Layout carried_layout(const Graph *g) {
 int32_t exchange_segment_build(Draft *d, const Stage *stage, const Transfer *transfers,
                                int32_t count, const int32_t *buffers) {
   DType dtype = d->train->compute_dtype;
-  const char *name = "exchange";
+  const char *name = segment_words[WORD_EXCHANGE];
   for (int32_t i = 0; i < count; i++)
     name = arena_printf(d->compile->arena, "%s %s.%s.%+d.%lld", name,
                         transfers[i].is_send ? "send" : "receive",
@@ -84,7 +86,7 @@ static void move_loss_scale(Draft *d, int32_t segment) {
 
 int32_t clip_segment_build(Draft *d, const Stage *stage) {
   const int64_t f64 = dtype_bytes(DTYPE_F64);
-  int32_t segment = segment_add(d, "clip");
+  int32_t segment = segment_add(d, segment_words[WORD_CLIP]);
   Record *zero = clear_record(d, segment, NORM_GROUPS);
   record_operand(zero, norms_base(d, segment), 0, NORM_GROUPS * f64, DTYPE_F64, ACCESS_WRITE);
   for (int32_t group = 0; group < NORM_GROUPS; group++)

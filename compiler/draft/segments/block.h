@@ -3,12 +3,13 @@
 #define LOCKSTEP_BLOCK_H
 
 #include "compiler/draft/roles.h"
+#include "compiler/draft/words.h"
 #include "kernels/contract/contract.h"
 
 /* Pairs that fit into the dims of one gather_pieces. */
 enum { PIECE_PAIRS_MAX = (KERNEL_DIMS_MAX - 2) / 2 };
 
-int32_t block_segment(Draft *d, int32_t b, const char *word);
+int32_t block_segment(Draft *d, int32_t b, SegmentWord word);
 
 /* Elements of a parameter that one rank updates: all, or its piece. */
 int64_t own_elements(const Draft *d, ParamId p);

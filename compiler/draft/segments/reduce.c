@@ -17,8 +17,9 @@
  * et al., arXiv:1910.02054; Zhao et al., arXiv:2304.11277.) */
 #include "compiler/draft/segments/block.h"
 
-int32_t block_segment(Draft *d, int32_t b, const char *word) {
-  return segment_add(d, arena_printf(d->compile->arena, "%s.%s", d->blocks.at[b].name, word));
+int32_t block_segment(Draft *d, int32_t b, SegmentWord word) {
+  return segment_add(
+      d, arena_printf(d->compile->arena, "%s.%s", d->blocks.at[b].name, segment_words[word]));
 }
 
 int64_t own_elements(const Draft *d, ParamId p) {
@@ -145,7 +146,7 @@ static Operand *param_operand(Draft *d, int32_t segment, Record *record, const P
 
 static int32_t build_gather(Draft *d, int32_t b) {
   if (!d->blocks.at[b].shards_state || d->blocks.at[b].shards_params) return NO_ID;
-  int32_t segment = block_segment(d, b, "gather");
+  int32_t segment = block_segment(d, b, WORD_GATHER);
   for (int32_t first = 0; first < d->blocks.at[b].params.count;) {
     PieceRun run = next_run(d, b, first);
     param_operand(d, segment, gather_record(d, segment, &run), &run,
@@ -178,8 +179,7 @@ static void fetch_run(Draft *d, int32_t segment, const PieceRun *run, uint32_t w
 
 static int32_t build_fetch(Draft *d, int32_t b) {
   if (!block_is_fetched(d, &d->blocks.at[b])) return NO_ID;
-  const char *cast = contract_of(KERNEL_cast)->row->name;
-  int32_t segment = block_segment(d, b, d->blocks.at[b].shards_params ? "gather" : cast);
+  int32_t segment = block_segment(d, b, d->blocks.at[b].shards_params ? WORD_GATHER : WORD_CAST);
   for (int32_t first = 0; first < d->blocks.at[b].params.count;) {
     PieceRun run = next_run(d, b, first);
     fetch_run(d, segment, &run, 0);
@@ -245,7 +245,7 @@ static int32_t build_fetch_coded(Draft *d, int32_t b) {
   for (int32_t i = 0; i < d->blocks.at[b].params.count; i++) {
     const PieceRun one = run_of(d, b, i, i + 1);
     if (!forward_reads(d, &one)) continue;
-    if (segment == NO_ID) segment = block_segment(d, b, "cast beside codes");
+    if (segment == NO_ID) segment = block_segment(d, b, WORD_CAST_BESIDE_CODES);
     fetch_run(d, segment, &one, 0);
   }
   return segment;
@@ -261,7 +261,7 @@ static int32_t build_refetch(Draft *d, int32_t b) {
     first = run.end;
     if (!backward_reads(d, &run, true)) continue;
     if (segment == NO_ID)
-      segment = block_segment(d, b, d->blocks.at[b].shards_params ? "regather" : "recast");
+      segment = block_segment(d, b, d->blocks.at[b].shards_params ? WORD_REGATHER : WORD_RECAST);
     fetch_run(d, segment, &run, backward_reads(d, &run, false) ? 0 : CALL_GROUP_LAST);
   }
   return segment;
@@ -430,7 +430,7 @@ static bool needs_reduce(const Draft *d, int32_t b) {
 
 static int32_t build_reduce(Draft *d, int32_t b) {
   if (!needs_reduce(d, b)) return NO_ID;
-  int32_t segment = block_segment(d, b, "reduce");
+  int32_t segment = block_segment(d, b, WORD_REDUCE);
   const char *meaning = arena_printf(d->compile->arena, "%s gradients", d->blocks.at[b].name);
   for (int32_t first = 0; first < d->blocks.at[b].params.count;) {
     PieceRun run = next_run(d, b, first);
@@ -458,7 +458,7 @@ static int32_t build_pad(Draft *d, int32_t b) {
     const ParamPlace *at = &d->params[d->blocks.at[b].params.at[i]];
     int64_t padding = at->piece * d->derived.shard_ranks - at->elements;
     if (padding == 0) continue;
-    if (segment == NO_ID) segment = block_segment(d, b, "pad");
+    if (segment == NO_ID) segment = block_segment(d, b, WORD_PAD);
     Record *record = clear_record(d, segment, padding);
     record->direction = DIRECTION_BACKWARD;
     if (!d->blocks.at[b].shards_grads) record->when_all = CALL_FIRST_MICROBATCH;
@@ -472,7 +472,7 @@ static int32_t build_pad(Draft *d, int32_t b) {
 
 static int32_t build_clear(Draft *d, int32_t b) {
   int64_t bytes = block_bytes(d, &d->blocks.at[b], BASE_GRAD);
-  int32_t segment = block_segment(d, b, "clear");
+  int32_t segment = block_segment(d, b, WORD_CLEAR);
   Record *record = clear_record(d, segment, d->blocks.at[b].elements);
   record->direction = DIRECTION_BACKWARD;
   if (!d->blocks.at[b].shards_grads) record->when_all = CALL_FIRST_MICROBATCH;
@@ -484,7 +484,7 @@ static int32_t build_clear(Draft *d, int32_t b) {
 /* Stages 0 and p - 1 are neighbours on the ring of stages: each sends its sum to the other. The
  * distance differs in sign, so there are two segments; `to_last` is the first stage's. */
 static int32_t build_join(Draft *d, int32_t b, bool to_last) {
-  const char *word = to_last ? "join.first" : "join.last";
+  const SegmentWord word = to_last ? WORD_JOIN_FIRST : WORD_JOIN_LAST;
   int32_t segment = block_segment(d, b, word);
   const char *meaning = arena_printf(d->compile->arena, "%s gradients", d->blocks.at[b].name);
   ParamId p = d->blocks.at[b].params.at[0]; /* a tied block has one */

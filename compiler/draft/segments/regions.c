@@ -5,6 +5,7 @@
 #include "compiler/draft/roles.h"
 #include "compiler/draft/segments/segments.h"
 #include "compiler/draft/segments/storage.h"
+#include "compiler/draft/words.h"
 #include "kernels/contract/contract.h"
 
 static Lowered *lower_list(const Draft *d, const Graph *g, const Region *region, ListKind kind) {
@@ -239,13 +240,13 @@ const char *segment_suffix(const Graph *g) {
 }
 
 static int32_t build_list(Draft *d, const Storage *storage, ListKind list, const Lowered *lowered) {
-  static const char *const words[LIST_KINDS] = {"codes", "forward", "recompute", "backward",
-                                                "weight"};
+  static const SegmentWord words[LIST_KINDS] = {WORD_CODES, WORD_FORWARD, WORD_RECOMPUTE,
+                                                WORD_BACKWARD, WORD_WEIGHT};
   const NodeList *nodes = region_list(storage->region, list);
   if (nodes->count == 0) return NO_ID;
   const char *suffix = segment_suffix(storage->graph);
-  const char *name =
-      arena_printf(d->compile->arena, "%s.%s%s", storage->region->name, words[list], suffix);
+  const char *name = arena_printf(d->compile->arena, "%s.%s%s", storage->region->name,
+                                  segment_words[words[list]], suffix);
   Emission e = {.draft = d, .storage = storage, .segment = segment_add(d, name), .list = list};
   find_spared(&e);
   for (int32_t i = 0; i < nodes->count; i++) {
@@ -272,10 +273,11 @@ static bool first_writes_d_input(const Draft *d, int32_t segment) {
 }
 
 /* Copies all of a buffer to host memory, or back. */
-static int32_t build_copy(Draft *d, const Region *region, const char *word, BaseRole from,
+static int32_t build_copy(Draft *d, const Region *region, SegmentWord word, BaseRole from,
                           BaseRole to, int64_t size_bytes, Lane lane) {
   if (size_bytes == 0) return NO_ID;
-  int32_t segment = segment_add(d, arena_printf(d->compile->arena, "%s.%s", region->name, word));
+  int32_t segment =
+      segment_add(d, arena_printf(d->compile->arena, "%s.%s", region->name, segment_words[word]));
   Record *record = segment_record(d, segment, RECORD_COPY, NULL, PURPOSE_OFFLOAD);
   record->path = region->name;
   record->direction = lane == LANE_D2H ? DIRECTION_FORWARD : DIRECTION_BACKWARD;
@@ -289,11 +291,14 @@ static int32_t build_copy(Draft *d, const Region *region, const char *word, Base
 
 static void build_copies(Draft *d, const Region *region, RegionSegments *parts) {
   const int64_t frame = parts->frame_bytes, input = parts->input_bytes;
-  parts->frame_out = build_copy(d, region, "kept.out", BASE_FRAME, BASE_FAR_FRAME, frame, LANE_D2H);
-  parts->frame_in = build_copy(d, region, "kept.in", BASE_FAR_FRAME, BASE_FRAME, frame, LANE_H2D);
+  parts->frame_out =
+      build_copy(d, region, WORD_KEPT_OUT, BASE_FRAME, BASE_FAR_FRAME, frame, LANE_D2H);
+  parts->frame_in =
+      build_copy(d, region, WORD_KEPT_IN, BASE_FAR_FRAME, BASE_FRAME, frame, LANE_H2D);
   parts->input_out =
-      build_copy(d, region, "input.out", BASE_INPUT, BASE_FAR_INPUT, input, LANE_D2H);
-  parts->input_in = build_copy(d, region, "input.in", BASE_FAR_INPUT, BASE_INPUT, input, LANE_H2D);
+      build_copy(d, region, WORD_INPUT_OUT, BASE_INPUT, BASE_FAR_INPUT, input, LANE_D2H);
+  parts->input_in =
+      build_copy(d, region, WORD_INPUT_IN, BASE_FAR_INPUT, BASE_INPUT, input, LANE_H2D);
 }
 
 static int64_t bytes_or_zero(const Graph *g, ValueId v) {

@@ -56,7 +56,7 @@ static void copy_layer(Draft *d, int32_t segment, int32_t b, Lane lane, BaseRole
  * update that makes weights from masters does not read them. */
 static int32_t build_file(Draft *d, int32_t b, bool reads) {
   const Block *block = &d->blocks.at[b];
-  int32_t segment = block_segment(d, b, reads ? "read" : "write");
+  int32_t segment = block_segment(d, b, reads ? WORD_READ : WORD_WRITE);
   for (BaseRole role = BASE_MASTER; role <= BASE_STATE_LAST; role++) {
     const BaseRole in_file = BASE_FILE_STATE + role - BASE_MASTER;
     if (role_persists(d, block, role))
@@ -74,7 +74,7 @@ static int32_t build_file(Draft *d, int32_t b, bool reads) {
 /* The same from host memory to the device, and back, where updates run there. */
 static int32_t build_stream(Draft *d, int32_t b, bool comes) {
   const Block *block = &d->blocks.at[b];
-  int32_t segment = block_segment(d, b, comes ? "states.in" : "states.out");
+  int32_t segment = block_segment(d, b, comes ? WORD_STATES_IN : WORD_STATES_OUT);
   for (BaseRole role = BASE_MASTER; role <= BASE_STATE_LAST; role++) {
     const BaseRole far = BASE_FILE_STATE + role - BASE_MASTER;
     if (role_persists(d, block, role))
@@ -87,7 +87,7 @@ static int32_t build_stream(Draft *d, int32_t b, bool comes) {
 /* Copies a layer's gradients, padding included, before or after the layer's backward. */
 static int32_t build_grads_pass(Draft *d, int32_t b, bool arrives) {
   const BaseRole here = grad_role(&d->blocks.at[b]);
-  int32_t segment = block_segment(d, b, arrives ? "grads.in" : "grads.back");
+  int32_t segment = block_segment(d, b, arrives ? WORD_GRADS_IN : WORD_GRADS_BACK);
   pass_layer(d, segment, b, RECORD_COPY, arrives ? LANE_H2D : LANE_D2H,
              arrives ? BASE_FAR_GRAD : here, arrives ? here : BASE_FAR_GRAD,
              block_bytes(d, &d->blocks.at[b], here));
@@ -97,7 +97,7 @@ static int32_t build_grads_pass(Draft *d, int32_t b, bool arrives) {
 static int32_t build_bring(Draft *d, int32_t b) {
   const Block *block = &d->blocks.at[b];
   const BaseRole stored = stored_role(d, block);
-  int32_t segment = block_segment(d, b, "bring");
+  int32_t segment = block_segment(d, b, WORD_BRING);
   if (d->weights_in_files)
     pass_layer(d, segment, b, RECORD_READ, LANE_FILE, BASE_FILE_PARAM, BASE_CAME_PARAM,
                tier_stride_bytes(d, block, stored, TIER_FILE));
@@ -194,7 +194,7 @@ static void zero_block(Draft *d, int32_t segment, int32_t b, BaseRole role, Lane
 static int32_t build_init(Draft *d, int32_t b, bool on_host) {
   const Block *block = &d->blocks.at[b];
   const Lane lane = on_host ? LANE_HOST : LANE_COMPUTE; /* of states */
-  int32_t segment = block_segment(d, b, on_host ? "init.host" : "init");
+  int32_t segment = block_segment(d, b, on_host ? WORD_INIT_HOST : WORD_INIT);
   if (d->truth == TRUTH_KAHAN) zero_block(d, segment, b, BASE_COMPENSATION, lane);
   if (d->truth == TRUTH_MASTER || d->truth == TRUTH_SPLIT)
     zero_block(d, segment, b, BASE_MASTER, lane);
@@ -221,7 +221,7 @@ static int32_t build_init(Draft *d, int32_t b, bool on_host) {
 static int32_t build_norm(Draft *d, int32_t b) {
   const int64_t f64 = dtype_bytes(DTYPE_F64);
   int64_t scratch = 0;
-  int32_t segment = block_segment(d, b, contract_of(KERNEL_square_sum)->row->name);
+  int32_t segment = block_segment(d, b, WORD_SQUARE_SUM);
   for (int32_t i = 0; i < d->blocks.at[b].params.count; i++) {
     ParamId p = d->blocks.at[b].params.at[i];
     const ParamPlace *at = &d->params[p];
@@ -316,7 +316,7 @@ static void update_param(Draft *d, int32_t segment, ParamId p, bool on_host) {
 
 /* Gradients leave by themselves: as soon as they are complete, long before the update. */
 static int32_t build_grads_out(Draft *d, int32_t b, BaseRole to) {
-  int32_t segment = block_segment(d, b, "grads.out");
+  int32_t segment = block_segment(d, b, WORD_GRADS_OUT);
   for (int32_t i = 0; i < d->blocks.at[b].params.count; i++)
     copy_own(d, segment, d->blocks.at[b].params.at[i], LANE_D2H, own_grad(d, b), to);
   return segment;
@@ -324,7 +324,7 @@ static int32_t build_grads_out(Draft *d, int32_t b, BaseRole to) {
 
 static int32_t build_update(Draft *d, int32_t b, bool on_host) {
   const bool is_made = d->truth == TRUTH_MASTER; /* the file gets padding that was not read */
-  int32_t segment = block_segment(d, b, on_host ? "update.host" : "update");
+  int32_t segment = block_segment(d, b, on_host ? WORD_UPDATE_HOST : WORD_UPDATE);
   if (on_host && is_made && d->weights_in_files && block_is_far(d, &d->blocks.at[b]))
     zero_block(d, segment, b, BASE_FAR_PARAM, LANE_HOST);
   for (int32_t i = 0; i < d->blocks.at[b].params.count; i++)
@@ -374,7 +374,7 @@ static int32_t build_control(Draft *d, const char *name, const char *meaning, Co
 /* Kernels on the host read control from a copy in their memory. */
 static int32_t build_mirror(Draft *d) {
   const int64_t bytes = draft_control_bytes(d);
-  int32_t segment = segment_add(d, "mirror");
+  int32_t segment = segment_add(d, segment_words[WORD_MIRROR]);
   Record *record = segment_record(d, segment, RECORD_COPY, NULL, PURPOSE_OFFLOAD);
   record->direction = DIRECTION_CONTROL; /* on the lane that fills control for the next step */
   int32_t from = segment_base(d, segment, BASE_CONTROL, NO_ID, bytes);
@@ -386,13 +386,14 @@ static int32_t build_mirror(Draft *d) {
 
 static StepSegments build_step(Draft *d, const Graph *g) {
   const char *suffix = segment_suffix(g);
-  const char *load = arena_printf(d->compile->arena, "load%s", suffix);
-  const char *control = arena_printf(d->compile->arena, "control%s", suffix);
+  const char *load = arena_printf(d->compile->arena, "%s%s", segment_words[WORD_LOAD], suffix);
+  const char *control =
+      arena_printf(d->compile->arena, "%s%s", segment_words[WORD_CONTROL], suffix);
   StepSegments ends = {.load = build_load(d, g, load), .targets = NO_ID, .mirror = NO_ID};
   if (g->training && d->offloads_state && !d->updates_here) ends.mirror = build_mirror(d);
   if (g->training && g->may_lack_targets)
     ends.targets =
-        build_control(d, "targets", "targets that count", CONTROL_targets,
+        build_control(d, segment_words[WORD_TARGETS], "targets that count", CONTROL_targets,
                       g->losses_count == 1 ? CONTROL_targets
                                            : control_divisor(g->losses_count - 1, g->losses_count));
   ends.control = build_control(d, control, "loss, weights and requests", CONTROL_loss,
@@ -413,7 +414,7 @@ static int32_t build_save(Draft *d, int32_t b, bool is_far) {
   const Block *block = &d->blocks.at[b];
   const int64_t saved_bytes = block_saved_bytes(d, block);
   int64_t to = 0;
-  int32_t segment = block_segment(d, b, is_far ? "save.far" : "save");
+  int32_t segment = block_segment(d, b, is_far ? WORD_SAVE_FAR : WORD_SAVE);
   for (BaseRole role = BASE_PARAM; role <= BASE_STATE_LAST; role++) {
     if (!role_is_saved(d, block, role)) continue;
     const int64_t bytes = block_stride_bytes(d, block, role);
