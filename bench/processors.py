@@ -35,10 +35,12 @@ def lockstep(build, *words):
 def measure(build, name, rates, steps, folder):
     """The breakdown of an example's steps: parts in ms, measured and expected."""
     path = os.path.join(ROOT, "examples", name + ".lua")
+    own = EXAMPLES.get(name, {})  # sections first: a section replaces keys of it that were set before
     changes = {
+        **{key: value for key, value in own.items() if "." not in key},
         "name": "measured", "train.steps": steps, "schedule.warmup": 0,
         "checkpoint.every": "never", "log.ranks_every": steps, "cluster.calibration": rates,
-        **EXAMPLES.get(name, {}),
+        **{key: value for key, value in own.items() if "." in key},
     }
     words = [word for key, value in changes.items() for word in ("-D", f"{key}={value}")]
     here = os.getcwd()
