@@ -516,6 +516,14 @@ static bool read_one_type(Compile *c, lua_State *L, Job *job, const Machine *mac
   *type = type_of_job(job, facts, cluster);
   settle_counts(job, facts, !is_cpu && (type->hwloc || type->nccl_topo),
                 by_gpus ? machine->gpus : 0, cluster);
+  if (is_here && cluster->nodes == 0) {
+    error_at(
+        c, cluster->switches_at, "conflict",
+        "cluster.switches: nodes of \"here\" are all on this machine, and how many there are no "
+        "network says: set cluster.nodes");
+    fix_last(c, "nodes = 2");
+    return false;
+  }
   type->nodes = cluster->nodes;
   type->devices = cluster->devices;
   cluster->types = type;
