@@ -6,6 +6,8 @@
  * inputs: x [batch, seq, heads, head]. attrs: base, sign (set here: +1 forward), factor (0 or 1: no
  * scaling), low_freq, high_freq, original_positions.
  * Positions are those in the whole sequence, also when seq is cut. */
+#include <float.h>
+
 #include "compiler/graph/ops/rule.h"
 
 enum { BASE, SIGN, FACTOR, LOW_FREQ, HIGH_FREQ, ORIGINAL_POSITIONS };
@@ -37,6 +39,10 @@ static bool shape(Graph *g, Node *n) {
   if (!(n->attrs[BASE] > 0))
     return error_at(g->compile, n->origin, "rope-base", "rope: base is above 0; got %g",
                     n->attrs[BASE]);
+  if (n->attrs[BASE] < (double)FLT_MIN ||
+      n->attrs[BASE] > (double)FLT_MAX) /* no angle is infinite */
+    return error_at(g->compile, n->origin, "rope-base",
+                    "rope: base is 1.2e-38 to 3.4e38, as fp32 has; got %g", n->attrs[BASE]);
   if (n->attrs[SIGN] == 0) n->attrs[SIGN] = 1;
   if (n->attrs[FACTOR] == 0) n->attrs[FACTOR] = 1;
   if (!scaling_fits(g, n)) return false;

@@ -1,5 +1,6 @@
 /* loss_scale.c -- precision.loss_scale: a word, a number, or a table that begins with a word and
  * changes its numbers. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -17,15 +18,20 @@ static const bool is_whole[] = {
 #undef LOSS_SCALE_KEY
 };
 
-/* The range of each number, bounds included; least is excluded where is_open, most always. */
+/* The range of each number, bounds included; least is excluded where is_open, most always. Factors
+ * are fp32, which has nothing between 0 and FLT_MIN. */
 static const struct {
   double least, most;
   bool is_open;
 } ranges[LOSS_SCALE_NUMBERS] = {
-    [LOSS_SCALE_OF_INIT] = {0, 0x1p128, true},    [LOSS_SCALE_OF_WINDOW] = {1, 1e9, false},
-    [LOSS_SCALE_OF_GROWTH] = {1, 0x1p128, true},  [LOSS_SCALE_OF_BACKOFF] = {0, 1, true},
-    [LOSS_SCALE_OF_HYSTERESIS] = {1, 1e9, false}, [LOSS_SCALE_OF_MIN] = {0, 0x1p127, false},
-    [LOSS_SCALE_OF_LATE] = {0, 1, false},         [LOSS_SCALE_OF_REFILL] = {0, 1, false},
+    [LOSS_SCALE_OF_INIT] = {FLT_MIN, 0x1p128, true},
+    [LOSS_SCALE_OF_WINDOW] = {1, 1e9, false},
+    [LOSS_SCALE_OF_GROWTH] = {1, 0x1p128, true},
+    [LOSS_SCALE_OF_BACKOFF] = {FLT_MIN, 1, true},
+    [LOSS_SCALE_OF_HYSTERESIS] = {1, 1e9, false},
+    [LOSS_SCALE_OF_MIN] = {0, 0x1p127, false},
+    [LOSS_SCALE_OF_LATE] = {0, 1, false},
+    [LOSS_SCALE_OF_REFILL] = {0, 1, false},
     [LOSS_SCALE_OF_MOST_SKIPS] = {1, 1e9, false},
 };
 
@@ -102,10 +108,11 @@ static bool set_constant(Compile *c, Span at, const Raw *raw, Job *job) {
   job->loss_scale = loss_scale_rows[LOSS_SCALE_CONSTANT];
   double number;
   if (!read_number(raw, &number) || !is_in_range(LOSS_SCALE_OF_INIT, number)) {
-    error_at(c, at, "range",
-             "precision.loss_scale: a number that stays is above 0 and below 2^128; "
-             "got %s",
-             raw_show(c->arena, raw));
+    error_at(
+        c, at, "range",
+        "precision.loss_scale: a number that stays is above 1.2e-38 and below 2^128, as fp32 has; "
+        "got %s",
+        raw_show(c->arena, raw));
     fix_last(c, "remove loss_scale");
     return false;
   }

@@ -1,5 +1,6 @@
 /* rules.c -- rules over several keys: contradictions, derived words, {run} and {name}. */
 #include <ctype.h>
+#include <float.h>
 #include <string.h>
 
 #include "compiler/job/offload.h"
@@ -19,6 +20,25 @@ static const char *owners_of(Compile *c, const char *key) {
   return text;
 }
 
+/* Kernels update in fp32. A mean whose share is 1 there keeps no part of new values; a rate or a
+ * clip that is 0 there changes no parameter, which no job means that says a number above 0. */
+static void check_as_fp32(Compile *c, Job *job, int32_t field, bool below_one) {
+  const double value = *(double *)field_at(job, field);
+  const char *name = field_name(c->arena, field);
+  const Span at = job->origin[field].span;
+  if (below_one && value < 1 && (float)value >= 1)
+    error_at(
+        c, at, "range",
+        "%s is %.17g, which is 1 in fp32, in which updates are computed: the largest below 1 is "
+        "0.99999994",
+        name, value);
+  if (!below_one && value > 0 && value < (double)FLT_MIN)
+    error_at(
+        c, at, "range",
+        "%s is %g, which is 0 in fp32, in which updates are computed: it is 0, or 1.2e-38 or more",
+        name, value);
+}
+
 static void check_optimizer_key(Compile *c, Job *job, int32_t field, bool below_one) {
   const char *key = spec_fields[field].key, *word = job->optimizer.head_text;
   if (word_index(optimizer_rows[job->optimizer.head].attrs, key) < 0)
@@ -26,6 +46,8 @@ static void check_optimizer_key(Compile *c, Job *job, int32_t field, bool below_
   if (below_one && *(double *)field_at(job, field) >= 1)
     error_at(c, job->origin[field].span, "range", "%s is below 1: a mean needs new values",
              field_name(c->arena, field));
+  else if (below_one)
+    check_as_fp32(c, job, field, true);
 }
 
 static void derive_number(Compile *c, Job *job, int32_t field, double value) {
@@ -41,6 +63,8 @@ static void check_optimizer(Compile *c, Job *job) {
   check_optimizer_key(c, job, FIELD_optimizer_beta2, true);
   check_optimizer_key(c, job, FIELD_optimizer_eps, false);
   check_optimizer_key(c, job, FIELD_optimizer_momentum, true);
+  check_as_fp32(c, job, FIELD_optimizer_lr, false);
+  check_as_fp32(c, job, FIELD_optimizer_clip, false);
   if (row->beta2 > 0) derive_number(c, job, FIELD_optimizer_beta2, row->beta2);
   derive_number(c, job, FIELD_optimizer_weight_decay, row->decay);
 }

@@ -6,8 +6,8 @@ return job {
   precision = { "fp16", loss_scale = { "dynamic", backoff = 1 } },
 }
 -- >>> exit 1
-job.lua:6:38: error[range]: precision.loss_scale: backoff is above 0 and below
-    1; got 1
+job.lua:6:38: error[range]: precision.loss_scale: backoff is above 1.1754944e-38
+    and below 1; got 1
     6 |   precision = { "fp16", loss_scale = { "dynamic", backoff = 1 } },
       |                                      ^
         fix: backoff = 0.5
