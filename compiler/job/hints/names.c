@@ -253,13 +253,31 @@ static const char *nearest_key(Compile *c, int32_t section, const char *name) {
   return nearest_word(name, words.at, words.count);
 }
 
+/* The key of the section that ends with this word: optimizer.decay is weight_decay, though schedule
+ * has a key decay. NULL: none does, or several do. */
+static const char *key_ending_with(int32_t section, const char *name) {
+  const char *found = NULL;
+  const size_t width = strlen(name);
+  for (int32_t i = 0; i < FIELD_COUNT; i++) {
+    const char *key = spec_fields[i].key;
+    const size_t length = strlen(key);
+    if ((int32_t)spec_fields[i].section != section || length <= width + 1 ||
+        key[length - width - 1] != '_' || strcmp(key + length - width, name) != 0)
+      continue;
+    if (found != NULL) return NULL;
+    found = key;
+  }
+  return found;
+}
+
 static Meant refuse_unknown(Compile *c, Span at, int32_t section, const char *name,
                             const char *full, const Raw *raw) {
   const char *kind = section < 0 ? "unknown-section" : "unknown-key";
   const char *what = section < 0 ? "section" : "key";
   int32_t other = section_with(name), whole = section >= 0 ? section_find(name) : -1;
   int32_t moved = other >= 0 ? field_find((SectionId)other, name) : -1;
-  const char *near = moved < 0 && whole < 0 ? nearest_key(c, section, name) : NULL;
+  const char *near = section >= 0 && whole < 0 ? key_ending_with(section, name) : NULL;
+  if (near == NULL && moved < 0 && whole < 0) near = nearest_key(c, section, name);
   if (near) {
     error_at(c, at, kind, "%s: no such %s; did you mean '%s'?", full, what, near);
     fix_last(c, "%s", near);

@@ -23,6 +23,7 @@ enum {
   TOOL_launch,
   TOOL_huggingface,
   TOOL_systems,
+  TOOL_frameworks,
   TOOL_nccl,
   TOOLS
 };
@@ -42,6 +43,7 @@ const WordTool word_tools[] = {
     [TOOL_launch] = {"launch", "launchers and monitors", "program"},
     [TOOL_huggingface] = {"huggingface", "Hugging Face", "word"},
     [TOOL_systems] = {"systems", "papers and systems", "name"},
+    [TOOL_frameworks] = {"frameworks", "other frameworks", "name"},
     [TOOL_nccl] = {"nccl", "NCCL, libfabric and UCX", "variable"},
 };
 
@@ -108,6 +110,9 @@ static const WordRow rows[] = {
 #undef TOOL
 #define TOOL TOOL_systems
 #include "compiler/job/hints/words/systems.def"
+#undef TOOL
+#define TOOL TOOL_frameworks
+#include "compiler/job/hints/words/frameworks.def"
 #undef TOOL
 #define TOOL TOOL_nccl
 #include "compiler/job/hints/environment.def"

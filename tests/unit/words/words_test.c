@@ -139,6 +139,9 @@ static void test_collected(void) {
         CHECK(count > 0);
       }
     }
+    TextList others = read_names("frameworks");
+    for (int32_t i = 0; i < others.count; i++)
+      CHECK(words_find(arena, word_tool_find("frameworks"), others.at[i]).list.count > 0);
     TextList names = read_names("guides");
     for (int32_t i = 0; i < names.count; i++) {
       Compile *c = compile_new("specs");
