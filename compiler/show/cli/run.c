@@ -106,7 +106,8 @@ static ExitCode write_plan(const Options *options, Compile *c, Compiled *compile
   Lock lock;
   snprintf(file->path, sizeof file->path, "%s/%s.plan", folder, compiled->job->job.name);
   if (!folder_and_above(arena, folder))
-    return refuse(options, EXIT_WORLD, "%s: %s", folder, strerror(errno));
+    return refuse(options, write_failure_code(errno), "log.dir: %s cannot be made: %s", folder,
+                  strerror(errno));
   LockResult result = lock_take(&lock, folder, held);
   if (result != LOCK_TAKEN)
     return refuse(options, result == LOCK_HELD ? EXIT_USER : EXIT_WORLD, "%s", held);
