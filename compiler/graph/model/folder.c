@@ -47,6 +47,7 @@ static bool read_config(Model *model, const char *folder, Span at) {
   int failure = 0;
   JsonFault fault;
   model->config_path = arena_printf(c->arena, "%s/config.json", folder);
+  VEC_PUSH(c->arena, &c->read, ((ReadFile){.path = folder}));
   model->config = json_read_file(model->config_path, CONFIG_BYTES_MAX, &failure, &fault);
   if (json_is_object(model->config)) return true;
   if (failure == ENOENT)
@@ -109,6 +110,8 @@ bool folder_open(Model *model) {
   model->weights = model->folder;
   if (weights_said(job)) /* not set: "none" */
     model->weights = job->set[FIELD_model_weights] ? job->model.weights : NULL;
+  if (model->weights != NULL)
+    VEC_PUSH(model->compile->arena, &model->compile->read, ((ReadFile){.path = model->weights}));
   if (model->folder != NULL && !read_config(model, model->folder, head_at(model))) return false;
   if (model->weights == NULL) return true;
   if (!is_folder(model->weights))

@@ -39,6 +39,8 @@ bool saved_find_newest(Model *model) {
   model->saved_path = is_one ? model->weights : newest_in(model, model->weights);
   if (model->saved_path == NULL)
     model->saved_path = newest_in(model, arena_printf(arena, "%s/checkpoint", model->weights));
+  if (model->saved_path != NULL)
+    VEC_PUSH(arena, &model->compile->read, ((ReadFile){.path = model->saved_path}));
   return model->saved_path != NULL;
 }
 

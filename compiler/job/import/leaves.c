@@ -114,6 +114,7 @@ char *import_text(Import *im, const char *path, size_t *size) {
     error_at(im->c, at, "no-file", "%s", strerror(errno));
     return NULL;
   }
+  VEC_PUSH(im->c->arena, &im->c->read, ((ReadFile){.path = path}));
   struct stat about;
   bool is_short = fstat(fileno(file), &about) == 0 && S_ISREG(about.st_mode) &&
                   about.st_size <= FILE_MOST; /* a pipe does not report its length */

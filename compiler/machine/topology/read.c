@@ -55,6 +55,7 @@ static char *read_file(Compile *c, const char *path, size_t *size_bytes) {
     fix_path(c, path);
     return NULL;
   }
+  VEC_PUSH(c->arena, &c->read, ((ReadFile){.path = path}));
   bool is_regular = S_ISREG(status.st_mode);
   if (is_regular && status.st_size > FILE_BYTES_MOST) {
     fclose(file);

@@ -220,6 +220,17 @@ static void print_json(const BenchRates *bench, const ProductChoice *here) {
 
 /* ---- the table file */
 
+/* Tables of other things, and files that are none, stay as they are. */
+static bool is_table(const char *path) {
+  char line[1024];
+  bool is_it = false;
+  FILE *file = fopen(path, "r");
+  while (file != NULL && !is_it && fgets(line, sizeof line, file))
+    is_it = strncmp(line, "PROCESSOR(", strlen("PROCESSOR(")) == 0;
+  if (file != NULL) (void)fclose(file);
+  return is_it;
+}
+
 /* `from` with `row` before its first row, and without an older row of the same processor. */
 static void copy_table(FILE *from, FILE *to, const char *start, const char *row) {
   char line[1024];
@@ -266,6 +277,12 @@ ExitCode verb_bench(const Options *options) {
                     "DIRECTORY, or bench --kernels");
   if (options->out && access(options->out, R_OK | W_OK) != 0) /* before minutes of measurements */
     return refuse_table(options->out);
+  if (options->out && !is_table(options->out))
+    return complain(
+        EXIT_USER,
+        "-o %s: it has no row PROCESSOR(...); it is the table of this program's sources, "
+        "kernels/cpu/processors.def",
+        options->out);
   static BenchRates bench;
   bench.threads = processors_here();
   if (!measure(&bench)) return complain(EXIT_WORLD, "not enough memory or processes to measure");

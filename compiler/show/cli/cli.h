@@ -32,6 +32,8 @@ typedef struct Options {
 #define VERB_NAMED(function, name, words, least, most, question)
 #define SWITCH(member, names, verbs, doc)            bool member;
 #define VALUE(member, names, value, verbs, doc)      const char *member;
+#define INPUT(member, names, value, verbs, doc)      const char *member;
+#define OUTPUT(member, names, value, verbs, doc)     const char *member;
 #define LIST(member, names, value, verbs, doc)       Words member;
 #define RANK_SWITCH(member, names, verbs, doc)       bool member;
 #define RANK_VALUE(member, names, value, verbs, doc) const char *member;
@@ -40,6 +42,8 @@ typedef struct Options {
 #undef VERB_NAMED
 #undef SWITCH
 #undef VALUE
+#undef INPUT
+#undef OUTPUT
 #undef LIST
 #undef RANK_SWITCH
 #undef RANK_VALUE
@@ -47,9 +51,13 @@ typedef struct Options {
 
 typedef enum FlagKind { FLAG_SWITCH, FLAG_VALUE, FLAG_LIST } FlagKind;
 
+/* Whether an option names a file or folder, and what happens to it. */
+typedef enum FlagFile { FILE_NONE, FILE_READ, FILE_WRITTEN } FlagFile;
+
 /* An option as options.def says it. */
 typedef struct Flag {
   FlagKind kind;
+  FlagFile file;
   bool is_of_rank; /* handed on to lockstep-rank */
   const char *names, *value, *verbs, *doc;
   size_t offset; /* of its member in Options */

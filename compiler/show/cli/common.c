@@ -12,7 +12,7 @@
 #include "compiler/machine/topology/here.h"
 #include "compiler/machine/topology/read.h"
 #include "compiler/search/fit.h"
-#include "compiler/show/cli/cli.h"
+#include "compiler/show/cli/outputs.h"
 #include "kernels/product.h"
 #include "runtime/plan/plan_io.h"
 #include "runtime/plan/plan_job.h"
@@ -191,11 +191,17 @@ Job *read_job(Compile *c, const Options *options, Machine *machine) {
     return NULL;
   }
   Job *job = spec_load(c, path, options->overrides.at, options->overrides.count);
-  return job != NULL && read_data(c, options, job, machine) ? job : NULL;
+  const bool is_good = job != NULL && read_data(c, options, job, machine);
+  return is_good && check_job_outputs(c, job, options) ? job : NULL;
 }
 
-static bool compile_read(Compile *c, Job *job, const Machine *machine, Compiled *compiled) {
+static bool compile_read(Compile *c, const Options *options, Job *job, const Machine *machine,
+                         Compiled *compiled) {
   bool is_good = fit_plan(c, job, machine, compiled);
+  if (!check_job_outputs(c, job, options)) { /* now with the model's files */
+    compiled->plan = (Plan){0}; /* of a job that does not fit there are pictures, too */
+    return false;
+  }
   if (is_good && !compile_failed(c)) {
     spec_data_ids(c, job, job_vocab(&compiled->plan));
     spec_data_tokenizer(c, job, job_model_folder(&compiled->plan));
@@ -205,14 +211,15 @@ static bool compile_read(Compile *c, Job *job, const Machine *machine, Compiled 
 
 bool compile_loaded(Compile *c, const Options *options, Job *job, Compiled *compiled) {
   Machine machine;
-  return read_data(c, options, job, &machine) && compile_read(c, job, &machine, compiled);
+  return read_data(c, options, job, &machine) && check_job_outputs(c, job, options) &&
+         compile_read(c, options, job, &machine, compiled);
 }
 
 bool compile_job(Compile *c, const Options *options, Compiled *compiled) {
   *compiled = (Compiled){0};
   Machine machine;
   Job *job = read_job(c, options, &machine);
-  return job != NULL && compile_read(c, job, &machine, compiled);
+  return job != NULL && compile_read(c, options, job, &machine, compiled);
 }
 
 ExitCode write_picture(const Options *options, Draw *draw, const void *state) {

@@ -34,8 +34,7 @@ ExitCode verb_compile(const Options *options) {
     const char *path =
         options->out ? options->out : arena_printf(c->arena, "%s.plan", compiled.job->job.name);
     char why[PLAN_WHY_BYTES] = "";
-    code = check_output_of(c, compiled.job, path);
-    if (code != EXIT_DONE) {
+    if (!check_output_of(c, compiled.job, path)) {
       is_good = false;
     } else if (!plan_write(&compiled.plan, path, why)) {
       code = complain(write_failure_code(errno), "%s", why);

@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/job/data.h"
 #include "compiler/search/fit.h"
-#include "compiler/show/cli/cli.h"
+#include "compiler/show/cli/outputs.h"
 
 typedef VEC(const char *) Cells;
 
@@ -171,14 +172,38 @@ static ExitCode estimate_lines(EstimateTable *t, const Lines *lines, const char 
   return EXIT_DONE;
 }
 
+/* The template, its bases, its model and its data are read; none may be the table that is written.
+ * That the template alone is no whole job is no error, because lines add to it. */
+static ExitCode check_template(const Options *options) {
+  if (options->out == NULL) return EXIT_DONE;
+  Compile *c = open_compile();
+  if (c == NULL) return EXIT_WORLD;
+  Job *job = spec_load(c, options->template, options->overrides.at, options->overrides.count);
+  const Machine machine = {.memory_bytes = (int64_t)1 << 33, .cores = 1};
+  Compiled known = {0};
+  if (job != NULL && !compile_failed(c)) {
+    spec_data_assume(job);
+    (void)compile_open(c, job, &machine, &known);
+    compile_close(&known);
+  }
+  const char *path = output_of_inputs(c, job, options);
+  const ExitCode code =
+      path == NULL
+          ? EXIT_DONE
+          : complain(EXIT_USER, "%s is a file that the job reads: name another output", path);
+  compile_free(c);
+  return code;
+}
+
 ExitCode verb_estimate(const Options *options) {
   if (options->csv == NULL || options->template == NULL)
     return complain(EXIT_USER, "estimate wants a table and a job: --csv FILE --template JOB.lua");
+  ExitCode code = check_template(options);
+  if (code != EXIT_DONE) return code;
   FILE *file = fopen(options->csv, "r");
   if (file == NULL) return complain(EXIT_USER, "cannot read %s: %s", options->csv, strerror(errno));
   EstimateTable t = {.options = options, .arena = arena_new(), .out = stdout};
   Lines lines = {0};
-  ExitCode code = EXIT_DONE;
   if (!read_lines(t.arena, file, &lines))
     code = complain(EXIT_USER, "cannot read %s: %s", options->csv,
                     errno != 0 ? strerror(errno) : "it is not text");

@@ -3,7 +3,7 @@
 
 #include "compiler/graph/model/model.h"
 #include "compiler/job/import/export.h"
-#include "compiler/show/cli/outputs.h"
+#include "compiler/show/cli/cli.h"
 
 /* Sizes as the model file declares them. */
 static bool read_model(Compile *c, const Job *job, ExportModel *out) {
@@ -43,8 +43,7 @@ static ExitCode answer(Compile *c, const Options *options, const Compiled *compi
   Config *x = export_config(c->arena, &ask, options->to);
   const char *text = export_text(x);
   if (options->out) {
-    ExitCode code = check_output_of(c, compiled->job, options->out);
-    if (code == EXIT_DONE) code = write_answer(c->arena, options, text);
+    const ExitCode code = write_answer(c->arena, options, text);
     if (code != EXIT_DONE) return code;
     if (!options->quiet) printf("%-8s %s\n", "wrote", text_plain(c->arena, options->out));
   } else {

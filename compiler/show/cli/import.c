@@ -1,7 +1,7 @@
 /* import.c -- lockstep import: other tools' files as a job. */
 #include "compiler/job/import/import.h"
 
-#include "compiler/show/cli/cli.h"
+#include "compiler/show/cli/outputs.h"
 
 static ExitCode answer(Import *im, const Options *options) {
   int32_t lost = import_lost(im), unknown = import_unknown(im), used = 0;
@@ -17,6 +17,7 @@ static ExitCode answer(Import *im, const Options *options) {
     return code;
   }
   const char *job = import_job(im);
+  if (!check_job_outputs(im->c, NULL, options)) return report(im->c, options);
   for (int32_t i = 0; i < im->leaves.count; i++)
     used += im->leaves.at[i].how == HOW_USED;
   ExitCode code = options->out ? write_answer(im->c->arena, options, job) : EXIT_DONE;

@@ -12,6 +12,8 @@
   {name, words, least, most, question, verb_##function},
 #define SWITCH(member, names, verbs, doc)
 #define VALUE(member, names, value, verbs, doc)
+#define INPUT(member, names, value, verbs, doc)
+#define OUTPUT(member, names, value, verbs, doc)
 #define LIST(member, names, value, verbs, doc)
 #define RANK_SWITCH(member, names, verbs, doc)
 #define RANK_VALUE(member, names, value, verbs, doc)
@@ -24,21 +26,28 @@ const int32_t verb_count = sizeof verbs / sizeof *verbs;
 #undef VERB_NAMED
 #undef SWITCH
 #undef VALUE
+#undef INPUT
+#undef OUTPUT
 #undef LIST
 #undef RANK_SWITCH
 #undef RANK_VALUE
 #define AT(member) offsetof(Options, member)
 #define VERB(name, words, least, most, question)
 #define VERB_NAMED(function, name, words, least, most, question)
-#define SWITCH(member, names, verbs, doc) {FLAG_SWITCH, false, names, "", verbs, doc, AT(member)},
+#define SWITCH(member, names, verbs, doc)                                                          \
+  {FLAG_SWITCH, FILE_NONE, false, names, "", verbs, doc, AT(member)},
 #define VALUE(member, names, value, verbs, doc)                                                    \
-  {FLAG_VALUE, false, names, value, verbs, doc, AT(member)},
+  {FLAG_VALUE, FILE_NONE, false, names, value, verbs, doc, AT(member)},
+#define INPUT(member, names, value, verbs, doc)                                                    \
+  {FLAG_VALUE, FILE_READ, false, names, value, verbs, doc, AT(member)},
+#define OUTPUT(member, names, value, verbs, doc)                                                   \
+  {FLAG_VALUE, FILE_WRITTEN, false, names, value, verbs, doc, AT(member)},
 #define LIST(member, names, value, verbs, doc)                                                     \
-  {FLAG_LIST, false, names, value, verbs, doc, AT(member)},
+  {FLAG_LIST, FILE_NONE, false, names, value, verbs, doc, AT(member)},
 #define RANK_SWITCH(member, names, verbs, doc)                                                     \
-  {FLAG_SWITCH, true, names, "", verbs, doc, AT(member)},
+  {FLAG_SWITCH, FILE_NONE, true, names, "", verbs, doc, AT(member)},
 #define RANK_VALUE(member, names, value, verbs, doc)                                               \
-  {FLAG_VALUE, true, names, value, verbs, doc, AT(member)},
+  {FLAG_VALUE, FILE_NONE, true, names, value, verbs, doc, AT(member)},
 const Flag flags[] = {
 #include "compiler/show/cli/options.def"
 };

@@ -281,6 +281,20 @@ static ExitCode import_dcp(Compile *c, const Options *options) {
   return compile_failed(c) ? report(c, &of_job) : code; /* the page of names */
 }
 
+/* True if a path is a folder, or below it. */
+static bool is_within(Arena *arena, const char *path, const char *folder) {
+  struct stat whole, part;
+  char *at = arena_copy(arena, path), *slash = NULL;
+  if (stat(folder, &whole) != 0) return false;
+  do {
+    if (slash != NULL) *slash = '\0';
+    if (stat(at, &part) == 0 && part.st_dev == whole.st_dev && part.st_ino == whole.st_ino)
+      return true;
+    slash = strrchr(at, '/');
+  } while (slash != NULL && slash > at);
+  return false;
+}
+
 ExitCode saved_verb_convert(Compile *c, const Options *options) {
   SavedOpen *saved = ARENA_NEW(c->arena, SavedOpen);
   Options of_job = *options;
@@ -288,6 +302,8 @@ ExitCode saved_verb_convert(Compile *c, const Options *options) {
   if (options->to) return saved_export_dcp(c, options);
   if (options->from) return import_dcp(c, options);
   ExitCode code = saved_open_word(c, options, options->words.at[1], saved);
+  if (code == EXIT_DONE && is_within(c->arena, options->out, saved->checkpoint.path))
+    code = complain(EXIT_USER, "-o %s is in the checkpoint: name another folder", options->out);
   of_job.words = (Words){.at = {options->job}, .count = 1};
   of_job.no_data = true; /* no sample is read */
   if (code == EXIT_DONE && !compile_job(c, &of_job, &compiled)) code = report(c, &of_job);

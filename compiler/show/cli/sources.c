@@ -1,4 +1,5 @@
-/* sources.c -- keeps the Lua files that a plan was compiled of, as they were read. */
+/* sources.c -- keeps the Lua files that a plan was compiled of, as they were read. Other files that
+ * were read, such as descriptions of machines, have no text in Compile.read and are not kept. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ static const char *name_of(Compile *c, int32_t number) {
   const char *name = base_name(c->read.at[number].path);
   int32_t same = 1;
   for (int32_t i = 0; i < number; i++)
-    same += strcmp(base_name(c->read.at[i].path), name) == 0;
+    same += c->read.at[i].text != NULL && strcmp(base_name(c->read.at[i].path), name) == 0;
   return same > 1 ? arena_printf(c->arena, "%d-%s", same, name) : name;
 }
 
@@ -39,7 +40,7 @@ static bool write_source(Compile *c, const char *folder, int32_t number) {
 bool sources_write(Compile *c, const char *folder) {
   if (!folder_and_above(c->arena, folder)) return false;
   for (int32_t i = 0; i < c->read.count; i++)
-    if (!write_source(c, folder, i)) return false;
+    if (c->read.at[i].text != NULL && !write_source(c, folder, i)) return false;
   return true;
 }
 

@@ -124,11 +124,23 @@ static ExitCode check_any(const TraceRequest *r) {
   return complain(EXIT_USER, "%s: no rank has recorded these steps", r->folder);
 }
 
+/* A file of the run is written over only if it is an earlier trace. */
+static ExitCode check_path(const TraceRequest *r, const char *path) {
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  const char *ranks = arena_printf(r->c->arena, "%s/ranks", r->folder);
+  const bool is_trace = strncmp(name, "trace", strlen("trace")) == 0;
+  if (!is_file_of(r->c->arena, ranks, path) &&
+      (is_trace || !is_file_of(r->c->arena, r->folder, path)))
+    return EXIT_DONE;
+  return complain(EXIT_USER, "-o %s is a file of the run: name another one", path);
+}
+
 static ExitCode trace(TraceRequest *r, const Options *options) {
   int64_t printed = 0;
   const char *path =
       options->out ? options->out : arena_printf(r->c->arena, "%s/trace.json", r->folder);
-  ExitCode code = read_ranks(r);
+  ExitCode code = check_path(r, path);
+  if (code == EXIT_DONE) code = read_ranks(r);
   if (code == EXIT_DONE) code = check_any(r);
   if (code == EXIT_DONE) code = write_file(r, path, &printed);
   if (code == EXIT_DONE)

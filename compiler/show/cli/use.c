@@ -201,10 +201,7 @@ static ExitCode refuse_input(const char *path, const char *of) {
 }
 
 ExitCode use_check_output(const Used *used, const char *path) {
-  const TextList *read = &used->compiled.job->data.valid;
   const char *folders[] = {used->model, used->weights};
-  for (int32_t i = 0; i < read->count; i++)
-    if (is_same_file(path, read->at[i])) return refuse_input(path, "data.valid");
   for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
     if (folders[i] != NULL && is_file_of(used->c->arena, folders[i], path))
       return refuse_input(path, folders[i]);
