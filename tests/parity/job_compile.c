@@ -10,7 +10,8 @@ static bool compile_file(JobCompile *job, const char *path, JobUse use) {
   Job *read = spec_load(c, path, NULL, 0);
   if (read && use == USE_SAMPLE) {
     read->use = use;
-    read->draw = (DrawOptions){1, 1, 0, 5, 8, 3};
+    read->draw = (DrawOptions){
+        .temperature = 1, .top_p = 1, .prompt_tokens = 5, .tokens = 8, .sequences = 3};
     read->data.train.count = read->data.valid.count = 0;
     read->origin[FIELD_train_context].kind = read->origin[FIELD_train_microbatch].kind =
         ORIGIN_DEFAULT;
