@@ -18,12 +18,13 @@ static void take(Bounds *b, const Cut *cut, Candidate candidate, int64_t group) 
   Candidates *out = b->out;
   bound(b, cut, &candidate, group);
   candidate.key = (int32_t)(b->key - b->keys->at);
-  if (candidate.least_bytes <= budget_of(b, &candidate, group)) {
+  candidate.budget_bytes = budget_of(b, &candidate, group);
+  if (candidate.least_bytes <= candidate.budget_bytes) {
     out->at = vec_grow(b->arena, out->at, out->count, &out->capacity, sizeof *out->at);
     out->at[out->count++] = candidate;
     return;
   }
-  if (out->cut[CUT_MEMORY]++ == 0 || candidate.least_bytes < out->smallest.least_bytes)
+  if (out->cut[CUT_MEMORY]++ == 0 || candidate_lacks(&candidate) < candidate_lacks(&out->smallest))
     out->smallest = candidate;
 }
 

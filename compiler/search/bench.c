@@ -1,5 +1,6 @@
 /* bench.c -- a compile for one thread, and the parts of a key in it. */
 #include "compiler/draft/stages/stages.h"
+#include "compiler/job/batch.h"
 #include "compiler/machine/place/place.h"
 #include "compiler/search/bounds.h"
 
@@ -17,13 +18,19 @@ static void measure_batch(Bench *bench) {
     out->batch_samples /= out->sample_tokens;
 }
 
+bool bench_meet(Compile *c, Job *job, const Machine *machine, Compiled *known) {
+  if (!compile_meet(c, job, machine, known)) return false;
+  const ModelFacts facts = compile_facts(known);
+  return job->use != USE_TRAIN || spec_check_batch(c, job, &facts, known->cluster.ranks);
+}
+
 bool bench_open(Bench *bench, const Subject *subject) {
   *bench = (Bench){.uses = 1};
   bench->compile = compile_new(subject->specs_dir);
   bench->job = *subject->job;
   /* so that the copy grows in other memory than the original */
   bench->job.sizes.capacity = bench->job.sizes.count;
-  if (!compile_meet(bench->compile, &bench->job, subject->machine, &bench->known)) return false;
+  if (!bench_meet(bench->compile, &bench->job, subject->machine, &bench->known)) return false;
   bench->known.budget_share = TIGHT_SHARE;
   bench->known.budget_bytes =
       compile_budget_of(&bench->job, &bench->known, NULL, &bench->known.outside);

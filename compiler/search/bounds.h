@@ -11,20 +11,25 @@
 typedef struct Candidate {
   Setting setting;
   int64_t dp, microbatches;
-  int64_t least_bytes; /* of device memory, on the stage that needs most */
-  int64_t least_ns;    /* of a step; 0: unknown */
-  int64_t forecast_ns; /* forecast.h; 0: there is none */
-  int32_t key;         /* of its parts */
-  bool is_too_large;   /* its live bytes exceed the budget */
+  int64_t least_bytes;  /* of device memory, on the stage that needs most */
+  int64_t budget_bytes; /* that its communicators leave, or that the job says */
+  int64_t least_ns;     /* of a step; 0: unknown */
+  int64_t forecast_ns;  /* forecast.h; 0: there is none */
+  int32_t key;          /* of its parts */
+  bool is_too_large;    /* its live bytes exceed the budget */
 } Candidate;
+
+/* Bytes that a setting that is too large lacks. */
+static inline int64_t candidate_lacks(const Candidate *at) {
+  return at->least_bytes - at->budget_bytes;
+}
 
 typedef struct Candidates {
   Candidate *at;
   int32_t count, capacity;
   int64_t seen; /* settings looked at */
   int64_t cut[CUT_RULES];
-  /* of the candidates that CUT_MEMORY has left out, the one that needs least memory */
-  Candidate smallest;
+  Candidate smallest; /* of those that CUT_MEMORY has left out, the one that lacks least */
 } Candidates;
 
 /* The job before anything is derived from it, and the machine for cluster = "here". */
@@ -48,6 +53,9 @@ typedef struct Bench {
   Compiled met_known;
   int32_t uses; /* 0: it is not open */
 } Bench;
+
+/* The cluster, fabric and model of a job, and a batch of whole sequences. False when reported. */
+bool bench_meet(Compile *c, Job *job, const Machine *machine, Compiled *known);
 
 /* False: the job cannot be compiled at all; what is wrong is in `compile`. bench_close follows in
  * both cases. */

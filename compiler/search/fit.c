@@ -308,10 +308,14 @@ static bool is_packed(const Subject *subject, const Setting *setting, bool *on_h
 }
 
 static void note_unfit(Compile *c, const Subject *subject, const Tuned *tuned) {
-  if (tuned->smallest.least_bytes > 0)
-    note_at(c, (Span){0}, "the nearest needs %s or more: %s",
-            format_bytes(c->arena, tuned->smallest.least_bytes),
-            setting_words(c->arena, &tuned->smallest.setting, tuned->smallest.dp));
+  const Candidate *nearest = &tuned->smallest;
+  const bool is_said = field_is_said(subject->job, FIELD_memory_budget);
+  if (nearest->least_bytes > 0)
+    note_at(c, (Span){0}, "the nearest needs %s or more, and %s %s: %s",
+            format_bytes_beside(c->arena, nearest->least_bytes, nearest->budget_bytes),
+            is_said ? "memory.budget is" : "its communicators and other programs leave",
+            format_bytes_beside(c->arena, nearest->budget_bytes, nearest->least_bytes),
+            setting_words(c->arena, &nearest->setting, nearest->dp));
   if (tuned->cut[CUT_LIMIT] > 0)
     note_at(c, (Span){0},
             "the search ended after %s estimates, before %s other settings: keys that the job "
@@ -387,11 +391,10 @@ bool fit_tuned(Compile *c, const Subject *subject, const Tuned *tuned, int32_t *
     refuse_degrees(c, subject->job, tuned);
     return false;
   }
-  error_at(
-      c, field_place(subject->job, FIELD_parallel_pp), "does-not-fit",
-      "no degrees, order, micro-batch or recomputation%s make the job fit on %lld rank%s of %s",
-      tuned->cut[CUT_LIMIT] > 0 ? " that were estimated" : "", (long long)tuned->cluster.ranks,
-      plural(tuned->cluster.ranks), format_bytes(c->arena, tuned->budget_bytes));
+  error_at(c, field_place(subject->job, FIELD_parallel_pp), "does-not-fit",
+           "no degrees, order, micro-batch or recomputation%s make the job fit on %lld rank%s",
+           tuned->cut[CUT_LIMIT] > 0 ? " that were estimated" : "", (long long)tuned->cluster.ranks,
+           plural(tuned->cluster.ranks));
   note_unfit(c, subject, tuned);
   return false;
 }

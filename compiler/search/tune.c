@@ -80,7 +80,7 @@ static void gather(Tuning *t, Arena *arena, Tuned *out) {
     const Candidates *from = &t->bounded[k];
     const bool is_first = out->cut[CUT_MEMORY] == 0;
     if (from->cut[CUT_MEMORY] > 0 &&
-        (is_first || from->smallest.least_bytes < out->smallest.least_bytes))
+        (is_first || candidate_lacks(&from->smallest) < candidate_lacks(&out->smallest)))
       out->smallest = from->smallest;
     out->seen += from->seen;
     for (int32_t r = 0; r < CUT_RULES; r++)
@@ -266,11 +266,11 @@ static void take_round(const Tuning *t, int32_t count, TuneRow *fit, int32_t *fi
     if (at->fate == FATE_FITS) {
       fit[(*fit_count)++] = row;
       insert_row(out, &row);
-    } else if (at->fate == FATE_TOO_LARGE && out->row_count == 0 &&
-               (out->smallest.least_bytes == 0 ||
-                at->estimate.live_bytes < out->smallest.least_bytes)) {
-      out->smallest = *at->candidate;
-      out->smallest.least_bytes = at->estimate.live_bytes;
+    } else if (at->fate == FATE_TOO_LARGE && out->row_count == 0) {
+      row.candidate.least_bytes = at->estimate.arena_bytes;
+      if (out->smallest.least_bytes == 0 ||
+          candidate_lacks(&row.candidate) < candidate_lacks(&out->smallest))
+        out->smallest = row.candidate;
     }
   }
 }
@@ -367,7 +367,7 @@ static void report_again(Compile *c, const Subject *subject) {
   Job job = *subject->job;
   Compiled known;
   job.sizes.capacity = job.sizes.count;
-  (void)compile_meet(c, &job, subject->machine, &known);
+  (void)bench_meet(c, &job, subject->machine, &known);
   compile_close(&known);
 }
 

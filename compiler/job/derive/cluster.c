@@ -172,6 +172,17 @@ static int64_t said_reserve(const Facts *device) {
   return device->is_known[DEVICE_RESERVE] ? (int64_t)device->number[DEVICE_RESERVE] : -1;
 }
 
+/* A device that keeps all of its memory has none for ranks. False when reported. */
+static bool check_reserve(Compile *c, const Facts *device, int64_t memory_bytes) {
+  const int64_t reserve_bytes = said_reserve(device);
+  if (reserve_bytes < memory_bytes) return true;
+  error_at(c, device->span[DEVICE_RESERVE], "range",
+           "reserve: %s of the %s of a device leave a rank no memory",
+           format_bytes(c->arena, reserve_bytes), format_bytes(c->arena, memory_bytes));
+  fix_last(c, "reserve = \"1.2GB\"");
+  return false;
+}
+
 /* Memory of one rank: the job's, the cluster file's, the device's, or its share of this machine. */
 static void settle_memory(Compile *c, Job *job, const Machine *machine, const Facts *facts,
                           const Facts *device, int64_t sharers, bool by_gpus, Cluster *cluster) {
@@ -189,6 +200,7 @@ static void settle_memory(Compile *c, Job *job, const Machine *machine, const Fa
   }
   cluster->memory_bytes =
       settle(job, FIELD_cluster_memory, &merged, CLUSTER_MEMORY, otherwise, rule);
+  if (cluster->target == TARGET_CUDA) (void)check_reserve(c, device, cluster->memory_bytes);
   cluster->reserve_bytes = cluster->target == TARGET_CUDA
                                ? said_reserve(device)
                                : cluster->memory_bytes / 8; /* program, its threads, the system */
@@ -350,7 +362,7 @@ static bool join_device(Compile *c, Cluster *cluster, const Facts *type, const F
   const int64_t reserve = said_reserve(device);
   const bool is_less = is_first || reserve < 0 || reserve > cluster->reserve_bytes;
   if (is_less && (is_first || cluster->reserve_bytes >= 0)) cluster->reserve_bytes = reserve;
-  return true;
+  return check_reserve(c, device, (int64_t)memory);
 }
 
 static bool add_type(Compile *c, lua_State *L, const Facts *facts, int32_t number, Cluster *cluster,

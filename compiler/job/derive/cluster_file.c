@@ -103,19 +103,32 @@ static void refuse_key(Compile *c, const FileTable *table, const char *key) {
   if (near) fix_last(c, "%s", near);
 }
 
+/* False when reported. A device may keep no reserve; nothing else is 0. */
+static bool is_in_range(Compile *c, Span at, const FileTable *table, const RawEntry *entry,
+                        const Key *key, int32_t i, double number) {
+  static const double MOST = 1e18;
+  const bool may_be_none = !table->is_cluster && i == DEVICE_RESERVE;
+  const double least = may_be_none                 ? 0
+                       : key->parse == units_rate  ? UNITS_RATE_LEAST
+                       : key->parse == units_flops ? UNITS_FLOPS_LEAST
+                                                   : 1;
+  if (number >= least && number <= MOST) return true;
+  error_at(c, at, "range", "%s: %s is too %s", entry->key, raw_show(c->arena, entry->value),
+           number > MOST ? "much" : "little");
+  return false;
+}
+
 static void read_number(Compile *c, const FileTable *table, const RawEntry *entry, const Key *key,
                         int32_t i, Facts *facts) {
   Span at = span_of_value(table->file->spans, path_of(c, table, entry->key));
   double number = entry->value->number;
   bool is_good = key->parse
                      ? entry->value->kind == RAW_TEXT && key->parse(entry->value->text, &number)
-                     : entry->value->kind == RAW_NUMBER && number == floor(number);
-  const double least = key->parse == units_rate    ? UNITS_RATE_LEAST
-                       : key->parse == units_flops ? UNITS_FLOPS_LEAST
-                                                   : 1;
-  if (!is_good || !(number >= least && number <= 1e18)) {
-    error_at(c, at, "wrong-type", "%s: expected %s; got %s", entry->key, key->example,
-             raw_show(c->arena, entry->value));
+                     : entry->value->kind == RAW_NUMBER && number == floor(number) && number >= 1;
+  if (!is_good || !is_in_range(c, at, table, entry, key, i, number)) {
+    if (!is_good)
+      error_at(c, at, "wrong-type", "%s: expected %s; got %s", entry->key, key->example,
+               raw_show(c->arena, entry->value));
     fix_last(c, "%s = %s", entry->key, key->parse ? key->example : "1");
     return;
   }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compiler/job/batch.h"
 #include "compiler/job/data.h"
 #include "compiler/job/derive/sample.h"
 #include "compiler/job/job_room.h"
@@ -323,13 +324,29 @@ static bool derive_requeue(Compile *c, Job *job) {
   return true;
 }
 
+/* Synthetic data feeds single samples to a model without sequences. */
+static bool feeds_samples(const Job *job, const ModelFacts *model) {
+  if (job->data.head != CHOICE_SYNTHETIC) return job->data.head == CHOICE_TABLE;
+  return model->positions <= 0 && !job->set[FIELD_train_context] &&
+         job->train.batch.unit == UNIT_SAMPLES;
+}
+
+bool spec_check_batch(Compile *c, const Job *job, const ModelFacts *model, int64_t ranks) {
+  Job copy = *job;
+  Derived derived = {.dp = ranks, .pp = 1};
+  Deriving d = {c, &copy, NULL, &derived, feeds_samples(job, model)};
+  if (!field_is_said(job, FIELD_train_microbatch)) copy.train.microbatch = 1;
+  if (!derive_context(&d, model->positions)) return false;
+  const double samples = job->train.batch.value / (double)derived.sample_tokens;
+  while (derived.dp > 1 && (ranks % derived.dp != 0 || (double)derived.dp > samples))
+    derived.dp--;
+  return derive_samples(&d);
+}
+
 bool spec_derive(Compile *c, Job *job, const Cluster *cluster, const ModelFacts *model,
                  Derived *derived) {
   *derived = (Derived){0};
-  Deriving d = {c, job, cluster, derived, job->data.head == CHOICE_TABLE};
-  bool has_context = job->set[FIELD_train_context];
-  if (job->data.head == CHOICE_SYNTHETIC) /* a model without sequences is fed single samples */
-    d.is_table = model->positions <= 0 && !has_context && job->train.batch.unit == UNIT_SAMPLES;
+  Deriving d = {c, job, cluster, derived, feeds_samples(job, model)};
   if (job->use == USE_SAMPLE && !sample_derive(c, job, model->positions)) return false;
   if ((job->use == USE_EVAL || job->use == USE_PREDICT) && !sample_refuse(c, job)) return false;
   bool is_good =

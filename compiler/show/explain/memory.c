@@ -275,12 +275,14 @@ static void print_same(MemoryTable *table, const char *head, const char *text, i
   print_row(table, head, text, value, note);
 }
 
-/* The rows of the memory that a GPU keeps outside the arena, with their sources. */
+/* The rows of the memory that a GPU keeps outside the arena, with their sources. They leave the
+ * budget, unless the job says it. */
 static void print_outside(MemoryTable *table) {
   const Compiled *compiled = table->compiled;
   const Outside *outside = &compiled->outside;
   Arena *arena = compiled->draft->compile->arena;
   if (compiled->cluster.target != TARGET_CUDA) return;
+  if (field_is_said(compiled->job, FIELD_memory_budget)) return;
   if (outside->is_said) {
     print_same(table, "outside", "reserve", outside->all_bytes, "of the device's file");
     return;

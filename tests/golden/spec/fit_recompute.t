@@ -40,13 +40,8 @@ control  what changes between steps   0.000000
 packing  gaps at the peak             0.000000  peak / most alive = 1.0000
          arena                        5.456761
 host     pinned                       0.000263  staged micro-batches
-outside  context, modules             0.629146
-         NCCL's buffers               0.000000  no communicators
-         library workspaces           0.000000
 budget   of a rank                    5.400000  h100-sxm, by memory.budget
 arena: 5,456,760,576 bytes, one allocation
-context, modules: 567 MB measured on an H100, rounded up
-library workspaces: none: they are operands in the arena
 
 checkpoint
 size     2.93 GB in 1 part, the largest 2.93 GB; 2.9 s at 1.00 GB/s

@@ -9,6 +9,6 @@ return job {
 }
 -- >>> exit 1
 job.lua: error[does-not-fit]: no degrees, order, micro-batch or recomputation
-    make the job fit on 8 ranks of 2.00 MB
-    note: the nearest needs 10.8 MB or more: tp 1, cp 4, pp 2, dp 1, zb-v,
-    micro-batch 1, zero 3, recompute every 2
+    make the job fit on 8 ranks
+    note: the nearest needs 10.8 MB or more, and memory.budget is 2.00 MB: tp 1,
+    cp 4, pp 2, dp 1, zb-v, micro-batch 1, zero 3, recompute every 2
