@@ -38,11 +38,6 @@ wait_until() {
   return 1
 }
 
-# takes_requests PROCESS: lockstep-rank has begun, and blocks or catches SIGINT: from then on a request of the user ends nothing at once.
-takes_requests() {
-  [ "$(cat "/proc/$1/comm" 2>/dev/null)" = lockstep-rank ] && grep -qE '^Sig(Blk|Cgt):.*[2367abef]$' "/proc/$1/status"
-}
-
 # ranks_of LAUNCHER: its ranks' processes are in `ranks`, in order: their numbers need not be, for these begin again.
 ranks_of() { { ranks=() && read -ra ranks <"/proc/$1/task/$1/children"; } 2>/dev/null; }
 
