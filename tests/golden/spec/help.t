@@ -75,6 +75,8 @@ lockstep VERB --help lists all options of a verb. Several verbs have:
                         torch.distributed.checkpoint loads; export-config: whose
                         file it is, deepspeed, megatron, torchtitan, accelerate
                         or trainer
+  --loss NAME           of a model with several losses: whose logits --logits
+                        writes; whose answer predict gives
   --chat NAME|./FILE.lua
                         the page for messages: llama3, chatml, mistral, or of
                         your own; sample: a prompt is a user's message, and the
