@@ -14,6 +14,7 @@ without it, torch.compile default with cuDNN's attention. llama8 has an embeddin
 that PyTorch's stack has not: 0.06 % of its weights. --ours and --theirs put other programs in the place of
 the two, for tests. Before any pairs every case has one turn of ours alone, so that its time is known where PyTorch is
 missing or takes too long. --profile: one step of each is profiled by kernel, ours after that turn, PyTorch's after the pairs.
+Exit status 1: a case has failed. Without PyTorch only ours is recorded, which is no failure.
 """
 
 import argparse
@@ -151,7 +152,7 @@ def tokens_of(case):
 
 
 def fields_alone(case, ours):
-    """What one turn of ours says."""
+    """The figures of one turn of ours."""
     rate = tokens_of(case) / ours
     return dict(
         tokens_per_step=tokens_of(case),
@@ -248,7 +249,7 @@ class Failures:
         self.path, self.count = path, 0
 
     def attempt(self, name, kind, measure):
-        """What `measure` returns; None where it failed."""
+        """Returns the result of `measure`, or None where it failed."""
         try:
             return measure()
         except Missing as error:

@@ -1,5 +1,6 @@
 /* attention.cu -- attention by tiles (arXiv:2205.14135), our own: the fallback of
- * attention_tensor.cu for heads wider than 128 and GPUs without tensor cores for bf16.
+ * attention_tensor.cu for heads wider than 256, for GPUs without tensor cores for bf16, and for
+ * tiles that do not fit into shared memory.
  *
  * A query (backward, for keys: a key) is one thread's, or a group of neighbouring threads' that
  * share its columns. Keys and values pass through shared memory, where all threads of a warp read

@@ -4,7 +4,9 @@
  * keys. Its block keeps these rows of q (or k and v) in shared memory, split into parts (mma.h),
  * and loops over tiles of 32 or 16 rows of the other operands. Scores stay in registers, as the
  * first factor of the next product. Separate kernels make the gradients of queries and of keys, so
- * that every sum has one order; backward therefore multiplies seven times instead of five. */
+ * that every sum has one order; backward therefore multiplies seven times instead of five. Heads
+ * wider than 128 take two launches of each kernel (attention_rows.h), which multiply thirteen
+ * times. */
 #include "kernels/cuda/attention_rows.h"
 
 enum { WARPS_MOST = 4, THREADS_MOST = WARPS_MOST * WARP_LANES, WIDTH_MOST = 256 };

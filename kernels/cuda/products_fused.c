@@ -51,7 +51,7 @@ static KernelStatus run_apart(const FusedProduct *fused, const KernelArgs *args,
 }
 
 /* Fuses the first two records into one product of the library, if it has one that is not slower;
- * else apart. */
+ * otherwise runs the records apart. */
 static KernelStatus run_as_one(const FusedProduct *fused, const LtProduct *product, ProductTo to,
                                const KernelArgs *args, const char **why) {
   if (product == NULL || product->is_apart) return run_apart(fused, args, why);

@@ -16,7 +16,8 @@ enum Storage { STORED_PLAIN, STORED_MASTER, STORED_SPLIT, STORED_KAHAN, STORED_S
 
 /* ---- elements of a state ---- */
 
-/* Neighbours in f32 move 16 bytes at once, also where more of two bytes do. */
+/* W neighbours in f32 are moved in vectors of at most 16 bytes, because W may be the number of
+ * elements of two bytes that fill such a vector. */
 template <int W> static __device__ void load_floats(const float *from, float *to) {
   constexpr int EACH = W < 4 ? W : 4;
 #pragma unroll
@@ -317,7 +318,7 @@ struct CodesTables {
 
 enum { CODES_VECTOR = CODES_BLOCK / WARP_LANES };
 
-/* A lane's elements, the first at `i`, in a block of codes: so many are `left` before the tensor's
+/* A lane's elements, the first at `i`, in a block of codes: `left` of them come before the tensor's
  * end, and the rest are 0. Loops are unrolled, so that arrays of a lane are in registers. V > 1:
  * a lane that has all of its elements moves them at once. */
 template <class One, int V> struct CodesLane {

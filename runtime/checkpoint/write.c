@@ -42,9 +42,9 @@ const PlanTensor *checkpoint_tensor(const Plan *plan, const PlanClass *class, ui
 
 /* ---- blocks */
 
-/* Beside the steps the copy into the page cache would take processor time from them: half of that
- * of a save. Only file systems of this machine's disks write a block directly as fast as through
- * the cache; servers of others answer each call. */
+/* A save beside the steps takes processor time from them, half of it for the copy into the page
+ * cache, which a direct write avoids. Only ext4 and XFS, on disks of this machine, are written
+ * directly, because network file systems wait for a server at each direct write. */
 static bool may_be_direct(const Writing *w) {
   struct statfs about;
   if (w->state->copy == NULL || fstatfs(w->descriptor, &about) != 0) return false;
@@ -63,7 +63,8 @@ static bool end_direct(Writing *w) {
   return true;
 }
 
-/* A direct write wants multiples of the disk's sectors, and a file system may refuse it. */
+/* A direct write needs an offset and a length that are multiples of the disk's sectors, and a file
+ * system may refuse it: then this block and all later ones are written through the cache. */
 static bool write_block(Writing *w) {
   const CheckpointStore *store = w->store;
   if (w->is_direct && w->used == PART_BLOCK_BYTES) {

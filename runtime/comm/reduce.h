@@ -16,7 +16,7 @@ void reduce_range(void *y, const void *const *x, int32_t members, int64_t first,
 void reduce_parallel(Threads *threads, void *y, const void *const *x, int32_t members,
                      int64_t first, CommElements elements, ReduceOp reduce);
 
-/* Into how many tasks the reduction of this many elements is divided, and running one of them. */
+/* The number of tasks of a reduction of this many elements; and a function that runs the tasks. */
 int32_t reduce_tasks(const Threads *threads, int64_t elements);
 void reduce_run(Threads *threads, int32_t tasks, ThreadsTask *task, void *context);
 

@@ -141,9 +141,10 @@ static void begin_part(const TierFile *file, const RequestPart *part) {
     file->sums[(first + run) / RUN_BYTES] = sum_of(part->memory + run);
 }
 
-/* After it has moved. Pages that the file system has kept all the same are not needed. A disk that
- * is full, or fails, may say so only when these pages are written. A file system without that call
- * writes the bytes later by itself, and checksums detect lost ones. */
+/* Called after the part has moved. Without O_DIRECT its pages are written to the disk and dropped
+ * from the page cache. A full or failing disk may report its error only when they are written. A
+ * file system without sync_file_range writes them later by itself, and checksums detect lost bytes.
+ */
 static bool end_part(const TierFile *file, const RequestPart *part, Status *status) {
   const uint64_t first = part->request->first + part->at;
   const bool reads = part->request->reads;

@@ -53,7 +53,7 @@ typedef struct FileCalls {
   int (*await)(void); /* before each wait for it: 0, or the errno with which the wait fails */
   /* At the end of each read and write: the bytes that it moved, or -1 with errno. */
   int64_t (*moved)(bool reads, void *memory, int64_t moved, off_t at);
-  /* Writes pages that the system has kept to the disk, and waits: 0, or -1 with errno. */
+  /* Writes pages of the page cache to the disk, and waits: 0, or -1 with errno. */
   int (*flush)(int file, off_t first, off_t size_bytes);
 } FileCalls;
 extern FileCalls file_calls;

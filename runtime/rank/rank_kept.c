@@ -249,8 +249,9 @@ static void tell_no_room(const Rank *rank, int64_t need_bytes, int64_t free_byte
   (void)text_flush(&text);
 }
 
-/* Twice the parts of the node's ranks must have room: the older goes when the newer is whole. Less
- * would also take the room of MPI and NCCL there, which a full memory kills. */
+/* Two copies of the parts of the node's ranks must fit: the older one is removed when the newer one
+ * is whole. A single copy is not tried, because it could take the room that MPI and NCCL need
+ * there. */
 static bool has_room(Rank *rank, const uint64_t *node, bool *fits, Status *status) {
   RankKept *kept = &rank->kept;
   const State *state = &kept->store.state;
@@ -290,7 +291,8 @@ static bool open_folder(Rank *rank, const uint64_t *node, bool *fits, Status *st
   return !kept->leads || (memory_make(kept->path, status) && has_room(rank, node, fits, status));
 }
 
-/* One node without room leaves all without copies, of which each would lack its parts. */
+/* If one node has no room, no node keeps copies, because every copy would lack that node's parts.
+ */
 static bool agree_room(Rank *rank, bool fits, Status *status) {
   RankKept *kept = &rank->kept;
   const KeptWord own = {.has_failed = !fits};

@@ -26,8 +26,8 @@ typedef struct RankKept {
 /* Before a checkpoint is looked for: the newest step that all nodes together have in memory becomes
  * a checkpoint, if it is newer than those on disk. */
 bool rank_kept_drain(Rank *rank, Status *status);
-/* After the store is open: what was in memory before goes. Nothing is kept where a node has no
- * room for two copies, which is told. */
+/* After the store is open: removes older copies from memory. If a node has no room for two copies,
+ * a note says so, and the run keeps none. */
 bool rank_kept_open(Rank *rank, Status *status);
 /* `is_done`: the run has ended well, or had before, so its state is on disk. */
 void rank_kept_close(Rank *rank, bool is_done);

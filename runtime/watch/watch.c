@@ -51,8 +51,8 @@ struct Watch {
   int64_t stays_until_ms; /* while it is closing; 0: it is not closing */
   int64_t lost_ms;        /* when a loss was first seen; 0: none */
   int32_t first_beats;    /* of the first rank, since then */
-  int64_t turned_ms;      /* when this thread last read messages */
-  int64_t asked_ms;       /* when Linux was last asked: the time by which ranks are judged */
+  int64_t turned_ms;      /* when this thread last began to read messages */
+  int64_t asked_ms;       /* when Linux was last asked about ranks, which are judged by this time */
   int32_t failures;
   Status error; /* the error of the rank that failed first */
   pthread_mutex_t lock;
@@ -272,11 +272,12 @@ static void ask_charges(Watch *watch) {
 }
 
 static void add_pause(Pulse *pulse, int64_t ms) {
-  if (pulse->asked_ms == 0) pulse->starved_ms += ms; /* else Linux tells */
+  /* After the first question Linux's own numbers include the pause. */
+  if (pulse->asked_ms == 0) pulse->starved_ms += ms;
 }
 
-/* This thread has waited for a processor. Then the others of its machine may have waited as long,
- * and nobody has asked Linux about them. */
+/* Counts a pause of this thread, which had no processor meanwhile, for all ranks of its machine:
+ * they may have waited as long, and nobody has asked Linux about them. */
 static void note_pause(Watch *watch) {
   const Band *band = &watch->band;
   const int64_t at_ms = now_ms(), paused_ms = at_ms - watch->turned_ms - BEAT_MS;
@@ -359,8 +360,8 @@ static bool first_had_time(const Watch *watch) {
          watch->asked_ms - first->heard_ms - first->starved_ms > JUDGE_SILENT_MS;
 }
 
-/* Losses seen after the end are caused by it. The time is that of the last questions: later on the
- * clock may have run on without this thread. */
+/* Losses seen after the end are caused by it. Ranks are judged by the time at which Linux was last
+ * asked, because this thread may have been paused since then. */
 static void judge_all(Watch *watch) {
   if (watch->is_ended) return; /* set by this thread only */
   Verdict verdict = judge(watch->setup.plan, watch->setup.mesh, watch->view, watch->asked_ms);
