@@ -2,7 +2,7 @@
 #ifndef LOCKSTEP_DRAFT_LAUNCHES_H
 #define LOCKSTEP_DRAFT_LAUNCHES_H
 
-/* A launch takes at least this time, if there are so many calls. Above it the launch overhead no
+/* A launch takes further calls until it lasts this long. Above this time the launch overhead no
  * longer matters, and a longer launch would only delay its waiters. */
 enum { LAUNCH_NS = 250000 };
 

@@ -15,7 +15,7 @@ typedef struct DrawOptions {
   double temperature, top_p;
   int64_t top_k;
   int64_t prompt_tokens, tokens, sequences; /* of the longest prompt, drawn at most, texts; or 0 */
-  const char *loss; /* the name of the one that predict answers for; NULL: the model's last */
+  const char *loss; /* the name of the loss that predict answers for; NULL: the model's last */
 } DrawOptions;
 
 typedef enum { CHOICE_TOKENS, CHOICE_TABLE, CHOICE_SYNTHETIC } DataChoice; /* data.head */

@@ -24,7 +24,7 @@ typedef struct StageClock {
   int64_t apart_ns;                 /* of reductions, where gathers do not wait for them */
   int64_t joined_ns;                /* the gradients of tied parameters have those of both stages */
   int64_t read_ns[BUFFERS_MOST];    /* by buffer of gathered weights: the end of its last reader */
-  bool is_taken[BUFFERS_MOST];      /* in the order of calls */
+  bool is_taken[BUFFERS_MOST];      /* by buffer: its last reader has not been called */
   int64_t reduced_ns[BUFFERS_MOST]; /* ends of reductions */
   int32_t stage, reductions;
   bool is_first, is_last; /* micro-batch */
@@ -111,8 +111,8 @@ static void measure_chunks(Forecast *f) {
   }
 }
 
-/* Gathers a layer's weights as soon as the memory is free that they are packed into: the lowest
- * that no other layer's weights have between these two calls. */
+/* Gathers a layer's weights as soon as their memory is free. As in a plan, they are packed into the
+ * lowest buffer that no other layer's weights take between the gather and their last reader. */
 static void gather(Forecast *f, StageClock *at, int32_t u, bool is_backward) {
   const RegionTimes *around = times_around(&f->times, at->stage, u);
   const int64_t took_ns =

@@ -3,7 +3,7 @@
 
 #include "compiler/search/tune.h"
 
-/* The errors of the times of rows that have been compiled. */
+/* How far forecasts were off, for the rows whose plans have been compiled. */
 static const char *errors_text(Arena *arena, const Tuned *t) {
   static const double ROUNDED = 0.05;
   const double least = 100 * t->off_least, most = 100 * t->off_most;

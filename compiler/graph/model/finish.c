@@ -110,8 +110,8 @@ static void tell_dropped(Trace *t, const bool *needed, const NodeList *dropped) 
               g->inputs.at[i].name);
 }
 
-/* A prediction of an early loss ends with that loss's region: no node of later ones is left, and
- * their values are counted to this one. */
+/* A prediction of an early loss ends with that loss's region: later regions have no node left, and
+ * their values become values of this region. */
 static void drop_regions(const Trace *t) {
   Graph *g = t->g;
   if (t->losses_left_out == 0) return;

@@ -1,3 +1,4 @@
+/* loss_choice.c -- finds the loss that --loss names, or the one that the verb can use. */
 #include "compiler/graph/model/loss_choice.h"
 
 #include <string.h>

@@ -174,12 +174,13 @@ static int64_t said_reserve(const Facts *device) {
 
 /* A device that keeps all of its memory has none for ranks. False when reported. */
 static bool check_reserve(Compile *c, const Facts *device, int64_t memory_bytes) {
+  enum { USUAL_BYTES = 1200000000 };
   const int64_t reserve_bytes = said_reserve(device);
   if (reserve_bytes < memory_bytes) return true;
   error_at(c, device->span[DEVICE_RESERVE], "range",
            "reserve: %s of the %s of a device leave a rank no memory",
            format_bytes(c->arena, reserve_bytes), format_bytes(c->arena, memory_bytes));
-  fix_last(c, "reserve = \"1.2GB\"");
+  fix_last(c, "reserve = \"%s\"", memory_bytes > USUAL_BYTES ? "1.2GB" : "0GB");
   return false;
 }
 
@@ -531,8 +532,8 @@ static bool read_one_type(Compile *c, lua_State *L, Job *job, const Machine *mac
   if (is_here && cluster->nodes == 0) {
     error_at(
         c, cluster->switches_at, "conflict",
-        "cluster.switches: nodes of \"here\" are all on this machine, and how many there are no "
-        "network says: set cluster.nodes");
+        "cluster.switches: all nodes of \"here\" are on this machine, and the network does not say "
+        "how many they are: set cluster.nodes");
     fix_last(c, "nodes = 2");
     return false;
   }

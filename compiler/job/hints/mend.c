@@ -240,7 +240,8 @@ bool is_off(int32_t field, const Raw *raw) {
   return units_amount(raw->text, info->values, &amount) && amount.value <= 0;
 }
 
-/* The word that was probably meant; of a table, where the key takes none, by its first text. */
+/* The word that was probably meant. A table, where the key takes none, is judged by its first text.
+ */
 static const char *mended_word(Arena *arena, int32_t field, const Raw *raw) {
   const bool is_number = raw->kind == RAW_NUMBER && isfinite(raw->number);
   const bool is_listed =

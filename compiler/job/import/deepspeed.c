@@ -139,7 +139,7 @@ static const Leaf *find_auto(const Deep *d, const char *key) {
   return NULL;
 }
 
-/* -D, or another file, says so. */
+/* True if -D or another file sets precision to fp16. */
 static bool is_fp16(const Import *im) {
   const JobSetting *precision = setting_find(im, "precision");
   return precision && strcmp(precision->value, "\"fp16\"") == 0;

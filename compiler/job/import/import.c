@@ -106,7 +106,7 @@ static int32_t guess_tool(Import *im, int32_t first, Format format) {
   }
   Span at = {.file = im->file};
   const int32_t launcher = format == FORMAT_SHELL ? launcher_tool(im, first) : -1;
-  if (launcher >= 0 && best_score <= SCORE_OF_A_KEY) return launcher; /* the program is its own */
+  if (launcher >= 0 && best_score <= SCORE_OF_A_KEY) return launcher; /* the user's own program */
   if (best_score == 0)
     error_at(im->c, at, "import-kind",
              "it is %s, and has no key of %s; --as TOOL says what it is of", formats[format].name,

@@ -343,7 +343,7 @@ static const char *recompute_of(Import *im, const char *word) {
                     : "\"block\"";
 }
 
-/* By default scales follow a history of maxima. */
+/* Megatron's default recipe, "delayed", takes scales from a history of maxima. */
 static void convert_fp8(Import *im, Leaf *format) {
   Leaf *recipe = get(im, "fp8_recipe");
   const char *word = recipe && recipe->kind == LEAF_TEXT ? recipe->text : "delayed";
@@ -358,16 +358,18 @@ static void convert_fp8(Import *im, Leaf *format) {
                           text_plain(im->c->arena, word)));
 }
 
-/* States of the optimizer on the host, all or a share of them. */
+/* The host holds the states of the optimizer, all or a share of them; a share of 0 is none. */
 static void convert_offload(Import *im) {
   Leaf *on = get(im, "optimizer_cpu_offload"), *share = get(im, "optimizer_offload_fraction");
   double number = 1;
-  if (!on || !leaf_true(on)) {
-    for (int i = 0; i < 2; i++)
-      if (i ? share : on) drop(i ? share : on, HOW_DERIVED, "nothing is offloaded", false);
+  const bool offloads = on && leaf_true(on);
+  const bool has_number = offloads && share && leaf_number(im, share, &number);
+  if (!offloads || number == 0) {
+    if (on) drop(on, HOW_DERIVED, "nothing is offloaded", false);
+    if (share) drop(share, HOW_DERIVED, "nothing is offloaded", false);
     return;
   }
-  const bool is_part = share && leaf_number(im, share, &number) && number > 0 && number < 1;
+  const bool is_part = has_number && number > 0 && number < 1;
   take(im, on, "offload.optimizer",
        is_part ? arena_printf(im->c->arena, "{ \"cpu\", share = \"%s%%\" }",
                               lua_number(im->c->arena, decimal_near(number * 100)))

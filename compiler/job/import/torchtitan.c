@@ -29,7 +29,8 @@ static Leaf *degree(Import *im, const char *name, double *number) {
   return NULL;
 }
 
-/* Shards in groups: dp_shard ranks, or, where it is -1, the ranks that copies leave. */
+/* Copies of the model divide the ranks of dp into groups, each of which shards: a group has
+ * dp_shard ranks, or, where dp_shard is -1, dp / copies. */
 static void convert_copies(Import *im, Leaf *copy, double copies, double shards, double cp) {
   if (!copy) return;
   const double dp = (double)import_dp(im);
@@ -142,12 +143,14 @@ static double convert_warmup(Import *im, double steps) {
   static const char *const keys[] = {"lr_scheduler.warmup_steps", "training.warmup_steps"};
   const char *all = lua_number(im->c->arena, steps), *note = "all steps: the run has no more";
   double warmup = steps;
+  bool is_cut = false;
   for (int i = 0; i < 2; i++) {
     Leaf *leaf = get(im, keys[i]);
-    if (leaf && leaf->kind == LEAF_NUMBER && leaf->number > steps)
-      take(im, leaf, "schedule.warmup", all, note);
+    if (!leaf || leaf->kind != LEAF_NUMBER || leaf->number <= steps) continue;
+    take(im, leaf, "schedule.warmup", all, note);
+    is_cut = true;
   }
-  take_pairs(im, "torchtitan", "schedule.warmup");
+  if (!is_cut) take_pairs(im, "torchtitan", "schedule.warmup");
   if (steps < 200) take_default(im, "schedule.warmup", all, note);
   take_default(im, "schedule.warmup", "200", "default of torchtitan");
   setting_number(im, "schedule.warmup", &warmup);
@@ -159,17 +162,19 @@ static void convert_schedule(Import *im, double steps) {
   const char *word = shape && shape->kind == LEAF_TEXT ? shape->text : "linear";
   const double warmup = convert_warmup(im, steps);
   double share = ratio && ratio->kind == LEAF_NUMBER ? ratio->number : -1;
-  if (share == 0) {
-    take(im, ratio, "schedule", "\"constant\"", "no decay");
-    if (shape) drop(shape, HOW_DERIVED, "decay_ratio is 0", false);
+  const double most = steps - warmup; /* steps of a decay */
+  if (share == 0 || (share > 0 && most < 1)) {
+    const char *why = share == 0 ? "decay_ratio is 0" : "warm-up leaves no step to decay in";
+    take(im, ratio, "schedule", "\"constant\"", why);
+    if (shape) drop(shape, HOW_DERIVED, why, false);
     for (int i = 0; i < 2; i++) {
       Leaf *least = get(im, i ? "lr_scheduler.lr_min" : "lr_scheduler.min_lr_factor");
-      if (least) drop(least, HOW_DERIVED, "decay_ratio is 0", false);
+      if (least) drop(least, HOW_DERIVED, why, false);
     }
   } else if (share > 0) {
     take_pairs(im, "torchtitan", "schedule.floor");
     take(im, ratio, "schedule", "\"wsd\"", "");
-    const double decay = floor(share * steps + 0.5), most = steps - warmup;
+    const double decay = floor(share * steps + 0.5);
     take(im, ratio, "schedule.decay", lua_number(im->c->arena, fmax(1, fmin(decay, most))),
          decay <= most ? "decay_ratio x steps" : "all steps after warm-up: the share is longer");
     if (shape)
@@ -224,7 +229,7 @@ static void convert_recompute(Import *im) {
   if (option && option->how == HOW_OPEN) take_as(im, option, "memory.recompute");
 }
 
-/* Its FSDP moves weights, gradients and states to the host together. */
+/* torchtitan's FSDP moves weights, gradients and states to the host together. */
 static void convert_offload(Import *im) {
   Leaf *offload = get(im, "training.enable_cpu_offload"), *kinds = get(im, "model.converters");
   if (offload && leaf_true(offload))

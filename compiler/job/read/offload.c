@@ -11,7 +11,7 @@ Amount *offload_part(Job *job, int32_t field) {
   return field == FIELD_offload_activations ? &job->frames_part : NULL;
 }
 
-/* The nearest value that the key takes: the word and the part stay where they may. */
+/* The fix is the nearest value that the key takes: it keeps the word and the part that it can. */
 static void fix_part(Compile *c, int32_t field, bool is_file, const RawEntry *part) {
   const Raw *raw = part != NULL ? part->value : NULL;
   const bool is_most = part != NULL && strcmp(part->key, "most") == 0;

@@ -220,7 +220,7 @@ static void print_json(const BenchRates *bench, const ProductChoice *here) {
 
 /* ---- the table file */
 
-/* Tables of other things, and files that are none, stay as they are. */
+/* True if the file has a row of this table: any other file must not be written over. */
 static bool is_table(const char *path) {
   char line[1024];
   bool is_it = false;

@@ -174,11 +174,11 @@ static ExitCode copy_file(const char *from, const char *to) {
               : complain(EXIT_WORLD, "%s: cannot be copied: %s", from, strerror(failure));
 }
 
-/* Of an export that is not over, or was killed. */
+/* An export holds the lock of this file in its folder until it is over. */
 static const char lock_file[] = "lock";
 
-/* What is written anew, or not at all. */
-static bool is_tensors(const char *name) {
+/* Files of tensors are written anew, and a lock is not copied. */
+static bool is_not_copied(const char *name) {
   size_t length = strlen(name);
   return strcmp(name, "tensors.json") == 0 || strcmp(name, lock_file) == 0 ||
          strstr(name, ".safetensors") != NULL ||
@@ -193,7 +193,7 @@ static ExitCode copy_others(const Export *e, const char *from) {
   for (struct dirent *item; code == EXIT_DONE && (item = readdir(items)) != NULL;) {
     struct stat about;
     const char *path = arena_printf(e->c->arena, "%s/%s", from, item->d_name);
-    if (is_tensors(item->d_name) || strcmp(item->d_name, "config.json") == 0 ||
+    if (is_not_copied(item->d_name) || strcmp(item->d_name, "config.json") == 0 ||
         stat(path, &about) != 0 || !S_ISREG(about.st_mode))
       continue;
     code = copy_file(path, arena_printf(e->c->arena, "%s/%s", e->folder, item->d_name));

@@ -26,8 +26,8 @@ typedef struct Export {
   const Options *options;
   SavedReader *reader; /* NULL: from a model folder */
   VEC(OutTensor) tensors;
-  const char *folder;  /* a temporary folder, until all is written, with */
-  Lock lock;           /* which tells it from one that was left */
+  const char *folder;  /* a temporary folder, until all is written */
+  Lock lock;           /* held in the folder while it is written; a killed export leaves it free */
   int64_t shard_bytes; /* 0: one file */
   int64_t total_bytes;
 } Export;

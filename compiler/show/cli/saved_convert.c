@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -281,10 +282,12 @@ static ExitCode import_dcp(Compile *c, const Options *options) {
   return compile_failed(c) ? report(c, &of_job) : code; /* the page of names */
 }
 
-/* True if a path is a folder, or below it. */
+/* True if a path is a folder, or below it. A relative path is below the current folder. */
 static bool is_within(Arena *arena, const char *path, const char *folder) {
   struct stat whole, part;
-  char *at = arena_copy(arena, path), *slash = NULL;
+  char here[PATH_MAX], *slash = NULL;
+  const bool is_below = *path != '/' && getcwd(here, sizeof here) != NULL;
+  char *at = is_below ? arena_printf(arena, "%s/%s", here, path) : arena_copy(arena, path);
   if (stat(folder, &whole) != 0) return false;
   do {
     if (slash != NULL) *slash = '\0';

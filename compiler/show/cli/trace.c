@@ -128,7 +128,7 @@ static ExitCode check_any(const TraceRequest *r) {
 static ExitCode check_path(const TraceRequest *r, const char *path) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   const char *ranks = arena_printf(r->c->arena, "%s/ranks", r->folder);
-  const bool is_trace = strncmp(name, "trace", strlen("trace")) == 0;
+  const bool is_trace = strncmp(name, "trace", strlen("trace")) == 0 && !is_plan_file(path);
   if (!is_file_of(r->c->arena, ranks, path) &&
       (is_trace || !is_file_of(r->c->arena, r->folder, path)))
     return EXIT_DONE;

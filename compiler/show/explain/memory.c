@@ -275,8 +275,8 @@ static void print_same(MemoryTable *table, const char *head, const char *text, i
   print_row(table, head, text, value, note);
 }
 
-/* The rows of the memory that a GPU keeps outside the arena, with their sources. They leave the
- * budget, unless the job says it. */
+/* The rows of the memory that a GPU keeps outside the arena, with their sources. The budget is the
+ * rest of its memory, so a budget that the job sets has no such rows. */
 static void print_outside(MemoryTable *table) {
   const Compiled *compiled = table->compiled;
   const Outside *outside = &compiled->outside;

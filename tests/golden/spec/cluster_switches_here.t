@@ -9,8 +9,8 @@ return job {
 -- FILE: topology.conf
 SwitchName=s0 Nodes=n[1-4]
 -- >>> exit 1
-job.lua:6:34: error[conflict]: cluster.switches: nodes of "here" are all on this
-    machine, and how many there are no network says: set cluster.nodes
+job.lua:6:34: error[conflict]: cluster.switches: all nodes of "here" are on this
+    machine, and the network does not say how many they are: set cluster.nodes
     6 |   cluster = { "here", switches = "./topology.conf" },
       |                                  ^~~~~~~~~~~~~~~~~
         fix: nodes = 2
