@@ -89,6 +89,11 @@ static void nap(void) {
   nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
 }
 
+/* One sleep: many naps would last several times as long on a busy machine. */
+static void sleep_ms(int64_t ms) {
+  nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
 static Plan make_plan(PlanBuilder *builder, const char *folder) {
   build_axes(builder, build_axis_named(builder, "dp", RANKS));
   build_strides(builder);
@@ -165,12 +170,10 @@ static void signal_ranks(const Trial *t, int32_t first, int32_t last, int number
 /* As where all wait for processors: roots that go on find that nobody has said anything. */
 static void pause_all(const Trial *t) {
   signal_ranks(t, 0, RANKS - 1, SIGSTOP);
-  for (int i = 0; i < 2000; i++)
-    nap();
+  sleep_ms(4000);
   signal_ranks(t, 0, 0, SIGCONT);
   signal_ranks(t, RANKS - 1, RANKS - 1, SIGCONT);
-  for (int i = 0; i < 250; i++)
-    nap(); /* longer than a root waits with its report */
+  sleep_ms(500); /* longer than the first root waits with its report */
   signal_ranks(t, 1, RANKS - 2, SIGCONT);
 }
 
