@@ -23,7 +23,7 @@
 enum {
   BEAT_MS = 100,
   SETTLE_MS = 200,  /* from a loss to its report, so that others reach the point where they wait */
-  SECOND_MS = 1000, /* the last rank gives the first so much of its running time to report */
+  SECOND_MS = 1000, /* the last rank gives the first so long to report */
   LEAVE_MS = 500,   /* from the report until a process that has not ended by itself is ended */
   TOLD_MS = 2000,   /* a rank that has failed waits so long for the report */
   SPEAK_MS = 500,   /* the last agent of a node forwards beats if the first is silent for so long */
@@ -39,10 +39,10 @@ struct Watch {
   Flight flight;
   RankView *view; /* of every rank; only on a root */
   Pulse *pulse;   /* of every rank, of its silence; only on a root */
-  Beat own_beat;  /* the last that differed from the previous one */
+  Beat own_beat;  /* the last that differed from the one before */
   int64_t own_moved_ms;
   Pulse own_pulse; /* of this rank's standstill */
-  bool has_noted;  /* it has reported that a rank is starved */
+  bool has_noted;  /* that a rank is starved */
   struct pollfd *poll;
   pthread_t thread;
   int wake[2];
@@ -50,9 +50,6 @@ struct Watch {
   int64_t first_heard_ms; /* of the first agent of this node */
   int64_t stays_until_ms; /* while it is closing; 0: it is not closing */
   int64_t lost_ms;        /* when a loss was first seen; 0: none */
-  int32_t first_beats;    /* of the first rank, since then */
-  int64_t turned_ms;      /* when this thread last began to read messages */
-  int64_t asked_ms;       /* when Linux was last asked about ranks, which are judged by this time */
   int32_t failures;
   Status error; /* the error of the rank that failed first */
   pthread_mutex_t lock;
@@ -61,7 +58,7 @@ struct Watch {
   bool is_told;    /* `own` has been sent */
   bool is_closing; /* the main thread is leaving */
   bool is_ended;
-  bool has_written; /* true after this rank has written its part of the report */
+  bool has_written; /* this rank has written its part of the report */
   bool reports;     /* this rank has written the report */
   bool is_quiet;    /* an agent or a root has left normally: the run has ended */
   BandMessage end;
@@ -95,7 +92,7 @@ static bool is_of_job(const Watch *watch, const BandMessage *message) {
          memcmp(message->token, watch->band.token, BAND_TOKEN_BYTES) == 0;
 }
 
-/* The agents of this node inform its ranks. */
+/* The agents of this node tell its ranks. */
 static void set_end(Watch *watch, const BandMessage *message) {
   BandMessage down = *message;
   pthread_mutex_lock(&watch->lock);
@@ -141,7 +138,6 @@ static void note_closed(Watch *watch, int32_t rank) {
 static void take_view(Watch *watch, const BandMessage *message) {
   RankView *view = &watch->view[message->rank];
   if (message->kind == BAND_BEAT) take_beat(watch, message->rank, &message->beat);
-  if (message->kind == BAND_BEAT && message->rank == 0) watch->first_beats++;
   if (message->kind == BAND_LEAVE) view->has_left = true;
   if (message->kind == BAND_FAIL) note_failure(watch, message->rank, message);
   if (message->kind == BAND_LOST) note_closed(watch, message->rank);
@@ -271,31 +267,10 @@ static void ask_charges(Watch *watch) {
   }
 }
 
-static void add_pause(Pulse *pulse, int64_t ms) {
-  /* After the first question Linux's own numbers include the pause. */
-  if (pulse->asked_ms == 0) pulse->starved_ms += ms;
-}
-
-/* Counts a pause of this thread, which had no processor meanwhile, for all ranks of its machine:
- * they may have waited as long, and nobody has asked Linux about them. */
-static void note_pause(Watch *watch) {
-  const Band *band = &watch->band;
-  const int64_t at_ms = now_ms(), paused_ms = at_ms - watch->turned_ms - BEAT_MS;
-  watch->turned_ms = at_ms;
-  if (paused_ms < BEAT_MS) return;
-  add_pause(&watch->own_pulse, paused_ms);
-  for (int32_t i = 0; watch->pulse && i < band->rank_count; i++)
-    if (band_is_near(band, i)) add_pause(&watch->pulse[i], paused_ms);
-  for (int32_t i = 0; i < band->peer_count; i++)
-    if (band->peer[i].rank >= 0 && band_is_near(band, band->peer[i].rank))
-      add_pause(&watch->band.peer[i].pulse, paused_ms);
-}
-
 static void send_own(Watch *watch) {
   BandMessage message = {.kind = BAND_BEAT,
                          .rank = watch->rank,
                          .beat = flight_beat(&watch->flight, watch->setup.plan)};
-  watch->asked_ms = now_ms();
   ask_own(watch, &message.beat);
   if (watch->view) ask_silent(watch);
   if (band_is_agent(&watch->band)) ask_charges(watch);
@@ -346,36 +321,26 @@ static void note_starved(Watch *watch) {
                      .mesh = watch->setup.mesh,
                      .view = watch->view,
                      .node = watch->setup.node_names,
-                     .now_ms = watch->asked_ms};
+                     .now_ms = now_ms()};
   failure.verdict = judge_starved(failure.plan, failure.mesh, failure.view, failure.now_ms);
   watch->has_noted = failure.verdict.loss != LOSS_NONE;
   if (watch->has_noted) failure_note_starved(&failure);
 }
 
-/* True if the first rank could have reported: it has run for long enough, or is not there. */
-static bool first_had_time(const Watch *watch) {
-  const RankView *first = &watch->view[0];
-  if (first->has_left || first->closed_ms > 0) return watch->asked_ms - watch->lost_ms >= SECOND_MS;
-  return watch->first_beats >= SECOND_MS / BEAT_MS ||
-         watch->asked_ms - first->heard_ms - first->starved_ms > JUDGE_SILENT_MS;
-}
-
-/* Losses seen after the end are caused by it. Ranks are judged by the time at which Linux was last
- * asked, because this thread may have been paused since then. */
+/* Losses seen after the end are caused by it. */
 static void judge_all(Watch *watch) {
   if (watch->is_ended) return; /* set by this thread only */
-  Verdict verdict = judge(watch->setup.plan, watch->setup.mesh, watch->view, watch->asked_ms);
+  Verdict verdict = judge(watch->setup.plan, watch->setup.mesh, watch->view, now_ms());
   if (verdict.loss == LOSS_NONE) {
     note_starved(watch);
     watch->lost_ms = 0;
     return;
   }
-  if (watch->lost_ms == 0) watch->lost_ms = watch->asked_ms, watch->first_beats = 0;
+  if (watch->lost_ms == 0) watch->lost_ms = now_ms();
   bool first_is_lost =
       verdict.rank == 0 && (verdict.loss == LOSS_DEAD || verdict.loss == LOSS_SILENT);
   bool is_first = watch->rank == 0 || first_is_lost; /* a rank that failed reports for itself */
-  if (is_first ? watch->asked_ms - watch->lost_ms >= SETTLE_MS : first_had_time(watch))
-    report(watch, verdict);
+  if (now_ms() - watch->lost_ms >= (is_first ? SETTLE_MS : SECOND_MS)) report(watch, verdict);
 }
 
 /* Agents wait for a message of the roots, others for one of their node's agents. */
@@ -462,7 +427,6 @@ static void *watch_thread(void *argument) {
   Watch *watch = argument;
   for (int64_t beat_ms = now_ms(); !is_over(watch);) {
     wait_for_news(watch, beat_ms);
-    note_pause(watch);
     receive_all(watch);
     while (watch->band.listener >= 0 && band_accept(&watch->band))
       continue;
@@ -495,7 +459,7 @@ static bool open_parts(Watch *watch, Client *client, Status *status) {
     return status_fail(status, STATUS_WORLD, "no pipe for the watchdog: %s", strerror(errno));
   if (!band_open(band, client, watch->setup.node, watch->setup.plan->lanes_count, status))
     return false;
-  watch->first_heard_ms = watch->turned_ms = watch->asked_ms = now_ms();
+  watch->first_heard_ms = now_ms();
   watch->poll = calloc((size_t)band->peer_room + 2, sizeof *watch->poll);
   bool judges = band_is_root(band, watch->rank);
   if (judges) watch->view = calloc((size_t)client->rank_count, sizeof *watch->view);
