@@ -60,9 +60,9 @@ static int64_t *arrivals(Calls *t, const FarLayers *far) {
   return at_ns;
 }
 
-/* Of the layers whose gradients have arrived, the first in forward order is updated next; if none
- * has, the one whose gradients arrive first. So the host never waits while gradients that it could
- * use are there. */
+/* The next layer to be updated is the first in forward order whose gradients have arrived. If no
+ * layer has its gradients, it is the one whose gradients arrive first. So the host never waits
+ * while it could update another layer. */
 static void order_by_arrival(Calls *t, FarLayers *far, const int64_t *at_ns) {
   FarLayers ordered = {0};
   bool *done = ARENA_ARRAY(t->draft->compile->arena, bool, far->count + 1);

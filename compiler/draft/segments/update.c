@@ -1,8 +1,8 @@
 /* update.c -- the code of a step outside the model: initial values, norm, update, load.
  *
  * One update segment for each block of parameters; a call runs it for one layer. Every parameter
- * tensor has its own records, so padding between tensors never enters a sum or an update; of a
- * sharded tensor a rank works on its own piece. */
+ * tensor has separate records, so padding between tensors never enters a sum or an update. A rank
+ * updates its own piece of a sharded tensor. */
 #include <string.h>
 
 #include "compiler/draft/segments/block.h"

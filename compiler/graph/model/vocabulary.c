@@ -171,7 +171,7 @@ static int wrong_form(Trace *t, int32_t op) {
   return trace_fault(t, "op-form", fix, "%s: argument 2 is %s; got %s", call, forms_of(t, op), got);
 }
 
-/* Any op that has its own call; the closure knows which. */
+/* The Lua function of an op; its closure holds the op's number. */
 static int call_op(lua_State *L) {
   int32_t op = (int32_t)lua_tointeger(L, lua_upvalueindex(2));
   const char *call = op_def(op)->call;

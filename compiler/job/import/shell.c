@@ -310,7 +310,7 @@ static ShellWord join(Shell *s, const ShellWord *first, const ShellWord *second)
   return joined.at[0];
 }
 
-/* What is added under an if is unread, and what was there before is not. */
+/* Values that are added under an if are unread; the values from before stay known. */
 static void add_values(Shell *s, Variable *known, const ShellWords *values, bool is_list) {
   if (!is_list && !known->is_list && known->values.count == 1 && values->count == 1) {
     known->values.at[0] = join(s, &known->values.at[0], &values->at[0]);

@@ -39,7 +39,7 @@ typedef struct PipeRule {
   const char *word; /* as in job.lua: "zb-h1" */
   int32_t chunks;   /* of each stage; 0: as many as the job says */
   bool is_folded;   /* the chain of chunks turns back at the last stage */
-  bool is_split;    /* weight gradients are their own steps */
+  bool is_split;    /* weight gradients are separate steps */
 } PipeRule;
 
 extern const PipeRule pipe_rules[PIPE_KIND_COUNT];

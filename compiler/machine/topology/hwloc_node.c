@@ -267,7 +267,8 @@ static void read_nic_os(HwlocWalk *w, hwloc_obj_t os, Device *device) {
   device->is_fabric |= is_verbs;
 }
 
-/* Names of one library on one PCI device, the most of any: parts of it are their own devices. */
+/* Counts the devices on one PCI address: a GPU that is divided into instances shows one name of a
+ * library (NVML, ROCm, CUDA) for each. Returns the largest count of any library. */
 static int32_t count_instances(hwloc_obj_t object) {
   static const char *const kinds[] = {"nvml", "rsmi", "cuda"};
   int32_t most = 0;

@@ -51,7 +51,7 @@ typedef struct Options {
 
 typedef enum FlagKind { FLAG_SWITCH, FLAG_VALUE, FLAG_LIST } FlagKind;
 
-/* Whether an option names a file or folder, and what happens to it. */
+/* An option may name a file or folder, which the command reads or writes. */
 typedef enum FlagFile { FILE_NONE, FILE_READ, FILE_WRITTEN } FlagFile;
 
 /* An option as options.def says it. */

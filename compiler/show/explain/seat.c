@@ -220,7 +220,7 @@ static void print_talks(const Compiled *compiled, uint32_t rank, FILE *out) {
       fprintf(out, "\n%-*s %-19s %-20s %12s %10s\n", AXES_WIDTH, "talks along", "with ranks",
               "over", "GB/s one way", "sent a step");
     const char *axes = axes_text(arena, demand->axes);
-    bool is_long = strlen(axes) > AXES_WIDTH; /* it has its own line */
+    bool is_long = strlen(axes) > AXES_WIDTH; /* printed on a separate line */
     if (is_long) fprintf(out, "%s\n", axes);
     fprintf(out, "%-*s %-19s %-20s %12s %10s\n", AXES_WIDTH, is_long ? "" : axes,
             members_text(arena, &members), path_text(compiled, &place, &members, &reach),

@@ -83,7 +83,8 @@ typedef struct OffloadTimes {
 } OffloadTimes;
 
 OffloadTimes offload_times(const Compiled *compiled);
-/* So much shorter is a step whose copies and host updates take no time. Of a plan file, too. */
+/* The time that a step would save if its copies and host updates took none. It works for a plan
+ * file, too. */
 int64_t offload_exposed_ns(const Compiled *compiled);
 void explain_offload(const Compiled *compiled, FILE *out);      /* nothing without offload */
 void explain_offload_json(const Compiled *compiled, FILE *out); /* the member "offload" */
